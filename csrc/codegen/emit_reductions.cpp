@@ -1,0 +1,124 @@
+/// Reductions as text. A serial step is one expression; between threads the parts travel together in a struct.
+///
+///   struct State0 {                                       // add of float
+///     float v0;
+///     static State0 identity() { return {0.0f}; }
+///     static State0 combine(const State0& a, const State0& b) { return {a.v0 + b.v0}; }
+///   };
+#include <codegen/emitter.h>
+
+namespace nvfuser::codegen {
+
+namespace {
+
+bool isLiteral(const kir::Operand& operand, int64_t value) {
+  auto* literal = std::get_if<kir::Literal>(&operand);
+  return literal != nullptr && literal->value == PolymorphicValue(value);
+}
+
+}  // namespace
+
+std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
+  return monoid.kind == kir::Monoid::Kind::Welford ? std::string_view("welford") : opName(monoid.op);
+}
+
+const StateType& Emitter::stateType(const kir::Monoid& monoid) {
+  if (monoid.kind == kir::Monoid::Kind::Welford) {
+    check(monoid.dtypes.size() == 3, "Welford's state is (avg, M2, n)");
+    snippets_.add("welford.cuh");
+    const DataType real = computeOf(monoid.dtypes[0]);
+    std::string name = text("Welford<", typeName(real), ">");
+    StateType& type = states_[name];
+    type = {name, {"mean", "m2", "count"}, {real, real, real}};
+    return type;
+  }
+  check(!monoid.dtypes.empty() && monoid.identity.size() == monoid.dtypes.size(),
+        "a reduction has an identity for each part of its state");
+  StateType type;
+  std::string fields;
+  std::string identity;
+  std::string combined;
+  for (size_t i = 0; i < monoid.dtypes.size(); ++i) {
+    const DataType dtype = resolved(monoid.dtypes[i]);
+    const DataType compute = computeOf(dtype);
+    const std::string member = text("v", i);
+    append(fields, text("  ", typeName(dtype), " ", member, ";\n"));
+    append(identity, text(i > 0 ? ", " : "", operandText(monoid.identity[i], dtype)));
+    append(combined, text(i > 0 ? ", " : "",
+                          pointwise(monoid.op, compute, dtype,
+                                    {converted("a." + member, dtype, compute),
+                                     converted("b." + member, dtype, compute)})));
+    type.members.push_back(member);
+    type.dtypes.push_back(dtype);
+  }
+  const std::string key = fields + identity + combined;
+  auto known = states_.find(key);
+  if (known != states_.end()) return known->second;
+  type.name = text("State", states_.size());
+  TextWriter out(0);
+  out.open(text("struct ", type.name, " {"),
+           text(opName(monoid.op), " of ", join(type.dtypes, ", ", [](DataType d) { return typeText(d); })));
+  for (size_t i = 0; i < type.members.size(); ++i) {
+    out.line(text(typeText(type.dtypes[i]), " ", type.members[i], ";"));
+  }
+  out.line(text("static __device__ __forceinline__ ", type.name, " identity() { return {", identity, "}; }"));
+  out.open(text("static __device__ __forceinline__ ", type.name, " combine(const ", type.name, "& a, const ",
+                type.name, "& b) {"));
+  out.line(text("return {", combined, "};"));
+  out.close();
+  out.close("};");
+  state_definitions_ += out.take();
+  return states_[key] = std::move(type);
+}
+
+void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& state) {
+  check(state.size() == type.members.size(), "a reduction's state has as many parts as its monoid");
+  // In the order in which the struct has its members.
+  std::vector<std::string> values(state.size());
+  const bool welford = type.members[0] == "mean";
+  for (size_t i = 0; i < state.size(); ++i) {
+    values[welford ? (i + 1) % 3 : i] = converted(refText(state[i]), state[i].buffer->dtype, type.dtypes[i]);
+  }
+  out_.line(text(type.name, " state = {", join(values, ", "), "};"));
+}
+
+void Emitter::storeState(const StateType& type, const std::vector<kir::Ref>& state) {
+  for (size_t i = 0; i < state.size(); ++i) {
+    out_.line(text(refText(state[i]), " = ",
+                   converted("state." + type.members[i], type.dtypes[i], state[i].buffer->dtype), ";"));
+  }
+}
+
+void Emitter::emit(const kir::Combine& combine) {
+  if (combine.monoid.kind == kir::Monoid::Kind::Welford) {
+    combineWelford(combine);
+    return;
+  }
+  check(combine.value.size() == combine.state.size(), "a reduction step has a value for each part of its state");
+  for (size_t i = 0; i < combine.state.size(); ++i) {
+    const kir::Ref& part = combine.state[i];
+    const DataType dtype = part.buffer->dtype;
+    const DataType compute = computeOf(dtype);
+    out_.line(text(refText(part), " = ",
+                   pointwise(combine.monoid.op, compute, dtype,
+                             {operandText(part, compute), operandText(combine.value[i], compute)}),
+                   ";"));
+  }
+}
+
+void Emitter::combineWelford(const kir::Combine& combine) {
+  const StateType& type = stateType(combine.monoid);
+  check(combine.value.size() == 3, "Welford's value is (avg, M2, n)");
+  auto value = [&](size_t i) { return operandText(combine.value[i], type.dtypes[i]); };
+  out_.open("{", "one step of Welford's mean and variance");
+  loadState(type, combine.state);
+  if (isLiteral(combine.value[1], 0) && isLiteral(combine.value[2], 1)) {
+    out_.line(text("state.push(", value(0), ");"));
+  } else {
+    out_.line(text("state = ", type.name, "::combine(state, {", value(2), ", ", value(0), ", ", value(1), "});"));
+  }
+  storeState(type, combine.state);
+  out_.close();
+}
+
+}  // namespace nvfuser::codegen

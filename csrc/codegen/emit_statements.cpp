@@ -1,0 +1,201 @@
+/// Statements as text, and the text as a whole.
+#include <codegen/emitter.h>
+
+namespace nvfuser::codegen {
+
+namespace {
+
+std::string parenthesised(const std::string& value) {
+  return isPrimaryText(value) ? value : "(" + value + ")";
+}
+
+/// Digits of a uniform number that is rounded to `dtype`, so that none reaches 1.
+int uniformDigits(DataType dtype) {
+  switch (dtype.type) {
+    case PrimDataType::Half:
+      return 11;
+    case PrimDataType::BFloat16:
+      return 8;
+    case PrimDataType::Float8_e4m3fn:
+      return 4;
+    case PrimDataType::Float8_e5m2:
+      return 3;
+    default:
+      return 24;
+  }
+}
+
+}  // namespace
+
+void Emitter::block(const kir::Block& statements) {
+  int open = 0;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    std::visit([&](const auto& statement) { emit(statement); }, statements[i].node);
+    auto* grid = std::get_if<kir::GridReduce>(&statements[i].node);
+    if (grid != nullptr && !grid->all && i + 1 < statements.size()) {
+      out_.open(text("if (last_", grid->state[0].buffer->name, ") {"),
+                "what follows runs in the block that came last, which has the result");
+      ++open;
+    }
+  }
+  for (; open > 0; --open) out_.close();
+}
+
+void Emitter::emit(const kir::For& loop) {
+  const std::string var = scalar_.name(loop.var);
+  loopPragma(loop);
+  out_.open(text("for (Index ", var, " = 0; ", var, " < ", scalar_.operand(loop.extent), "; ++", var, ") {"),
+            loop.comment);
+  block(*loop.body);
+  out_.close();
+}
+
+void Emitter::emit(const kir::If& branch) {
+  out_.open(text("if (", scalar_(branch.condition), ") {"));
+  block(*branch.then_body);
+  if (branch.else_body != nullptr && !branch.else_body->empty()) {
+    out_.reopen("} else {");
+    block(*branch.else_body);
+  }
+  out_.close();
+}
+
+void Emitter::emit(const kir::Declare& declare) {
+  const kir::Buffer& buffer = *declare.buffer;
+  check(buffer.memory == MemoryType::Local && buffer.elements != nullptr && buffer.elements->isConstant(),
+        text("registers have a size that is known: ", buffer.name));
+  const int64_t elements = buffer.elements->value;
+  std::string declaration = text(typeName(buffer.dtype), " ", buffer.name);
+  if (elements != 1) append(declaration, text("[", elements, "]"));
+  if (const int64_t alignment = alignmentOf(buffer); alignment > 0) {
+    declaration = text("alignas(", alignment, ") ", declaration);
+  }
+  out_.line(declaration + ";", comment(buffer));
+}
+
+void Emitter::emit(const kir::LoadIndex& load) {
+  out_.line(text("const Index ", scalar_.name(load.var), " = ",
+                 converted(refText(load.src), load.src.buffer->dtype, index_type_), ";"));
+}
+
+void Emitter::emit(const kir::Let& let) {
+  out_.line(text("const ", ScalarText::isBoolean(let.value) ? "bool " : "Index ", scalar_.name(let.var), " = ",
+                 scalar_(let.value), ";"));
+}
+
+void Emitter::emit(const kir::Compute& compute) {
+  std::vector<std::string> operands;
+  const bool selects = std::holds_alternative<TernaryOpType>(compute.op) &&
+                       std::get<TernaryOpType>(compute.op) == TernaryOpType::Where;
+  for (const kir::Operand& operand : compute.operands) {
+    const bool is_condition = selects && operands.empty();
+    operands.push_back(operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
+  }
+  out_.line(text(refText(compute.dst), " = ",
+                 pointwise(compute.op, compute.compute, compute.dst.buffer->dtype, operands), ";"));
+}
+
+void Emitter::elementwise(const kir::Ref& dst, const kir::Operand& src) {
+  const DataType dtype = dst.buffer->dtype;
+  if (dst.width == 1) {
+    out_.line(text(refText(dst), " = ", operandText(src, dtype), ";"));
+    return;
+  }
+  out_.directive(target_ == Target::Cuda ? "#pragma unroll" : "#pragma GCC ivdep");
+  out_.line(text("for (int e = 0; e < ", dst.width, "; ++e) ", refText(dst, "e"), " = ",
+                 operandText(src, dtype, "e"), ";"));
+}
+
+void Emitter::emit(const kir::Assign& assign) { elementwise(assign.dst, assign.src); }
+
+void Emitter::emit(const kir::Guarded& guarded) {
+  if (guarded.dst.width == 1) {
+    const DataType dtype = guarded.dst.buffer->dtype;
+    out_.line(text(refText(guarded.dst), " = ", parenthesised(scalar_(guarded.condition)), " ? ",
+                   parenthesised(operandText(guarded.src, dtype)), " : ",
+                   parenthesised(operandText(guarded.otherwise, dtype)), ";"));
+    return;
+  }
+  out_.open(text("if (", scalar_(guarded.condition), ") {"));
+  auto* src = std::get_if<kir::Ref>(&guarded.src);
+  if (src != nullptr && src->buffer->dtype == guarded.dst.buffer->dtype) {
+    emit(kir::CopyVector{guarded.dst, *src});
+  } else {
+    elementwise(guarded.dst, guarded.src);
+  }
+  out_.reopen("} else {");
+  elementwise(guarded.dst, guarded.otherwise);
+  out_.close();
+}
+
+void Emitter::emit(const kir::Random& random) {
+  const DataType dtype = resolved(random.dst.buffer->dtype);
+  const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
+  const bool wide = compute == DataType::Double;
+  snippets_.add("philox.cuh");
+  std::string offset = operandText(random.offset, DataType::UInt64);
+  if (random.draw != 0) offset = text(parenthesised(offset), " + ", random.draw, "u");
+  const std::string arguments = text("(", operandText(random.seed, DataType::UInt64), ", ", offset, ", u64(",
+                                     scalar_(random.element), "))");
+  auto parameter = [&](size_t i) {
+    check(i < random.parameters.size(), "a random operation has the parameters of its kind");
+    return operandText(random.parameters[i], compute);
+  };
+  std::string number;
+  switch (random.type) {
+    case RNGOpType::Uniform:
+    case RNGOpType::UniformRange: {
+      const int digits = uniformDigits(dtype);
+      number = wide ? "uniformF64" : digits == 24 ? "uniformF32" : text("uniformF32<", digits, ">");
+      break;
+    }
+    case RNGOpType::NormalStandard:
+    case RNGOpType::NormalGeneral:
+      number = wide ? "normalF64" : "normalF32";
+      break;
+  }
+  number += arguments;
+  const std::string_view fma = wide ? "fma(" : "fmaf(";
+  if (random.type == RNGOpType::UniformRange) {
+    const std::string low = parameter(0);
+    number = text(fma, number, ", ", parenthesised(parameter(1)), " - ", parenthesised(low), ", ", low, ")");
+  } else if (random.type == RNGOpType::NormalGeneral) {
+    number = text(fma, number, ", ", parameter(1), ", ", parameter(0), ")");
+  }
+  out_.line(text(refText(random.dst), " = ", converted(number, compute, dtype), ";"));
+}
+
+// ---- the whole ----------------------------------------------------------------------------------------------------
+
+std::string Emitter::indexHelpers() const {
+  std::string out;
+  auto helper = [&](std::string_view name, std::string_view comparison) {
+    append(out, text("static __device__ inline Index ", name, "(Index a, Index b) { return a ", comparison,
+                     " b ? a : b; }\n"));
+  };
+  if (scalar_.usesMin()) helper("indexMin", "<");
+  if (scalar_.usesMax()) helper("indexMax", ">");
+  return out;
+}
+
+GeneratedKernel Emitter::generate() {
+  block(kernel_.body);
+  const std::string body = out_.take();
+  TextWriter top(0);
+  for (const std::string& line : kernel_.header) top.comment(line);
+  TextWriter bottom(0);
+  function(bottom, body);
+  if (scalar_.usesMin() || scalar_.usesMax() || !state_definitions_.empty()) {
+    if (target_ == Target::Host) snippets_.addBasics();  // __device__ means nothing there
+  }
+  GeneratedKernel result;
+  result.entry = kernel_.name;
+  result.snippets = snippets_.paths();
+  result.text = top.take() + snippets_.text();
+  if (!result.snippets.empty()) append(result.text, text("\n// ---- the kernel ", std::string(102, '-'), "\n"));
+  append(result.text, text("typedef ", index_type_ == DataType::Int ? "long long" : "int", " Index;\n"));
+  result.text += indexHelpers() + state_definitions_ + bottom.take();
+  return result;
+}
+
+}  // namespace nvfuser::codegen

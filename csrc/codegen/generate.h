@@ -1,0 +1,28 @@
+/// Kernel IR → text. What a kernel does has been decided; here it is only written down.
+///
+/// The text is complete: the header comment, the snippets of `runtime/` that the kernel uses (each once, in the order of
+/// their needs), then the kernel, with a comment on each loop and buffer. The same kernel gives the same bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <kernel_ir/kernel.h>
+
+namespace nvfuser {
+
+struct GeneratedKernel {
+  std::string text;
+  std::vector<std::string> snippets;  ///< paths below runtime/, as included
+  std::string entry;                  ///< name of the kernel in the text
+};
+
+/// CUDA C++: `extern "C" __global__ void entry(params…)`. Indices have the kernel's index type.
+GeneratedKernel generateCuda(const kir::Kernel& kernel);
+
+/// C++ for the host's compiler: `extern "C" void entry(void* const* args, const long* grid, long first, long last)`
+/// runs the blocks first ≤ b < last. Indices have 64 bits whatever the kernel says, and so have index arguments.
+/// `InternalError` for what needs the threads of a block (barriers, reductions among threads).
+GeneratedKernel generateHost(const kir::Kernel& kernel);
+
+}  // namespace nvfuser

@@ -1,0 +1,120 @@
+#include <codegen/host_emitter.h>
+
+namespace nvfuser {
+
+GeneratedKernel generateHost(const kir::Kernel& kernel) { return codegen::HostEmitter(kernel).generate(); }
+
+namespace codegen {
+
+namespace {
+
+constexpr int64_t kArrayAlignment = 64;  ///< bytes: a cache line, and the widest vector register
+constexpr int64_t kLargestUnroll = 64;   ///< iterations
+
+[[noreturn]] void needsThreads(std::string_view statement, const kir::Buffer* buffer) {
+  throw InternalError(text("a ", statement, buffer != nullptr ? " of " + buffer->name : std::string(),
+                           " has no meaning on the CPU, where a block has one thread"));
+}
+
+/// How a task of number `b` reads its index along one dimension of the grid.
+std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
+  auto isOne = [&](size_t d) { return kernel.grid[d] == nullptr || kernel.grid[d]->isConstant(1); };
+  static constexpr std::string_view kDivided[] = {"b", "b / grid[0]", "b / (grid[0] * grid[1])"};
+  bool rest_is_one = true;
+  for (size_t d = dimension + 1; d < 3; ++d) rest_is_one = rest_is_one && isOne(d);
+  return rest_is_one ? std::string(kDivided[dimension])
+                     : text(kDivided[dimension], " % grid[", dimension, "]");
+}
+
+}  // namespace
+
+void HostEmitter::loopPragma(const kir::For& loop) {
+  if (loop.kind == kir::LoopKind::Simd) {
+    out_.directive("#pragma GCC ivdep");
+  } else if (loop.kind == kir::LoopKind::Unrolled && loop.extent->isConstant() && loop.extent->value > 1 &&
+             loop.extent->value <= kLargestUnroll) {
+    out_.directive(text("#pragma GCC unroll ", loop.extent->value));
+  }
+}
+
+int64_t HostEmitter::alignmentOf(const kir::Buffer& buffer) const {
+  return buffer.elements->isConstant(1) ? 0 : kArrayAlignment;
+}
+
+void HostEmitter::function(TextWriter& out, const std::string& body) {
+  const std::string block_name = kernel_.name + "_block";
+  // One block, as a function: what its parameters promise about aliases survives inlining.
+  out.directive(text("static inline void ", block_name, "("));
+  std::vector<std::string> arguments;
+  std::vector<std::string> parameters;
+  std::vector<std::string> comments;
+  TextWriter unpack(1);
+  for (size_t i = 0; i < kernel_.params.size(); ++i) {
+    const kir::Param& param = kernel_.params[i];
+    const bool tensor = param.kind == kir::ParamKind::TensorArg;
+    parameters.push_back(text(parameterType(param), " ", param.name));
+    comments.push_back(tensor ? comment(*bufferOf(param)) : std::string());
+    const std::string type = tensor                                     ? typeName(param.buffer->dtype) + "*"
+                             : param.kind == kir::ParamKind::IndexArg ? std::string("Index")
+                                                                        : typeName(param.dtype);
+    unpack.line(text(tensor ? "" : "const ", type, tensor ? " const " : " ", param.name, " = *static_cast<", type,
+                     " const*>(args[", i, "]);"));
+    arguments.push_back(param.name);
+  }
+  for (const LaunchIndex& index : kLaunchIndices) {
+    if (!scalar_.uses(index)) continue;
+    const size_t dimension = static_cast<size_t>(index.name.back() - 'x');
+    if (index.name.starts_with("tid")) needsThreads(index.symbol, nullptr);
+    parameters.push_back(text("const Index ", index.name));
+    comments.emplace_back();
+    arguments.push_back(index.name.starts_with("bid")    ? blockIndexText(dimension, kernel_)
+                        : index.name.starts_with("gdim") ? text("grid[", dimension, "]")
+                                                         : std::string("1"));
+  }
+  TextWriter signature(2);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    signature.line(parameters[i] + (i + 1 == parameters.size() ? ") {" : ","), comments[i]);
+  }
+  if (parameters.empty()) signature.line(") {");
+  out.raw(signature.take());
+  out.raw(body);
+  out.directive("}\n");
+  out.open(text("extern \"C\" void ", kernel_.name,
+                "(void* const* args, const long* grid, long first, long last) {"));
+  out.raw(unpack.take());
+  out.line(text("for (long b = first; b < last; ++b) ", block_name, "(", join(arguments, ", "), ");"));
+  out.close();
+}
+
+void HostEmitter::emit(const kir::CopyVector& copy) {
+  check(copy.dst.width == copy.src.width, "a vector is copied to one of its width");
+  elementwise(copy.dst, copy.src);
+}
+
+void HostEmitter::emit(const kir::CopyAsync& copy) {
+  // Nothing is gained by waiting: the copy is done when the statement is.
+  const kir::Literal zero{PolymorphicValue(0), copy.dst.buffer->dtype};
+  if (copy.condition == nullptr) {
+    elementwise(copy.dst, copy.src);
+    return;
+  }
+  out_.open(text("if (", scalar_(copy.condition), ") {"));
+  elementwise(copy.dst, copy.src);
+  out_.reopen("} else {");
+  elementwise(copy.dst, zero);
+  out_.close();
+}
+
+void HostEmitter::emit(const kir::AsyncCommit&) {}
+void HostEmitter::emit(const kir::AsyncWait&) {}
+
+void HostEmitter::emit(const kir::Sync&) { needsThreads("barrier", nullptr); }
+void HostEmitter::emit(const kir::BlockReduce& reduce) {
+  needsThreads("reduction among threads", reduce.state[0].buffer);
+}
+void HostEmitter::emit(const kir::GridReduce& reduce) {
+  needsThreads("reduction among blocks", reduce.state[0].buffer);
+}
+
+}  // namespace codegen
+}  // namespace nvfuser

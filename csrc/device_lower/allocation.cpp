@@ -1,0 +1,131 @@
+#include <device_lower/allocation.h>
+
+#include <algorithm>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+Scalar product(kir::ScalarPool& pool, const std::vector<std::pair<IterDomain*, Scalar>>& axes) {
+  Scalar result = pool.one();
+  for (const auto& [id, extent] : axes) result = pool.mul(result, extent);
+  return result;
+}
+
+/// The loop axes that memory on chip spans.
+std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, const LoopModel& loops,
+                                                       Symbols& symbols) {
+  std::vector<std::pair<IterDomain*, Scalar>> axes;
+  const auto& loop = tv->getLoopDomain();
+  auto spans = [&](IterDomain* id, ParallelType type) {
+    if (id->isBroadcast() || id->isReduction()) return false;
+    if (isParallelTypeBlockDim(type)) return false;
+    return !(tv->getMemoryType() == MemoryType::Local && isParallelTypeThreadDim(type));
+  };
+  if (tv->hasAllocation()) {
+    for (IterDomain* id : tv->getAllocationDomain()) {
+      auto place = std::find(loop.begin(), loop.end(), id);
+      ParallelType type = id->getParallelType();
+      if (place != loop.end()) {
+        const auto position = static_cast<int>(place - loop.begin());
+        if (position < tv->getComputeAtPosition()) continue;
+        type = loops.effective(tv, position);
+      }
+      if (spans(id, type)) axes.emplace_back(id, symbols.extent(id));
+    }
+    return axes;
+  }
+  for (size_t i = static_cast<size_t>(tv->getComputeAtPosition()); i < loop.size(); ++i) {
+    if (spans(loop[i], loops.effective(tv, static_cast<int>(i)))) {
+      axes.emplace_back(loop[i], symbols.extent(loop[i]));
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
+Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbols,
+                         const LowerOptions& options, kir::Kernel& kernel) {
+  kir::ScalarPool& pool = symbols.pool();
+  bool any_thread = false;
+  for (ParallelType type : kParallelTypeThreads) any_thread |= loops.isUsed(type);
+
+  for (TensorView* tv : fusion.allTvs()) {
+    Allocation allocation;
+    kir::Buffer buffer;
+    buffer.name = text("T", tv->name());
+    buffer.dtype = tv->dtype() == DataType::Index ? options.index_type : tv->dtype();
+    buffer.memory = tv->getMemoryType();
+    buffer.tv = tv;
+    if (tv->isFusionInput()) {
+      buffer.role = kir::BufferRole::Input;
+      buffer.memory = MemoryType::Global;
+    } else if (tv->isFusionOutput()) {
+      buffer.role = kir::BufferRole::Output;
+      buffer.memory = MemoryType::Global;
+    } else if (buffer.memory != MemoryType::Global) {
+      allocation.axes = axesOnChip(tv, loops, symbols);
+      buffer.elements = product(pool, allocation.axes);
+      const bool constant = buffer.elements->isConstant();
+      // On the CPU shared memory is memory of the task, and so are registers.
+      const bool task_memory = options.target == LowerTarget::Cpu;
+      if (task_memory) buffer.memory = MemoryType::Local;
+      const bool too_big =
+          task_memory && constant &&
+          buffer.elements->value * dataTypeSizeByte(buffer.dtype) > int64_t{256} * 1024;
+      if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
+        if (!task_memory && any_thread) {
+          userError("lower: ", tv, " cannot be kept in registers: its size there is ",
+                    buffer.elements->toString(),
+                    ", which is no constant; inline it into its consumer, or set its memory type to "
+                    "Shared or Global");
+        }
+        buffer.memory = MemoryType::Global;
+        allocation.per_task = true;
+      }
+    }
+    if (buffer.memory == MemoryType::Global && buffer.role == kir::BufferRole::Intermediate &&
+        !allocation.per_task) {
+      buffer.elements = pool.one();
+      for (IterDomain* id : tv->getMaybeAllocationDomain()) {
+        if (!id->isBroadcast() && !id->isReduction()) {
+          buffer.elements = pool.mul(buffer.elements, symbols.extent(id));
+        }
+      }
+    }
+    if (tv->isCircularBuffered() && buffer.memory != MemoryType::Global) {
+      allocation.stages = tv->circularBufferOptions().stage;
+      allocation.stage_elements = buffer.elements;
+      buffer.elements = pool.mul(buffer.elements, allocation.stages);
+    }
+    if (allocation.per_task) {
+      allocation.stage_elements = buffer.elements;
+      Scalar tasks = pool.one();
+      for (ParallelType type : kParallelTypeBIDs) {
+        if (loops.dimension(type) != nullptr) tasks = pool.mul(tasks, loops.dimension(type));
+      }
+      buffer.elements = pool.mul(tasks, buffer.elements);
+    }
+    allocation.buffer = kernel.addBuffer(std::move(buffer));
+    map_[tv] = std::move(allocation);
+  }
+}
+
+void planSharedMemory(kir::Kernel& kernel) {
+  kir::ScalarPool& pool = *kernel.pool;
+  Scalar offset = pool.zero();
+  for (auto& buffer : kernel.buffers) {
+    if (buffer->memory != MemoryType::Shared) continue;
+    buffer->shared_offset = offset;
+    Scalar bytes = pool.mul(buffer->elements, dataTypeSizeByte(buffer->dtype));
+    offset = pool.add(offset, pool.mul(pool.ceilDiv(bytes, pool.constant(16)), 16));
+  }
+  kernel.shared_bytes = offset;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,201 @@
+/// Operations that compute each element by itself.
+#include <device_lower/kernel_builder.h>
+#include <ir/axis_map.h>
+#include <ops/table/pointwise.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst,
+                              kir::Block& out) {
+  const Expr* expr = leaf.expr;
+  auto in = [&](size_t i) { return operand(expr->input(i), expr, leaf.out, values); };
+  auto compute = [&](kir::PointwiseType type) {
+    std::vector<kir::Operand> operands;
+    for (size_t i = 0; i < expr->inputs().size(); ++i) operands.push_back(in(i));
+    out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr)}});
+  };
+  switch (expr->kind()) {
+    case ExprKind::UnaryOp:
+      compute(expr->as<UnaryOp>()->getUnaryOpType());
+      break;
+    case ExprKind::BinaryOp:
+      compute(expr->as<BinaryOp>()->getBinaryOpType());
+      break;
+    case ExprKind::TernaryOp:
+      compute(expr->as<TernaryOp>()->getTernaryOpType());
+      break;
+    case ExprKind::LoadStoreOp:
+    case ExprKind::BroadcastOp:
+    case ExprKind::SqueezeOp:
+    case ExprKind::ExpandOp:
+    case ExprKind::RepeatOp:
+    case ExprKind::ReshapeOp:
+    case ExprKind::SliceOp:
+    case ExprKind::FullOp:
+      out.push_back({kir::Assign{dst, in(0)}});
+      break;
+    case ExprKind::PadOp:
+      pad(expr->as<PadOp>(), values, dst, out);
+      break;
+    case ExprKind::CatOp:
+      cat(expr->as<CatOp>(), values, dst, out);
+      break;
+    case ExprKind::IotaOp:
+      iota(expr->as<IotaOp>(), values, dst, out);
+      break;
+    case ExprKind::EyeOp: {
+      const auto& axes = leaf.out->getLogicalDomain();
+      Scalar same = pool_.equal(values.of(axes[0]), values.of(axes[1]));
+      out.push_back({kir::Assign{
+          dst, kir::IndexValue{pool_.select(same, pool_.one(), pool_.zero()), leaf.out->dtype()}}});
+      break;
+    }
+    case ExprKind::RNGOp:
+      random(expr->as<RNGOp>(), values, dst, out);
+      break;
+    case ExprKind::ViewAsScalar:
+      complexPart(expr->as<ViewAsScalar>(), values, dst, out);
+      break;
+    case ExprKind::SelectOp:
+    case ExprKind::IndexSelectOp:
+    case ExprKind::GatherOp:
+      indirect(expr, values, dst, out);
+      break;
+    case ExprKind::ScatterOp:
+      userError("lower: scatter (", expr->toString(),
+                ") cannot be part of a generated kernel; run it as an operation of its own");
+    case ExprKind::ReductionOp:
+    case ExprKind::WelfordOp:
+    case ExprKind::Split:
+    case ExprKind::Merge:
+    case ExprKind::Swizzle:
+    case ExprKind::Swizzle1D:
+    case ExprKind::Resize:
+      throw InternalError("this kind of expression is no pointwise statement");
+  }
+}
+
+const kir::Buffer* KernelBuilder::temporary(DataType dtype, kir::Block& out) {
+  kir::Buffer buffer;
+  buffer.name = text("t", temporaries_++);
+  buffer.dtype = dtype;
+  buffer.elements = pool_.one();
+  buffer.read = buffer.written = true;
+  const kir::Buffer* made = kernel_.addBuffer(std::move(buffer));
+  out.push_back({kir::Declare{made}});
+  return made;
+}
+
+void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst,
+                        kir::Block& out) {
+  auto* in = op->in()->as<TensorView>();
+  auto* result = op->out()->as<TensorView>();
+  AxisIndex axes = indexer_.producerAxes(op, in, result, values);
+  Scalar inside = pool_.one();
+  for (auto [p, c] : mapAxes(op, in, result)) {
+    // The consumer's root axis has the producer's extent; its index may lie outside.
+    Scalar index = values.of(c);
+    if (p->isBroadcast() && !c->isBroadcast()) axes[p] = pool_.zero();
+    Scalar extent = symbols_.extent(c);
+    if (index->lo < 0) inside = pool_.logicalAnd(inside, pool_.less(pool_.constant(-1), index));
+    inside = pool_.logicalAnd(inside, pool_.less(index, extent));
+  }
+  kir::Operand src = markRead(indexer_.read(in, std::move(axes)));
+  if (inside->isConstant(1)) {
+    out.push_back({kir::Assign{dst, src}});
+  } else {
+    out.push_back({kir::Guarded{dst, inside, src, scalarOperand(op->value())}});
+  }
+}
+
+namespace {
+
+/// The pad that made an input of a concatenation, seen through copies.
+const PadOp* padBehind(const TensorView* tv) {
+  while (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>()) {
+    tv = tv->definition()->input(0)->as<TensorView>();
+  }
+  return tv->definition() != nullptr && tv->definition()->isA<PadOp>()
+             ? tv->definition()->as<PadOp>()
+             : nullptr;
+}
+
+}  // namespace
+
+void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst,
+                        kir::Block& out) {
+  auto* result = op->out()->as<TensorView>();
+  const auto dim = static_cast<size_t>(op->concatenatedDim());
+  Scalar index = values.of(result->getLogicalDomain()[dim]);
+  const std::vector<Val*>& inputs = op->inputs();
+  // The last input that starts at or before the index holds it.
+  out.push_back({kir::Assign{dst, operand(inputs[0], op, result, values)}});
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const PadOp* pad = padBehind(inputs[i]->as<TensorView>());
+    if (pad == nullptr) {
+      userError("lower: input ", i, " of ", op->toString(),
+                " does not come from a pad; concatenate with cat(), which pads its inputs");
+    }
+    Scalar start = symbols_.of(pad->leftWidth(dim));
+    kir::Block body;
+    body.push_back({kir::Assign{dst, operand(inputs[i], op, result, values)}});
+    guarded(pool_.logicalNot(pool_.less(index, start)), std::move(body), out);
+  }
+}
+
+void KernelBuilder::iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst,
+                         kir::Block& out) {
+  auto* result = op->out()->as<TensorView>();
+  Scalar index = values.of(result->getLogicalDomain()[0]);
+  const DataType dtype = result->dtype();
+  if (op->step()->isOne() && op->start()->isZero()) {
+    out.push_back({kir::Assign{dst, kir::IndexValue{index, dtype}}});
+    return;
+  }
+  // start + i·step in the result's type, floats in at least Float.
+  const DataType compute = isReducedPrecisionFloat(dtype) ? DataType(DataType::Float) : dtype;
+  kir::Ref value{temporary(compute, out), pool_.zero(), 1};
+  out.push_back({kir::Compute{BinaryOpType::Mul, value,
+                              {kir::IndexValue{index, compute}, scalarOperand(op->step())}, compute}});
+  out.push_back({kir::Compute{BinaryOpType::Add, dst, {value, scalarOperand(op->start())}, compute}});
+}
+
+void KernelBuilder::random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst,
+                           kir::Block& out) {
+  kir::Random statement;
+  statement.type = op->getRNGOpType();
+  statement.dst = dst;
+  statement.element = indexer_.logicalElement(op->out()->as<TensorView>(), values);
+  if (op->seed() != nullptr) {
+    statement.seed = scalarOperand(op->seed());
+    statement.offset = scalarOperand(op->offset());
+  } else {
+    statement.seed = kir::ParamRef{"philox_seed", DataType::Int};
+    statement.offset = kir::ParamRef{"philox_offset", DataType::Int};
+  }
+  statement.draw = draw_of_.at(op);
+  for (int64_t i = 0; i < op->numParameters(); ++i) {
+    statement.parameters.push_back(scalarOperand(op->parameter(static_cast<size_t>(i))));
+  }
+  out.push_back({std::move(statement)});
+}
+
+void KernelBuilder::complexPart(const ViewAsScalar* op, const AxisValues& values,
+                                const kir::Ref& dst, kir::Block& out) {
+  auto* result = op->out()->as<TensorView>();
+  const auto& axes = result->getMaybeRootDomain();
+  Scalar part = values.of(axes.back());
+  kir::Operand in = operand(op->in(), op, result, values);
+  const DataType compute = op->in()->dtype();
+  kir::Block real{{kir::Compute{UnaryOpType::Real, dst, {in}, compute}}};
+  kir::Block imag{{kir::Compute{UnaryOpType::Imag, dst, {in}, compute}}};
+  kir::If branch;
+  branch.condition = pool_.equal(part, pool_.zero());
+  branch.then_body = std::make_shared<kir::Block>(std::move(real));
+  branch.else_body = std::make_shared<kir::Block>(std::move(imag));
+  out.push_back({std::move(branch)});
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,213 @@
+#include <device_lower/indexer.h>
+
+#include <deque>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+/// Applies one transform to what is known of its axes, in whichever direction works. `get` gives an axis's index or null;
+/// `set` is called for each axis that becomes known.
+template <typename Get, typename Set>
+void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& set) {
+  kir::ScalarPool& pool = symbols.pool();
+  switch (expr->kind()) {
+    case ExprKind::Split: {
+      auto* op = expr->as<Split>();
+      Scalar inner_extent = symbols.extent(op->inner());
+      if (Scalar in = get(op->in())) {
+        set(op->outer(), pool.div(in, inner_extent));
+        set(op->inner(), pool.mod(in, inner_extent));
+      } else if (Scalar outer = get(op->outer())) {
+        if (Scalar inner = get(op->inner())) {
+          set(op->in(), pool.add(pool.mul(outer, inner_extent), inner));
+        }
+      }
+      break;
+    }
+    case ExprKind::Merge: {
+      auto* op = expr->as<Merge>();
+      Scalar inner_extent = symbols.extent(op->inner());
+      if (Scalar out = get(op->out())) {
+        set(op->outer(), pool.div(out, inner_extent));
+        set(op->inner(), pool.mod(out, inner_extent));
+      } else if (Scalar outer = get(op->outer())) {
+        if (Scalar inner = get(op->inner())) {
+          set(op->out(), pool.add(pool.mul(outer, inner_extent), inner));
+        }
+      }
+      break;
+    }
+    case ExprKind::Resize: {
+      auto* op = expr->as<Resize>();
+      Scalar left = symbols.of(op->leftExpand());
+      if (Scalar in = get(op->in())) {
+        set(op->out(), pool.add(in, left));
+      } else if (Scalar out = get(op->out())) {
+        set(op->in(), pool.sub(out, left));
+      }
+      break;
+    }
+    case ExprKind::Swizzle: {
+      auto* op = expr->as<Swizzle>();
+      const bool is_xor = op->swizzleType() == SwizzleType::XOR;
+      Scalar extent = symbols.extent(op->inY());
+      if (Scalar x = get(op->inX())) {
+        if (Scalar y = get(op->inY())) {
+          set(op->outX(), x);
+          set(op->outY(), is_xor ? pool.bitXor(y, x) : pool.mod(pool.add(y, x), extent));
+        }
+      } else if (Scalar out_x = get(op->outX())) {
+        if (Scalar out_y = get(op->outY())) {
+          set(op->inX(), out_x);
+          // (y + x) mod n backwards: (out + n − x mod n) mod n.
+          set(op->inY(), is_xor ? pool.bitXor(out_y, out_x)
+                                : pool.mod(pool.add(out_y, pool.sub(extent, pool.mod(out_x, extent))),
+                                           extent));
+        }
+      }
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+Scalar AxisValues::of(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
+}
+
+AxisValues Indexer::around(const Leaf& leaf,
+                           const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
+  AxisValues values(exact_, symbols_);
+  values.by_class_.resize(static_cast<size_t>(exact_.numClasses()), nullptr);
+  std::deque<int> open;
+  auto set = [&](const IterDomain* id, Scalar index) {
+    const int id_class = exact_.classOf(id);
+    if (id_class < 0) return;
+    Scalar& slot = values.by_class_[static_cast<size_t>(id_class)];
+    if (slot != nullptr) return;
+    slot = index;
+    open.push_back(id_class);
+  };
+  for (const LoopClass* loop : leaf.path) {
+    auto found = replaced.find(loop);
+    set(loop->promoted, found != replaced.end() ? found->second : loop->index);
+  }
+  for (int c = 0; c < exact_.numClasses(); ++c) {
+    const IterDomain* id = exact_.members(c)[0];
+    if (id->isBroadcast() && id->definition() == nullptr) set(id, symbols_.pool().zero());
+  }
+  auto get = [&](const IterDomain* id) { return values.of(id); };
+  while (!open.empty()) {
+    const int id_class = open.front();
+    open.pop_front();
+    // Backward first: from the schedule towards the shape.
+    for (const Expr* expr : exact_.definitions(id_class)) propagate(expr, symbols_, get, set);
+    for (const Expr* expr : exact_.uses(id_class)) propagate(expr, symbols_, get, set);
+  }
+  return values;
+}
+
+AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
+                                const TensorView* consumer, const AxisValues& values) const {
+  AxisIndex known;
+  for (auto [p, c] : mapAxes(expr, producer, consumer)) {
+    known[p] = p->isBroadcast() ? symbols_.pool().zero() : values.of(c);
+    check(known[p] != nullptr, "no loop leads to an axis of the consumer");
+  }
+  for (IterDomain* id : producer->getLogicalDomain()) {
+    if (id->isBroadcast()) known.try_emplace(id, symbols_.pool().zero());
+  }
+  return known;
+}
+
+Scalar Indexer::taskBase(const Allocation& allocation) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  if (!allocation.per_task) return pool.zero();
+  Scalar task = pool.zero();
+  for (ParallelType type : {ParallelType::BIDz, ParallelType::BIDy, ParallelType::BIDx}) {
+    if (Scalar extent = loops_.dimension(type)) {
+      task = pool.add(pool.mul(task, extent), loops_.parallelIndex(type));
+    }
+  }
+  return pool.mul(task, allocation.stage_elements);
+}
+
+Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  const Allocation& allocation = allocations_.of(tv);
+  Scalar result = taskBase(allocation);
+  if (allocation.buffer->memory == MemoryType::Global && !allocation.per_task) {
+    const auto& axes = tv->getMaybeAllocationDomain();
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i]->isBroadcast() || axes[i]->isReduction()) continue;
+      Scalar index = known.count(axes[i]) != 0 ? known.at(axes[i]) : nullptr;
+      check(index != nullptr, "no index leads to an allocation axis");
+      result = pool.add(result, pool.mul(index, symbols_.stride(tv, i)));
+    }
+    return result;
+  }
+  Scalar stride = pool.one();
+  for (auto it = allocation.axes.rbegin(); it != allocation.axes.rend(); ++it) {
+    Scalar index = known.count(it->first) != 0 ? known.at(it->first) : nullptr;
+    check(index != nullptr, "no index leads to an allocated axis");
+    result = pool.add(result, pool.mul(index, stride));
+    stride = pool.mul(stride, it->second);
+  }
+  return result;
+}
+
+kir::Ref Indexer::read(const TensorView* producer, AxisIndex known) const {
+  // Walk the producer's own transforms from its logical axes to the axes in memory.
+  auto get = [&](const IterDomain* id) -> Scalar {
+    auto found = known.find(id);
+    return found == known.end() ? nullptr : found->second;
+  };
+  bool changed = true;
+  auto set = [&](const IterDomain* id, Scalar index) { changed |= known.emplace(id, index).second; };
+  for (IterDomain* id : producer->domain()->additionalIDs()) set(id, symbols_.pool().zero());
+  const std::vector<Expr*> transforms = producer->domain()->allExprs();
+  while (changed) {
+    changed = false;
+    for (const Expr* expr : transforms) propagate(expr, symbols_, get, set);
+  }
+  return {allocations_.of(producer).buffer, offset(producer, known), 1};
+}
+
+kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
+                        const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
+  AxisIndex known;
+  for (IterDomain* id : tv->domain()->allIDs()) {
+    if (Scalar index = values.of(id)) known[id] = index;
+  }
+  // On chip the loop variables themselves are the indices.
+  for (const LoopClass* loop : leaf.path) {
+    for (auto [member, position] : loop->members) {
+      if (member != tv) continue;
+      auto found = replaced.find(loop);
+      known[tv->getLoopDomain()[static_cast<size_t>(position)]] =
+          found != replaced.end() ? found->second : loop->index;
+    }
+  }
+  return {allocations_.of(tv).buffer, offset(tv, known), 1};
+}
+
+Scalar Indexer::logicalElement(const TensorView* tv, const AxisValues& values) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  Scalar element = pool.zero();
+  for (IterDomain* id : tv->getLogicalDomain()) {
+    if (id->isReduction()) continue;
+    element = pool.add(pool.mul(element, symbols_.extent(id)), values.of(id));
+  }
+  return element;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,62 @@
+/// Where in memory a statement reads and writes: the one way from loop variables to offsets.
+///
+/// Known are the loop variables around the statement, each the index of its (promoted) loop axis. Through the exact graph
+/// they give the index of every axis that can be reached: split backward o·f + n, forward (div, mod); merge forward
+/// a·|b| + b, backward (div, mod); resize by its offset. Broadcast axes have index 0. A producer's axes follow from the
+/// consumer's axis by axis (`mapAxes`), so that x + transpose(x) reads x at two places.
+#pragma once
+
+#include <device_lower/allocation.h>
+#include <device_lower/loop_tree.h>
+
+namespace nvfuser {
+
+/// Indices of axes around one statement.
+class AxisValues {
+ public:
+  AxisValues(const IdGraph& exact, Symbols& symbols) : exact_(&exact), symbols_(&symbols) {}
+  /// Null where nothing leads to the axis.
+  kir::Scalar of(const IterDomain* id) const;
+
+ private:
+  friend class Indexer;
+  const IdGraph* exact_;
+  Symbols* symbols_;
+  std::vector<kir::Scalar> by_class_;
+};
+
+/// Indices of single axes, where a class would be too coarse.
+using AxisIndex = std::unordered_map<const IterDomain*, kir::Scalar>;
+
+class Indexer {
+ public:
+  Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
+      : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
+
+  /// Indices around a statement; `replaced` gives loops another index than their variable (0 for a vectorized one).
+  AxisValues around(const Leaf& leaf,
+                    const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
+
+  /// Indices of the logical axes of `producer`, read by `expr` for `consumer`. Axes read through an index or dropped
+  /// (gather, select) are left for the caller to fill in.
+  AxisIndex producerAxes(const Expr* expr, const TensorView* producer, const TensorView* consumer,
+                         const AxisValues& values) const;
+  /// Element that is read, given the indices of the producer's logical axes.
+  kir::Ref read(const TensorView* producer, AxisIndex logical) const;
+  /// Element of its own memory that a statement computing `tv` writes.
+  kir::Ref write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
+                 const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
+  /// Row-major index of the element being computed, over the logical domain.
+  kir::Scalar logicalElement(const TensorView* tv, const AxisValues& values) const;
+
+ private:
+  kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
+  kir::Scalar taskBase(const Allocation& allocation) const;
+
+  const IdGraph& exact_;
+  LoopModel& loops_;
+  Symbols& symbols_;
+  Allocations& allocations_;
+};
+
+}  // namespace nvfuser

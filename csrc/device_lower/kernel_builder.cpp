@@ -1,0 +1,263 @@
+#include <device_lower/kernel_builder.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopModel& loops,
+                             Symbols& symbols, Allocations& allocations,
+                             const LowerOptions& options, kir::Kernel& kernel)
+    : exact_(exact),
+      loops_(loops),
+      symbols_(symbols),
+      allocations_(allocations),
+      options_(options),
+      kernel_(kernel),
+      pool_(symbols.pool()),
+      indexer_(exact, loops, symbols, allocations),
+      predicates_(exact, loops, symbols) {
+  for (TensorView* tv : computedTensors(fusion)) {
+    if (allocations_.of(tv).buffer->memory != MemoryType::Local) continue;
+    const LoopClass* scope = nullptr;
+    if (int64_t position = tv->getComputeAtPosition(); position > 0) {
+      scope = &loops_.of(tv, static_cast<int>(position) - 1);
+    }
+    declared_in_[scope].push_back(tv);
+  }
+  // Part of a larger fusion keeps that fusion's numbers.
+  const bool numbered = fusion.hasManaged("random_draws");
+  int64_t draws = 0;
+  for (Expr* expr : fusion.exprs()) {
+    if (!expr->isA<RNGOp>()) continue;
+    const bool own_seed = expr->as<RNGOp>()->seed() != nullptr;
+    if (!own_seed && numbered) {
+      draws = fusion.getManaged<std::map<int64_t, int64_t>>("random_draws").at(expr->name());
+    }
+    draw_of_[expr] = own_seed ? 0 : draws++;
+  }
+}
+
+void KernelBuilder::build(LoopNode& root) {
+  declare(root, kernel_.body);
+  children(root, kernel_.body);
+}
+
+kir::Ref KernelBuilder::markRead(kir::Ref ref) {
+  const_cast<kir::Buffer*>(ref.buffer)->read = true;
+  return ref;
+}
+
+kir::Ref KernelBuilder::markWritten(kir::Ref ref) {
+  const_cast<kir::Buffer*>(ref.buffer)->written = true;
+  return ref;
+}
+
+// ---- loops --------------------------------------------------------------------------------------------------------
+
+void KernelBuilder::declare(const LoopNode& scope, kir::Block& out) {
+  auto found = declared_in_.find(scope.loop);
+  if (found == declared_in_.end()) return;
+  for (const TensorView* tv : found->second) {
+    out.push_back({kir::Declare{allocations_.of(tv).buffer}});
+  }
+}
+
+void KernelBuilder::children(LoopNode& node, kir::Block& out) {
+  for (LoopNode& child : node.children) this->node(child, out);
+}
+
+void KernelBuilder::node(LoopNode& node, kir::Block& out) {
+  if (node.sync) {
+    out.push_back({kir::Sync{*node.sync, nullptr, node.comment}});
+  } else if (node.leaf) {
+    leaf(*node.leaf, out);
+  } else {
+    loop(node, out);
+  }
+}
+
+namespace {
+
+bool onlyLeavesBelow(const LoopNode& node) {
+  return std::all_of(node.children.begin(), node.children.end(),
+                     [](const LoopNode& child) { return child.leaf != nullptr; });
+}
+
+std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
+  const TensorView* tv = exact.tensorOf(loop.promoted);
+  std::string out = tv ? text("T", tv->name(), " ") : std::string();
+  return out + loop.promoted->toString();
+}
+
+}  // namespace
+
+void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
+  const LoopClass& loop = *node.loop;
+  if (loop.isThread() || loop.index->isConstant()) {
+    declare(node, out);
+    children(node, out);
+    return;
+  }
+  if (loop.parallel == ParallelType::Vectorize) {
+    // Copies become vector accesses; each is one statement without a loop.
+    const bool all_copies =
+        onlyLeavesBelow(node) &&
+        std::all_of(node.children.begin(), node.children.end(), [&](const LoopNode& child) {
+          const LoopClass* vector = nullptr;
+          return isVectorized(*child.leaf, &vector);
+        });
+    if (all_copies) {
+      declare(node, out);
+      for (LoopNode& child : node.children) vectorCopy(*child.leaf, &loop, out);
+      return;
+    }
+    if (options_.target != LowerTarget::Cpu) {
+      std::string names;
+      for (auto [tv, position] : loop.members) names += text("\n  note: ", tv);
+      userError("lower: an axis bound to Vectorize is shared with, or computed by, something that is no "
+                "copy; put a cache (cacheBefore, cacheAfter) at the input or output, vectorize that, "
+                "and inline it at a position before the axis", names);
+    }
+  }
+  if (loop.parallel == ParallelType::Unswitch) {
+    unswitch(node, out);
+    return;
+  }
+  kir::For statement;
+  statement.var = loop.index;
+  statement.extent = loop.extent;
+  statement.comment = loopComment(loop, exact_);
+  if (loop.parallel == ParallelType::Unroll) statement.kind = kir::LoopKind::Unrolled;
+  if (loop.parallel == ParallelType::Vectorize) statement.kind = kir::LoopKind::Simd;
+  if (loop.extent->isConstant() && loop.extent->value <= 16 &&
+      statement.kind == kir::LoopKind::Serial) {
+    // Register arrays want constant indices.
+    statement.kind = kir::LoopKind::Unrolled;
+  }
+  statement.body = std::make_shared<kir::Block>();
+  declare(node, *statement.body);
+  children(node, *statement.body);
+  if (!statement.body->empty()) out.push_back({std::move(statement)});
+}
+
+void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
+  const LoopClass& loop = *node.loop;
+  // The bounds of all statements inside at the last iteration of all loops inside. Only indices that grow with every
+  // loop variable can be judged there; one that does not keeps the loop as it is.
+  Scalar fits = pool_.one();
+  bool monotone = true;
+  std::function<void(LoopNode&, std::vector<const LoopClass*>)> collect =
+      [&](LoopNode& inner, std::vector<const LoopClass*> inside) {
+        if (inner.loop != nullptr && inner.loop->index->op == kir::ScalarOp::Symbol &&
+            !inner.loop->isThread()) {
+          inside.push_back(inner.loop);
+        }
+        if (inner.leaf) {
+          const LoopClass* vector = nullptr;
+          Replaced replaced;
+          if (isVectorized(*inner.leaf, &vector)) replaced[vector] = pool_.zero();
+          AxisValues values = indexer_.around(*inner.leaf, replaced);
+          for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
+            std::unordered_map<Scalar, Scalar> last;
+            for (const LoopClass* l : inside) {
+              int64_t coefficient = 0;
+              Scalar rest = nullptr;
+              monotone &= pool_.splitLinear(bound.index, l->index, &coefficient, &rest) &&
+                          coefficient >= 0;
+              last[l->index] = pool_.sub(l->extent, pool_.one());
+            }
+            fits = pool_.logicalAnd(fits,
+                                    pool_.less(pool_.substitute(bound.index, last), bound.extent));
+          }
+        }
+        for (LoopNode& child : inner.children) collect(child, inside);
+      };
+  collect(node, {});
+
+  auto body = [&](bool proven, kir::Block& into) {
+    kir::For statement;
+    statement.var = loop.index;
+    statement.extent = loop.extent;
+    statement.kind = kir::LoopKind::Unrolled;
+    statement.comment = loopComment(loop, exact_);
+    statement.body = std::make_shared<kir::Block>();
+    const bool outer = bounds_proven_;
+    bounds_proven_ = outer || proven;
+    declare(node, *statement.body);
+    children(node, *statement.body);
+    bounds_proven_ = outer;
+    into.push_back({std::move(statement)});
+  };
+  if (!monotone || fits->isConstant(1) || bounds_proven_) {
+    body(monotone && fits->isConstant(1), out);
+    return;
+  }
+  kir::If branch;
+  branch.condition = fits;
+  branch.then_body = std::make_shared<kir::Block>();
+  branch.else_body = std::make_shared<kir::Block>();
+  body(true, *branch.then_body);
+  body(false, *branch.else_body);
+  out.push_back({std::move(branch)});
+}
+
+// ---- statements ---------------------------------------------------------------------------------------------------
+
+void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) {
+  if (condition->isConstant(0)) return;
+  if (condition->isConstant()) {
+    std::move(body.begin(), body.end(), std::back_inserter(out));
+    return;
+  }
+  // Neighbours under one condition share it.
+  if (!out.empty()) {
+    if (auto* last = std::get_if<kir::If>(&out.back().node);
+        last != nullptr && last->condition == condition && !last->else_body) {
+      std::move(body.begin(), body.end(), std::back_inserter(*last->then_body));
+      return;
+    }
+  }
+  out.push_back({kir::If{condition, std::make_shared<kir::Block>(std::move(body)), nullptr}});
+}
+
+void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
+  const AxisValues values = indexer_.around(leaf);
+  Scalar condition =
+      bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+  if (leaf.role != LeafRole::Whole) {
+    reduction(leaf, values, condition, out);
+    return;
+  }
+  const Allocation& allocation = allocations_.of(leaf.out);
+  if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
+    condition = pool_.logicalAnd(
+        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory));
+  }
+  kir::Block body;
+  const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
+  pointwise(leaf, values, dst, body);
+  guarded(condition, std::move(body), out);
+}
+
+kir::Operand KernelBuilder::scalarOperand(const Val* val) {
+  if (val->isConst()) return kir::Literal{val->value(), val->dtype()};
+  if (std::find(scalar_operands_.begin(), scalar_operands_.end(), val) == scalar_operands_.end()) {
+    scalar_operands_.push_back(val);
+  }
+  const DataType dtype = val->dtype() == DataType::Index ? DataType(DataType::Int) : val->dtype();
+  return kir::ParamRef{text("s_", val->toString()), dtype};
+}
+
+kir::Operand KernelBuilder::operand(const Val* val, const Expr* expr, const TensorView* out,
+                                    const AxisValues& values) {
+  if (!val->isA<TensorView>()) return scalarOperand(val);
+  auto* tv = val->as<TensorView>();
+  return markRead(indexer_.read(tv, indexer_.producerAxes(expr, tv, out, values)));
+}
+
+}  // namespace nvfuser

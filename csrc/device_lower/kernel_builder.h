@@ -1,0 +1,88 @@
+/// Turns the loop tree into statements of the kernel IR: loops, predicates, indexed operations.
+///
+/// One class over several files, by what a file knows about:
+///   kernel_builder.cpp    loops, declarations, predicates around statements
+///   build_pointwise.cpp   operations that compute each element by itself
+///   build_indirect.cpp    select, index_select, gather
+///   build_reduction.cpp   reductions and Welford: serial, block, grid
+///   build_vector.cpp      vector accesses and what they need of strides and addresses
+#pragma once
+
+#include <device_lower/predicates.h>
+
+namespace nvfuser {
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopModel& loops, Symbols& symbols,
+                Allocations& allocations, const LowerOptions& options, kir::Kernel& kernel);
+
+  /// Fills kernel.body, kernel.checks and the parameters' scalars.
+  void build(LoopNode& root);
+  /// Scalars of the fusion that statements use as operands, in order of first use.
+  const std::vector<const Val*>& scalarOperands() const { return scalar_operands_; }
+
+ private:
+  using Replaced = std::unordered_map<const LoopClass*, kir::Scalar>;
+
+  // kernel_builder.cpp
+  void node(LoopNode& node, kir::Block& out);
+  void children(LoopNode& node, kir::Block& out);
+  void loop(LoopNode& node, kir::Block& out);
+  void unswitch(LoopNode& node, kir::Block& out);
+  void leaf(Leaf& leaf, kir::Block& out);
+  void guarded(kir::Scalar condition, kir::Block body, kir::Block& out);
+  void declare(const LoopNode& scope, kir::Block& out);
+  kir::Operand operand(const Val* val, const Expr* expr, const TensorView* out,
+                       const AxisValues& values);
+  kir::Operand scalarOperand(const Val* val);
+  kir::Ref markRead(kir::Ref ref);
+  kir::Ref markWritten(kir::Ref ref);
+
+  // build_pointwise.cpp
+  void pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void complexPart(const ViewAsScalar* op, const AxisValues& values, const kir::Ref& dst,
+                   kir::Block& out);
+  const kir::Buffer* temporary(DataType dtype, kir::Block& out);
+
+  // build_indirect.cpp
+  void indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+
+  // build_reduction.cpp
+  void reduction(Leaf& leaf, const AxisValues& values, kir::Scalar condition, kir::Block& out);
+  kir::Monoid monoidOf(const Expr* expr) const;
+  std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);
+  void combineAcrossThreads(Leaf& leaf, const AxisValues& values, kir::Block& out);
+
+  // build_vector.cpp
+  bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;
+  void vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out);
+  /// At each launch `value` has to be a multiple of `width`, unless that is proven.
+  void requireDivisible(kir::Scalar value, int64_t width, const TensorView* tv);
+  kir::Ref vectorRef(const kir::Ref& at, const kir::Ref& first, const LoopClass* vector,
+                     int64_t width, const TensorView* tv);
+
+  const IdGraph& exact_;
+  LoopModel& loops_;
+  Symbols& symbols_;
+  Allocations& allocations_;
+  const LowerOptions& options_;
+  kir::Kernel& kernel_;
+  kir::ScalarPool& pool_;
+  Indexer indexer_;
+  Predicates predicates_;
+  std::unordered_map<const LoopClass*, std::vector<const TensorView*>> declared_in_;
+  std::unordered_map<const Expr*, int64_t> draw_of_;
+  std::unordered_map<const Expr*, std::vector<kir::Buffer*>> accumulators_;
+  std::vector<const Val*> scalar_operands_;
+  /// Set inside the fast copy of an unswitched loop: bounds hold already.
+  bool bounds_proven_ = false;
+  int temporaries_ = 0;
+  int loaded_indices_ = 0;
+};
+
+}  // namespace nvfuser

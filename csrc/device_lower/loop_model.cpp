@@ -1,0 +1,247 @@
+#include <device_lower/loop_model.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+std::vector<TensorView*> computedTensors(const Fusion& fusion) {
+  std::vector<TensorView*> result;
+  for (TensorView* tv : fusion.allTvs()) {
+    if (tv->definition() != nullptr) result.push_back(tv);
+  }
+  return result;
+}
+
+LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbols,
+                     const LowerOptions& options)
+    : symbols_(symbols), options_(options) {
+  if (options.target == LowerTarget::Cpu) {
+    // Tasks of a thread pool cannot wait for each other, so a reduction across blocks runs in one task.
+    for (TensorView* tv : computedTensors(fusion)) {
+      for (IterDomain* id : tv->getLoopDomain()) {
+        serial_blocks_ |= id->isReduction() && id->isBlockDim();
+      }
+    }
+  }
+  group(fusion);
+  for (auto& loop : classes_) {
+    promote(*loop, exact);
+    bind(*loop);
+  }
+  setDimensions();
+  for (auto& loop : classes_) setIndex(*loop);
+}
+
+void LoopModel::group(const Fusion& fusion) {
+  const std::vector<TensorView*> tvs = computedTensors(fusion);
+  std::map<std::pair<const TensorView*, int>, int> number;
+  std::vector<std::pair<const TensorView*, int>> axes;
+  std::vector<int> parent;
+  for (TensorView* tv : tvs) {
+    for (int i = 0; i < tv->nDims(); ++i) {
+      number[{tv, i}] = static_cast<int>(axes.size());
+      axes.emplace_back(tv, i);
+      parent.push_back(static_cast<int>(parent.size()));
+    }
+  }
+  auto find = [&](int n) {
+    while (parent[static_cast<size_t>(n)] != n) n = parent[static_cast<size_t>(n)];
+    return n;
+  };
+  auto unite = [&](const TensorView* a, const TensorView* b, int position) {
+    int x = find(number.at({a, position}));
+    int y = find(number.at({b, position}));
+    parent[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
+  };
+  for (TensorView* tv : tvs) {
+    for (TensorView* consumer : consumersOf(tv)) {
+      for (int i = 0; i < tv->getComputeAtPosition(); ++i) {
+        if (i >= consumer->nDims()) {
+          userError("lower: ", tv, " is inlined at position ", tv->getComputeAtPosition(), ", but its consumer ",
+                    consumer, " has only ", consumer->nDims(),
+                    " loop axes; inline it again after scheduling the consumer");
+        }
+        unite(tv, consumer, i);
+      }
+    }
+    for (TensorView* sibling : siblingsOf(tv)) {
+      for (int i = 0; i < std::min(tv->nDims(), sibling->nDims()); ++i) unite(tv, sibling, i);
+    }
+  }
+  std::map<int, LoopClass*> of_root;
+  for (size_t n = 0; n < axes.size(); ++n) {
+    LoopClass*& loop = of_root[find(static_cast<int>(n))];
+    if (loop == nullptr) {
+      classes_.push_back(std::make_unique<LoopClass>());
+      loop = classes_.back().get();
+      loop->id = static_cast<int>(classes_.size()) - 1;
+    }
+    loop->members.push_back(axes[n]);
+    paths_[axes[n].first].push_back(loop);
+  }
+  for (TensorView* tv : tvs) paths_.try_emplace(tv);
+}
+
+namespace {
+
+/// Classes of the axes that `id` was scheduled from: those of its tensor's logical domain, or, with `to_root`, of its root.
+/// Broadcasts are left out.
+std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool to_root) {
+  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
+  std::set<int> sources;
+  std::vector<const IterDomain*> open{id};
+  while (!open.empty()) {
+    const IterDomain* axis = open.back();
+    open.pop_back();
+    const Expr* def = axis->definition();
+    const bool stop = !to_root && std::find(logical.begin(), logical.end(), axis) != logical.end();
+    if (def != nullptr && !stop) {
+      for (const Val* in : def->inputs()) open.push_back(in->as<IterDomain>());
+    } else if (!axis->isBroadcast()) {
+      sources.insert(exact.classOf(axis));
+    }
+  }
+  return sources;
+}
+
+bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
+  if (exact.mapped(wide, id)) return true;
+  for (bool to_root : {false, true}) {
+    const std::set<int> outer = concreteSources(wide, exact, to_root);
+    const std::set<int> inner = concreteSources(id, exact, to_root);
+    if (std::includes(outer.begin(), outer.end(), inner.begin(), inner.end())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
+  auto axisOf = [](const std::pair<const TensorView*, int>& member) {
+    return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
+  };
+  size_t widest = 0;
+  for (const auto& member : loop.members) {
+    const IterDomain* id = axisOf(member);
+    const size_t width = concreteSources(id, exact, false).size();
+    // Among equally wide members, one whose axis is concrete itself is preferred over a broadcast.
+    const bool wider = loop.promoted == nullptr || width > widest ||
+                       (width == widest && loop.promoted->isBroadcast() && !id->isBroadcast());
+    if (!wider) continue;
+    loop.promoted = id;
+    widest = width;
+  }
+  for (const auto& member : loop.members) {
+    if (covers(loop.promoted, axisOf(member), exact)) continue;
+    userError("lower: axis ", member.second, " of ", member.first, " cannot share a loop with ",
+              loop.promoted, " of ", exact.tensorOf(loop.promoted),
+              ": neither axis covers the other; inline it at a position before that axis");
+  }
+}
+
+ParallelType LoopModel::effective(const TensorView* tv, int position) const {
+  const ParallelType type = tv->getLoopDomain()[static_cast<size_t>(position)]->getParallelType();
+  if (options_.target == LowerTarget::Cpu) {
+    if (isParallelTypeThreadDim(type)) return ParallelType::Serial;
+    if (isParallelTypeBlockDim(type) && serial_blocks_) return ParallelType::Serial;
+  }
+  return type;
+}
+
+void LoopModel::bind(LoopClass& loop) {
+  const TensorView* owner = nullptr;
+  for (auto [tv, position] : loop.members) {
+    const ParallelType type = effective(tv, position);
+    if (type == ParallelType::Serial) continue;
+    if (loop.parallel != ParallelType::Serial && loop.parallel != type) {
+      userError("lower: axis ", position, " of ", tv, " is bound to ", parallelTypeName(type),
+                ", but it shares its loop with an axis of ", owner, " that is bound to ",
+                parallelTypeName(loop.parallel),
+                "; bind both alike (scheduler_utils::parallelizeAllLike)");
+    }
+    loop.parallel = type;
+    owner = tv;
+  }
+  loop.extent = symbols_.extent(loop.promoted);
+}
+
+void LoopModel::setDimensions() {
+  kir::ScalarPool& pool = symbols_.pool();
+  for (auto& loop : classes_) {
+    if (!loop->isThread()) continue;
+    Scalar extent = loop->extent;
+    for (auto [tv, position] : loop->members) {
+      const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
+      if (!id->hasPaddingToMultipleOfWarp()) continue;
+      if (auto size = id->getMaybeSizeAfterPadding()) {
+        extent = pool.max(extent, pool.constant(*size));
+      }
+      extent = pool.mul(pool.ceilDiv(extent, pool.constant(32)), 32);
+    }
+    Scalar& slot = dimension_[static_cast<size_t>(loop->parallel)];
+    slot = slot == nullptr ? extent : pool.max(slot, extent);
+  }
+  for (ParallelType type : kParallelTypeThreads) {
+    Scalar& slot = dimension_[static_cast<size_t>(type)];
+    index_[static_cast<size_t>(type)] =
+        slot == nullptr ? pool.zero()
+                        : (slot->isConstant(1) ? pool.zero()
+                                               : pool.symbol(std::string(parallelIndexName(type)), slot));
+  }
+}
+
+void LoopModel::setIndex(LoopClass& loop) {
+  kir::ScalarPool& pool = symbols_.pool();
+  if (loop.isThread()) {
+    loop.index = parallelIndex(loop.parallel);
+  } else if (loop.extent->isConstant(1)) {
+    loop.index = pool.zero();
+  } else {
+    loop.index = pool.symbol(text("k", loop.id), loop.extent);
+  }
+}
+
+const LoopClass& LoopModel::of(const TensorView* tv, int position) const {
+  return *paths_.at(tv)[static_cast<size_t>(position)];
+}
+
+std::vector<const LoopClass*> LoopModel::path(const TensorView* tv) const {
+  const auto& path = paths_.at(tv);
+  return {path.begin(), path.end()};
+}
+
+const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
+  const LoopClass& shared = of(tv, position);
+  auto loop = std::make_unique<LoopClass>();
+  loop->id = static_cast<int>(classes_.size());
+  loop->members = {{tv, position}};
+  for (TensorView* sibling : siblingsOf(tv)) loop->members.emplace_back(sibling, position);
+  loop->promoted = tv->getLoopDomain()[static_cast<size_t>(position)];
+  loop->parallel = shared.parallel;
+  loop->extent = symbols_.extent(loop->promoted);
+  setIndex(*loop);
+  classes_.push_back(std::move(loop));
+  return classes_.back().get();
+}
+
+Scalar LoopModel::dimension(ParallelType type) const {
+  return dimension_[static_cast<size_t>(type)];
+}
+
+Scalar LoopModel::parallelIndex(ParallelType type) const {
+  return index_[static_cast<size_t>(type)];
+}
+
+bool LoopModel::isUsed(ParallelType type) const {
+  Scalar extent = dimension(type);
+  return extent != nullptr && !extent->isConstant(1);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,72 @@
+/// Which loops the kernel has: the loop axes of all tensors, grouped by inlining into loop classes. One class is one `for`
+/// or one thread index. docs/architecture.md follows an example.
+///
+/// T inlined at position p shares its first p loop axes with those of its consumers; the closure of that is the classes.
+/// A class may hold axes made of broadcasts; its loop runs over the most concrete member (loop promotion):
+///
+///   T1[b0·i1] (ca 1)  and  T3[i0·i1]       one class, promoted to i0·i1
+///
+/// What it does not do: order statements (loop_tree.h), compute indices (indexer.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <device_lower/symbols.h>
+#include <device_lower/target.h>
+
+namespace nvfuser {
+
+struct LoopClass {
+  int id = 0;
+  std::vector<std::pair<const TensorView*, int>> members;  ///< (tensor, position in its loop domain)
+  const IterDomain* promoted = nullptr;  ///< the axis that the loop runs over
+  ParallelType parallel = ParallelType::Serial;
+  kir::Scalar extent = nullptr;  ///< iterations
+  /// The loop variable, a thread or block index, or a constant (extent 1, vectorized axes).
+  kir::Scalar index = nullptr;
+
+  bool isThread() const { return isParallelTypeThread(parallel); }
+};
+
+class LoopModel {
+ public:
+  LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbols,
+            const LowerOptions& options);
+
+  const LoopClass& of(const TensorView* tv, int position) const;
+  /// Loop classes of all loop axes of a tensor, outermost first.
+  std::vector<const LoopClass*> path(const TensorView* tv) const;
+  const std::vector<std::unique_ptr<LoopClass>>& classes() const { return classes_; }
+  /// A loop over one axis of a tensor that no other statement shares (initialising a reduction).
+  const LoopClass* makePrivate(const TensorView* tv, int position);
+
+  /// Launch extent of a block or thread dimension; null where the kernel does not use it.
+  kir::Scalar dimension(ParallelType type) const;
+  /// Index of a block or thread dimension; 0 where the kernel does not use it.
+  kir::Scalar parallelIndex(ParallelType type) const;
+  /// Whether more than one block / thread may run along the dimension.
+  bool isUsed(ParallelType type) const;
+  /// Binding of an axis as this target sees it (threads are loops on the CPU).
+  ParallelType effective(const TensorView* tv, int position) const;
+
+ private:
+  void group(const Fusion& fusion);
+  void promote(LoopClass& loop, const IdGraph& exact);
+  void bind(LoopClass& loop);
+  void setDimensions();
+  void setIndex(LoopClass& loop);
+
+  Symbols& symbols_;
+  LowerOptions options_;
+  bool serial_blocks_ = false;
+  std::unordered_map<const TensorView*, std::vector<LoopClass*>> paths_;
+  std::vector<std::unique_ptr<LoopClass>> classes_;
+  kir::Scalar dimension_[static_cast<size_t>(ParallelType::Count)] = {};
+  kir::Scalar index_[static_cast<size_t>(ParallelType::Count)] = {};
+};
+
+/// Tensors whose definition is part of the kernel, in order of definition.
+std::vector<TensorView*> computedTensors(const Fusion& fusion);
+
+}  // namespace nvfuser

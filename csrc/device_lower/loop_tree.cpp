@@ -1,0 +1,193 @@
+#include <device_lower/loop_tree.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+namespace {
+
+bool isReduction(const Expr* expr) { return expr->isOneOf<ReductionOp, WelfordOp>(); }
+
+class TreeBuilder {
+ public:
+  TreeBuilder(const Fusion& fusion, LoopModel& loops) : loops_(loops) {
+    for (Expr* expr : fusion.exprs()) {
+      const std::vector<TensorView*> outputs = tensorOutputs(expr);
+      if (outputs.empty()) continue;
+      if (isReduction(expr)) {
+        addReduction(expr, outputs[0]);
+      } else {
+        add(expr, outputs[0], LeafRole::Whole, loops_.path(outputs[0]));
+      }
+    }
+    connect();
+  }
+
+  LoopNode run() {
+    LoopNode root;
+    std::vector<size_t> all(leaves_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    build(root, all, 0);
+    return root;
+  }
+
+ private:
+  size_t add(Expr* expr, TensorView* out, LeafRole role, std::vector<const LoopClass*> path) {
+    auto leaf = std::make_unique<Leaf>();
+    *leaf = {expr, role, out, std::move(path), static_cast<int>(leaves_.size())};
+    leaves_.push_back(std::move(leaf));
+    before_.emplace_back();
+    return leaves_.size() - 1;
+  }
+
+  void addReduction(Expr* expr, TensorView* out) {
+    const auto& axes = out->getLoopDomain();
+    size_t first = 0;
+    while (first < axes.size() && !axes[first]->isReduction()) ++first;
+    auto around = [&] {
+      std::vector<const LoopClass*> path;
+      for (size_t i = 0; i < first; ++i) path.push_back(&loops_.of(out, static_cast<int>(i)));
+      for (size_t i = first; i < axes.size(); ++i) {
+        if (!axes[i]->isReduction()) path.push_back(loops_.makePrivate(out, static_cast<int>(i)));
+      }
+      return path;
+    };
+    const size_t init = add(expr, out, LeafRole::Init, around());
+    const size_t update = add(expr, out, LeafRole::Update, loops_.path(out));
+    const size_t finish = add(expr, out, LeafRole::Finish, around());
+    before_[update].insert(init);
+    before_[finish].insert(update);
+  }
+
+  /// before_[b] holds the statements that must be over when b starts.
+  void connect() {
+    std::map<const Expr*, std::pair<size_t, size_t>> range;  // first and last statement of an expression
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      auto [entry, fresh] = range.emplace(leaves_[i]->expr, std::make_pair(i, i));
+      if (!fresh) entry->second.second = i;
+    }
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      if (leaves_[i]->role == LeafRole::Init || leaves_[i]->role == LeafRole::Finish) continue;
+      for (TensorView* in : tensorInputs(leaves_[i]->expr)) {
+        if (in->definition() == nullptr) continue;
+        before_[i].insert(range.at(in->definition()).second);
+      }
+    }
+  }
+
+  void build(LoopNode& parent, const std::vector<size_t>& members, size_t depth) {
+    // Group by the loop at this depth; a statement whose path ends here is a group of its own.
+    std::vector<std::vector<size_t>> groups;
+    std::map<const LoopClass*, size_t> group_of_loop;
+    std::map<size_t, size_t> group_of_leaf;
+    for (size_t m : members) {
+      const auto& path = leaves_[m]->path;
+      size_t g = groups.size();
+      if (depth < path.size()) {
+        auto [entry, fresh] = group_of_loop.emplace(path[depth], g);
+        g = entry->second;
+        if (fresh) groups.emplace_back();
+      } else {
+        groups.emplace_back();
+      }
+      groups[g].push_back(m);
+      group_of_leaf[m] = g;
+    }
+    std::vector<std::set<size_t>> needs(groups.size());
+    for (size_t m : members) {
+      for (size_t b : before_[m]) {
+        auto found = group_of_leaf.find(b);
+        if (found != group_of_leaf.end() && found->second != group_of_leaf[m]) {
+          needs[group_of_leaf[m]].insert(found->second);
+        }
+      }
+    }
+    std::vector<bool> done(groups.size(), false);
+    for (size_t placed = 0; placed < groups.size(); ++placed) {
+      size_t next = groups.size();
+      for (size_t g = 0; g < groups.size() && next == groups.size(); ++g) {
+        if (done[g]) continue;
+        if (std::all_of(needs[g].begin(), needs[g].end(), [&](size_t n) { return done[n]; })) next = g;
+      }
+      if (next == groups.size()) reportCycle(groups, done, depth);
+      done[next] = true;
+      const auto& group = groups[next];
+      LoopNode node;
+      if (depth < leaves_[group[0]]->path.size()) {
+        node.loop = leaves_[group[0]]->path[depth];
+        build(node, group, depth + 1);
+      } else {
+        node.leaf = std::move(leaves_[group[0]]);
+      }
+      parent.children.push_back(std::move(node));
+    }
+  }
+
+  [[noreturn]] void reportCycle(const std::vector<std::vector<size_t>>& groups,
+                                const std::vector<bool>& done, size_t depth) {
+    std::string names;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (done[g]) continue;
+      for (size_t m : groups[g]) {
+        if (leaves_[m]) names += text("\n  note: ", leaves_[m]->out);
+      }
+    }
+    userError("lower: the tensors below cannot share their loops at depth ", depth,
+              ": each needs another one to be finished first; inline them at a smaller position", names);
+  }
+
+  LoopModel& loops_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
+  std::vector<std::set<size_t>> before_;
+};
+
+void print(const LoopNode& node, int depth, std::string* out) {
+  const std::string indent(static_cast<size_t>(depth) * 2, ' ');
+  static constexpr std::string_view kRoles[] = {"", "init ", "update ", "finish "};
+  if (node.sync) {
+    static constexpr std::string_view kSyncs[] = {"warp", "block", "grid"};
+    *out += text(indent, "sync ", kSyncs[static_cast<size_t>(*node.sync)], "  // ", node.comment, "\n");
+  } else if (node.leaf) {
+    *out += text(indent, kRoles[static_cast<size_t>(node.leaf->role)], node.leaf->expr->toString(), "\n");
+  } else if (node.loop != nullptr) {
+    *out += text(indent, "loop ", node.loop->index, " in 0..", node.loop->extent, "  // ",
+                 node.loop->promoted, "\n");
+  }
+  for (const LoopNode& child : node.children) print(child, node.loop ? depth + 1 : depth, out);
+}
+
+}  // namespace
+
+LoopNode buildLoopTree(const Fusion& fusion, LoopModel& loops) {
+  return TreeBuilder(fusion, loops).run();
+}
+
+std::string toString(const LoopNode& root) {
+  std::string out;
+  print(root, 0, &out);
+  return out;
+}
+
+namespace {
+
+void walk(LoopNode& node, std::vector<LoopNode*>& ancestors,
+          const std::function<void(Leaf&, const std::vector<LoopNode*>&)>& visit) {
+  if (node.leaf) visit(*node.leaf, ancestors);
+  ancestors.push_back(&node);
+  for (LoopNode& child : node.children) walk(child, ancestors, visit);
+  ancestors.pop_back();
+}
+
+}  // namespace
+
+void forEachLeaf(LoopNode& root,
+                 const std::function<void(Leaf&, const std::vector<LoopNode*>&)>& visit) {
+  std::vector<LoopNode*> ancestors;
+  walk(root, ancestors, visit);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,45 @@
+/// The statements of a kernel in their loops, in an order that computes everything before it is read.
+///
+/// At depth d, statements that share the loop class at depth d form a group; groups are sorted topologically, ties by
+/// definition order; inside a group the same happens at depth d + 1. A cycle between groups is an illegal inlining.
+///
+/// A reduction is three statements around its reduction loops:
+///
+///   T1[i0, r1]:   k0 { init T1;  k1 { update T1 };  finish T1 }
+///
+/// `init` and `finish` run over the axes behind the first reduction axis in loops of their own.
+#pragma once
+
+#include <device_lower/loop_model.h>
+
+namespace nvfuser {
+
+enum class LeafRole : uint8_t { Whole, Init, Update, Finish };
+
+struct Leaf {
+  Expr* expr = nullptr;
+  LeafRole role = LeafRole::Whole;
+  TensorView* out = nullptr;             ///< the expression's first output
+  std::vector<const LoopClass*> path;    ///< loops around it, outermost first
+  int order = 0;                         ///< of definition
+};
+
+/// A loop with what is in it, or (without a loop) one statement or barrier.
+struct LoopNode {
+  const LoopClass* loop = nullptr;
+  std::unique_ptr<Leaf> leaf;
+  std::optional<kir::SyncKind> sync;
+  std::string comment;  ///< of a barrier: why
+  std::vector<LoopNode> children;
+};
+
+/// The root has no loop and holds the whole kernel.
+LoopNode buildLoopTree(const Fusion& fusion, LoopModel& loops);
+
+std::string toString(const LoopNode& root);
+
+/// Calls `visit` for every leaf in execution order, with the nodes from the root down to it.
+void forEachLeaf(LoopNode& root,
+                 const std::function<void(Leaf&, const std::vector<LoopNode*>& ancestors)>& visit);
+
+}  // namespace nvfuser

@@ -1,0 +1,216 @@
+#include <device_lower/lower.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include <device_lower/hoist_indices.h>
+#include <device_lower/insert_syncs.h>
+#include <ir/axis_map.h>
+#include <kernel_ir/scalars_of.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+void verifyFusion(Lowering& l) { l.fusion->verify(); }
+
+void mapAxisClasses(Lowering& l) {
+  l.exact = std::make_unique<IdGraph>(*l.fusion, IdGraph::Mode::Exact);
+}
+
+void nameExtents(Lowering& l) {
+  l.symbols = std::make_unique<Symbols>(*l.fusion, *l.exact, *l.kernel.pool);
+}
+
+void modelLoops(Lowering& l) {
+  l.loops = std::make_unique<LoopModel>(*l.fusion, *l.exact, *l.symbols, l.options);
+}
+
+void allocate(Lowering& l) {
+  l.allocations =
+      std::make_unique<Allocations>(*l.fusion, *l.loops, *l.symbols, l.options, l.kernel);
+}
+
+void orderStatements(Lowering& l) { l.tree = buildLoopTree(*l.fusion, *l.loops); }
+
+void synchronise(Lowering& l) {
+  if (l.options.target == LowerTarget::Cpu) return;
+  l.kernel.cooperative = insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations);
+}
+
+void buildStatements(Lowering& l) {
+  KernelBuilder builder(*l.fusion, *l.exact, *l.loops, *l.symbols, *l.allocations, l.options,
+                        l.kernel);
+  builder.build(l.tree);
+  l.scalar_operands = builder.scalarOperands();
+  const ParallelType grid[] = {ParallelType::BIDx, ParallelType::BIDy, ParallelType::BIDz};
+  const ParallelType block[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
+  for (int d = 0; d < 3; ++d) {
+    l.kernel.grid[d] = l.loops->dimension(grid[d]);
+    l.kernel.block[d] = l.loops->dimension(block[d]);
+  }
+  l.kernel.index_type = l.options.index_type;
+}
+
+void planMemory(Lowering& l) {
+  planSharedMemory(l.kernel);
+  // A grid barrier counts its arrivals in a workspace.
+  kir::forEach(l.kernel.body, [&](kir::Stmt& stmt) {
+    auto* sync = std::get_if<kir::Sync>(&stmt.node);
+    if (sync == nullptr || sync->kind != kir::SyncKind::GridBarrier) return;
+    kir::Buffer buffer;
+    buffer.name = text("barrier", l.kernel.buffers.size());
+    buffer.dtype = DataType::UInt32;
+    buffer.memory = MemoryType::Global;
+    buffer.elements = l.kernel.pool->constant(2);
+    buffer.zeroed = buffer.read = buffer.written = true;
+    sync->tickets = l.kernel.addBuffer(std::move(buffer));
+  });
+}
+
+void hoist(Lowering& l) {
+  if (l.options.index_hoist) hoistIndices(l.kernel);
+}
+
+/// Tensors, workspaces, sizes and strides that the statements mention, in this order.
+void collectParameters(Lowering& l) {
+  kir::Kernel& kernel = l.kernel;
+  for (kir::BufferRole role :
+       {kir::BufferRole::Input, kir::BufferRole::Output, kir::BufferRole::Intermediate}) {
+    auto add = [&](const kir::Buffer* buffer) {
+      if (buffer->role != role || buffer->memory != MemoryType::Global) return;
+      if (!buffer->read && !buffer->written) return;
+      for (const kir::Param& param : kernel.params) {
+        if (param.buffer == buffer) return;
+      }
+      kir::Param param;
+      param.kind = kir::ParamKind::TensorArg;
+      param.name = buffer->name;
+      param.dtype = buffer->dtype;
+      param.buffer = buffer;
+      kernel.params.push_back(std::move(param));
+    };
+    if (role == kir::BufferRole::Input) {
+      for (const Val* val : l.fusion->inputs()) {
+        if (val->isA<TensorView>()) add(l.allocations->of(val->as<TensorView>()).buffer);
+      }
+    }
+    for (const auto& buffer : kernel.buffers) add(buffer.get());
+  }
+  // In order of the fusion's scalars, strides behind them.
+  std::map<std::pair<int64_t, int>, Scalar> used;
+  std::set<std::string> wanted;
+  auto note = [&](Scalar a) {
+    if (a == nullptr) return;
+    for (Scalar symbol : kir::ScalarPool::symbolsOf(a)) {
+      if (l.symbols->sources().count(symbol) == 0) continue;
+      const Val* val = l.symbols->sources().at(symbol).val;
+      used[{val != nullptr ? val->name() : INT64_MAX, symbol->id}] = symbol;
+    }
+  };
+  auto noteOperand = [&](const kir::Operand& operand) {
+    if (auto* param = std::get_if<kir::ParamRef>(&operand)) wanted.insert(param->name);
+  };
+  kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
+    kir::forEachScalar(stmt, note);
+    if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
+      noteOperand(random->seed);
+      noteOperand(random->offset);
+    }
+    // Grid reductions and barriers read the launch's dimensions from the hardware.
+  });
+  for (const auto& buffer : kernel.buffers) note(buffer->shared_offset);
+  for (const auto& [order, symbol] : used) {
+    kir::Param param;
+    param.kind = kir::ParamKind::IndexArg;
+    param.name = symbol->name;
+    param.dtype = kernel.index_type;
+    param.symbol = symbol;
+    param.val = l.symbols->sources().at(symbol).val;
+    kernel.params.push_back(std::move(param));
+  }
+  for (const Val* val : l.scalar_operands) {
+    kir::Param param;
+    param.kind = kir::ParamKind::ScalarArg;
+    param.name = text("s_", val->toString());
+    param.dtype = val->dtype() == DataType::Index ? DataType(DataType::Int) : val->dtype();
+    param.val = val;
+    kernel.params.push_back(std::move(param));
+  }
+  for (const char* name : {"philox_seed", "philox_offset"}) {
+    if (wanted.count(name) == 0) continue;
+    kir::Param param;
+    param.kind = kir::ParamKind::ScalarArg;
+    param.name = name;
+    param.dtype = DataType::Int;
+    kernel.params.push_back(std::move(param));
+  }
+  kernel.sources = l.symbols->sources();
+  kernel.equal_extents = l.symbols->equalities();
+}
+
+/// What the kernel's text says at its top.
+void writeHeader(Lowering& l) {
+  kir::Kernel& kernel = l.kernel;
+  auto dims = [](const Scalar (&extents)[3]) {
+    std::string out;
+    for (int d = 0; d < 3; ++d) {
+      out += text(d > 0 ? " x " : "", extents[d] ? extents[d]->toString() : std::string("1"));
+    }
+    return out;
+  };
+  for (Expr* expr : l.fusion->exprs()) {
+    const std::vector<TensorView*> outputs = tensorOutputs(expr);
+    if (outputs.empty()) continue;
+    kernel.header.push_back(text(join(outputs, ", ", [](TensorView* tv) { return tv->toInlineString(); }),
+                                 " = ", expr->toInlineString()));
+  }
+  kernel.header.push_back(text("grid ", dims(kernel.grid), ", block ", dims(kernel.block)));
+}
+
+constexpr std::array kPasses = {
+    LoweringPass{"verify-fusion", "a broken graph is reported by its own rules", verifyFusion},
+    LoweringPass{"map-axes", "which axes of different tensors mean the same index", mapAxisClasses},
+    LoweringPass{"name-extents", "equal extents become one symbol, a parameter of the kernel", nameExtents},
+    LoweringPass{"model-loops", "inlined axes share a loop; broadcasts run over what they meet", modelLoops},
+    LoweringPass{"allocate", "registers, shared memory and workspaces with their sizes", allocate},
+    LoweringPass{"build-loop-tree", "an order that computes everything before it is read", orderStatements},
+    LoweringPass{"insert-syncs", "barriers where threads exchange data; needs the order", synchronise},
+    LoweringPass{"build-statements", "indices, predicates, vectors, reductions", buildStatements},
+    LoweringPass{"plan-shared-memory", "offsets of all shared buffers, reductions' workspaces included", planMemory},
+    LoweringPass{"hoist-indices", "shared index expressions get a name", hoist, true},
+    LoweringPass{"collect-parameters", "what the statements mention has to be passed", collectParameters},
+    LoweringPass{"write-header", "a kernel says which fusion it is", writeHeader},
+};
+
+}  // namespace
+
+std::span<const LoweringPass> loweringPasses() { return kPasses; }
+
+std::string printLowering(const Lowering& lowering) {
+  if (!lowering.kernel.body.empty()) return lowering.kernel.toString();
+  if (!lowering.tree.children.empty()) return toString(lowering.tree);
+  if (lowering.exact) return lowering.exact->toString();
+  return lowering.fusion->toString();
+}
+
+Lowering lower(Fusion* fusion, const LowerOptions& options, const LoweringObserver& observer) {
+  Lowering lowering;
+  lowering.fusion = fusion;
+  lowering.options = options;
+  for (const LoweringPass& pass : kPasses) {
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(lowering);
+    if (observer) {
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+      observer(pass, lowering, took.count());
+    }
+  }
+  return lowering;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,85 @@
+#include <device_lower/predicates.h>
+
+#include <algorithm>
+#include <set>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+bool Predicates::divides(const Split* split) const {
+  // A reshape's splits divide: its input and output have the same number of elements.
+  const TensorView* tv = exact_.tensorOf(split->in());
+  if (split->outer()->isRFactorProduct() && tv != nullptr && tv->definition() != nullptr &&
+      tv->definition()->isA<ReshapeOp>()) {
+    return true;
+  }
+  Scalar factor = symbols_.extent(split->innerSplit() ? split->inner() : split->outer());
+  return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
+}
+
+std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values) const {
+  std::vector<Bound> result;
+  std::vector<const IterDomain*> open;
+  for (const LoopClass* loop : leaf.path) {
+    if (loop->isThread() && loops_.dimension(loop->parallel) != loop->extent) {
+      result.push_back({loop->index, loop->extent});
+    }
+    open.push_back(loop->promoted);
+  }
+  // Inputs of splits that may be partial.
+  std::vector<IterDomain*> partial;
+  std::set<const Expr*> seen;
+  while (!open.empty()) {
+    const Expr* def = open.back()->definition();
+    open.pop_back();
+    if (def == nullptr || !seen.insert(def).second) continue;
+    if (def->isA<Split>() && !divides(def->as<Split>())) partial.push_back(def->as<Split>()->in());
+    for (const Val* in : def->inputs()) open.push_back(in->as<IterDomain>());
+  }
+  for (IterDomain* id : partial) {
+    // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself needs no check.
+    const Expr* def = id->definition();
+    const bool implied = def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
+                         std::find(partial.begin(), partial.end(), def->as<Split>()->in()) !=
+                             partial.end();
+    if (implied) continue;
+    Scalar index = values.of(id);
+    check(index != nullptr, "no index leads to the input of a split");
+    result.push_back({index, symbols_.extent(id)});
+  }
+  return result;
+}
+
+Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  Scalar condition = pool.one();
+  for (const Bound& bound : bounds(leaf, values)) {
+    condition = pool.logicalAnd(condition, pool.less(bound.index, bound.extent));
+  }
+  return condition;
+}
+
+Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  Scalar condition = pool.one();
+  for (ParallelType type : kParallelTypeThreads) {
+    if (!loops_.isUsed(type)) continue;
+    // Each block has shared memory of its own.
+    if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) continue;
+    bool spread = false;
+    for (const LoopClass* loop : leaf.path) {
+      if (loop->parallel != type) continue;
+      for (auto [member, position] : loop->members) {
+        const IterDomain* id = member->getLoopDomain()[static_cast<size_t>(position)];
+        spread |= member == tv && !id->isBroadcast() && !id->isReduction();
+      }
+    }
+    if (!spread) {
+      condition = pool.logicalAnd(condition, pool.equal(loops_.parallelIndex(type), pool.zero()));
+    }
+  }
+  return condition;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,211 @@
+#include <device_lower/symbols.h>
+
+#include <algorithm>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+bool isLeaf(const Val* val) { return !val->isConst() && val->definition() == nullptr; }
+
+/// Whether `a` is the better name for an extent: constants first, then what was made first.
+bool better(const Val* a, const Val* b) {
+  if (a->isConst() != b->isConst()) return a->isConst();
+  return a->name() < b->name();
+}
+
+}  // namespace
+
+Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& pool) : pool_(pool) {
+  auto find = [&](const Val* val) {
+    while (true) {
+      auto up = parent_.find(val);
+      if (up == parent_.end()) return val;
+      val = up->second;
+    }
+  };
+  for (int c = 0; c < exact.numClasses(); ++c) {
+    const Val* first = nullptr;
+    for (const IterDomain* id : exact.members(c)) {
+      const Val* extent = id->extent();
+      if (id->isBroadcast() || (!isLeaf(extent) && !extent->isConst())) continue;
+      const Val* root = find(extent);
+      if (first == nullptr) {
+        first = root;
+      } else if (root != first) {
+        const Val* winner = better(root, first) ? root : first;
+        const Val* loser = winner == root ? first : root;
+        if (!loser->isConst()) parent_[loser] = winner;
+        first = winner;
+      }
+    }
+  }
+  for (const Val* input : fusion.inputs()) {
+    if (!input->isA<TensorView>()) continue;
+    auto* tv = input->as<TensorView>();
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      input_extents_.emplace(axes[i]->getMaybeExpandedExtent(),
+                             kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv,
+                                               static_cast<int64_t>(i),
+                                               axes[i]->getMaybeExpandedExtent()});
+    }
+  }
+}
+
+const Val* Symbols::canonical(const Val* val) const {
+  while (true) {
+    auto up = parent_.find(val);
+    if (up == parent_.end()) return val;
+    val = up->second;
+  }
+}
+
+std::vector<std::pair<const Val*, const Val*>> Symbols::equalities() const {
+  std::vector<std::pair<const Val*, const Val*>> result;
+  for (const auto& [extent, source] : input_extents_) {
+    if (canonical(extent) != extent) result.emplace_back(extent, canonical(extent));
+  }
+  std::sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
+    return a.first->name() < b.first->name();
+  });
+  return result;
+}
+
+Scalar Symbols::leaf(const Val* val) {
+  // An extent is never negative; any other scalar may be.
+  auto source = input_extents_.find(val);
+  const bool is_extent = source != input_extents_.end() || val->dtype() == DataType::Index;
+  int64_t lo = is_extent ? 0 : INT64_MIN;
+  int64_t hi = INT64_MAX;
+  if (isBooleanType(val->dtype())) {
+    lo = 0;
+    hi = 1;
+  }
+  Scalar symbol = pool_.symbol(val->toString(), nullptr, lo, hi);
+  sources_[symbol] = source != input_extents_.end()
+                         ? source->second
+                         : kir::SymbolSource{kir::SymbolSource::Kind::Value, nullptr, -1, val};
+  return symbol;
+}
+
+Scalar Symbols::of(const Val* val) {
+  val = canonical(val);
+  auto found = cache_.find(val);
+  if (found != cache_.end()) return found->second;
+  Scalar result = nullptr;
+  if (val->isConst() && !val->value().is<double>()) {
+    result = pool_.constant(val->value().as<int64_t>());
+  } else if (const Expr* def = val->definition();
+             def != nullptr && !val->isConst() && input_extents_.count(val) == 0) {
+    auto operand = [&](size_t i) { return of(def->input(i)); };
+    const bool integral = std::all_of(def->inputs().begin(), def->inputs().end(), [](Val* in) {
+      return in->isScalar() && (isIntegralType(in->dtype()) || isBooleanType(in->dtype()));
+    });
+    if (integral && def->isA<BinaryOp>()) {
+      using enum BinaryOpType;
+      switch (def->as<BinaryOp>()->getBinaryOpType()) {
+        case Add:
+          result = pool_.add(operand(0), operand(1));
+          break;
+        case Sub:
+          result = pool_.sub(operand(0), operand(1));
+          break;
+        case Mul:
+          result = pool_.mul(operand(0), operand(1));
+          break;
+        case Div:
+          result = pool_.div(operand(0), operand(1));
+          break;
+        case Mod:
+          result = pool_.mod(operand(0), operand(1));
+          break;
+        case CeilDiv:
+          result = pool_.ceilDiv(operand(0), operand(1));
+          break;
+        case Max:
+          result = pool_.max(operand(0), operand(1));
+          break;
+        case Min:
+          result = pool_.min(operand(0), operand(1));
+          break;
+        case Eq:
+          result = pool_.equal(operand(0), operand(1));
+          break;
+        case NE:
+          result = pool_.logicalNot(pool_.equal(operand(0), operand(1)));
+          break;
+        case LT:
+          result = pool_.less(operand(0), operand(1));
+          break;
+        case LE:
+          result = pool_.lessEqual(operand(0), operand(1));
+          break;
+        case GT:
+          result = pool_.less(operand(1), operand(0));
+          break;
+        case GE:
+          result = pool_.lessEqual(operand(1), operand(0));
+          break;
+        case LogicalAnd:
+          result = pool_.logicalAnd(operand(0), operand(1));
+          break;
+        case LogicalOr:
+          result = pool_.logicalOr(operand(0), operand(1));
+          break;
+        default:
+          break;
+      }
+    } else if (integral && def->isA<UnaryOp>()) {
+      using enum UnaryOpType;
+      switch (def->as<UnaryOp>()->getUnaryOpType()) {
+        case Neg:
+          result = pool_.mul(operand(0), -1);
+          break;
+        case LogicalNot:
+          result = pool_.logicalNot(operand(0));
+          break;
+        case Abs:
+          result = pool_.max(operand(0), pool_.mul(operand(0), -1));
+          break;
+        case Cast:
+          if (dataTypeSizeBit(val->dtype()) == 64) result = operand(0);
+          break;
+        default:
+          break;
+      }
+    } else if (integral && def->isA<TernaryOp>() &&
+               def->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Where) {
+      result = pool_.select(operand(0), operand(1), operand(2));
+    } else if (integral && def->isA<LoadStoreOp>()) {
+      result = operand(0);
+    }
+  }
+  if (result == nullptr) result = leaf(val);
+  cache_[val] = result;
+  return result;
+}
+
+Scalar Symbols::stride(const TensorView* tv, size_t allocation_axis) {
+  const auto& axes = tv->getMaybeAllocationDomain();
+  const Contiguity& contiguity = tv->getContiguity();
+  check(!axes[allocation_axis]->isBroadcast() && !axes[allocation_axis]->isReduction(),
+        "an axis without a place in memory has no stride");
+  if (contiguity[allocation_axis] == true || !tv->isFusionInput()) {
+    // Outputs and workspaces are allocated without gaps unless an allocation domain says otherwise; their strides are
+    // those of their own extents either way.
+    for (size_t next = allocation_axis + 1; next < axes.size(); ++next) {
+      if (axes[next]->isBroadcast() || axes[next]->isReduction()) continue;
+      return pool_.mul(stride(tv, next), extent(axes[next]));
+    }
+    return pool_.one();
+  }
+  Scalar symbol = pool_.symbol(text("T", tv->name(), "_s", allocation_axis), nullptr, 0);
+  sources_[symbol] = {kir::SymbolSource::Kind::Stride, tv, static_cast<int64_t>(allocation_axis),
+                      nullptr};
+  return symbol;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,23 @@
+/// What a kernel is lowered for. The schedule language is one; some bindings mean something else on another machine.
+#pragma once
+
+#include <cstdint>
+
+#include <ir/type.h>
+
+namespace nvfuser {
+
+/// On `Cpu`, blocks become tasks, threads become loops inside a task, Vectorize becomes a SIMD loop.
+enum class LowerTarget : uint8_t { Cuda, Cpu };
+
+struct LowerOptions {
+  LowerTarget target = LowerTarget::Cuda;
+  /// Int (64 bit) or Int32: the executor's choice from the sizes at hand.
+  DataType index_type = DataType::Int;
+  /// Hardware the kernel may rely on: major·10 + minor. 0 on the CPU.
+  int compute_capability = 80;
+  bool index_hoist = true;
+  bool predicate_elimination = true;
+};
+
+}  // namespace nvfuser

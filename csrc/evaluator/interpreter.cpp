@@ -1,0 +1,207 @@
+#include <evaluator/interpreter.h>
+
+#include <algorithm>
+
+#include <evaluator/operations.h>
+
+namespace nvfuser {
+
+namespace reference {
+
+Array Context::operand(const Val* val) {
+  if (val->isA<TensorView>()) {
+    auto found = arrays.find(val);
+    check(found != arrays.end(), "a tensor is read before it is computed");
+    return found->second;
+  }
+  const PolymorphicValue value = evaluator.evaluate(val);
+  if (!value.hasValue()) {
+    userError("the value of ", val->toInlineString(),
+              " is not known: it depends on a scalar that no input gives a value to");
+  }
+  return splat(value, val->dtype(), {});
+}
+
+std::vector<int64_t> Context::logicalSizes(const TensorView* tv) {
+  std::vector<int64_t> sizes;
+  for (const IterDomain* id : TensorDomain::noReductions(tv->getLogicalDomain())) {
+    sizes.push_back(evaluator.evaluateInt(id->getMaybeExpandedExtent(), "the extent of an axis"));
+    if (sizes.back() < 0) {
+      userError("axis ", *id, " of ", *tv, " has the negative extent ", sizes.back());
+    }
+  }
+  return sizes;
+}
+
+namespace {
+
+/// Whether the results of a kind of operation stand in the logical domain already, although there is a root domain.
+bool givesLogicalDomain(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::ReshapeOp:
+    case ExprKind::SliceOp:
+    case ExprKind::PadOp:
+    case ExprKind::ReductionOp:
+    case ExprKind::WelfordOp:
+    case ExprKind::FullOp:
+    case ExprKind::EyeOp:
+    case ExprKind::RNGOp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<Array> results(const Expr* expr, Context& context) {
+  switch (expr->kind()) {
+    case ExprKind::UnaryOp:
+      return {unary(expr->as<UnaryOp>(), context)};
+    case ExprKind::BinaryOp:
+      return {binary(expr->as<BinaryOp>(), context)};
+    case ExprKind::TernaryOp:
+      return {ternary(expr->as<TernaryOp>(), context)};
+    case ExprKind::LoadStoreOp:
+      return {convert(context.operand(expr->input(0)), expr->output(0)->dtype())};
+    case ExprKind::BroadcastOp:
+      return {broadcast(expr->as<BroadcastOp>(), context)};
+    case ExprKind::SqueezeOp:
+      return {squeeze(expr->as<SqueezeOp>(), context)};
+    case ExprKind::ExpandOp:
+      return {expand(expr->as<ExpandOp>(), context)};
+    case ExprKind::RepeatOp:
+      return {repeat(expr->as<RepeatOp>(), context)};
+    case ExprKind::ReshapeOp:
+      return {reshape(expr->as<ReshapeOp>(), context)};
+    case ExprKind::SliceOp:
+      return {slice(expr->as<SliceOp>(), context)};
+    case ExprKind::PadOp:
+      return {pad(expr->as<PadOp>(), context)};
+    case ExprKind::CatOp:
+      return {cat(expr->as<CatOp>(), context)};
+    case ExprKind::ReductionOp:
+      return {reduce(expr->as<ReductionOp>(), context)};
+    case ExprKind::WelfordOp:
+      return welford(expr->as<WelfordOp>(), context);
+    case ExprKind::FullOp:
+      return {full(expr->as<FullOp>(), context)};
+    case ExprKind::IotaOp:
+      return {iota(expr->as<IotaOp>(), context)};
+    case ExprKind::EyeOp:
+      return {eye(expr->as<EyeOp>(), context)};
+    case ExprKind::RNGOp:
+      return {random(expr->as<RNGOp>(), context)};
+    case ExprKind::SelectOp:
+      return {select(expr->as<SelectOp>(), context)};
+    case ExprKind::IndexSelectOp:
+      return {indexSelect(expr->as<IndexSelectOp>(), context)};
+    case ExprKind::GatherOp:
+      return {gather(expr->as<GatherOp>(), context)};
+    case ExprKind::ScatterOp:
+      return {scatter(expr->as<ScatterOp>(), context)};
+    case ExprKind::ViewAsScalar:
+      return {viewAsScalar(expr->as<ViewAsScalar>(), context)};
+    case ExprKind::Split:
+    case ExprKind::Merge:
+    case ExprKind::Swizzle:
+    case ExprKind::Swizzle1D:
+    case ExprKind::Resize:
+      break;
+  }
+  throwInternal("a transform of axes stands among the operations", std::source_location::current());
+}
+
+/// Checks a result's sizes against the extents that the Fusion states, and binds extents that only the data tells.
+void settleExtents(const TensorView* tv, const Array& array, Context& context) {
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  check(logical.size() == array.rank(), "an operation's result has another rank than its output");
+  for (size_t axis = 0; axis < logical.size(); ++axis) {
+    const Val* extent = logical[axis]->getMaybeExpandedExtent();
+    const PolymorphicValue stated = context.evaluator.evaluate(extent);
+    if (!stated.hasValue()) {
+      context.evaluator.bind(extent, array.sizes[axis]);
+    } else if (stated.as<int64_t>() != array.sizes[axis]) {
+      userError("axis ", axis, " of ", *tv, " has extent ", array.sizes[axis],
+                ", where the fusion says ", stated, ", in ", *tv->definition());
+    }
+  }
+}
+
+void run(const Expr* expr, Context& context) {
+  std::vector<Array> arrays = results(expr, context);
+  for (size_t n = 0; n < arrays.size(); ++n) {
+    const auto* tv = expr->output(n)->as<TensorView>();
+    Array array = std::move(arrays[n]);
+    check(array.dtype == tv->dtype(), "an operation's result has another dtype than its output");
+    if (tv->hasRoot() && !givesLogicalDomain(expr->kind())) {
+      array = transformAxes(array, TensorDomain::noReductions(tv->getRootDomain()),
+                            TensorDomain::noReductions(tv->getLogicalDomain()), 0, context);
+    }
+    settleExtents(tv, array, context);
+    if (context.options.rounding == Rounding::EveryOperation) {
+      array = rounded(array);
+    }
+    context.arrays[tv] = std::move(array);
+  }
+}
+
+/// k of each random operation that draws from the executor's generator, in order of definition.
+std::unordered_map<const Expr*, int64_t> randomIndices(const std::vector<Expr*>& exprs) {
+  std::vector<const Expr*> drawing;
+  for (const Expr* expr : exprs) {
+    if (expr->isA<RNGOp>() && !expr->as<RNGOp>()->isDeterministic()) {
+      drawing.push_back(expr);
+    }
+  }
+  std::sort(drawing.begin(), drawing.end(),
+            [](const Expr* a, const Expr* b) { return a->name() < b->name(); });
+  std::unordered_map<const Expr*, int64_t> indices;
+  for (const Expr* expr : drawing) {
+    indices.emplace(expr, static_cast<int64_t>(indices.size()));
+  }
+  return indices;
+}
+
+}  // namespace
+}  // namespace reference
+
+std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const InterpreterInput> inputs,
+                                  const InterpreterOptions& options) {
+  using namespace reference;
+  const std::vector<Expr*> exprs = fusion.exprs();
+  Context context{bindInputs(fusion, inputs), options, {}, randomIndices(exprs)};
+  for (size_t number = 0; number < inputs.size(); ++number) {
+    if (const auto* tensor = std::get_if<TensorRef>(&inputs[number])) {
+      context.arrays[fusion.inputs()[number]] = load(*tensor);
+    }
+  }
+  // A tensor is dropped after its last use, so that long graphs need memory only for what is alive.
+  std::unordered_map<const Val*, size_t> last_use;
+  for (size_t position = 0; position < exprs.size(); ++position) {
+    for (const Val* input : exprs[position]->inputs()) {
+      last_use[input] = position;
+    }
+  }
+  for (const Val* output : fusion.outputs()) {
+    last_use[output] = exprs.size();
+  }
+  for (size_t position = 0; position < exprs.size(); ++position) {
+    const Expr* expr = exprs[position];
+    if (!expr->output(0)->isA<TensorView>()) {
+      continue;  // scalars are evaluated where they are read
+    }
+    run(expr, context);
+    for (const Val* input : expr->inputs()) {
+      if (last_use.at(input) == position) {
+        context.arrays.erase(input);
+      }
+    }
+  }
+  std::vector<HostTensor> outputs;
+  outputs.reserve(fusion.outputs().size());
+  for (const Val* output : fusion.outputs()) {
+    outputs.push_back(store(context.operand(output)));
+  }
+  return outputs;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,65 @@
+/// The families of operations of the reference interpreter: each function gives the results of one expression. Results
+/// stand in the output's root domain (logical where it has none), without reduction axes; `interpreter.cpp` brings them
+/// to the logical domain, rounds and keeps them.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <evaluator/array.h>
+#include <evaluator/interpreter.h>
+#include <ir/internal_nodes.h>
+
+namespace nvfuser::reference {
+
+struct Context {
+  ExpressionEvaluator evaluator;
+  InterpreterOptions options;
+  std::unordered_map<const Val*, Array> arrays;         ///< tensors computed so far
+  std::unordered_map<const Expr*, int64_t> random_index;  ///< k of each random operation
+
+  /// The elements of a tensor, or a scalar's value as a 0-dim array.
+  Array operand(const Val* val);
+  /// The sizes of a tensor's logical domain without reductions, as the Fusion states them.
+  std::vector<int64_t> logicalSizes(const TensorView* tv);
+};
+
+// pointwise.cpp
+Array unary(const UnaryOp* op, Context& context);
+Array binary(const BinaryOp* op, Context& context);
+Array ternary(const TernaryOp* op, Context& context);
+
+// shape.cpp
+Array broadcast(const BroadcastOp* op, Context& context);
+Array squeeze(const SqueezeOp* op, Context& context);
+Array expand(const ExpandOp* op, Context& context);
+Array repeat(const RepeatOp* op, Context& context);
+Array reshape(const ReshapeOp* op, Context& context);
+Array slice(const SliceOp* op, Context& context);
+Array pad(const PadOp* op, Context& context);
+Array cat(const CatOp* op, Context& context);
+Array viewAsScalar(const ViewAsScalar* op, Context& context);
+Array full(const FullOp* op, Context& context);
+Array iota(const IotaOp* op, Context& context);
+Array eye(const EyeOp* op, Context& context);
+/// `array`, whose axes are `from`, with the axes `to`: replays the splits, merges and resizes between the two, and
+/// orders the axes. `fill` stands where a split or a resize makes room.
+Array transformAxes(const Array& array, const std::vector<IterDomain*>& from,
+                    const std::vector<IterDomain*>& to, const PolymorphicValue& fill,
+                    Context& context);
+
+// reduction.cpp: axes are the logical ones, the transforms of an rFactor included.
+Array reduce(const ReductionOp* op, Context& context);
+std::vector<Array> welford(const WelfordOp* op, Context& context);
+
+// random.cpp
+Array random(const RNGOp* op, Context& context);
+
+// indexing.cpp
+Array select(const SelectOp* op, Context& context);
+Array indexSelect(const IndexSelectOp* op, Context& context);
+Array gather(const GatherOp* op, Context& context);
+Array scatter(const ScatterOp* op, Context& context);
+
+}  // namespace nvfuser::reference

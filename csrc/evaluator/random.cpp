@@ -1,0 +1,154 @@
+// Random numbers: a pure function of (seed, offset + k, row-major element number). Words are turned into numbers so:
+//   uniform, Float          u = (w >> 8) · 2⁻²⁴, w = word e mod 4 of block e div 4
+//            Half, BFloat16 the same with 11 and 8 bits, Float8 with 4 and 3, so that no rounding reaches 1
+//            Double         u = (w >> 11) · 2⁻⁵³, w = words 2(e mod 2) (low) and 2(e mod 2) + 1 of block e div 2
+//   range [low, high)       fma(u, high − low, low) in the dtype (Float where it is narrower)
+//   normal                  n = √(−2 ln v)·cos(2π u) for even e, ·sin(2π u) for odd e, of the pair e and e xor 1: u is
+//                           the uniform number of its odd element (Float's or Double's); v, never zero, comes from the
+//                           even one: (w + ½)·2⁻³² in steps of Float arithmetic, or 1 − Double's uniform number
+//   normal, general         fma(n, std, mean)
+
+#include <cmath>
+#include <numbers>
+
+#include <evaluator/operations.h>
+#include <evaluator/philox.h>
+
+namespace nvfuser::reference {
+
+namespace {
+
+/// The words of one random operation; remembers the block read last.
+class Words {
+ public:
+  Words(uint64_t seed, uint64_t sequence) : seed_(seed), sequence_(sequence) { read(0); }
+
+  uint32_t word32(uint64_t element) { return read(element / 4)[element % 4]; }
+  uint64_t word64(uint64_t element) {
+    const auto& words = read(element / 2);
+    const size_t low = 2 * (element % 2);
+    return uint64_t{words[low]} | uint64_t{words[low + 1]} << 32;
+  }
+
+ private:
+  const std::array<uint32_t, 4>& read(uint64_t block) {
+    if (block != block_ || first_) {
+      words_ = philoxBlock(seed_, block, sequence_);
+      block_ = block;
+      first_ = false;
+    }
+    return words_;
+  }
+
+  uint64_t seed_;
+  uint64_t sequence_;
+  uint64_t block_ = 0;
+  bool first_ = true;
+  std::array<uint32_t, 4> words_{};
+};
+
+int significantBits(DataType dtype) {
+  switch (dtype.type) {
+    case PrimDataType::Half:
+      return 11;
+    case PrimDataType::BFloat16:
+      return 8;
+    case PrimDataType::Float8_e4m3fn:
+      return 4;
+    case PrimDataType::Float8_e5m2:
+      return 3;
+    default:
+      return 24;
+  }
+}
+
+double uniform(Words& words, uint64_t element, DataType dtype) {
+  if (dtype == DataType::Double) {
+    return std::ldexp(static_cast<double>(words.word64(element) >> 11), -53);
+  }
+  const int bits = significantBits(dtype);
+  return std::ldexp(static_cast<double>(words.word32(element) >> (32 - bits)), -bits);
+}
+
+double normal(Words& words, uint64_t element, DataType dtype) {
+  const uint64_t even = element & ~uint64_t{1};
+  double v = 0;
+  double u = 0;
+  if (dtype == DataType::Double) {
+    v = 1 - uniform(words, even, DataType::Double);
+    u = uniform(words, even + 1, DataType::Double);
+  } else {
+    const float scaled = static_cast<float>(words.word32(even)) * 0x1p-32f;
+    v = static_cast<double>(scaled + 0x1p-33f);
+    u = uniform(words, even + 1, DataType::Float);
+  }
+  const double radius = std::sqrt(-2 * std::log(v));
+  const double angle = 2 * std::numbers::pi * u;
+  return radius * (element % 2 == 0 ? std::cos(angle) : std::sin(angle));
+}
+
+/// a·b + c rounded once, in the dtype that a kernel computes in.
+double fusedMultiplyAdd(double a, double b, double c, DataType dtype) {
+  if (dtype == DataType::Double) {
+    return std::fma(a, b, c);
+  }
+  return static_cast<double>(
+      std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
+}
+
+}  // namespace
+
+Array random(const RNGOp* op, Context& context) {
+  const DataType dtype = op->out()->dtype();
+  if (!isFloatingPointType(dtype)) {
+    userError("random numbers are floating-point, not ", dataTypeName(dtype), ", in ", *op);
+  }
+  uint64_t seed = context.options.philox_seed;
+  uint64_t sequence = context.options.philox_offset;
+  if (!op->isDeterministic()) {
+    sequence += static_cast<uint64_t>(context.random_index.at(op));
+  } else {
+    seed = static_cast<uint64_t>(onlyElement(context.operand(op->seed())).as<int64_t>());
+    sequence = static_cast<uint64_t>(onlyElement(context.operand(op->offset())).as<int64_t>());
+  }
+  const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
+  auto parameter = [&](size_t i) {
+    return onlyElement(convert(context.operand(op->parameter(i)), compute)).as<double>();
+  };
+  Array out = makeArray(dtype, context.logicalSizes(op->out()->as<TensorView>()));
+  auto* numbers = out.data<double>();
+  Words words(seed, sequence);
+  const auto count = static_cast<uint64_t>(out.numel());
+  auto fill = [&](const auto& draw) {
+    for (uint64_t e = 0; e < count; ++e) {
+      numbers[e] = roundToDtype(draw(e), dtype);
+    }
+  };
+  switch (op->getRNGOpType()) {
+    case RNGOpType::Uniform:
+      fill([&](uint64_t e) { return uniform(words, e, dtype); });
+      break;
+    case RNGOpType::UniformRange: {
+      const double low = parameter(0);
+      const double width = roundToDtype(parameter(1) - low, compute);
+      fill([&](uint64_t e) {
+        return fusedMultiplyAdd(uniform(words, e, dtype), width, low, compute);
+      });
+      break;
+    }
+    case RNGOpType::NormalStandard:
+      fill([&](uint64_t e) { return normal(words, e, dtype); });
+      break;
+    case RNGOpType::NormalGeneral: {
+      const double mean = parameter(0);
+      const double deviation = parameter(1);
+      fill([&](uint64_t e) {
+        return fusedMultiplyAdd(normal(words, e, dtype), deviation, mean, compute);
+      });
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace nvfuser::reference

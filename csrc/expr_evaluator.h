@@ -1,0 +1,4 @@
+/// Public name of <evaluator/expression_evaluator.h>.
+#pragma once
+
+#include <evaluator/expression_evaluator.h>

@@ -1,0 +1,4 @@
+/// Public name of <ir/fusion.h>.
+#pragma once
+
+#include <ir/fusion.h>

@@ -1,0 +1,4 @@
+/// Public name of <ir/fusion_guard.h>.
+#pragma once
+
+#include <ir/fusion_guard.h>

@@ -1,0 +1,193 @@
+#include <id_model/id_graph.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Lists in which one tensor's axes must stay distinct.
+enum List : int { kRoot, kLogical, kAllocation, kLoop };
+
+/// Kind and attributes of a transform, as a key.
+std::string signature(const Expr* expr) {
+  switch (expr->kind()) {
+    case ExprKind::Split: {
+      auto* op = expr->as<Split>();
+      return text("split ", op->innerSplit() ? "i" : "o", op->factor()->toInlineString());
+    }
+    case ExprKind::Merge:
+      // Equal classes have equal extents, so the inner extent needs no mention.
+      return "merge";
+    case ExprKind::Resize: {
+      auto* op = expr->as<Resize>();
+      return text("resize ", op->leftExpand()->toInlineString(), " ",
+                  op->rightExpand()->toInlineString());
+    }
+    case ExprKind::Swizzle:
+      return text("swizzle ", static_cast<int>(expr->as<Swizzle>()->swizzleType()));
+    default:
+      return text(exprKindName(expr->kind()), expr->name());
+  }
+}
+
+bool sameExtent(const IterDomain* a, const IterDomain* b) {
+  return a->extent() == b->extent() || a->extent()->sameAs(b->extent());
+}
+
+}  // namespace
+
+IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
+  const std::vector<TensorView*> tvs = fusion.allTvs();
+  for (size_t t = 0; t < tvs.size(); ++t) {
+    const TensorDomain* td = tvs[t]->domain();
+    for (IterDomain* id : td->allIDs()) {
+      if (node_of_.count(id) != 0) continue;
+      node_of_[id] = static_cast<int>(nodes_.size());
+      nodes_.push_back(id);
+      tensor_of_.push_back(tvs[t]);
+      parent_.push_back(static_cast<int>(parent_.size()));
+      occupied_.emplace_back();
+    }
+    const std::vector<IterDomain*>* lists[] = {&td->root(), &td->logical(), &td->allocation(),
+                                               &td->loop()};
+    for (int list = kRoot; list <= kLoop; ++list) {
+      for (IterDomain* id : *lists[list]) {
+        occupied_[static_cast<size_t>(node_of_.at(id))].emplace_back(static_cast<int>(t), list);
+      }
+    }
+    for (Expr* expr : td->allExprs()) transforms_.push_back(expr);
+  }
+
+  for (Expr* expr : fusion.exprs()) {
+    const std::vector<TensorView*> outputs = tensorOutputs(expr);
+    for (TensorView* consumer : outputs) {
+      for (TensorView* producer : tensorInputs(expr)) {
+        for (auto [p, c] : mapAxes(expr, producer, consumer)) {
+          if (mode == Mode::Permissive || p->isBroadcast() == c->isBroadcast()) unite(p, c);
+        }
+      }
+    }
+    for (size_t i = 1; i < outputs.size(); ++i) {
+      const auto& first = outputs[0]->getMaybeRootDomain();
+      const auto& other = outputs[i]->getMaybeRootDomain();
+      for (size_t axis = 0; axis < std::min(first.size(), other.size()); ++axis) {
+        unite(first[axis], other[axis]);
+      }
+    }
+  }
+  for (auto [a, b] : fusion.registeredExactMappings()) {
+    if (node_of_.count(a) == 0 || node_of_.count(b) == 0) continue;
+    if (mode == Mode::Permissive || a->isBroadcast() == b->isBroadcast()) unite(a, b);
+  }
+  closeUnderCongruence();
+
+  // Number the classes in order of their first axis, so that the numbers are the same in every run.
+  std::map<int, int> number;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    auto [entry, fresh] = number.emplace(find(static_cast<int>(n)), static_cast<int>(number.size()));
+    if (fresh) members_.emplace_back();
+    class_of_node_.push_back(entry->second);
+    members_[static_cast<size_t>(entry->second)].push_back(nodes_[n]);
+  }
+  definitions_.resize(members_.size());
+  uses_.resize(members_.size());
+  for (Expr* expr : transforms_) {
+    for (Val* out : expr->outputs()) {
+      definitions_[static_cast<size_t>(classOf(out->as<IterDomain>()))].push_back(expr);
+    }
+    for (Val* in : expr->inputs()) {
+      uses_[static_cast<size_t>(classOf(in->as<IterDomain>()))].push_back(expr);
+    }
+  }
+}
+
+int IdGraph::find(int node) const {
+  while (parent_[static_cast<size_t>(node)] != node) {
+    int& up = parent_[static_cast<size_t>(node)];
+    up = parent_[static_cast<size_t>(up)];
+    node = up;
+  }
+  return node;
+}
+
+bool IdGraph::unite(IterDomain* a, IterDomain* b) {
+  int x = find(node_of_.at(a));
+  int y = find(node_of_.at(b));
+  if (x == y) return false;
+  if (x > y) std::swap(x, y);
+  auto& left = occupied_[static_cast<size_t>(x)];
+  auto& right = occupied_[static_cast<size_t>(y)];
+  for (const auto& place : right) {
+    if (std::find(left.begin(), left.end(), place) != left.end()) return false;
+  }
+  left.insert(left.end(), right.begin(), right.end());
+  parent_[static_cast<size_t>(y)] = x;
+  return true;
+}
+
+void IdGraph::closeUnderCongruence() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<std::pair<std::string, std::vector<int>>, Expr*> seen;
+    std::map<int, std::vector<Expr*>> merges;
+    for (Expr* expr : transforms_) {
+      std::vector<int> inputs;
+      for (Val* in : expr->inputs()) inputs.push_back(find(node_of_.at(in->as<IterDomain>())));
+      auto [entry, fresh] = seen.emplace(std::make_pair(signature(expr), inputs), expr);
+      if (!fresh) {
+        for (size_t i = 0; i < expr->outputs().size(); ++i) {
+          changed |= unite(entry->second->output(i)->as<IterDomain>(),
+                           expr->output(i)->as<IterDomain>());
+        }
+      }
+      if (expr->isA<Merge>()) {
+        merges[find(node_of_.at(expr->as<Merge>()->out()))].push_back(expr);
+      }
+    }
+    // A merge can be undone where the inner extents are known to be equal.
+    for (auto& [out, same] : merges) {
+      auto* first = same[0]->as<Merge>();
+      for (size_t i = 1; i < same.size(); ++i) {
+        auto* other = same[i]->as<Merge>();
+        if (!sameExtent(first->inner(), other->inner()) ||
+            !sameExtent(first->outer(), other->outer()) ||
+            first->inner()->isBroadcast() != other->inner()->isBroadcast() ||
+            first->outer()->isBroadcast() != other->outer()->isBroadcast()) {
+          continue;
+        }
+        changed |= unite(first->inner(), other->inner());
+        changed |= unite(first->outer(), other->outer());
+      }
+    }
+  }
+}
+
+int IdGraph::classOf(const IterDomain* id) const {
+  auto found = node_of_.find(id);
+  return found == node_of_.end() ? -1 : class_of_node_[static_cast<size_t>(found->second)];
+}
+
+bool IdGraph::mapped(const IterDomain* a, const IterDomain* b) const {
+  if (a == b) return true;
+  const int x = classOf(a);
+  return x >= 0 && x == classOf(b);
+}
+
+TensorView* IdGraph::tensorOf(const IterDomain* id) const {
+  auto found = node_of_.find(id);
+  return found == node_of_.end() ? nullptr : tensor_of_[static_cast<size_t>(found->second)];
+}
+
+std::string IdGraph::toString() const {
+  std::string out;
+  for (size_t c = 0; c < members_.size(); ++c) {
+    out += text(c, ": {", join(members_[c], ", "), "}\n");
+  }
+  return out;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,120 @@
+#include <ir/axis_map.h>
+
+#include <algorithm>
+
+namespace nvfuser {
+
+std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
+                                                         const TensorView* producer,
+                                                         const TensorView* consumer) {
+  const std::vector<IterDomain*> from = TensorDomain::noReductions(producer->getLogicalDomain());
+  const std::vector<IterDomain*>& to = consumer->getMaybeRootDomain();
+  std::vector<std::pair<IterDomain*, IterDomain*>> pairs;
+
+  /// Joins the axes in order, leaving out those that `skip_from` / `skip_to` name.
+  auto zip = [&](auto skip_from, auto skip_to) {
+    size_t f = 0;
+    size_t t = 0;
+    while (true) {
+      while (f < from.size() && skip_from(f)) ++f;
+      while (t < to.size() && skip_to(t)) ++t;
+      if (f >= from.size() || t >= to.size()) break;
+      pairs.emplace_back(from[f++], to[t++]);
+    }
+    check(f >= from.size() && t >= to.size(), "an operation's axes do not match its operand's");
+  };
+  auto none = [](size_t) { return false; };
+
+  switch (expr->kind()) {
+    case ExprKind::BroadcastOp: {
+      auto* op = expr->as<BroadcastOp>();
+      zip(none, [&](size_t t) { return op->isBroadcastDim(t); });
+      break;
+    }
+    case ExprKind::SqueezeOp: {
+      auto* op = expr->as<SqueezeOp>();
+      zip([&](size_t f) { return op->isSqueezeDim(f); }, none);
+      break;
+    }
+    case ExprKind::ViewAsScalar:
+      zip(none, [&](size_t t) { return to[t]->isVectorComponent(); });
+      break;
+    case ExprKind::SelectOp: {
+      auto dim = static_cast<size_t>(expr->as<SelectOp>()->dim());
+      zip([&](size_t f) { return f == dim; }, none);
+      break;
+    }
+    case ExprKind::IndexSelectOp: {
+      auto dim = static_cast<size_t>(expr->as<IndexSelectOp>()->dim());
+      if (producer == expr->input(0)) {
+        zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
+      } else if (!from.empty()) {  // the index: one axis, or 0-dim
+        pairs.emplace_back(from[0], to[dim]);
+      }
+      break;
+    }
+    case ExprKind::GatherOp: {
+      auto* op = expr->as<GatherOp>();
+      if (producer == expr->input(0)) {
+        auto dim = static_cast<size_t>(op->dim());
+        // Without exact sizes the other axes may be longer in the input: same index, other extent.
+        if (op->exactSizes()) {
+          zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
+        }
+      } else {
+        zip(none, none);
+      }
+      break;
+    }
+    case ExprKind::ScatterOp:
+      // Only `self` has the output's shape; index and source run over their own.
+      if (producer == expr->input(0)) zip(none, none);
+      break;
+    default:
+      zip(none, none);
+  }
+  return pairs;
+}
+
+namespace {
+
+std::vector<TensorView*> tensorsOf(const std::vector<Val*>& vals) {
+  std::vector<TensorView*> result;
+  for (Val* val : vals) {
+    if (!val->isA<TensorView>()) continue;
+    auto* tv = val->as<TensorView>();
+    if (std::find(result.begin(), result.end(), tv) == result.end()) result.push_back(tv);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<TensorView*> tensorInputs(const Expr* expr) { return tensorsOf(expr->inputs()); }
+
+std::vector<TensorView*> tensorOutputs(const Expr* expr) { return tensorsOf(expr->outputs()); }
+
+std::vector<TensorView*> producersOf(const TensorView* tv) {
+  return tv->definition() ? tensorInputs(tv->definition()) : std::vector<TensorView*>{};
+}
+
+std::vector<TensorView*> consumersOf(const TensorView* tv) {
+  std::vector<TensorView*> result;
+  for (Expr* use : tv->fusion()->usesOf(tv)) {
+    for (TensorView* out : tensorOutputs(use)) {
+      if (std::find(result.begin(), result.end(), out) == result.end()) result.push_back(out);
+    }
+  }
+  return result;
+}
+
+std::vector<TensorView*> siblingsOf(const TensorView* tv) {
+  std::vector<TensorView*> result;
+  if (!tv->definition()) return result;
+  for (TensorView* out : tensorOutputs(tv->definition())) {
+    if (out != tv) result.push_back(out);
+  }
+  return result;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,252 @@
+/// The nodes of a Fusion: `Statement`, `Val` (a value: scalar, axis, tensor) and `Expr` (how outputs come from inputs).
+///
+/// Nodes have pointer identity and belong to exactly one Fusion, which frees them. An Expr keeps all that it is in three
+/// lists (inputs, outputs, attributes) and a kind; subclasses only give the entries names. So cloning, equality,
+/// hashing, printing and walking are written once, for all kinds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <support/error.h>
+#include <ir/polymorphic_value.h>
+#include <ir/type.h>
+
+namespace nvfuser {
+
+class Expr;
+class Fusion;
+class IrCloner;
+class TensorView;
+class Val;
+
+/// Only the builder and the cloner can make one, so every node is registered with its Fusion.
+class IrBuilderPasskey {
+ public:
+  Fusion* const fusion;
+
+ private:
+  friend class IrBuilder;
+  friend class IrCloner;
+  explicit IrBuilderPasskey(Fusion* container) : fusion(container) {}
+};
+
+class Statement {
+ public:
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  virtual ~Statement() = default;
+
+  virtual bool isVal() const { return false; }
+  virtual bool isExpr() const { return false; }
+  Val* asVal();
+  const Val* asVal() const;
+  Expr* asExpr();
+  const Expr* asExpr() const;
+
+  template <typename T>
+  bool isA() const {
+    return T::classof(this);
+  }
+  template <typename... Ts>
+  bool isOneOf() const {
+    return (isA<Ts>() || ...);
+  }
+  template <typename T>
+  T* as() {
+    check(isA<T>(), "a node was taken for another kind of node");
+    return static_cast<T*>(this);
+  }
+  template <typename T>
+  const T* as() const {
+    check(isA<T>(), "a node was taken for another kind of node");
+    return static_cast<const T*>(this);
+  }
+
+  Fusion* fusion() const { return fusion_; }
+  Fusion* container() const { return fusion_; }
+  /// Number of the node, unique among the nodes of its kind in the Fusion; kept by cloning.
+  int64_t name() const { return name_; }
+
+  virtual std::string toString(int indent_size = 0) const = 0;
+  virtual std::string toInlineString(int indent_size = 0) const = 0;
+
+ protected:
+  explicit Statement(Fusion* fusion) : fusion_(fusion) {}
+
+ private:
+  friend class Fusion;
+  friend class IrCloner;
+  Fusion* fusion_;
+  int64_t name_ = -1;
+};
+
+/// A value. As itself a scalar (constant, symbolic or computed); axes and tensors derive from it.
+class Val : public Statement {
+ public:
+  Val(IrBuilderPasskey passkey, ValType vtype, DataType dtype, PolymorphicValue value = {});
+  /// A symbolic scalar.
+  Val(IrBuilderPasskey passkey, DataType dtype);
+  Val(IrBuilderPasskey passkey, PrimDataType dtype) : Val(passkey, DataType(dtype)) {}
+  /// A constant; its dtype is that of the value (Bool, Int, Double, ComplexDouble).
+  Val(IrBuilderPasskey passkey, PolymorphicValue value);
+  /// A constant of a given dtype.
+  Val(IrBuilderPasskey passkey, PolymorphicValue value, DataType dtype);
+
+  static bool classof(const Statement* s) { return s->isVal(); }
+  bool isVal() const final { return true; }
+
+  ValType vtype() const { return vtype_; }
+  DataType dtype() const { return dtype_; }
+  DataType getDataType() const { return dtype_; }
+  /// The constant's value; empty for anything else.
+  const PolymorphicValue& value() const { return value_; }
+
+  bool isScalar() const { return vtype_ == ValType::Others || vtype_ == ValType::NamedScalar; }
+  bool isConst() const { return value_.hasValue(); }
+  bool isSymbolic() const { return !isConst(); }
+  /// A scalar whose definition, followed to its leaves, has constants alone.
+  bool isConstScalar() const;
+  bool isConstInt() const { return isConstScalar() && isIntegralType(dtype_); }
+  bool isIntegralScalar() const { return isScalar() && isIntegralType(dtype_); }
+  bool isFloatingPointScalar() const { return isScalar() && isFloatingPointType(dtype_); }
+  bool isABool() const { return isScalar() && isBooleanType(dtype_); }
+  bool isZero() const { return isConst() && value_ == PolymorphicValue(0); }
+  bool isZeroInt() const { return isZero() && isIntegralType(dtype_); }
+  bool isOne() const { return isConst() && value_ == PolymorphicValue(1); }
+  bool isOneInt() const { return isOne() && isIntegralType(dtype_); }
+  bool isTrue() const { return isABool() && isConst() && value_.as<bool>(); }
+  bool isFalse() const { return isABool() && isConst() && !value_.as<bool>(); }
+  /// Value of a constant expression; empty if it depends on a symbol. (evaluator/)
+  PolymorphicValue evaluate() const;
+
+  /// The expression that computes this value; null for a fusion input, also where one exists.
+  Expr* definition() const { return is_fusion_input_ ? nullptr : definition_; }
+  template <typename E>
+  bool isDefinitionType() const;
+  /// Expressions that read this value and still lead somewhere (dead ones are dropped by the Fusion).
+  const std::vector<Expr*>& uses() const { return uses_; }
+  bool isFusionInput() const { return is_fusion_input_; }
+  bool isFusionOutput() const { return is_fusion_output_; }
+
+  /// Same node, equal constants, or the same operation of same operands. Symbols are equal only to themselves.
+  virtual bool sameAs(const Statement* other) const;
+
+  std::string toString(int indent_size = 0) const override;
+  std::string toInlineString(int indent_size = 0) const override;
+
+ private:
+  friend class Expr;
+  friend class Fusion;
+  friend class IrCloner;
+  ValType vtype_;
+  DataType dtype_;
+  PolymorphicValue value_;
+  Expr* definition_ = nullptr;
+  std::vector<Expr*> uses_;
+  bool is_fusion_input_ = false;
+  bool is_fusion_output_ = false;
+};
+
+/// A scalar known by a name of its own: a kernel's built-in such as `blockDim.x`.
+class NamedScalar : public Val {
+ public:
+  NamedScalar(IrBuilderPasskey passkey, std::string symbol, DataType dtype);
+  static bool classof(const Statement* s) {
+    return s->isVal() && s->asVal()->vtype() == ValType::NamedScalar;
+  }
+  const std::string& symbol() const { return symbol_; }
+  bool sameAs(const Statement* other) const override;
+  std::string toString(int = 0) const override { return symbol_; }
+  std::string toInlineString(int = 0) const override { return symbol_; }
+
+ private:
+  std::string symbol_;
+};
+
+enum class ExprKind : uint8_t {
+#define X(Class) Class,
+#include <ir/expr_kinds.def>
+#undef X
+};
+std::string_view exprKindName(ExprKind kind);
+
+/// A constant part of an expression: flags, enums (as int64), axes, or a scalar that is no operand.
+using Attribute =
+    std::variant<std::monostate, bool, int64_t, double, DataType, std::vector<int64_t>, Val*>;
+
+/// All that an expression is.
+struct ExprFields {
+  std::vector<Val*> inputs;
+  std::vector<Val*> outputs;
+  std::vector<Attribute> attributes;
+};
+
+class Expr : public Statement {
+ public:
+  static bool classof(const Statement* s) { return s->isExpr(); }
+  bool isExpr() const final { return true; }
+  ExprKind kind() const { return kind_; }
+
+  const std::vector<Val*>& inputs() const { return fields_.inputs; }
+  const std::vector<Val*>& outputs() const { return fields_.outputs; }
+  const std::vector<Attribute>& attributes() const { return fields_.attributes; }
+  Val* input(size_t i) const { return fields_.inputs.at(i); }
+  Val* output(size_t i) const { return fields_.outputs.at(i); }
+  Val* attributeVal(size_t i) const { return std::get<Val*>(fields_.attributes.at(i)); }
+  /// The i-th attribute as `T`; enums are read from their number.
+  template <typename T>
+  T attribute(size_t i) const {
+    if constexpr (std::is_enum_v<T>) {
+      return static_cast<T>(std::get<int64_t>(fields_.attributes.at(i)));
+    } else {
+      return std::get<T>(fields_.attributes.at(i));
+    }
+  }
+
+  /// Same kind and attributes.
+  bool sameOp(const Expr* other) const;
+  /// Same kind, attributes and inputs.
+  bool sameAs(const Expr* other) const;
+  /// Whether two runs give the same values (random operations do not).
+  bool isDeterministic() const { return kind_ != ExprKind::RNGOp; }
+  /// "add", "set", "sum", …: the operation as a user would call it.
+  std::string getOpString() const;
+
+  std::string toString(int indent_size = 0) const override;
+  std::string toInlineString(int indent_size = 0) const override;
+
+ protected:
+  Expr(IrBuilderPasskey passkey, ExprKind kind, ExprFields fields);
+
+ private:
+  friend class Fusion;
+  friend class IrCloner;
+  ExprKind kind_;
+  ExprFields fields_;
+};
+
+/// Base of one kind of expression: `class Split : public ExprOf<Split, ExprKind::Split>`.
+template <typename Self, ExprKind K>
+class ExprOf : public Expr {
+ public:
+  static constexpr ExprKind kKind = K;
+  ExprOf(IrBuilderPasskey passkey, ExprFields fields) : Expr(passkey, K, std::move(fields)) {}
+  static bool classof(const Statement* s) { return s->isExpr() && s->asExpr()->kind() == K; }
+};
+
+inline Val* Statement::asVal() { return as<Val>(); }
+inline const Val* Statement::asVal() const { return as<Val>(); }
+inline Expr* Statement::asExpr() { return as<Expr>(); }
+inline const Expr* Statement::asExpr() const { return as<Expr>(); }
+
+template <typename E>
+bool Val::isDefinitionType() const {
+  return definition() != nullptr && definition()->isA<E>();
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,69 @@
+#include <ir/cloner.h>
+
+#include <ir/builder.h>
+
+namespace nvfuser {
+
+Statement* IrCloner::clone(const Statement* node) {
+  auto found = map_.find(node);
+  if (found != map_.end()) return found->second;
+  Statement* copy = node->isVal() ? static_cast<Statement*>(cloneVal(node->asVal()))
+                                  : static_cast<Statement*>(cloneExpr(node->asExpr()));
+  return copy;
+}
+
+Val* IrCloner::cloneVal(const Val* val) {
+  std::unique_ptr<Val> copy;
+  switch (val->vtype()) {
+    case ValType::IterDomain:
+      copy = std::make_unique<IterDomain>(passkey(), val->as<IterDomain>(), this);
+      break;
+    case ValType::TensorDomain:
+      copy = std::make_unique<TensorDomain>(passkey(), val->as<TensorDomain>(), this);
+      break;
+    case ValType::TensorView:
+      copy = std::make_unique<TensorView>(passkey(), val->as<TensorView>(), this);
+      break;
+    case ValType::NamedScalar:
+      copy = std::make_unique<NamedScalar>(passkey(), val->as<NamedScalar>()->symbol(),
+                                           val->dtype());
+      break;
+    case ValType::Others:
+      copy = std::make_unique<Val>(passkey(), val->vtype(), val->dtype(), val->value());
+      break;
+  }
+  copy->name_ = val->name_;
+  copy->is_fusion_input_ = val->is_fusion_input_;
+  copy->is_fusion_output_ = val->is_fusion_output_;
+  Val* raw = copy.get();
+  map_[val] = raw;
+  to_->vals_.push_back(std::move(copy));
+  return raw;
+}
+
+Expr* IrCloner::cloneExpr(const Expr* expr) {
+  ExprFields fields{clone(expr->inputs()), clone(expr->outputs()), expr->attributes()};
+  for (Attribute& attribute : fields.attributes) {
+    if (auto* val = std::get_if<Val*>(&attribute)) *val = clone(*val);
+  }
+  std::unique_ptr<Expr> copy;
+  switch (expr->kind()) {
+#define X(Class)                                                   \
+  case ExprKind::Class:                                            \
+    copy = std::make_unique<Class>(passkey(), std::move(fields)); \
+    break;
+#include <ir/expr_kinds.def>
+#undef X
+  }
+  copy->name_ = expr->name_;
+  Expr* raw = copy.get();
+  map_[expr] = raw;
+  to_->exprs_.push_back(std::move(copy));
+  for (Val* out : raw->fields_.outputs) out->definition_ = raw;
+  for (Val* in : raw->fields_.inputs) {
+    if (in->uses_.empty() || in->uses_.back() != raw) in->uses_.push_back(raw);
+  }
+  return raw;
+}
+
+}  // namespace nvfuser

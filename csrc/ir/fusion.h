@@ -1,0 +1,151 @@
+/// A `Fusion`: the graph of operations that a user describes, with its inputs and outputs. It owns every node.
+#pragma once
+
+#include <any>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ir/base_nodes.h>
+#include <ir/fusion_guard.h>
+#include <ir/interface_nodes.h>
+
+namespace nvfuser {
+
+struct CompileParams;
+class IrCloner;
+
+/// How an output uses the storage of an input.
+struct AliasInfo {
+  AllocationType type = AllocationType::New;
+  Val* aliased_io = nullptr;
+  OutputVisibility visibility = OutputVisibility::kVisible;
+};
+
+class Fusion {
+ public:
+  Fusion();
+  Fusion(const Fusion& other);
+  Fusion(Fusion&& other) noexcept;
+  Fusion& operator=(const Fusion& other);
+  Fusion& operator=(Fusion&& other) noexcept;
+  ~Fusion();
+  friend void swap(Fusion& a, Fusion& b) noexcept;
+  void clear() noexcept;
+  /// Copies everything; names and order are kept. The cloner maps old nodes to new ones.
+  static IrCloner copy(const Fusion* from, Fusion* to);
+  /// Structural: two fusions built by the same calls are equal, and equal ones have equal hashes.
+  size_t hash() const;
+  bool sameDefinition(const Fusion& other) const;
+
+  // Interface.
+  /// Registers a tensor (moved to global memory) or a scalar. Errors: registered twice, computed inside the fusion.
+  void addInput(Val* input);
+  void addOutput(Val* output);
+  void removeInput(Val* input);
+  void removeOutput(Val* output);
+  void replaceOutput(Val* output, Val* replacement);
+  const std::vector<Val*>& inputs() const { return inputs_; }
+  const std::vector<Val*>& outputs() const { return outputs_; }
+
+  /// `output` is written to the storage of `input` (ReuseBuffer); it is hidden unless it was also added as an output.
+  void aliasOutputToInput(Val* output, Val* input, AllocationType type);
+  const AliasInfo& getOutputAlias(const Val* output) const;
+  const std::map<const Val*, AliasInfo>& getOutputAliases() const { return aliases_; }
+
+  // Graph.
+  /// Expressions that lead to an output, producers first; ties in definition order.
+  std::vector<Expr*> exprs() const;
+  /// Scalars and tensors that take part in the computation, in order of definition.
+  std::vector<Val*> usedMathVals() const;
+  /// Tensors that take part in the computation: inputs, then in order of definition.
+  std::vector<TensorView*> allTvs() const;
+  /// Expressions reading `val` that lead to an output, in definition order.
+  std::vector<Expr*> usesOf(const Val* val) const;
+  const std::vector<std::unique_ptr<Val>>& vals() const { return vals_; }
+  const std::vector<std::unique_ptr<Expr>>& allExprs() const { return exprs_; }
+  int64_t numExprs() const { return static_cast<int64_t>(exprs_.size()); }
+  int64_t numVals() const { return static_cast<int64_t>(vals_.size()); }
+  bool isNoOp() const;
+
+  // Mapping hints for the graph of axes (id_model/).
+  /// `a` stands for `b`: an axis that a scheduling primitive put into one tensor's loop domain in place of an axis which
+  /// only its neighbour has (TensorDomain::additionalIDs). Exact where both are broadcast or neither is.
+  void registerExactMapping(IterDomain* a, IterDomain* b) { mapping_hints_.emplace_back(a, b); }
+  bool hasRegisteredExactMappings() const { return !mapping_hints_.empty(); }
+  const std::vector<std::pair<IterDomain*, IterDomain*>>& registeredExactMappings() const {
+    return mapping_hints_;
+  }
+  void resetExactMappings() { mapping_hints_.clear(); }
+
+  // Mutation.
+  void removeExpr(Expr* expr);
+  /// `expr` reads `replacement` where it read `old_input`.
+  void replaceInput(Expr* expr, Val* old_input, Val* replacement);
+  /// `val` is computed by `expr`, which had `old_output` there; `old_output` loses its definition.
+  void replaceExprOutput(Expr* expr, Val* old_output, Val* val);
+
+  // Printing.
+  void print(std::ostream& os, bool include_transforms = true) const;
+  void print() const;
+  std::string toString(bool include_transforms = true) const;
+  /// The operations alone, one a line.
+  void printMath(bool from_outputs_only = true) const;
+  std::string mathString() const;
+  void printTransforms() const;
+  std::string transformsString() const;
+  /// Lowers and prints the kernel's text (runtime/).
+  void printKernel() const;
+  void printKernel(const CompileParams& params) const;
+
+  // Constants, one node each.
+  Val* zeroVal();
+  Val* zeroVal(DataType dtype);
+  Val* oneVal();
+  Val* oneVal(DataType dtype);
+  Val* trueVal();
+  Val* falseVal();
+
+  /// Throws `UserError` or `InternalError` where the graph breaks a rule of the IR (ir/README.md states them).
+  void verify() const;
+
+  /// Data that travels with the fusion and is copied with it.
+  template <typename T>
+  void manage(const std::string& key, T data) {
+    managed_[key] = std::any(std::move(data));
+  }
+  template <typename T>
+  const T& getManaged(const std::string& key) const {
+    return std::any_cast<const T&>(managed_.at(key));
+  }
+  bool hasManaged(const std::string& key) const { return managed_.count(key) != 0; }
+  void stopManaging(const std::string& key) { managed_.erase(key); }
+
+ private:
+  friend class IrBuilder;
+  friend class IrCloner;
+  template <typename T>
+  T* adopt(std::unique_ptr<T> node);
+  void registerExpr(Expr* expr);
+  /// Tells every node which Fusion it is in, after the lists were exchanged.
+  void adoptAll() noexcept;
+  void nameVal(Val* val);
+  Val* constant(PolymorphicValue value, DataType dtype);
+
+  std::vector<std::unique_ptr<Val>> vals_;
+  std::vector<std::unique_ptr<Expr>> exprs_;
+  std::vector<Val*> inputs_;
+  std::vector<Val*> outputs_;
+  std::map<const Val*, AliasInfo> aliases_;
+  std::vector<std::pair<IterDomain*, IterDomain*>> mapping_hints_;
+  int64_t val_names_[5] = {0, 0, 0, 0, 0};
+  int64_t expr_names_ = 0;
+  std::map<std::pair<int, int64_t>, Val*> constants_;
+  std::map<std::string, std::any> managed_;
+};
+
+}  // namespace nvfuser

@@ -1,0 +1,200 @@
+/// `TensorView`, the tensor that users define, schedule and read, and the builder of input tensors.
+///
+/// Scheduling members are declared here and defined in `scheduler/`, one primitive a file.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <variant>
+
+#include <ir/internal_base_nodes.h>
+
+namespace nvfuser {
+
+class MaxPosCalculator;
+
+/// A circular buffer whose stages are filled by the computing threads themselves.
+struct Pipelined {
+  bool uses_mbarrier_for_war = false;
+  explicit Pipelined(bool mbarrier = false) : uses_mbarrier_for_war(mbarrier) {}
+  friend bool operator==(const Pipelined&, const Pipelined&) = default;
+};
+using CircularBufferType = std::variant<Pipelined>;
+
+/// `stage` buffers; loads run `prefetch` iterations ahead.
+struct CircularBufferOptions {
+  CircularBufferType type = Pipelined(false);
+  int64_t stage = 0;
+  int64_t prefetch = 0;
+  bool isEnable() const { return stage > 1; }
+  friend bool operator==(const CircularBufferOptions&, const CircularBufferOptions&) = default;
+};
+
+class TensorView : public Val {
+ public:
+  TensorView(IrBuilderPasskey passkey, TensorDomain* domain, DataType dtype,
+             MemoryType memory_type = MemoryType::Local);
+  TensorView(IrBuilderPasskey passkey, const TensorView* from, IrCloner* cloner);
+  static bool classof(const Statement* s) {
+    return s->isVal() && s->asVal()->vtype() == ValType::TensorView;
+  }
+
+  // Domains.
+  TensorDomain* domain() const { return domain_; }
+  const std::vector<IterDomain*>& getRootDomain() const { return domain_->root(); }
+  const std::vector<IterDomain*>& getMaybeRootDomain() const { return domain_->maybeRoot(); }
+  const std::vector<IterDomain*>& getLogicalDomain() const { return domain_->logical(); }
+  const std::vector<IterDomain*>& getAllocationDomain() const { return domain_->allocation(); }
+  const std::vector<IterDomain*>& getMaybeAllocationDomain() const {
+    return domain_->maybeAllocation();
+  }
+  const std::vector<IterDomain*>& getLoopDomain() const { return domain_->loop(); }
+  const std::vector<IterDomain*>& getInitialLoopDomain() const { return domain_->initialLoop(); }
+  void setLoopDomain(std::vector<IterDomain*> loop);
+  void setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity);
+  void setAllocationDomain(std::vector<IterDomain*> allocation, bool contiguity);
+  const Contiguity& getContiguity() const { return domain_->contiguity(); }
+  void setContiguity(Contiguity contiguity);
+  void setContiguity(bool contiguity);
+
+  /// The i-th axis of the loop domain; negative counts from the end.
+  IterDomain* axis(int64_t i) const { return domain_->axis(i); }
+  int64_t nDims() const { return domain_->nDims(); }
+  bool isZeroDim() const { return nDims() == 0; }
+  bool hasReduction() const { return domain_->hasReduction(); }
+  bool hasBroadcast() const { return domain_->hasBroadcast(); }
+  bool hasBlockReduction() const;
+  bool hasGridReduction() const;
+  bool hasRoot() const { return domain_->hasRoot(); }
+  bool hasAllocation() const { return domain_->hasAllocation(); }
+
+  // Transforms of the loop domain. Each returns this tensor.
+  TensorView* split(int64_t axis, int64_t factor, bool inner_split = true);
+  TensorView* split(int64_t axis, Val* factor, bool inner_split = true);
+  TensorView* inner_split(int64_t axis, int64_t factor) { return split(axis, factor, true); }
+  TensorView* outer_split(int64_t axis, int64_t factor) { return split(axis, factor, false); }
+  TensorView* merge(int64_t axis_o, int64_t axis_i);
+  TensorView* merge(int64_t axis) { return merge(axis, axis + 1); }
+  TensorView* flatten(int64_t from = 0, int64_t to = -1);
+  TensorView* reorder(const std::unordered_map<int64_t, int64_t>& old2new);
+  TensorView* reorder(std::initializer_list<std::pair<const int64_t, int64_t>> old2new);
+  TensorView* reorder(const std::vector<int64_t>& permutation);
+  TensorView* reorder(std::initializer_list<int64_t> permutation);
+  TensorView* swizzle(SwizzleType type, int64_t x, int64_t y);
+  TensorView* resize(int64_t axis, Val* left, Val* right,
+                     std::optional<IterType> iter_type = std::nullopt);
+  TensorView* broadcast(int64_t axis, int64_t extent = 1);
+  TensorView* broadcast(int64_t axis, Val* extent);
+
+  /// Reduces `axes` (positions in the loop domain) first, into a new tensor that this one then reads. Returns it.
+  TensorView* rFactor(const std::vector<int64_t>& axes);
+  /// The same for the outputs of one multi-output reduction (Welford), given together.
+  std::vector<TensorView*> rFactor(const std::vector<int64_t>& axes,
+                                   const std::vector<TensorView*>& tvs);
+
+  // Caching.
+  TensorView* cacheBefore(LoadStoreOpType type = LoadStoreOpType::Set);
+  TensorView* cacheAfter(LoadStoreOpType type = LoadStoreOpType::Set,
+                         CacheOp cache_op = CacheOp::Unspecified,
+                         bool propagate_allocation_domain = true,
+                         std::vector<Expr*> cached_uses = {});
+  TensorView* cacheFork();
+
+  // Inlining.
+  TensorView* computeAt(TensorView* consumer, int64_t position,
+                        ComputeAtMode mode = ComputeAtMode::Standard);
+  void inlineAt(int64_t pos, bool best_effort = false, MaxPosCalculator* calc = nullptr);
+  void clearComputePosition() { compute_at_pos_ = 0; }
+  bool hasComputeAt() const { return compute_at_pos_ > 0; }
+  /// Number of leading loop axes shared with every consumer.
+  int64_t getComputeAtPosition() const { return compute_at_pos_; }
+  int64_t getMaxComputePosition() const { return compute_at_pos_; }
+  int64_t getComputePosition(const TensorView*) const { return compute_at_pos_; }
+  /// Largest number of leading loop axes shared with a producer.
+  int64_t getMaxProducerPosition() const { return max_producer_pos_; }
+  int64_t getMaybeMaxProducerPosition() const { return max_producer_pos_; }
+  void updateMaxProducerPosition();
+
+  // Memory.
+  MemoryType getMemoryType() const { return memory_type_; }
+  void setMemoryType(MemoryType type);
+  void promoteReuse(bool promote = true) { promote_reuse_ = promote; }
+  bool shouldPromoteReuse() const { return promote_reuse_; }
+  void circularBuffer(int64_t number_of_stages, int64_t prefetch_distance = -1,
+                      CircularBufferType type = Pipelined(false));
+  bool isCircularBuffered() const { return circular_buffer_options_.isEnable(); }
+  const CircularBufferOptions& circularBufferOptions() const { return circular_buffer_options_; }
+
+  void setCpuScalar(bool is_cpu_scalar) { cpu_scalar_ = is_cpu_scalar; }
+  bool isCpuScalar() const { return cpu_scalar_; }
+
+  bool sameAs(const Statement* other) const override;
+  /// "T3_l_float[ iS4{i0}, rS5{i2} ] ca_pos( 1 )".
+  std::string toString(int indent_size = 0) const override;
+  /// "T3".
+  std::string toInlineString(int indent_size = 0) const override;
+
+ private:
+  friend class Fusion;
+  friend class InlineState;
+  friend class ReplaceDomain;
+  TensorDomain* domain_;
+  MemoryType memory_type_;
+  int64_t compute_at_pos_ = 0;
+  int64_t max_producer_pos_ = 0;
+  bool promote_reuse_ = false;
+  bool cpu_scalar_ = false;
+  CircularBufferOptions circular_buffer_options_;
+};
+
+/// The one door for primitives that replace a tensor's domain (rFactor, caching, replays).
+class ReplaceDomain {
+ public:
+  static void set(TensorView* tv, TensorDomain* domain) { tv->domain_ = domain; }
+};
+
+/// The one door for primitives that move compute positions.
+class InlineState {
+ public:
+  static void setComputeAt(TensorView* tv, int64_t pos) { tv->compute_at_pos_ = pos; }
+  static void setMaxProducer(TensorView* tv, int64_t pos) { tv->max_producer_pos_ = pos; }
+};
+
+/// Describes a tensor and makes it: `TensorViewBuilder().ndims(2).dtype(DataType::Half).contiguity(true).build()`.
+class TensorViewBuilder {
+ public:
+  TensorViewBuilder& ndims(int64_t n);
+  TensorViewBuilder& dtype(DataType dtype);
+  TensorViewBuilder& contiguity(Contiguity contiguity);
+  TensorViewBuilder& contiguity(bool contiguous);
+  TensorViewBuilder& shape(std::vector<Val*> shape);
+  /// −1: symbolic, 1: broadcast, otherwise a constant extent.
+  TensorViewBuilder& shape(const std::vector<int64_t>& shape);
+  TensorViewBuilder& expanded(std::vector<bool> expanded);
+  /// stride_order[i]: position of logical axis i counted from the innermost (0 is fastest).
+  TensorViewBuilder& strideOrder(std::vector<int64_t> stride_order);
+  TensorView* build() const;
+
+ private:
+  int64_t ndims_ = -1;
+  DataType dtype_ = DataType::Float;
+  std::optional<std::variant<bool, Contiguity>> contiguity_;
+  std::vector<Val*> shape_;
+  std::vector<bool> expanded_;
+  std::vector<int64_t> stride_order_;
+};
+
+/// All axes symbolic and contiguous.
+TensorView* makeContigTensor(int64_t ndims, DataType dtype = DataType::Float);
+/// All axes symbolic, any strides.
+TensorView* makeSymbolicTensor(int64_t ndims, DataType dtype = DataType::Float);
+/// −1: symbolic, 1: broadcast; any strides.
+TensorView* makeSymbolicTensor(const std::vector<int64_t>& shape, DataType dtype = DataType::Float);
+/// Constant extents (1: broadcast, −1: symbolic), any strides.
+TensorView* makeConcreteTensor(const std::vector<int64_t>& shape, DataType dtype = DataType::Float);
+/// Constant extents, contiguous.
+TensorView* makeContigConcreteTensor(const std::vector<int64_t>& shape,
+                                     DataType dtype = DataType::Float);
+
+}  // namespace nvfuser

@@ -1,0 +1,356 @@
+#include <ir/internal_base_nodes.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <ir/builder.h>
+#include <ir/cloner.h>
+
+namespace nvfuser {
+
+// ---- IterDomain ---------------------------------------------------------------------------------------------------
+
+IterDomainBuilder::IterDomainBuilder(const IterDomain* id)
+    : start_(id->start()),
+      extent_(id->extent()),
+      expanded_extent_(id->expandedExtent()),
+      stop_offset_(id->stopOffset()),
+      parallel_type_(id->getParallelType()),
+      iter_type_(id->getIterType()),
+      is_rfactor_(id->isRFactorProduct()),
+      is_padded_(id->hasPaddingToMultipleOfWarp()),
+      padded_to_(id->getMaybeSizeAfterPadding()) {}
+
+IterDomainBuilder& IterDomainBuilder::resetSchedulingParams() {
+  parallel_type_ = ParallelType::Serial;
+  is_padded_ = false;
+  padded_to_ = std::nullopt;
+  return *this;
+}
+
+IterDomain* IterDomainBuilder::build() const {
+  return IrBuilder::createInContainer<IterDomain>(extent_->fusion(), *this);
+}
+
+IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args)
+    : Val(passkey, ValType::IterDomain, DataType::Index),
+      start_(args.start_),
+      extent_(args.extent_),
+      expanded_extent_(args.expanded_extent_),
+      stop_offset_(args.stop_offset_),
+      parallel_type_(args.parallel_type_),
+      iter_type_(args.iter_type_),
+      is_rfactor_(args.is_rfactor_),
+      is_padded_(args.is_padded_),
+      padded_to_(args.padded_to_) {
+  check(extent_ != nullptr && start_ != nullptr, "an axis needs a start and an extent");
+  check(isIntegralType(extent_->dtype()), "the extent of an axis is an integer");
+}
+
+IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomain* from, IrCloner* cloner)
+    : Val(passkey, ValType::IterDomain, DataType::Index),
+      start_(cloner->clone(from->start_)),
+      extent_(cloner->clone(from->extent_)),
+      expanded_extent_(cloner->clone(from->expanded_extent_)),
+      stop_offset_(cloner->clone(from->stop_offset_)),
+      parallel_type_(from->parallel_type_),
+      iter_type_(from->iter_type_),
+      is_rfactor_(from->is_rfactor_),
+      is_padded_(from->is_padded_),
+      padded_to_(from->padded_to_),
+      is_clustered_(from->is_clustered_) {}
+
+namespace {
+
+IterType mergedIterType(const IterDomain* outer, const IterDomain* inner) {
+  if (outer->isBroadcast()) return inner->getIterType();
+  if (inner->isBroadcast()) return outer->getIterType();
+  if (outer->getIterType() != inner->getIterType()) {
+    userError("merge: axes ", outer->toString(), " and ", inner->toString(),
+              " are of different kinds; an iterated axis cannot be merged with a reduction");
+  }
+  return outer->getIterType();
+}
+
+}  // namespace
+
+IterDomain* IterDomain::merge(IterDomain* outer, IterDomain* inner,
+                              std::optional<bool> rfactor_domain,
+                              std::optional<IterType> iter_type) {
+  Fusion* fusion = outer->fusion();
+  IterDomainBuilder builder(fusion->zeroVal(DataType::Index),
+                            SimplifyingIrBuilder::mulExpr(outer->extent(), inner->extent()));
+  const IterType merged = iter_type.value_or(mergedIterType(outer, inner));
+  builder.iter_type(merged).is_rfactor_domain(rfactor_domain.value_or(false));
+  if (merged == IterType::Broadcast &&
+      (outer->hasExpandedExtent() || inner->hasExpandedExtent())) {
+    builder.expanded_extent(SimplifyingIrBuilder::mulExpr(outer->getMaybeExpandedExtent(),
+                                                          inner->getMaybeExpandedExtent()));
+  }
+  IterDomain* out = builder.build();
+  IrBuilder::createInContainer<Merge>(fusion, out, outer, inner);
+  return out;
+}
+
+std::pair<IterDomain*, IterDomain*> IterDomain::split(IterDomain* in, Val* factor, bool inner_split,
+                                                      std::optional<bool> rfactor_domain,
+                                                      std::optional<IterType> outer_iter_type,
+                                                      std::optional<IterType> inner_iter_type) {
+  Fusion* fusion = in->fusion();
+  Val* remainder = SimplifyingIrBuilder::ceilDivExpr(in->extent(), factor);
+  auto piece = [&](Val* extent, std::optional<IterType> type) {
+    IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);
+    builder.iter_type(type.value_or(in->getIterType()))
+        .is_rfactor_domain(rfactor_domain.value_or(false));
+    return builder;
+  };
+  IterDomainBuilder outer = piece(inner_split ? remainder : factor, outer_iter_type);
+  IterDomainBuilder inner = piece(inner_split ? factor : remainder, inner_iter_type);
+  if (in->hasExpandedExtent()) {
+    Val* rest = SimplifyingIrBuilder::ceilDivExpr(in->expandedExtent(), factor);
+    outer.expanded_extent(inner_split ? rest : factor);
+    inner.expanded_extent(inner_split ? factor : rest);
+  }
+  IterDomain* outer_id = outer.build();
+  IterDomain* inner_id = inner.build();
+  IrBuilder::createInContainer<Split>(fusion, outer_id, inner_id, in, factor, inner_split);
+  return {outer_id, inner_id};
+}
+
+IterDomain* IterDomain::resize(IterDomain* in, Val* left, Val* right, bool mark_as_rfactor,
+                               std::optional<IterType> iter_type) {
+  Fusion* fusion = in->fusion();
+  Val* extent = SimplifyingIrBuilder::addExpr(
+      SimplifyingIrBuilder::addExpr(in->getMaybeExpandedExtent(), left), right);
+  IterType type = iter_type.value_or(in->isBroadcast() ? IterType::Iteration : in->getIterType());
+  IterDomain* out = IterDomainBuilder(fusion->zeroVal(DataType::Index), extent)
+                        .iter_type(type)
+                        .is_rfactor_domain(mark_as_rfactor)
+                        .build();
+  IrBuilder::createInContainer<Resize>(fusion, out, in, left, right);
+  return out;
+}
+
+std::pair<IterDomain*, IterDomain*> IterDomain::swizzle(SwizzleType type, IterDomain* x,
+                                                        IterDomain* y, SwizzleMode mode) {
+  auto copy = [](IterDomain* id) {
+    return IterDomainBuilder(id).resetSchedulingParams().resetRfactor().build();
+  };
+  IterDomain* out_x = copy(x);
+  IterDomain* out_y = copy(y);
+  IrBuilder::createInContainer<Swizzle>(x->fusion(), out_x, out_y, x, y, type, mode);
+  return {out_x, out_y};
+}
+
+std::vector<IterDomain*> IterDomain::clone(const std::vector<IterDomain*>& domains) {
+  std::vector<IterDomain*> result;
+  result.reserve(domains.size());
+  for (IterDomain* id : domains) result.push_back(id->cloneWithoutRFactor());
+  return result;
+}
+
+IterDomain* IterDomain::cloneWithoutRFactor(bool) {
+  return IterDomainBuilder(this).resetSchedulingParams().resetRfactor().build();
+}
+
+void IterDomain::parallelize(ParallelType type) {
+  if (type == ParallelType::Count || type == ParallelType::DIDx || type == ParallelType::DIDy ||
+      type == ParallelType::DIDz || type == ParallelType::Stream || type == ParallelType::Mma) {
+    userError("parallelize: axis ", toString(), " cannot be bound to ", parallelTypeName(type),
+              "; block, thread, Vectorize, Unroll, Unswitch, Group, Bulk and Serial are supported");
+  }
+  if (type == ParallelType::Vectorize && !extent_->isConstScalar()) {
+    userError("parallelize: axis ", toString(),
+              " cannot be vectorized: its extent is not a constant; split it by the vector width "
+              "first");
+  }
+  parallel_type_ = type;
+}
+
+void IterDomain::padToMultipleOfWarp(std::optional<int64_t> to_size) {
+  if (to_size && (*to_size <= 0 || *to_size % 32 != 0)) {
+    userError("padToMultipleOfWarp: axis ", toString(), " cannot be padded to ", *to_size,
+              "; the size must be a positive multiple of 32");
+  }
+  is_padded_ = true;
+  padded_to_ = to_size;
+}
+
+bool IterDomain::sameAs(const Statement* other) const {
+  if (this == other) return true;
+  if (other == nullptr || !other->isA<IterDomain>()) return false;
+  auto* id = other->as<IterDomain>();
+  return iter_type_ == id->iter_type_ && parallel_type_ == id->parallel_type_ &&
+         extent_->sameAs(id->extent_) && start_->sameAs(id->start_) &&
+         hasExpandedExtent() == id->hasExpandedExtent() &&
+         (!hasExpandedExtent() || expanded_extent_->sameAs(id->expanded_extent_));
+}
+
+// ---- TensorDomain -------------------------------------------------------------------------------------------------
+
+int64_t wrapDim(int64_t axis, int64_t n, std::string_view what) {
+  const int64_t wrapped = axis < 0 ? axis + n : axis;
+  if (wrapped < 0 || wrapped >= n) {
+    userError(what, ": Tried to access out of boundary index ", axis, "; there are ", n,
+              n == 1 ? " axis" : " axes", " (valid: ", -n, " to ", n - 1, ")");
+  }
+  return wrapped;
+}
+
+TensorDomain::TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> logical,
+                           Contiguity contiguity)
+    : TensorDomain(passkey, {}, logical, {}, logical, std::move(contiguity)) {}
+
+TensorDomain::TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> root,
+                           std::vector<IterDomain*> logical, std::vector<IterDomain*> loop,
+                           Contiguity contiguity)
+    : TensorDomain(passkey, std::move(root), std::move(logical), {}, std::move(loop),
+                   std::move(contiguity)) {}
+
+TensorDomain::TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> root,
+                           std::vector<IterDomain*> logical, std::vector<IterDomain*> allocation,
+                           std::vector<IterDomain*> loop, Contiguity contiguity,
+                           std::vector<IterDomain*> additional_ids)
+    : Val(passkey, ValType::TensorDomain, DataType::Null),
+      root_(std::move(root)),
+      logical_(std::move(logical)),
+      allocation_(std::move(allocation)),
+      loop_(std::move(loop)),
+      initial_loop_(loop_),
+      additional_ids_(std::move(additional_ids)),
+      contiguity_(std::move(contiguity)) {
+  if (contiguity_.empty() && !maybeAllocation().empty()) {
+    contiguity_ = getContiguityFilledWith(maybeAllocation(), false);
+  }
+  setContiguity(contiguity_);
+}
+
+TensorDomain::TensorDomain(IrBuilderPasskey passkey, const TensorDomain* from, IrCloner* cloner)
+    : Val(passkey, ValType::TensorDomain, DataType::Null),
+      root_(cloner->clone(from->root_)),
+      logical_(cloner->clone(from->logical_)),
+      allocation_(cloner->clone(from->allocation_)),
+      loop_(cloner->clone(from->loop_)),
+      initial_loop_(cloner->clone(from->initial_loop_)),
+      additional_ids_(cloner->clone(from->additional_ids_)),
+      contiguity_(from->contiguity_) {}
+
+void TensorDomain::setContiguity(Contiguity contiguity) {
+  const auto& ids = maybeAllocation();
+  if (contiguity.size() != ids.size()) {
+    userError("Length of contiguity argument (", contiguity.size(),
+              ") must match that of shape argument (", ids.size(), ")");
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    // A broadcast axis has no place in memory, a reduction has none in the output either.
+    if (ids[i]->isBroadcast()) contiguity[i] = std::nullopt;
+    if (!ids[i]->isBroadcast() && !contiguity[i].has_value()) contiguity[i] = false;
+  }
+  contiguity_ = std::move(contiguity);
+}
+
+void TensorDomain::setLoopDomain(std::vector<IterDomain*> loop) { loop_ = std::move(loop); }
+
+void TensorDomain::setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity) {
+  allocation_ = std::move(allocation);
+  setContiguity(std::move(contiguity));
+}
+
+IterDomain* TensorDomain::axis(int64_t i) const {
+  return loop_[static_cast<size_t>(wrapDim(i, nDims(), "axis"))];
+}
+
+bool TensorDomain::hasReduction() const {
+  return std::any_of(loop_.begin(), loop_.end(), [](auto* id) { return id->isReduction(); }) ||
+         std::any_of(logical_.begin(), logical_.end(), [](auto* id) { return id->isReduction(); });
+}
+
+bool TensorDomain::hasBroadcast() const {
+  return std::any_of(loop_.begin(), loop_.end(), [](auto* id) { return id->isBroadcast(); });
+}
+
+std::vector<Expr*> TensorDomain::allExprs() const {
+  std::vector<Expr*> sorted;
+  std::unordered_set<const Val*> visited;
+  // Depth-first from the lists' ends to their definitions; a worklist with two visits an axis.
+  auto walk = [&](IterDomain* end) {
+    std::vector<std::pair<IterDomain*, bool>> open{{end, false}};
+    while (!open.empty()) {
+      auto [id, done] = open.back();
+      open.pop_back();
+      Expr* def = id->definition();
+      if (def == nullptr) continue;
+      if (done) {
+        if (std::find(sorted.begin(), sorted.end(), def) == sorted.end()) sorted.push_back(def);
+        continue;
+      }
+      if (!visited.insert(id).second) continue;
+      open.emplace_back(id, true);
+      for (auto it = def->inputs().rbegin(); it != def->inputs().rend(); ++it) {
+        if ((*it)->isA<IterDomain>()) open.emplace_back((*it)->as<IterDomain>(), false);
+      }
+    }
+  };
+  for (const auto* list : {&root_, &logical_, &allocation_, &loop_}) {
+    for (IterDomain* id : *list) walk(id);
+  }
+  return sorted;
+}
+
+std::vector<IterDomain*> TensorDomain::allIDs() const {
+  std::vector<IterDomain*> all;
+  std::unordered_set<const Val*> seen;
+  auto add = [&](IterDomain* id) {
+    if (seen.insert(id).second) all.push_back(id);
+  };
+  for (const auto* list : {&root_, &logical_, &allocation_, &loop_, &additional_ids_}) {
+    for (IterDomain* id : *list) add(id);
+  }
+  for (Expr* expr : allExprs()) {
+    for (Val* val : expr->inputs()) {
+      if (val->isA<IterDomain>()) add(val->as<IterDomain>());
+    }
+    for (Val* val : expr->outputs()) add(val->as<IterDomain>());
+  }
+  return all;
+}
+
+std::vector<IterDomain*> TensorDomain::noReductions(const std::vector<IterDomain*>& ids) {
+  std::vector<IterDomain*> result;
+  for (IterDomain* id : ids) {
+    if (!id->isReduction() && !id->isStride()) result.push_back(id);
+  }
+  return result;
+}
+
+std::vector<IterDomain*> TensorDomain::noBroadcasts(const std::vector<IterDomain*>& ids) {
+  std::vector<IterDomain*> result;
+  for (IterDomain* id : ids) {
+    if (!id->isBroadcast()) result.push_back(id);
+  }
+  return result;
+}
+
+Contiguity TensorDomain::getContiguityFilledWith(const std::vector<IterDomain*>& allocation,
+                                                 bool fill) {
+  Contiguity result;
+  result.reserve(allocation.size());
+  for (IterDomain* id : allocation) {
+    result.push_back(id->isBroadcast() ? std::nullopt : std::optional<bool>(fill));
+  }
+  return result;
+}
+
+bool TensorDomain::sameAs(const Statement* other) const {
+  if (this == other) return true;
+  if (other == nullptr || !other->isA<TensorDomain>()) return false;
+  auto* td = other->as<TensorDomain>();
+  auto same = [](const std::vector<IterDomain*>& a, const std::vector<IterDomain*>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](auto* x, auto* y) { return x->sameAs(y); });
+  };
+  return contiguity_ == td->contiguity_ && same(root_, td->root_) && same(logical_, td->logical_) &&
+         same(allocation_, td->allocation_) && same(loop_, td->loop_);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,333 @@
+/// The expressions: how tensors (and scalars) come from others, and how axes come from axes. Each class names the
+/// entries of the three lists that `Expr` keeps; the comment of a class says what each list holds.
+#pragma once
+
+#include <ir/base_nodes.h>
+#include <ir/interface_nodes.h>
+#include <ir/op_types.h>
+
+namespace nvfuser {
+
+// ---- pointwise ----------------------------------------------------------------------------------------------------
+
+/// out = op(in), element by element.
+class UnaryOp final : public ExprOf<UnaryOp, ExprKind::UnaryOp> {
+ public:
+  using ExprOf::ExprOf;
+  UnaryOp(IrBuilderPasskey passkey, UnaryOpType type, Val* out, Val* in);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  UnaryOpType getUnaryOpType() const { return attribute<UnaryOpType>(0); }
+};
+
+/// out = op(lhs, rhs); either side may be a scalar.
+class BinaryOp final : public ExprOf<BinaryOp, ExprKind::BinaryOp> {
+ public:
+  using ExprOf::ExprOf;
+  BinaryOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* lhs, Val* rhs);
+  Val* out() const { return output(0); }
+  Val* lhs() const { return input(0); }
+  Val* rhs() const { return input(1); }
+  BinaryOpType getBinaryOpType() const { return attribute<BinaryOpType>(0); }
+};
+
+class TernaryOp final : public ExprOf<TernaryOp, ExprKind::TernaryOp> {
+ public:
+  using ExprOf::ExprOf;
+  TernaryOp(IrBuilderPasskey passkey, TernaryOpType type, Val* out, Val* in1, Val* in2, Val* in3);
+  Val* out() const { return output(0); }
+  Val* in1() const { return input(0); }
+  Val* in2() const { return input(1); }
+  Val* in3() const { return input(2); }
+  TernaryOpType getTernaryOpType() const { return attribute<TernaryOpType>(0); }
+};
+
+/// A copy: set, permute (the output has a root domain in the input's order), and the caches that scheduling inserts.
+class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp> {
+ public:
+  using ExprOf::ExprOf;
+  LoadStoreOp(IrBuilderPasskey passkey, LoadStoreOpType type, Val* out, Val* in,
+              CacheOp cache_op = CacheOp::Unspecified);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  LoadStoreOpType opType() const { return attribute<LoadStoreOpType>(0); }
+  CacheOp cacheOp() const { return attribute<CacheOp>(1); }
+};
+
+// ---- shape --------------------------------------------------------------------------------------------------------
+
+/// Adds extent-1 axes. Attribute: a flag for each output axis, 1 where it is new.
+class BroadcastOp final : public ExprOf<BroadcastOp, ExprKind::BroadcastOp> {
+ public:
+  using ExprOf::ExprOf;
+  BroadcastOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<bool>& is_broadcast);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  bool isBroadcastDim(size_t i) const { return flags().at(i) != 0; }
+  const std::vector<int64_t>& flags() const {
+    return std::get<std::vector<int64_t>>(attributes().at(0));
+  }
+};
+
+/// Drops extent-1 axes. Attribute: a flag for each input axis, 1 where it goes.
+class SqueezeOp final : public ExprOf<SqueezeOp, ExprKind::SqueezeOp> {
+ public:
+  using ExprOf::ExprOf;
+  SqueezeOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<bool>& is_squeeze);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  bool isSqueezeDim(size_t i) const { return flags().at(i) != 0; }
+  const std::vector<int64_t>& flags() const {
+    return std::get<std::vector<int64_t>>(attributes().at(0));
+  }
+};
+
+/// Gives broadcast axes an expanded extent. Inputs: the tensor, then the extents.
+class ExpandOp final : public ExprOf<ExpandOp, ExprKind::ExpandOp> {
+ public:
+  using ExprOf::ExprOf;
+  ExpandOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& extents);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+};
+
+/// Makes expanded or broadcast axes real: out[..., i, ...] = in[..., 0, ...] for axes that are broadcast in the input
+/// and iterated in the output; other axes are mapped one to one.
+class RepeatOp final : public ExprOf<RepeatOp, ExprKind::RepeatOp> {
+ public:
+  using ExprOf::ExprOf;
+  RepeatOp(IrBuilderPasskey passkey, Val* out, Val* in);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+};
+
+/// Same elements in row-major order, another shape: splits and merges between the output's root and logical domain.
+class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
+ public:
+  using ExprOf::ExprOf;
+  ReshapeOp(IrBuilderPasskey passkey, Val* out, Val* in);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+};
+
+/// out[i] = in[start + i·step]. Inputs: the tensor, then start, stop, step of each axis. A Resize stands between root and
+/// logical domain where an axis is cut (step 1).
+class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
+ public:
+  using ExprOf::ExprOf;
+  SliceOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& ranges);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  Val* start(size_t axis) const { return input(1 + 3 * axis); }
+  Val* stop(size_t axis) const { return input(2 + 3 * axis); }
+  Val* step(size_t axis) const { return input(3 + 3 * axis); }
+};
+
+/// `in` inside, `value` around it. Inputs: the tensor, the value, then left and right width of each axis.
+class PadOp final : public ExprOf<PadOp, ExprKind::PadOp> {
+ public:
+  using ExprOf::ExprOf;
+  PadOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* value, const std::vector<Val*>& widths);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  Val* value() const { return input(1); }
+  Val* leftWidth(size_t axis) const { return input(2 + 2 * axis); }
+  Val* rightWidth(size_t axis) const { return input(3 + 2 * axis); }
+};
+
+/// Joins tensors that are already padded to the output's shape: each element comes from the one input whose own range
+/// holds it. Attribute 0: the axis. Inputs: the padded tensors.
+class CatOp final : public ExprOf<CatOp, ExprKind::CatOp> {
+ public:
+  using ExprOf::ExprOf;
+  CatOp(IrBuilderPasskey passkey, Val* out, const std::vector<Val*>& inputs, int64_t axis);
+  Val* out() const { return output(0); }
+  int64_t concatenatedDim() const { return attribute<int64_t>(0); }
+};
+
+/// Reads a complex tensor as pairs of reals: the output has one more axis, of extent 2 (VectorComponent).
+class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
+ public:
+  using ExprOf::ExprOf;
+  ViewAsScalar(IrBuilderPasskey passkey, Val* out, Val* in);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+};
+
+// ---- reductions ---------------------------------------------------------------------------------------------------
+
+/// out = combination of `in` over out's reduction axes, starting from `init` (a scalar, attribute 1).
+/// Attribute 2: all threads need the result.
+class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
+ public:
+  using ExprOf::ExprOf;
+  ReductionOp(IrBuilderPasskey passkey, BinaryOpType type, Val* init, Val* out, Val* in,
+              bool is_allreduce = false);
+  Val* out() const { return output(0); }
+  Val* in() const { return input(0); }
+  BinaryOpType getReductionOpType() const { return attribute<BinaryOpType>(0); }
+  Val* init() const { return attributeVal(1); }
+  bool isAllreduce() const { return attribute<bool>(2); }
+};
+
+/// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is combined; for plain data
+/// (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n.
+class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
+ public:
+  using ExprOf::ExprOf;
+  WelfordOp(IrBuilderPasskey passkey, Val* out_avg, Val* out_var, Val* out_n, Val* in_avg,
+            Val* in_var, Val* in_n);
+  Val* outAvg() const { return output(0); }
+  Val* outVar() const { return output(1); }
+  Val* outN() const { return output(2); }
+  Val* inAvg() const { return input(0); }
+  Val* inVar() const { return input(1); }
+  Val* inN() const { return input(2); }
+};
+
+// ---- made from nothing --------------------------------------------------------------------------------------------
+
+/// Every element is `fill`. Inputs: the value.
+class FullOp final : public ExprOf<FullOp, ExprKind::FullOp> {
+ public:
+  using ExprOf::ExprOf;
+  FullOp(IrBuilderPasskey passkey, Val* out, Val* fill);
+  Val* out() const { return output(0); }
+  Val* getFillValue() const { return input(0); }
+};
+
+/// out[i] = start + i·step.
+class IotaOp final : public ExprOf<IotaOp, ExprKind::IotaOp> {
+ public:
+  using ExprOf::ExprOf;
+  IotaOp(IrBuilderPasskey passkey, Val* out, Val* length, Val* start, Val* step);
+  Val* out() const { return output(0); }
+  Val* length() const { return input(0); }
+  Val* start() const { return input(1); }
+  Val* step() const { return input(2); }
+};
+
+/// out[i, j] = (i == j).
+class EyeOp final : public ExprOf<EyeOp, ExprKind::EyeOp> {
+ public:
+  using ExprOf::ExprOf;
+  EyeOp(IrBuilderPasskey passkey, Val* out);
+  Val* out() const { return output(0); }
+};
+
+/// Random numbers; see docs/random.md for the exact function of (seed, offset, k, element). Inputs: the parameters
+/// (low, high or mean, std; none otherwise), then seed and offset where given. Attributes: type, number of parameters.
+class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
+ public:
+  using ExprOf::ExprOf;
+  RNGOp(IrBuilderPasskey passkey, RNGOpType type, Val* out, const std::vector<Val*>& parameters,
+        Val* philox_seed = nullptr, Val* philox_offset = nullptr);
+  Val* out() const { return output(0); }
+  RNGOpType getRNGOpType() const { return attribute<RNGOpType>(0); }
+  int64_t numParameters() const { return attribute<int64_t>(1); }
+  Val* parameter(size_t i) const { return input(i); }
+  /// Whether seed and offset are operands rather than the executor's.
+  bool isDeterministic() const { return static_cast<int64_t>(inputs().size()) > numParameters(); }
+  Val* seed() const { return isDeterministic() ? input(static_cast<size_t>(numParameters())) : nullptr; }
+  Val* offset() const {
+    return isDeterministic() ? input(static_cast<size_t>(numParameters()) + 1) : nullptr;
+  }
+};
+
+// ---- indirect access ----------------------------------------------------------------------------------------------
+
+/// out = in[..., index, ...]: one axis is fixed by a scalar.
+class SelectOp final : public ExprOf<SelectOp, ExprKind::SelectOp> {
+ public:
+  using ExprOf::ExprOf;
+  SelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index);
+  int64_t dim() const { return attribute<int64_t>(0); }
+};
+
+/// out[..., i, ...] = in[..., index[i], ...].
+class IndexSelectOp final : public ExprOf<IndexSelectOp, ExprKind::IndexSelectOp> {
+ public:
+  using ExprOf::ExprOf;
+  IndexSelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index);
+  int64_t dim() const { return attribute<int64_t>(0); }
+};
+
+/// out[i, j] = in[index[i, j], j] for dim 0. Attribute 1: all other axes are exact (takeAlongAxis).
+class GatherOp final : public ExprOf<GatherOp, ExprKind::GatherOp> {
+ public:
+  using ExprOf::ExprOf;
+  GatherOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index, bool exact_sizes);
+  int64_t dim() const { return attribute<int64_t>(0); }
+  bool exactSizes() const { return attribute<bool>(1); }
+};
+
+/// out = self, with out[index[i, j], j] = src[i, j] for dim 0.
+class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
+ public:
+  using ExprOf::ExprOf;
+  ScatterOp(IrBuilderPasskey passkey, Val* out, Val* self, int64_t dim, Val* index, Val* src);
+  int64_t dim() const { return attribute<int64_t>(0); }
+};
+
+// ---- transforms of axes -------------------------------------------------------------------------------------------
+
+/// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is partial.
+class Split final : public ExprOf<Split, ExprKind::Split> {
+ public:
+  using ExprOf::ExprOf;
+  Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in, Val* factor,
+        bool inner_split);
+  IterDomain* outer() const { return output(0)->as<IterDomain>(); }
+  IterDomain* inner() const { return output(1)->as<IterDomain>(); }
+  IterDomain* in() const { return input(0)->as<IterDomain>(); }
+  Val* factor() const { return attributeVal(0); }
+  /// Whether `factor` is the extent of the inner axis (else of the outer one).
+  bool innerSplit() const { return attribute<bool>(1); }
+};
+
+/// out = outer·|inner| + inner.
+class Merge final : public ExprOf<Merge, ExprKind::Merge> {
+ public:
+  using ExprOf::ExprOf;
+  Merge(IrBuilderPasskey passkey, IterDomain* out, IterDomain* outer, IterDomain* inner);
+  IterDomain* out() const { return output(0)->as<IterDomain>(); }
+  IterDomain* outer() const { return input(0)->as<IterDomain>(); }
+  IterDomain* inner() const { return input(1)->as<IterDomain>(); }
+};
+
+/// A bijection of two axes: XOR gives (x, y ^ x), CyclicShift (x, (y + x) mod |y|).
+class Swizzle final : public ExprOf<Swizzle, ExprKind::Swizzle> {
+ public:
+  using ExprOf::ExprOf;
+  Swizzle(IrBuilderPasskey passkey, IterDomain* out_x, IterDomain* out_y, IterDomain* in_x,
+          IterDomain* in_y, SwizzleType type, SwizzleMode mode);
+  IterDomain* outX() const { return output(0)->as<IterDomain>(); }
+  IterDomain* outY() const { return output(1)->as<IterDomain>(); }
+  IterDomain* inX() const { return input(0)->as<IterDomain>(); }
+  IterDomain* inY() const { return input(1)->as<IterDomain>(); }
+  SwizzleType swizzleType() const { return attribute<SwizzleType>(0); }
+  SwizzleMode swizzleMode() const { return attribute<SwizzleMode>(1); }
+};
+
+/// A rotation of one axis by a parallel index.
+class Swizzle1D final : public ExprOf<Swizzle1D, ExprKind::Swizzle1D> {
+ public:
+  using ExprOf::ExprOf;
+  Swizzle1D(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, ParallelType type);
+  IterDomain* out() const { return output(0)->as<IterDomain>(); }
+  IterDomain* in() const { return input(0)->as<IterDomain>(); }
+  ParallelType parallelType() const { return attribute<ParallelType>(0); }
+};
+
+/// out = in + left, |out| = |in| + left + right; either width may be negative.
+class Resize final : public ExprOf<Resize, ExprKind::Resize> {
+ public:
+  using ExprOf::ExprOf;
+  Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right);
+  IterDomain* out() const { return output(0)->as<IterDomain>(); }
+  IterDomain* in() const { return input(0)->as<IterDomain>(); }
+  Val* leftExpand() const { return attributeVal(0); }
+  Val* rightExpand() const { return attributeVal(1); }
+};
+
+}  // namespace nvfuser

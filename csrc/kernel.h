@@ -1,0 +1,4 @@
+/// Public name of <kernel_ir/kernel.h>.
+#pragma once
+
+#include <kernel_ir/kernel.h>

@@ -1,0 +1,293 @@
+/// The kernel IR: one kernel as buffers, loops, predicates, data movement and synchronisation. What the code generators
+/// print and nothing more is decided after it. It refers to the Fusion IR only for names in comments.
+///
+///   for T3.i1 in 0..4 unrolled            For
+///     if (i < i0 * i1)                    If
+///       T2 = add(T1[i], 2.0)              Compute
+///       T3[i] = add(T0[i], T2)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ir/internal_nodes.h>
+#include <kernel_ir/scalar.h>
+
+namespace nvfuser::kir {
+
+// ---- data ---------------------------------------------------------------------------------------------------------
+
+enum class BufferRole : uint8_t {
+  Input,         ///< tensor of the caller, read
+  Output,        ///< tensor of the caller, written
+  Intermediate,  ///< of the kernel: registers, shared memory, or a global workspace
+};
+
+/// Memory of one tensor (or of a reduction's workspace).
+struct Buffer {
+  int id = 0;
+  std::string name;  ///< "T3"
+  DataType dtype;
+  MemoryType memory = MemoryType::Local;
+  BufferRole role = BufferRole::Intermediate;
+  const TensorView* tv = nullptr;
+  Scalar elements = nullptr;      ///< of an Intermediate
+  int64_t alignment = 0;          ///< bytes; 0: that of the element
+  Scalar shared_offset = nullptr; ///< bytes from the start of dynamic shared memory
+  bool zeroed = false;            ///< workspace that is zero before the launch and after it
+  bool read = false;              ///< which accesses occur (for const and __restrict__)
+  bool written = false;
+};
+
+/// Elements [index, index + width) of a buffer.
+struct Ref {
+  const Buffer* buffer = nullptr;
+  Scalar index = nullptr;
+  int64_t width = 1;
+};
+
+/// A scalar input or host-evaluated scalar expression; a parameter of the kernel.
+struct ParamRef {
+  std::string name;
+  DataType dtype;
+};
+
+/// A constant of a dtype.
+struct Literal {
+  PolymorphicValue value;
+  DataType dtype;
+};
+
+/// An index used as a value (iota), converted to a dtype.
+struct IndexValue {
+  Scalar index;
+  DataType dtype;
+};
+
+using Operand = std::variant<Ref, ParamRef, Literal, IndexValue>;
+
+/// Which pointwise operation.
+using PointwiseType = std::variant<UnaryOpType, BinaryOpType, TernaryOpType>;
+
+// ---- statements ---------------------------------------------------------------------------------------------------
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+enum class LoopKind : uint8_t {
+  Serial,
+  Unrolled,
+  Simd,  ///< iterations are independent and contiguous: the host compiler may vectorize
+};
+
+struct For {
+  Scalar var = nullptr;  ///< a Symbol
+  Scalar extent = nullptr;
+  LoopKind kind = LoopKind::Serial;
+  std::string comment;
+  std::shared_ptr<Block> body;
+};
+
+struct If {
+  Scalar condition = nullptr;
+  std::shared_ptr<Block> then_body;
+  std::shared_ptr<Block> else_body;  ///< may be null
+};
+
+/// Declares a register buffer here.
+struct Declare {
+  const Buffer* buffer = nullptr;
+};
+
+/// An index read from memory (gather, select by tensor), converted to the index type.
+struct LoadIndex {
+  Scalar var = nullptr;
+  Ref src;
+};
+
+/// A named index, computed once here.
+struct Let {
+  Scalar var = nullptr;
+  Scalar value = nullptr;
+};
+
+/// dst = op(operands), computed in `compute` and stored as the buffer's dtype. Width 1.
+struct Compute {
+  PointwiseType op;
+  Ref dst;
+  std::vector<Operand> operands;
+  DataType compute;
+};
+
+/// dst = src (converted if the dtypes differ).
+struct Assign {
+  Ref dst;
+  Operand src;
+};
+
+/// dst[0..width) = src[0..width): one vector access on each side that is in global or shared memory.
+struct CopyVector {
+  Ref dst;
+  Ref src;
+  CacheOp cache_op = CacheOp::Unspecified;
+};
+
+/// Global → shared without registers (cp.async); elements past `valid` bytes are filled with zero. Ordered by
+/// AsyncCommit / AsyncWait.
+struct CopyAsync {
+  Ref dst;
+  Ref src;
+  Scalar condition = nullptr;  ///< null: always; otherwise zero-filled where it does not hold
+};
+struct AsyncCommit {};
+/// Waits until at most `pending` of this thread's committed groups are unfinished.
+struct AsyncWait {
+  int64_t pending = 0;
+};
+
+/// dst = condition ? src : otherwise, where src is read only if the condition holds.
+struct Guarded {
+  Ref dst;
+  Scalar condition = nullptr;
+  Operand src;
+  Operand otherwise;
+};
+
+/// How partial results combine: one operation, or Welford's triple (avg, M2, n).
+struct Monoid {
+  enum class Kind : uint8_t { Op, Welford } kind = Kind::Op;
+  BinaryOpType op = BinaryOpType::Add;
+  std::vector<DataType> dtypes;  ///< of the state's parts
+  std::vector<Literal> identity;
+};
+
+/// state = combine(state, value): one serial step.
+struct Combine {
+  Monoid monoid;
+  std::vector<Ref> state;
+  std::vector<Operand> value;
+};
+
+/// Combines the states of all threads along the thread dimensions marked (x, y, z), in thread order; every thread of
+/// the block gets the result. `workspace` is shared memory.
+struct BlockReduce {
+  Monoid monoid;
+  std::vector<Ref> state;
+  bool dims[3] = {false, false, false};
+  const Buffer* workspace = nullptr;
+};
+
+/// Combines the states of all blocks along the grid dimensions marked, through `workspace` (partials) and `tickets`
+/// (zero before and after). Without `all`, only the block that comes last has the result and runs `body`; with it
+/// (cooperative launch) every block does.
+struct GridReduce {
+  Monoid monoid;
+  std::vector<Ref> state;
+  bool dims[3] = {false, false, false};
+  const Buffer* workspace = nullptr;
+  const Buffer* tickets = nullptr;
+  const Buffer* shared = nullptr;  ///< one flag, broadcast to the block
+  bool all = false;
+};
+
+enum class SyncKind : uint8_t { WarpBarrier, BlockBarrier, GridBarrier };
+struct Sync {
+  SyncKind kind = SyncKind::BlockBarrier;
+  const Buffer* tickets = nullptr;  ///< of a grid barrier
+  std::string comment;
+};
+
+/// dst = random number of element `element` (row-major logical index), drawn with key seed at (offset + draw).
+struct Random {
+  RNGOpType type = RNGOpType::Uniform;
+  Ref dst;
+  Scalar element = nullptr;
+  Operand seed;
+  Operand offset;
+  int64_t draw = 0;
+  std::vector<Operand> parameters;
+};
+
+struct Stmt {
+  std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, AsyncCommit, AsyncWait,
+               Guarded, Combine, BlockReduce, GridReduce, Sync, Random>
+      node;
+};
+
+// ---- the kernel ---------------------------------------------------------------------------------------------------
+
+/// Where a parameter's value comes from at launch.
+enum class ParamKind : uint8_t {
+  TensorArg,  ///< address of an input or output, or of a workspace
+  IndexArg,   ///< an extent, stride or integer that indices use: `symbol`
+  ScalarArg,  ///< any other scalar: evaluated on the host from `val`
+};
+
+struct Param {
+  ParamKind kind = ParamKind::TensorArg;
+  std::string name;
+  DataType dtype;
+  const Buffer* buffer = nullptr;  ///< of a TensorArg
+  Scalar symbol = nullptr;         ///< of an IndexArg
+  const Val* val = nullptr;        ///< scalar of the fusion whose value it is (null for strides)
+};
+
+/// Origin of a symbol that stands for a size or stride of a tensor argument.
+struct SymbolSource {
+  enum class Kind : uint8_t { Extent, Stride, Value } kind = Kind::Value;
+  const TensorView* tv = nullptr;  ///< of Extent and Stride
+  int64_t axis = -1;               ///< position in the logical (Extent) or allocation (Stride) domain
+  const Val* val = nullptr;        ///< the fusion's scalar (null for strides)
+};
+
+/// Something that must hold for the arguments of a launch; checked on the host.
+struct LaunchCheck {
+  enum class Kind : uint8_t {
+    Divisible,  ///< value % divisor == 0
+    Aligned,    ///< the address of `buffer` is a multiple of divisor bytes
+  } kind = Kind::Divisible;
+  Scalar value = nullptr;
+  const Buffer* buffer = nullptr;
+  int64_t divisor = 1;
+  std::string reason;  ///< "T4 is read in vectors of 4 elements"
+};
+
+class Kernel {
+ public:
+  Kernel() : pool(std::make_shared<ScalarPool>()) {}
+
+  std::shared_ptr<ScalarPool> pool;
+  std::string name;
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<Param> params;
+  std::unordered_map<Scalar, SymbolSource> sources;
+  Block body;
+
+  Scalar grid[3] = {nullptr, nullptr, nullptr};   ///< x, y, z; one where null
+  Scalar block[3] = {nullptr, nullptr, nullptr};
+  Scalar cluster[3] = {nullptr, nullptr, nullptr};
+  Scalar shared_bytes = nullptr;
+  bool cooperative = false;
+  std::vector<LaunchCheck> checks;
+  DataType index_type = DataType::Int;
+  /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).
+  std::vector<std::pair<const Val*, const Val*>> equal_extents;
+  std::vector<std::string> header;  ///< comment lines: the fusion, the schedule, the launch
+
+  Buffer* addBuffer(Buffer buffer);
+  std::string toString() const;
+};
+
+/// Visits every statement, parents before children.
+void forEach(const Block& block, const std::function<void(const Stmt&)>& visit);
+void forEach(Block& block, const std::function<void(Stmt&)>& visit);
+
+std::string toString(const Operand& operand);
+std::string toString(const Ref& ref);
+std::string_view pointwiseName(const PointwiseType& op);
+
+}  // namespace nvfuser::kir

@@ -1,0 +1,138 @@
+/// Integer and boolean expressions of a kernel: indices, extents, predicates, launch dimensions.
+///
+/// Immutable and hash-consed in a `ScalarPool`: equal expressions are one node, so comparing is comparing pointers. Every
+/// constructor simplifies, with the interval and the symbolic upper bound of each operand as its only facts:
+///
+///   (o·128 + t) div 128 = o     where 0 ≤ t < 128         (m div b)·b + m mod b = m
+///   (o·128 + t) mod 128 = t                               x mod b = x  where 0 ≤ x < b
+///
+/// Division and remainder are those of C for non-negative operands; divisors are positive (an axis of extent 0 is never
+/// iterated). The property test evaluates random expressions before and after.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace nvfuser::kir {
+
+struct ScalarNode;
+using Scalar = const ScalarNode*;
+
+enum class ScalarOp : uint8_t {
+  Constant,
+  Symbol,
+  Sum,      ///< value + Σ coefficient·term
+  Product,  ///< of factors, none constant
+  Div,
+  Mod,
+  Min,
+  Max,
+  Xor,
+  Less,   ///< args[0] < args[1]
+  Equal,
+  And,
+  Or,
+  Not,
+  Select,  ///< args[0] ? args[1] : args[2]
+};
+
+struct ScalarNode {
+  ScalarOp op;
+  int id;                    ///< order of creation: deterministic
+  int64_t value = 0;         ///< of a Constant; the constant part of a Sum
+  std::vector<std::pair<Scalar, int64_t>> terms = {};  ///< of a Sum: (term, coefficient), by id
+  std::vector<Scalar> args = {};  ///< factors (by id) or operands
+  std::string name = {};     ///< of a Symbol
+  Scalar bound = nullptr;    ///< of a Symbol: value < bound, where known
+  int64_t lo = 0;            ///< lo ≤ value ≤ hi
+  int64_t hi = 0;
+
+  bool isConstant() const { return op == ScalarOp::Constant; }
+  bool isConstant(int64_t v) const { return isConstant() && value == v; }
+  /// C++ text, with only the parentheses that it needs.
+  std::string toString() const;
+};
+
+class ScalarPool {
+ public:
+  ScalarPool();
+  ScalarPool(const ScalarPool&) = delete;
+  ScalarPool& operator=(const ScalarPool&) = delete;
+
+  Scalar constant(int64_t value);
+  /// A named unknown with lo ≤ value ≤ hi and, if given, value < bound. One name, one symbol.
+  Scalar symbol(const std::string& name, Scalar bound = nullptr, int64_t lo = 0,
+                int64_t hi = INT64_MAX);
+  Scalar zero() { return zero_; }
+  Scalar one() { return one_; }
+  Scalar trueValue() { return one_; }
+
+  Scalar add(Scalar a, Scalar b);
+  Scalar sub(Scalar a, Scalar b);
+  Scalar mul(Scalar a, Scalar b);
+  Scalar mul(Scalar a, int64_t factor);
+  Scalar div(Scalar a, Scalar b);
+  Scalar mod(Scalar a, Scalar b);
+  Scalar ceilDiv(Scalar a, Scalar b);
+  Scalar min(Scalar a, Scalar b);
+  Scalar max(Scalar a, Scalar b);
+  Scalar bitXor(Scalar a, Scalar b);
+  Scalar less(Scalar a, Scalar b);
+  Scalar lessEqual(Scalar a, Scalar b) { return less(a, add(b, one_)); }
+  Scalar equal(Scalar a, Scalar b);
+  Scalar logicalAnd(Scalar a, Scalar b);
+  Scalar logicalOr(Scalar a, Scalar b);
+  Scalar logicalNot(Scalar a);
+  Scalar select(Scalar condition, Scalar a, Scalar b);
+
+  // Proofs. False means "not proven".
+  bool provesLess(Scalar a, Scalar b);
+  bool provesNonNegative(Scalar a) const { return a->lo >= 0; }
+  /// Whether `b` divides `a` for all values of the symbols (and the assumptions made).
+  bool provesDivisible(Scalar a, Scalar b);
+  /// a / b where every term of `a` has `b` as a factor; null otherwise.
+  Scalar exactQuotient(Scalar a, Scalar b);
+  /// An exclusive upper bound in terms of symbols' bounds; null where there is none.
+  Scalar upperBound(Scalar a);
+  /// From now on `a` is known to be a multiple of `divisor`.
+  void assumeDivisible(Scalar a, int64_t divisor);
+
+  /// The expression with symbols replaced (and simplified again).
+  Scalar substitute(Scalar a, const std::unordered_map<Scalar, Scalar>& replacement);
+  /// Coefficient of `symbol` if the expression is linear in it, and the rest; false otherwise.
+  bool splitLinear(Scalar a, Scalar symbol, int64_t* coefficient, Scalar* rest);
+  /// a = constant + Σ coefficient·term.
+  void decompose(Scalar a, int64_t* constant, std::vector<std::pair<Scalar, int64_t>>* terms);
+  /// a = coefficient·rest, where `a` is one term; (1, a) otherwise.
+  std::pair<int64_t, Scalar> splitCoefficient(Scalar a);
+  /// Whether `symbol` occurs anywhere in `a`.
+  static bool contains(Scalar a, Scalar symbol);
+  /// Symbols of an expression, in order of creation.
+  static std::vector<Scalar> symbolsOf(Scalar a);
+
+ private:
+  Scalar intern(ScalarNode node);
+  Scalar makeSum(int64_t constant, std::vector<std::pair<Scalar, int64_t>> terms);
+  Scalar makeProduct(int64_t coefficient, std::vector<Scalar> factors);
+  Scalar makeBinary(ScalarOp op, Scalar a, Scalar b);
+  /// Product of sums multiplied out, for proofs.
+  Scalar expand(Scalar a);
+  void splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* remainder);
+
+  std::deque<ScalarNode> nodes_;
+  std::unordered_map<std::string, Scalar> interned_;
+  std::vector<std::pair<Scalar, int64_t>> divisible_;
+  Scalar zero_;
+  Scalar one_;
+};
+
+/// Value of an expression, given those of its symbols.
+int64_t evaluate(Scalar a, const std::function<int64_t(Scalar)>& valueOf);
+
+}  // namespace nvfuser::kir

@@ -1,0 +1,120 @@
+#include <ops/axes.h>
+
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/indexing.h>
+
+namespace nvfuser::ops {
+
+void requireTensor(const TensorView* tv, std::string_view op) {
+  if (tv == nullptr) {
+    userError(op, ": the operand is null; a tensor is needed");
+  }
+}
+
+std::vector<IterDomain*> axesOf(const TensorView* tv) {
+  return TensorDomain::noReductions(tv->getLogicalDomain());
+}
+
+std::vector<IterDomain*> freshAxes(const TensorView* tv) {
+  std::vector<IterDomain*> fresh;
+  for (IterDomain* id : axesOf(tv)) {
+    const bool keeps_kind = id->isBroadcast() || id->isSymbolic();
+    fresh.push_back(IterDomainBuilder(id)
+                        .resetSchedulingParams()
+                        .resetRfactor()
+                        .iter_type(keeps_kind ? id->getIterType() : IterType::Iteration)
+                        .build());
+  }
+  return fresh;
+}
+
+IterDomain* newIterAxis(Val* extent) {
+  Val* index = SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent);
+  return IterDomainBuilder(extent->fusion()->zeroVal(DataType::Index), index).build();
+}
+
+IterDomain* newAxis(Val* extent) {
+  return constantOf(extent) == 1 ? newBroadcastAxis() : newIterAxis(extent);
+}
+
+IterDomain* newBroadcastAxis(Val* expanded_extent) {
+  IterDomainBuilder axis(indexConstant(0), indexConstant(1));
+  axis.iter_type(IterType::Broadcast);
+  if (expanded_extent) {
+    axis.expanded_extent(SimplifyingIrBuilder::maybeCastExpr(DataType::Index, expanded_extent));
+  }
+  return axis.build();
+}
+
+IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent) {
+  check(!in->isBroadcast(), "only iterated axes are resized; broadcast ones are made real before");
+  Fusion* fusion = in->fusion();
+  IterDomain* out = IterDomainBuilder(fusion->zeroVal(DataType::Index),
+                                      SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent))
+                        .is_rfactor_domain(true)
+                        .build();
+  IrBuilder::createInContainer<Resize>(fusion, out, in, left, right);
+  return out;
+}
+
+TensorView* newTensor(std::vector<IterDomain*> logical, DataType dtype) {
+  Contiguity contiguity = TensorDomain::getContiguityFilledWith(logical, true);
+  return IrBuilder::create<TensorView>(
+      IrBuilder::create<TensorDomain>(std::move(logical), std::move(contiguity)), dtype);
+}
+
+TensorView* newTensor(std::vector<IterDomain*> root, std::vector<IterDomain*> logical,
+                      DataType dtype) {
+  Contiguity contiguity = TensorDomain::getContiguityFilledWith(logical, true);
+  auto* domain =
+      IrBuilder::create<TensorDomain>(std::move(root), logical, logical, std::move(contiguity));
+  return IrBuilder::create<TensorView>(domain, dtype);
+}
+
+std::optional<int64_t> constantOf(const Val* val) {
+  if (val == nullptr || !val->isConst() || !isIntegralType(val->dtype())) {
+    return std::nullopt;
+  }
+  return val->value().as<int64_t>();
+}
+
+Val* indexConstant(int64_t value) {
+  return IrBuilder::create<Val>(PolymorphicValue(value), DataType(DataType::Index));
+}
+
+bool isUnitAxis(const IterDomain* id) { return constantOf(extentOf(id)) == 1; }
+
+TensorView* materialize(TensorView* tv, const std::vector<bool>& which) {
+  std::vector<IterDomain*> axes = freshAxes(tv);
+  check(which.size() == axes.size(), "a flag for each axis");
+  bool any = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!which[i] || !axes[i]->isBroadcast()) {
+      continue;
+    }
+    axes[i] = newIterAxis(extentOf(axes[i]));
+    any = true;
+  }
+  if (!any) {
+    return tv;
+  }
+  TensorView* out = newTensor(std::move(axes), tv->dtype());
+  IrBuilder::create<RepeatOp>(out, tv);
+  return out;
+}
+
+TensorView* dropUnitAxis(TensorView* tv, size_t axis) {
+  if (!axesOf(tv).at(axis)->isBroadcast()) {
+    return select(tv, static_cast<int64_t>(axis), indexConstant(0));
+  }
+  return squeeze(tv, std::vector<int64_t>{static_cast<int64_t>(axis)}, true);
+}
+
+TensorView* asBroadcast(TensorView* tv, size_t axis) {
+  std::vector<bool> is_new(axesOf(tv).size(), false);
+  is_new.at(axis) = true;
+  return nvfuser::broadcast(dropUnitAxis(tv, axis), is_new);
+}
+
+}  // namespace nvfuser::ops

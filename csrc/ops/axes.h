@@ -1,0 +1,55 @@
+/// Axes of operations that change shapes: the pieces that broadcast, reshape, slice and their kin
+/// are made of.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <ir/interface_nodes.h>
+
+namespace nvfuser::ops {
+
+/// Throws `UserError` (naming `op`) for a null operand.
+void requireTensor(const TensorView* tv, std::string_view op);
+
+/// The logical axes that an operation on `tv` sees: all but reductions.
+std::vector<IterDomain*> axesOf(const TensorView* tv);
+/// Fresh copies of them, as a new tensor's axes. Anything that is not broadcast or symbolic is
+/// iterated.
+std::vector<IterDomain*> freshAxes(const TensorView* tv);
+
+/// A fresh axis: broadcast for the constant 1, iterated otherwise.
+IterDomain* newAxis(Val* extent);
+/// A fresh iterated axis, also for extent 1.
+IterDomain* newIterAxis(Val* extent);
+/// A fresh broadcast axis, expanded where `expanded_extent` is given.
+IterDomain* newBroadcastAxis(Val* expanded_extent = nullptr);
+/// The axis that `in` (a root axis) becomes when `left` and `right` elements are added at its ends.
+/// `extent` is |in| + left + right, which the caller often knows in a simpler form.
+IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent);
+
+/// A tensor of these axes, row-major without gaps. `root` where the operation makes other axes than
+/// the logical ones.
+TensorView* newTensor(std::vector<IterDomain*> logical, DataType dtype);
+TensorView* newTensor(std::vector<IterDomain*> root, std::vector<IterDomain*> logical,
+                      DataType dtype);
+
+/// The value of a constant integer scalar.
+std::optional<int64_t> constantOf(const Val* val);
+Val* indexConstant(int64_t value);
+/// The extent of an axis as it appears (an expanded broadcast axis: what it pretends to have).
+inline Val* extentOf(const IterDomain* id) { return id->getMaybeExpandedExtent(); }
+/// Whether an axis has one element for certain and is not stretched.
+bool isUnitAxis(const IterDomain* id);
+
+/// `tv`, with the broadcast axes that `which` flags iterated over `extentOf` them (RepeatOp).
+/// Itself if there are none.
+TensorView* materialize(TensorView* tv, const std::vector<bool>& which);
+/// `tv` without its i-th axis, which has one element: squeezed if broadcast, else read at index 0.
+TensorView* dropUnitAxis(TensorView* tv, size_t axis);
+/// `tv` with its i-th axis, which has one element, turned into a broadcast axis, so that it goes
+/// with any other axis.
+TensorView* asBroadcast(TensorView* tv, size_t axis);
+
+}  // namespace nvfuser::ops

@@ -1,0 +1,103 @@
+#include <ops/promotion.h>
+
+#include <ir/builder.h>
+#include <ops/arith.h>
+#include <ops/table/pointwise.h>
+#include <ops/utils.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// The common types of the three tiers; Null where a tier has no operand.
+struct Tiers {
+  DataType tensors = DataType::Null;
+  DataType zero_dim_tensors = DataType::Null;
+  DataType scalars = DataType::Null;
+};
+
+Tiers tiersOf(std::span<Val* const> operands) {
+  Tiers tiers;
+  for (const Val* operand : operands) {
+    if (!operand->isA<TensorView>()) {
+      tiers.scalars = promoteType(tiers.scalars, fullPrecisionType(operand->dtype()));
+    } else if (ops::rankOf(operand->as<TensorView>()) == 0) {
+      tiers.zero_dim_tensors = promoteType(tiers.zero_dim_tensors, operand->dtype());
+    } else {
+      tiers.tensors = promoteType(tiers.tensors, operand->dtype());
+    }
+  }
+  return tiers;
+}
+
+/// The type of a tier where a lower one joins it.
+DataType combineTiers(DataType higher, DataType lower) {
+  if (higher == DataType::Null || lower == DataType::Null) {
+    return promoteType(higher, lower);
+  }
+  if (isComplexType(higher)) {
+    return higher;
+  }
+  if (isFloatingPointType(higher)) {
+    return isComplexType(lower) ? getComplexTypeFromType(higher) : higher;
+  }
+  bool lower_is_wider_category = isFloatingPointType(lower) || isComplexType(lower);
+  return isBooleanType(higher) || lower_is_wider_category ? promoteType(higher, lower) : higher;
+}
+
+}  // namespace
+
+DataType fullPrecisionType(DataType dtype) {
+  return isReducedPrecisionFloat(dtype) ? DataType(DataType::Float) : dtype;
+}
+
+DataType computeTypes(const TypePromotionConfig& config, std::span<Val* const> operands,
+                      bool cast_half_to_float) {
+  Tiers tiers = tiersOf(operands);
+  DataType common =
+      combineTiers(tiers.tensors, combineTiers(tiers.zero_dim_tensors, tiers.scalars));
+  if (config.promote_integer_inputs_to_float && (isIntegralType(common) || isBooleanType(common))) {
+    common = DataType::Float;
+  }
+  if (cast_half_to_float) {
+    common = fullPrecisionType(common);
+  }
+  if (config.require_full_precision_promoted && common != DataType::Float &&
+      common != DataType::Double) {
+    userError("Promoted type must be single or double precision float but found ", common);
+  }
+  return common;
+}
+
+std::vector<Val*> promoteValues(std::span<Val* const> operands, DataType common_type) {
+  std::vector<Val*> promoted;
+  promoted.reserve(operands.size());
+  for (Val* operand : operands) {
+    promoted.push_back(optionalCast(common_type, operand));
+  }
+  return promoted;
+}
+
+std::vector<Val*> promoteValues(const TypePromotionConfig& config, std::span<Val* const> operands) {
+  return promoteValues(operands, computeTypes(config, operands));
+}
+
+Val* optionalCast(DataType dtype, Val* v) {
+  bool same_category = numberClass(v->dtype()) == numberClass(dtype);
+  if (!v->isA<TensorView>() && same_category) {
+    return v;
+  }
+  return optionalCastStrict(dtype, v);
+}
+
+Val* optionalCastStrict(DataType dtype, Val* v) {
+  if (v->dtype() == dtype) {
+    return v;
+  }
+  if (v->isConst()) {
+    return IrBuilder::createInContainer<Val>(v->fusion(), castToDtype(v->value(), dtype), dtype);
+  }
+  return castOp(dtype, v);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,129 @@
+/// Random tensors.
+#include <cmath>
+
+#include <ir/builder.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <ops/define_pointwise.h>
+#include <ops/tensor_of_shape.h>
+#include <ops/utils.h>
+
+namespace nvfuser {
+
+namespace {
+
+void requireSeed(std::string_view op, const Val* seed, const Val* offset) {
+  if ((seed == nullptr) != (offset == nullptr)) {
+    userError(op, ": rng_seed and rng_offset must be provided together: only the ",
+              seed ? "seed" : "offset", " was given");
+  }
+  for (const Val* v : {seed, offset}) {
+    if (v != nullptr && !v->isIntegralScalar()) {
+      userError(op, ": seed and offset must be integer scalars, got ", v->toInlineString(),
+                " of type ", v->dtype());
+    }
+  }
+}
+
+/// Bits after the binary point just below 1: the greatest value below 1 is 1 - 2^-bits.
+int digitsBelowOne(DataType dtype) {
+  switch (dtype.type) {
+    case PrimDataType::Half:
+      return 11;
+    case PrimDataType::BFloat16:
+      return 8;
+    case PrimDataType::Float8_e4m3fn:
+      return 4;
+    default:
+      return 3;
+  }
+}
+
+TensorView* draw(std::string_view op, RNGOpType type, const std::vector<Val*>& shape,
+                 DataType dtype, const std::vector<Val*>& parameters, Val* seed, Val* offset) {
+  if (!isFloatingPointType(dtype)) {
+    userError(op, ": Random distributions only create floating point types! dtype ", dtype,
+              " is none; cast the result instead");
+  }
+  requireSeed(op, seed, offset);
+  DataType full_type = fullPrecisionType(dtype);
+  std::vector<Val*> cast;
+  for (Val* parameter : parameters) {
+    ops::requireOperands(op, {parameter});
+    if (parameter->isA<TensorView>() || isComplexType(parameter->dtype())) {
+      userError(op, ": the parameters of the distribution must be real scalars, got ",
+                parameter->toInlineString(), " of type ", parameter->dtype());
+    }
+    cast.push_back(optionalCastStrict(full_type, parameter));
+  }
+  TensorView* out = ops::tensorOfShape(op, shape, full_type);
+  IrBuilder::create<RNGOp>(type, out, cast, seed, offset);
+  if (full_type == dtype) {
+    return out;
+  }
+  if (type == RNGOpType::Uniform) {
+    // Rounding must not reach 1, which the interval excludes.
+    Val* greatest = IrBuilder::create<Val>(
+        PolymorphicValue(1.0 - std::ldexp(1.0, -digitsBelowOne(dtype))), DataType(DataType::Float));
+    out = minimum(out, greatest);
+  }
+  return castOp(dtype, out);
+}
+
+TensorView* drawLike(std::string_view op, RNGOpType type, TensorView* tv, Val* seed, Val* offset) {
+  ops::requireOperands(op, {static_cast<Val*>(tv)});
+  return draw(op, type, shape(tv), tv->dtype(), {}, seed, offset);
+}
+
+/// A scalar's shape has no axes.
+Val* drawLike(std::string_view op, RNGOpType type, Val* v, Val* seed, Val* offset) {
+  ops::requireOperands(op, {v});
+  if (v->isA<TensorView>()) {
+    return drawLike(op, type, v->as<TensorView>(), seed, offset);
+  }
+  return draw(op, type, {}, v->dtype(), {}, seed, offset);
+}
+
+}  // namespace
+
+TensorView* rand(const std::vector<Val*>& shape, DataType dtype, Val* philox_seed,
+                 Val* philox_offset, bool) {
+  return draw("rand", RNGOpType::Uniform, shape, dtype, {}, philox_seed, philox_offset);
+}
+
+TensorView* randn(const std::vector<Val*>& shape, DataType dtype, Val* philox_seed,
+                  Val* philox_offset, bool) {
+  return draw("randn", RNGOpType::NormalStandard, shape, dtype, {}, philox_seed, philox_offset);
+}
+
+TensorView* rand_like(TensorView* tv, Val* philox_seed, Val* philox_offset) {
+  return drawLike("rand_like", RNGOpType::Uniform, tv, philox_seed, philox_offset);
+}
+Val* rand_like(Val* v, Val* philox_seed, Val* philox_offset) {
+  return drawLike("rand_like", RNGOpType::Uniform, v, philox_seed, philox_offset);
+}
+TensorView* rand_like(TensorView* tv) { return rand_like(tv, nullptr, nullptr); }
+Val* rand_like(Val* v) { return rand_like(v, nullptr, nullptr); }
+
+TensorView* randn_like(TensorView* tv, Val* philox_seed, Val* philox_offset) {
+  return drawLike("randn_like", RNGOpType::NormalStandard, tv, philox_seed, philox_offset);
+}
+Val* randn_like(Val* v, Val* philox_seed, Val* philox_offset) {
+  return drawLike("randn_like", RNGOpType::NormalStandard, v, philox_seed, philox_offset);
+}
+TensorView* randn_like(TensorView* tv) { return randn_like(tv, nullptr, nullptr); }
+Val* randn_like(Val* v) { return randn_like(v, nullptr, nullptr); }
+
+TensorView* uniform(const std::vector<Val*>& shape, Val* low, Val* high, DataType dtype,
+                    Val* philox_seed, Val* philox_offset, bool) {
+  return draw("uniform", RNGOpType::UniformRange, shape, dtype, {low, high}, philox_seed,
+              philox_offset);
+}
+
+TensorView* normal(const std::vector<Val*>& shape, Val* mean, Val* std, DataType dtype,
+                   Val* philox_seed, Val* philox_offset, bool) {
+  return draw("normal", RNGOpType::NormalGeneral, shape, dtype, {mean, std}, philox_seed,
+              philox_offset);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,361 @@
+/// Reductions. A broadcast axis has nothing to reduce: it is dropped, and counts as often as it is
+/// expanded.
+#include <algorithm>
+
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <ops/define_pointwise.h>
+#include <ops/utils.h>
+
+namespace nvfuser {
+
+namespace {
+
+void requireTensorOperand(std::string_view op, TensorView* tv) {
+  ops::requireOperands(op, {static_cast<Val*>(tv)});
+}
+
+/// The constant `init` in the dtype of the accumulation.
+Val* initialValue(std::string_view op, Val* init, DataType dtype) {
+  if (init == nullptr) {
+    userError(op, ": the initial value is missing");
+  }
+  if (!init->isConst()) {
+    userError(op, ": the initial value (", init->toInlineString(),
+              ") is not a constant; reduce from a constant and combine the result with it");
+  }
+  return optionalCastStrict(dtype, init);
+}
+
+/// `tv` (reduced over `axes` of a tensor of `rank` axes) with those axes as broadcast axes again.
+TensorView* withKeptAxes(TensorView* tv, const std::vector<int64_t>& axes, int64_t rank) {
+  if (axes.empty()) {
+    return tv;
+  }
+  std::vector<bool> is_new(static_cast<size_t>(rank), false);
+  for (int64_t axis : axes) {
+    is_new.at(static_cast<size_t>(axis)) = true;
+  }
+  return broadcast(tv, is_new);
+}
+
+/// What is left to reduce after the broadcast axes among `axes` were dropped.
+struct Squeezed {
+  TensorView* tv;
+  std::vector<int64_t> axes;
+  /// How often each element counts: the product of the expanded extents; null for once.
+  Val* times = nullptr;
+};
+
+Squeezed squeezeBroadcasts(TensorView* tv, const std::vector<int64_t>& axes) {
+  std::vector<IterDomain*> domain = ops::axesOf(tv);
+  std::vector<bool> drop(domain.size(), false);
+  Squeezed result{.tv = tv, .axes = {}, .times = nullptr};
+  int64_t dropped = 0;
+  for (int64_t axis : axes) {
+    const IterDomain* id = domain.at(static_cast<size_t>(axis));
+    if (!id->isBroadcast()) {
+      result.axes.push_back(axis - dropped);
+      continue;
+    }
+    drop[static_cast<size_t>(axis)] = true;
+    ++dropped;
+    if (!id->hasExpandedExtent()) {
+      continue;
+    }
+    Val* extent = id->expandedExtent();
+    result.times = result.times ? SimplifyingIrBuilder::mulExpr(result.times, extent) : extent;
+  }
+  if (dropped > 0) {
+    result.tv = squeeze(tv, drop, /*squeeze_expanded=*/true);
+  }
+  return result;
+}
+
+/// x ∘ x ∘ … (`times` operands).
+TensorView* repeatCombination(BinaryOpType type, TensorView* tv, Val* times) {
+  switch (type) {
+    case BinaryOpType::Add:
+      return binaryOp(BinaryOpType::Mul, tv, optionalCastStrict(tv->dtype(), times), tv->dtype());
+    case BinaryOpType::Mul:
+      return binaryOp(BinaryOpType::Pow, tv, optionalCastStrict(tv->dtype(), times), tv->dtype());
+    case BinaryOpType::BitwiseXor:
+      userError("reduction: an expanded axis cannot be reduced by ", pointwiseRow(type).name,
+                "; materialise it with repeat() first");
+    default:
+      return tv;  // x ∘ x == x
+  }
+}
+
+}  // namespace
+
+TensorView* newForReduction(TensorView* tv, const std::vector<int64_t>& axes, DataType data_type) {
+  requireTensorOperand("reduction", tv);
+  std::vector<IterDomain*> domain = ops::axesOf(tv);
+  std::vector<IterDomain*> out;
+  std::vector<int64_t> reduced =
+      ops::canonicalizeAxes(axes, static_cast<int64_t>(domain.size()), "reduction");
+  for (size_t i = 0; i < domain.size(); ++i) {
+    bool is_reduced = std::binary_search(reduced.begin(), reduced.end(), static_cast<int64_t>(i));
+    const IterDomain* id = domain[i];
+    bool keeps_kind = id->isBroadcast() || id->isSymbolic();
+    IterType kept = keeps_kind ? id->getIterType() : IterType::Iteration;
+    out.push_back(ops::newAxisLike(id, is_reduced ? IterType::Reduction : kept));
+  }
+  return ops::newTensor(std::move(out), data_type == DataType::Null ? tv->dtype() : data_type);
+}
+
+TensorView* reductionOpRaw(BinaryOpType reduction_op_type, const std::vector<int64_t>& axes,
+                           Val* init, TensorView* v1, bool keep_dim, DataType dtype) {
+  const PointwiseRow& row = pointwiseRow(reduction_op_type);
+  requireTensorOperand("reduction", v1);
+  if (!row.associative || !row.commutative) {
+    userError("reduction: ", row.name, " is not associative and commutative, so no reduction");
+  }
+  DataType wanted = dtype == DataType::Null ? v1->dtype() : dtype;
+  DataType accumulated = fullPrecisionType(wanted);
+  ops::requireAccepts(row, text("reduction by ", row.name), accumulated);
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(v1), "reduction");
+  if (reduced.empty()) {
+    return dtype == DataType::Null ? set(v1) : castOp(dtype, v1);
+  }
+  TensorView* in = maybeCastOp(accumulated, v1);
+  TensorView* out = newForReduction(in, reduced, accumulated);
+  IrBuilder::create<ReductionOp>(reduction_op_type, initialValue(row.name, init, accumulated), out,
+                                 in);
+  out = maybeCastOp(wanted, out);
+  return keep_dim ? withKeptAxes(out, reduced, ops::rankOf(v1)) : out;
+}
+
+TensorView* reductionOp(BinaryOpType reduction_op_type, const std::vector<int64_t>& axes, Val* init,
+                        TensorView* v1, bool keep_dim, DataType dtype) {
+  const PointwiseRow& row = pointwiseRow(reduction_op_type);
+  requireTensorOperand("reduction", v1);
+  const int64_t rank = ops::rankOf(v1);
+  DataType wanted = dtype == DataType::Null ? v1->dtype() : dtype;
+  DataType accumulated = fullPrecisionType(wanted);
+  // A 0-dim tensor counts as one of one element: its axis may be named.
+  const bool names_only_axis = rank == 0 && std::all_of(axes.begin(), axes.end(), [](int64_t a) {
+                                 return a == 0 || a == -1;
+                               });
+  if (axes.empty() || names_only_axis) {
+    return v1->dtype() == wanted ? set(v1) : castOp(wanted, v1);
+  }
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, rank, row.name);
+  initialValue(row.name, init, accumulated);
+
+  Squeezed rest = squeezeBroadcasts(maybeCastOp(accumulated, v1), reduced);
+  TensorView* out = rest.tv;
+  if (!rest.axes.empty()) {
+    // The initial value counts once, whatever is repeated.
+    Val* start = rest.times ? ops::binOpIdentity(reduction_op_type, accumulated) : init;
+    out = reductionOpRaw(reduction_op_type, rest.axes, start, out);
+  }
+  if (rest.times) {
+    out = repeatCombination(reduction_op_type, out, rest.times);
+  }
+  if (rest.axes.empty() || rest.times) {
+    Val* identity = ops::binOpIdentity(reduction_op_type, accumulated);
+    Val* start = initialValue(row.name, init, accumulated);
+    if (identity == nullptr || !(identity->value() == start->value())) {
+      out = binaryOp(reduction_op_type, start, out, accumulated);
+    }
+  }
+  out = maybeCastOp(wanted, out);
+  return keep_dim ? withKeptAxes(out, reduced, rank) : out;
+}
+
+namespace {
+
+/// The dtype in which sums and products are accumulated: integers and Bool as Int, and what `dtype`
+/// says.
+DataType accumulationType(const TensorView* tv, DataType dtype) {
+  if (dtype != DataType::Null) {
+    return dtype;
+  }
+  bool is_whole = isIntegralType(tv->dtype()) || isBooleanType(tv->dtype());
+  return is_whole ? DataType(DataType::Int) : tv->dtype();
+}
+
+TensorView* accumulate(BinaryOpType type, std::string_view op, TensorView* v1,
+                       const std::vector<int64_t>& axes, bool keep_dim, DataType dtype) {
+  requireTensorOperand(op, v1);
+  DataType accumulated = accumulationType(v1, dtype);
+  FusionGuard guard(v1->fusion());
+  Val* init = ops::binOpIdentity(type, fullPrecisionType(accumulated));
+  return reductionOp(type, axes, init, v1, keep_dim, accumulated);
+}
+
+TensorView* extremum(BinaryOpType type, std::string_view op, TensorView* v1,
+                     const std::vector<int64_t>& axes, bool keep_dim, DataType dtype) {
+  requireTensorOperand(op, v1);
+  if (dtype != DataType::Null) {
+    userError(op, ": A dtype other than Null is not currently supported, got ", dtype,
+              "; cast the operand or the result");
+  }
+  ops::requireAccepts(pointwiseRow(type), op, fullPrecisionType(v1->dtype()));
+  FusionGuard guard(v1->fusion());
+  return reductionOp(type, axes, ops::binOpIdentity(type, fullPrecisionType(v1->dtype())), v1,
+                     keep_dim);
+}
+
+}  // namespace
+
+TensorView* sum(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool keep_dim,
+                DataType dtype) {
+  return accumulate(BinaryOpType::Add, "sum", v1, reduction_axes, keep_dim, dtype);
+}
+
+TensorView* prod(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool keep_dim,
+                 DataType dtype) {
+  return accumulate(BinaryOpType::Mul, "prod", v1, reduction_axes, keep_dim, dtype);
+}
+
+TensorView* max(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool keep_dim,
+                DataType dtype) {
+  return extremum(BinaryOpType::Max, "max", v1, reduction_axes, keep_dim, dtype);
+}
+
+TensorView* min(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool keep_dim,
+                DataType dtype) {
+  return extremum(BinaryOpType::Min, "min", v1, reduction_axes, keep_dim, dtype);
+}
+
+TensorView* fusedMultiplySum(TensorView* tv_a, TensorView* tv_b, const std::vector<int64_t>& axes,
+                             Val* init) {
+  ops::requireOperands("fusedMultiplySum", {tv_a, tv_b});
+  TensorView* product = mul(tv_a, tv_b);
+  if (init == nullptr) {
+    return sum(product, axes);
+  }
+  return reductionOp(BinaryOpType::Add, axes, init, product);
+}
+
+namespace {
+
+/// Sums over leading axes and over those that `is_one` names among the last ones.
+TensorView* sumTo(TensorView* v1, size_t target_rank, const std::vector<bool>& is_one) {
+  requireTensorOperand("sum_to", v1);
+  std::vector<IterDomain*> domain = ops::axesOf(v1);
+  if (target_rank > domain.size()) {
+    userError("sum_to: Error trying to reduce ", v1->toInlineString(), " of ", domain.size(),
+              " axes into a shape of ", target_rank, "; the shape must not have more axes");
+  }
+  const size_t leading = domain.size() - target_rank;
+  std::vector<int64_t> gone;
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < domain.size(); ++i) {
+    if (i < leading) {
+      gone.push_back(static_cast<int64_t>(i));
+    } else if (is_one[i - leading] && !ops::isUnitAxis(domain[i])) {
+      kept.push_back(static_cast<int64_t>(i - leading));
+    }
+  }
+  TensorView* out = gone.empty() ? v1 : sum(v1, gone);
+  return kept.empty() ? out : sum(out, kept, /*keep_dim=*/true);
+}
+
+}  // namespace
+
+TensorView* sum_to(TensorView* v1, const std::vector<Val*>& sum_to_size) {
+  std::vector<bool> is_one;
+  for (const Val* size : sum_to_size) {
+    is_one.push_back(ops::constantOf(size) == 1);
+  }
+  return sumTo(v1, sum_to_size.size(), is_one);
+}
+
+TensorView* sum_to(TensorView* v1, const std::vector<int64_t>& sum_to_size) {
+  std::vector<bool> is_one;
+  for (int64_t size : sum_to_size) {
+    is_one.push_back(size == 1);
+  }
+  return sumTo(v1, sum_to_size.size(), is_one);
+}
+
+// ---- Welford -----------------------------------------------------------------------------------
+
+namespace {
+
+void requireWelfordOperand(const TensorView* tv) {
+  if (tv->dtype() != DataType::Float && tv->dtype() != DataType::Double) {
+    userError("welford: not supported for ", tv->dtype(), " (", tv->toInlineString(),
+              "); please upcast to float");
+  }
+  if (ops::rankOf(tv) == 0) {
+    userError("welford: ", tv->toInlineString(), " has no axes, so there is none to reduce");
+  }
+}
+
+void requireWelfordInit(const TensorView* init_avg, const TensorView* init_var, const Val* init_N) {
+  bool all = init_avg && init_var && init_N;
+  bool none = !init_avg && !init_var && !init_N;
+  if (!all && !none) {
+    userError("welford: initial average, variance and count are given together or not at all");
+  }
+}
+
+/// Both sides' statistics as one (Chan's formula).
+WelfordResult combined(WelfordResult a, TensorView* avg, TensorView* var, Val* n) {
+  DataType dtype = a.avg->dtype();
+  TensorView* own_n = castOp(dtype, a.n);
+  Val* other_n = optionalCastStrict(dtype, n);
+  TensorView* total = add(own_n, other_n);
+  TensorView* delta = sub(a.avg, avg);
+  TensorView* share = truediv(own_n, total);
+  TensorView* moved = mul(mul(mul(delta, delta), share), other_n);
+  return {.avg = add(avg, mul(delta, share)),
+          .var_sum = add(add(a.var_sum, var), moved),
+          .n = castOp(DataType::Index, total)};
+}
+
+}  // namespace
+
+WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
+                         TensorView* init_var, Val* init_N) {
+  requireTensorOperand("welford", tv);
+  requireWelfordOperand(tv);
+  requireWelfordInit(init_avg, init_var, init_N);
+  if (axes.empty()) {
+    userError("welford: No reduction axis specified");
+  }
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
+  Fusion* fusion = tv->fusion();
+  WelfordResult result{.avg = newForReduction(tv, reduced),
+                       .var_sum = newForReduction(tv, reduced),
+                       .n = newForReduction(tv, reduced, DataType::Index)};
+  IrBuilder::create<WelfordOp>(result.avg, result.var_sum, result.n, tv,
+                               fusion->zeroVal(tv->dtype()), fusion->oneVal(DataType::Index));
+  return init_N ? combined(result, init_avg, init_var, init_N) : result;
+}
+
+WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
+                      TensorView* init_var, Val* init_N) {
+  requireTensorOperand("welford", tv);
+  requireWelfordOperand(tv);
+  requireWelfordInit(init_avg, init_var, init_N);
+  if (axes.empty()) {
+    userError("welford: No reduction axis specified");
+  }
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
+  Squeezed rest = squeezeBroadcasts(tv, reduced);
+  WelfordResult result{};
+  if (!rest.axes.empty()) {
+    result = WelfordRaw(rest.tv, rest.axes);
+  } else {
+    Val* zero = tv->fusion()->zeroVal(tv->dtype());
+    Val* one = tv->fusion()->oneVal(DataType::Index);
+    result = {.avg = rest.tv,
+              .var_sum = full_like(rest.tv, zero),
+              .n = full_like(rest.tv, one, DataType::Index)};
+  }
+  if (rest.times) {
+    result.var_sum = repeatCombination(BinaryOpType::Add, result.var_sum, rest.times);
+    result.n = repeatCombination(BinaryOpType::Add, result.n, rest.times);
+  }
+  return init_N ? combined(result, init_avg, init_var, init_N) : result;
+}
+
+}  // namespace nvfuser

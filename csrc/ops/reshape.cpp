@@ -1,0 +1,326 @@
+#include <algorithm>
+#include <tuple>
+
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <ops/indexing.h>
+#include <ops/reshape_plan.h>
+
+namespace nvfuser {
+
+using ops::axesOf;
+using ops::AxisGroup;
+using ops::constantOf;
+using ops::extentOf;
+using ops::indexConstant;
+
+namespace {
+
+/// `axes` merged and split as `steps` say.
+std::vector<IterDomain*> applySteps(std::vector<IterDomain*> axes,
+                                    const std::vector<ops::ReshapeStep>& steps) {
+  for (const ops::ReshapeStep& step : steps) {
+    const auto at = axes.begin() + static_cast<std::ptrdiff_t>(step.position);
+    if (step.kind == ops::ReshapeStep::Kind::Merge) {
+      *at = IterDomain::merge(*at, *(at + 1), true);
+      axes.erase(at + 1);
+    } else {
+      auto [outer, inner] = IterDomain::split(*at, indexConstant(step.factor), true, true);
+      *at = outer;
+      axes.insert(at + 1, inner);
+    }
+  }
+  return axes;
+}
+
+/// `axes` merged into one, which is split by `sizes`. The size that is null (or else the first
+/// symbolic one, or the first) is what the others leave: those before it are split off from the
+/// outside, those behind it from the inside.
+std::vector<IterDomain*> mergeAndSplit(const std::vector<IterDomain*>& axes,
+                                       const std::vector<Val*>& sizes) {
+  IterDomain* rest = axes[0];
+  for (size_t i = 1; i < axes.size(); ++i) {
+    rest = IterDomain::merge(rest, axes[i], true);
+  }
+  auto left_over = std::find(sizes.begin(), sizes.end(), nullptr);
+  if (left_over == sizes.end()) {
+    left_over = std::find_if(sizes.begin(), sizes.end(), [](Val* v) { return !constantOf(v); });
+  }
+  if (left_over == sizes.end()) {
+    left_over = sizes.begin();
+  }
+  const auto position = static_cast<size_t>(left_over - sizes.begin());
+
+  auto factor = [&](size_t i) {
+    return SimplifyingIrBuilder::maybeCastExpr(DataType::Index, sizes[i]);
+  };
+  std::vector<IterDomain*> result(sizes.size(), nullptr);
+  for (size_t i = 0; i < position; ++i) {
+    std::tie(result[i], rest) = IterDomain::split(rest, factor(i), false, true);
+  }
+  for (size_t i = sizes.size() - 1; i > position; --i) {
+    std::tie(rest, result[i]) = IterDomain::split(rest, factor(i), true, true);
+  }
+  result[position] = rest;
+  return result;
+}
+
+/// Sizes of the axes before a reshape, where they are constants or given as such, else the axes'
+/// extents.
+struct Reshape {
+  TensorView* x;
+  std::vector<Val*> from;
+  std::vector<Val*> to;
+
+  /// The new axes of a group that is no identity.
+  std::vector<IterDomain*> newAxesOf(const std::vector<IterDomain*>& old_axes,
+                                     const AxisGroup& group) const {
+    std::vector<int64_t> old_sizes;
+    for (size_t i = group.old_begin; i < group.old_end; ++i) {
+      if (auto size = constantOf(from[i])) {
+        old_sizes.push_back(*size);
+      }
+    }
+    std::vector<Val*> wanted(to.begin() + static_cast<std::ptrdiff_t>(group.new_begin),
+                             to.begin() + static_cast<std::ptrdiff_t>(group.new_end));
+    std::vector<int64_t> new_sizes;
+    for (Val* size : wanted) {
+      if (auto constant = constantOf(size)) {
+        new_sizes.push_back(*constant);
+      }
+    }
+    if (old_sizes.size() == old_axes.size() && new_sizes.size() == wanted.size()) {
+      return applySteps(old_axes, ops::constantSteps(old_sizes, new_sizes));
+    }
+    return mergeAndSplit(old_axes, wanted);
+  }
+
+  /// `x` with the groups applied; the result has exactly the axes of `to`.
+  TensorView* apply(const std::vector<AxisGroup>& groups) {
+    const bool identity =
+        std::all_of(groups.begin(), groups.end(), [](const AxisGroup& g) { return g.keeps(); });
+    if (identity) {
+      return x;
+    }
+    // Expanded axes that take part hold their elements once only: make them real.
+    std::vector<bool> takes_part(from.size(), false);
+    for (const AxisGroup& group : groups) {
+      for (size_t i = group.old_begin; i < group.old_end; ++i) {
+        takes_part[i] = !group.keeps();
+      }
+    }
+    x = ops::materialize(x, takes_part);
+
+    std::vector<IterDomain*> root = ops::freshAxes(x);
+    std::vector<IterDomain*> logical;
+    for (const AxisGroup& group : groups) {
+      if (group.keeps()) {
+        logical.push_back(root[group.old_begin]);
+        continue;
+      }
+      for (size_t i = group.old_begin; i < group.old_end; ++i) {
+        root[i] = IterDomainBuilder(root[i]).is_rfactor_domain(true).build();
+      }
+      std::vector<IterDomain*> old_axes(root.begin() + static_cast<std::ptrdiff_t>(group.old_begin),
+                                        root.begin() + static_cast<std::ptrdiff_t>(group.old_end));
+      for (IterDomain* axis : newAxesOf(old_axes, group)) {
+        logical.push_back(axis);
+      }
+    }
+    TensorView* out = ops::newTensor(std::move(root), std::move(logical), x->dtype());
+    IrBuilder::create<ReshapeOp>(out, x);
+    return out;
+  }
+};
+
+bool isOne(const Val* size) { return constantOf(size) == 1; }
+bool isZero(const Val* size) { return constantOf(size) == 0; }
+
+/// Checks what the new sizes say by themselves and turns −1 into null.
+std::vector<Val*> checkedSizes(const TensorView* x, std::vector<Val*> sizes) {
+  int64_t inferred = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == nullptr || !sizes[i]->isIntegralScalar()) {
+      userError("reshape: sizes are integer scalars, got ", sizes[i], " at position ", i);
+    }
+    const auto size = constantOf(sizes[i]);
+    if (size && *size < -1) {
+      userError("reshape: size ", *size, " at position ", i, " of the new shape of ", x,
+                " is negative; -1 stands for what is left");
+    }
+    if (size == -1) {
+      sizes[i] = nullptr;
+      ++inferred;
+    }
+  }
+  if (inferred > 1) {
+    userError("reshape: A maximum of one value of -1 can be provided to reshape. The new shape of ",
+              x, " has ", inferred);
+  }
+  return sizes;
+}
+
+/// The product of sizes if all but null ones are constants.
+std::optional<int64_t> countOf(const std::vector<Val*>& sizes) {
+  int64_t count = 1;
+  for (Val* size : sizes) {
+    if (size == nullptr) {
+      continue;
+    }
+    const auto constant = constantOf(size);
+    if (!constant) {
+      return std::nullopt;
+    }
+    count *= *constant;
+  }
+  return count;
+}
+
+/// −1 as a constant where constants give it. Throws where the counts of elements cannot agree.
+void inferSize(const std::vector<Val*>& from, std::vector<Val*>& to) {
+  const bool empty = std::any_of(from.begin(), from.end(), isZero);
+  const auto missing = std::find(to.begin(), to.end(), nullptr);
+  const bool to_empty = std::any_of(to.begin(), to.end(), isZero);
+  if (missing != to.end() && to_empty) {
+    userError("reshape: -1 beside a size of 0 can stand for any number; give the size");
+  }
+  const auto old_count = empty ? std::optional<int64_t>(0) : countOf(from);
+  const auto new_count = countOf(to);
+  if (!old_count || !new_count) {
+    return;
+  }
+  const bool fits = missing == to.end() ? *old_count == *new_count : *old_count % *new_count == 0;
+  if (!fits) {
+    auto show = [](Val* size) { return size ? size->toInlineString() : std::string("-1"); };
+    userError("reshape: Total element counts across view operation must match: [",
+              join(from, ", ", show), "] has ", *old_count, " elements, [", join(to, ", ", show),
+              missing == to.end() ? "] has " : "] needs a multiple of ", *new_count);
+  }
+  if (missing != to.end()) {
+    *missing = indexConstant(*old_count / *new_count);
+  }
+}
+
+TensorView* reshapeSizes(TensorView* x, std::vector<Val*> from, std::vector<Val*> to) {
+  inferSize(from, to);
+  const bool empty =
+      std::any_of(from.begin(), from.end(), isZero) || std::any_of(to.begin(), to.end(), isZero);
+  if (empty) {
+    for (Val*& size : to) {
+      if (size == nullptr) {
+        size = indexConstant(0);
+      }
+    }
+    return full(to, x->fusion()->zeroVal(x->dtype()), x->dtype());
+  }
+
+  // Axes of extent 1 are dropped before and added after, so that no split has a part without
+  // elements of its own.
+  TensorView* out = x;
+  for (size_t i = from.size(); i-- > 0;) {
+    if (isOne(from[i])) {
+      out = ops::dropUnitAxis(out, i);
+      from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  std::vector<bool> is_new;
+  std::vector<Val*> wanted;
+  for (Val* size : to) {
+    is_new.push_back(isOne(size));
+    if (!isOne(size)) {
+      wanted.push_back(size);
+    }
+  }
+  if (from.empty()) {  // one element: a size that is left must be 1 too
+    is_new.assign(to.size(), true);
+  } else if (wanted.empty()) {  // symbolic extents that must be 1
+    for (size_t i = from.size(); i-- > 0;) {
+      const bool is_broadcast = axesOf(out)[i]->isBroadcast();
+      out = is_broadcast ? ops::dropUnitAxis(out, i)
+                         : select(out, static_cast<int64_t>(i), indexConstant(0));
+    }
+  } else {
+    const std::vector<AxisGroup> groups = ops::groupAxes(from, wanted);
+    out = Reshape{out, from, wanted}.apply(groups);
+  }
+  if (std::find(is_new.begin(), is_new.end(), true) != is_new.end()) {
+    out = broadcast(out, is_new);
+  }
+  return out == x ? set(x) : out;
+}
+
+}  // namespace
+
+TensorView* reshape(TensorView* x, const std::vector<Val*>& new_sizes) {
+  ops::requireTensor(x, "reshape");
+  std::vector<Val*> from;
+  for (IterDomain* id : axesOf(x)) {
+    from.push_back(extentOf(id));
+  }
+  return reshapeSizes(x, from, checkedSizes(x, new_sizes));
+}
+
+TensorView* reshape(TensorView* x, const std::vector<int64_t>& original_sizes,
+                    const std::vector<int64_t>& new_sizes) {
+  ops::requireTensor(x, "reshape");
+  const std::vector<IterDomain*> axes = axesOf(x);
+  if (original_sizes.size() != axes.size()) {
+    userError("reshape: ", original_sizes.size(), " original sizes were given for the ",
+              axes.size(), " axes of ", x);
+  }
+  std::vector<Val*> from;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto extent = constantOf(extentOf(axes[i]));
+    if (original_sizes[i] < 0 || (extent && *extent != original_sizes[i])) {
+      userError("reshape: original size ", original_sizes[i], " of axis ", i,
+                " does not fit its extent ", extentOf(axes[i])->toInlineString(), " in ", x);
+    }
+    from.push_back(indexConstant(original_sizes[i]));
+  }
+  std::vector<Val*> to;
+  for (int64_t size : new_sizes) {
+    to.push_back(indexConstant(size));
+  }
+  return reshapeSizes(x, from, checkedSizes(x, to));
+}
+
+TensorView* flatten(TensorView* x, int64_t start_dim, int64_t end_dim) {
+  ops::requireTensor(x, "flatten");
+  const std::vector<IterDomain*> axes = axesOf(x);
+  if (axes.empty()) {
+    return broadcast(x, {true});
+  }
+  const auto rank = static_cast<int64_t>(axes.size());
+  const int64_t first = wrapDim(start_dim, rank, "flatten");
+  const int64_t last = wrapDim(end_dim, rank, "flatten");
+  if (first > last) {
+    userError("flatten: start_dim ", start_dim, " is behind end_dim ", end_dim, " of ", x);
+  }
+  std::vector<Val*> sizes;
+  for (int64_t i = 0; i < rank; ++i) {
+    Val* extent = extentOf(axes[static_cast<size_t>(i)]);
+    if (i > first && i <= last) {
+      sizes.back() = SimplifyingIrBuilder::mulExpr(sizes.back(), extent);
+    } else {
+      sizes.push_back(extent);
+    }
+  }
+  return reshape(x, sizes);
+}
+
+namespace ops {
+
+TensorView* mergeGroups(TensorView* x, const std::vector<AxisGroup>& groups) {
+  std::vector<Val*> from;
+  for (IterDomain* id : axesOf(x)) {
+    from.push_back(extentOf(id));
+  }
+  std::vector<Val*> to(groups.size(), nullptr);
+  return Reshape{x, from, to}.apply(groups);
+}
+
+}  // namespace ops
+
+}  // namespace nvfuser

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <limits>
+
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/axes.h>
+#include <ops/indexing.h>
+
+namespace nvfuser {
+
+using ops::axesOf;
+using ops::constantOf;
+using ops::extentOf;
+using ops::indexConstant;
+using Simplify = SimplifyingIrBuilder;
+
+namespace {
+
+/// A range of one axis, 0 ≤ start ≤ stop ≤ extent.
+struct Range {
+  Val* start;
+  Val* stop;
+  Val* length;
+  bool whole;  ///< nothing is cut
+};
+
+/// A bound as Python reads it, held between 0 and the extent.
+Val* normalizedBound(Val* bound, Val* extent) {
+  Val* zero = extent->fusion()->zeroVal(DataType::Index);
+  if (bound->sameAs(extent)) {
+    return extent;
+  }
+  bound = Simplify::maybeCastExpr(DataType::Index, bound);
+  const auto constant = constantOf(bound);
+  if (constant == std::numeric_limits<int64_t>::max()) {
+    return extent;
+  }
+  if (constant == 0) {
+    return zero;
+  }
+  Val* from_end = Simplify::maxExpr(Simplify::addExpr(extent, bound), zero);
+  Val* from_start = Simplify::minExpr(bound, extent);
+  if (constant) {
+    return *constant < 0 ? from_end : from_start;
+  }
+  return Simplify::whereExpr(Simplify::ltExpr(bound, zero), from_end, from_start);
+}
+
+Range rangeOf(const Slice& slice, Val* extent, bool manual_normalization) {
+  Val* zero = extent->fusion()->zeroVal(DataType::Index);
+  Val* start = slice.start ? slice.start : zero;
+  Val* stop = slice.stop ? slice.stop : extent;
+  if (!manual_normalization) {
+    start = normalizedBound(start, extent);
+    stop = normalizedBound(stop, extent);
+    // A stop before the start gives an empty range. start ≤ extent holds already.
+    if (!start->isZero() && !stop->sameAs(extent)) {
+      stop = Simplify::maxExpr(stop, start);
+    }
+  }
+  start = Simplify::maybeCastExpr(DataType::Index, start);
+  stop = Simplify::maybeCastExpr(DataType::Index, stop);
+  return {start, stop, Simplify::subExpr(stop, start), start->isZero() && stop->sameAs(extent)};
+}
+
+void checkStep(const Slice& slice, size_t axis, const TensorView* inp) {
+  if (slice.step == nullptr || constantOf(slice.step) == 1) {
+    return;
+  }
+  userError(
+      "slice: nvFuser Limitation: All slice operation strides must be of const size 1. The stride "
+      "of axis ",
+      axis, " of ", inp, " is ", slice.step->toInlineString(),
+      "\n  help: to take every k-th element, reshape the axis to (n / k, k) and select 0");
+}
+
+void checkBound(const Val* bound, const TensorView* inp) {
+  if (bound == nullptr || bound->isIntegralScalar()) {
+    return;
+  }
+  userError("slice: bounds are integer scalars, got ", bound, " for ", inp);
+}
+
+/// An expanded axis holds one element whatever its range: it is expanded again, to the range's
+/// length.
+TensorView* sliceExpandedAxis(TensorView* x, size_t axis, const Range& range) {
+  TensorView* unit = ops::asBroadcast(x, axis);
+  std::vector<Val*> sizes(axesOf(unit).size(), indexConstant(-1));
+  sizes[axis] = range.length;
+  return expand(unit, sizes);
+}
+
+}  // namespace
+
+TensorView* slice(TensorView* inp, const std::vector<Slice>& ranges, bool manual_normalization) {
+  ops::requireTensor(inp, "slice");
+  const std::vector<IterDomain*> in = axesOf(inp);
+  if (ranges.size() != in.size()) {
+    userError("slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims: ",
+              in.size(), " Slice-dims: ", ranges.size(), " (", inp, ")");
+  }
+  std::vector<Range> cut;
+  for (size_t i = 0; i < in.size(); ++i) {
+    checkStep(ranges[i], i, inp);
+    checkBound(ranges[i].start, inp);
+    checkBound(ranges[i].stop, inp);
+    cut.push_back(rangeOf(ranges[i], extentOf(in[i]), manual_normalization));
+    const auto length = constantOf(cut[i].length);
+    if (length && *length < 0) {
+      userError(
+          "slice: Slice operation end_indices must be greater than or equal to "
+          "start_indices. Start ",
+          cut[i].start->toInlineString(), ", end ", cut[i].stop->toInlineString(), " of axis ", i,
+          " of ", inp);
+    }
+  }
+
+  // Axes of which one element is left are read at it and become broadcast axes; the rest is one
+  // SliceOp.
+  TensorView* x = inp;
+  auto isResized = [&](size_t i) {
+    return !cut[i].whole && !in[i]->hasExpandedExtent() && constantOf(cut[i].length) != 1;
+  };
+  std::vector<bool> resized(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    resized[i] = isResized(i);
+  }
+  if (std::find(resized.begin(), resized.end(), true) != resized.end()) {
+    x = ops::materialize(x, resized);
+    const std::vector<IterDomain*> root = ops::freshAxes(x);
+    std::vector<IterDomain*> logical;
+    std::vector<Val*> operands;
+    for (size_t i = 0; i < root.size(); ++i) {
+      Val* extent = extentOf(root[i]);
+      Val* zero = extent->fusion()->zeroVal(DataType::Index);
+      Val* one = extent->fusion()->oneVal(DataType::Index);
+      const bool resize = resized[i];
+      operands.insert(operands.end(),
+                      {resize ? cut[i].start : zero, resize ? cut[i].stop : extent, one});
+      logical.push_back(resize
+                            ? ops::resizeAxis(root[i], Simplify::negExpr(cut[i].start),
+                                              Simplify::subExpr(cut[i].stop, extent), cut[i].length)
+                            : root[i]);
+    }
+    TensorView* out = ops::newTensor(root, std::move(logical), x->dtype());
+    IrBuilder::create<SliceOp>(out, x, operands);
+    x = out;
+  }
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (cut[i].whole || resized[i]) {
+      continue;
+    }
+    if (in[i]->hasExpandedExtent()) {
+      x = sliceExpandedAxis(x, i, cut[i]);
+    } else if (!in[i]->isBroadcast()) {
+      std::vector<bool> is_new(in.size(), false);
+      is_new[i] = true;
+      x = broadcast(select(x, static_cast<int64_t>(i), cut[i].start), is_new);
+    }
+  }
+  return x == inp ? set(inp) : x;
+}
+
+TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
+                  const std::vector<int64_t>& stops, const std::vector<int64_t>& steps) {
+  ops::requireTensor(inp, "slice");
+  if (starts.size() != stops.size()) {
+    userError("slice: Slice indexing attribute dimensions don't match! ", starts.size(),
+              " starts, ", stops.size(), " stops for ", inp);
+  }
+  if (starts.size() != steps.size()) {
+    userError("slice: Slice start_indices and strides don't match! ", starts.size(), " starts, ",
+              steps.size(), " strides for ", inp);
+  }
+  std::vector<Slice> ranges;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    ranges.push_back({indexConstant(starts[i]), indexConstant(stops[i]), indexConstant(steps[i])});
+  }
+  return slice(inp, ranges);
+}
+
+TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
+                  const std::vector<int64_t>& stops) {
+  return slice(inp, starts, stops, std::vector<int64_t>(starts.size(), 1));
+}
+
+std::vector<TensorView*> chunk(TensorView* in, int64_t chunks, int64_t dim) {
+  ops::requireTensor(in, "chunk");
+  if (chunks <= 0) {
+    userError("chunk: the number of chunks must be positive, got ", chunks);
+  }
+  const std::vector<IterDomain*> axes = axesOf(in);
+  const auto axis = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(axes.size()), "chunk"));
+  Val* extent = extentOf(axes[axis]);
+  Val* length = Simplify::ceilDivExpr(extent, indexConstant(chunks));
+
+  std::vector<TensorView*> pieces;
+  for (int64_t i = 0; i < chunks; ++i) {
+    std::vector<Slice> ranges(axes.size());
+    ranges[axis].start = Simplify::minExpr(Simplify::mulExpr(length, i), extent);
+    ranges[axis].stop = Simplify::minExpr(Simplify::mulExpr(length, i + 1), extent);
+    // A constant size may be used up early; an empty one gives all chunks, as in PyTorch.
+    if (i > 0 && !extent->isZero() && ranges[axis].start->sameAs(extent)) {
+      break;
+    }
+    pieces.push_back(slice(in, ranges, true));
+  }
+  return pieces;
+}
+
+}  // namespace nvfuser

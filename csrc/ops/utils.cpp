@@ -1,0 +1,284 @@
+#include <ops/utils.h>
+
+#include <algorithm>
+#include <limits>
+
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/axes.h>
+#include <ops/table/pointwise.h>
+
+namespace nvfuser::ops {
+
+Val* simplifiedInt(Val* val) {
+  check(val->isIntegralScalar(), "simplifiedInt takes integer scalars");
+  if (!val->isConst() || val->dtype() == DataType::Int) {
+    return val;
+  }
+  return IrBuilder::createInContainer<Val>(val->fusion(), val->value(), DataType::Int);
+}
+
+Val* promoteSize(Val* v1, Val* v2) {
+  if (v1 == nullptr) {
+    return v2;
+  }
+  if (v2 == nullptr || v1 == v2) {
+    return v1;
+  }
+  std::optional<int64_t> c1 = constantOf(v1);
+  std::optional<int64_t> c2 = constantOf(v2);
+  if (c1 && c2 && *c1 != *c2) {
+    userError("sizes do not agree: ", *c1, " and ", *c2);
+  }
+  return !c1 && c2 ? v2 : v1;
+}
+
+Val* newScalar(ValType vtype, DataType dtype) {
+  check(vtype == ValType::Others, "newScalar makes plain scalars");
+  return IrBuilder::create<Val>(dtype);
+}
+
+IterType promoteIterType(IterType type1, IterType type2) {
+  // From what yields to what wins.
+  constexpr IterType kOrder[] = {IterType::Broadcast, IterType::Symbolic, IterType::GatherScatter,
+                                 IterType::VectorComponent, IterType::Iteration};
+  auto place = [&](IterType type) { return std::find(kOrder, std::end(kOrder), type); };
+  check(place(type1) != std::end(kOrder) && place(type2) != std::end(kOrder),
+        "axes of these kinds do not meet in one operation");
+  return std::max(place(type1), place(type2)) == place(type1) ? type1 : type2;
+}
+
+IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
+                                std::optional<IterType> force_iter_type, std::string_view what) {
+  check(!input_ids.empty(), "an axis is made from at least one");
+  IterType type = input_ids.front()->getIterType();
+  Val* extent = nullptr;
+  Val* expanded = nullptr;
+  for (const IterDomain* id : input_ids) {
+    type = promoteIterType(type, id->getIterType());
+    Val*& known = id->isBroadcast() ? expanded : extent;
+    Val* here = id->isBroadcast() ? id->expandedExtent() : id->extent();
+    // An expanded broadcast axis must have the length of the concrete ones as well.
+    for (Val* other : {extent, expanded}) {
+      std::optional<int64_t> a = other ? constantOf(other) : std::nullopt;
+      std::optional<int64_t> b = here ? constantOf(here) : std::nullopt;
+      if (a && b && *a != *b) {
+        userError(what, ": sizes of corresponding axes do not agree: ", *a, " and ", *b,
+                  "; only an axis of size 1 goes with any other");
+      }
+    }
+    known = promoteSize(known, here);
+  }
+  // What an axis was made by is its producer's matter: the new one is plainly iterated.
+  if (type != IterType::Broadcast && type != IterType::Symbolic) {
+    type = IterType::Iteration;
+  }
+  if (force_iter_type) {
+    type = *force_iter_type;
+  }
+  Fusion* fusion = input_ids.front()->fusion();
+  IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);
+  builder.iter_type(type);
+  if (type == IterType::Broadcast) {
+    builder.extent(fusion->oneVal(DataType::Index)).expanded_extent(expanded);
+  } else {
+    builder.extent(promoteSize(extent, expanded));
+    if (extent == nullptr && expanded == nullptr) {
+      builder.extent(fusion->oneVal(DataType::Index));
+    }
+  }
+  return builder.build();
+}
+
+IterDomain* newAxisLike(const IterDomain* id, std::optional<IterType> iter_type) {
+  Fusion* fusion = id->fusion();
+  IterType type = iter_type.value_or(id->getIterType());
+  if (type == IterType::Broadcast) {
+    return IterDomainBuilder(fusion->zeroVal(DataType::Index), fusion->oneVal(DataType::Index))
+        .expanded_extent(id->expandedExtent())
+        .iter_type(type)
+        .build();
+  }
+  return IterDomainBuilder(fusion->zeroVal(DataType::Index), id->getMaybeExpandedExtent())
+      .iter_type(type)
+      .build();
+}
+
+namespace {
+
+std::string describeOperand(const TensorView* tv, size_t position) {
+  std::string axes = join(TensorDomain::noReductions(tv->getLogicalDomain()), ", ",
+                          [](const IterDomain* id) { return extentOf(id)->toInlineString(); });
+  return text("operand ", position + 1, " (", tv->toInlineString(), ") has shape [", axes, "]");
+}
+
+}  // namespace
+
+std::vector<IterDomain*> newOutputDomain(const std::vector<Val*>& vals, std::string_view op) {
+  std::vector<std::vector<IterDomain*>> domains;
+  std::vector<std::string> described;
+  for (size_t i = 0; i < vals.size(); ++i) {
+    if (!vals[i]->isA<TensorView>()) {
+      continue;
+    }
+    auto* tv = vals[i]->as<TensorView>();
+    domains.push_back(TensorDomain::noReductions(tv->getLogicalDomain()));
+    described.push_back(describeOperand(tv, i));
+    if (domains.back().size() != domains.front().size()) {
+      userError(op, ": operands have ", domains.front().size(), " and ", domains.back().size(),
+                " axes: ", described.front(), ", ", described.back(),
+                "; bring them to the same number of axes with broadcast()");
+    }
+  }
+  check(!domains.empty(), "newOutputDomain needs a tensor among the operands");
+  std::vector<IterDomain*> out;
+  for (size_t axis = 0; axis < domains.front().size(); ++axis) {
+    std::vector<IterDomain*> meeting;
+    for (const auto& domain : domains) {
+      meeting.push_back(domain[axis]);
+    }
+    try {
+      out.push_back(newOutputIterDomain(meeting, std::nullopt, op));
+    } catch (const UserError& error) {
+      userError(error.what(), "\n  note: axis ", axis, "; ", join(described, ", "));
+    }
+  }
+  return out;
+}
+
+TensorView* newOutputTV(const std::vector<Val*>& vals, DataType dtype, std::string_view op) {
+  return newTensor(newOutputDomain(vals, op), dtype);
+}
+
+TensorView* newValLike(TensorView* val, DataType dtype) { return newOutputTV({val}, dtype); }
+
+Val* newValLike(Val* val, DataType dtype) {
+  if (val->isA<TensorView>()) {
+    return newValLike(val->as<TensorView>(), dtype);
+  }
+  return IrBuilder::createInContainer<Val>(val->fusion(), dtype);
+}
+
+TensorView* maybe_broadcast_inner_to_rank(TensorView* t, size_t rank) {
+  const auto own = static_cast<size_t>(rankOf(t));
+  if (own >= rank) {
+    return t;
+  }
+  std::vector<bool> is_new(rank, false);
+  std::fill_n(is_new.begin(), rank - own, true);
+  return broadcast(t, is_new);
+}
+
+std::vector<Val*> maybeBroadcast(const std::vector<Val*>& vals) {
+  size_t rank = 0;
+  for (Val* val : vals) {
+    if (val->isA<TensorView>()) {
+      rank = std::max(rank, static_cast<size_t>(rankOf(val->as<TensorView>())));
+    }
+  }
+  std::vector<Val*> result;
+  for (Val* val : vals) {
+    bool is_tensor = val->isA<TensorView>();
+    result.push_back(is_tensor ? maybe_broadcast_inner_to_rank(val->as<TensorView>(), rank) : val);
+  }
+  return result;
+}
+
+bool isIndexAlreadyBroadcast(const std::vector<IterDomain*>& index_domain, size_t dim,
+                             size_t rank) {
+  if (index_domain.size() != rank) {
+    return false;
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    if (i != dim && !index_domain[i]->isBroadcast()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TensorView* maybeBroadcastIndexTv(TensorView* t, size_t dim, size_t rank) {
+  auto domain = TensorDomain::noReductions(t->getLogicalDomain());
+  if (isIndexAlreadyBroadcast(domain, dim, rank)) {
+    return t;
+  }
+  check(domain.size() == 1 && dim < rank, "an index of one axis is broadcast to a rank");
+  std::vector<bool> is_new(rank, true);
+  is_new[dim] = false;
+  return broadcast(t, is_new);
+}
+
+std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t ndims,
+                                      std::string_view op) {
+  std::vector<int64_t> result;
+  for (int64_t axis : axes) {
+    result.push_back(wrapDim(axis, ndims, op));
+  }
+  std::sort(result.begin(), result.end());
+  auto twice = std::adjacent_find(result.begin(), result.end());
+  if (twice != result.end()) {
+    userError(op, ": axis ", *twice, " is given twice; name each axis once");
+  }
+  return result;
+}
+
+Val* getMinimumValue(DataType dtype) {
+  if (isBooleanType(dtype)) {
+    return IrBuilder::create<Val>(PolymorphicValue(false), dtype);
+  }
+  if (isFloatingPointType(dtype)) {
+    return IrBuilder::create<Val>(PolymorphicValue(-std::numeric_limits<double>::infinity()),
+                                  dtype);
+  }
+  if (!isIntegralType(dtype)) {
+    userError("values of type ", dtype, " have no order, so there is no least one");
+  }
+  int64_t least = isUnsignedIntegralType(dtype)
+                      ? 0
+                      : std::numeric_limits<int64_t>::min() >> (64 - integerBits(dtype));
+  return IrBuilder::create<Val>(PolymorphicValue(least), dtype);
+}
+
+Val* getMaximumValue(DataType dtype) {
+  if (isBooleanType(dtype)) {
+    return IrBuilder::create<Val>(PolymorphicValue(true), dtype);
+  }
+  if (isFloatingPointType(dtype)) {
+    return IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::infinity()), dtype);
+  }
+  if (!isIntegralType(dtype)) {
+    userError("values of type ", dtype, " have no order, so there is no greatest one");
+  }
+  // All bits below the sign; of an unsigned type all bits (of UInt64: the image -1).
+  int64_t greatest = isUnsignedIntegralType(dtype)
+                         ? wrapInteger(-1, dtype)
+                         : std::numeric_limits<int64_t>::max() >> (64 - integerBits(dtype));
+  return IrBuilder::create<Val>(PolymorphicValue(greatest), dtype);
+}
+
+Val* binOpIdentity(BinaryOpType op_type, DataType dtype) {
+  auto constant = [&](int64_t value) {
+    return IrBuilder::create<Val>(castToDtype(PolymorphicValue(value), dtype), dtype);
+  };
+  switch (pointwiseRow(op_type).identity) {
+    case Identity::None:
+      return nullptr;
+    case Identity::Zero:
+      return constant(0);
+    case Identity::One:
+      return constant(1);
+    case Identity::Lowest:
+      return getMinimumValue(dtype);
+    case Identity::Highest:
+      return getMaximumValue(dtype);
+    case Identity::AllOnes:
+      return constant(-1);
+  }
+  return nullptr;
+}
+
+int64_t rankOf(const TensorView* tv) {
+  return static_cast<int64_t>(TensorDomain::noReductions(tv->getLogicalDomain()).size());
+}
+
+}  // namespace nvfuser::ops

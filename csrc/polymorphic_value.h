@@ -1,0 +1,4 @@
+/// Public name of <ir/polymorphic_value.h>.
+#pragma once
+
+#include <ir/polymorphic_value.h>

@@ -1,0 +1,44 @@
+/// One scheduled Fusion, lowered, generated and compiled for one device and index type. Immutable once made.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <codegen/generate.h>
+#include <device_lower/lower.h>
+#include <runtime/device.h>
+#include <runtime/executor_params.h>
+
+namespace nvfuser {
+
+class CompiledKernel {
+ public:
+  /// Lowers a clone of `fusion`, generates its text and, with `load`, compiles and loads it.
+  CompiledKernel(const Fusion& fusion, std::string name, Device& device, DataType index_type,
+                 const CompileParams& params, bool load = true);
+
+  const Fusion& fusion() const { return *fusion_; }
+  const kir::Kernel& kernel() const { return lowering_.kernel; }
+  const Lowering& lowered() const { return lowering_; }
+  const std::string& kernelName() const { return lowering_.kernel.name; }
+  /// The kernel's text, snippets included.
+  const std::string& kernelString() const { return generated_.text; }
+  Device& device() const { return device_; }
+  DataType indexType() const { return lowering_.kernel.index_type; }
+  const LoadedKernel& loaded() const;
+  /// Milliseconds of lowering and generating.
+  double loweringMs() const { return lowering_ms_; }
+
+ private:
+  std::unique_ptr<Fusion> fusion_;
+  Device& device_;
+  Lowering lowering_;
+  GeneratedKernel generated_;
+  std::unique_ptr<LoadedKernel> loaded_;
+  double lowering_ms_ = 0;
+};
+
+/// How a device wants kernels lowered.
+LowerOptions lowerOptionsFor(const Device& device, DataType index_type);
+
+}  // namespace nvfuser

@@ -1,0 +1,200 @@
+#include <runtime/cpu/cpu_device.h>
+
+#include <chrono>
+#include <cstring>
+
+#include <runtime/cpu/cpu_info.h>
+#include <runtime/cpu/memory.h>
+#include <runtime/cpu/thread_pool.h>
+#include <support/error.h>
+
+namespace nvfuser {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Entry = void (*)(void* const* args, const long* grid, long first, long last);
+
+constexpr size_t kParallelCopyBytes = size_t{1} << 20;  ///< below, one thread is as fast as all
+constexpr size_t kCopyTaskBytes = size_t{256} << 10;
+constexpr double kCompileDeadlineSeconds = 120;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+class CpuKernel final : public LoadedKernel {
+ public:
+  CpuKernel(SharedObject object, const std::string& entry)
+      : object_(std::move(object)),
+        entry_(reinterpret_cast<Entry>(object_.symbol(entry))),
+        name_(entry) {}
+
+  const KernelResources& resources() const override { return resources_; }
+  std::string assembly(const std::string&) const override { return ""; }
+  Entry entry() const { return entry_; }
+  const std::string& name() const { return name_; }
+  KernelResources resources_;
+
+ private:
+  SharedObject object_;
+  Entry entry_;
+  std::string name_;
+};
+
+/// Calls `run(offset, size)` over pieces of `bytes`, on all threads when it pays.
+template <typename Run>
+void overBytes(size_t bytes, Run run) {
+  if (bytes < kParallelCopyBytes) {
+    return run(size_t{0}, bytes);
+  }
+  auto tasks = static_cast<int64_t>((bytes + kCopyTaskBytes - 1) / kCopyTaskBytes);
+  cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
+    size_t begin = static_cast<size_t>(first) * kCopyTaskBytes;
+    size_t end = std::min(bytes, static_cast<size_t>(last) * kCopyTaskBytes);
+    run(begin, end - begin);
+  });
+}
+
+void copyBytes(void* dst, const void* src, size_t bytes) {
+  if (bytes == 0) {
+    return;
+  }
+  overBytes(bytes, [&](size_t offset, size_t size) {
+    std::memcpy(static_cast<char*>(dst) + offset, static_cast<const char*>(src) + offset, size);
+  });
+}
+
+/// Number of tasks; `UserError` for a shape that no host kernel can have.
+int64_t tasksOf(const LaunchShape& shape, const std::string& kernel) {
+  int64_t tasks = 1;
+  for (int axis = 0; axis < 3; axis++) {
+    char name = "xyz"[axis];
+    if (shape.block[axis] != 1 || shape.cluster[axis] != 1) {
+      userError("launch of ", kernel, ": on the CPU a block has one thread, got block ", name,
+                " = ", shape.block[axis], ", cluster ", name, " = ", shape.cluster[axis]);
+    }
+    if (shape.grid[axis] < 0 || __builtin_mul_overflow(tasks, shape.grid[axis], &tasks)) {
+      userError("launch of ", kernel, ": grid ", name, " = ", shape.grid[axis], " is out of range");
+    }
+  }
+  return tasks;
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() {
+    const CpuInfo& info = cpuInfo();
+    properties_.name = info.name;
+    properties_.multiprocessors = cpuThreadPool().threads();
+    properties_.warp_size = 1;
+    properties_.max_threads_per_block = 1;
+    properties_.max_threads_per_multiprocessor = 1;
+    for (int64_t& extent : properties_.max_block) {
+      extent = 1;
+    }
+    for (int64_t& extent : properties_.max_grid) {
+      extent = INT64_MAX;
+    }
+    properties_.shared_bytes_per_block =
+        info.l2_bytes / 2;  // scratch of one task: on its stack, in its L2
+    properties_.shared_bytes_per_block_optin = info.l2_bytes / 2;
+    properties_.shared_bytes_per_multiprocessor = info.l2_bytes / 2;
+    properties_.registers_per_multiprocessor = info.vector_bytes >= 64 ? 32 : 16;
+    properties_.l2_bytes = info.l2_bytes;
+    properties_.memory_bytes = info.memory_bytes;
+  }
+
+  DeviceKind kind() const override { return DeviceKind::Cpu; }
+  int index() const override { return 0; }
+  const DeviceProperties& properties() const override { return properties_; }
+
+  void* allocate(size_t bytes, Stream) override { return memory_.allocate(bytes); }
+  void release(void* data, Stream) override { memory_.release(data); }
+  void copyFromHost(void* dst, const void* src, size_t bytes, Stream) override {
+    copyBytes(dst, src, bytes);
+  }
+  void copyToHost(void* dst, const void* src, size_t bytes, Stream) override {
+    copyBytes(dst, src, bytes);
+  }
+  void copyWithin(void* dst, const void* src, size_t bytes, Stream) override {
+    copyBytes(dst, src, bytes);
+  }
+  void fillBytes(void* dst, unsigned char value, size_t bytes, Stream) override {
+    if (bytes == 0) {
+      return;
+    }
+    overBytes(bytes, [&](size_t offset, size_t size) {
+      std::memset(static_cast<char*>(dst) + offset, value, size);
+    });
+  }
+  void synchronize(Stream) override {}
+
+  std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
+    auto begin = Clock::now();
+    std::string log;
+    std::string bytes = compileCpuBinary(source, &log);
+    std::unique_ptr<LoadedKernel> kernel = loadCpuBinary(source, bytes);
+    auto& resources = static_cast<CpuKernel&>(*kernel).resources_;
+    resources.compile_ms = millisecondsSince(begin);
+    resources.log = std::move(log);
+    return kernel;
+  }
+
+  void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
+              Stream) override {
+    const auto& loaded = static_cast<const CpuKernel&>(kernel);
+    int64_t tasks = tasksOf(shape, loaded.name());
+    const long grid[3] = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
+      loaded.entry()(args.data(), grid, first, last);
+    });
+  }
+
+  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
+                                   std::span<void* const> args, int repeats,
+                                   Stream stream) override {
+    std::vector<double> times;
+    for (int i = 0; i < repeats; i++) {
+      auto begin = Clock::now();
+      launch(kernel, shape, args, stream);
+      times.push_back(millisecondsSince(begin));
+    }
+    return times;
+  }
+
+ private:
+  DeviceProperties properties_;
+  CpuMemory memory_;
+};
+
+std::vector<std::string> compileFlags(const KernelSource& source) {
+  std::vector<std::string> flags = fastMathFlags(hostCompiler(), /*contract=*/true);
+  flags.insert(flags.end(), source.options.begin(), source.options.end());  // the later flag wins
+  return flags;
+}
+
+}  // namespace
+
+std::string cpuBinaryKey(const KernelSource& source) {
+  return text(hostCompiler().identity, "\n", join(compileFlags(source), " "), "\n", cpuIdentity());
+}
+
+std::string compileCpuBinary(const KernelSource& source, std::string* log) {
+  HostCompileRequest request;
+  request.text = source.text;
+  request.flags = compileFlags(source);
+  request.deadline_s = kCompileDeadlineSeconds;
+  return compileHostText(hostCompiler(), request, log);
+}
+
+std::unique_ptr<LoadedKernel> loadCpuBinary(const KernelSource& source, std::string_view bytes) {
+  return std::make_unique<CpuKernel>(loadSharedObject(bytes), source.entry);
+}
+
+Device& cpuDevice() {
+  static CpuDevice* device =
+      new CpuDevice;  // never destroyed: other static objects may still hold its memory
+  return *device;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,445 @@
+#include <runtime/cuda/cuda_device.h>
+
+#include <memory>
+#include <mutex>
+
+#include <runtime/cuda/cuda_kernel.h>
+#include <runtime/cuda/driver.h>
+#include <support/error.h>
+
+namespace nvfuser {
+
+using cuda::DeviceAttribute;
+using cuda::DevicePointer;
+using cuda::Driver;
+using cuda::kSuccess;
+using cuda::StreamHandle;
+using cuda::throwIfFailed;
+
+namespace {
+
+constexpr size_t kPoolKeepsOneIn =
+    16;  ///< the pool keeps up to this part of the card for the next allocation
+
+DevicePointer pointer(const void* data) { return reinterpret_cast<DevicePointer>(data); }
+StreamHandle handle(Stream stream) { return static_cast<StreamHandle>(stream); }
+
+/// Makes a context current unless it is, and undoes exactly that.
+class ContextScope {
+ public:
+  ContextScope(const Driver& driver, cuda::Context context) : driver_(driver) {
+    cuda::Context current = nullptr;
+    throwIfFailed(driver, driver.CtxGetCurrent(&current), "cuCtxGetCurrent");
+    if (current == context) {
+      return;
+    }
+    throwIfFailed(driver, driver.CtxPushCurrent(context), "cuCtxPushCurrent");
+    pushed_ = true;
+  }
+  ~ContextScope() {
+    cuda::Context popped = nullptr;
+    if (pushed_) {
+      driver_.CtxPopCurrent(&popped);
+    }
+  }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  const Driver& driver_;
+  bool pushed_ = false;
+};
+
+/// Two events, destroyed at the end of a scope. The context must be current.
+struct EventPair {
+  const Driver& driver;
+  cuda::Event begin = nullptr, end = nullptr;
+  explicit EventPair(const Driver& d) : driver(d) {
+    throwIfFailed(driver, driver.EventCreate(&begin, cuda::kEventDefault), "cuEventCreate");
+    throwIfFailed(driver, driver.EventCreate(&end, cuda::kEventDefault), "cuEventCreate");
+  }
+  ~EventPair() {
+    if (begin) {
+      driver.EventDestroy(begin);
+    }
+    if (end) {
+      driver.EventDestroy(end);
+    }
+  }
+  EventPair(const EventPair&) = delete;
+  EventPair& operator=(const EventPair&) = delete;
+};
+
+DeviceProperties readProperties(const Driver& driver, cuda::DeviceId id) {
+  auto attribute = [&](DeviceAttribute which, int offset = 0) {
+    int value = 0;
+    auto shifted = static_cast<DeviceAttribute>(static_cast<int>(which) + offset);
+    throwIfFailed(driver, driver.DeviceGetAttribute(&value, shifted, id), "cuDeviceGetAttribute");
+    return value;
+  };
+  DeviceProperties properties;
+  char name[256] = "";
+  throwIfFailed(driver, driver.DeviceGetName(name, sizeof name, id), "cuDeviceGetName");
+  properties.name = name;
+  properties.major = attribute(DeviceAttribute::ComputeCapabilityMajor);
+  properties.minor = attribute(DeviceAttribute::ComputeCapabilityMinor);
+  properties.multiprocessors = attribute(DeviceAttribute::MultiprocessorCount);
+  properties.warp_size = attribute(DeviceAttribute::WarpSize);
+  properties.max_threads_per_block = attribute(DeviceAttribute::MaxThreadsPerBlock);
+  properties.max_threads_per_multiprocessor =
+      attribute(DeviceAttribute::MaxThreadsPerMultiprocessor);
+  for (int axis = 0; axis < 3; axis++) {
+    properties.max_block[axis] = attribute(DeviceAttribute::MaxBlockDimX, axis);
+    properties.max_grid[axis] = attribute(DeviceAttribute::MaxGridDimX, axis);
+  }
+  properties.shared_bytes_per_block = attribute(DeviceAttribute::MaxSharedMemoryPerBlock);
+  properties.shared_bytes_per_block_optin =
+      attribute(DeviceAttribute::MaxSharedMemoryPerBlockOptin);
+  properties.shared_bytes_per_multiprocessor =
+      attribute(DeviceAttribute::MaxSharedMemoryPerMultiprocessor);
+  properties.registers_per_multiprocessor =
+      attribute(DeviceAttribute::MaxRegistersPerMultiprocessor);
+  properties.l2_bytes = attribute(DeviceAttribute::L2CacheSize);
+  size_t memory = 0;
+  throwIfFailed(driver, driver.DeviceTotalMem(&memory, id), "cuDeviceTotalMem");
+  properties.memory_bytes = static_cast<int64_t>(memory);
+  return properties;
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const Driver& driver, int index) : driver_(driver), index_(index) {
+    throwIfFailed(driver, driver.DeviceGet(&id_, index), "cuDeviceGet");
+    properties_ = readProperties(driver, id_);
+    // The primary context is the one that the CUDA runtime, and so PyTorch, uses: pointers and
+    // streams are shared. It is never released: kernels and memory may live as long as the process.
+    throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context_, id_),
+                  "cuDevicePrimaryCtxRetain");
+    makePool();
+  }
+
+  DeviceKind kind() const override { return DeviceKind::Cuda; }
+  int index() const override { return index_; }
+  const DeviceProperties& properties() const override { return properties_; }
+
+  /// In the order of the stream, from a pool of our own, where the driver has pools; such memory
+  /// may be allocated while the stream is captured into a graph. Otherwise cuMemAlloc and
+  /// cuMemFree, which wait for the whole device.
+  void* allocate(size_t bytes, Stream stream) override {
+    if (bytes == 0) {
+      return nullptr;
+    }
+    ContextScope scope(driver_, context_);
+    DevicePointer result = 0;
+    cuda::Result status = allocateOnce(&result, bytes, stream);
+    if (status == cuda::kErrorOutOfMemory && pool_ && !capturing(stream)) {
+      driver_.CtxSynchronize();  // releases that the device has not come to yet
+      driver_.MemPoolTrimTo(pool_, 0);
+      status = allocateOnce(&result, bytes, stream);
+    }
+    if (status == cuda::kErrorOutOfMemory) {
+      userError("allocate: no memory left on ", properties_.name, " for ", bytes, " bytes (",
+                properties_.memory_bytes, " in all); ", describe(driver_, status));
+    }
+    throwIfFailed(driver_, status, pool_ ? "cuMemAllocFromPoolAsync" : "cuMemAlloc");
+    return reinterpret_cast<void*>(result);
+  }
+
+  void release(void* data, Stream stream) override {
+    if (!data) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    cuda::Result status = pool_ ? driver_.MemFreeAsync(pointer(data), handle(stream))
+                                : driver_.MemFree(pointer(data));
+    if (status == cuda::kErrorDeinitialized) {
+      return;  // the process is ending
+    }
+    throwIfFailed(driver_, status, pool_ ? "cuMemFreeAsync" : "cuMemFree");
+  }
+
+  void copyFromHost(void* dst, const void* src, size_t bytes, Stream stream) override {
+    if (bytes == 0) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    throwIfFailed(driver_, driver_.MemcpyHtoDAsync(pointer(dst), src, bytes, handle(stream)),
+                  "cuMemcpyHtoDAsync");
+  }
+  /// The bytes are there on return.
+  void copyToHost(void* dst, const void* src, size_t bytes, Stream stream) override {
+    if (bytes == 0) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    throwIfFailed(driver_, driver_.MemcpyDtoHAsync(dst, pointer(src), bytes, handle(stream)),
+                  "cuMemcpyDtoHAsync");
+    throwIfFailed(driver_, driver_.StreamSynchronize(handle(stream)), "cuStreamSynchronize");
+  }
+  void copyWithin(void* dst, const void* src, size_t bytes, Stream stream) override {
+    if (bytes == 0) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    throwIfFailed(driver_,
+                  driver_.MemcpyDtoDAsync(pointer(dst), pointer(src), bytes, handle(stream)),
+                  "cuMemcpyDtoDAsync");
+  }
+  void fillBytes(void* dst, unsigned char value, size_t bytes, Stream stream) override {
+    if (bytes == 0) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    throwIfFailed(driver_, driver_.MemsetD8Async(pointer(dst), value, bytes, handle(stream)),
+                  "cuMemsetD8Async");
+  }
+  void synchronize(Stream stream) override {
+    ContextScope scope(driver_, context_);
+    throwIfFailed(driver_, driver_.StreamSynchronize(handle(stream)), "cuStreamSynchronize");
+  }
+
+  std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
+    cuda::CompiledCubin compiled = compileCudaSource(source, cudaArchitecture(properties_));
+    std::unique_ptr<CudaKernel> kernel = load(source, compiled.cubin, std::move(compiled.ptx));
+    kernel->resources_.compile_ms = compiled.ms;
+    kernel->resources_.log = std::move(compiled.log);
+    if (compiled.spill_bytes >= 0) {
+      kernel->resources_.spill_bytes = compiled.spill_bytes;
+    }
+    return kernel;
+  }
+
+  std::unique_ptr<CudaKernel> load(const KernelSource& source, std::string_view cubin,
+                                   std::string ptx) {
+    ContextScope scope(driver_, context_);
+    return std::make_unique<CudaKernel>(driver_, context_, source.entry, std::string(cubin),
+                                        std::move(ptx));
+  }
+
+  void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
+              Stream stream) override {
+    const auto& loaded = static_cast<const CudaKernel&>(kernel);
+    check(loaded.context() == context_, "a kernel is launched on the device it was compiled for");
+    if (!checkLaunch(loaded, properties_, shape)) {
+      return;
+    }
+    ContextScope scope(driver_, context_);
+    loaded.allowSharedBytes(shape.shared_bytes);
+    if (shape.cooperative) {
+      checkResident(loaded, shape);
+    }
+    start(loaded, shape, const_cast<void**>(args.data()), handle(stream));
+  }
+
+  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
+                                   std::span<void* const> args, int repeats,
+                                   Stream stream) override {
+    ContextScope scope(driver_, context_);
+    std::vector<std::unique_ptr<EventPair>> events;
+    for (int i = 0; i < repeats; i++) {
+      events.push_back(std::make_unique<EventPair>(driver_));
+    }
+    for (auto& pair : events) {
+      throwIfFailed(driver_, driver_.EventRecord(pair->begin, handle(stream)), "cuEventRecord");
+      launch(kernel, shape, args, stream);
+      throwIfFailed(driver_, driver_.EventRecord(pair->end, handle(stream)), "cuEventRecord");
+    }
+    std::vector<double> times;
+    for (auto& pair : events) {
+      const std::string& name = static_cast<const CudaKernel&>(kernel).name();
+      throwIfFailed(driver_, driver_.EventSynchronize(pair->end), "cuEventSynchronize", name);
+      float ms = 0;
+      throwIfFailed(driver_, driver_.EventElapsedTime(&ms, pair->begin, pair->end),
+                    "cuEventElapsedTime", name);
+      times.push_back(ms);
+    }
+    return times;
+  }
+
+  int blocksPerMultiprocessor(const CudaKernel& kernel, int threads, int64_t shared_bytes) {
+    ContextScope scope(driver_, context_);
+    kernel.allowSharedBytes(shared_bytes);
+    int blocks = 0;
+    throwIfFailed(driver_,
+                  driver_.OccupancyMaxActiveBlocksPerMultiprocessor(
+                      &blocks, kernel.function(), threads, static_cast<size_t>(shared_bytes)),
+                  "cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel.name());
+    return blocks;
+  }
+
+ private:
+  /// Our own pool: changing the threshold of the default one would change what others in the
+  /// process see.
+  void makePool() {
+    int supported = 0;
+    if (driver_.DeviceGetAttribute(&supported, DeviceAttribute::MemoryPoolsSupported, id_) !=
+            kSuccess ||
+        !supported) {
+      return;
+    }
+    if (!driver_.MemPoolCreate || !driver_.MemAllocFromPoolAsync || !driver_.MemFreeAsync ||
+        !driver_.MemPoolSetAttribute || !driver_.MemPoolTrimTo) {
+      return;
+    }
+    cuda::MemoryPoolProperties wanted{};
+    wanted.allocation_type = 1;
+    wanted.location_type = 1;
+    wanted.location_id = index_;
+    if (driver_.MemPoolCreate(&pool_, &wanted) != kSuccess) {
+      pool_ = nullptr;
+      return;
+    }
+    uint64_t keep = static_cast<uint64_t>(properties_.memory_bytes) / kPoolKeepsOneIn;
+    driver_.MemPoolSetAttribute(pool_, cuda::kPoolAttributeReleaseThreshold, &keep);
+  }
+
+  cuda::Result allocateOnce(DevicePointer* result, size_t bytes, Stream stream) {
+    return pool_ ? driver_.MemAllocFromPoolAsync(result, bytes, pool_, handle(stream))
+                 : driver_.MemAlloc(result, bytes);
+  }
+
+  bool capturing(Stream stream) {
+    int status = 0;
+    return driver_.StreamIsCapturing(handle(stream), &status) != kSuccess || status != 0;
+  }
+
+  /// A grid barrier waits for blocks that are not resident for ever: refuse the launch.
+  void checkResident(const CudaKernel& kernel, const LaunchShape& shape) {
+    auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
+    int64_t resident = int64_t{properties_.multiprocessors} *
+                       blocksPerMultiprocessor(kernel, threads, shape.shared_bytes);
+    int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
+    if (blocks > resident) {
+      userError("cooperative launch of ", kernel.name(), ": the grid has ", blocks, " blocks, but ",
+                properties_.name, " holds ", resident, " blocks of ", threads, " threads with ",
+                shape.shared_bytes, " bytes of shared memory at a time");
+    }
+  }
+
+  void start(const CudaKernel& kernel, const LaunchShape& shape, void** args, StreamHandle stream) {
+    unsigned grid[3], block[3];
+    for (int axis = 0; axis < 3; axis++) {
+      grid[axis] = static_cast<unsigned>(shape.grid[axis]);
+      block[axis] = static_cast<unsigned>(shape.block[axis]);
+    }
+    auto shared = static_cast<unsigned>(shape.shared_bytes);
+    int64_t cluster_blocks = shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
+    if (cluster_blocks == 1) {
+      cuda::Result status =
+          shape.cooperative
+              ? driver_.LaunchCooperativeKernel(kernel.function(), grid[0], grid[1], grid[2],
+                                                block[0], block[1], block[2], shared, stream, args)
+              : driver_.LaunchKernel(kernel.function(), grid[0], grid[1], grid[2], block[0],
+                                     block[1], block[2], shared, stream, args, nullptr);
+      throwIfFailed(driver_, status,
+                    shape.cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernel",
+                    kernel.name());
+      return;
+    }
+    if (!driver_.LaunchKernelEx) {
+      userError("launch of ", kernel.name(), ": clusters need a driver of CUDA 11.8 or later");
+    }
+    if (cluster_blocks > 8) {
+      kernel.allowLargeClusters();
+    }
+    cuda::LaunchAttribute attributes[2] = {};
+    attributes[0].id = cuda::LaunchAttributeId::ClusterDimension;
+    for (int axis = 0; axis < 3; axis++) {
+      attributes[0].value.cluster[axis] = static_cast<unsigned>(shape.cluster[axis]);
+    }
+    attributes[1].id = cuda::LaunchAttributeId::Cooperative;
+    attributes[1].value.cooperative = 1;
+    cuda::LaunchConfig config{
+        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, attributes,
+        shape.cooperative ? 2u : 1u};
+    throwIfFailed(driver_, driver_.LaunchKernelEx(&config, kernel.function(), args, nullptr),
+                  "cuLaunchKernelEx", kernel.name());
+  }
+
+  const Driver& driver_;
+  int index_;
+  cuda::DeviceId id_ = 0;
+  cuda::Context context_ = nullptr;
+  cuda::MemoryPool pool_ = nullptr;
+  DeviceProperties properties_;
+};
+
+}  // namespace
+
+std::string cudaArchitecture(const DeviceProperties& properties, bool specific) {
+  return text("sm_", properties.major, properties.minor,
+              specific && properties.major >= 9 ? "a" : "");
+}
+
+namespace {
+
+cuda::CubinOptions cubinOptions(const KernelSource& source) {
+  cuda::CubinOptions options;
+  options.max_registers = source.max_registers;
+  options.more = source.options;
+  return options;
+}
+
+}  // namespace
+
+std::string cudaBinaryKey(const KernelSource& source, const std::string& arch) {
+  return text("nvrtc ", cuda::nvrtcVersion(arch), "\n",
+              join(cuda::nvrtcOptions(arch, cubinOptions(source)), " "));
+}
+
+cuda::CompiledCubin compileCudaSource(const KernelSource& source, const std::string& arch) {
+  return cuda::compileToCubin(source.text, source.entry + ".cu", arch, cubinOptions(source));
+}
+
+std::unique_ptr<LoadedKernel> loadCudaBinary(Device& device, const KernelSource& source,
+                                             std::string_view cubin, std::string ptx) {
+  check(device.kind() == DeviceKind::Cuda, "a cubin is loaded on a CUDA device");
+  return static_cast<CudaDevice&>(device).load(source, cubin, std::move(ptx));
+}
+
+int cudaBlocksPerMultiprocessor(Device& device, const LoadedKernel& kernel, int threads,
+                                int64_t shared_bytes) {
+  check(device.kind() == DeviceKind::Cuda, "occupancy is asked of a CUDA device");
+  return static_cast<CudaDevice&>(device).blocksPerMultiprocessor(
+      static_cast<const CudaKernel&>(kernel), threads, shared_bytes);
+}
+
+int cudaDeviceCount() {
+  const Driver* driver = cuda::driver();
+  int count = 0;
+  return driver && driver->DeviceGetCount(&count) == kSuccess ? count : 0;
+}
+
+Device* cudaDevice(int index, std::string* why) {
+  const Driver* driver = cuda::driver(why);
+  if (!driver) {
+    return nullptr;
+  }
+  int count = cudaDeviceCount();
+  if (index < 0 || index >= count) {
+    if (why) {
+      *why = text("there is no CUDA device ", index, ": the driver has ", count);
+    }
+    return nullptr;
+  }
+  struct Slot {
+    std::once_flag once;
+    std::unique_ptr<CudaDevice> device;
+    std::string why;
+  };
+  static auto* slots = new std::vector<Slot>(static_cast<size_t>(count));
+  Slot& slot = (*slots)[static_cast<size_t>(index)];
+  std::call_once(slot.once, [&] {
+    try {
+      slot.device = std::make_unique<CudaDevice>(*driver, index);
+    } catch (const UserError& error) {
+      slot.why = error.what();
+    }
+  });
+  if (!slot.device && why) {
+    *why = slot.why;
+  }
+  return slot.device.get();
+}
+
+}  // namespace nvfuser

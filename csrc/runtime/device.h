@@ -1,0 +1,116 @@
+/// The border between the compiler and a machine: what every device can do, and nothing about fusions.
+///
+/// Three implementations live in folders beside this file: `cpu/` (generated host C++, a thread pool), `emulated/`
+/// (the very CUDA text, run on the host with checks) and `cuda/` (the driver and NVRTC, opened at run time).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nvfuser {
+
+enum class DeviceKind { Cpu, Emulated, Cuda };
+
+/// A stream of the device; null is its default stream. For CUDA a `CUstream`, unused elsewhere.
+using Stream = void*;
+
+/// What schedulers and launch checks need to know. Sizes in bytes.
+struct DeviceProperties {
+  std::string name;
+  int major = 0;  ///< compute capability; 0 on the CPU
+  int minor = 0;
+  int multiprocessors = 1;  ///< threads of the pool on the CPU
+  int warp_size = 32;
+  int max_threads_per_block = 1024;
+  int max_threads_per_multiprocessor = 2048;
+  int64_t max_block[3] = {1024, 1024, 64};
+  int64_t max_grid[3] = {2147483647, 65535, 65535};
+  int64_t shared_bytes_per_block = 48 * 1024;  ///< without opting in
+  int64_t shared_bytes_per_block_optin = 48 * 1024;
+  int64_t shared_bytes_per_multiprocessor = 48 * 1024;
+  int64_t registers_per_multiprocessor = 65536;
+  int64_t l2_bytes = 0;
+  int64_t memory_bytes = 0;
+};
+
+/// Extents of one launch. On the CPU `grid` are the tasks and `block` is all ones.
+struct LaunchShape {
+  int64_t grid[3] = {1, 1, 1};
+  int64_t block[3] = {1, 1, 1};
+  int64_t cluster[3] = {1, 1, 1};
+  int64_t shared_bytes = 0;  ///< dynamic shared memory
+  bool cooperative = false;  ///< all blocks resident at once (grid barriers)
+};
+
+/// One kernel as text. CUDA text defines `extern "C" __global__ void entry(params…)`; host text defines
+/// `extern "C" void entry(void* const* args, const long* grid, long first, long last)`, which runs the blocks with
+/// linear index first ≤ b < last of a grid of grid[0] × grid[1] × grid[2] (x fastest).
+struct KernelSource {
+  std::string entry;
+  std::string text;
+  int max_registers = 0;       ///< 0: the compiler's choice
+  int64_t max_threads = 0;     ///< largest block it will be launched with; 0: unknown
+  std::vector<std::string> options;  ///< further compiler options
+};
+
+/// What the compiler said about a kernel; −1 where the device cannot tell.
+struct KernelResources {
+  int registers = -1;
+  int64_t static_shared_bytes = -1;
+  int64_t spill_bytes = -1;
+  double compile_ms = 0;
+  std::string log;
+};
+
+/// A kernel loaded on one device. Immutable; may be launched from several threads at once.
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+  virtual const KernelResources& resources() const = 0;
+  /// Device assembly ("ptx", "sass"), empty where there is none.
+  virtual std::string assembly(const std::string& kind) const = 0;
+};
+
+/// A device. All members may be called from several threads. Failures are thrown: `UserError` where the caller can do
+/// something about it (launch shape beyond the limits, out of memory), `CompileError` with the compiler's own words.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual int index() const = 0;
+  virtual const DeviceProperties& properties() const = 0;
+
+  /// Memory aligned to 256 bytes; `bytes` 0 gives a null pointer.
+  virtual void* allocate(size_t bytes, Stream stream) = 0;
+  virtual void release(void* data, Stream stream) = 0;
+  virtual void copyFromHost(void* device_dst, const void* host_src, size_t bytes, Stream stream) = 0;
+  virtual void copyToHost(void* host_dst, const void* device_src, size_t bytes, Stream stream) = 0;
+  virtual void copyWithin(void* dst, const void* src, size_t bytes, Stream stream) = 0;
+  virtual void fillBytes(void* dst, unsigned char value, size_t bytes, Stream stream) = 0;
+  virtual void synchronize(Stream stream) = 0;
+
+  virtual std::unique_ptr<LoadedKernel> compile(const KernelSource& source) = 0;
+  /// `args[i]` points to the value of the i-th parameter (a pointer, an int32, an int64, a float, …). Asynchronous on
+  /// CUDA; done on return elsewhere.
+  virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
+                      Stream stream) = 0;
+
+  /// Time of `repeats` launches one after the other, milliseconds each, from the device's own clock.
+  virtual std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
+                                           std::span<void* const> args, int repeats, Stream stream) = 0;
+};
+
+/// The CPU of this process.
+Device& cpuDevice();
+/// The emulated CUDA device. See emulated/README.md for what it checks.
+Device& emulatedDevice();
+/// Number of CUDA devices; 0 without a driver.
+int cudaDeviceCount();
+/// The CUDA device, or null where there is none; `why` (if given) then says what is missing.
+Device* cudaDevice(int index, std::string* why = nullptr);
+
+}  // namespace nvfuser

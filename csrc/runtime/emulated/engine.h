@@ -1,0 +1,131 @@
+/// Runs launches: gives every thread its turn, keeps barriers and warps together, checks every
+/// access, and collects what is wrong. One launch at a time.
+///
+/// Blocks of an ordinary launch run one after the other, blocks of a cluster or of a cooperative
+/// launch together. A thread runs until it waits for others, so the interleaving is coarse; races
+/// are found from the order that barriers, fences and atomics establish (happens-before), not from
+/// the interleaving.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <runtime/device.h>
+#include <runtime/emulated/emulated.h>
+#include <runtime/emulated/errors.h>
+#include <runtime/emulated/memory.h>
+#include <runtime/emulated/module.h>
+#include <runtime/emulated/threads.h>
+
+namespace nvfuser::emulated {
+
+struct LaunchRequest {
+  const Module* module;
+  size_t text;  ///< number of the text in its module
+  const NvfKernelEntry* entry;
+  std::string name;
+  LaunchShape shape;
+  std::span<void* const> args;
+};
+
+class Engine {
+ public:
+  explicit Engine(GlobalMemory& memory) : memory_(memory) {}
+
+  /// Runs to the end; throws `EmulationError` if anything was found.
+  void run(const LaunchRequest& request, const EmulationSettings& settings);
+
+  // What the kernel's code asks for; on the fiber of the thread that asks (engine_waits.cpp,
+  // engine_checks.cpp).
+  enum class Access { Read, Write, Atomic };
+  void access(const void* address, size_t size, size_t alignment, Access kind, const void* pc);
+  void fence();
+  int blockBarrier(int predicate, int line);
+  uint64_t warpOperation(Thread::WarpOperation operation, NvfShuffle shuffle, unsigned mask,
+                         uint64_t value, int parameter, int width, int line);
+  unsigned activeMask() const;
+  void gridBarrier(const void* key, unsigned expected, int line);
+  void clusterBarrier(int line);
+  void* mapSharedRank(const void* address, unsigned rank, int line);
+  void asyncCopy(void* shared, const void* global, unsigned size, unsigned source_size,
+                 const void* pc);
+  void asyncCommit();
+  void asyncWait(unsigned groups_that_may_be_open);
+  void trap(const char* what, int line);
+
+ private:
+  struct Finding {
+    EmulationFinding::Kind kind;
+    std::string message;
+    const void* pc;
+    int line;
+    int64_t count;
+  };
+  struct GridBarrier {
+    std::vector<Block*> waiting;
+  };
+
+  // engine.cpp: taking turns.
+  void runWave(uint32_t first_block, uint32_t count);
+  void startBlock(size_t slot, uint32_t linear);
+  bool runBlock(Block& block);
+  void resume(Thread& thread);
+  void enter(Block& block);
+  void diagnose();
+  void diagnose(Block& block, bool others_failed);
+  static void threadMain(void* thread);
+  uint32_t position(uint32_t index, uint32_t count, uint64_t random) const;
+  [[noreturn]] void throwFindings();
+
+  // engine_waits.cpp
+  void wait(Thread::State state, int line);
+  void beginInterval(Block& block);
+  void completeWarp(Block& block, unsigned warp, unsigned mask);
+  uint64_t shuffled(const Thread& thread, unsigned participants);
+  void releaseGridBarrier(SyncLocation& location, GridBarrier& barrier);
+
+  // engine_checks.cpp
+  Region* locate(const void* address);
+  bool ordered(const Stamp& earlier, const Region& region) const;
+  bool acquiredFrom(const Stamp& earlier, uint32_t owner) const;
+  void checkRaces(Region& region, size_t offset, size_t size, Access kind, const void* pc);
+  void reportRace(Region& region, size_t offset, const Stamp& earlier, bool earlier_writes,
+                  Access kind, const void* pc);
+  void release(const void* address);
+  void finishCopies(std::vector<AsyncCopy>& copies);
+  std::string describe(const Region& region, int64_t offset) const;
+  std::string describeThread(uint32_t block, unsigned thread) const;
+  std::string describeCurrent() const;
+  void report(EmulationFinding::Kind kind, const void* pc, int line, std::string message);
+  void fail(EmulationFinding::Kind kind, const void* pc, int line, std::string message);
+
+  GlobalMemory& memory_;
+  FiberPool fibers_;
+  std::vector<std::unique_ptr<Block>> slots_;
+  uint32_t next_interval_ = 1;
+
+  // Of the launch that runs.
+  const LaunchRequest* request_ = nullptr;
+  EmulationSettings settings_;
+  Module::Attached attached_{};
+  std::vector<Block*> wave_;
+  Thread* current_ = nullptr;
+  Block* entered_ = nullptr;      ///< whose fixed-size shared variables are in place
+  uint32_t launch_first_ = 0;     ///< first interval of this launch
+  uint32_t wave_first_ = 0;       ///< and of this wave
+  uint32_t grid_floor_ = 0;       ///< everything before is ordered (a barrier of the whole grid)
+  std::vector<uint32_t> owners_;  ///< block of interval launch_first_ + i
+  std::unordered_map<const void*, SyncLocation> locations_;
+  std::map<const void*, GridBarrier> barriers_;
+  size_t unfinished_copies_ = 0;
+  uint64_t random_ = 0;
+  std::deque<Finding> findings_;
+  int64_t findings_dropped_ = 0;
+};
+
+}  // namespace nvfuser::emulated

@@ -1,0 +1,111 @@
+/// The state of emulated threads, warps and blocks: plain data that the engine moves.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <runtime/emulated/fiber.h>
+#include <runtime/emulated/hook_table.h>
+#include <runtime/emulated/memory.h>
+
+namespace nvfuser::emulated {
+
+inline constexpr unsigned kWarpSize = 32;
+
+/// What blocks have made known to others through one location (an atomic variable, or a barrier). A
+/// release says: everything of `block` in intervals below `frontier` is visible to who acquires
+/// this version or a later one, and besides everything of `thread` up to interval `own`.
+struct SyncLocation {
+  struct Release {
+    uint32_t version;
+    uint32_t frontier;
+    uint32_t own;
+    uint16_t thread;
+  };
+  uint32_t version = 0;
+  std::unordered_map<uint32_t, std::vector<Release>> by_block;
+};
+
+/// An acquired version of a location. Counts at once for the thread that acquired it, for the rest
+/// of its block from the next barrier on.
+struct Acquired {
+  const SyncLocation* location;
+  uint32_t version;
+  uint32_t interval;
+  uint16_t thread;
+};
+
+struct AsyncCopy {
+  char* shared;
+  unsigned size;
+  const void* pc;
+  unsigned char bytes[16];
+};
+
+struct Block;
+
+struct Thread {
+  enum class State { Ready, AtBlockBarrier, AtWarp, AtGridBarrier, Done, Failed };
+  enum class WarpOperation { Shuffle, Ballot, MatchAny, Sync };
+
+  NvfThread view{};
+  Fiber* fiber = nullptr;
+  Block* block = nullptr;
+  uint16_t index = 0;  ///< in its block, x fastest
+  State state = State::Ready;
+  int line = 0;  ///< where it waits
+
+  // While it waits for its warp.
+  WarpOperation operation{};
+  NvfShuffle shuffle{};
+  unsigned mask = 0;
+  uint64_t value = 0;
+  int parameter = 0;
+  int width = 0;
+  uint64_t result = 0;
+
+  // Memory order.
+  uint32_t fence_interval = 0;  ///< of its last fence
+  bool wrote_since_fence = false;
+  std::vector<Acquired> observed;  ///< by atomics since its last fence
+
+  std::vector<AsyncCopy> open_copies;  ///< not yet in a group
+  std::vector<std::vector<AsyncCopy>> copy_groups;
+
+  unsigned warp() const { return index / kWarpSize; }
+};
+
+struct Block {
+  uint32_t linear = 0;  ///< in the grid, x fastest
+  std::vector<Thread> threads;
+  std::vector<uint16_t> warp_epochs;
+  uint32_t interval = 0;
+  uint32_t frontier = 0;  ///< everything before this interval is fenced
+  unsigned at_barrier = 0;
+  int predicate_count = 0;
+  unsigned at_grid_barrier = 0;
+  unsigned done = 0;
+  unsigned unfenced_writers = 0;
+  bool abandoned = false;
+  std::vector<Acquired> acquired;
+
+  // Shared memory: the launch's, between margins; and the fixed-size variables, whose contents lie
+  // in `saved_statics` while another block runs.
+  static constexpr size_t kMargin = 1024;
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char[], Free> arena;
+  size_t arena_bytes = 0;
+  Region dynamic{Region::Space::Shared, nullptr, 0};
+  Region statics{Region::Space::Shared, nullptr, 0};
+  std::vector<char> saved_statics;
+
+  bool finished() const { return abandoned || done == threads.size(); }
+};
+
+}  // namespace nvfuser::emulated

@@ -1,0 +1,80 @@
+/// `KernelExecutor`: one scheduled Fusion as one kernel: compile it, run it with arguments of any sizes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <runtime/compiled_kernel.h>
+#include <runtime/executor_kernel_arg.h>
+#include <runtime/executor_params.h>
+
+namespace nvfuser {
+
+class KernelExecutor {
+ public:
+  explicit KernelExecutor(int64_t fusion_id = 0, int64_t concrete_id = 0, int64_t runtime_id = 0,
+                          int64_t group_id = 0);
+
+  static bool supported(Fusion* fusion);
+
+  /// Lowers and compiles for the device of the arguments' tensors (or of `params`). Without either, the kernel is
+  /// lowered, so that a wrong schedule is reported, and compiled at the first run. The fusion is copied.
+  void compile(Fusion* fusion, const KernelArgumentHolder& args = {},
+               const LaunchParams& launch = LaunchParams(), const CompileParams& params = {},
+               SchedulerType scheduler = SchedulerType::None);
+  /// Takes a copy of the fusion; variants are compiled when they are first run.
+  void adopt(const Fusion& fusion);
+  bool isCompiled() const { return fusion_ != nullptr; }
+
+  /// Runs the kernel. Outputs are allocated unless given (same order as the fusion's). Arguments on another device, or
+  /// with sizes that need 64-bit indices, compile another variant once. Throws `UserError` for arguments that do not fit
+  /// the fusion and for launches beyond the device's limits.
+  KernelArgumentHolder run(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs = {},
+                           const LaunchParams& launch = LaunchParams(),
+                           const CompileParams& params = {});
+
+  /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
+  std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                           int repeats);
+
+  /// The variant that ran (or was compiled) last.
+  const CompiledKernel* compiledKernel() const { return last_; }
+  const LaunchParams& lastLaunchParams() const { return last_launch_; }
+
+  /// Scalars by name that the arguments do not tell: sizes of a larger fusion that this one is a part of.
+  void setKnownScalars(std::vector<std::pair<std::string, PolymorphicValue>> known) {
+    known_scalars_ = std::move(known);
+  }
+
+  /// Key and first offset (in units of the framework's generator) of random operations; each run advances the offset by
+  /// the number of random operations.
+  void setRandomState(uint64_t seed, uint64_t offset) {
+    seed_ = seed;
+    offset_ = offset;
+  }
+
+ private:
+  const CompiledKernel& variant(Device& device, DataType index_type, const CompileParams& params);
+  Device& deviceOf(const KernelArgumentHolder& args, const CompileParams& params) const;
+  template <typename Launch>
+  KernelArgumentHolder prepareAndLaunch(const KernelArgumentHolder& args,
+                                        const KernelArgumentHolder& outputs,
+                                        const LaunchParams& launch, const CompileParams& params,
+                                        const Launch& doLaunch);
+
+  std::string name_;
+  std::unique_ptr<Fusion> fusion_;
+  std::map<std::pair<Device*, PrimDataType>, std::unique_ptr<CompiledKernel>> variants_;
+  CompiledKernel* last_ = nullptr;
+  LaunchParams last_launch_;
+  CompileParams compile_params_;
+  std::vector<std::pair<std::string, PolymorphicValue>> known_scalars_;
+  uint64_t seed_ = 0;
+  uint64_t offset_ = 0;
+};
+
+/// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one, else the CPU.
+Device& defaultDevice();
+
+}  // namespace nvfuser

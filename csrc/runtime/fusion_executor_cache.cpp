@@ -1,0 +1,143 @@
+#include <runtime/fusion_executor_cache.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/cloner.h>
+#include <ir/internal_nodes.h>
+#include <runtime/launch_values.h>
+#include <scheduler/naive/naive.h>
+#include <segmenter/trees.h>
+
+namespace nvfuser {
+
+/// One tree as a fusion of its own, scheduled.
+struct FusionExecutorCache::Segment {
+  std::unique_ptr<Fusion> fusion;
+  std::unique_ptr<KernelExecutor> executor;
+  std::vector<const Val*> inputs;  ///< of the whole fusion's values
+  std::vector<const Val*> outputs;
+};
+
+FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id, bool)
+    : fusion_(std::move(fusion)), fusion_id_(fusion_id) {
+  if (fusion_ == nullptr) userError("FusionExecutorCache: the fusion is null");
+  fusion_->verify();
+  // Draws keep the numbers that they have in the whole fusion.
+  std::map<int64_t, int64_t> draws;
+  int64_t next = 0;
+  for (Expr* expr : fusion_->exprs()) {
+    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) draws[expr->name()] = next++;
+  }
+  fusion_->manage("random_draws", draws);
+  segment();
+}
+
+FusionExecutorCache::~FusionExecutorCache() = default;
+
+void FusionExecutorCache::segment() {
+  int64_t group = 1;
+  for (const Tree& tree : cutIntoTrees(*fusion_)) {
+    auto segment = std::make_unique<Segment>();
+    segment->fusion = std::make_unique<Fusion>();
+    IrCloner cloner = Fusion::copy(fusion_.get(), segment->fusion.get());
+    Fusion& part = *segment->fusion;
+    for (Val* output : std::vector<Val*>(part.outputs())) part.removeOutput(output);
+    for (Val* input : std::vector<Val*>(part.inputs())) {
+      if (input->isA<TensorView>()) part.removeInput(input);
+    }
+    // Scalars stay inputs, in front.
+    for (Val* input : fusion_->inputs()) {
+      if (!input->isA<TensorView>()) segment->inputs.push_back(input);
+    }
+    for (TensorView* in : tree.inputs) {
+      part.addInput(cloner.clone(in));
+      segment->inputs.push_back(in);
+    }
+    for (TensorView* out : tree.outputs) {
+      part.addOutput(cloner.clone(out));
+      segment->outputs.push_back(out);
+    }
+    {
+      FusionGuard guard(&part);
+      scheduleNaive(cloner.clone(tree.outputs[0]));
+    }
+    segment->executor = std::make_unique<KernelExecutor>(fusion_id_, 0, 0, group++);
+    segment->executor->adopt(*segment->fusion);
+    segments_.push_back(std::move(segment));
+  }
+}
+
+KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
+    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const std::vector<Val*>& inputs = fusion_->inputs();
+  // All sizes of the whole fusion, for segments whose own inputs do not tell them.
+  ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
+  std::vector<std::pair<std::string, PolymorphicValue>> sizes;
+  for (const auto& val : fusion_->vals()) {
+    if (!val->isScalar() || val->isConst() || val->definition() != nullptr) continue;
+    PolymorphicValue value = evaluator.evaluate(val.get());
+    if (value.hasValue()) sizes.emplace_back(val->toString(), value);
+  }
+  std::map<const Val*, KernelArgument> known;
+  CompileParams params;
+  params.index_type = forced_index_type;
+  params.device = device;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    known[inputs[i]] = args[i];
+    if (args[i].isTensor() && !args[i].tensor().isMeta()) params.device = &args[i].tensor().device();
+  }
+  for (const auto& segment : segments_) {
+    KernelArgumentHolder segment_args;
+    for (const Val* input : segment->inputs) segment_args.push(known.at(input));
+    segment->executor->setRandomState(seed_, offset_);
+    segment->executor->setKnownScalars(sizes);
+    KernelArgumentHolder results = segment->executor->run(segment_args, {}, LaunchParams(), params);
+    for (size_t i = 0; i < segment->outputs.size(); ++i) known[segment->outputs[i]] = results[i];
+  }
+  if (fusion_->hasManaged("random_draws")) {
+    offset_ += fusion_->getManaged<std::map<int64_t, int64_t>>("random_draws").size();
+  }
+  // In-place outputs go to their input's storage when nobody reads it any more.
+  KernelArgumentHolder results;
+  for (Val* output : fusion_->outputs()) {
+    const AliasInfo& alias = fusion_->getOutputAlias(output);
+    if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
+      Tensor target = known.at(alias.aliased_io).tensor();
+      if (target.numel() > 0) target.copyFrom(known.at(output).tensor());
+      if (alias.visibility == OutputVisibility::kHidden) continue;
+      results.push(target);
+      continue;
+    }
+    results.push(known.at(output));
+  }
+  return results;
+}
+
+bool FusionExecutorCache::isCompiled(const KernelArgumentHolder&) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::all_of(segments_.begin(), segments_.end(),
+                     [](const auto& s) { return s->executor->compiledKernel() != nullptr; });
+}
+
+std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> code;
+  for (const auto& segment : segments_) {
+    if (const CompiledKernel* kernel = segment->executor->compiledKernel()) {
+      code.push_back(kernel->kernelString());
+    }
+  }
+  return code;
+}
+
+size_t FusionExecutorCache::numKernels() const { return segments_.size(); }
+
+void FusionExecutorCache::setRandomState(uint64_t seed, uint64_t offset) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  seed_ = seed;
+  offset_ = offset;
+}
+
+}  // namespace nvfuser

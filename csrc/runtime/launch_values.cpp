@@ -1,0 +1,122 @@
+#include <runtime/launch_values.h>
+
+#include <algorithm>
+
+namespace nvfuser {
+
+namespace {
+
+void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const KernelArgument& argument,
+                  size_t position) {
+  if (input->isA<TensorView>()) {
+    auto* tv = input->as<TensorView>();
+    if (!argument.isTensor()) {
+      userError("Expected input ", position, ", ", tv, ", to be an at::Tensor but got scalar ",
+                argument.toString());
+    }
+    const Tensor& tensor = argument.tensor();
+    if (tensor.dtype() != tv->dtype()) {
+      userError("Expected input ", position, ", ", tv, ", to be bound to a tensor of dtype ",
+                tv->dtype(), ", but got a tensor of dtype ", tensor.dtype());
+    }
+    const auto rank = TensorDomain::noReductions(tv->getLogicalDomain()).size();
+    if (tensor.sizes().size() != rank) {
+      userError("Expected input ", position, ", ", tv, ", to be bound to a tensor of rank ", rank,
+                ", but got a tensor of rank ", tensor.sizes().size());
+    }
+    evaluator.bindTensor(tv, tensor.sizes(), tensor.strides());
+    return;
+  }
+  if (argument.isTensor()) {
+    userError("Expected input ", position, ", ", input->toString(), ", to be a scalar but got ",
+              argument.tensor().dtype(), " tensor of rank ", argument.tensor().sizes().size());
+  }
+  evaluator.bind(input, argument.scalar());
+}
+
+}  // namespace
+
+ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments) {
+  ExpressionEvaluator evaluator;
+  const std::vector<Val*>& inputs = fusion.inputs();
+  if (arguments.size() != inputs.size()) {
+    userError(arguments.size() < inputs.size()
+                  ? "KernelArgumentHolder contains less argument than kernel's input."
+                  : "KernelArgumentHolder contains more arguments than kernel's input.",
+              " The fusion has ", inputs.size(), " inputs, got ", arguments.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) bindArgument(evaluator, inputs[i], arguments[i], i);
+  return evaluator;
+}
+
+LaunchValues::LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
+                           const KernelArgumentHolder& arguments,
+                           const std::vector<std::pair<std::string, PolymorphicValue>>& known)
+    : fusion_(fusion),
+      kernel_(kernel),
+      arguments_(arguments),
+      evaluator_(bindAllInputs(fusion, arguments)) {
+  for (const auto& [name, value] : known) evaluator_.bind(name, value);
+  for (const auto& [extent, used] : kernel.equal_extents) {
+    const PolymorphicValue a = evaluator_.evaluate(extent);
+    const PolymorphicValue b = evaluator_.evaluate(used);
+    if (a == b) continue;
+    userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ", a.toString(),
+              ") as ", b.toString(), ": the inputs' sizes do not agree; axes of extent ",
+              extent->toString(), " and ", used->toString(), " meet in one operation");
+  }
+}
+
+int64_t LaunchValues::of(kir::Scalar scalar) {
+  auto found = cache_.find(scalar);
+  if (found != cache_.end()) return found->second;
+  const int64_t value = kir::evaluate(scalar, [&](kir::Scalar symbol) -> int64_t {
+    auto cached = cache_.find(symbol);
+    if (cached != cache_.end()) return cached->second;
+    const auto source = kernel_.sources.find(symbol);
+    check(source != kernel_.sources.end(), "a symbol of the kernel has no source");
+    const kir::SymbolSource& from = source->second;
+    int64_t result = 0;
+    if (from.kind == kir::SymbolSource::Kind::Value) {
+      result = evaluator_.evaluateInt(from.val, "which a size or index depends on");
+    } else {
+      const auto& inputs = fusion_.inputs();
+      const auto position = static_cast<size_t>(
+          std::find(inputs.begin(), inputs.end(), from.tv) - inputs.begin());
+      const Tensor& tensor = arguments_[position].tensor();
+      if (from.kind == kir::SymbolSource::Kind::Extent) {
+        result = tensor.size(from.axis);
+      } else {
+        result = allocationLayout(from.tv, tensor.sizes(), tensor.strides(), evaluator_)
+                     .strides[static_cast<size_t>(from.axis)];
+      }
+    }
+    cache_[symbol] = result;
+    return result;
+  });
+  cache_[scalar] = value;
+  return value;
+}
+
+bool LaunchValues::checksHold(const std::unordered_map<const kir::Buffer*, const void*>& addresses,
+                              std::string* why) {
+  for (const kir::LaunchCheck& check : kernel_.checks) {
+    if (check.kind == kir::LaunchCheck::Kind::Divisible) {
+      const int64_t value = of(check.value);
+      if (value % check.divisor == 0) continue;
+      *why = text(check.reason, ", which needs ", check.value->toString(), " to be a multiple of ",
+                  check.divisor, ", got ", value);
+      return false;
+    }
+    auto found = addresses.find(check.buffer);
+    if (found == addresses.end()) continue;
+    const auto address = reinterpret_cast<uintptr_t>(found->second);
+    if (address % static_cast<uintptr_t>(check.divisor) == 0) continue;
+    *why = text(check.reason, ", which needs its address to be a multiple of ", check.divisor,
+                " bytes");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace nvfuser

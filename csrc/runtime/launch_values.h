@@ -1,0 +1,36 @@
+/// What a kernel's symbols and scalars are worth for given arguments: sizes and strides of tensors, values of scalars.
+#pragma once
+
+#include <evaluator/expression_evaluator.h>
+#include <kernel_ir/kernel.h>
+#include <runtime/executor_kernel_arg.h>
+
+namespace nvfuser {
+
+class LaunchValues {
+ public:
+  /// Checks every argument against its input (kind, dtype, rank, extents, contiguity) and binds it. Throws `UserError`
+  /// in the words of docs/errors.md.
+  /// `known`: scalars by name that the arguments do not tell.
+  LaunchValues(const Fusion& fusion, const kir::Kernel& kernel, const KernelArgumentHolder& arguments,
+               const std::vector<std::pair<std::string, PolymorphicValue>>& known = {});
+
+  int64_t of(kir::Scalar scalar);
+  PolymorphicValue of(const Val* val) { return evaluator_.evaluate(val); }
+  ExpressionEvaluator& evaluator() { return evaluator_; }
+  /// Whether all of the kernel's launch checks hold; the first that does not is described in `why`.
+  bool checksHold(const std::unordered_map<const kir::Buffer*, const void*>& addresses,
+                  std::string* why);
+
+ private:
+  const Fusion& fusion_;
+  const kir::Kernel& kernel_;
+  const KernelArgumentHolder& arguments_;
+  ExpressionEvaluator evaluator_;
+  std::unordered_map<kir::Scalar, int64_t> cache_;
+};
+
+/// Values of all inputs, each checked against its declaration.
+ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments);
+
+}  // namespace nvfuser

@@ -1,0 +1,72 @@
+#include <scheduler/cache_borders.h>
+
+#include <algorithm>
+
+#include <ir/internal_nodes.h>
+
+namespace nvfuser::scheduler_utils {
+
+namespace {
+
+/// Whether `use` reads `tv` at places that data decide.
+bool readsThroughIndex(const Expr* use, const TensorView* tv) {
+  return use->isOneOf<SelectOp, IndexSelectOp, GatherOp, ScatterOp>() && use->input(0) == tv;
+}
+
+}  // namespace
+
+std::vector<TensorView*> cacheInputs(Fusion* fusion, bool unroll) {
+  std::vector<TensorView*> copies;
+  if (!unroll) {
+    return copies;
+  }
+  for (Val* input : fusion->inputs()) {
+    if (!input->isA<TensorView>()) {
+      continue;
+    }
+    auto* tv = input->as<TensorView>();
+    std::vector<Expr*> direct;
+    for (Expr* use : fusion->usesOf(tv)) {
+      if (!readsThroughIndex(use, tv)) {
+        direct.push_back(use);
+      }
+    }
+    if (direct.empty() || tv->isCpuScalar()) {
+      continue;
+    }
+    copies.push_back(tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, true, direct));
+  }
+  return copies;
+}
+
+std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fusion, bool unroll) {
+  std::vector<std::pair<TensorView*, TensorView*>> copies;
+  const std::vector<Val*> outputs = fusion->outputs();  // forking changes the list
+  for (Val* val : outputs) {
+    auto* output = val->as<TensorView>();
+    if (output->isFusionInput() || !output->isFusionOutput()) {
+      continue;  // forked already
+    }
+    if (!fusion->usesOf(output).empty()) {
+      output = output->cacheFork();
+    }
+    if (!unroll) {
+      continue;
+    }
+    const bool done = std::any_of(copies.begin(), copies.end(),
+                                  [&](const auto& pair) { return pair.second == output; });
+    if (!done) {
+      copies.emplace_back(output->cacheBefore(), output);
+    }
+  }
+  return copies;
+}
+
+void clearMemorySpace(Fusion* fusion) {
+  for (TensorView* tv : fusion->allTvs()) {
+    const bool at_border = tv->isFusionInput() || tv->isFusionOutput();
+    tv->setMemoryType(at_border ? MemoryType::Global : MemoryType::Local);
+  }
+}
+
+}  // namespace nvfuser::scheduler_utils

@@ -1,0 +1,24 @@
+/// The borders of a Fusion: copies of its inputs and outputs on the chip, and the memory of all
+/// tensors.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <ir/fusion.h>
+
+namespace nvfuser::scheduler_utils {
+
+/// A copy behind each input that is read element by element, for the loads to be unrolled or
+/// vectorized. Inputs that are only read through an index are left out. Nothing happens unless
+/// `unroll`.
+std::vector<TensorView*> cacheInputs(Fusion* fusion, bool unroll);
+
+/// Outputs that are read inside the Fusion are forked; with `unroll` each computed output gets a
+/// copy before it. Pairs of (copy, output).
+std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fusion, bool unroll);
+
+/// Inputs and outputs in Global memory, all else in Local: what a scheduler starts from.
+void clearMemorySpace(Fusion* fusion);
+
+}  // namespace nvfuser::scheduler_utils

@@ -1,0 +1,84 @@
+#include <scheduler/copy_axes.h>
+
+#include <ir/builder.h>
+#include <scheduler/replay_loop.h>
+
+namespace nvfuser {
+
+Expr* copyTransform(const Expr* transform, std::vector<Val*> inputs, std::vector<Val*> outputs) {
+  Fusion* fusion = transform->fusion();
+  ExprFields fields{std::move(inputs), std::move(outputs), transform->attributes()};
+  switch (transform->kind()) {
+    case ExprKind::Split:
+      return IrBuilder::createInContainer<Split>(fusion, std::move(fields));
+    case ExprKind::Merge:
+      return IrBuilder::createInContainer<Merge>(fusion, std::move(fields));
+    case ExprKind::Resize:
+      return IrBuilder::createInContainer<Resize>(fusion, std::move(fields));
+    case ExprKind::Swizzle:
+      return IrBuilder::createInContainer<Swizzle>(fusion, std::move(fields));
+    default:
+      check(transform->isA<Swizzle1D>(), "axes are connected by transforms alone");
+      return IrBuilder::createInContainer<Swizzle1D>(fusion, std::move(fields));
+  }
+}
+
+IterDomain* AxisCopier::copyOf(const IterDomain* original) {
+  IterDomain*& copy = copies_[original];
+  if (copy == nullptr) {
+    copy = make ? make(original) : IterDomainBuilder(original).build();
+    if (original->isClusteredBlockDim()) {
+      copy->setClusteredBlocks();
+    }
+  }
+  return copy;
+}
+
+std::vector<IterDomain*> AxisCopier::copiesOf(const std::vector<IterDomain*>& originals) {
+  std::vector<IterDomain*> result;
+  result.reserve(originals.size());
+  for (const IterDomain* id : originals) {
+    result.push_back(copyOf(id));
+  }
+  return result;
+}
+
+std::vector<IterDomain*> AxisCopier::copyAdditional(const TensorDomain* original) {
+  Fusion* fusion = original->fusion();
+  const auto known = fusion->registeredExactMappings();
+  std::vector<IterDomain*> copies;
+  for (IterDomain* id : original->additionalIDs()) {
+    if (!has(id)) {
+      continue;  // no longer part of the loop domain
+    }
+    copies.push_back(copyOf(id));
+    for (auto [stand_in, axis] : known) {
+      if (stand_in == id) {
+        fusion->registerExactMapping(copies.back(), axis);
+      }
+    }
+  }
+  return copies;
+}
+
+void AxisCopier::replay(const Expr* transform) {
+  std::vector<Val*> inputs;
+  std::vector<Val*> outputs;
+  for (const Val* in : transform->inputs()) {
+    inputs.push_back(copyOf(in->as<IterDomain>()));
+  }
+  for (const Val* out : transform->outputs()) {
+    outputs.push_back(copyOf(out->as<IterDomain>()));
+  }
+  copyTransform(transform, std::move(inputs), std::move(outputs));
+}
+
+std::vector<IterDomain*> AxisCopier::replayTo(const std::vector<IterDomain*>& ends,
+                                              const std::vector<IterDomain*>& stop) {
+  for (const Expr* transform : transformsBefore(ends, stop)) {
+    replay(transform);
+  }
+  return copiesOf(ends);
+}
+
+}  // namespace nvfuser

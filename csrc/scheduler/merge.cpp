@@ -1,0 +1,54 @@
+/// merge: [.., o, .., i, ..] → [.., o·|i| + i, ..] at the place of the outer axis; flatten merges a
+/// whole range.
+#include <ir/builder.h>
+#include <scheduler/schedule_error.h>
+
+namespace nvfuser {
+
+TensorView* TensorView::merge(int64_t axis_o, int64_t axis_i) {
+  axis_o = requireAxis("merge", this, axis_o);
+  axis_i = requireAxis("merge", this, axis_i);
+  if (axis_o == axis_i) {
+    scheduleError("merge", this, text(axisText(this, axis_o), " cannot be merged with itself"),
+                  "name two different axes");
+  }
+  for (int64_t axis : {axis_o, axis_i}) {
+    requireNotShared("merge", this, axis);
+    requireSerial("merge", this, axis);
+  }
+  IterDomain* outer = axis(axis_o);
+  IterDomain* inner = axis(axis_i);
+  if (!outer->isBroadcast() && !inner->isBroadcast() &&
+      outer->getIterType() != inner->getIterType()) {
+    auto kind = [](const IterDomain* id) {
+      return id->isReduction() ? "a reduction" : "no reduction";
+    };
+    scheduleError("merge", this,
+                  text(axisText(this, axis_o), " is ", kind(outer), " but ", axisText(this, axis_i),
+                       " is ", kind(inner)),
+                  "merge iterated axes with iterated axes and reductions with reductions");
+  }
+  std::vector<IterDomain*> loop = getLoopDomain();
+  loop[static_cast<size_t>(axis_o)] = IterDomain::merge(outer, inner);
+  loop.erase(loop.begin() + axis_i);
+  setLoopDomain(std::move(loop));
+  return this;
+}
+
+TensorView* TensorView::flatten(int64_t from, int64_t to) {
+  if (isZeroDim()) {
+    return this;
+  }
+  from = requireAxis("flatten", this, from);
+  to = requireAxis("flatten", this, to);
+  if (from > to) {
+    scheduleError("flatten", this, text("the range from axis ", from, " to axis ", to, " is empty"),
+                  "name the outer axis first");
+  }
+  for (int64_t merged = from; merged < to; ++merged) {
+    merge(from, from + 1);
+  }
+  return this;
+}
+
+}  // namespace nvfuser

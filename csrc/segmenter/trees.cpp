@@ -1,0 +1,99 @@
+#include <segmenter/trees.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <ir/axis_map.h>
+#include <ir/internal_nodes.h>
+
+namespace nvfuser {
+
+namespace {
+
+bool hasTensorOutput(const Expr* expr) { return !tensorOutputs(expr).empty(); }
+
+/// Whether `consumer` reads its operands at the very element it computes, so that they can be computed on the spot.
+bool readsInPlace(const Expr* consumer) {
+  switch (consumer->kind()) {
+    case ExprKind::UnaryOp:
+    case ExprKind::BinaryOp:
+    case ExprKind::TernaryOp:
+    case ExprKind::BroadcastOp:
+    case ExprKind::SqueezeOp:
+    case ExprKind::ExpandOp:
+    case ExprKind::ReductionOp:
+    case ExprKind::WelfordOp:
+      return true;
+    case ExprKind::LoadStoreOp:
+      return !tensorOutputs(consumer)[0]->hasRoot();
+    default:
+      return false;
+  }
+}
+
+bool mustBeStored(const Expr* expr) {
+  if (expr->isOneOf<ReductionOp, WelfordOp, ScatterOp>() || expr->outputs().size() > 1) return true;
+  return std::any_of(expr->outputs().begin(), expr->outputs().end(),
+                     [](Val* out) { return out->isFusionOutput(); });
+}
+
+}  // namespace
+
+std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
+  std::vector<Expr*> exprs;
+  for (Expr* expr : fusion.exprs()) {
+    if (hasTensorOutput(expr)) exprs.push_back(expr);
+  }
+  // From the outputs backwards: consumers know their tree before producers ask.
+  std::map<const Expr*, std::set<const Expr*>> tree_of;  // expression → last expressions of the trees it is in
+  std::map<const Expr*, std::vector<Expr*>> members;
+  for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
+    Expr* expr = *it;
+    std::set<const Expr*> roots;
+    bool joins = !mustBeStored(expr);
+    for (Val* out : expr->outputs()) {
+      for (Expr* use : fusion.usesOf(out)) {
+        const bool pad_of_cat = expr->isA<PadOp>() && use->isA<CatOp>();
+        joins &= readsInPlace(use) || pad_of_cat;
+        roots.insert(tree_of[use].begin(), tree_of[use].end());
+      }
+    }
+    joins &= roots.size() == 1;
+    std::set<const Expr*>& mine = tree_of[expr];
+    if (joins) {
+      mine = roots;
+    } else {
+      mine = {expr};
+      if (expr->isA<PadOp>()) {
+        // A concatenation computes its pads itself, whoever else reads them.
+        for (Expr* use : fusion.usesOf(expr->output(0))) {
+          if (use->isA<CatOp>()) members[*tree_of[use].begin()].push_back(expr);
+        }
+      }
+    }
+    members[*mine.begin()].push_back(expr);
+  }
+  std::vector<Tree> trees;
+  for (Expr* expr : exprs) {
+    if (tree_of[expr].count(expr) == 0) continue;
+    Tree tree;
+    tree.exprs = members[expr];
+    std::reverse(tree.exprs.begin(), tree.exprs.end());
+    tree.outputs = tensorOutputs(expr);
+    std::set<const Val*> inside;
+    for (Expr* member : tree.exprs) inside.insert(member->outputs().begin(), member->outputs().end());
+    for (Expr* member : tree.exprs) {
+      for (TensorView* in : tensorInputs(member)) {
+        const bool computed_here = inside.count(in) != 0 && !in->isFusionInput();
+        if (!computed_here && std::find(tree.inputs.begin(), tree.inputs.end(), in) == tree.inputs.end()) {
+          tree.inputs.push_back(in);
+        }
+      }
+    }
+    trees.push_back(std::move(tree));
+  }
+  return trees;
+}
+
+}  // namespace nvfuser

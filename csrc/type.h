@@ -1,0 +1,4 @@
+/// Public name of <ir/type.h>.
+#pragma once
+
+#include <ir/type.h>

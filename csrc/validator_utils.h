@@ -1,0 +1,4 @@
+/// Public name of <runtime/validation.h>.
+#pragma once
+
+#include <runtime/validation.h>

@@ -1,0 +1,136 @@
+// Reductions among the threads of a block, over any subset of {x, y, z}, in a fixed order. All
+// threads get the result.
+//
+//   blockAllReduce<X, Y, Z>(s, smem)
+//
+// X, Y, Z say which thread dimensions are reduced; threads that differ only in those share a
+// result. All threads of the block must call. S as in warp_reduce.cuh. How, with R the number of
+// threads that share a result:
+//   R is a power of two up to 32, and they are neighbours (linear thread index, x fastest):
+//     shuffles; no smem, no barrier
+//   R is a multiple of 32 and they are neighbours: shuffles, one slot of S a warp in smem, one
+//     barrier
+//   else: one slot of S a thread in smem, a tree with ceil(log2 R) + 1 barriers
+// `smem` is shared memory aligned for S, `blockReduceSlots<X, Y, Z>(bx, by, bz) * sizeof(S)` bytes.
+// It may be used again after the next barrier; two areas used in turn need none.
+//
+// needs: basics.cuh warp_reduce.cuh
+
+// Whether threads that share a result are neighbours.
+template <bool X, bool Y, bool Z>
+__host__ __device__ constexpr bool blockReduceNeighbours(u32 bx, u32 by, u32 bz) {
+  // From x outwards: reduced dimensions, then kept ones; extents of 1 are both.
+  bool kept = false;
+  bool neighbours = true;
+  if (bx > 1) {
+    if (X) {
+      neighbours = neighbours && !kept;
+    } else {
+      kept = true;
+    }
+  }
+  if (by > 1) {
+    if (Y) {
+      neighbours = neighbours && !kept;
+    } else {
+      kept = true;
+    }
+  }
+  if (bz > 1) {
+    if (Z) {
+      neighbours = neighbours && !kept;
+    } else {
+      kept = true;
+    }
+  }
+  return neighbours;
+}
+
+template <bool X, bool Y, bool Z>
+__host__ __device__ constexpr u32 blockReduceSlots(u32 bx, u32 by, u32 bz) {
+  u32 r = (X ? bx : 1) * (Y ? by : 1) * (Z ? bz : 1);
+  if (blockReduceNeighbours<X, Y, Z>(bx, by, bz)) {
+    if (r <= 32 && (r & (r - 1)) == 0) {
+      return 0;
+    }
+    if (r % 32 == 0) {
+      return bx * by * bz / 32;
+    }
+  }
+  return bx * by * bz;
+}
+
+template <bool X, bool Y, bool Z, class S>
+__device__ __forceinline__ S blockAllReduce(S s, void* smem) {
+  const u32 bx = blockDim.x, by = blockDim.y, bz = blockDim.z;
+  const u32 r = (X ? bx : 1) * (Y ? by : 1) * (Z ? bz : 1);
+  if (r == 1) {
+    return s;
+  }
+  S* slots = static_cast<S*>(smem);
+  const u32 thread = linearThread();
+  if (blockReduceNeighbours<X, Y, Z>(bx, by, bz)) {
+    if (r <= 32 && (r & (r - 1)) == 0) {
+      u32 lanes = bx * by * bz - thread / 32 * 32;  // of this warp
+      return warpAllReduce(s, (int)r, lanes >= 32 ? 0xffffffffu : (1u << lanes) - 1u);
+    }
+    if (r % 32 == 0) {
+      s = warpAllReduce<32>(s);
+      const u32 warp = thread / 32;
+      if (thread % 32 == 0) {
+        slots[warp] = s;
+      }
+      __syncthreads();
+      const u32 warps = r / 32;  // that share a result
+      const u32 first = warp / warps * warps;
+      if ((warps & (warps - 1)) == 0) {
+        return warpAllReduce(S(slots[first + (thread % 32 & (warps - 1))]), (int)warps,
+                             0xffffffffu);
+      }
+      s = slots[first];
+      for (u32 w = 1; w < warps; ++w) {
+        s = S::combine(s, slots[first + w]);
+      }
+      return s;
+    }
+  }
+  // Slot (place among those that share a result) * results + result: neighbours in a warp touch
+  // neighbours in smem.
+  u32 place = 0, result = 0, places = 1, results = 1;
+  if (X) {
+    place += threadIdx.x * places;
+    places *= bx;
+  } else {
+    result += threadIdx.x * results;
+    results *= bx;
+  }
+  if (Y) {
+    place += threadIdx.y * places;
+    places *= by;
+  } else {
+    result += threadIdx.y * results;
+    results *= by;
+  }
+  if (Z) {
+    place += threadIdx.z * places;
+    places *= bz;
+  } else {
+    result += threadIdx.z * results;
+    results *= bz;
+  }
+  S* mine = slots + place * results + result;
+  *mine = s;
+  u32 half = 1;
+  while (half * 2 < places) {
+    half *= 2;
+  }
+  for (; half > 0; half /= 2) {
+    __syncthreads();
+    if (place < half && place + half < places) {
+      s = S::combine(s, mine[half * results]);
+      *mine = s;
+    }
+  }
+  __syncthreads();
+  return slots[result];
+}

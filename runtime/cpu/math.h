@@ -1,0 +1,190 @@
+// Functions that the table of operations needs and the C library lacks. Integer arithmetic wraps;
+// what the hardware would trap on has a value (a quotient by 0 is 0).
+//
+// needs: cpu/prelude.h
+template <class T>
+constexpr bool kIsUnsigned = T(-1) > T(0);
+template <class T>
+constexpr bool kIsReal = T(0.5) != T(0);
+
+template <class A, class B>
+__forceinline__ Common<A, B> maxNan(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x > y || x != x ? x : y;
+}
+template <class A, class B>
+__forceinline__ Common<A, B> minNan(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x < y || x != x ? x : y;
+}
+
+template <class A, class B>
+__forceinline__ Common<A, B> truncDiv(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  if (y == 0) {
+    return 0;
+  }
+  if constexpr (!kIsUnsigned<T>) {
+    if (y == T(-1)) {
+      return (T)(0 - (u64)x);
+    }
+  }
+  return (T)(x / y);
+}
+template <class A, class B>
+__forceinline__ Common<A, B> truncMod(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  if (y == 0) {
+    return 0;
+  }
+  if constexpr (!kIsUnsigned<T>) {
+    if (y == T(-1)) {
+      return 0;
+    }
+  }
+  return (T)(x % y);
+}
+/// The remainder with the sign of the divisor.
+template <class A, class B>
+__forceinline__ Common<A, B> floorMod(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  if constexpr (kIsReal<T>) {
+    T rest = sizeof(T) == 4 ? (T)__builtin_fmodf((float)x, (float)y)
+                            : (T)__builtin_fmod((double)x, (double)y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+  } else {
+    T rest = truncMod(x, y);
+    return rest != 0 && !kIsUnsigned<T> && (rest < 0) != (y < 0) ? (T)(rest + y) : rest;
+  }
+}
+
+template <class A, class B>
+inline A powInteger(A base_, B exponent_) {
+  using T = Common<A, B>;
+  T base = base_, exponent = exponent_;
+  if constexpr (!kIsUnsigned<T>) {
+    if (exponent < 0) {
+      return base == 1 ? 1 : base == T(-1) ? (exponent % 2 == 0 ? 1 : -1) : 0;
+    }
+  }
+  u64 result = 1, factor = (u64)base;
+  for (u64 left = (u64)exponent; left != 0; left >>= 1) {
+    if (left & 1) {
+      result *= factor;
+    }
+    factor *= factor;
+  }
+  return (A)result;
+}
+
+template <class A, class B>
+inline Common<A, B> gcd(A a, B b) {
+  using T = Common<A, B>;
+  T p = a, q = b;
+  u64 x = !kIsUnsigned<T> && p < 0 ? 0 - (u64)p : (u64)p;
+  u64 y = !kIsUnsigned<T> && q < 0 ? 0 - (u64)q : (u64)q;
+  while (y != 0) {
+    u64 rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return (T)x;
+}
+
+/// Shifts by less than 0 or by the width and more move everything out.
+template <class A, class B>
+__forceinline__ A shiftLeft(A a, B by) {
+  return (u64)by >= sizeof(A) * 8 ? A(0) : (A)((u64)a << ((u64)by & 63));
+}
+template <class A, class B>
+__forceinline__ A shiftRight(A a, B by) {
+  if constexpr (kIsUnsigned<A>) {
+    return (u64)by >= sizeof(A) * 8 ? A(0) : (A)(a >> ((u64)by & 63));
+  } else {
+    return (A)((i64)a >> ((u64)by >= sizeof(A) * 8 ? 63 : (u64)by & 63));
+  }
+}
+template <class A, class B>
+__forceinline__ A shiftRightLogical(A a, B by) {
+  u64 value = (u64)a << (64 - sizeof(A) * 8) >> (64 - sizeof(A) * 8);
+  return (u64)by >= sizeof(A) * 8 ? A(0) : (A)(value >> ((u64)by & 63));
+}
+
+/// Least power of two that is not below a; 1 for a < 1.
+template <class A>
+inline A bitCeil(A a) {
+  if (a <= A(1)) {
+    return A(1);
+  }
+  u64 below = (u64)a - 1;
+  int bits = 64 - __builtin_clzll(below);
+  return bits >= 64 ? A(0) : (A)((u64)1 << bits);
+}
+
+/// PyTorch's formula, exact at both ends.
+__forceinline__ float lerp(float start, float end, float weight) {
+  float span = end - start;
+  return __builtin_fabsf(weight) < 0.5f ? start + weight * span : end - span * (1.0f - weight);
+}
+__forceinline__ double lerp(double start, double end, double weight) {
+  double span = end - start;
+  return __builtin_fabs(weight) < 0.5 ? start + weight * span : end - span * (1.0 - weight);
+}
+template <class C>
+inline C lerp(C start, C end, C weight) {
+  C span = end - start;
+  return abs(weight) < 0.5 ? start + weight * span : end - span * (C(1) - weight);
+}
+
+/// x with erfc(x) == tail, 0 < tail <= 1. Newton's steps on log(erfc), which is nearly a parabola
+/// and so converges far out too, from a start within a few percent (Winitzki).
+inline double inverseErfcUpper(double tail) {
+  constexpr double kA = 0.147, kPi = 3.14159265358979323846,
+                   kTwoOverRootPi = 1.12837916709551257390;
+  double log_term = __builtin_log(tail * (2.0 - tail));
+  double half = 2.0 / (kPi * kA) + log_term / 2;
+  double x = __builtin_sqrt(__builtin_sqrt(half * half - log_term / kA) - half);
+  for (int step = 0; step < 6; ++step) {
+    double value = __builtin_erfc(x);
+    if (value == 0) {
+      x *= 0.99;
+      continue;
+    }
+    x += value * __builtin_log(value / tail) / (kTwoOverRootPi * __builtin_exp(-x * x));
+  }
+  return x;
+}
+inline double erfinv(double y) {
+  if (!(y >= -1 && y <= 1)) {
+    return __builtin_nan("");
+  }
+  double size = __builtin_fabs(y);
+  if (size == 1) {
+    return y * __builtin_inf();
+  }
+  if (size > 0.5) {
+    return __builtin_copysign(inverseErfcUpper(1.0 - size), y);
+  }
+  double x = y * 0.88622692545275801365;
+  for (int step = 0; step < 5; ++step) {
+    x -= (__builtin_erf(x) - y) / (1.12837916709551257390 * __builtin_exp(-x * x));
+  }
+  return x;
+}
+inline double erfcinv(double y) {
+  if (!(y >= 0 && y <= 2)) {
+    return __builtin_nan("");
+  }
+  if (y == 0) {
+    return __builtin_inf();
+  }
+  if (y == 2) {
+    return -__builtin_inf();
+  }
+  return y < 0.5 ? inverseErfcUpper(y) : erfinv(1.0 - y);
+}

@@ -1,0 +1,266 @@
+// Elementary functions of float vectors, any number of lanes. V is Simd<float, N>.
+//
+//   function             largest error     over
+//   simdExp, simdExp2    1 ulp             all floats; to infinity and, through subnormals, to 0
+//   simdLog              1 ulp             all floats; subnormals too, -inf at 0, NaN below
+//   simdLog2, simdLog10  2 ulp             all floats
+//   simdTanh, simdErf    2 ulp             all floats
+//   simdSigmoid          2 ulp             where the result is normal
+//   simdSin, simdCos     2 ulp             |x| < 10^4; the C library beyond
+//   simdSqrt, simdRsqrt  0.5, 1.5 ulp      all floats
+//
+// (1.1 instead of 1 on a CPU without FMA; `tests/unit/runtime_cpu_snippets.cpp` holds them to it.)
+// NaN in, NaN out. Fast ones, for results that are rounded to bfloat16: simdExp2Fast 40 ulp (3e-6),
+// simdReciprocalFast and simdRsqrtFast 6e-5, simdSigmoidFast, simdTanhFast 1e-4 relative.
+//
+// Coefficients: minimax fits of our own (weighted least squares, reweighted to equal ripple),
+// rounded to float.
+//
+// needs: cpu/simd.h
+template <class V, int N>
+__forceinline__ V simdPolynomial(V x, const float (&c)[N]) {
+  V r = V{} + c[N - 1];
+  for (int i = N - 2; i >= 0; i--) {
+    r = r * x + c[i];
+  }
+  return r;
+}
+
+template <class V>
+__forceinline__ V simdAbs(V x) {
+  using I = MaskOf<V>;
+  return (V)((I)x & 0x7fffffff);
+}
+template <class V>
+__forceinline__ V simdCopySign(V magnitude, V sign) {
+  using I = MaskOf<V>;
+  return (V)(((I)magnitude & 0x7fffffff) | ((I)sign & (int)0x80000000));
+}
+
+// Whether a comparison is true for any lane.
+template <class M>
+__forceinline__ bool simdAny(M mask) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(M, Simd<int, 16>)) {
+    return __builtin_ia32_ptestmd512(mask, mask, (u16)-1) != 0;
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (__is_same(M, Simd<int, 8>)) {
+    return __builtin_ia32_movmskps256((Simd<float, 8>)mask) != 0;
+  }
+#endif
+#if defined(__SSE2__)
+  if constexpr (__is_same(M, Simd<int, 4>)) {
+    return __builtin_ia32_movmskps((Simd<float, 4>)mask) != 0;
+  }
+#endif
+  return simdReduce(mask, [](auto a, auto b) __attribute__((always_inline)) { return a | b; }) != 0;
+}
+
+// x = n + f with |f| <= 1/2: adding 1.5 * 2^23 leaves n in the low bits.
+constexpr float kSimdRound = 12582912.0f;
+
+// p * 2^n for shifted = n + kSimdRound, n in [-252, 254]; the result may be subnormal or infinite.
+template <class V>
+__forceinline__ V simdScale(V p, V shifted) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_scalefps512_mask(p, shifted - kSimdRound, V{}, (u16)-1, 4);
+  }
+#endif
+  using I = MaskOf<V>;
+  I n = (I)shifted - 0x4b400000, first = n >> 1, second = n - first;
+  return p * (V)((first + 127) << 23) * (V)((second + 127) << 23);
+}
+// x held between bounds; NaN stays NaN, because it is the second operand.
+template <class V>
+__forceinline__ V simdBound(V x, float least, float most) {
+  return simdMax(V{} + least, simdMin(V{} + most, x));
+}
+
+template <class V>
+__forceinline__ V simdExp(V x) {
+  constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
+  V t = simdBound(x, -104.5f, 89.0f);
+  V shifted = t * 1.44269504088896f + kSimdRound, n = shifted - kSimdRound;
+  // ln 2 in two parts, the first short: n times it is exact.
+  V r = t - n * 0.693359375f;
+  r = r - n * -2.12194440e-4f;
+  return simdScale(simdPolynomial(r, c) * r * r + r + 1.0f, shifted);
+}
+
+template <class V>
+__forceinline__ V simdExp2(V x) {
+  constexpr float c[] = {0.693147182f,   0.240226477f,   0.0555033199f,
+                         0.00961843878f, 0.00133990042f, 0.000153532572f};
+  V t = simdBound(x, -151.0f, 129.0f);
+  V shifted = t + kSimdRound, f = t - (shifted - kSimdRound);
+  return simdScale(simdPolynomial(f, c) * f + 1.0f, shifted);
+}
+
+// A logarithm is `core(f, tail, e)` of x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)) and
+// log(1 + f) = f + tail. Vectors with a subnormal, a zero, an infinity, a NaN or a negative number
+// take the long way.
+template <class V, class Core>
+__forceinline__ V simdLogOf(V x, V exponent, Core core) {
+  using I = MaskOf<V>;
+  constexpr float c[] = {0.333333135f,  -0.250000089f, 0.200021192f,  -0.166679963f, 0.142195508f,
+                         -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
+  I b = (I)x, e = (b - 0x3f3504f3) >> 23;
+  V f = (V)(b - (e << 23)) - 1.0f, square = f * f;
+  V tail = square * f * simdPolynomial(f, c) - square * 0.5f;
+  return core(f, tail, __builtin_convertvector(e, V) + exponent);
+}
+template <class V, class Core>
+__forceinline__ V simdLogWith(V x, Core core) {
+  auto plain = (x >= 1.17549435e-38f) & (x < __builtin_inff());
+  if (__builtin_expect(!simdAny(~plain), 1)) {
+    return simdLogOf(x, V{}, core);
+  }
+  auto tiny = x < 1.17549435e-38f;
+  V result = simdLogOf(tiny ? x * 8388608.0f : x, tiny ? V{} - 23.0f : V{}, core);
+  result = x == __builtin_inff() ? x : result;
+  result = x == 0.0f ? V{} - __builtin_inff() : result;
+  return x >= 0.0f ? result : V{} + __builtin_nanf("");
+}
+
+template <class V>
+__forceinline__ V simdLog(V x) {
+  return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
+    return e * 0.693359375f + (f + (tail + e * -2.12194440e-4f));
+  });
+}
+// log2(e) is 1 + 0.4427, log10(e) and log10(2) are two parts each; added from the smallest up.
+template <class V>
+__forceinline__ V simdLog2(V x) {
+  return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
+    return ((tail * 0.44269504088896341f + f * 0.44269504088896341f + tail) + f) + e;
+  });
+}
+template <class V>
+__forceinline__ V simdLog10(V x) {
+  return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
+    V low = (f + tail) * 0.000700731903251827651f + e * 0.000248745663981195213f;
+    return low + (tail * 0.43359375f + f * 0.43359375f) + e * 0.30078125f;
+  });
+}
+
+template <class V>
+__forceinline__ V simdTanh(V x) {
+  constexpr float c[] = {-0.333332807f, 0.133314207f, -0.0537378006f, 0.0206325501f,
+                         -0.00569738727f};
+  V a = simdAbs(x), square = x * x;
+  V small = x + x * (square * simdPolynomial(square, c));
+  V large = 1.0f - 2.0f / (simdExp(a + a) + 1.0f);
+  return simdCopySign(a < 0.625f ? small : large, x);
+}
+
+template <class V>
+__forceinline__ V simdErf(V x) {
+  constexpr float c[] = {0.128379166f,   -0.376126349f,    0.112836957f,   -0.0268594008f,
+                         0.00520103658f, -0.000814274594f, 8.37024927e-05f};
+  constexpr float d[] = {0.000175185938f, -1.12951732f,    -0.633342028f,   -0.108285457f,
+                         0.0251228977f,   -0.00417238148f, 0.000434734713f, -2.11185888e-05f};
+  V a = simdAbs(x), square = x * x;
+  V small = x + x * simdPolynomial(square, c);
+  V large = 1.0f - simdExp(simdPolynomial(simdMin(V{} + 4.0f, a), d));  // erfc is e to a polynomial
+  return a < 0.921875f ? small : simdCopySign(large, x);
+}
+
+template <class V>
+__forceinline__ V simdSigmoid(V x) {
+  V e = simdExp(-simdAbs(x)), denominator = 1.0f + e;
+  return (x < 0.0f ? e : V{} + 1.0f) / denominator;
+}
+
+// Sine and cosine by quadrants of pi / 2, which is taken in three parts: exact products up to 10^4.
+template <int kQuadrant, class V>
+__forceinline__ V simdSinCos(V x) {
+  using I = MaskOf<V>;
+  constexpr float s[] = {-0.166666552f, 0.00833215564f, -0.00019514632f};
+  constexpr float c[] = {0.0416666456f, -0.00138873095f, 2.44324128e-05f};
+  V shifted = x * 0.636619772367581f + kSimdRound, n = shifted - kSimdRound;
+  V r = x - n * 1.5703125f;
+  r = r - n * 4.837512969970703125e-4f;
+  r = r - n * 7.54978995489188216e-8f;
+  V square = r * r;
+  V sine = r + r * square * simdPolynomial(square, s);
+  V cosine = 1.0f - square * 0.5f + square * square * simdPolynomial(square, c);
+  I quadrant = (I)shifted + kQuadrant;
+  V result = (quadrant & 1) != 0 ? cosine : sine;
+  return (V)((I)result ^ ((quadrant & 2) << 30));
+}
+template <class V>
+__forceinline__ V simdSin(V x) {
+  V result = simdSinCos<0>(x);
+  result = x == 0.0f ? x : result;
+  if (__builtin_expect(simdAny(simdAbs(x) >= 10000.0f), 0)) {
+    return simdMap(x, [](float v) { return __builtin_sinf(v); });
+  }
+  return result;
+}
+template <class V>
+__forceinline__ V simdCos(V x) {
+  V result = simdSinCos<1>(x);
+  if (__builtin_expect(simdAny(simdAbs(x) >= 10000.0f), 0)) {
+    return simdMap(x, [](float v) { return __builtin_cosf(v); });
+  }
+  return result;
+}
+
+template <class V>
+__forceinline__ V simdSqrt(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_sqrtps512_mask(x, V{}, (u16)-1, 4);
+  }
+#endif
+#if defined(__AVX__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 8>)) {
+    return __builtin_ia32_sqrtps256(x);
+  }
+#endif
+  return simdMap(x, [](float v) __attribute__((always_inline)) { return __builtin_sqrtf(v); });
+}
+template <class V>
+__forceinline__ V simdRsqrt(V x) {
+  return 1.0f / simdSqrt(x);
+}
+
+// --- for results that are rounded to bfloat16 ------------------------------------------------
+template <class V>
+__forceinline__ V simdReciprocalFast(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_rcp14ps512_mask(x, V{}, (u16)-1);
+  }
+#endif
+  return 1.0f / x;
+}
+template <class V>
+__forceinline__ V simdRsqrtFast(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_rsqrt14ps512_mask(x, V{}, (u16)-1);
+  }
+#endif
+  return simdRsqrt(x);
+}
+// Below 2^-126 the result is 2^-126, above 2^127 it is 2^127: for sums with 1 and quotients.
+template <class V>
+__forceinline__ V simdExp2Fast(V x) {
+  using I = MaskOf<V>;
+  constexpr float c[] = {0.999999285f, 0.693121731f, 0.240247533f, 0.0559186824f, 0.00957000069f};
+  V t = simdMax(simdMin(V{} + 127.0f, x), V{} - 126.0f);
+  V shifted = t + kSimdRound, f = t - (shifted - kSimdRound);
+  return (V)((I)simdPolynomial(f, c) + ((I)shifted << 23));
+}
+template <class V>
+__forceinline__ V simdSigmoidFast(V x) {
+  return simdReciprocalFast(1.0f + simdExp2Fast(x * -1.44269504f));
+}
+template <class V>
+__forceinline__ V simdTanhFast(V x) {
+  return 1.0f - 2.0f * simdReciprocalFast(simdExp2Fast(x * 2.8853900818f) + 1.0f);
+}

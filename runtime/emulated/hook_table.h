@@ -1,0 +1,68 @@
+// What an emulated kernel and the emulator call each other with. Plain C types only: the file is
+// pasted in front of the prelude, and included by csrc/runtime/emulated/. Both sides are always
+// built from the same text.
+#ifndef NVF_HOOK_TABLE_H
+#define NVF_HOOK_TABLE_H
+
+// One thread of the block that runs now, as the kernel sees it.
+struct NvfThread {
+  unsigned thread_index[3];
+  unsigned block_index[3];
+  unsigned block_size[3];
+  unsigned grid_size[3];
+  unsigned cluster_size[3];
+  unsigned lane;
+  void* dynamic_shared;
+};
+
+enum NvfShuffle { NvfShuffleIndex, NvfShuffleUp, NvfShuffleDown, NvfShuffleXor };
+enum NvfVote { NvfVoteBallot, NvfVoteMatchAny, NvfVoteSync };
+
+// `pc` is an address inside the kernel's code, from which messages find the line; `line` is the
+// line itself.
+struct NvfHooks {
+  // One access of `size` bytes, which must be aligned to `size`.
+  void (*read)(const void* address, unsigned size, const void* pc);
+  void (*write)(const void* address, unsigned size, const void* pc);
+  // Any number of bytes, any alignment.
+  void (*read_range)(const void* address, unsigned long size, const void* pc);
+  void (*write_range)(const void* address, unsigned long size, const void* pc);
+  // An atomic read-modify-write, load or store.
+  void (*atomic)(const void* address, unsigned size, const void* pc);
+  void (*fence)();
+
+  // __syncthreads and its variants: the number of threads of the block whose `predicate` is not
+  // zero.
+  int (*block_barrier)(int predicate, int line);
+  unsigned long long (*shuffle)(NvfShuffle kind, unsigned mask, unsigned long long value,
+                                int parameter, int width, int line);
+  unsigned (*vote)(NvfVote kind, unsigned mask, unsigned long long value, int line);
+  unsigned (*active_mask)();
+
+  // Called by all threads of a block; returns when `expected` blocks have come to the barrier of
+  // this `key`.
+  void (*grid_barrier)(const void* key, unsigned expected, int line);
+  void (*cluster_barrier)(int line);
+  void* (*map_shared_rank)(const void* address, unsigned rank, int line);
+
+  // cp.async: `size` bytes to shared memory, of which the first `source_size` are read and the
+  // others zero. The copy is not visible before a wait of the same thread.
+  void (*async_copy)(void* shared, const void* global, unsigned size, unsigned source_size,
+                     const void* pc);
+  void (*async_commit)();
+  void (*async_wait)(unsigned groups_that_may_be_open);
+
+  void (*trap)(const char* what, int line);
+};
+
+// One kernel of the text.
+struct NvfKernelEntry {
+  void (*run)(void* const* args);
+  int parameter_count;
+  const unsigned char* is_pointer;  // for each parameter
+};
+
+// Called once after loading; `current` receives where the emulator stores the running thread.
+typedef void NvfAttach(const NvfHooks* hooks, NvfThread const*** current, void** shared_anchor);
+
+#endif  // NVF_HOOK_TABLE_H

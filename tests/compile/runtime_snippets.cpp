@@ -1,0 +1,213 @@
+// Every file of the device-side library compiles with NVRTC, without a warning, for every
+// architecture class that it distinguishes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <codegen/snippets.h>
+#include <runtime/cuda/nvrtc.h>
+#include <support/error.h>
+
+using namespace nvfuser;
+
+namespace {
+
+/// A kernel that calls everything in a file.
+struct Use {
+  const char* file;
+  const char* text;
+};
+
+const Use kUses[] = {
+    {"async_copy.cuh", R"(
+extern "C" __global__ void k(float*o){extern __shared__ __align__(16) float m[];
+asyncCopy<16>(m,o,threadIdx.x<3);
+asyncCopy<4>(m+4,o);
+asyncCopy<8>(m+8,o);
+asyncCopyCommit();
+asyncCopyWait<0>();
+o[0]=m[0];
+}
+)"},
+    {"basics.cuh", R"(
+extern "C" __global__ void k(float*o,const float*a){auto v=loadVecStreaming<4>(a+4*threadIdx.x);
+v[0]+=infinity<float>();
+storeVec(o+4*threadIdx.x,v);
+auto w=loadVec<8>(reinterpret_cast<const u16*>(a));
+storeVecStreaming(reinterpret_cast<u16*>(o),w);
+}
+)"},
+    {"bf16.cuh", R"(
+extern "C" __global__ void k(bf16_t*o,const bf16_t*a){o[threadIdx.x]=bf16_t(float(a[threadIdx.x])+1.f);
+}
+)"},
+    {"block_reduce.cuh", R"(
+struct S{double v;
+short t;
+static __device__ S combine(const S&a,const S&b){return {a.v+b.v,a.t};
+}};
+ extern "C" __global__ void k(double*o){extern __shared__ __align__(16) char m[];
+o[threadIdx.x]=blockAllReduce<true,true,false>(S{o[threadIdx.x],1},m).v;
+}
+)"},
+    {"cluster.cuh", R"(
+#if __CUDA_ARCH__>=900
+extern "C" __global__ void k(float*o){extern __shared__ float m[];
+m[0]=1;
+clusterSync();
+o[0]=*mapSharedRank(m,clusterRank()^1);
+clusterSync();
+o[1]=clusterSize();
+}
+
+#endif
+)"},
+    {"complex.cuh", R"(
+template<class T> __device__ void f(complex<T>*o,complex<T> a,complex<T> b){int i=0;
+o[i++]=a+b;
+o[i++]=a*b-a/b;
+o[i++]=exp(a)+log(a)+sqrt(a)+pow(a,b);
+o[i++]=sin(a)+cos(a)+tan(a)+asin(a)+acos(a)+atan(a);
+o[i++]=sinh(a)+cosh(a)+tanh(a)+asinh(a)+acosh(a)+atanh(a)+log1p(a)+expm1(a)+exp2(a)+rsqrt(a)+sigmoid(a)+log2(a)+log10(a);
+o[i++]=abs(a)*a+T(2);
+o[i]=conj(a);
+} extern "C" __global__ void k(complex<float>*o,complex<double>*p){f(o,o[9],o[10]);
+f(p,p[9],p[10]);
+}
+)"},
+    {"fast_divide.cuh", R"(
+extern "C" __global__ void k(u32*o,FastDivide d){u32 q,r;
+d.divmod(o[threadIdx.x],q,r);
+o[threadIdx.x]=q+r;
+ constexpr FastDivide e=makeFastDivide(7);
+ o[64]=e.magic;
+}
+)"},
+    {"fp8.cuh", R"(
+extern "C" __global__ void k(fp8_e4m3_t*o,const fp8_e5m2_t*a){o[threadIdx.x]=fp8_e4m3_t(float(a[threadIdx.x])+1.f);
+fp8_e5m2_t q{float(o[0])};
+o[1]=fp8_e4m3_t::fromBits(q.bits);
+}
+)"},
+    {"grid_reduce.cuh", R"(
+struct S{float v;
+static __device__ S combine(const S&a,const S&b){return {a.v+b.v};
+}static __device__ S identity(){return {0};
+}};
+ extern "C" __global__ void k(float*o,S*p,u32*t){extern __shared__ __align__(16) char m[];
+S s{o[threadIdx.x]};
+if(gridReduce<true,false,false,true,false,false>(s,p,t,m))o[0]=s.v;
+ o[1]=gridAllReduce<true,false,false,true,true,false>(s,p,t+1,m).v;
+}
+)"},
+    {"grid_sync.cuh", R"(
+extern "C" __global__ void k(u32*o){gridSync(o,gridDim.x,blockIdx.x==0);
+}
+)"},
+    {"half.cuh", R"(
+extern "C" __global__ void k(half_t*o,const half_t*a){o[threadIdx.x]=half_t(float(a[threadIdx.x])+1.f);
+}
+)"},
+    {"math.cuh", R"(
+template<class T> __device__ void fi(T*o,T a,T b){o[0]=truncDiv(a,b);
+o[1]=truncMod(a,b);
+o[2]=floorMod(a,b);
+o[3]=floorDiv(a,b);
+o[4]=gcd(a,b);
+o[5]=powInteger(a,b);
+o[6]=shiftLeft(a,b);
+o[7]=maxNan(a,b)+minNan(a,b);
+o[8]=shiftRight(a,b)+shiftRightLogical(a,b)+bitCeil(a);
+} template<class T> __device__ void ff(T*o,T a,T b){o[0]=maxNan(a,b)+minNan(a,b)+lerp(a,b,a)+floorMod(a,b)+floorDiv(a,b);
+o[1]=toInteger<i8>(a)+toInteger<u8>(a)+toInteger<i64>(a)+toInteger<u64>(a)+toInteger<u32>(a)+toInteger<i32>(b)+bitCeil(i32(3))+bitCeil(i64(9));
+} extern "C" __global__ void k(i32*a,i64*b,u8*c,i8*d,float*e,double*f,i16*g,u64*h,u32*i,u16*j){fi(a,a[9],a[10]);
+fi(b,b[9],b[10]);
+fi(c,c[9],c[10]);
+fi(d,d[9],d[10]);
+fi(g,g[9],g[10]);
+fi(h,h[9],h[10]);
+fi(i,i[9],i[10]);
+fi(j,j[9],j[10]);
+ff(e,e[9],e[10]);
+ff(f,f[9],f[10]);
+}
+)"},
+    {"philox.cuh", R"(
+extern "C" __global__ void k(float*o,double*p,u64 seed,u64 off){u64 e=threadIdx.x;
+o[e]=uniformF32(seed,off,e)+normalF32(seed,off,e);
+p[e]=uniformF64(seed,off,e)+normalF64(seed,off,e);
+auto b=philox(seed,off,e/8);
+o[e+64]=dropoutKeep(b,e,probabilityBits(0.9),seed,off);
+}
+)"},
+    {"print.cuh", R"(
+extern "C" __global__ void k(float*a,i32*b,u64*c,bool*d){printValue(a[0]);
+printValue(b[0]);
+printValue(c[0]);
+printValue(d[0]);
+}
+)"},
+    {"warp_reduce.cuh", R"(
+struct S{float v;
+static __device__ S combine(const S&a,const S&b){return {a.v+b.v};
+}};
+ extern "C" __global__ void k(float*o){o[threadIdx.x]=warpAllReduce<32>(S{o[threadIdx.x]}).v;
+}
+)"},
+    {"welford.cuh", R"(
+extern "C" __global__ void k(float*o){auto w=Welford<float>::identity();
+w.push(o[0]);
+w=Welford<float>::combine(w,w);
+o[1]=w.m2;
+}
+)"},
+};
+
+void addSnippet(const std::string& file, std::set<std::string>& seen, std::string& text) {
+  if (!seen.insert(file).second) {
+    return;
+  }
+  std::string content(runtimeFile(file));
+  size_t needs = content.find("// needs:");
+  REQUIRE_MESSAGE(needs != std::string::npos, file);
+  std::string line = content.substr(needs + 9, content.find('\n', needs) - needs - 9);
+  for (size_t at = line.find_first_not_of(' '); at != std::string::npos;) {
+    size_t end = std::min(line.find(' ', at), line.size());
+    addSnippet(line.substr(at, end - at), seen, text);
+    at = line.find_first_not_of(' ', end);
+  }
+  text += content;
+}
+
+}  // namespace
+
+TEST_CASE("snippets: NVRTC takes every file for every architecture") {
+  for (const Use& use : kUses) {
+    CAPTURE(use.file);
+    std::string text;
+    std::set<std::string> seen;
+    addSnippet(use.file, seen, text);
+    for (std::string arch : {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100"}) {
+      CAPTURE(arch);
+      CHECK(cuda::compileToCubin(text + use.text, use.file, arch).log == "");
+    }
+  }
+}
+
+TEST_CASE("snippets: files without a kernel above compile alone") {
+  for (std::string_view file : runtimeFiles()) {
+    bool used = std::any_of(std::begin(kUses), std::end(kUses),
+                            [&](const Use& use) { return file == use.file; });
+    if (used || !file.ends_with(".cuh")) {
+      continue;
+    }
+    CAPTURE(file);
+    std::string text;
+    std::set<std::string> seen;
+    addSnippet(std::string(file), seen, text);
+    CHECK(cuda::compileToCubin(text + "extern \"C\" __global__ void k() {}", "k.cu", "sm_90").log ==
+          "");
+  }
+}

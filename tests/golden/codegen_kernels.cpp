@@ -1,0 +1,92 @@
+// Text of whole kernels, compared with tests/golden/expected/. Snippets are left out: they are files of their own.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <codegen/generate.h>
+#include <codegen/snippets.h>
+#include <codegen_kernels.h>
+#include <support/error.h>
+
+using namespace nvfuser;
+
+namespace {
+
+/// The text with the snippets that it contains replaced by their names.
+std::string withoutSnippets(const GeneratedKernel& generated) {
+  std::string out = generated.text;
+  for (const std::string& path : generated.snippets) {
+    const std::string_view file = runtimeFile(path);
+    const size_t at = out.find(file);
+    REQUIRE_MESSAGE(at != std::string::npos, path, " is in the text");
+    out.replace(at, file.size(), "…\n");
+    CHECK_MESSAGE(out.find(file) == std::string::npos, path, " is in the text once");
+  }
+  return out;
+}
+
+void checkGolden(const std::string& name, const GeneratedKernel& generated) {
+  const std::string path = std::string(NVFUSER_TESTS_DIR) + "/golden/expected/" + name;
+  const std::string got = withoutSnippets(generated);
+  if (std::getenv("NVFUSER_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << got;
+    return;
+  }
+  std::ifstream file(path);
+  if (!file) {
+    FAIL("there is no ", path, "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='codegen*'");
+  }
+  std::stringstream expected;
+  expected << file.rdbuf();
+  CHECK_MESSAGE(got == expected.str(), "differs from ", path,
+                "; if it should, NVFUSER_UPDATE_GOLDEN=1 rewrites it. The text:\n", got);
+}
+
+void checkLines(const GeneratedKernel& generated) {
+  std::istringstream lines(withoutSnippets(generated));
+  std::string line;
+  while (std::getline(lines, line)) {
+    CHECK_MESSAGE(line.size() <= 120, line);
+    CHECK_MESSAGE((line.empty() || line.back() != ' '), line);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("codegen: kernels print as they did") {
+  for (const codegen_kernels::Case& test : codegen_kernels::all()) {
+    CAPTURE(test.name);
+    if (test.cuda) {
+      GeneratedKernel generated = generateCuda(test.kernel);
+      CHECK(generated.entry == test.kernel.name);
+      checkGolden(test.name + ".cu", generated);
+      checkLines(generated);
+      CHECK(generated.text == generateCuda(test.kernel).text);
+    }
+    if (test.host) {
+      GeneratedKernel generated = generateHost(test.kernel);
+      CHECK(generated.entry == test.kernel.name);
+      checkGolden(test.name + ".cpp", generated);
+      checkLines(generated);
+      CHECK(generated.text == generateHost(test.kernel).text);
+    }
+  }
+}
+
+TEST_CASE("codegen: a kernel has no snippet that it does not need") {
+  auto snippets = [](const codegen_kernels::Case& test) { return generateCuda(test.kernel).snippets; };
+  using Paths = std::vector<std::string>;
+  CHECK(snippets(codegen_kernels::pointwise("k", DataType::Int32, 128)) == Paths{});
+  CHECK(snippets(codegen_kernels::asyncCopy()) == Paths{"basics.cuh", "async_copy.cuh"});
+  CHECK(snippets(codegen_kernels::blockReduce()) ==
+        Paths{"basics.cuh", "half.cuh", "warp_reduce.cuh", "block_reduce.cuh"});
+}
+
+TEST_CASE("codegen: what needs threads is refused on the host") {
+  CHECK_THROWS_WITH_AS(generateHost(codegen_kernels::blockReduce().kernel),
+                       doctest::Contains("reduction among threads of T1"), InternalError);
+  CHECK_THROWS_WITH_AS(generateHost(codegen_kernels::asyncCopy().kernel), doctest::Contains("a barrier"),
+                       InternalError);
+}

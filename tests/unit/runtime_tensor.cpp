@@ -1,0 +1,168 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+
+#include <runtime/executor_kernel_arg.h>
+#include <runtime/tensor.h>
+
+namespace nvfuser {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+TEST_CASE("tensors are made, filled and read") {
+  CHECK(Tensor::arange(4).toHost<int64_t>() == std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(Tensor::full({2}, 1.5, DataType::Half).toHost<float>() == std::vector<float>{1.5f, 1.5f});
+  CHECK(Tensor::zeros({2, 2}, DataType::BFloat16).toHost<double>() == std::vector<double>(4, 0.0));
+  CHECK(Tensor::ones({3}, DataType::Bool).toHost<bool>() == std::vector<bool>(3, true));
+  CHECK(Tensor::full({}, std::complex<double>(1, 2), DataType::ComplexFloat)
+            .item()
+            .as<std::complex<double>>() == std::complex<double>(1, 2));
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  Tensor x = Tensor::fromHost(values, {2, 3});
+  CHECK(x.dtype() == DataType::Float);
+  CHECK(x.strides() == Sizes{3, 1});
+  CHECK(x.size(-1) == 3);
+  CHECK(x.toHost<float>() == values);
+  CHECK(x.toHost<int>() == std::vector<int>{1, 2, 3, 4, 5, 6});
+  CHECK(x.toString() == "float[2, 3] on cpu");
+  CHECK_THROWS_AS(Tensor::fromHost(values, {4}), UserError);
+  CHECK_THROWS_AS(x.item(), UserError);
+  CHECK_THROWS_AS(Tensor::empty({2, -1}, DataType::Float), UserError);
+}
+
+TEST_CASE("fresh memory can be poisoned") {
+  for (DataType dtype : {DataType(DataType::Float), DataType(DataType::Double),
+                         DataType(DataType::Half), DataType(DataType::BFloat16),
+                         DataType(DataType::Float8_e4m3fn), DataType(DataType::Float8_e5m2)}) {
+    for (double x : Tensor::empty({5}, dtype, cpuDevice(), true).toHost<double>()) {
+      CHECK(std::isnan(x));
+    }
+  }
+}
+
+TEST_CASE("views share the storage") {
+  Tensor x = Tensor::fromHost(std::vector<int32_t>{0, 1, 2, 3, 4, 5}, {2, 3});
+  CHECK(x.transpose(0, 1).toHost<int32_t>() == std::vector<int32_t>{0, 3, 1, 4, 2, 5});
+  CHECK(x.permute({1, 0}).strides() == Sizes{1, 3});
+  CHECK(!x.permute({1, 0}).isContiguous());
+  CHECK(x.permute({1, 0}).contiguous().strides() == Sizes{2, 1});
+  CHECK(x.slice(1, 1, 3).toHost<int32_t>() == std::vector<int32_t>{1, 2, 4, 5});
+  CHECK(x.slice(1, -2, 100, 2).toHost<int32_t>() == std::vector<int32_t>{1, 4});
+  CHECK(x.select(0, -1).toHost<int32_t>() == std::vector<int32_t>{3, 4, 5});
+  CHECK(x.select(0, 1).data<int32_t>() == x.data<int32_t>() + 3);
+  CHECK(x.view({3, -1}).sizes() == Sizes{3, 2});
+  CHECK(x.unsqueeze(1).sizes() == Sizes{2, 1, 3});
+  Tensor wide = x.select(0, 0).expand({2, 3});
+  CHECK(wide.strides() == Sizes{0, 1});
+  CHECK(wide.toHost<int32_t>() == std::vector<int32_t>{0, 1, 2, 0, 1, 2});
+  x.slice(1, 1, 2).fill(9);
+  CHECK(x.toHost<int32_t>() == std::vector<int32_t>{0, 9, 2, 3, 9, 5});
+  CHECK_THROWS_AS(x.transpose(0, 1).view({6}), UserError);
+  CHECK_THROWS_AS(x.permute({0, 0}), UserError);
+  CHECK_THROWS_AS(x.expand({3, 3}), UserError);
+  Tensor copy = x.transpose(0, 1).clone();
+  CHECK(copy.strides() == Sizes{1, 3});
+  CHECK(copy.toHost<int32_t>() == x.transpose(0, 1).toHost<int32_t>());
+  copy.fill(0);
+  CHECK(x.select(0, 0).select(0, 1).item().as<int64_t>() == 9);
+}
+
+TEST_CASE("random tensors depend on their seed alone") {
+  const auto a = Tensor::randn({1000}, DataType::Float, 1).toHost<float>();
+  CHECK(a == Tensor::randn({1000}, DataType::Float, 1).toHost<float>());
+  CHECK(a != Tensor::randn({1000}, DataType::Float, 2).toHost<float>());
+  double squares = 0;
+  for (float x : a) {
+    squares += static_cast<double>(x) * static_cast<double>(x) / 1000;
+  }
+  CHECK(squares == doctest::Approx(1).epsilon(0.2));
+}
+
+TEST_CASE("DLPack out and in again, and the deleter is called once") {
+  Tensor x = Tensor::fromHost(std::vector<float>{0, 1, 2, 3, 4, 5}, {2, 3}).slice(1, 1, 3);
+  DLManagedTensor* lent = x.toDLPack();
+  CHECK(lent->dl_tensor.ndim == 2);
+  CHECK(lent->dl_tensor.shape[1] == 2);
+  CHECK(lent->dl_tensor.strides[0] == 3);
+  CHECK(lent->dl_tensor.dtype.code == kDLFloat);
+  CHECK(lent->dl_tensor.dtype.bits == 32);
+  Tensor y = Tensor::fromDLPack(lent);
+  CHECK(y.data() == x.data());
+  CHECK(y.toHost<float>() == std::vector<float>{1, 2, 4, 5});
+  Tensor z = Tensor::fromDLPack(x.toDLPackVersioned());
+  CHECK(z.toHost<float>() == y.toHost<float>());
+
+  static int deleted;
+  deleted = 0;
+  static float data[4] = {1, 2, 3, 4};
+  static int64_t shape[1] = {3};
+  DLManagedTensor foreign{};
+  foreign.dl_tensor = {.data = data,
+                       .device = {kDLCPU, 0},
+                       .ndim = 1,
+                       .dtype = {kDLFloat, 32, 1},
+                       .shape = shape,
+                       .strides = nullptr,
+                       .byte_offset = 4};
+  foreign.deleter = [](DLManagedTensor*) { ++deleted; };
+  {
+    Tensor taken = Tensor::fromDLPack(&foreign);
+    Tensor view = taken.slice(0, 1, 3);
+    taken = Tensor();
+    CHECK(deleted == 0);
+    CHECK(view.toHost<float>() == std::vector<float>{3, 4});
+  }
+  CHECK(deleted == 1);
+  foreign.dl_tensor.dtype = {3, 64, 1};
+  CHECK_THROWS_AS(Tensor::fromDLPack(&foreign), UserError);
+  CHECK(deleted == 2);
+}
+
+TEST_CASE("every dtype has a name in DLPack and comes back") {
+  for (DataType dtype : allDataTypes()) {
+    CHECK(fromDLDataType(toDLDataType(dtype)) == dtype);
+  }
+}
+
+TEST_CASE("an argument holder takes tensors, scalars and vectors of both") {
+  Tensor x = Tensor::arange(3);
+  Tensor y = Tensor::zeros({2, 2}, DataType::Float);
+  KernelArgumentHolder args(x, 2, 0.5, std::vector<Tensor>{y, x}, true);
+  CHECK(args.size() == 6);
+  CHECK(args[0].isTensor());
+  CHECK(args[0].as<Tensor>().data() == x.data());
+  CHECK(args[1].is<int64_t>());
+  CHECK(args[1].as<int>() == 2);
+  CHECK(args[2].as<double>() == 0.5);
+  CHECK(args[3].tensor().dim() == 2);
+  CHECK(args.back().is<bool>());
+  args.push(std::optional<Tensor>());
+  CHECK(!args.back().isTensor());
+  CHECK(!args.back().isScalar());
+  args.erase(&args[1]);
+  CHECK(args.size() == 6);
+  CHECK(args[1].as<double>() == 0.5);
+  KernelArgumentHolder copy = args;
+  copy.push(args);
+  CHECK(copy.size() == 12);
+  KernelArgumentHolder listed({x, y});
+  CHECK(listed.size() == 2);
+  CHECK(KernelArgumentHolder(std::vector<Tensor>{x, y, x}).size() == 3);
+  CHECK(KernelArgumentHolder(x, 1).toString() == "[int64_t[3] on cpu, 1]");
+  CHECK(args.getDeviceIndex() == 0);
+  CHECK_THROWS_AS(args[1].tensor(), InternalError);
+}
+
+TEST_CASE("the smallest index type") {
+  KernelArgumentHolder args;
+  args.pushTensorProxy({1 << 16, 1 << 14}, {1 << 14, 1}, DataType::Half);
+  CHECK(args.getSmallestIndexTypeOfArguments() == PrimDataType::Int32);
+  args.pushTensorProxy({2, 2}, {int64_t{1} << 33, 1}, DataType::Half);
+  CHECK(args.getSmallestIndexTypeOfArguments() == PrimDataType::Int);
+  CHECK(args[0].tensor().isMeta());
+}
+
+}  // namespace
+}  // namespace nvfuser
