@@ -1,5 +1,5 @@
-/// Kernels built by hand, one for each kind of statement that code generators print. The golden tests compare their
-/// text, the compile tests give it to the compilers and run it.
+/// Kernels built by hand, one for each kind of statement that code generators print. The golden
+/// tests compare their text, the compile tests give it to the compilers and run it.
 #pragma once
 
 #include <limits>
@@ -33,17 +33,24 @@ class Maker {
     buffer.name = name;
     buffer.dtype = dtype;
     buffer.memory = MemoryType::Global;
-    buffer.role = written ? (read ? kir::BufferRole::Intermediate : kir::BufferRole::Output) : kir::BufferRole::Input;
+    buffer.role = written ? (read ? kir::BufferRole::Intermediate : kir::BufferRole::Output)
+                          : kir::BufferRole::Input;
     buffer.read = read;
     buffer.written = written;
     Buffer* made = kernel.addBuffer(std::move(buffer));
-    kernel.params.push_back({.kind = kir::ParamKind::TensorArg, .name = name, .dtype = dtype, .buffer = made});
+    kernel.params.push_back(
+        {.kind = kir::ParamKind::TensorArg, .name = name, .dtype = dtype, .buffer = made});
     return made;
   }
-  Buffer* input(const std::string& name, DataType dtype = DataType::Float) { return global(name, dtype, true, false); }
-  Buffer* output(const std::string& name, DataType dtype = DataType::Float) { return global(name, dtype, false, true); }
+  Buffer* input(const std::string& name, DataType dtype = DataType::Float) {
+    return global(name, dtype, true, false);
+  }
+  Buffer* output(const std::string& name, DataType dtype = DataType::Float) {
+    return global(name, dtype, false, true);
+  }
   /// Registers, declared in `into`.
-  Buffer* local(kir::Block& into, const std::string& name, DataType dtype = DataType::Float, int64_t elements = 1) {
+  Buffer* local(kir::Block& into, const std::string& name, DataType dtype = DataType::Float,
+                int64_t elements = 1) {
     Buffer buffer;
     buffer.name = name;
     buffer.dtype = dtype;
@@ -67,8 +74,10 @@ class Maker {
   }
   Scalar indexParam(const std::string& name) {
     Scalar symbol = pool.symbol(name);
-    kernel.params.push_back(
-        {.kind = kir::ParamKind::IndexArg, .name = name, .dtype = DataType::Index, .symbol = symbol});
+    kernel.params.push_back({.kind = kir::ParamKind::IndexArg,
+                             .name = name,
+                             .dtype = DataType::Index,
+                             .symbol = symbol});
     return symbol;
   }
   kir::ParamRef scalarParam(const std::string& name, DataType dtype) {
@@ -83,14 +92,21 @@ class Maker {
   Scalar bid(Scalar blocks) { return pool.symbol("blockIdx.x", blocks); }
   Scalar number(int64_t value) { return pool.constant(value); }
 
-  static kir::Ref at(const Buffer* buffer, Scalar index, int64_t width = 1) { return {buffer, index, width}; }
+  static kir::Ref at(const Buffer* buffer, Scalar index, int64_t width = 1) {
+    return {buffer, index, width};
+  }
   kir::Ref reg(const Buffer* buffer) { return {buffer, pool.zero(), 1}; }
-  static kir::Literal literal(PolymorphicValue value, DataType dtype) { return {std::move(value), dtype}; }
-  static std::shared_ptr<kir::Block> share(kir::Block block) { return std::make_shared<kir::Block>(std::move(block)); }
+  static kir::Literal literal(PolymorphicValue value, DataType dtype) {
+    return {std::move(value), dtype};
+  }
+  static std::shared_ptr<kir::Block> share(kir::Block block) {
+    return std::make_shared<kir::Block>(std::move(block));
+  }
   static kir::Stmt ifThen(Scalar condition, kir::Block then_body) {
     return {kir::If{condition, share(std::move(then_body)), nullptr}};
   }
-  static kir::Stmt loop(Scalar var, Scalar extent, kir::LoopKind kind, const std::string& comment, kir::Block block) {
+  static kir::Stmt loop(Scalar var, Scalar extent, kir::LoopKind kind, const std::string& comment,
+                        kir::Block block) {
     return {kir::For{var, extent, kind, comment, share(std::move(block))}};
   }
   kir::Kernel finish() {
@@ -120,9 +136,12 @@ inline Case pointwise(const std::string& name, DataType index_type, int64_t thre
   Scalar i = m.pool.add(m.pool.mul(m.bid(blocks), threads), thread);
   kir::Block inside;
   Buffer* t3 = m.local(inside, "T3");
-  inside.push_back({kir::Compute{BinaryOpType::Mul, m.reg(t3),
-                                 {m.at(t1, i), m.literal(2.0, DataType::Double)}, DataType::Float}});
-  inside.push_back({kir::Compute{BinaryOpType::Add, m.at(t2, i), {m.at(t0, i), m.reg(t3)}, DataType::Float}});
+  inside.push_back({kir::Compute{BinaryOpType::Mul,
+                                 m.reg(t3),
+                                 {m.at(t1, i), m.literal(2.0, DataType::Double)},
+                                 DataType::Float}});
+  inside.push_back(
+      {kir::Compute{BinaryOpType::Add, m.at(t2, i), {m.at(t0, i), m.reg(t3)}, DataType::Float}});
   m.body.push_back(m.ifThen(m.pool.less(i, n), std::move(inside)));
   return {name, m.finish()};
 }
@@ -142,26 +161,38 @@ inline Case vectors() {
   Scalar at = m.pool.add(base, m.pool.mul(u, 512));
   Scalar reg = m.pool.mul(u, 4);
   kir::Block load;
-  load.push_back(m.ifThen(m.pool.less(at, n), {{kir::CopyVector{m.at(t1, reg, 4), m.at(t0, at, 4), CacheOp::Streaming}}}));
-  m.body.push_back(m.loop(u, m.number(2), kir::LoopKind::Unrolled, "T1.i0, unrolled", std::move(load)));
+  load.push_back(m.ifThen(m.pool.less(at, n), {{kir::CopyVector{m.at(t1, reg, 4), m.at(t0, at, 4),
+                                                                CacheOp::Streaming}}}));
+  m.body.push_back(
+      m.loop(u, m.number(2), kir::LoopKind::Unrolled, "T1.i0, unrolled", std::move(load)));
   Buffer* t2 = m.local("T2", DataType::Float, 8);
   Scalar k = m.pool.symbol("k1", m.number(8));
-  m.body.push_back(m.loop(k, m.number(8), kir::LoopKind::Unrolled, "",
-                          {{kir::Compute{UnaryOpType::Relu, m.at(t2, k), {m.at(t1, k)}, DataType::Float}}}));
+  m.body.push_back(
+      m.loop(k, m.number(8), kir::LoopKind::Unrolled, "",
+             {{kir::Compute{UnaryOpType::Relu, m.at(t2, k), {m.at(t1, k)}, DataType::Float}}}));
   kir::Block store;
-  store.push_back(m.ifThen(m.pool.less(at, n), {{kir::CopyVector{m.at(t3, at, 4), m.at(t2, reg, 4)}}}));
-  m.body.push_back(m.loop(u, m.number(2), kir::LoopKind::Unrolled, "T3.i0, unrolled", std::move(store)));
+  store.push_back(
+      m.ifThen(m.pool.less(at, n), {{kir::CopyVector{m.at(t3, at, 4), m.at(t2, reg, 4)}}}));
+  m.body.push_back(
+      m.loop(u, m.number(2), kir::LoopKind::Unrolled, "T3.i0, unrolled", std::move(store)));
   return {"vectors", m.finish()};
 }
 
 /// Each stored type in, computed in float, and out again.
 inline Case storedTypes() {
   Maker m("stored_types");
-  const std::pair<const char*, DataType> kTypes[] = {
-      {"half", DataType::Half},         {"bf16", DataType::BFloat16},     {"e4m3", DataType::Float8_e4m3fn},
-      {"e5m2", DataType::Float8_e5m2},  {"i8", DataType::Char},           {"u8", DataType::Byte},
-      {"i16", DataType::Short},         {"i64", DataType::Int},           {"bool", DataType::Bool},
-      {"f64", DataType::Double},        {"c64", DataType::ComplexFloat},  {"c128", DataType::ComplexDouble}};
+  const std::pair<const char*, DataType> kTypes[] = {{"half", DataType::Half},
+                                                     {"bf16", DataType::BFloat16},
+                                                     {"e4m3", DataType::Float8_e4m3fn},
+                                                     {"e5m2", DataType::Float8_e5m2},
+                                                     {"i8", DataType::Char},
+                                                     {"u8", DataType::Byte},
+                                                     {"i16", DataType::Short},
+                                                     {"i64", DataType::Int},
+                                                     {"bool", DataType::Bool},
+                                                     {"f64", DataType::Double},
+                                                     {"c64", DataType::ComplexFloat},
+                                                     {"c128", DataType::ComplexDouble}};
   std::vector<std::pair<Buffer*, Buffer*>> pairs;
   for (const auto& [name, dtype] : kTypes) {
     pairs.emplace_back(m.input(text("in_", name), dtype), m.output(text("out_", name), dtype));
@@ -174,21 +205,29 @@ inline Case storedTypes() {
   Scalar i = m.bid(n);
   for (auto [in, out] : pairs) {
     if (in->dtype == DataType::Bool) {
-      m.body.push_back({kir::Compute{BinaryOpType::LogicalAnd, m.at(out, i), {m.at(in, i), flag}, DataType::Bool}});
+      m.body.push_back({kir::Compute{
+          BinaryOpType::LogicalAnd, m.at(out, i), {m.at(in, i), flag}, DataType::Bool}});
     } else if (isComplexType(in->dtype)) {
-      m.body.push_back({kir::Compute{BinaryOpType::Mul, m.at(out, i), {m.at(in, i), factor}, in->dtype}});
+      m.body.push_back(
+          {kir::Compute{BinaryOpType::Mul, m.at(out, i), {m.at(in, i), factor}, in->dtype}});
     } else if (isIntegralType(in->dtype)) {
-      m.body.push_back({kir::Compute{BinaryOpType::Add, m.at(out, i),
-                                     {m.at(in, i), m.literal(int64_t{3}, in->dtype)}, in->dtype}});
+      m.body.push_back({kir::Compute{BinaryOpType::Add,
+                                     m.at(out, i),
+                                     {m.at(in, i), m.literal(int64_t{3}, in->dtype)},
+                                     in->dtype}});
     } else {
       const DataType compute = in->dtype == DataType::Double ? DataType::Double : DataType::Float;
-      m.body.push_back({kir::Compute{BinaryOpType::Mul, m.at(out, i), {m.at(in, i), scale}, compute}});
+      m.body.push_back(
+          {kir::Compute{BinaryOpType::Mul, m.at(out, i), {m.at(in, i), scale}, compute}});
     }
   }
   Buffer* half = pairs[0].second;
-  m.body.push_back({kir::Compute{TernaryOpType::Where, m.at(half, i),
-                                 {flag, m.at(pairs[0].first, i), m.literal(0.5, DataType::Half)}, DataType::Half}});
-  m.body.push_back({kir::Compute{UnaryOpType::Cast, m.at(pairs[1].second, i), {m.at(pairs[5].first, i)}, DataType::Byte}});
+  m.body.push_back({kir::Compute{TernaryOpType::Where,
+                                 m.at(half, i),
+                                 {flag, m.at(pairs[0].first, i), m.literal(0.5, DataType::Half)},
+                                 DataType::Half}});
+  m.body.push_back({kir::Compute{
+      UnaryOpType::Cast, m.at(pairs[1].second, i), {m.at(pairs[5].first, i)}, DataType::Byte}});
   return {"stored_types", m.finish()};
 }
 
@@ -196,7 +235,10 @@ inline Case storedTypes() {
 inline Case literals() {
   Maker m("literals");
   const std::pair<DataType, std::vector<PolymorphicValue>> kValues[] = {
-      {DataType::Float, {0.1, -0.0, 1e30, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), int64_t{7}}},
+      {DataType::Float,
+       {0.1, -0.0, 1e30, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(),
+        int64_t{7}}},
       {DataType::Double, {0.1, 5e-324, std::numeric_limits<double>::quiet_NaN()}},
       {DataType::Half, {1.5}},
       {DataType::Int, {int64_t{-1}, INT64_MIN, INT64_MAX}},
@@ -213,16 +255,21 @@ inline Case literals() {
   for (const auto& [dtype, values] : kValues) {
     Buffer* out = m.output(text("T", number++), dtype);
     for (size_t i = 0; i < values.size(); ++i) {
-      m.body.push_back({kir::Assign{m.at(out, m.number(static_cast<int64_t>(i))), m.literal(values[i], dtype)}});
+      m.body.push_back(
+          {kir::Assign{m.at(out, m.number(static_cast<int64_t>(i))), m.literal(values[i], dtype)}});
     }
   }
   Buffer* widened = m.output("T9", DataType::Double);
-  m.body.push_back({kir::Compute{BinaryOpType::Add, m.at(widened, zero),
-                                 {m.literal(0.1, DataType::Float), m.literal(int64_t{1}, DataType::Int)}, DataType::Double}});
+  m.body.push_back(
+      {kir::Compute{BinaryOpType::Add,
+                    m.at(widened, zero),
+                    {m.literal(0.1, DataType::Float), m.literal(int64_t{1}, DataType::Int)},
+                    DataType::Double}});
   return {"literals", m.finish()};
 }
 
-/// Index expressions of every kind, an index read from memory, a guarded read and an index as a value.
+/// Index expressions of every kind, an index read from memory, a guarded read and an index as a
+/// value.
 inline Case indices() {
   Maker m("indices");
   m.kernel.index_type = DataType::Int32;
@@ -240,14 +287,18 @@ inline Case indices() {
   Scalar column = p.symbol("k1");
   m.body.push_back({kir::Let{column, p.mod(i, width)}});
   Scalar swizzled = p.symbol("k2");
-  m.body.push_back({kir::Let{swizzled, p.bitXor(p.mod(column, m.number(8)), p.mod(row, m.number(8)))}});
+  m.body.push_back(
+      {kir::Let{swizzled, p.bitXor(p.mod(column, m.number(8)), p.mod(row, m.number(8)))}});
   Scalar inside = p.symbol("p0", nullptr, 0, 1);
   Scalar shifted = p.sub(column, m.number(2));
-  m.body.push_back({kir::Let{inside, p.logicalAnd(p.less(m.number(-1), shifted), p.logicalNot(p.equal(row, swizzled)))}});
-  m.body.push_back({kir::Guarded{m.at(out, i), inside, m.at(table, p.add(p.mul(row, width), p.max(shifted, m.number(0)))),
+  m.body.push_back({kir::Let{
+      inside, p.logicalAnd(p.less(m.number(-1), shifted), p.logicalNot(p.equal(row, swizzled)))}});
+  m.body.push_back({kir::Guarded{m.at(out, i), inside,
+                                 m.at(table, p.add(p.mul(row, width), p.max(shifted, m.number(0)))),
                                  m.literal(0.0, DataType::Float)}});
-  Scalar chosen = p.select(p.logicalOr(p.less(column, row), p.logicalNot(p.less(row, m.number(4)))),
-                           p.min(column, row), p.sub(m.number(-5), p.mul(p.add(row, m.number(1)), column)));
+  Scalar chosen =
+      p.select(p.logicalOr(p.less(column, row), p.logicalNot(p.less(row, m.number(4)))),
+               p.min(column, row), p.sub(m.number(-5), p.mul(p.add(row, m.number(1)), column)));
   m.body.push_back({kir::Assign{m.at(numbers, i), kir::IndexValue{chosen, DataType::Int}}});
   return {"indices", m.finish()};
 }
@@ -262,7 +313,10 @@ inline Case blockReduce() {
   Scalar rows = m.indexParam("i0");
   Scalar columns = m.indexParam("i1");
   m.launch(128, rows);
-  kir::Monoid sum{kir::Monoid::Kind::Op, BinaryOpType::Add, {DataType::Float}, {m.literal(0.0, DataType::Double)}};
+  kir::Monoid sum{kir::Monoid::Kind::Op,
+                  BinaryOpType::Add,
+                  {DataType::Float},
+                  {m.literal(0.0, DataType::Double)}};
   Buffer* t1 = m.local("T1");
   m.body.push_back({kir::Assign{m.reg(t1), sum.identity[0]}});
   Scalar trips = m.pool.ceilDiv(columns, m.number(128));
@@ -270,9 +324,11 @@ inline Case blockReduce() {
   Scalar column = m.pool.add(m.pool.mul(k, 128), m.tid(128));
   Scalar at = m.pool.add(m.pool.mul(m.bid(rows), columns), column);
   m.body.push_back(m.loop(k, trips, kir::LoopKind::Serial, "T1.r1",
-                          {m.ifThen(m.pool.less(column, columns), {{kir::Combine{sum, {m.reg(t1)}, {m.at(t0, at)}}}})}));
+                          {m.ifThen(m.pool.less(column, columns),
+                                    {{kir::Combine{sum, {m.reg(t1)}, {m.at(t0, at)}}}})}));
   m.body.push_back({kir::BlockReduce{sum, {m.reg(t1)}, {true, false, false}, work}});
-  m.body.push_back(m.ifThen(m.pool.equal(m.tid(128), m.number(0)), {{kir::Assign{m.at(t2, m.bid(rows)), m.reg(t1)}}}));
+  m.body.push_back(m.ifThen(m.pool.equal(m.tid(128), m.number(0)),
+                            {{kir::Assign{m.at(t2, m.bid(rows)), m.reg(t1)}}}));
   return {"block_reduce", m.finish(), true, false};
 }
 
@@ -290,21 +346,32 @@ inline Case gridReduce(bool all) {
   Scalar blocks = m.pool.ceilDiv(n, m.number(128));
   m.launch(128, blocks);
   const kir::Literal zero = m.literal(0.0, DataType::Float);
-  kir::Monoid welford{kir::Monoid::Kind::Welford, BinaryOpType::Add, {DataType::Float, DataType::Float, DataType::Int},
+  kir::Monoid welford{kir::Monoid::Kind::Welford,
+                      BinaryOpType::Add,
+                      {DataType::Float, DataType::Float, DataType::Int},
                       {zero, zero, m.literal(int64_t{0}, DataType::Int)}};
-  std::vector<kir::Ref> state = {m.reg(m.local("T1")), m.reg(m.local("T2")), m.reg(m.local("T3", DataType::Int))};
-  for (size_t i = 0; i < 3; ++i) m.body.push_back({kir::Assign{state[i], welford.identity[i]}});
+  std::vector<kir::Ref> state = {m.reg(m.local("T1")), m.reg(m.local("T2")),
+                                 m.reg(m.local("T3", DataType::Int))};
+  for (size_t i = 0; i < 3; ++i) {
+    m.body.push_back({kir::Assign{state[i], welford.identity[i]}});
+  }
   Scalar i = m.pool.add(m.pool.mul(m.bid(blocks), 128), m.tid(128));
   m.body.push_back(m.ifThen(m.pool.less(i, n),
-                            {{kir::Combine{welford, state,
-                                           {m.at(t0, i), m.literal(int64_t{0}, DataType::Float), m.literal(int64_t{1}, DataType::Int)}}}}));
+                            {{kir::Combine{welford,
+                                           state,
+                                           {m.at(t0, i), m.literal(int64_t{0}, DataType::Float),
+                                            m.literal(int64_t{1}, DataType::Int)}}}}));
   m.body.push_back({kir::BlockReduce{welford, state, {true, false, false}, work}});
-  m.body.push_back({kir::GridReduce{welford, state, {true, false, false}, grid_work, tickets, nullptr, all}});
+  m.body.push_back(
+      {kir::GridReduce{welford, state, {true, false, false}, grid_work, tickets, nullptr, all}});
   Scalar writes = m.pool.equal(m.tid(128), m.number(0));
-  if (all) writes = m.pool.logicalAnd(writes, m.pool.equal(m.bid(blocks), m.number(0)));
+  if (all) {
+    writes = m.pool.logicalAnd(writes, m.pool.equal(m.bid(blocks), m.number(0)));
+  }
   kir::Block store;
   store.push_back({kir::Assign{m.at(t4, m.number(0)), state[0]}});
-  store.push_back({kir::Compute{BinaryOpType::Div, m.at(t4, m.number(1)), {state[1], state[2]}, DataType::Float}});
+  store.push_back({kir::Compute{
+      BinaryOpType::Div, m.at(t4, m.number(1)), {state[1], state[2]}, DataType::Float}});
   m.body.push_back(m.ifThen(writes, std::move(store)));
   if (all) {
     m.body.push_back({kir::Sync{kir::SyncKind::GridBarrier, tickets, "T4 is complete"}});
@@ -351,21 +418,26 @@ inline Case asyncCopy() {
   Scalar blocks = m.pool.ceilDiv(n, m.number(256));
   m.launch(32, blocks);
   Scalar u = m.pool.symbol("u0", m.number(2));
-  auto start = [&](Scalar stage) { return m.pool.add(m.pool.mul(stage, 128), m.pool.mul(m.tid(32), 4)); };
+  auto start = [&](Scalar stage) {
+    return m.pool.add(m.pool.mul(stage, 128), m.pool.mul(m.tid(32), 4));
+  };
   Scalar base = m.pool.mul(m.bid(blocks), 256);
   Scalar at = m.pool.add(base, start(u));
   kir::Block load;
   load.push_back({kir::CopyAsync{m.at(t1, start(u), 4), m.at(t0, at, 4), m.pool.less(at, n)}});
   load.push_back({kir::AsyncCommit{}});
-  m.body.push_back(m.loop(u, m.number(2), kir::LoopKind::Unrolled, "stages of T1", std::move(load)));
+  m.body.push_back(
+      m.loop(u, m.number(2), kir::LoopKind::Unrolled, "stages of T1", std::move(load)));
   m.body.push_back({kir::AsyncWait{0}});
-  m.body.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr, "T1 is read by other threads"}});
+  m.body.push_back(
+      {kir::Sync{kir::SyncKind::BlockBarrier, nullptr, "T1 is read by other threads"}});
   Scalar k = m.pool.symbol("k0", m.number(8));
   Scalar element = m.pool.add(m.pool.mul(k, 32), m.tid(32));
   Scalar reversed = m.pool.sub(m.number(255), element);
   Scalar to = m.pool.add(base, element);
-  m.body.push_back(m.loop(k, m.number(8), kir::LoopKind::Serial, "T2.i0",
-                          {m.ifThen(m.pool.less(to, n), {{kir::Assign{m.at(t2, to), m.at(t1, reversed)}}})}));
+  m.body.push_back(
+      m.loop(k, m.number(8), kir::LoopKind::Serial, "T2.i0",
+             {m.ifThen(m.pool.less(to, n), {{kir::Assign{m.at(t2, to), m.at(t1, reversed)}}})}));
   return {"async_copy", m.finish(), true, false};
 }
 
@@ -376,18 +448,24 @@ inline Case rows() {
   Buffer* t3 = m.output("T3");
   Scalar n = m.indexParam("i0");
   m.launch(1, n);
-  kir::Monoid largest{kir::Monoid::Kind::Op, BinaryOpType::Max, {DataType::Float},
+  kir::Monoid largest{kir::Monoid::Kind::Op,
+                      BinaryOpType::Max,
+                      {DataType::Float},
                       {m.literal(-std::numeric_limits<double>::infinity(), DataType::Float)}};
   Buffer* t1 = m.local("T1", DataType::Float, 64);
   Buffer* t2 = m.local("T2");
   Scalar k = m.pool.symbol("k0", m.number(64));
   Scalar at = m.pool.add(m.pool.mul(m.bid(n), 64), k);
-  auto simd = [&](kir::Block block) { return m.loop(k, m.number(64), kir::LoopKind::Simd, "i1", std::move(block)); };
-  m.body.push_back(simd({{kir::Compute{UnaryOpType::Abs, m.at(t1, k), {m.at(t0, at)}, DataType::Float}}}));
+  auto simd = [&](kir::Block block) {
+    return m.loop(k, m.number(64), kir::LoopKind::Simd, "i1", std::move(block));
+  };
+  m.body.push_back(
+      simd({{kir::Compute{UnaryOpType::Abs, m.at(t1, k), {m.at(t0, at)}, DataType::Float}}}));
   m.body.push_back({kir::Assign{m.reg(t2), largest.identity[0]}});
   m.body.push_back(m.loop(k, m.number(64), kir::LoopKind::Serial, "r1",
                           {{kir::Combine{largest, {m.reg(t2)}, {m.at(t1, k)}}}}));
-  m.body.push_back(simd({{kir::Compute{BinaryOpType::Div, m.at(t3, at), {m.at(t1, k), m.reg(t2)}, DataType::Float}}}));
+  m.body.push_back(simd({{kir::Compute{
+      BinaryOpType::Div, m.at(t3, at), {m.at(t1, k), m.reg(t2)}, DataType::Float}}}));
   return {"rows", m.finish(), false, true};
 }
 
@@ -395,12 +473,15 @@ inline Case rows() {
 inline Case longLines() {
   Maker m("long_lines");
   m.kernel.header.push_back(
-      "a comment that goes on and on, so that it has to be continued on the line below, at a space, as text is, "
+      "a comment that goes on and on, so that it has to be continued on the line below, at a "
+      "space, as text is, "
       "and ends there");
   Buffer* t0 = m.input("T0");
   Buffer* t1 = m.output("T1");
   std::vector<Scalar> extents;
-  for (int d = 0; d < 6; ++d) extents.push_back(m.indexParam(text("a_rather_long_name_of_extent_", d)));
+  for (int d = 0; d < 6; ++d) {
+    extents.push_back(m.indexParam(text("a_rather_long_name_of_extent_", d)));
+  }
   m.launch(1, extents[0]);
   Scalar i = m.bid(extents[0]);
   Scalar index = i;

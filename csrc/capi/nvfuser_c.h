@@ -1,10 +1,12 @@
-/* The C interface of nvfuser: make a fusion, define its inputs, call operations by name, add outputs, execute it on
- * DLPack tensors. For other languages and for bindings, which need nothing else of the library.
+/* The C interface of nvfuser: make a fusion, define its inputs, call operations by name, add
+ * outputs, execute it on DLPack tensors. For other languages and for bindings, which need nothing
+ * else of the library.
  *
- * Functions that return int give NVF_OK or another nvf_status; nvf_last_error() then says why, for the calling thread.
- * No exception leaves the library. Values of a fusion (tensors and scalars) are numbered from 0 in the order in which
- * they were defined; these ids are the only handles of values. One thread at a time defines a fusion; when it is
- * defined, several may execute it. The first execution ends the definition.
+ * Functions that return int give NVF_OK or another nvf_status; nvf_last_error() then says why, for
+ * the calling thread. No exception leaves the library. Values of a fusion (tensors and scalars) are
+ * numbered from 0 in the order in which they were defined; these ids are the only handles of
+ * values. One thread at a time defines a fusion; when it is defined, several may execute it. The
+ * first execution ends the definition.
  */
 #ifndef NVFUSER_C_H
 #define NVFUSER_C_H
@@ -64,7 +66,8 @@ typedef enum nvf_kind {
   NVF_ARG_DTYPE = 6,   /* integer: an nvf_dtype */
   NVF_ARG_LIST = 7,    /* count arguments at items */
   NVF_ARG_TENSOR = 8,  /* tensor: a DLTensor, borrowed for the call (nvf_execute) */
-  NVF_ARG_MANAGED = 9  /* tensor: a DLManagedTensor; the call takes it over, whether it succeeds or fails (nvf_execute) */
+  NVF_ARG_MANAGED = 9  /* tensor: a DLManagedTensor; the call takes it over, whether it succeeds or
+                          fails (nvf_execute) */
 } nvf_kind;
 
 typedef struct nvf_argument {
@@ -98,11 +101,13 @@ const char* nvf_op_doc(int64_t index);
 int nvf_fusion_create(nvf_fusion** fusion);
 void nvf_fusion_destroy(nvf_fusion* fusion);
 
-/* An input tensor. `sizes`: -1 symbolic, 1 broadcast, others constant; null: all symbolic. `contiguity`: 1 where an axis
- * is contiguous with the one to its right (entries of broadcast axes do not matter); null: nowhere. */
+/* An input tensor. `sizes`: -1 symbolic, 1 broadcast, others constant; null: all symbolic.
+ * `contiguity`: 1 where an axis is contiguous with the one to its right (entries of broadcast axes
+ * do not matter); null: nowhere. */
 int nvf_define_tensor(nvf_fusion* fusion, int64_t ndims, const int64_t* sizes,
                       const int8_t* contiguity, int32_t dtype, int64_t* id);
-/* An input tensor like one of these sizes and strides: sizes become symbolic (but 1 stays), and contiguity follows. */
+/* An input tensor like one of these sizes and strides: sizes become symbolic (but 1 stays), and
+ * contiguity follows. */
 int nvf_define_tensor_like(nvf_fusion* fusion, int64_t ndims, const int64_t* sizes,
                            const int64_t* strides, int32_t dtype, int64_t* id);
 /* An input scalar. */
@@ -112,9 +117,10 @@ int nvf_define_constant_int(nvf_fusion* fusion, int64_t value, int64_t* id);
 int nvf_define_constant_bool(nvf_fusion* fusion, int32_t value, int64_t* id);
 int nvf_define_constant_complex(nvf_fusion* fusion, double real, double imag, int64_t* id);
 
-/* Calls an operation. Arguments come by position, then by name; numbers stand for constants. `count` becomes the number
- * of results and `ids` theirs; -1 stands for a result that was not asked for. NVF_ARGUMENT_ERROR if there are more than
- * `capacity`. `axes`, `dims` and `dim` name the same parameter, as do `keepdim` and `keep_dim`. */
+/* Calls an operation. Arguments come by position, then by name; numbers stand for constants.
+ * `count` becomes the number of results and `ids` theirs; -1 stands for a result that was not asked
+ * for. NVF_ARGUMENT_ERROR if there are more than `capacity`. `axes`, `dims` and `dim` name the same
+ * parameter, as do `keepdim` and `keep_dim`. */
 int nvf_op(nvf_fusion* fusion, const char* name, const nvf_argument* arguments,
            int64_t argument_count, int64_t* ids, int64_t capacity, int64_t* count);
 
@@ -129,7 +135,8 @@ int nvf_value_info(nvf_fusion* fusion, int64_t id, int32_t* is_tensor, int64_t* 
 
 /* The fusion's operations in the intermediate representation. */
 int nvf_print(nvf_fusion* fusion, char** text);
-/* The definition as a Python function, "def nvfuser_fusion_id<fusion_id>(fd : FusionDefinition) -> None :". */
+/* The definition as a Python function, "def nvfuser_fusion_id<fusion_id>(fd : FusionDefinition) ->
+ * None :". */
 int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text);
 /* Text of the kernels that ran last. */
 int nvf_kernels(nvf_fusion* fusion, char** text);
@@ -137,9 +144,10 @@ void nvf_free_text(char* text);
 
 /* ---- execution ---- */
 
-/* Inputs in the order of their definition: tensors (NVF_ARG_TENSOR, NVF_ARG_MANAGED) and numbers. The caller frees each
- * output by its deleter. An output that is (part of) an input shares the memory of a managed tensor, and is a copy for a
- * borrowed one. Everything is done on return. NVF_ARGUMENT_ERROR if there are more than `capacity` outputs. */
+/* Inputs in the order of their definition: tensors (NVF_ARG_TENSOR, NVF_ARG_MANAGED) and numbers.
+ * The caller frees each output by its deleter. An output that is (part of) an input shares the
+ * memory of a managed tensor, and is a copy for a borrowed one. Everything is done on return.
+ * NVF_ARGUMENT_ERROR if there are more than `capacity` outputs. */
 int nvf_execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                 struct DLManagedTensor** outputs, int64_t capacity, int64_t* count);
 /* Number of outputs that an execution returns. */

@@ -27,7 +27,8 @@ class CudaEmitter final : public Emitter {
   void emit(const kir::BlockReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
 
-  /// The reduction among threads that made the states which a grid reduction starts from; null for none.
+  /// The reduction among threads that made the states which a grid reduction starts from; null for
+  /// none.
   const kir::BlockReduce* blockReduceBefore(const kir::GridReduce& reduce) const;
 
   std::set<const kir::Buffer*> vectors_;  ///< register buffers that vectors are copied to or from

@@ -1,18 +1,24 @@
-/// The CUDA function around the statements: signature, launch bounds, shared memory, names of thread indices.
+/// The CUDA function around the statements: signature, launch bounds, shared memory, names of
+/// thread indices.
 #include <algorithm>
 
 #include <codegen/cuda_emitter.h>
 
 namespace nvfuser {
 
-GeneratedKernel generateCuda(const kir::Kernel& kernel) { return codegen::CudaEmitter(kernel).generate(); }
+GeneratedKernel generateCuda(const kir::Kernel& kernel) {
+  return codegen::CudaEmitter(kernel).generate();
+}
 
 namespace codegen {
 
 CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
-    : Emitter(kernel, Target::Cuda, kernel.index_type == DataType::Int32 ? DataType::Int32 : DataType::Int) {
+    : Emitter(kernel, Target::Cuda,
+              kernel.index_type == DataType::Int32 ? DataType::Int32 : DataType::Int) {
   auto note = [&](const kir::Ref& ref) {
-    if (ref.buffer->memory == MemoryType::Local && ref.width > 1) vectors_.insert(ref.buffer);
+    if (ref.buffer->memory == MemoryType::Local && ref.width > 1) {
+      vectors_.insert(ref.buffer);
+    }
   };
   kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
     if (auto* copy = std::get_if<kir::CopyVector>(&stmt.node)) {
@@ -20,7 +26,9 @@ CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
       note(copy->src);
     } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
       note(guarded->dst);
-      if (auto* src = std::get_if<kir::Ref>(&guarded->src)) note(*src);
+      if (auto* src = std::get_if<kir::Ref>(&guarded->src)) {
+        note(*src);
+      }
     }
   });
 }
@@ -28,15 +36,21 @@ CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
 std::string CudaEmitter::launchBounds() const {
   int64_t threads = 1;
   for (kir::Scalar extent : kernel_.block) {
-    if (extent == nullptr) continue;
-    if (!extent->isConstant()) return "";
+    if (extent == nullptr) {
+      continue;
+    }
+    if (!extent->isConstant()) {
+      return "";
+    }
     threads *= extent->value;
   }
   return text("__launch_bounds__(", threads, ") ");
 }
 
 void CudaEmitter::loopPragma(const kir::For& loop) {
-  if (loop.kind != kir::LoopKind::Serial) out_.directive("#pragma unroll");
+  if (loop.kind != kir::LoopKind::Serial) {
+    out_.directive("#pragma unroll");
+  }
 }
 
 int64_t CudaEmitter::alignmentOf(const kir::Buffer& buffer) const {
@@ -52,15 +66,22 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
     parameters.line(text(parameterType(param), " ", param.name, last ? ") {" : ","),
                     param.kind == kir::ParamKind::TensorArg ? comment(*bufferOf(param)) : "");
   }
-  if (kernel_.params.empty()) parameters.line(") {");
+  if (kernel_.params.empty()) {
+    parameters.line(") {");
+  }
   TextWriter top(1);
-  const bool shared = std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(), [](const auto& buffer) {
-    return buffer->memory == MemoryType::Shared;
-  });
-  if (shared) top.line("extern __shared__ __align__(16) unsigned char smem[];");
+  const bool shared =
+      std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(),
+                  [](const auto& buffer) { return buffer->memory == MemoryType::Shared; });
+  if (shared) {
+    top.line("extern __shared__ __align__(16) unsigned char smem[];");
+  }
   for (const auto& buffer : kernel_.buffers) {
-    if (buffer->memory != MemoryType::Shared) continue;
-    check(buffer->shared_offset != nullptr, text("the place of ", buffer->name, " in shared memory is decided"));
+    if (buffer->memory != MemoryType::Shared) {
+      continue;
+    }
+    check(buffer->shared_offset != nullptr,
+          text("the place of ", buffer->name, " in shared memory is decided"));
     const std::string type = typeName(buffer->dtype);
     top.line(text(type, "* const ", buffer->name, " = reinterpret_cast<", type, "*>(smem + ",
                   scalar_.operand(buffer->shared_offset), ");"),
@@ -68,7 +89,9 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
   }
   TextWriter indices(1);
   for (const LaunchIndex& index : kLaunchIndices) {
-    if (scalar_.uses(index)) indices.line(text("const Index ", index.name, " = ", index.symbol, ";"));
+    if (scalar_.uses(index)) {
+      indices.line(text("const Index ", index.name, " = ", index.symbol, ";"));
+    }
   }
   out.raw(parameters.take());
   out.raw(indices.take());

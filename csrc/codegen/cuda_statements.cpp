@@ -14,7 +14,9 @@ std::string flags(const bool (&dims)[3]) {
 std::string dimensionNames(std::string_view index, const bool (&dims)[3]) {
   std::string out;
   for (size_t d = 0; d < 3; ++d) {
-    if (dims[d]) append(out, text(out.empty() ? "" : ", ", index, ".", "xyz"[d]));
+    if (dims[d]) {
+      append(out, text(out.empty() ? "" : ", ", index, ".", "xyz"[d]));
+    }
   }
   return out;
 }
@@ -31,18 +33,23 @@ void CudaEmitter::emit(const kir::CopyVector& copy) {
     return;
   }
   snippets_.addBasics();
-  if (inRegisters(copy.dst) || inRegisters(copy.src)) snippets_.add("registers.cuh");
+  if (inRegisters(copy.dst) || inRegisters(copy.src)) {
+    snippets_.add("registers.cuh");
+  }
   const bool streaming = copy.cache_op == CacheOp::Streaming;
   const int64_t width = copy.dst.width;
-  std::string value = inRegisters(copy.src)
-                          ? text("vecAt<", width, ">(", addressText(copy.src), ")")
-                          : text(streaming && copy.src.buffer->memory == MemoryType::Global ? "loadVecStreaming<" : "loadVec<",
-                                 width, ">(", addressText(copy.src), ")");
+  std::string value =
+      inRegisters(copy.src)
+          ? text("vecAt<", width, ">(", addressText(copy.src), ")")
+          : text(streaming && copy.src.buffer->memory == MemoryType::Global ? "loadVecStreaming<"
+                                                                            : "loadVec<",
+                 width, ">(", addressText(copy.src), ")");
   if (inRegisters(copy.dst)) {
     out_.line(text("vecAt<", width, ">(", addressText(copy.dst), ") = ", value, ";"));
   } else {
     const bool stream_out = streaming && copy.dst.buffer->memory == MemoryType::Global;
-    out_.line(text(stream_out ? "storeVecStreaming(" : "storeVec(", addressText(copy.dst), ", ", value, ");"));
+    out_.line(text(stream_out ? "storeVecStreaming(" : "storeVec(", addressText(copy.dst), ", ",
+                   value, ");"));
   }
 }
 
@@ -51,12 +58,14 @@ void CudaEmitter::emit(const kir::CopyAsync& copy) {
   const int64_t bytes = copy.dst.width * dataTypeSizeByte(copy.dst.buffer->dtype);
   const int64_t piece = bytes % 16 == 0 ? 16 : bytes;
   check(piece == 4 || piece == 8 || piece == 16,
-        text("an asynchronous copy to ", copy.dst.buffer->name, " moves 4, 8 or 16 bytes, not ", bytes));
+        text("an asynchronous copy to ", copy.dst.buffer->name, " moves 4, 8 or 16 bytes, not ",
+             bytes));
   const int64_t step = piece / dataTypeSizeByte(copy.dst.buffer->dtype);
   for (int64_t first = 0; first < copy.dst.width; first += step) {
     const std::string offset = first == 0 ? std::string() : text(first);
-    out_.line(text("asyncCopy<", piece, ">(&", refText(copy.dst, offset), ", &", refText(copy.src, offset),
-                   copy.condition != nullptr ? ", " + scalar_(copy.condition) : std::string(), ");"));
+    out_.line(text(
+        "asyncCopy<", piece, ">(&", refText(copy.dst, offset), ", &", refText(copy.src, offset),
+        copy.condition != nullptr ? ", " + scalar_(copy.condition) : std::string(), ");"));
   }
 }
 
@@ -91,7 +100,8 @@ void CudaEmitter::emit(const kir::Sync& sync) {
 void CudaEmitter::emit(const kir::BlockReduce& reduce) {
   snippets_.add("block_reduce.cuh");
   const StateType& type = stateType(reduce.monoid);
-  out_.open("{", text(monoidName(reduce.monoid), " over ", dimensionNames("threadIdx", reduce.dims)));
+  out_.open("{",
+            text(monoidName(reduce.monoid), " over ", dimensionNames("threadIdx", reduce.dims)));
   loadState(type, reduce.state);
   out_.line(text("state = blockAllReduce<", flags(reduce.dims), ">(state, ",
                  reduce.workspace != nullptr ? reduce.workspace->name : "nullptr", ");"));
@@ -103,28 +113,39 @@ const kir::BlockReduce* CudaEmitter::blockReduceBefore(const kir::GridReduce& re
   const kir::BlockReduce* before = nullptr;
   bool reached = false;
   kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
-    if (auto* grid = std::get_if<kir::GridReduce>(&stmt.node)) reached = reached || grid == &reduce;
+    if (auto* grid = std::get_if<kir::GridReduce>(&stmt.node)) {
+      reached = reached || grid == &reduce;
+    }
     auto* in_block = std::get_if<kir::BlockReduce>(&stmt.node);
-    if (!reached && in_block != nullptr && in_block->state[0].buffer == reduce.state[0].buffer) before = in_block;
+    if (!reached && in_block != nullptr && in_block->state[0].buffer == reduce.state[0].buffer) {
+      before = in_block;
+    }
   });
   return before;
 }
 
 void CudaEmitter::emit(const kir::GridReduce& reduce) {
   snippets_.add("grid_reduce.cuh");
-  check(reduce.workspace != nullptr && reduce.tickets != nullptr, "a grid reduction has a workspace and tickets");
+  check(reduce.workspace != nullptr && reduce.tickets != nullptr,
+        "a grid reduction has a workspace and tickets");
   const StateType& type = stateType(reduce.monoid);
   constexpr bool kNone[3] = {false, false, false};
   const kir::BlockReduce* in_block = blockReduceBefore(reduce);
-  const std::string arguments =
-      text("<", flags(reduce.dims), ", ", flags(in_block != nullptr ? in_block->dims : kNone), ">(state, reinterpret_cast<",
-           type.name, "*>(", reduce.workspace->name, "), ", reduce.tickets->name, ", ",
-           in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr", ");");
+  const std::string arguments = text(
+      "<", flags(reduce.dims), ", ", flags(in_block != nullptr ? in_block->dims : kNone),
+      ">(state, reinterpret_cast<", type.name, "*>(", reduce.workspace->name, "), ",
+      reduce.tickets->name, ", ",
+      in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr",
+      ");");
   const std::string last = "last_" + reduce.state[0].buffer->name;
-  if (!reduce.all) out_.line(text("bool ", last, ";"));
-  out_.open("{", text(monoidName(reduce.monoid), " over ", dimensionNames("blockIdx", reduce.dims)));
+  if (!reduce.all) {
+    out_.line(text("bool ", last, ";"));
+  }
+  out_.open("{",
+            text(monoidName(reduce.monoid), " over ", dimensionNames("blockIdx", reduce.dims)));
   loadState(type, reduce.state);
-  out_.line(reduce.all ? "state = gridAllReduce" + arguments : text(last, " = gridReduce", arguments));
+  out_.line(reduce.all ? "state = gridAllReduce" + arguments
+                       : text(last, " = gridReduce", arguments));
   storeState(type, reduce.state);
   out_.close();
 }

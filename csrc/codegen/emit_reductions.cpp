@@ -1,4 +1,5 @@
-/// Reductions as text. A serial step is one expression; between threads the parts travel together in a struct.
+/// Reductions as text. A serial step is one expression; between threads the parts travel together
+/// in a struct.
 ///
 ///   struct State0 {                                       // add of float
 ///     float v0;
@@ -19,7 +20,8 @@ bool isLiteral(const kir::Operand& operand, int64_t value) {
 }  // namespace
 
 std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
-  return monoid.kind == kir::Monoid::Kind::Welford ? std::string_view("welford") : opName(monoid.op);
+  return monoid.kind == kir::Monoid::Kind::Welford ? std::string_view("welford")
+                                                   : opName(monoid.op);
 }
 
 const StateType& Emitter::stateType(const kir::Monoid& monoid) {
@@ -44,26 +46,30 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
     const std::string member = text("v", i);
     append(fields, text("  ", typeName(dtype), " ", member, ";\n"));
     append(identity, text(i > 0 ? ", " : "", operandText(monoid.identity[i], dtype)));
-    append(combined, text(i > 0 ? ", " : "",
-                          pointwise(monoid.op, compute, dtype,
-                                    {converted("a." + member, dtype, compute),
-                                     converted("b." + member, dtype, compute)})));
+    append(combined,
+           text(i > 0 ? ", " : "", pointwise(monoid.op, compute, dtype,
+                                             {converted("a." + member, dtype, compute),
+                                              converted("b." + member, dtype, compute)})));
     type.members.push_back(member);
     type.dtypes.push_back(dtype);
   }
   const std::string key = fields + identity + combined;
   auto known = states_.find(key);
-  if (known != states_.end()) return known->second;
+  if (known != states_.end()) {
+    return known->second;
+  }
   type.name = text("State", states_.size());
   TextWriter out(0);
   out.open(text("struct ", type.name, " {"),
-           text(opName(monoid.op), " of ", join(type.dtypes, ", ", [](DataType d) { return typeText(d); })));
+           text(opName(monoid.op), " of ",
+                join(type.dtypes, ", ", [](DataType d) { return typeText(d); })));
   for (size_t i = 0; i < type.members.size(); ++i) {
     out.line(text(typeText(type.dtypes[i]), " ", type.members[i], ";"));
   }
-  out.line(text("static __device__ __forceinline__ ", type.name, " identity() { return {", identity, "}; }"));
-  out.open(text("static __device__ __forceinline__ ", type.name, " combine(const ", type.name, "& a, const ",
-                type.name, "& b) {"));
+  out.line(text("static __device__ __forceinline__ ", type.name, " identity() { return {", identity,
+                "}; }"));
+  out.open(text("static __device__ __forceinline__ ", type.name, " combine(const ", type.name,
+                "& a, const ", type.name, "& b) {"));
   out.line(text("return {", combined, "};"));
   out.close();
   out.close("};");
@@ -77,15 +83,17 @@ void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& stat
   std::vector<std::string> values(state.size());
   const bool welford = type.members[0] == "mean";
   for (size_t i = 0; i < state.size(); ++i) {
-    values[welford ? (i + 1) % 3 : i] = converted(refText(state[i]), state[i].buffer->dtype, type.dtypes[i]);
+    values[welford ? (i + 1) % 3 : i] =
+        converted(refText(state[i]), storedAs(*state[i].buffer), type.dtypes[i]);
   }
   out_.line(text(type.name, " state = {", join(values, ", "), "};"));
 }
 
 void Emitter::storeState(const StateType& type, const std::vector<kir::Ref>& state) {
   for (size_t i = 0; i < state.size(); ++i) {
-    out_.line(text(refText(state[i]), " = ",
-                   converted("state." + type.members[i], type.dtypes[i], state[i].buffer->dtype), ";"));
+    out_.line(text(
+        refText(state[i]), " = ",
+        converted("state." + type.members[i], type.dtypes[i], storedAs(*state[i].buffer)), ";"));
   }
 }
 
@@ -94,10 +102,11 @@ void Emitter::emit(const kir::Combine& combine) {
     combineWelford(combine);
     return;
   }
-  check(combine.value.size() == combine.state.size(), "a reduction step has a value for each part of its state");
+  check(combine.value.size() == combine.state.size(),
+        "a reduction step has a value for each part of its state");
   for (size_t i = 0; i < combine.state.size(); ++i) {
     const kir::Ref& part = combine.state[i];
-    const DataType dtype = part.buffer->dtype;
+    const DataType dtype = storedAs(*part.buffer);
     const DataType compute = computeOf(dtype);
     out_.line(text(refText(part), " = ",
                    pointwise(combine.monoid.op, compute, dtype,
@@ -115,7 +124,8 @@ void Emitter::combineWelford(const kir::Combine& combine) {
   if (isLiteral(combine.value[1], 0) && isLiteral(combine.value[2], 1)) {
     out_.line(text("state.push(", value(0), ");"));
   } else {
-    out_.line(text("state = ", type.name, "::combine(state, {", value(2), ", ", value(0), ", ", value(1), "});"));
+    out_.line(text("state = ", type.name, "::combine(state, {", value(2), ", ", value(0), ", ",
+                   value(1), "});"));
   }
   storeState(type, combine.state);
   out_.close();

@@ -38,13 +38,16 @@ void Emitter::block(const kir::Block& statements) {
       ++open;
     }
   }
-  for (; open > 0; --open) out_.close();
+  for (; open > 0; --open) {
+    out_.close();
+  }
 }
 
 void Emitter::emit(const kir::For& loop) {
   const std::string var = scalar_.name(loop.var);
   loopPragma(loop);
-  out_.open(text("for (Index ", var, " = 0; ", var, " < ", scalar_.operand(loop.extent), "; ++", var, ") {"),
+  out_.open(text("for (Index ", var, " = 0; ", var, " < ", scalar_.operand(loop.extent), "; ++",
+                 var, ") {"),
             loop.comment);
   block(*loop.body);
   out_.close();
@@ -62,11 +65,14 @@ void Emitter::emit(const kir::If& branch) {
 
 void Emitter::emit(const kir::Declare& declare) {
   const kir::Buffer& buffer = *declare.buffer;
-  check(buffer.memory == MemoryType::Local && buffer.elements != nullptr && buffer.elements->isConstant(),
+  check(buffer.memory == MemoryType::Local && buffer.elements != nullptr &&
+            buffer.elements->isConstant(),
         text("registers have a size that is known: ", buffer.name));
   const int64_t elements = buffer.elements->value;
-  std::string declaration = text(typeName(buffer.dtype), " ", buffer.name);
-  if (elements != 1) append(declaration, text("[", elements, "]"));
+  std::string declaration = text(typeName(storedAs(buffer)), " ", buffer.name);
+  if (elements != 1) {
+    append(declaration, text("[", elements, "]"));
+  }
   if (const int64_t alignment = alignmentOf(buffer); alignment > 0) {
     declaration = text("alignas(", alignment, ") ", declaration);
   }
@@ -75,12 +81,12 @@ void Emitter::emit(const kir::Declare& declare) {
 
 void Emitter::emit(const kir::LoadIndex& load) {
   out_.line(text("const Index ", scalar_.name(load.var), " = ",
-                 converted(refText(load.src), load.src.buffer->dtype, index_type_), ";"));
+                 converted(refText(load.src), storedAs(*load.src.buffer), index_type_), ";"));
 }
 
 void Emitter::emit(const kir::Let& let) {
-  out_.line(text("const ", ScalarText::isBoolean(let.value) ? "bool " : "Index ", scalar_.name(let.var), " = ",
-                 scalar_(let.value), ";"));
+  out_.line(text("const ", ScalarText::isBoolean(let.value) ? "bool " : "Index ",
+                 scalar_.name(let.var), " = ", scalar_(let.value), ";"));
 }
 
 void Emitter::emit(const kir::Compute& compute) {
@@ -89,14 +95,16 @@ void Emitter::emit(const kir::Compute& compute) {
                        std::get<TernaryOpType>(compute.op) == TernaryOpType::Where;
   for (const kir::Operand& operand : compute.operands) {
     const bool is_condition = selects && operands.empty();
-    operands.push_back(operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
+    operands.push_back(
+        operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
   }
   out_.line(text(refText(compute.dst), " = ",
-                 pointwise(compute.op, compute.compute, compute.dst.buffer->dtype, operands), ";"));
+                 pointwise(compute.op, compute.compute, storedAs(*compute.dst.buffer), operands),
+                 ";"));
 }
 
 void Emitter::elementwise(const kir::Ref& dst, const kir::Operand& src) {
-  const DataType dtype = dst.buffer->dtype;
+  const DataType dtype = storedAs(*dst.buffer);
   if (dst.width == 1) {
     out_.line(text(refText(dst), " = ", operandText(src, dtype), ";"));
     return;
@@ -110,7 +118,7 @@ void Emitter::emit(const kir::Assign& assign) { elementwise(assign.dst, assign.s
 
 void Emitter::emit(const kir::Guarded& guarded) {
   if (guarded.dst.width == 1) {
-    const DataType dtype = guarded.dst.buffer->dtype;
+    const DataType dtype = storedAs(*guarded.dst.buffer);
     out_.line(text(refText(guarded.dst), " = ", parenthesised(scalar_(guarded.condition)), " ? ",
                    parenthesised(operandText(guarded.src, dtype)), " : ",
                    parenthesised(operandText(guarded.otherwise, dtype)), ";"));
@@ -129,14 +137,16 @@ void Emitter::emit(const kir::Guarded& guarded) {
 }
 
 void Emitter::emit(const kir::Random& random) {
-  const DataType dtype = resolved(random.dst.buffer->dtype);
+  const DataType dtype = storedAs(*random.dst.buffer);
   const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
   const bool wide = compute == DataType::Double;
   snippets_.add("philox.cuh");
   std::string offset = operandText(random.offset, DataType::UInt64);
-  if (random.draw != 0) offset = text(parenthesised(offset), " + ", random.draw, "u");
-  const std::string arguments = text("(", operandText(random.seed, DataType::UInt64), ", ", offset, ", u64(",
-                                     scalar_(random.element), "))");
+  if (random.draw != 0) {
+    offset = text(parenthesised(offset), " + ", random.draw, "u");
+  }
+  const std::string arguments = text("(", operandText(random.seed, DataType::UInt64), ", ", offset,
+                                     ", u64(", scalar_(random.element), "))");
   auto parameter = [&](size_t i) {
     check(i < random.parameters.size(), "a random operation has the parameters of its kind");
     return operandText(random.parameters[i], compute);
@@ -158,23 +168,29 @@ void Emitter::emit(const kir::Random& random) {
   const std::string_view fma = wide ? "fma(" : "fmaf(";
   if (random.type == RNGOpType::UniformRange) {
     const std::string low = parameter(0);
-    number = text(fma, number, ", ", parenthesised(parameter(1)), " - ", parenthesised(low), ", ", low, ")");
+    number = text(fma, number, ", ", parenthesised(parameter(1)), " - ", parenthesised(low), ", ",
+                  low, ")");
   } else if (random.type == RNGOpType::NormalGeneral) {
     number = text(fma, number, ", ", parameter(1), ", ", parameter(0), ")");
   }
   out_.line(text(refText(random.dst), " = ", converted(number, compute, dtype), ";"));
 }
 
-// ---- the whole ----------------------------------------------------------------------------------------------------
+// ---- the whole
+// ----------------------------------------------------------------------------------------------------
 
 std::string Emitter::indexHelpers() const {
   std::string out;
   auto helper = [&](std::string_view name, std::string_view comparison) {
-    append(out, text("static __device__ inline Index ", name, "(Index a, Index b) { return a ", comparison,
-                     " b ? a : b; }\n"));
+    append(out, text("static __device__ inline Index ", name, "(Index a, Index b) { return a ",
+                     comparison, " b ? a : b; }\n"));
   };
-  if (scalar_.usesMin()) helper("indexMin", "<");
-  if (scalar_.usesMax()) helper("indexMax", ">");
+  if (scalar_.usesMin()) {
+    helper("indexMin", "<");
+  }
+  if (scalar_.usesMax()) {
+    helper("indexMax", ">");
+  }
   return out;
 }
 
@@ -182,19 +198,27 @@ GeneratedKernel Emitter::generate() {
   block(kernel_.body);
   const std::string body = out_.take();
   TextWriter top(0);
-  for (const std::string& line : kernel_.header) top.comment(line);
+  for (const std::string& line : kernel_.header) {
+    top.comment(line);
+  }
   TextWriter bottom(0);
   function(bottom, body);
   if (scalar_.usesMin() || scalar_.usesMax() || !state_definitions_.empty()) {
-    if (target_ == Target::Host) snippets_.addBasics();  // __device__ means nothing there
+    if (target_ == Target::Host) {
+      snippets_.addBasics();  // __device__ means nothing there
+    }
   }
   GeneratedKernel result;
   result.entry = kernel_.name;
   result.snippets = snippets_.paths();
   result.text = top.take() + snippets_.text();
-  if (!result.snippets.empty()) append(result.text, text("\n// ---- the kernel ", std::string(102, '-'), "\n"));
-  append(result.text, text("typedef ", index_type_ == DataType::Int ? "long long" : "int", " Index;\n"));
-  result.text += indexHelpers() + state_definitions_ + bottom.take();
+  if (!result.snippets.empty()) {
+    result.text += "\n// ---- the kernel ----\n";
+  }
+  result.own_begin = result.text.size();
+  append(result.text,
+         text("typedef ", index_type_ == DataType::Int ? "long long" : "int", " Index;\n"));
+  result.text += indexHelpers() + state_definitions_ + "\n" + bottom.take();
   return result;
 }
 

@@ -17,6 +17,11 @@ std::string Emitter::typeName(DataType dtype) {
   return std::string(typeText(dtype));
 }
 
+DataType Emitter::storedAs(const kir::Buffer& buffer) const {
+  auto count = counts_.find(&buffer);
+  return count != counts_.end() ? count->second : resolved(buffer.dtype);
+}
+
 DataType Emitter::computeOf(DataType dtype) const {
   return isReducedPrecisionFloat(dtype) ? DataType(DataType::Float) : resolved(dtype);
 }
@@ -28,20 +33,34 @@ std::string Emitter::refText(const kir::Ref& ref, std::string_view offset) const
   if (buffer.memory == MemoryType::Local) {
     check(buffer.elements != nullptr && buffer.elements->isConstant(),
           text("registers have a size that is known: ", buffer.name));
-    if (buffer.elements->isConstant(1)) return buffer.name;
+    if (buffer.elements->isConstant(1)) {
+      return buffer.name;
+    }
   }
-  if (offset.empty()) return text(buffer.name, "[", scalar_(ref.index), "]");
-  if (ref.index->isConstant(0)) return text(buffer.name, "[", offset, "]");
+  if (offset.empty()) {
+    return text(buffer.name, "[", scalar_(ref.index), "]");
+  }
+  if (ref.index->isConstant(0)) {
+    return text(buffer.name, "[", offset, "]");
+  }
   return text(buffer.name, "[", scalar_.operand(ref.index), " + ", offset, "]");
 }
 
 DataType Emitter::dtypeOf(const kir::Operand& operand) const {
-  if (auto* ref = std::get_if<kir::Ref>(&operand)) return resolved(ref->buffer->dtype);
-  if (auto* literal = std::get_if<kir::Literal>(&operand)) return resolved(literal->dtype);
-  if (std::holds_alternative<kir::IndexValue>(operand)) return index_type_;
+  if (auto* ref = std::get_if<kir::Ref>(&operand)) {
+    return storedAs(*ref->buffer);
+  }
+  if (auto* literal = std::get_if<kir::Literal>(&operand)) {
+    return resolved(literal->dtype);
+  }
+  if (std::holds_alternative<kir::IndexValue>(operand)) {
+    return index_type_;
+  }
   auto& name = std::get<kir::ParamRef>(operand).name;
   for (const kir::Param& param : kernel_.params) {
-    if (param.name != name) continue;
+    if (param.name != name) {
+      continue;
+    }
     return param.kind == kir::ParamKind::IndexArg ? index_type_ : resolved(param.dtype);
   }
   throw InternalError(text("the kernel ", kernel_.name, " has no parameter ", name));
@@ -50,30 +69,44 @@ DataType Emitter::dtypeOf(const kir::Operand& operand) const {
 std::string Emitter::converted(std::string_view value, DataType from, DataType to) {
   from = resolved(from);
   to = resolved(to);
-  if (from == to) return std::string(value);
+  if (from == to) {
+    return std::string(value);
+  }
   snippets_.add(castSnippets(target_, from, to));
   std::string out = castText(target_, from, to, value);
-  if (isIntegralType(to) || isIntegralType(from)) snippets_.addBasics();
+  if (isIntegralType(to) || isIntegralType(from)) {
+    snippets_.addBasics();
+  }
   return out;
 }
 
-std::string Emitter::operandText(const kir::Operand& operand, DataType dtype, std::string_view offset) {
+std::string Emitter::operandText(const kir::Operand& operand, DataType dtype,
+                                 std::string_view offset) {
   dtype = resolved(dtype);
   if (auto* literal = std::get_if<kir::Literal>(&operand)) {
     bool needs_basics = false;
     PolymorphicValue value = literal->value;
     DataType from = resolved(literal->dtype);
-    if (foldLiteral({value, from}, dtype, &value)) from = dtype;
-    if (std::string_view file = typeSnippet(target_, from); !file.empty()) snippets_.add(file);
+    if (foldLiteral({value, from}, dtype, &value)) {
+      from = dtype;
+    }
+    if (std::string_view file = typeSnippet(target_, from); !file.empty()) {
+      snippets_.add(file);
+    }
     std::string out = literalText(value, from, &needs_basics);
-    if (needs_basics) snippets_.addBasics();
+    if (needs_basics) {
+      snippets_.addBasics();
+    }
     return converted(out, from, dtype);
   }
   if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
-    return converted(converted(scalar_(index->index), index_type_, index->dtype), index->dtype, dtype);
+    return converted(converted(scalar_(index->index), index_type_, index->dtype), index->dtype,
+                     dtype);
   }
   const DataType from = dtypeOf(operand);
-  if (auto* param = std::get_if<kir::ParamRef>(&operand)) return converted(param->name, from, dtype);
+  if (auto* param = std::get_if<kir::ParamRef>(&operand)) {
+    return converted(param->name, from, dtype);
+  }
   return converted(refText(std::get<kir::Ref>(operand), offset), from, dtype);
 }
 
@@ -82,7 +115,9 @@ std::string Emitter::pointwise(const kir::PointwiseType& op, DataType compute, D
   compute = resolved(compute);
   out = resolved(out);
   // Integer arithmetic is done in u32 and u64.
-  if (numberClass(compute) == NumberClass::Integer || isIntegralType(out)) snippets_.addBasics();
+  if (numberClass(compute) == NumberClass::Integer || isIntegralType(out)) {
+    snippets_.addBasics();
+  }
   return std::visit(
       [&](auto type) {
         snippets_.add(pointwiseSnippets(type, target_, compute, out));
@@ -122,28 +157,56 @@ std::string Emitter::parameterType(const kir::Param& param) {
 
 Emitter::Emitter(const kir::Kernel& kernel, Target target, DataType index_type)
     : kernel_(kernel), target_(target), index_type_(index_type), snippets_(target) {
-  // Inputs may share memory with each other, which does no harm while nobody writes it. An output that reuses an
-  // input's memory makes both pointers lead to what is written.
+  findAliases();
+  kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
+    auto note = [&](const auto* reduction) {
+      if (reduction == nullptr || reduction->monoid.kind != kir::Monoid::Kind::Welford) {
+        return;
+      }
+      const kir::Buffer* count = reduction->state[2].buffer;
+      if (count->memory == MemoryType::Local) {
+        counts_[count] = computeOf(reduction->monoid.dtypes[0]);
+      }
+    };
+    note(std::get_if<kir::Combine>(&stmt.node));
+    note(std::get_if<kir::BlockReduce>(&stmt.node));
+    note(std::get_if<kir::GridReduce>(&stmt.node));
+  });
+}
+
+void Emitter::findAliases() {
+  // Inputs may share memory with each other, which does no harm while nobody writes it. An output
+  // that reuses an input's memory makes both pointers lead to what is written.
   auto bufferOfVal = [&](const Val* val) -> const kir::Buffer* {
-    for (const auto& buffer : kernel.buffers) {
-      if (buffer->tv == val) return buffer.get();
+    for (const auto& buffer : kernel_.buffers) {
+      if (buffer->tv == val) {
+        return buffer.get();
+      }
     }
     return nullptr;
   };
-  for (const auto& buffer : kernel.buffers) {
-    if (buffer->tv == nullptr || buffer->role != kir::BufferRole::Output) continue;
+  for (const auto& buffer : kernel_.buffers) {
+    if (buffer->tv == nullptr || buffer->role != kir::BufferRole::Output) {
+      continue;
+    }
     const Fusion* fusion = buffer->tv->fusion();
     auto alias = fusion->getOutputAliases().find(buffer->tv);
-    if (alias == fusion->getOutputAliases().end() || alias->second.type == AllocationType::New) continue;
+    if (alias == fusion->getOutputAliases().end() || alias->second.type == AllocationType::New) {
+      continue;
+    }
     aliased_.insert(buffer.get());
-    if (const kir::Buffer* other = bufferOfVal(alias->second.aliased_io)) aliased_.insert(other);
+    if (const kir::Buffer* other = bufferOfVal(alias->second.aliased_io)) {
+      aliased_.insert(other);
+    }
   }
   // An input that is written, likewise: the caller may have passed another view of it.
-  const bool writes_input = std::any_of(kernel.buffers.begin(), kernel.buffers.end(), [](const auto& buffer) {
-    return buffer->role == kir::BufferRole::Input && buffer->written;
-  });
-  for (const auto& buffer : kernel.buffers) {
-    if (writes_input && buffer->role == kir::BufferRole::Input) aliased_.insert(buffer.get());
+  const bool writes_input = std::any_of(
+      kernel_.buffers.begin(), kernel_.buffers.end(),
+      [](const auto& buffer) { return buffer->role == kir::BufferRole::Input && buffer->written; });
+  for (const auto& buffer : kernel_.buffers) {
+    if (writes_input && buffer->role == kir::BufferRole::Input) {
+      aliased_.insert(buffer.get());
+    }
   }
 }
 

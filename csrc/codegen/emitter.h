@@ -1,5 +1,6 @@
-/// The part of code generation that is the same for all targets: statements, expressions, types. A target is a subclass
-/// that supplies the hooks: the signature, vector and asynchronous copies, what threads do together.
+/// The part of code generation that is the same for all targets: statements, expressions, types. A
+/// target is a subclass that supplies the hooks: the signature, vector and asynchronous copies,
+/// what threads do together.
 #pragma once
 
 #include <map>
@@ -33,7 +34,8 @@ class Emitter {
   GeneratedKernel generate();
 
  protected:
-  // ---- hooks: emit_*.cpp of the target -----------------------------------------------------------------------------
+  // ---- hooks: emit_*.cpp of the target
+  // -----------------------------------------------------------------------------
   /// Everything around the statements: writes the function, given their text.
   virtual void function(TextWriter& out, const std::string& body) = 0;
   /// Before a `for`, where it is to be unrolled or vectorized.
@@ -48,11 +50,15 @@ class Emitter {
   virtual void emit(const kir::BlockReduce& reduce) = 0;
   virtual void emit(const kir::GridReduce& reduce) = 0;
 
-  // ---- values: emit_values.cpp -------------------------------------------------------------------------------------
+  // ---- values: emit_values.cpp
+  // -------------------------------------------------------------------------------------
   /// The C++ type of an element; adds the snippet that defines it.
   std::string typeName(DataType dtype);
   /// Index becomes the index type.
   DataType resolved(DataType dtype) const { return dtype == DataType::Index ? index_type_ : dtype; }
+  /// How the elements of a buffer are stored. As its dtype, but for counts of Welford states in
+  /// registers: those are kept in the type of the mean, which spares two conversions a step.
+  DataType storedAs(const kir::Buffer& buffer) const;
   /// The dtype that a part of a reduction's state computes in.
   DataType computeOf(DataType dtype) const;
   /// An element: `T2`, or `T0[i * 4]`.
@@ -62,18 +68,21 @@ class Emitter {
   std::string addressText(const kir::Ref& ref) const { return "&" + refText(ref); }
   DataType dtypeOf(const kir::Operand& operand) const;
   /// An operand, converted to `dtype`. `Ref`s may be `offset` elements further.
-  std::string operandText(const kir::Operand& operand, DataType dtype, std::string_view offset = {});
+  std::string operandText(const kir::Operand& operand, DataType dtype,
+                          std::string_view offset = {});
   std::string converted(std::string_view value, DataType from, DataType to);
   std::string pointwise(const kir::PointwiseType& op, DataType compute, DataType out,
                         const std::vector<std::string>& operands);
   std::string comment(const kir::Buffer& buffer) const;
-  /// Whether no other pointer of the kernel leads to the memory of a tensor argument that somebody writes.
+  /// Whether no other pointer of the kernel leads to the memory of a tensor argument that somebody
+  /// writes.
   bool isRestrict(const kir::Buffer& buffer) const;
   const kir::Buffer* bufferOf(const kir::Param& param) const;
   /// `const float* __restrict__`, `const Index`: the type of a parameter.
   std::string parameterType(const kir::Param& param);
 
-  // ---- statements: emit_statements.cpp -----------------------------------------------------------------------------
+  // ---- statements: emit_statements.cpp
+  // -----------------------------------------------------------------------------
   void block(const kir::Block& statements);
   void emit(const kir::For& loop);
   void emit(const kir::If& branch);
@@ -88,7 +97,8 @@ class Emitter {
   /// dst[0..width) = value(k)[0..width), element by element.
   void elementwise(const kir::Ref& dst, const kir::Operand& src);
 
-  // ---- reductions: emit_reductions.cpp -----------------------------------------------------------------------------
+  // ---- reductions: emit_reductions.cpp
+  // -----------------------------------------------------------------------------
   const StateType& stateType(const kir::Monoid& monoid);
   /// `State0 state = {T3};`
   void loadState(const StateType& type, const std::vector<kir::Ref>& state);
@@ -104,12 +114,14 @@ class Emitter {
   ScalarText scalar_;
 
  private:
+  void findAliases();
   void combineWelford(const kir::Combine& combine);
   std::string indexHelpers() const;
 
   std::map<std::string, StateType> states_;  ///< by their definition without the name
   std::string state_definitions_;
   std::set<const kir::Buffer*> aliased_;
+  std::map<const kir::Buffer*, DataType> counts_;
 };
 
 }  // namespace nvfuser::codegen

@@ -2,7 +2,9 @@
 
 namespace nvfuser {
 
-GeneratedKernel generateHost(const kir::Kernel& kernel) { return codegen::HostEmitter(kernel).generate(); }
+GeneratedKernel generateHost(const kir::Kernel& kernel) {
+  return codegen::HostEmitter(kernel).generate();
+}
 
 namespace codegen {
 
@@ -12,7 +14,8 @@ constexpr int64_t kArrayAlignment = 64;  ///< bytes: a cache line, and the wides
 constexpr int64_t kLargestUnroll = 64;   ///< iterations
 
 [[noreturn]] void needsThreads(std::string_view statement, const kir::Buffer* buffer) {
-  throw InternalError(text("a ", statement, buffer != nullptr ? " of " + buffer->name : std::string(),
+  throw InternalError(text("a ", statement,
+                           buffer != nullptr ? " of " + buffer->name : std::string(),
                            " has no meaning on the CPU, where a block has one thread"));
 }
 
@@ -21,7 +24,9 @@ std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
   auto isOne = [&](size_t d) { return kernel.grid[d] == nullptr || kernel.grid[d]->isConstant(1); };
   static constexpr std::string_view kDivided[] = {"b", "b / grid[0]", "b / (grid[0] * grid[1])"};
   bool rest_is_one = true;
-  for (size_t d = dimension + 1; d < 3; ++d) rest_is_one = rest_is_one && isOne(d);
+  for (size_t d = dimension + 1; d < 3; ++d) {
+    rest_is_one = rest_is_one && isOne(d);
+  }
   return rest_is_one ? std::string(kDivided[dimension])
                      : text(kDivided[dimension], " % grid[", dimension, "]");
 }
@@ -31,8 +36,8 @@ std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
 void HostEmitter::loopPragma(const kir::For& loop) {
   if (loop.kind == kir::LoopKind::Simd) {
     out_.directive("#pragma GCC ivdep");
-  } else if (loop.kind == kir::LoopKind::Unrolled && loop.extent->isConstant() && loop.extent->value > 1 &&
-             loop.extent->value <= kLargestUnroll) {
+  } else if (loop.kind == kir::LoopKind::Unrolled && loop.extent->isConstant() &&
+             loop.extent->value > 1 && loop.extent->value <= kLargestUnroll) {
     out_.directive(text("#pragma GCC unroll ", loop.extent->value));
   }
 }
@@ -54,17 +59,21 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
     const bool tensor = param.kind == kir::ParamKind::TensorArg;
     parameters.push_back(text(parameterType(param), " ", param.name));
     comments.push_back(tensor ? comment(*bufferOf(param)) : std::string());
-    const std::string type = tensor                                     ? typeName(param.buffer->dtype) + "*"
+    const std::string type = tensor ? typeName(param.buffer->dtype) + "*"
                              : param.kind == kir::ParamKind::IndexArg ? std::string("Index")
-                                                                        : typeName(param.dtype);
-    unpack.line(text(tensor ? "" : "const ", type, tensor ? " const " : " ", param.name, " = *static_cast<", type,
-                     " const*>(args[", i, "]);"));
+                                                                      : typeName(param.dtype);
+    unpack.line(text(tensor ? "" : "const ", type, tensor ? " const " : " ", param.name,
+                     " = *static_cast<", type, " const*>(args[", i, "]);"));
     arguments.push_back(param.name);
   }
   for (const LaunchIndex& index : kLaunchIndices) {
-    if (!scalar_.uses(index)) continue;
+    if (!scalar_.uses(index)) {
+      continue;
+    }
     const size_t dimension = static_cast<size_t>(index.name.back() - 'x');
-    if (index.name.starts_with("tid")) needsThreads(index.symbol, nullptr);
+    if (index.name.starts_with("tid")) {
+      needsThreads(index.symbol, nullptr);
+    }
     parameters.push_back(text("const Index ", index.name));
     comments.emplace_back();
     arguments.push_back(index.name.starts_with("bid")    ? blockIndexText(dimension, kernel_)
@@ -75,14 +84,17 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     signature.line(parameters[i] + (i + 1 == parameters.size() ? ") {" : ","), comments[i]);
   }
-  if (parameters.empty()) signature.line(") {");
+  if (parameters.empty()) {
+    signature.line(") {");
+  }
   out.raw(signature.take());
   out.raw(body);
   out.directive("}\n");
   out.open(text("extern \"C\" void ", kernel_.name,
                 "(void* const* args, const long* grid, long first, long last) {"));
   out.raw(unpack.take());
-  out.line(text("for (long b = first; b < last; ++b) ", block_name, "(", join(arguments, ", "), ");"));
+  out.line(
+      text("for (long b = first; b < last; ++b) ", block_name, "(", join(arguments, ", "), ");"));
   out.close();
 }
 

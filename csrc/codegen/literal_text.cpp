@@ -15,12 +15,18 @@ std::string realText(Real value, bool* needs_basics) {
   const std::string_view type = sizeof(Real) == 4 ? "float" : "double";
   if (!std::isfinite(value)) {
     *needs_basics = true;
-    if (std::isnan(value)) return text("quietNan<", type, ">()");
+    if (std::isnan(value)) {
+      return text("quietNan<", type, ">()");
+    }
     return text(value < 0 ? "-" : "", "infinity<", type, ">()");
   }
   std::string digits = text(value);
-  if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-  if (sizeof(Real) == 4) digits += "f";
+  if (digits.find_first_of(".e") == std::string::npos) {
+    digits += ".0";
+  }
+  if (sizeof(Real) == 4) {
+    digits += "f";
+  }
   return digits;
 }
 
@@ -53,22 +59,37 @@ std::string literalText(const PolymorphicValue& value, DataType dtype, bool* nee
   if (isReducedPrecisionFloat(dtype)) {
     return text(typeText(dtype), "(", literalText(value, DataType::Float, needs_basics), ")");
   }
-  if (dtype == DataType::Double) return realText(value.as<double>(), needs_basics);
-  if (dtype == DataType::Float) return realText(static_cast<float>(value.as<double>()), needs_basics);
+  if (dtype == DataType::Double) {
+    return realText(value.as<double>(), needs_basics);
+  }
+  if (dtype == DataType::Float) {
+    return realText(static_cast<float>(value.as<double>()), needs_basics);
+  }
   const PolymorphicValue cut = castToDtype(value, dtype);
-  if (isBooleanType(dtype)) return cut.as<bool>() ? "true" : "false";
+  if (isBooleanType(dtype)) {
+    return cut.as<bool>() ? "true" : "false";
+  }
   return integerText(cut.as<int64_t>(), dtype, needs_basics);
 }
 
 bool foldLiteral(const kir::Literal& literal, DataType dtype, PolymorphicValue* folded) {
   const DataType from = literal.dtype;
   if (from != dtype) {
-    // Reduced precision rounds on the device; floats beyond an integer's range are its own affair, too.
-    if (isReducedPrecisionFloat(from) || isReducedPrecisionFloat(dtype)) return false;
-    if (isIntegralType(dtype) && !isIntegralType(from) && !isBooleanType(from)) return false;
-    if (isComplexType(from) && !isComplexType(dtype)) return false;
+    // Reduced precision rounds on the device; floats beyond an integer's range are its own affair,
+    // too.
+    if (isReducedPrecisionFloat(from) || isReducedPrecisionFloat(dtype)) {
+      return false;
+    }
+    if (isIntegralType(dtype) && !isIntegralType(from) && !isBooleanType(from)) {
+      return false;
+    }
+    if (isComplexType(from) && !isComplexType(dtype)) {
+      return false;
+    }
     // Unsigned numbers of 64 bits are kept as signed ones.
-    if (from == DataType::UInt64 && !isIntegralType(dtype)) return false;
+    if (from == DataType::UInt64 && !isIntegralType(dtype)) {
+      return false;
+    }
   }
   *folded = castToDtype(castToDtype(literal.value, from), dtype);
   return true;

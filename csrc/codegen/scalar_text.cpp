@@ -1,6 +1,7 @@
 #include <codegen/scalar_text.h>
 
 #include <cctype>
+#include <utility>
 
 #include <support/error.h>
 
@@ -38,7 +39,7 @@ bool ScalarText::isBoolean(Scalar scalar) {
   }
 }
 
-std::string ScalarText::operand(Scalar scalar) const { return show(scalar, kUnary); }
+std::string ScalarText::operand(Scalar scalar) const { return show(scalar, kAdd); }
 
 std::string ScalarText::name(Scalar symbol) const {
   check(symbol->op == ScalarOp::Symbol, "only symbols have names");
@@ -50,7 +51,9 @@ std::string ScalarText::name(Scalar symbol) const {
   }
   std::string out = symbol->name;
   for (char& c : out) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) {
+      c = '_';
+    }
   }
   return out;
 }
@@ -63,7 +66,9 @@ std::string ScalarText::sum(Scalar scalar) const {
         negative ? -static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     out += show(term, kMul);
-    if (magnitude != 1) append(out, text(" * ", magnitude));
+    if (magnitude != 1) {
+      append(out, text(" * ", magnitude));
+    }
   }
   if (scalar->value != 0) {
     const auto value = static_cast<uint64_t>(scalar->value);
@@ -76,13 +81,25 @@ std::string ScalarText::show(Scalar scalar, int around) const {
   auto infix = [&](std::string_view symbol, int own) {
     std::string out;
     for (size_t i = 0; i < scalar->args.size(); ++i) {
-      if (i > 0) append(out, text(" ", symbol, " "));
+      if (i > 0) {
+        append(out, text(" ", symbol, " "));
+      }
       out += show(scalar->args[i], own + (i > 0 ? 1 : 0));
     }
     return wrap(std::move(out), own, around);
   };
   auto call = [&](std::string_view function) {
-    return text(function, "(", show(scalar->args[0], kSelect), ", ", show(scalar->args[1], kSelect), ")");
+    return text(function, "(", show(scalar->args[0], kSelect), ", ", show(scalar->args[1], kSelect),
+                ")");
+  };
+  // Operands are in order of creation; a constant reads better on the right.
+  auto equality = [&](std::string_view symbol, Scalar equal) {
+    Scalar a = equal->args[0];
+    Scalar b = equal->args[1];
+    if (a->isConstant()) {
+      std::swap(a, b);
+    }
+    return wrap(text(show(a, kEqual), " ", symbol, " ", show(b, kEqual + 1)), kEqual, around);
   };
   switch (scalar->op) {
     case ScalarOp::Constant:
@@ -109,7 +126,7 @@ std::string ScalarText::show(Scalar scalar, int around) const {
     case ScalarOp::Less:
       return infix("<", kLess);
     case ScalarOp::Equal:
-      return infix("==", kEqual);
+      return equality("==", scalar);
     case ScalarOp::And:
       return infix("&&", kAnd);
     case ScalarOp::Or:
@@ -118,12 +135,11 @@ std::string ScalarText::show(Scalar scalar, int around) const {
       Scalar inside = scalar->args[0];
       // !(a < b) reads as b <= a.
       if (inside->op == ScalarOp::Less) {
-        return wrap(text(show(inside->args[1], kLess), " <= ", show(inside->args[0], kLess + 1)), kLess,
-                    around);
+        return wrap(text(show(inside->args[1], kLess), " <= ", show(inside->args[0], kLess + 1)),
+                    kLess, around);
       }
       if (inside->op == ScalarOp::Equal) {
-        return wrap(text(show(inside->args[0], kEqual), " != ", show(inside->args[1], kEqual + 1)), kEqual,
-                    around);
+        return equality("!=", inside);
       }
       return wrap("!" + show(inside, kUnary), kUnary, around);
     }

@@ -15,18 +15,18 @@ struct LaunchIndex {
   std::string_view name;    ///< "bid_x"
 };
 inline constexpr LaunchIndex kLaunchIndices[] = {
-    {"threadIdx.x", "tid_x"},  {"threadIdx.y", "tid_y"},  {"threadIdx.z", "tid_z"},
-    {"blockIdx.x", "bid_x"},   {"blockIdx.y", "bid_y"},   {"blockIdx.z", "bid_z"},
-    {"blockDim.x", "bdim_x"},  {"blockDim.y", "bdim_y"},  {"blockDim.z", "bdim_z"},
-    {"gridDim.x", "gdim_x"},   {"gridDim.y", "gdim_y"},   {"gridDim.z", "gdim_z"},
+    {"threadIdx.x", "tid_x"}, {"threadIdx.y", "tid_y"}, {"threadIdx.z", "tid_z"},
+    {"blockIdx.x", "bid_x"},  {"blockIdx.y", "bid_y"},  {"blockIdx.z", "bid_z"},
+    {"blockDim.x", "bdim_x"}, {"blockDim.y", "bdim_y"}, {"blockDim.z", "bdim_z"},
+    {"gridDim.x", "gdim_x"},  {"gridDim.y", "gdim_y"},  {"gridDim.z", "gdim_z"},
 };
 
-/// Prints with only the parentheses that are needed, and remembers what the text relies on. All symbols have the type
-/// Index, so that the arithmetic has it too.
+/// Prints with only the parentheses that are needed, and remembers what the text relies on. All
+/// symbols have the type Index, so that the arithmetic has it too.
 class ScalarText {
  public:
   std::string operator()(kir::Scalar scalar) const { return show(scalar, 0); }
-  /// As an operand of a comparison or of arithmetic.
+  /// As an operand of a comparison or of an addition.
   std::string operand(kir::Scalar scalar) const;
   /// The C++ name of a symbol.
   std::string name(kir::Scalar symbol) const;

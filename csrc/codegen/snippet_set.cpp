@@ -18,7 +18,9 @@ std::vector<std::string_view> needsOf(std::string_view file) {
   line = line.substr(0, line.find('\n'));
   while (true) {
     const size_t first = line.find_first_not_of(' ');
-    if (first == std::string_view::npos) return words;
+    if (first == std::string_view::npos) {
+      return words;
+    }
     line.remove_prefix(first);
     const size_t end = std::min(line.find(' '), line.size());
     words.push_back(line.substr(0, end));
@@ -29,24 +31,38 @@ std::vector<std::string_view> needsOf(std::string_view file) {
 }  // namespace
 
 void SnippetSet::add(std::string_view path) {
-  if (target_ == Target::Host && path == "basics.cuh") path = "cpu/prelude.h";
-  if (std::find(paths_.begin(), paths_.end(), path) != paths_.end()) return;
-  for (std::string_view needed : needsOf(runtimeFile(path))) add(needed);
+  if (target_ == Target::Host && path == "basics.cuh") {
+    path = "cpu/prelude.h";
+  }
+  if (std::find(paths_.begin(), paths_.end(), path) != paths_.end()) {
+    return;
+  }
+  for (std::string_view needed : needsOf(runtimeFile(path))) {
+    add(needed);
+  }
   paths_.emplace_back(path);
 }
 
 void SnippetSet::add(const std::vector<std::string_view>& paths) {
-  for (std::string_view path : paths) add(path);
+  for (std::string_view path : paths) {
+    add(path);
+  }
 }
 
 std::string SnippetSet::text() const {
   std::string out;
   for (const std::string& path : paths_) {
-    append(out, nvfuser::text("\n// ---- ", path, " ", std::string(114 - path.size(), '-'), "\n"));
-    out += runtimeFile(path);
-    if (!out.ends_with('\n')) out += '\n';
+    appendSnippet(out, path);
   }
   return out;
+}
+
+void appendSnippet(std::string& out, std::string_view path) {
+  append(out, text("\n// ---- ", path, " ----\n"));
+  out += runtimeFile(path);
+  if (!out.ends_with('\n')) {
+    out += '\n';
+  }
 }
 
 }  // namespace nvfuser::codegen

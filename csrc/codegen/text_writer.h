@@ -11,8 +11,8 @@ class TextWriter {
  public:
   explicit TextWriter(int depth) : depth_(depth) {}
 
-  /// A line, with a comment behind it or, where that is too long, in front of it. Long lines continue on the next, with
-  /// four more spaces.
+  /// A line, with a comment behind it or, where that is too long, in front of it. Long lines
+  /// continue on the next, with four more spaces.
   void line(std::string_view content, std::string_view comment = {});
   /// A line that ends with an opening brace; what follows is indented until `close`.
   void open(std::string_view head, std::string_view comment = {});

@@ -12,7 +12,9 @@ namespace {
 
 Scalar product(kir::ScalarPool& pool, const std::vector<std::pair<IterDomain*, Scalar>>& axes) {
   Scalar result = pool.one();
-  for (const auto& [id, extent] : axes) result = pool.mul(result, extent);
+  for (const auto& [id, extent] : axes) {
+    result = pool.mul(result, extent);
+  }
   return result;
 }
 
@@ -22,8 +24,12 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
   std::vector<std::pair<IterDomain*, Scalar>> axes;
   const auto& loop = tv->getLoopDomain();
   auto spans = [&](IterDomain* id, ParallelType type) {
-    if (id->isBroadcast() || id->isReduction()) return false;
-    if (isParallelTypeBlockDim(type)) return false;
+    if (id->isBroadcast() || id->isReduction()) {
+      return false;
+    }
+    if (isParallelTypeBlockDim(type)) {
+      return false;
+    }
     return !(tv->getMemoryType() == MemoryType::Local && isParallelTypeThreadDim(type));
   };
   if (tv->hasAllocation()) {
@@ -32,10 +38,14 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
       ParallelType type = id->getParallelType();
       if (place != loop.end()) {
         const auto position = static_cast<int>(place - loop.begin());
-        if (position < tv->getComputeAtPosition()) continue;
+        if (position < tv->getComputeAtPosition()) {
+          continue;
+        }
         type = loops.effective(tv, position);
       }
-      if (spans(id, type)) axes.emplace_back(id, symbols.extent(id));
+      if (spans(id, type)) {
+        axes.emplace_back(id, symbols.extent(id));
+      }
     }
     return axes;
   }
@@ -53,7 +63,9 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
                          const LowerOptions& options, kir::Kernel& kernel) {
   kir::ScalarPool& pool = symbols.pool();
   bool any_thread = false;
-  for (ParallelType type : kParallelTypeThreads) any_thread |= loops.isUsed(type);
+  for (ParallelType type : kParallelTypeThreads) {
+    any_thread |= loops.isUsed(type);
+  }
 
   for (TensorView* tv : fusion.allTvs()) {
     Allocation allocation;
@@ -74,16 +86,19 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       const bool constant = buffer.elements->isConstant();
       // On the CPU shared memory is memory of the task, and so are registers.
       const bool task_memory = options.target == LowerTarget::Cpu;
-      if (task_memory) buffer.memory = MemoryType::Local;
+      if (task_memory) {
+        buffer.memory = MemoryType::Local;
+      }
       const bool too_big =
           task_memory && constant &&
           buffer.elements->value * dataTypeSizeByte(buffer.dtype) > int64_t{256} * 1024;
       if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
         if (!task_memory && any_thread) {
-          userError("lower: ", tv, " cannot be kept in registers: its size there is ",
-                    buffer.elements->toString(),
-                    ", which is no constant; inline it into its consumer, or set its memory type to "
-                    "Shared or Global");
+          userError(
+              "lower: ", tv, " cannot be kept in registers: its size there is ",
+              buffer.elements->toString(),
+              ", which is no constant; inline it into its consumer, or set its memory type to "
+              "Shared or Global");
         }
         buffer.memory = MemoryType::Global;
         allocation.per_task = true;
@@ -107,7 +122,9 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       allocation.stage_elements = buffer.elements;
       Scalar tasks = pool.one();
       for (ParallelType type : kParallelTypeBIDs) {
-        if (loops.dimension(type) != nullptr) tasks = pool.mul(tasks, loops.dimension(type));
+        if (loops.dimension(type) != nullptr) {
+          tasks = pool.mul(tasks, loops.dimension(type));
+        }
       }
       buffer.elements = pool.mul(tasks, buffer.elements);
     }
@@ -120,7 +137,9 @@ void planSharedMemory(kir::Kernel& kernel) {
   kir::ScalarPool& pool = *kernel.pool;
   Scalar offset = pool.zero();
   for (auto& buffer : kernel.buffers) {
-    if (buffer->memory != MemoryType::Shared) continue;
+    if (buffer->memory != MemoryType::Shared) {
+      continue;
+    }
     buffer->shared_offset = offset;
     Scalar bytes = pool.mul(buffer->elements, dataTypeSizeByte(buffer->dtype));
     offset = pool.add(offset, pool.mul(pool.ceilDiv(bytes, pool.constant(16)), 16));

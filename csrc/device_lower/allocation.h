@@ -1,8 +1,9 @@
 /// Memory of every tensor of the kernel.
 ///
-/// Global tensors (inputs, outputs, workspaces) are addressed by their allocation domain. A tensor on chip is allocated
-/// inside its innermost shared loop and spans the loop axes behind that: not broadcasts and reductions, not axes that the
-/// memory is not shared across (threads and blocks for registers, blocks for shared memory).
+/// Global tensors (inputs, outputs, workspaces) are addressed by their allocation domain. A tensor
+/// on chip is allocated inside its innermost shared loop and spans the loop axes behind that: not
+/// broadcasts and reductions, not axes that the memory is not shared across (threads and blocks for
+/// registers, blocks for shared memory).
 ///
 ///   T2_l[ blockIdx.x, UR{4}, threadIdx.x ] ca_pos(1)    float T2[4]
 ///   T2_s[ blockIdx.x, S{4},  threadIdx.x{128} ] ca_pos(1)   float T2[512] in shared memory
@@ -16,7 +17,8 @@ struct Allocation {
   kir::Buffer* buffer = nullptr;
   /// Axes in memory, outermost first, with their extents. Of tensors on chip only.
   std::vector<std::pair<IterDomain*, kir::Scalar>> axes;
-  /// On the CPU, memory of a size unknown at compile time is a slice of a workspace per task: base = task·elements.
+  /// On the CPU, memory of a size unknown at compile time is a slice of a workspace per task: base
+  /// = task·elements.
   bool per_task = false;
   /// Stages of a circular buffer; the first `elements` are stage 0.
   int64_t stages = 1;
@@ -35,7 +37,8 @@ class Allocations {
   std::unordered_map<const TensorView*, Allocation> map_;
 };
 
-/// Lays shared-memory buffers out one after the other, 16-byte aligned, and sets the kernel's shared bytes.
+/// Lays shared-memory buffers out one after the other, 16-byte aligned, and sets the kernel's
+/// shared bytes.
 void planSharedMemory(kir::Kernel& kernel);
 
 }  // namespace nvfuser

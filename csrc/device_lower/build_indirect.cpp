@@ -20,8 +20,8 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
   } else {
     auto* index_tv = expr->input(1)->as<TensorView>();
     index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axes[dim]));
-    kir::Ref at = markRead(
-        indexer_.read(index_tv, indexer_.producerAxes(expr, index_tv, result, values)));
+    kir::Ref at =
+        markRead(indexer_.read(index_tv, indexer_.producerAxes(expr, index_tv, result, values)));
     out.push_back({kir::LoadIndex{index, at}});
   }
   known[axes[dim]] = axes[dim]->isBroadcast() ? pool_.zero() : index;
@@ -29,7 +29,9 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     // The other axes are those of the index tensor, which may be shorter than the input's.
     const auto& own = result->getMaybeRootDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
-      if (i != dim) known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : values.of(own[i]);
+      if (i != dim) {
+        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : values.of(own[i]);
+      }
     }
   }
   out.push_back({kir::Assign{dst, markRead(indexer_.read(in, std::move(known)))}});

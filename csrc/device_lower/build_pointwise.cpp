@@ -13,7 +13,9 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
   auto in = [&](size_t i) { return operand(expr->input(i), expr, leaf.out, values); };
   auto compute = [&](kir::PointwiseType type) {
     std::vector<kir::Operand> operands;
-    for (size_t i = 0; i < expr->inputs().size(); ++i) operands.push_back(in(i));
+    for (size_t i = 0; i < expr->inputs().size(); ++i) {
+      operands.push_back(in(i));
+    }
     out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr)}});
   };
   switch (expr->kind()) {
@@ -97,9 +99,13 @@ void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Re
   for (auto [p, c] : mapAxes(op, in, result)) {
     // The consumer's root axis has the producer's extent; its index may lie outside.
     Scalar index = values.of(c);
-    if (p->isBroadcast() && !c->isBroadcast()) axes[p] = pool_.zero();
+    if (p->isBroadcast() && !c->isBroadcast()) {
+      axes[p] = pool_.zero();
+    }
     Scalar extent = symbols_.extent(c);
-    if (index->lo < 0) inside = pool_.logicalAnd(inside, pool_.less(pool_.constant(-1), index));
+    if (index->lo < 0) {
+      inside = pool_.logicalAnd(inside, pool_.less(pool_.constant(-1), index));
+    }
     inside = pool_.logicalAnd(inside, pool_.less(index, extent));
   }
   kir::Operand src = markRead(indexer_.read(in, std::move(axes)));
@@ -157,9 +163,12 @@ void KernelBuilder::iota(const IotaOp* op, const AxisValues& values, const kir::
   // start + i·step in the result's type, floats in at least Float.
   const DataType compute = isReducedPrecisionFloat(dtype) ? DataType(DataType::Float) : dtype;
   kir::Ref value{temporary(compute, out), pool_.zero(), 1};
-  out.push_back({kir::Compute{BinaryOpType::Mul, value,
-                              {kir::IndexValue{index, compute}, scalarOperand(op->step())}, compute}});
-  out.push_back({kir::Compute{BinaryOpType::Add, dst, {value, scalarOperand(op->start())}, compute}});
+  out.push_back({kir::Compute{BinaryOpType::Mul,
+                              value,
+                              {kir::IndexValue{index, compute}, scalarOperand(op->step())},
+                              compute}});
+  out.push_back(
+      {kir::Compute{BinaryOpType::Add, dst, {value, scalarOperand(op->start())}, compute}});
 }
 
 void KernelBuilder::random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst,

@@ -1,11 +1,12 @@
-/// Reductions: a monoid (identity, combine, state of one or three parts), emitted from the inside out.
+/// Reductions: a monoid (identity, combine, state of one or three parts), emitted from the inside
+/// out.
 ///
 ///   init      state = identity, in front of the reduction loops
 ///   update    state = combine(state, value), inside, only where the element exists
 ///   finish    across the threads bound to reduction axes, then across the blocks
 ///
-/// The state of a tensor in registers is the tensor itself; a tensor in shared or global memory has an accumulator in
-/// registers, stored once at the end.
+/// The state of a tensor in registers is the tensor itself; a tensor in shared or global memory has
+/// an accumulator in registers, stored once at the end.
 #include <limits>
 
 #include <device_lower/kernel_builder.h>
@@ -105,18 +106,24 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
       kir::Block store;
       for (size_t i = 0; i < parts.size(); ++i) {
         const Allocation& allocation = allocations_.of(outputs[i]);
-        if (allocation.buffer->memory == MemoryType::Local) continue;
-        store.push_back({kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), parts[i]}});
+        if (allocation.buffer->memory == MemoryType::Local) {
+          continue;
+        }
+        store.push_back(
+            {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), parts[i]}});
       }
       if (!store.empty()) {
-        // After a reduction across blocks only one of them is left; the others' index 0 is not asked for.
+        // After a reduction across blocks only one of them is left; the others' index 0 is not
+        // asked for.
         const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
         Scalar once = predicates_.writesOnce(leaf.out, leaf, memory);
         if (leaf.out->hasGridReduction() && options_.target != LowerTarget::Cpu) {
           once = pool_.one();
           for (ParallelType type : kParallelTypeTIDs) {
             bool bound = false;
-            for (const LoopClass* loop : leaf.path) bound |= loop->parallel == type;
+            for (const LoopClass* loop : leaf.path) {
+              bound |= loop->parallel == type;
+            }
             if (loops_.isUsed(type) && !bound) {
               once = pool_.logicalAnd(once, pool_.equal(loops_.parallelIndex(type), pool_.zero()));
             }
@@ -134,30 +141,46 @@ void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, k
   bool any_block = false;
   bool any_grid = false;
   const auto& axes = leaf.out->getLoopDomain();
-  static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
-  static constexpr ParallelType kBid[] = {ParallelType::BIDx, ParallelType::BIDy, ParallelType::BIDz};
+  static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
+                                          ParallelType::TIDz};
+  static constexpr ParallelType kBid[] = {ParallelType::BIDx, ParallelType::BIDy,
+                                          ParallelType::BIDz};
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i]->isReduction()) continue;
+    if (!axes[i]->isReduction()) {
+      continue;
+    }
     const ParallelType type = loops_.of(leaf.out, static_cast<int>(i)).parallel;
-    if (!isParallelTypeThread(type) || !loops_.isUsed(type)) continue;
+    if (!isParallelTypeThread(type) || !loops_.isUsed(type)) {
+      continue;
+    }
     for (int d = 0; d < 3; ++d) {
-      if (type == kTid[d]) any_block = block_dims[d] = true;
-      if (type == kBid[d]) any_grid = grid_dims[d] = true;
+      if (type == kTid[d]) {
+        any_block = block_dims[d] = true;
+      }
+      if (type == kBid[d]) {
+        any_grid = grid_dims[d] = true;
+      }
     }
   }
-  if (!any_block && !any_grid) return;
+  if (!any_block && !any_grid) {
+    return;
+  }
   const kir::Monoid monoid = monoidOf(leaf.expr);
   const std::vector<kir::Ref> parts = state(leaf, values);
 
   Scalar threads = pool_.one();
   for (ParallelType type : kTid) {
-    if (loops_.dimension(type) != nullptr) threads = pool_.mul(threads, loops_.dimension(type));
+    if (loops_.dimension(type) != nullptr) {
+      threads = pool_.mul(threads, loops_.dimension(type));
+    }
   }
   int64_t state_bytes = 0;
   for (DataType dtype : monoid.dtypes) {
     // The three parts of one state lie side by side, each aligned to the widest.
     int64_t widest = 0;
-    for (DataType other : monoid.dtypes) widest = std::max(widest, dataTypeSizeByte(other));
+    for (DataType other : monoid.dtypes) {
+      widest = std::max(widest, dataTypeSizeByte(other));
+    }
     (void)dtype;
     state_bytes += widest;
   }
@@ -186,9 +209,13 @@ void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, k
     Scalar segments = pool_.one();
     for (int d = 0; d < 3; ++d) {
       Scalar extent = loops_.dimension(kBid[d]);
-      if (extent == nullptr) continue;
+      if (extent == nullptr) {
+        continue;
+      }
       blocks = pool_.mul(blocks, extent);
-      if (!grid_dims[d]) segments = pool_.mul(segments, extent);
+      if (!grid_dims[d]) {
+        segments = pool_.mul(segments, extent);
+      }
     }
     kir::GridReduce statement;
     statement.monoid = monoid;

@@ -1,9 +1,11 @@
-/// Vector accesses. A copy whose consumer's innermost axis is bound to Vectorize moves the whole axis at once. On each
-/// side the elements must be neighbours, and the first one at a multiple of the width:
+/// Vector accesses. A copy whose consumer's innermost axis is bound to Vectorize moves the whole
+/// axis at once. On each side the elements must be neighbours, and the first one at a multiple of
+/// the width:
 ///
 ///   T2[k·4 + v] = T0[k·4 + v]   v vectorized, width 4    →    vector4 T2[k·4] = T0[k·4]
 ///
-/// What extents, strides and addresses must be divisible by for that, and is not proven, is checked at each launch.
+/// What extents, strides and addresses must be divisible by for that, and is not proven, is checked
+/// at each launch.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -14,19 +16,27 @@ namespace nvfuser {
 using kir::Scalar;
 
 bool KernelBuilder::isVectorized(const Leaf& leaf, const LoopClass** loop) const {
-  if (!leaf.expr->isA<LoadStoreOp>() || leaf.path.empty()) return false;
-  if (!leaf.expr->input(0)->isA<TensorView>() || leaf.path.back()->parallel != ParallelType::Vectorize) {
+  if (!leaf.expr->isA<LoadStoreOp>() || leaf.path.empty()) {
     return false;
   }
-  if (!leaf.path.back()->extent->isConstant() || leaf.path.back()->index->isConstant()) return false;
-  if (options_.target == LowerTarget::Cpu) return false;  // a SIMD loop does the same there
+  if (!leaf.expr->input(0)->isA<TensorView>() ||
+      leaf.path.back()->parallel != ParallelType::Vectorize) {
+    return false;
+  }
+  if (!leaf.path.back()->extent->isConstant() || leaf.path.back()->index->isConstant()) {
+    return false;
+  }
+  if (options_.target == LowerTarget::Cpu) {
+    return false;  // a SIMD loop does the same there
+  }
   *loop = leaf.path.back();
   return true;
 }
 
 namespace {
 
-/// Product of the factors of a term that are the same for all threads and iterations: extents and strides.
+/// Product of the factors of a term that are the same for all threads and iterations: extents and
+/// strides.
 Scalar uniformPart(kir::ScalarPool& pool, Scalar term, const Symbols& symbols) {
   const auto& sources = symbols.sources();
   Scalar result = pool.one();
@@ -34,9 +44,11 @@ Scalar uniformPart(kir::ScalarPool& pool, Scalar term, const Symbols& symbols) {
       term->op == kir::ScalarOp::Product ? term->args : std::vector<Scalar>{term};
   for (Scalar factor : factors) {
     std::vector<Scalar> used = kir::ScalarPool::symbolsOf(factor);
-    const bool uniform = std::all_of(used.begin(), used.end(),
-                                     [&](Scalar s) { return sources.count(s) != 0; });
-    if (uniform) result = pool.mul(result, factor);
+    const bool uniform =
+        std::all_of(used.begin(), used.end(), [&](Scalar s) { return sources.count(s) != 0; });
+    if (uniform) {
+      result = pool.mul(result, factor);
+    }
   }
   return result;
 }
@@ -49,27 +61,37 @@ void divisorsOf(Scalar a, Scalar variable, std::vector<Scalar>* divisors) {
       divisors->push_back(a->args[1]);
     }
   }
-  for (const auto& [term, coefficient] : a->terms) divisorsOf(term, variable, divisors);
-  for (Scalar arg : a->args) divisorsOf(arg, variable, divisors);
+  for (const auto& [term, coefficient] : a->terms) {
+    divisorsOf(term, variable, divisors);
+  }
+  for (Scalar arg : a->args) {
+    divisorsOf(arg, variable, divisors);
+  }
 }
 
 }  // namespace
 
 void KernelBuilder::requireDivisible(Scalar value, int64_t width, const TensorView* tv) {
-  if (pool_.provesDivisible(value, pool_.constant(width))) return;
-  for (const auto& check : kernel_.checks) {
-    if (check.value == value && check.divisor == width) return;
+  if (pool_.provesDivisible(value, pool_.constant(width))) {
+    return;
   }
-  kernel_.checks.push_back({kir::LaunchCheck::Kind::Divisible, value, nullptr, width,
-                            text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
+  for (const auto& check : kernel_.checks) {
+    if (check.value == value && check.divisor == width) {
+      return;
+    }
+  }
+  kernel_.checks.push_back(
+      {kir::LaunchCheck::Kind::Divisible, value, nullptr, width,
+       text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
 }
 
-kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first, const LoopClass* vector,
-                                  int64_t width, const TensorView* tv) {
+kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
+                                  const LoopClass* vector, int64_t width, const TensorView* tv) {
   auto notContiguous = [&]() {
     userError("lower: T", tv->name(), " cannot be accessed in vectors of ", width,
-              " along the vectorized axis: its elements are not neighbours there (index ", at.index->toString(),
-              ")\n  note: ", tv, "\n  help: vectorize an axis whose memory is contiguous, or make the tensor "
+              " along the vectorized axis: its elements are not neighbours there (index ",
+              at.index->toString(), ")\n  note: ", tv,
+              "\n  help: vectorize an axis whose memory is contiguous, or make the tensor "
               "contiguous");
   };
   // Where the index is divided by extents, those must be multiples of the width: n = width·n'.
@@ -80,8 +102,11 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first, con
   for (Scalar divisor : divisors) {
     requireDivisible(divisor, width, tv);
     for (Scalar symbol : kir::ScalarPool::symbolsOf(divisor)) {
-      // One factor of the divisor carries the width; taking the innermost extent keeps the proof simple.
-      if (symbols_.sources().count(symbol) == 0) notContiguous();
+      // One factor of the divisor carries the width; taking the innermost extent keeps the proof
+      // simple.
+      if (symbols_.sources().count(symbol) == 0) {
+        notContiguous();
+      }
       as_multiple[symbol] =
           pool_.mul(pool_.symbol(text(symbol->name, "/", width), nullptr, 0), width);
       requireDivisible(symbol, width, tv);
@@ -90,28 +115,41 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first, con
   index = pool_.substitute(index, as_multiple);
   int64_t coefficient = 0;
   Scalar rest = nullptr;
-  if (!pool_.splitLinear(index, vector->index, &coefficient, &rest) || coefficient != 1) notContiguous();
+  if (!pool_.splitLinear(index, vector->index, &coefficient, &rest) || coefficient != 1) {
+    notContiguous();
+  }
   // The first element: every part a multiple of the width.
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
   pool_.decompose(rest, &value, &terms);
-  if (value % width != 0) notContiguous();
+  if (value % width != 0) {
+    notContiguous();
+  }
   for (const auto& [term, c] : terms) {
     Scalar part = pool_.mul(uniformPart(pool_, term, symbols_), c);
-    if (part->isConstant() && part->value % width != 0) notContiguous();
-    if (pool_.provesDivisible(part, pool_.constant(width))) continue;
+    if (part->isConstant() && part->value % width != 0) {
+      notContiguous();
+    }
+    if (pool_.provesDivisible(part, pool_.constant(width))) {
+      continue;
+    }
     bool made = false;  // of the symbols that stand for n / width
-    for (Scalar symbol : kir::ScalarPool::symbolsOf(part)) made |= symbol->name.find('/') != std::string::npos;
-    if (!made) requireDivisible(part, width, tv);
+    for (Scalar symbol : kir::ScalarPool::symbolsOf(part)) {
+      made |= symbol->name.find('/') != std::string::npos;
+    }
+    if (!made) {
+      requireDivisible(part, width, tv);
+    }
   }
   if (first.buffer->memory == MemoryType::Global) {
     const int64_t bytes = width * dataTypeSizeByte(first.buffer->dtype);
-    const bool known = std::any_of(kernel_.checks.begin(), kernel_.checks.end(), [&](const auto& check) {
-      return check.buffer == first.buffer && check.divisor == bytes;
-    });
+    const bool known = std::any_of(
+        kernel_.checks.begin(), kernel_.checks.end(),
+        [&](const auto& check) { return check.buffer == first.buffer && check.divisor == bytes; });
     if (!known) {
-      kernel_.checks.push_back({kir::LaunchCheck::Kind::Aligned, nullptr, first.buffer, bytes,
-                                text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
+      kernel_.checks.push_back(
+          {kir::LaunchCheck::Kind::Aligned, nullptr, first.buffer, bytes,
+           text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
     }
   } else {
     auto* buffer = const_cast<kir::Buffer*>(first.buffer);
@@ -130,7 +168,8 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   const int64_t bytes = width * dataTypeSizeByte(leaf.out->dtype());
   if (bytes > kMaxVectorBytes || (width & (width - 1)) != 0) {
     userError("lower: T", leaf.out->name(), " is vectorized by ", width, " elements of ",
-              leaf.out->dtype(), " (", bytes, " bytes); a vector access has 1, 2, 4, 8 or 16 bytes at most");
+              leaf.out->dtype(), " (", bytes,
+              " bytes); a vector access has 1, 2, 4, 8 or 16 bytes at most");
   }
   const Replaced at_first{{vector, pool_.zero()}};
   const AxisValues values = indexer_.around(leaf);
@@ -140,7 +179,8 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
     for (const auto& bound : predicates_.bounds(leaf, first)) {
       Scalar inside = pool_.less(bound.index, bound.extent);
       if (!inside->isConstant(1) && !pool_.provesDivisible(bound.extent, pool_.constant(width))) {
-        // A vector is wholly inside or wholly outside only if the extent is a multiple of the width.
+        // A vector is wholly inside or wholly outside only if the extent is a multiple of the
+        // width.
         requireDivisible(bound.extent, width, leaf.out);
       }
       condition = pool_.logicalAnd(condition, inside);
@@ -152,8 +192,8 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
       indexer_.read(in, indexer_.producerAxes(copy, in, leaf.out, values)),
       indexer_.read(in, indexer_.producerAxes(copy, in, leaf.out, first)), vector, width, in));
   statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, leaf, values),
-                                        indexer_.write(leaf.out, leaf, first, at_first), vector, width,
-                                        leaf.out));
+                                        indexer_.write(leaf.out, leaf, first, at_first), vector,
+                                        width, leaf.out));
   const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
   if (memory != MemoryType::Local) {
     condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory));

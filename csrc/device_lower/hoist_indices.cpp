@@ -28,8 +28,12 @@ bool isIndex(Scalar a) {
 int cost(Scalar a) {
   int total = a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod ? 8 : 0;
   total += static_cast<int>(a->args.size() > 1 ? a->args.size() - 1 : 0);
-  for (Scalar arg : a->args) total += cost(arg);
-  for (const auto& [term, coefficient] : a->terms) total += 1 + (coefficient != 1) + cost(term);
+  for (Scalar arg : a->args) {
+    total += cost(arg);
+  }
+  for (const auto& [term, coefficient] : a->terms) {
+    total += 1 + (coefficient != 1) + cost(term);
+  }
   return total - (a->op == kir::ScalarOp::Sum && a->value == 0 ? 1 : 0);
 }
 
@@ -43,10 +47,13 @@ class Hoister {
     collectDefined(block, &unknown);
     count(block, 1, unknown, &uses);
 
-    // From small to large; one whose uses are all inside a larger candidate's needs no name of its own.
+    // From small to large; one whose uses are all inside a larger candidate's needs no name of its
+    // own.
     std::map<int, std::pair<Scalar, int>> candidates;
     for (const auto& [id, use] : uses) {
-      if (use.second >= 2 && cost(use.first) >= 2) candidates.emplace(id, use);
+      if (use.second >= 2 && cost(use.first) >= 2) {
+        candidates.emplace(id, use);
+      }
     }
     std::vector<Scalar> named;
     for (const auto& [id, use] : candidates) {
@@ -55,7 +62,9 @@ class Hoister {
         covered |= other.first != use.first && other.second >= use.second &&
                    kir::ScalarPool::contains(other.first, use.first);
       }
-      if (!covered) named.push_back(use.first);
+      if (!covered) {
+        named.push_back(use.first);
+      }
     }
     std::unordered_map<Scalar, Scalar> names;
     std::vector<kir::Stmt> lets;
@@ -68,15 +77,21 @@ class Hoister {
       rename(block, names);
       // In front of the first statement that uses one of the names.
       size_t at = 0;
-      while (at < block.size() && !usesAny(block[at], names)) ++at;
+      while (at < block.size() && !usesAny(block[at], names)) {
+        ++at;
+      }
       block.insert(block.begin() + static_cast<std::ptrdiff_t>(at),
                    std::make_move_iterator(lets.begin()), std::make_move_iterator(lets.end()));
     }
     for (kir::Stmt& stmt : block) {
-      if (auto* loop = std::get_if<kir::For>(&stmt.node)) run(*loop->body);
+      if (auto* loop = std::get_if<kir::For>(&stmt.node)) {
+        run(*loop->body);
+      }
       if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
         run(*branch->then_body);
-        if (branch->else_body) run(*branch->else_body);
+        if (branch->else_body) {
+          run(*branch->else_body);
+        }
       }
     }
   }
@@ -84,7 +99,9 @@ class Hoister {
  private:
   static void collectDefined(const kir::Block& block, std::set<Scalar>* defined) {
     kir::forEach(block, [&](const kir::Stmt& stmt) {
-      if (Scalar var = kir::definedBy(stmt)) defined->insert(var);
+      if (Scalar var = kir::definedBy(stmt)) {
+        defined->insert(var);
+      }
     });
   }
 
@@ -92,25 +109,35 @@ class Hoister {
              std::map<int, std::pair<Scalar, int>>* uses) {
     if (isIndex(a)) {
       bool known = true;
-      for (Scalar s : kir::ScalarPool::symbolsOf(a)) known &= unknown.count(s) == 0;
+      for (Scalar s : kir::ScalarPool::symbolsOf(a)) {
+        known &= unknown.count(s) == 0;
+      }
       if (known) {
         auto& use = (*uses)[a->id];
         use.first = a;
         use.second += weight;
       }
     }
-    for (Scalar arg : a->args) count(arg, weight, unknown, uses);
-    for (const auto& [term, coefficient] : a->terms) count(term, weight, unknown, uses);
+    for (Scalar arg : a->args) {
+      count(arg, weight, unknown, uses);
+    }
+    for (const auto& [term, coefficient] : a->terms) {
+      count(term, weight, unknown, uses);
+    }
   }
 
   void count(const kir::Block& block, int weight, const std::set<Scalar>& unknown,
              std::map<int, std::pair<Scalar, int>>* uses) {
     for (const kir::Stmt& stmt : block) {
       kir::forEachScalar(stmt, [&](Scalar a) { count(a, weight, unknown, uses); });
-      if (auto* loop = std::get_if<kir::For>(&stmt.node)) count(*loop->body, 2, unknown, uses);
+      if (auto* loop = std::get_if<kir::For>(&stmt.node)) {
+        count(*loop->body, 2, unknown, uses);
+      }
       if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
         count(*branch->then_body, weight, unknown, uses);
-        if (branch->else_body) count(*branch->else_body, weight, unknown, uses);
+        if (branch->else_body) {
+          count(*branch->else_body, weight, unknown, uses);
+        }
       }
     }
   }
@@ -125,14 +152,20 @@ class Hoister {
     bool found = false;
     auto look = [&](const kir::Stmt& s) {
       kir::forEachScalar(s, [&](Scalar a) {
-        for (const auto& [value, var] : names) found |= kir::ScalarPool::contains(a, var);
+        for (const auto& [value, var] : names) {
+          found |= kir::ScalarPool::contains(a, var);
+        }
       });
     };
     look(stmt);
-    if (auto* loop = std::get_if<kir::For>(&stmt.node)) kir::forEach(*loop->body, look);
+    if (auto* loop = std::get_if<kir::For>(&stmt.node)) {
+      kir::forEach(*loop->body, look);
+    }
     if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
       kir::forEach(*branch->then_body, look);
-      if (branch->else_body) kir::forEach(*branch->else_body, look);
+      if (branch->else_body) {
+        kir::forEach(*branch->else_body, look);
+      }
     }
     return found;
   }

@@ -10,8 +10,8 @@ using kir::Scalar;
 
 namespace {
 
-/// Applies one transform to what is known of its axes, in whichever direction works. `get` gives an axis's index or null;
-/// `set` is called for each axis that becomes known.
+/// Applies one transform to what is known of its axes, in whichever direction works. `get` gives an
+/// axis's index or null; `set` is called for each axis that becomes known.
 template <typename Get, typename Set>
 void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& set) {
   kir::ScalarPool& pool = symbols.pool();
@@ -65,9 +65,10 @@ void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& se
         if (Scalar out_y = get(op->outY())) {
           set(op->inX(), out_x);
           // (y + x) mod n backwards: (out + n − x mod n) mod n.
-          set(op->inY(), is_xor ? pool.bitXor(out_y, out_x)
-                                : pool.mod(pool.add(out_y, pool.sub(extent, pool.mod(out_x, extent))),
-                                           extent));
+          set(op->inY(),
+              is_xor
+                  ? pool.bitXor(out_y, out_x)
+                  : pool.mod(pool.add(out_y, pool.sub(extent, pool.mod(out_x, extent))), extent));
         }
       }
       break;
@@ -91,9 +92,13 @@ AxisValues Indexer::around(const Leaf& leaf,
   std::deque<int> open;
   auto set = [&](const IterDomain* id, Scalar index) {
     const int id_class = exact_.classOf(id);
-    if (id_class < 0) return;
+    if (id_class < 0) {
+      return;
+    }
     Scalar& slot = values.by_class_[static_cast<size_t>(id_class)];
-    if (slot != nullptr) return;
+    if (slot != nullptr) {
+      return;
+    }
     slot = index;
     open.push_back(id_class);
   };
@@ -103,15 +108,21 @@ AxisValues Indexer::around(const Leaf& leaf,
   }
   for (int c = 0; c < exact_.numClasses(); ++c) {
     const IterDomain* id = exact_.members(c)[0];
-    if (id->isBroadcast() && id->definition() == nullptr) set(id, symbols_.pool().zero());
+    if (id->isBroadcast() && id->definition() == nullptr) {
+      set(id, symbols_.pool().zero());
+    }
   }
   auto get = [&](const IterDomain* id) { return values.of(id); };
   while (!open.empty()) {
     const int id_class = open.front();
     open.pop_front();
     // Backward first: from the schedule towards the shape.
-    for (const Expr* expr : exact_.definitions(id_class)) propagate(expr, symbols_, get, set);
-    for (const Expr* expr : exact_.uses(id_class)) propagate(expr, symbols_, get, set);
+    for (const Expr* expr : exact_.definitions(id_class)) {
+      propagate(expr, symbols_, get, set);
+    }
+    for (const Expr* expr : exact_.uses(id_class)) {
+      propagate(expr, symbols_, get, set);
+    }
   }
   return values;
 }
@@ -124,14 +135,18 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
     check(known[p] != nullptr, "no loop leads to an axis of the consumer");
   }
   for (IterDomain* id : producer->getLogicalDomain()) {
-    if (id->isBroadcast()) known.try_emplace(id, symbols_.pool().zero());
+    if (id->isBroadcast()) {
+      known.try_emplace(id, symbols_.pool().zero());
+    }
   }
   return known;
 }
 
 Scalar Indexer::taskBase(const Allocation& allocation) const {
   kir::ScalarPool& pool = symbols_.pool();
-  if (!allocation.per_task) return pool.zero();
+  if (!allocation.per_task) {
+    return pool.zero();
+  }
   Scalar task = pool.zero();
   for (ParallelType type : {ParallelType::BIDz, ParallelType::BIDy, ParallelType::BIDx}) {
     if (Scalar extent = loops_.dimension(type)) {
@@ -148,7 +163,9 @@ Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {
   if (allocation.buffer->memory == MemoryType::Global && !allocation.per_task) {
     const auto& axes = tv->getMaybeAllocationDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i]->isBroadcast() || axes[i]->isReduction()) continue;
+      if (axes[i]->isBroadcast() || axes[i]->isReduction()) {
+        continue;
+      }
       Scalar index = known.count(axes[i]) != 0 ? known.at(axes[i]) : nullptr;
       check(index != nullptr, "no index leads to an allocation axis");
       result = pool.add(result, pool.mul(index, symbols_.stride(tv, i)));
@@ -172,12 +189,18 @@ kir::Ref Indexer::read(const TensorView* producer, AxisIndex known) const {
     return found == known.end() ? nullptr : found->second;
   };
   bool changed = true;
-  auto set = [&](const IterDomain* id, Scalar index) { changed |= known.emplace(id, index).second; };
-  for (IterDomain* id : producer->domain()->additionalIDs()) set(id, symbols_.pool().zero());
+  auto set = [&](const IterDomain* id, Scalar index) {
+    changed |= known.emplace(id, index).second;
+  };
+  for (IterDomain* id : producer->domain()->additionalIDs()) {
+    set(id, symbols_.pool().zero());
+  }
   const std::vector<Expr*> transforms = producer->domain()->allExprs();
   while (changed) {
     changed = false;
-    for (const Expr* expr : transforms) propagate(expr, symbols_, get, set);
+    for (const Expr* expr : transforms) {
+      propagate(expr, symbols_, get, set);
+    }
   }
   return {allocations_.of(producer).buffer, offset(producer, known), 1};
 }
@@ -186,12 +209,16 @@ kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues
                         const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisIndex known;
   for (IterDomain* id : tv->domain()->allIDs()) {
-    if (Scalar index = values.of(id)) known[id] = index;
+    if (Scalar index = values.of(id)) {
+      known[id] = index;
+    }
   }
   // On chip the loop variables themselves are the indices.
   for (const LoopClass* loop : leaf.path) {
     for (auto [member, position] : loop->members) {
-      if (member != tv) continue;
+      if (member != tv) {
+        continue;
+      }
       auto found = replaced.find(loop);
       known[tv->getLoopDomain()[static_cast<size_t>(position)]] =
           found != replaced.end() ? found->second : loop->index;
@@ -204,7 +231,9 @@ Scalar Indexer::logicalElement(const TensorView* tv, const AxisValues& values) c
   kir::ScalarPool& pool = symbols_.pool();
   Scalar element = pool.zero();
   for (IterDomain* id : tv->getLogicalDomain()) {
-    if (id->isReduction()) continue;
+    if (id->isReduction()) {
+      continue;
+    }
     element = pool.add(pool.mul(element, symbols_.extent(id)), values.of(id));
   }
   return element;

@@ -1,9 +1,10 @@
 /// Where in memory a statement reads and writes: the one way from loop variables to offsets.
 ///
-/// Known are the loop variables around the statement, each the index of its (promoted) loop axis. Through the exact graph
-/// they give the index of every axis that can be reached: split backward o·f + n, forward (div, mod); merge forward
-/// a·|b| + b, backward (div, mod); resize by its offset. Broadcast axes have index 0. A producer's axes follow from the
-/// consumer's axis by axis (`mapAxes`), so that x + transpose(x) reads x at two places.
+/// Known are the loop variables around the statement, each the index of its (promoted) loop axis.
+/// Through the exact graph they give the index of every axis that can be reached: split backward
+/// o·f + n, forward (div, mod); merge forward a·|b| + b, backward (div, mod); resize by its offset.
+/// Broadcast axes have index 0. A producer's axes follow from the consumer's axis by axis
+/// (`mapAxes`), so that x + transpose(x) reads x at two places.
 #pragma once
 
 #include <device_lower/allocation.h>
@@ -33,12 +34,13 @@ class Indexer {
   Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
       : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
 
-  /// Indices around a statement; `replaced` gives loops another index than their variable (0 for a vectorized one).
+  /// Indices around a statement; `replaced` gives loops another index than their variable (0 for a
+  /// vectorized one).
   AxisValues around(const Leaf& leaf,
                     const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
 
-  /// Indices of the logical axes of `producer`, read by `expr` for `consumer`. Axes read through an index or dropped
-  /// (gather, select) are left for the caller to fill in.
+  /// Indices of the logical axes of `producer`, read by `expr` for `consumer`. Axes read through an
+  /// index or dropped (gather, select) are left for the caller to fill in.
   AxisIndex producerAxes(const Expr* expr, const TensorView* producer, const TensorView* consumer,
                          const AxisValues& values) const;
   /// Element that is read, given the indices of the producer's logical axes.

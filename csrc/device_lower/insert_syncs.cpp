@@ -16,9 +16,13 @@ struct Place {
 /// The axis of `leaf`'s tensor bound to a dimension; null if none is.
 const IterDomain* boundAxis(const Leaf& leaf, ParallelType type) {
   for (const LoopClass* loop : leaf.path) {
-    if (loop->parallel != type) continue;
+    if (loop->parallel != type) {
+      continue;
+    }
     for (auto [member, position] : loop->members) {
-      if (member == leaf.out) return member->getLoopDomain()[static_cast<size_t>(position)];
+      if (member == leaf.out) {
+        return member->getLoopDomain()[static_cast<size_t>(position)];
+      }
     }
   }
   return nullptr;
@@ -45,33 +49,54 @@ class SyncInserter {
     });
     std::map<const TensorView*, const Place*> writer;
     for (const Place& place : places) {
-      if (place.leaf->role == LeafRole::Init || place.leaf->role == LeafRole::Update) continue;
-      for (TensorView* out : tensorOutputs(place.leaf->expr)) writer[out] = &place;
+      if (place.leaf->role == LeafRole::Init || place.leaf->role == LeafRole::Update) {
+        continue;
+      }
+      for (TensorView* out : tensorOutputs(place.leaf->expr)) {
+        writer[out] = &place;
+      }
     }
     for (const Place& reader : places) {
-      if (reader.leaf->role == LeafRole::Init || reader.leaf->role == LeafRole::Finish) continue;
+      if (reader.leaf->role == LeafRole::Init || reader.leaf->role == LeafRole::Finish) {
+        continue;
+      }
       for (TensorView* in : tensorInputs(reader.leaf->expr)) {
         auto found = writer.find(in);
-        if (found == writer.end()) continue;
+        if (found == writer.end()) {
+          continue;
+        }
         const Allocation& allocation = allocations_.of(in);
-        if (allocation.buffer->memory == MemoryType::Local) continue;
+        if (allocation.buffer->memory == MemoryType::Local) {
+          continue;
+        }
         if (auto kind = needed(*found->second->leaf, *reader.leaf, allocation.buffer->memory)) {
-          if (insertBetween(*found->second, reader, *kind, in)) return true;
+          if (insertBetween(*found->second, reader, *kind, in)) {
+            return true;
+          }
         }
       }
     }
     return false;
   }
 
-  std::optional<kir::SyncKind> needed(const Leaf& writer, const Leaf& reader, MemoryType memory) const {
+  std::optional<kir::SyncKind> needed(const Leaf& writer, const Leaf& reader,
+                                      MemoryType memory) const {
     std::optional<kir::SyncKind> kind;
     for (ParallelType type : kParallelTypeThreads) {
-      if (!loops_.isUsed(type)) continue;
-      if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) continue;
+      if (!loops_.isUsed(type)) {
+        continue;
+      }
+      if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) {
+        continue;
+      }
       const IterDomain* written = boundAxis(writer, type);
       const IterDomain* read = boundAxis(reader, type);
-      if (written != nullptr && read != nullptr && exact_.mapped(written, read)) continue;
-      if (isParallelTypeBlockDim(type)) return kir::SyncKind::GridBarrier;
+      if (written != nullptr && read != nullptr && exact_.mapped(written, read)) {
+        continue;
+      }
+      if (isParallelTypeBlockDim(type)) {
+        return kir::SyncKind::GridBarrier;
+      }
       kind = kir::SyncKind::BlockBarrier;
     }
     return kind;
@@ -93,7 +118,9 @@ class SyncInserter {
     const size_t to = childOf(*scope, reader, depth);
     bool changed = false;
     bool present = false;
-    for (size_t i = from + 1; i < to; ++i) present |= satisfies(scope->children[i], kind);
+    for (size_t i = from + 1; i < to; ++i) {
+      present |= satisfies(scope->children[i], kind);
+    }
     if (!present) {
       insert(*scope, to, kind, text("T", tv->name(), " is complete"));
       changed = true;
@@ -101,14 +128,18 @@ class SyncInserter {
     // The next iteration of a loop around both writes the buffer again.
     for (size_t d = depth + 1; d-- > 0;) {
       LoopNode* loop = writer.ancestors[d];
-      if (loop->loop == nullptr || loop->loop->isThread() || loop->loop->extent->isConstant(1)) continue;
+      if (loop->loop == nullptr || loop->loop->isThread() || loop->loop->extent->isConstant(1)) {
+        continue;
+      }
       if (!satisfies(loop->children.back(), kind) && !satisfies(loop->children.front(), kind)) {
         insert(*loop, loop->children.size(), kind, text("T", tv->name(), " may be written again"));
         changed = true;
       }
       break;
     }
-    if (kind == kir::SyncKind::GridBarrier) grid_ = true;
+    if (kind == kir::SyncKind::GridBarrier) {
+      grid_ = true;
+    }
     return changed;
   }
 
@@ -116,7 +147,9 @@ class SyncInserter {
     for (size_t i = 0; i < scope.children.size(); ++i) {
       const LoopNode& child = scope.children[i];
       const bool below = depth + 1 < place.ancestors.size() && &child == place.ancestors[depth + 1];
-      if (below || child.leaf.get() == place.leaf) return i;
+      if (below || child.leaf.get() == place.leaf) {
+        return i;
+      }
     }
     throw InternalError("a statement is not below its loop");
   }
@@ -125,7 +158,8 @@ class SyncInserter {
     LoopNode node;
     node.sync = kind;
     node.comment = std::move(comment);
-    scope.children.insert(scope.children.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
+    scope.children.insert(scope.children.begin() + static_cast<std::ptrdiff_t>(at),
+                          std::move(node));
   }
 
   LoopNode& root_;

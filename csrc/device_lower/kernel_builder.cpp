@@ -22,7 +22,9 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       indexer_(exact, loops, symbols, allocations),
       predicates_(exact, loops, symbols) {
   for (TensorView* tv : computedTensors(fusion)) {
-    if (allocations_.of(tv).buffer->memory != MemoryType::Local) continue;
+    if (allocations_.of(tv).buffer->memory != MemoryType::Local) {
+      continue;
+    }
     const LoopClass* scope = nullptr;
     if (int64_t position = tv->getComputeAtPosition(); position > 0) {
       scope = &loops_.of(tv, static_cast<int>(position) - 1);
@@ -33,7 +35,9 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
   const bool numbered = fusion.hasManaged("random_draws");
   int64_t draws = 0;
   for (Expr* expr : fusion.exprs()) {
-    if (!expr->isA<RNGOp>()) continue;
+    if (!expr->isA<RNGOp>()) {
+      continue;
+    }
     const bool own_seed = expr->as<RNGOp>()->seed() != nullptr;
     if (!own_seed && numbered) {
       draws = fusion.getManaged<std::map<int64_t, int64_t>>("random_draws").at(expr->name());
@@ -57,18 +61,23 @@ kir::Ref KernelBuilder::markWritten(kir::Ref ref) {
   return ref;
 }
 
-// ---- loops --------------------------------------------------------------------------------------------------------
+// ---- loops
+// --------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::declare(const LoopNode& scope, kir::Block& out) {
   auto found = declared_in_.find(scope.loop);
-  if (found == declared_in_.end()) return;
+  if (found == declared_in_.end()) {
+    return;
+  }
   for (const TensorView* tv : found->second) {
     out.push_back({kir::Declare{allocations_.of(tv).buffer}});
   }
 }
 
 void KernelBuilder::children(LoopNode& node, kir::Block& out) {
-  for (LoopNode& child : node.children) this->node(child, out);
+  for (LoopNode& child : node.children) {
+    this->node(child, out);
+  }
 }
 
 void KernelBuilder::node(LoopNode& node, kir::Block& out) {
@@ -113,15 +122,21 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
         });
     if (all_copies) {
       declare(node, out);
-      for (LoopNode& child : node.children) vectorCopy(*child.leaf, &loop, out);
+      for (LoopNode& child : node.children) {
+        vectorCopy(*child.leaf, &loop, out);
+      }
       return;
     }
     if (options_.target != LowerTarget::Cpu) {
       std::string names;
-      for (auto [tv, position] : loop.members) names += text("\n  note: ", tv);
-      userError("lower: an axis bound to Vectorize is shared with, or computed by, something that is no "
-                "copy; put a cache (cacheBefore, cacheAfter) at the input or output, vectorize that, "
-                "and inline it at a position before the axis", names);
+      for (auto [tv, position] : loop.members) {
+        names += text("\n  note: ", tv);
+      }
+      userError(
+          "lower: an axis bound to Vectorize is shared with, or computed by, something that is no "
+          "copy; put a cache (cacheBefore, cacheAfter) at the input or output, vectorize that, "
+          "and inline it at a position before the axis",
+          names);
     }
   }
   if (loop.parallel == ParallelType::Unswitch) {
@@ -132,8 +147,12 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   statement.var = loop.index;
   statement.extent = loop.extent;
   statement.comment = loopComment(loop, exact_);
-  if (loop.parallel == ParallelType::Unroll) statement.kind = kir::LoopKind::Unrolled;
-  if (loop.parallel == ParallelType::Vectorize) statement.kind = kir::LoopKind::Simd;
+  if (loop.parallel == ParallelType::Unroll) {
+    statement.kind = kir::LoopKind::Unrolled;
+  }
+  if (loop.parallel == ParallelType::Vectorize) {
+    statement.kind = kir::LoopKind::Simd;
+  }
   if (loop.extent->isConstant() && loop.extent->value <= 16 &&
       statement.kind == kir::LoopKind::Serial) {
     // Register arrays want constant indices.
@@ -142,13 +161,16 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   statement.body = std::make_shared<kir::Block>();
   declare(node, *statement.body);
   children(node, *statement.body);
-  if (!statement.body->empty()) out.push_back({std::move(statement)});
+  if (!statement.body->empty()) {
+    out.push_back({std::move(statement)});
+  }
 }
 
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
-  // The bounds of all statements inside at the last iteration of all loops inside. Only indices that grow with every
-  // loop variable can be judged there; one that does not keeps the loop as it is.
+  // The bounds of all statements inside at the last iteration of all loops inside. Only indices
+  // that grow with every loop variable can be judged there; one that does not keeps the loop as it
+  // is.
   Scalar fits = pool_.one();
   bool monotone = true;
   std::function<void(LoopNode&, std::vector<const LoopClass*>)> collect =
@@ -160,22 +182,26 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
         if (inner.leaf) {
           const LoopClass* vector = nullptr;
           Replaced replaced;
-          if (isVectorized(*inner.leaf, &vector)) replaced[vector] = pool_.zero();
+          if (isVectorized(*inner.leaf, &vector)) {
+            replaced[vector] = pool_.zero();
+          }
           AxisValues values = indexer_.around(*inner.leaf, replaced);
           for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
             std::unordered_map<Scalar, Scalar> last;
             for (const LoopClass* l : inside) {
               int64_t coefficient = 0;
               Scalar rest = nullptr;
-              monotone &= pool_.splitLinear(bound.index, l->index, &coefficient, &rest) &&
-                          coefficient >= 0;
+              monotone &=
+                  pool_.splitLinear(bound.index, l->index, &coefficient, &rest) && coefficient >= 0;
               last[l->index] = pool_.sub(l->extent, pool_.one());
             }
             fits = pool_.logicalAnd(fits,
                                     pool_.less(pool_.substitute(bound.index, last), bound.extent));
           }
         }
-        for (LoopNode& child : inner.children) collect(child, inside);
+        for (LoopNode& child : inner.children) {
+          collect(child, inside);
+        }
       };
   collect(node, {});
 
@@ -206,10 +232,13 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   out.push_back({std::move(branch)});
 }
 
-// ---- statements ---------------------------------------------------------------------------------------------------
+// ---- statements
+// ---------------------------------------------------------------------------------------------------
 
 void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) {
-  if (condition->isConstant(0)) return;
+  if (condition->isConstant(0)) {
+    return;
+  }
   if (condition->isConstant()) {
     std::move(body.begin(), body.end(), std::back_inserter(out));
     return;
@@ -227,16 +256,15 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
 
 void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
   const AxisValues values = indexer_.around(leaf);
-  Scalar condition =
-      bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
   if (leaf.role != LeafRole::Whole) {
     reduction(leaf, values, condition, out);
     return;
   }
   const Allocation& allocation = allocations_.of(leaf.out);
   if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
-    condition = pool_.logicalAnd(
-        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory));
+    condition = pool_.logicalAnd(condition,
+                                 predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory));
   }
   kir::Block body;
   const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
@@ -245,7 +273,9 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
 }
 
 kir::Operand KernelBuilder::scalarOperand(const Val* val) {
-  if (val->isConst()) return kir::Literal{val->value(), val->dtype()};
+  if (val->isConst()) {
+    return kir::Literal{val->value(), val->dtype()};
+  }
   if (std::find(scalar_operands_.begin(), scalar_operands_.end(), val) == scalar_operands_.end()) {
     scalar_operands_.push_back(val);
   }
@@ -255,7 +285,9 @@ kir::Operand KernelBuilder::scalarOperand(const Val* val) {
 
 kir::Operand KernelBuilder::operand(const Val* val, const Expr* expr, const TensorView* out,
                                     const AxisValues& values) {
-  if (!val->isA<TensorView>()) return scalarOperand(val);
+  if (!val->isA<TensorView>()) {
+    return scalarOperand(val);
+  }
   auto* tv = val->as<TensorView>();
   return markRead(indexer_.read(tv, indexer_.producerAxes(expr, tv, out, values)));
 }

@@ -14,7 +14,9 @@ using kir::Scalar;
 std::vector<TensorView*> computedTensors(const Fusion& fusion) {
   std::vector<TensorView*> result;
   for (TensorView* tv : fusion.allTvs()) {
-    if (tv->definition() != nullptr) result.push_back(tv);
+    if (tv->definition() != nullptr) {
+      result.push_back(tv);
+    }
   }
   return result;
 }
@@ -23,7 +25,8 @@ LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbol
                      const LowerOptions& options)
     : symbols_(symbols), options_(options) {
   if (options.target == LowerTarget::Cpu) {
-    // Tasks of a thread pool cannot wait for each other, so a reduction across blocks runs in one task.
+    // Tasks of a thread pool cannot wait for each other, so a reduction across blocks runs in one
+    // task.
     for (TensorView* tv : computedTensors(fusion)) {
       for (IterDomain* id : tv->getLoopDomain()) {
         serial_blocks_ |= id->isReduction() && id->isBlockDim();
@@ -36,7 +39,9 @@ LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbol
     bind(*loop);
   }
   setDimensions();
-  for (auto& loop : classes_) setIndex(*loop);
+  for (auto& loop : classes_) {
+    setIndex(*loop);
+  }
 }
 
 void LoopModel::group(const Fusion& fusion) {
@@ -52,7 +57,9 @@ void LoopModel::group(const Fusion& fusion) {
     }
   }
   auto find = [&](int n) {
-    while (parent[static_cast<size_t>(n)] != n) n = parent[static_cast<size_t>(n)];
+    while (parent[static_cast<size_t>(n)] != n) {
+      n = parent[static_cast<size_t>(n)];
+    }
     return n;
   };
   auto unite = [&](const TensorView* a, const TensorView* b, int position) {
@@ -64,15 +71,17 @@ void LoopModel::group(const Fusion& fusion) {
     for (TensorView* consumer : consumersOf(tv)) {
       for (int i = 0; i < tv->getComputeAtPosition(); ++i) {
         if (i >= consumer->nDims()) {
-          userError("lower: ", tv, " is inlined at position ", tv->getComputeAtPosition(), ", but its consumer ",
-                    consumer, " has only ", consumer->nDims(),
+          userError("lower: ", tv, " is inlined at position ", tv->getComputeAtPosition(),
+                    ", but its consumer ", consumer, " has only ", consumer->nDims(),
                     " loop axes; inline it again after scheduling the consumer");
         }
         unite(tv, consumer, i);
       }
     }
     for (TensorView* sibling : siblingsOf(tv)) {
-      for (int i = 0; i < std::min(tv->nDims(), sibling->nDims()); ++i) unite(tv, sibling, i);
+      for (int i = 0; i < std::min(tv->nDims(), sibling->nDims()); ++i) {
+        unite(tv, sibling, i);
+      }
     }
   }
   std::map<int, LoopClass*> of_root;
@@ -86,13 +95,15 @@ void LoopModel::group(const Fusion& fusion) {
     loop->members.push_back(axes[n]);
     paths_[axes[n].first].push_back(loop);
   }
-  for (TensorView* tv : tvs) paths_.try_emplace(tv);
+  for (TensorView* tv : tvs) {
+    paths_.try_emplace(tv);
+  }
 }
 
 namespace {
 
-/// Classes of the axes that `id` was scheduled from: those of its tensor's logical domain, or, with `to_root`, of its root.
-/// Broadcasts are left out.
+/// Classes of the axes that `id` was scheduled from: those of its tensor's logical domain, or, with
+/// `to_root`, of its root. Broadcasts are left out.
 std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool to_root) {
   const auto& logical = exact.tensorOf(id)->getLogicalDomain();
   std::set<int> sources;
@@ -103,7 +114,9 @@ std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool t
     const Expr* def = axis->definition();
     const bool stop = !to_root && std::find(logical.begin(), logical.end(), axis) != logical.end();
     if (def != nullptr && !stop) {
-      for (const Val* in : def->inputs()) open.push_back(in->as<IterDomain>());
+      for (const Val* in : def->inputs()) {
+        open.push_back(in->as<IterDomain>());
+      }
     } else if (!axis->isBroadcast()) {
       sources.insert(exact.classOf(axis));
     }
@@ -112,11 +125,15 @@ std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool t
 }
 
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
-  if (exact.mapped(wide, id)) return true;
+  if (exact.mapped(wide, id)) {
+    return true;
+  }
   for (bool to_root : {false, true}) {
     const std::set<int> outer = concreteSources(wide, exact, to_root);
     const std::set<int> inner = concreteSources(id, exact, to_root);
-    if (std::includes(outer.begin(), outer.end(), inner.begin(), inner.end())) return true;
+    if (std::includes(outer.begin(), outer.end(), inner.begin(), inner.end())) {
+      return true;
+    }
   }
   return false;
 }
@@ -134,12 +151,16 @@ void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
     // Among equally wide members, one whose axis is concrete itself is preferred over a broadcast.
     const bool wider = loop.promoted == nullptr || width > widest ||
                        (width == widest && loop.promoted->isBroadcast() && !id->isBroadcast());
-    if (!wider) continue;
+    if (!wider) {
+      continue;
+    }
     loop.promoted = id;
     widest = width;
   }
   for (const auto& member : loop.members) {
-    if (covers(loop.promoted, axisOf(member), exact)) continue;
+    if (covers(loop.promoted, axisOf(member), exact)) {
+      continue;
+    }
     userError("lower: axis ", member.second, " of ", member.first, " cannot share a loop with ",
               loop.promoted, " of ", exact.tensorOf(loop.promoted),
               ": neither axis covers the other; inline it at a position before that axis");
@@ -149,8 +170,12 @@ void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
 ParallelType LoopModel::effective(const TensorView* tv, int position) const {
   const ParallelType type = tv->getLoopDomain()[static_cast<size_t>(position)]->getParallelType();
   if (options_.target == LowerTarget::Cpu) {
-    if (isParallelTypeThreadDim(type)) return ParallelType::Serial;
-    if (isParallelTypeBlockDim(type) && serial_blocks_) return ParallelType::Serial;
+    if (isParallelTypeThreadDim(type)) {
+      return ParallelType::Serial;
+    }
+    if (isParallelTypeBlockDim(type) && serial_blocks_) {
+      return ParallelType::Serial;
+    }
   }
   return type;
 }
@@ -159,7 +184,9 @@ void LoopModel::bind(LoopClass& loop) {
   const TensorView* owner = nullptr;
   for (auto [tv, position] : loop.members) {
     const ParallelType type = effective(tv, position);
-    if (type == ParallelType::Serial) continue;
+    if (type == ParallelType::Serial) {
+      continue;
+    }
     if (loop.parallel != ParallelType::Serial && loop.parallel != type) {
       userError("lower: axis ", position, " of ", tv, " is bound to ", parallelTypeName(type),
                 ", but it shares its loop with an axis of ", owner, " that is bound to ",
@@ -175,11 +202,15 @@ void LoopModel::bind(LoopClass& loop) {
 void LoopModel::setDimensions() {
   kir::ScalarPool& pool = symbols_.pool();
   for (auto& loop : classes_) {
-    if (!loop->isThread()) continue;
+    if (!loop->isThread()) {
+      continue;
+    }
     Scalar extent = loop->extent;
     for (auto [tv, position] : loop->members) {
       const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
-      if (!id->hasPaddingToMultipleOfWarp()) continue;
+      if (!id->hasPaddingToMultipleOfWarp()) {
+        continue;
+      }
       if (auto size = id->getMaybeSizeAfterPadding()) {
         extent = pool.max(extent, pool.constant(*size));
       }
@@ -191,9 +222,10 @@ void LoopModel::setDimensions() {
   for (ParallelType type : kParallelTypeThreads) {
     Scalar& slot = dimension_[static_cast<size_t>(type)];
     index_[static_cast<size_t>(type)] =
-        slot == nullptr ? pool.zero()
-                        : (slot->isConstant(1) ? pool.zero()
-                                               : pool.symbol(std::string(parallelIndexName(type)), slot));
+        slot == nullptr
+            ? pool.zero()
+            : (slot->isConstant(1) ? pool.zero()
+                                   : pool.symbol(std::string(parallelIndexName(type)), slot));
   }
 }
 
@@ -222,7 +254,9 @@ const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
   auto loop = std::make_unique<LoopClass>();
   loop->id = static_cast<int>(classes_.size());
   loop->members = {{tv, position}};
-  for (TensorView* sibling : siblingsOf(tv)) loop->members.emplace_back(sibling, position);
+  for (TensorView* sibling : siblingsOf(tv)) {
+    loop->members.emplace_back(sibling, position);
+  }
   loop->promoted = tv->getLoopDomain()[static_cast<size_t>(position)];
   loop->parallel = shared.parallel;
   loop->extent = symbols_.extent(loop->promoted);

@@ -1,8 +1,9 @@
-/// Which loops the kernel has: the loop axes of all tensors, grouped by inlining into loop classes. One class is one `for`
-/// or one thread index. docs/architecture.md follows an example.
+/// Which loops the kernel has: the loop axes of all tensors, grouped by inlining into loop classes.
+/// One class is one `for` or one thread index. docs/architecture.md follows an example.
 ///
-/// T inlined at position p shares its first p loop axes with those of its consumers; the closure of that is the classes.
-/// A class may hold axes made of broadcasts; its loop runs over the most concrete member (loop promotion):
+/// T inlined at position p shares its first p loop axes with those of its consumers; the closure of
+/// that is the classes. A class may hold axes made of broadcasts; its loop runs over the most
+/// concrete member (loop promotion):
 ///
 ///   T1[b0·i1] (ca 1)  and  T3[i0·i1]       one class, promoted to i0·i1
 ///
@@ -19,7 +20,8 @@ namespace nvfuser {
 
 struct LoopClass {
   int id = 0;
-  std::vector<std::pair<const TensorView*, int>> members;  ///< (tensor, position in its loop domain)
+  std::vector<std::pair<const TensorView*, int>>
+      members;                           ///< (tensor, position in its loop domain)
   const IterDomain* promoted = nullptr;  ///< the axis that the loop runs over
   ParallelType parallel = ParallelType::Serial;
   kir::Scalar extent = nullptr;  ///< iterations

@@ -17,7 +17,9 @@ class TreeBuilder {
   TreeBuilder(const Fusion& fusion, LoopModel& loops) : loops_(loops) {
     for (Expr* expr : fusion.exprs()) {
       const std::vector<TensorView*> outputs = tensorOutputs(expr);
-      if (outputs.empty()) continue;
+      if (outputs.empty()) {
+        continue;
+      }
       if (isReduction(expr)) {
         addReduction(expr, outputs[0]);
       } else {
@@ -30,7 +32,9 @@ class TreeBuilder {
   LoopNode run() {
     LoopNode root;
     std::vector<size_t> all(leaves_.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = i;
+    }
     build(root, all, 0);
     return root;
   }
@@ -47,12 +51,18 @@ class TreeBuilder {
   void addReduction(Expr* expr, TensorView* out) {
     const auto& axes = out->getLoopDomain();
     size_t first = 0;
-    while (first < axes.size() && !axes[first]->isReduction()) ++first;
+    while (first < axes.size() && !axes[first]->isReduction()) {
+      ++first;
+    }
     auto around = [&] {
       std::vector<const LoopClass*> path;
-      for (size_t i = 0; i < first; ++i) path.push_back(&loops_.of(out, static_cast<int>(i)));
+      for (size_t i = 0; i < first; ++i) {
+        path.push_back(&loops_.of(out, static_cast<int>(i)));
+      }
       for (size_t i = first; i < axes.size(); ++i) {
-        if (!axes[i]->isReduction()) path.push_back(loops_.makePrivate(out, static_cast<int>(i)));
+        if (!axes[i]->isReduction()) {
+          path.push_back(loops_.makePrivate(out, static_cast<int>(i)));
+        }
       }
       return path;
     };
@@ -65,15 +75,22 @@ class TreeBuilder {
 
   /// before_[b] holds the statements that must be over when b starts.
   void connect() {
-    std::map<const Expr*, std::pair<size_t, size_t>> range;  // first and last statement of an expression
+    std::map<const Expr*, std::pair<size_t, size_t>>
+        range;  // first and last statement of an expression
     for (size_t i = 0; i < leaves_.size(); ++i) {
       auto [entry, fresh] = range.emplace(leaves_[i]->expr, std::make_pair(i, i));
-      if (!fresh) entry->second.second = i;
+      if (!fresh) {
+        entry->second.second = i;
+      }
     }
     for (size_t i = 0; i < leaves_.size(); ++i) {
-      if (leaves_[i]->role == LeafRole::Init || leaves_[i]->role == LeafRole::Finish) continue;
+      if (leaves_[i]->role == LeafRole::Init || leaves_[i]->role == LeafRole::Finish) {
+        continue;
+      }
       for (TensorView* in : tensorInputs(leaves_[i]->expr)) {
-        if (in->definition() == nullptr) continue;
+        if (in->definition() == nullptr) {
+          continue;
+        }
         before_[i].insert(range.at(in->definition()).second);
       }
     }
@@ -90,7 +107,9 @@ class TreeBuilder {
       if (depth < path.size()) {
         auto [entry, fresh] = group_of_loop.emplace(path[depth], g);
         g = entry->second;
-        if (fresh) groups.emplace_back();
+        if (fresh) {
+          groups.emplace_back();
+        }
       } else {
         groups.emplace_back();
       }
@@ -110,10 +129,16 @@ class TreeBuilder {
     for (size_t placed = 0; placed < groups.size(); ++placed) {
       size_t next = groups.size();
       for (size_t g = 0; g < groups.size() && next == groups.size(); ++g) {
-        if (done[g]) continue;
-        if (std::all_of(needs[g].begin(), needs[g].end(), [&](size_t n) { return done[n]; })) next = g;
+        if (done[g]) {
+          continue;
+        }
+        if (std::all_of(needs[g].begin(), needs[g].end(), [&](size_t n) { return done[n]; })) {
+          next = g;
+        }
       }
-      if (next == groups.size()) reportCycle(groups, done, depth);
+      if (next == groups.size()) {
+        reportCycle(groups, done, depth);
+      }
       done[next] = true;
       const auto& group = groups[next];
       LoopNode node;
@@ -131,13 +156,18 @@ class TreeBuilder {
                                 const std::vector<bool>& done, size_t depth) {
     std::string names;
     for (size_t g = 0; g < groups.size(); ++g) {
-      if (done[g]) continue;
+      if (done[g]) {
+        continue;
+      }
       for (size_t m : groups[g]) {
-        if (leaves_[m]) names += text("\n  note: ", leaves_[m]->out);
+        if (leaves_[m]) {
+          names += text("\n  note: ", leaves_[m]->out);
+        }
       }
     }
     userError("lower: the tensors below cannot share their loops at depth ", depth,
-              ": each needs another one to be finished first; inline them at a smaller position", names);
+              ": each needs another one to be finished first; inline them at a smaller position",
+              names);
   }
 
   LoopModel& loops_;
@@ -150,14 +180,18 @@ void print(const LoopNode& node, int depth, std::string* out) {
   static constexpr std::string_view kRoles[] = {"", "init ", "update ", "finish "};
   if (node.sync) {
     static constexpr std::string_view kSyncs[] = {"warp", "block", "grid"};
-    *out += text(indent, "sync ", kSyncs[static_cast<size_t>(*node.sync)], "  // ", node.comment, "\n");
+    *out +=
+        text(indent, "sync ", kSyncs[static_cast<size_t>(*node.sync)], "  // ", node.comment, "\n");
   } else if (node.leaf) {
-    *out += text(indent, kRoles[static_cast<size_t>(node.leaf->role)], node.leaf->expr->toString(), "\n");
+    *out += text(indent, kRoles[static_cast<size_t>(node.leaf->role)], node.leaf->expr->toString(),
+                 "\n");
   } else if (node.loop != nullptr) {
     *out += text(indent, "loop ", node.loop->index, " in 0..", node.loop->extent, "  // ",
                  node.loop->promoted, "\n");
   }
-  for (const LoopNode& child : node.children) print(child, node.loop ? depth + 1 : depth, out);
+  for (const LoopNode& child : node.children) {
+    print(child, node.loop ? depth + 1 : depth, out);
+  }
 }
 
 }  // namespace
@@ -176,9 +210,13 @@ namespace {
 
 void walk(LoopNode& node, std::vector<LoopNode*>& ancestors,
           const std::function<void(Leaf&, const std::vector<LoopNode*>&)>& visit) {
-  if (node.leaf) visit(*node.leaf, ancestors);
+  if (node.leaf) {
+    visit(*node.leaf, ancestors);
+  }
   ancestors.push_back(&node);
-  for (LoopNode& child : node.children) walk(child, ancestors, visit);
+  for (LoopNode& child : node.children) {
+    walk(child, ancestors, visit);
+  }
   ancestors.pop_back();
 }
 

@@ -1,7 +1,9 @@
-/// The statements of a kernel in their loops, in an order that computes everything before it is read.
+/// The statements of a kernel in their loops, in an order that computes everything before it is
+/// read.
 ///
-/// At depth d, statements that share the loop class at depth d form a group; groups are sorted topologically, ties by
-/// definition order; inside a group the same happens at depth d + 1. A cycle between groups is an illegal inlining.
+/// At depth d, statements that share the loop class at depth d form a group; groups are sorted
+/// topologically, ties by definition order; inside a group the same happens at depth d + 1. A cycle
+/// between groups is an illegal inlining.
 ///
 /// A reduction is three statements around its reduction loops:
 ///
@@ -19,9 +21,9 @@ enum class LeafRole : uint8_t { Whole, Init, Update, Finish };
 struct Leaf {
   Expr* expr = nullptr;
   LeafRole role = LeafRole::Whole;
-  TensorView* out = nullptr;             ///< the expression's first output
-  std::vector<const LoopClass*> path;    ///< loops around it, outermost first
-  int order = 0;                         ///< of definition
+  TensorView* out = nullptr;           ///< the expression's first output
+  std::vector<const LoopClass*> path;  ///< loops around it, outermost first
+  int order = 0;                       ///< of definition
 };
 
 /// A loop with what is in it, or (without a loop) one statement or barrier.

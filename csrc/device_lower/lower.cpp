@@ -38,7 +38,9 @@ void allocate(Lowering& l) {
 void orderStatements(Lowering& l) { l.tree = buildLoopTree(*l.fusion, *l.loops); }
 
 void synchronise(Lowering& l) {
-  if (l.options.target == LowerTarget::Cpu) return;
+  if (l.options.target == LowerTarget::Cpu) {
+    return;
+  }
   l.kernel.cooperative = insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations);
 }
 
@@ -61,7 +63,9 @@ void planMemory(Lowering& l) {
   // A grid barrier counts its arrivals in a workspace.
   kir::forEach(l.kernel.body, [&](kir::Stmt& stmt) {
     auto* sync = std::get_if<kir::Sync>(&stmt.node);
-    if (sync == nullptr || sync->kind != kir::SyncKind::GridBarrier) return;
+    if (sync == nullptr || sync->kind != kir::SyncKind::GridBarrier) {
+      return;
+    }
     kir::Buffer buffer;
     buffer.name = text("barrier", l.kernel.buffers.size());
     buffer.dtype = DataType::UInt32;
@@ -73,7 +77,9 @@ void planMemory(Lowering& l) {
 }
 
 void hoist(Lowering& l) {
-  if (l.options.index_hoist) hoistIndices(l.kernel);
+  if (l.options.index_hoist) {
+    hoistIndices(l.kernel);
+  }
 }
 
 /// Tensors, workspaces, sizes and strides that the statements mention, in this order.
@@ -82,10 +88,16 @@ void collectParameters(Lowering& l) {
   for (kir::BufferRole role :
        {kir::BufferRole::Input, kir::BufferRole::Output, kir::BufferRole::Intermediate}) {
     auto add = [&](const kir::Buffer* buffer) {
-      if (buffer->role != role || buffer->memory != MemoryType::Global) return;
-      if (!buffer->read && !buffer->written) return;
+      if (buffer->role != role || buffer->memory != MemoryType::Global) {
+        return;
+      }
+      if (!buffer->read && !buffer->written) {
+        return;
+      }
       for (const kir::Param& param : kernel.params) {
-        if (param.buffer == buffer) return;
+        if (param.buffer == buffer) {
+          return;
+        }
       }
       kir::Param param;
       param.kind = kir::ParamKind::TensorArg;
@@ -96,24 +108,34 @@ void collectParameters(Lowering& l) {
     };
     if (role == kir::BufferRole::Input) {
       for (const Val* val : l.fusion->inputs()) {
-        if (val->isA<TensorView>()) add(l.allocations->of(val->as<TensorView>()).buffer);
+        if (val->isA<TensorView>()) {
+          add(l.allocations->of(val->as<TensorView>()).buffer);
+        }
       }
     }
-    for (const auto& buffer : kernel.buffers) add(buffer.get());
+    for (const auto& buffer : kernel.buffers) {
+      add(buffer.get());
+    }
   }
   // In order of the fusion's scalars, strides behind them.
   std::map<std::pair<int64_t, int>, Scalar> used;
   std::set<std::string> wanted;
   auto note = [&](Scalar a) {
-    if (a == nullptr) return;
+    if (a == nullptr) {
+      return;
+    }
     for (Scalar symbol : kir::ScalarPool::symbolsOf(a)) {
-      if (l.symbols->sources().count(symbol) == 0) continue;
+      if (l.symbols->sources().count(symbol) == 0) {
+        continue;
+      }
       const Val* val = l.symbols->sources().at(symbol).val;
       used[{val != nullptr ? val->name() : INT64_MAX, symbol->id}] = symbol;
     }
   };
   auto noteOperand = [&](const kir::Operand& operand) {
-    if (auto* param = std::get_if<kir::ParamRef>(&operand)) wanted.insert(param->name);
+    if (auto* param = std::get_if<kir::ParamRef>(&operand)) {
+      wanted.insert(param->name);
+    }
   };
   kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
     kir::forEachScalar(stmt, note);
@@ -123,7 +145,9 @@ void collectParameters(Lowering& l) {
     }
     // Grid reductions and barriers read the launch's dimensions from the hardware.
   });
-  for (const auto& buffer : kernel.buffers) note(buffer->shared_offset);
+  for (const auto& buffer : kernel.buffers) {
+    note(buffer->shared_offset);
+  }
   for (const auto& [order, symbol] : used) {
     kir::Param param;
     param.kind = kir::ParamKind::IndexArg;
@@ -142,7 +166,9 @@ void collectParameters(Lowering& l) {
     kernel.params.push_back(std::move(param));
   }
   for (const char* name : {"philox_seed", "philox_offset"}) {
-    if (wanted.count(name) == 0) continue;
+    if (wanted.count(name) == 0) {
+      continue;
+    }
     kir::Param param;
     param.kind = kir::ParamKind::ScalarArg;
     param.name = name;
@@ -156,7 +182,7 @@ void collectParameters(Lowering& l) {
 /// What the kernel's text says at its top.
 void writeHeader(Lowering& l) {
   kir::Kernel& kernel = l.kernel;
-  auto dims = [](const Scalar (&extents)[3]) {
+  auto dims = [](const Scalar(&extents)[3]) {
     std::string out;
     for (int d = 0; d < 3; ++d) {
       out += text(d > 0 ? " x " : "", extents[d] ? extents[d]->toString() : std::string("1"));
@@ -165,9 +191,12 @@ void writeHeader(Lowering& l) {
   };
   for (Expr* expr : l.fusion->exprs()) {
     const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    if (outputs.empty()) continue;
-    kernel.header.push_back(text(join(outputs, ", ", [](TensorView* tv) { return tv->toInlineString(); }),
-                                 " = ", expr->toInlineString()));
+    if (outputs.empty()) {
+      continue;
+    }
+    kernel.header.push_back(
+        text(join(outputs, ", ", [](TensorView* tv) { return tv->toInlineString(); }), " = ",
+             expr->toInlineString()));
   }
   kernel.header.push_back(text("grid ", dims(kernel.grid), ", block ", dims(kernel.block)));
 }
@@ -175,15 +204,21 @@ void writeHeader(Lowering& l) {
 constexpr std::array kPasses = {
     LoweringPass{"verify-fusion", "a broken graph is reported by its own rules", verifyFusion},
     LoweringPass{"map-axes", "which axes of different tensors mean the same index", mapAxisClasses},
-    LoweringPass{"name-extents", "equal extents become one symbol, a parameter of the kernel", nameExtents},
-    LoweringPass{"model-loops", "inlined axes share a loop; broadcasts run over what they meet", modelLoops},
+    LoweringPass{"name-extents", "equal extents become one symbol, a parameter of the kernel",
+                 nameExtents},
+    LoweringPass{"model-loops", "inlined axes share a loop; broadcasts run over what they meet",
+                 modelLoops},
     LoweringPass{"allocate", "registers, shared memory and workspaces with their sizes", allocate},
-    LoweringPass{"build-loop-tree", "an order that computes everything before it is read", orderStatements},
-    LoweringPass{"insert-syncs", "barriers where threads exchange data; needs the order", synchronise},
+    LoweringPass{"build-loop-tree", "an order that computes everything before it is read",
+                 orderStatements},
+    LoweringPass{"insert-syncs", "barriers where threads exchange data; needs the order",
+                 synchronise},
     LoweringPass{"build-statements", "indices, predicates, vectors, reductions", buildStatements},
-    LoweringPass{"plan-shared-memory", "offsets of all shared buffers, reductions' workspaces included", planMemory},
+    LoweringPass{"plan-shared-memory",
+                 "offsets of all shared buffers, reductions' workspaces included", planMemory},
     LoweringPass{"hoist-indices", "shared index expressions get a name", hoist, true},
-    LoweringPass{"collect-parameters", "what the statements mention has to be passed", collectParameters},
+    LoweringPass{"collect-parameters", "what the statements mention has to be passed",
+                 collectParameters},
     LoweringPass{"write-header", "a kernel says which fusion it is", writeHeader},
 };
 
@@ -192,9 +227,15 @@ constexpr std::array kPasses = {
 std::span<const LoweringPass> loweringPasses() { return kPasses; }
 
 std::string printLowering(const Lowering& lowering) {
-  if (!lowering.kernel.body.empty()) return lowering.kernel.toString();
-  if (!lowering.tree.children.empty()) return toString(lowering.tree);
-  if (lowering.exact) return lowering.exact->toString();
+  if (!lowering.kernel.body.empty()) {
+    return lowering.kernel.toString();
+  }
+  if (!lowering.tree.children.empty()) {
+    return toString(lowering.tree);
+  }
+  if (lowering.exact) {
+    return lowering.exact->toString();
+  }
   return lowering.fusion->toString();
 }
 
@@ -206,7 +247,8 @@ Lowering lower(Fusion* fusion, const LowerOptions& options, const LoweringObserv
     const auto start = std::chrono::steady_clock::now();
     pass.run(lowering);
     if (observer) {
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double, std::milli> took =
+          std::chrono::steady_clock::now() - start;
       observer(pass, lowering, took.count());
     }
   }

@@ -1,5 +1,5 @@
-/// Scheduled Fusion → kernel IR. The passes are a table (`loweringPasses()`); the loop around it names, times, verifies
-/// and prints them alike.
+/// Scheduled Fusion → kernel IR. The passes are a table (`loweringPasses()`); the loop around it
+/// names, times, verifies and prints them alike.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace nvfuser {
 
-/// Everything that lowering finds out about one fusion, filled in by the passes one after the other.
+/// Everything that lowering finds out about one fusion, filled in by the passes one after the
+/// other.
 struct Lowering {
   Fusion* fusion = nullptr;
   LowerOptions options;
@@ -36,10 +37,11 @@ std::span<const LoweringPass> loweringPasses();
 std::string printLowering(const Lowering& lowering);
 
 /// Called after each pass.
-using LoweringObserver = std::function<void(const LoweringPass&, const Lowering&, double milliseconds)>;
+using LoweringObserver =
+    std::function<void(const LoweringPass&, const Lowering&, double milliseconds)>;
 
-/// Lowers `fusion` (which stays as it is; the kernel refers to it). Throws `UserError` for a schedule that cannot be
-/// carried out.
+/// Lowers `fusion` (which stays as it is; the kernel refers to it). Throws `UserError` for a
+/// schedule that cannot be carried out.
 Lowering lower(Fusion* fusion, const LowerOptions& options, const LoweringObserver& observer = {});
 
 }  // namespace nvfuser

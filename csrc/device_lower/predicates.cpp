@@ -18,7 +18,8 @@ bool Predicates::divides(const Split* split) const {
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
 }
 
-std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values) const {
+std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf,
+                                                  const AxisValues& values) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> open;
   for (const LoopClass* loop : leaf.path) {
@@ -33,18 +34,30 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   while (!open.empty()) {
     const Expr* def = open.back()->definition();
     open.pop_back();
-    if (def == nullptr || !seen.insert(def).second) continue;
-    if (def->isA<Split>() && !divides(def->as<Split>())) partial.push_back(def->as<Split>()->in());
-    for (const Val* in : def->inputs()) open.push_back(in->as<IterDomain>());
+    if (def == nullptr || !seen.insert(def).second) {
+      continue;
+    }
+    if (def->isA<Split>() && !divides(def->as<Split>())) {
+      partial.push_back(def->as<Split>()->in());
+    }
+    for (const Val* in : def->inputs()) {
+      open.push_back(in->as<IterDomain>());
+    }
   }
   for (IterDomain* id : partial) {
-    // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself needs no check.
+    // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
+    // needs no check.
     const Expr* def = id->definition();
-    const bool implied = def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
-                         std::find(partial.begin(), partial.end(), def->as<Split>()->in()) !=
-                             partial.end();
-    if (implied) continue;
+    const bool implied =
+        def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
+        std::find(partial.begin(), partial.end(), def->as<Split>()->in()) != partial.end();
+    if (implied) {
+      continue;
+    }
     Scalar index = values.of(id);
+    if (index == nullptr && (leaf.role == LeafRole::Init || leaf.role == LeafRole::Finish)) {
+      continue;  // made of reduction axes too, which are not iterated here
+    }
     check(index != nullptr, "no index leads to the input of a split");
     result.push_back({index, symbols_.extent(id)});
   }
@@ -64,12 +77,18 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
   for (ParallelType type : kParallelTypeThreads) {
-    if (!loops_.isUsed(type)) continue;
+    if (!loops_.isUsed(type)) {
+      continue;
+    }
     // Each block has shared memory of its own.
-    if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) continue;
+    if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) {
+      continue;
+    }
     bool spread = false;
     for (const LoopClass* loop : leaf.path) {
-      if (loop->parallel != type) continue;
+      if (loop->parallel != type) {
+        continue;
+      }
       for (auto [member, position] : loop->members) {
         const IterDomain* id = member->getLoopDomain()[static_cast<size_t>(position)];
         spread |= member == tv && !id->isBroadcast() && !id->isReduction();

@@ -1,12 +1,13 @@
 /// Which conditions a statement needs, and only those: the one predicate rule.
 ///
-/// An index can be out of bounds only through a thread dimension launched larger than its axis and through a split whose
-/// factor is not proven to divide its input. For each such place on the way from the loops back to the shapes the
-/// condition is index < extent; the pool's proofs remove those that always hold. Lower bounds are never at stake: no loop
-/// starts below 0 (pad guards its own read).
+/// An index can be out of bounds only through a thread dimension launched larger than its axis and
+/// through a split whose factor is not proven to divide its input. For each such place on the way
+/// from the loops back to the shapes the condition is index < extent; the pool's proofs remove
+/// those that always hold. Lower bounds are never at stake: no loop starts below 0 (pad guards its
+/// own read).
 ///
-/// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension which the kernel uses is
-/// written by index 0 of that dimension alone.
+/// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension
+/// which the kernel uses is written by index 0 of that dimension alone.
 #pragma once
 
 #include <device_lower/indexer.h>
@@ -22,7 +23,8 @@ class Predicates {
     kir::Scalar index;
     kir::Scalar extent;
   };
-  /// What must hold for the element that the statement works on to exist. All of them, also the proven ones.
+  /// What must hold for the element that the statement works on to exist. All of them, also the
+  /// proven ones.
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values) const;
   /// Conjunction of the bounds that are not proven.
   kir::Scalar inBounds(const Leaf& leaf, const AxisValues& values) const;

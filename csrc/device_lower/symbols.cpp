@@ -12,7 +12,9 @@ bool isLeaf(const Val* val) { return !val->isConst() && val->definition() == nul
 
 /// Whether `a` is the better name for an extent: constants first, then what was made first.
 bool better(const Val* a, const Val* b) {
-  if (a->isConst() != b->isConst()) return a->isConst();
+  if (a->isConst() != b->isConst()) {
+    return a->isConst();
+  }
   return a->name() < b->name();
 }
 
@@ -22,7 +24,9 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
   auto find = [&](const Val* val) {
     while (true) {
       auto up = parent_.find(val);
-      if (up == parent_.end()) return val;
+      if (up == parent_.end()) {
+        return val;
+      }
       val = up->second;
     }
   };
@@ -30,27 +34,33 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
     const Val* first = nullptr;
     for (const IterDomain* id : exact.members(c)) {
       const Val* extent = id->extent();
-      if (id->isBroadcast() || (!isLeaf(extent) && !extent->isConst())) continue;
+      if (id->isBroadcast() || (!isLeaf(extent) && !extent->isConst())) {
+        continue;
+      }
       const Val* root = find(extent);
       if (first == nullptr) {
         first = root;
       } else if (root != first) {
         const Val* winner = better(root, first) ? root : first;
         const Val* loser = winner == root ? first : root;
-        if (!loser->isConst()) parent_[loser] = winner;
+        if (!loser->isConst()) {
+          parent_[loser] = winner;
+        }
         first = winner;
       }
     }
   }
   for (const Val* input : fusion.inputs()) {
-    if (!input->isA<TensorView>()) continue;
+    if (!input->isA<TensorView>()) {
+      continue;
+    }
     auto* tv = input->as<TensorView>();
     const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
     for (size_t i = 0; i < axes.size(); ++i) {
-      input_extents_.emplace(axes[i]->getMaybeExpandedExtent(),
-                             kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv,
-                                               static_cast<int64_t>(i),
-                                               axes[i]->getMaybeExpandedExtent()});
+      input_extents_.emplace(
+          axes[i]->getMaybeExpandedExtent(),
+          kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv, static_cast<int64_t>(i),
+                            axes[i]->getMaybeExpandedExtent()});
     }
   }
 }
@@ -58,7 +68,9 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
 const Val* Symbols::canonical(const Val* val) const {
   while (true) {
     auto up = parent_.find(val);
-    if (up == parent_.end()) return val;
+    if (up == parent_.end()) {
+      return val;
+    }
     val = up->second;
   }
 }
@@ -66,11 +78,12 @@ const Val* Symbols::canonical(const Val* val) const {
 std::vector<std::pair<const Val*, const Val*>> Symbols::equalities() const {
   std::vector<std::pair<const Val*, const Val*>> result;
   for (const auto& [extent, source] : input_extents_) {
-    if (canonical(extent) != extent) result.emplace_back(extent, canonical(extent));
+    if (canonical(extent) != extent) {
+      result.emplace_back(extent, canonical(extent));
+    }
   }
-  std::sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
-    return a.first->name() < b.first->name();
-  });
+  std::sort(result.begin(), result.end(),
+            [](const auto& a, const auto& b) { return a.first->name() < b.first->name(); });
   return result;
 }
 
@@ -94,7 +107,9 @@ Scalar Symbols::leaf(const Val* val) {
 Scalar Symbols::of(const Val* val) {
   val = canonical(val);
   auto found = cache_.find(val);
-  if (found != cache_.end()) return found->second;
+  if (found != cache_.end()) {
+    return found->second;
+  }
   Scalar result = nullptr;
   if (val->isConst() && !val->value().is<double>()) {
     result = pool_.constant(val->value().as<int64_t>());
@@ -171,7 +186,9 @@ Scalar Symbols::of(const Val* val) {
           result = pool_.max(operand(0), pool_.mul(operand(0), -1));
           break;
         case Cast:
-          if (dataTypeSizeBit(val->dtype()) == 64) result = operand(0);
+          if (dataTypeSizeBit(val->dtype()) == 64) {
+            result = operand(0);
+          }
           break;
         default:
           break;
@@ -183,7 +200,9 @@ Scalar Symbols::of(const Val* val) {
       result = operand(0);
     }
   }
-  if (result == nullptr) result = leaf(val);
+  if (result == nullptr) {
+    result = leaf(val);
+  }
   cache_[val] = result;
   return result;
 }
@@ -194,10 +213,12 @@ Scalar Symbols::stride(const TensorView* tv, size_t allocation_axis) {
   check(!axes[allocation_axis]->isBroadcast() && !axes[allocation_axis]->isReduction(),
         "an axis without a place in memory has no stride");
   if (contiguity[allocation_axis] == true || !tv->isFusionInput()) {
-    // Outputs and workspaces are allocated without gaps unless an allocation domain says otherwise; their strides are
-    // those of their own extents either way.
+    // Outputs and workspaces are allocated without gaps unless an allocation domain says otherwise;
+    // their strides are those of their own extents either way.
     for (size_t next = allocation_axis + 1; next < axes.size(); ++next) {
-      if (axes[next]->isBroadcast() || axes[next]->isReduction()) continue;
+      if (axes[next]->isBroadcast() || axes[next]->isReduction()) {
+        continue;
+      }
       return pool_.mul(stride(tv, next), extent(axes[next]));
     }
     return pool_.one();

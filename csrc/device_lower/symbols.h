@@ -1,7 +1,8 @@
 /// Scalars of the Fusion as index expressions of the kernel, and where the kernel gets them from.
 ///
-/// Extents that must be equal are one symbol: in T2 = T0[i0] + T1[i1], i1 becomes i0 (a constant, if one of them is).
-/// Every symbol that ends up in the kernel is a parameter; its source says what the host reads it from.
+/// Extents that must be equal are one symbol: in T2 = T0[i0] + T1[i1], i1 becomes i0 (a constant,
+/// if one of them is). Every symbol that ends up in the kernel is a parameter; its source says what
+/// the host reads it from.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ class Symbols {
  public:
   Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& pool);
 
-  /// An integer or boolean scalar as an expression of symbols. What has no index form (a double divided by another, …)
-  /// becomes one symbol whose value the host evaluates.
+  /// An integer or boolean scalar as an expression of symbols. What has no index form (a double
+  /// divided by another, …) becomes one symbol whose value the host evaluates.
   kir::Scalar of(const Val* val);
   kir::Scalar extent(const IterDomain* id) { return of(id->extent()); }
   /// Elements between neighbours along the i-th allocation axis of a tensor in global memory.

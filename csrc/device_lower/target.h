@@ -1,4 +1,5 @@
-/// What a kernel is lowered for. The schedule language is one; some bindings mean something else on another machine.
+/// What a kernel is lowered for. The schedule language is one; some bindings mean something else on
+/// another machine.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace nvfuser {
 
-/// On `Cpu`, blocks become tasks, threads become loops inside a task, Vectorize becomes a SIMD loop.
+/// On `Cpu`, blocks become tasks, threads become loops inside a task, Vectorize becomes a SIMD
+/// loop.
 enum class LowerTarget : uint8_t { Cuda, Cpu };
 
 struct LowerOptions {

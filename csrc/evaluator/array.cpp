@@ -137,10 +137,8 @@ PolymorphicValue onlyElement(const Array& array) {
 }
 
 Array contiguous(const Array& array) {
-  const TensorRef layout{.data = nullptr,
-                         .dtype = array.dtype,
-                         .sizes = array.sizes,
-                         .strides = array.strides};
+  const TensorRef layout{
+      .data = nullptr, .dtype = array.dtype, .sizes = array.sizes, .strides = array.strides};
   if (layout.isContiguous()) {
     return array;
   }
@@ -170,8 +168,8 @@ Array convert(const Array& array, DataType dtype) {
     case HostNumber::Integer:
       switch (hostNumber(dtype)) {
         case HostNumber::Integer:
-          return mapElements<int64_t, int64_t>(
-              operand, array.sizes, dtype, [&](int64_t x) { return wrapToDtype(x, dtype); });
+          return mapElements<int64_t, int64_t>(operand, array.sizes, dtype,
+                                               [&](int64_t x) { return wrapToDtype(x, dtype); });
         case HostNumber::Real:
           return mapElements<double, int64_t>(operand, array.sizes, dtype, [&](int64_t x) {
             return roundToDtype(integerToReal(x, from), dtype);
@@ -185,11 +183,11 @@ Array convert(const Array& array, DataType dtype) {
     case HostNumber::Real:
       switch (hostNumber(dtype)) {
         case HostNumber::Integer:
-          return mapElements<int64_t, double>(
-              operand, array.sizes, dtype, [&](double x) { return realToInteger(x, dtype); });
+          return mapElements<int64_t, double>(operand, array.sizes, dtype,
+                                              [&](double x) { return realToInteger(x, dtype); });
         case HostNumber::Real:
-          return mapElements<double, double>(
-              operand, array.sizes, dtype, [&](double x) { return roundToDtype(x, dtype); });
+          return mapElements<double, double>(operand, array.sizes, dtype,
+                                             [&](double x) { return roundToDtype(x, dtype); });
         case HostNumber::Complex:
           return mapElements<Complex, double>(operand, array.sizes, dtype, [&](double x) {
             return Complex(roundToDtype(x, dtype));
@@ -207,8 +205,8 @@ Array convert(const Array& array, DataType dtype) {
             return roundToDtype(x.real(), dtype);
           });
         case HostNumber::Complex:
-          return mapElements<Complex, Complex>(
-              operand, array.sizes, dtype, [&](Complex x) { return roundToDtype(x, dtype); });
+          return mapElements<Complex, Complex>(operand, array.sizes, dtype,
+                                               [&](Complex x) { return roundToDtype(x, dtype); });
       }
       break;
   }
@@ -264,7 +262,8 @@ std::vector<int64_t> commonSizes(const std::vector<const Array*>& arrays, const 
         sizes[axis] = array->sizes[axis];
       } else if (array->sizes[axis] != 1 && array->sizes[axis] != sizes[axis]) {
         userError(what, ": operands have different sizes along axis ", axis, ", ", sizes[axis],
-                  " and ", array->sizes[axis], "; sizes of 1 are broadcast, others have to be equal");
+                  " and ", array->sizes[axis],
+                  "; sizes of 1 are broadcast, others have to be equal");
       }
     }
   }

@@ -1,5 +1,6 @@
-/// `Array`: a tensor inside the reference interpreter. Elements are held as numbers of the host (double, int64 or
-/// complex<double>), and a view shares them: permuting, slicing, broadcasting and expanding copy nothing.
+/// `Array`: a tensor inside the reference interpreter. Elements are held as numbers of the host
+/// (double, int64 or complex<double>), and a view shares them: permuting, slicing, broadcasting and
+/// expanding copy nothing.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ using Numbers = std::variant<std::vector<int64_t>, std::vector<double>, std::vec
 struct Array {
   DataType dtype;
   std::vector<int64_t> sizes;
-  std::vector<int64_t> strides;  ///< in elements; 0 where all elements along the axis are the same one
+  std::vector<int64_t>
+      strides;  ///< in elements; 0 where all elements along the axis are the same one
   int64_t offset = 0;
   std::shared_ptr<Numbers> numbers;
 
@@ -62,7 +64,8 @@ Array rounded(const Array& array);
 
 /// Axis `axis` is walked by `strides`' other entries; helpers that make views.
 Array broadcastTo(const Array& array, const std::vector<int64_t>& sizes);
-/// The sizes that arrays broadcast to; an operand of lower rank has to be 0-dim. `what` names the operation.
+/// The sizes that arrays broadcast to; an operand of lower rank has to be 0-dim. `what` names the
+/// operation.
 std::vector<int64_t> commonSizes(const std::vector<const Array*>& arrays, const std::string& what);
 
 /// Calls `body` with the C++ type that holds `kind`: `body(T{})`.
@@ -79,8 +82,9 @@ auto withNumberType(HostNumber kind, const Body& body) {
   return body(Complex{});
 }
 
-/// out[i] = f(in0[i], in1[i], …) over the common sizes; where all operands repeat along an axis, so does the result,
-/// and `f` is asked once. `In` and `Out` are the types that hold the operands' and the result's numbers.
+/// out[i] = f(in0[i], in1[i], …) over the common sizes; where all operands repeat along an axis, so
+/// does the result, and `f` is asked once. `In` and `Out` are the types that hold the operands' and
+/// the result's numbers.
 template <typename Out, typename In, size_t N, typename F>
 Array mapElements(const std::array<Array, N>& operands, const std::vector<int64_t>& sizes,
                   DataType dtype, const F& f) {
@@ -113,12 +117,12 @@ Array mapElements(const std::array<Array, N>& operands, const std::vector<int64_
                         if constexpr (N == 1) {
                           to[start[0] + i * step[0]] = f(from[0][start[1] + i * step[1]]);
                         } else if constexpr (N == 2) {
-                          to[start[0] + i * step[0]] = f(from[0][start[1] + i * step[1]],
-                                                         from[1][start[2] + i * step[2]]);
+                          to[start[0] + i * step[0]] =
+                              f(from[0][start[1] + i * step[1]], from[1][start[2] + i * step[2]]);
                         } else {
-                          to[start[0] + i * step[0]] = f(from[0][start[1] + i * step[1]],
-                                                         from[1][start[2] + i * step[2]],
-                                                         from[2][start[3] + i * step[3]]);
+                          to[start[0] + i * step[0]] =
+                              f(from[0][start[1] + i * step[1]], from[1][start[2] + i * step[2]],
+                                from[2][start[3] + i * step[3]]);
                         }
                       }
                     });

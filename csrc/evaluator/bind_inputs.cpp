@@ -7,9 +7,8 @@ namespace {
 void bindTensorInput(ExpressionEvaluator& evaluator, size_t number, const Val* input,
                      const TensorRef& tensor) {
   if (!input->isA<TensorView>()) {
-    userError("Expected input ", number, ", ", input->toInlineString(),
-              ", to be a scalar but got ", dataTypeName(tensor.dtype), " tensor of rank ",
-              tensor.rank());
+    userError("Expected input ", number, ", ", input->toInlineString(), ", to be a scalar but got ",
+              dataTypeName(tensor.dtype), " tensor of rank ", tensor.rank());
   }
   const auto* tv = input->as<TensorView>();
   if (tensor.dtype != tv->dtype()) {

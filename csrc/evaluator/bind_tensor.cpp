@@ -1,4 +1,5 @@
-// Binding the extents of a tensor to actual sizes, and checking an actual layout against what the tensor promises.
+// Binding the extents of a tensor to actual sizes, and checking an actual layout against what the
+// tensor promises.
 
 #include <map>
 #include <utility>
@@ -41,8 +42,8 @@ class LayoutReplay {
     const auto [size, stride] = of(split->in());
     const int64_t factor = evaluator_.evaluateInt(split->factor(), "the factor of a split");
     if (factor <= 0 || size % factor != 0) {
-      userError("axis ", *split->in(), " of ", *tv_, " has extent ", size,
-                ", which the factor ", factor, " of its allocation domain does not divide");
+      userError("axis ", *split->in(), " of ", *tv_, " has extent ", size, ", which the factor ",
+                factor, " of its allocation domain does not divide");
     }
     const int64_t inner = split->innerSplit() ? factor : size / factor;
     known_[split->outer()] = {size / inner, stride * inner};

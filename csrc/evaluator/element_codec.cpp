@@ -39,9 +39,8 @@ NarrowFormat narrowFormat(DataType dtype) {
 }
 
 uint32_t encodeNarrow(double value, const NarrowFormat& format) {
-  const uint32_t sign = std::signbit(value)
-                            ? 1u << (format.exponent_bits + format.mantissa_bits)
-                            : 0u;
+  const uint32_t sign =
+      std::signbit(value) ? 1u << (format.exponent_bits + format.mantissa_bits) : 0u;
   if (std::isnan(value)) {
     return sign | format.nanBits();
   }
@@ -52,8 +51,9 @@ uint32_t encodeNarrow(double value, const NarrowFormat& format) {
   if (std::isinf(value)) {
     return sign | overflow;
   }
-  // |value| = mantissa · 2^exponent with the mantissa in units of the last place; below the smallest normal number the
-  // unit stays that of the subnormals. A carry out of the mantissa runs into the exponent by itself.
+  // |value| = mantissa · 2^exponent with the mantissa in units of the last place; below the
+  // smallest normal number the unit stays that of the subnormals. A carry out of the mantissa runs
+  // into the exponent by itself.
   int exponent = 0;
   std::frexp(value, &exponent);
   exponent -= 1;  // 1 ≤ |value| / 2^exponent < 2
@@ -102,8 +102,9 @@ void store(void* at, T value) {
 }
 
 [[noreturn]] void wrongClass(DataType dtype) {
-  throwInternal(text("an element of dtype ", dataTypeName(dtype), " was read as another class of number"),
-                std::source_location::current());
+  throwInternal(
+      text("an element of dtype ", dataTypeName(dtype), " was read as another class of number"),
+      std::source_location::current());
 }
 
 }  // namespace
@@ -166,8 +167,8 @@ int64_t realToInteger(double value, DataType dtype) {
   }
   constexpr double kTwo63 = 9223372036854775808.0;
   if (dtype == DataType::UInt64 && value >= kTwo63) {
-    const uint64_t bits = value >= 2 * kTwo63 ? std::numeric_limits<uint64_t>::max()
-                                              : static_cast<uint64_t>(value);
+    const uint64_t bits =
+        value >= 2 * kTwo63 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(value);
     return static_cast<int64_t>(bits);
   }
   if (value >= kTwo63) {

@@ -45,7 +45,8 @@ bool isCompatible(const PolymorphicValue& value, DataType dtype) {
   return value.is<bool>() || !isBooleanType(dtype);
 }
 
-/// The value of an expression of scalars; empty where it has none (division by zero) or is no scalar operation.
+/// The value of an expression of scalars; empty where it has none (division by zero) or is no
+/// scalar operation.
 PolymorphicValue applyOperation(const Expr* expr, const std::vector<PolymorphicValue>& operands) {
   if (const auto* op = expr->isA<BinaryOp>() ? expr->as<BinaryOp>() : nullptr) {
     const bool integers = !operands[0].is<double>() && !operands[1].is<double>() &&
@@ -78,8 +79,8 @@ PolymorphicValue applyOperation(const Expr* expr, const std::vector<PolymorphicV
 void ExpressionEvaluator::bind(const Val* val, PolymorphicValue value, bool validate) {
   check(val != nullptr && value.hasValue(), "nothing can be bound to nothing");
   if (!isCompatible(value, val->dtype())) {
-    userError("Scalar value ", value, " is not compatible with the expected data type: ",
-              dataTypeName(val->dtype()), ".");
+    userError("Scalar value ", value,
+              " is not compatible with the expected data type: ", dataTypeName(val->dtype()), ".");
   }
   value = castToDtype(value, val->dtype());
   if (val->isConst()) {
@@ -91,8 +92,8 @@ void ExpressionEvaluator::bind(const Val* val, PolymorphicValue value, bool vali
   if (validate) {
     const PolymorphicValue present = evaluate(val);
     if (present.hasValue() && !(present == value)) {
-      userError("Tried to bind to a value: ", val->toInlineString(), "(which evaluated to ", present,
-                ") as ", value);
+      userError("Tried to bind to a value: ", val->toInlineString(), "(which evaluated to ",
+                present, ") as ", value);
     }
   }
   PolymorphicValue& slot = bound_[val];
@@ -131,8 +132,8 @@ PolymorphicValue ExpressionEvaluator::evaluate(const Val* val) {
   if (!val->isScalar()) {
     return {};
   }
-  // A worklist rather than recursion: extents of long graphs are deep expressions. `computed_` also holds what is not
-  // known, as an empty value.
+  // A worklist rather than recursion: extents of long graphs are deep expressions. `computed_` also
+  // holds what is not known, as an empty value.
   std::vector<const Val*> open{val};
   std::vector<PolymorphicValue> operands;
   while (!open.empty()) {

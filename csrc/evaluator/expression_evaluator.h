@@ -1,7 +1,8 @@
 /// `ExpressionEvaluator`: what scalars are worth, given the values of some of them.
 ///
-/// Values are C++'s: integers are int64 (UInt64 by its bits), floats double, rounded to Float where the dtype is Float
-/// or narrower. Nothing is worth anything unless it is a constant, was bound, or is computed from such.
+/// Values are C++'s: integers are int64 (UInt64 by its bits), floats double, rounded to Float where
+/// the dtype is Float or narrower. Nothing is worth anything unless it is a constant, was bound, or
+/// is computed from such.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,22 @@ namespace nvfuser {
 
 class ExpressionEvaluator {
  public:
-  /// `val` is worth `value` from now on; what was computed from its former value is forgotten. A constant has to be
-  /// bound to its own value. `validate`: where `val` is known already, by an earlier binding or by its definition, the
-  /// values have to agree. Throws `UserError` where they do not.
+  /// `val` is worth `value` from now on; what was computed from its former value is forgotten. A
+  /// constant has to be bound to its own value. `validate`: where `val` is known already, by an
+  /// earlier binding or by its definition, the values have to agree. Throws `UserError` where they
+  /// do not.
   void bind(const Val* val, PolymorphicValue value, bool validate = false);
-  /// The launch's extent of a parallel type: that of the scalar `blockDim.x` (TIDx), `gridDim.y` (BIDy), …
+  /// The launch's extent of a parallel type: that of the scalar `blockDim.x` (TIDx), `gridDim.y`
+  /// (BIDy), …
   void bind(ParallelType type, int64_t extent);
   /// A named scalar, or any symbol of this name as it is printed ("i3").
   void bind(std::string_view name, PolymorphicValue value);
 
-  /// Binds the extents of a tensor's logical axes to the sizes of an actual tensor: expanded axes by their expanded
-  /// extent, other broadcast axes have to be 1. With `strides` (of the logical axes, in elements) the layout is checked
-  /// as well: expanded axes have stride 0, and the allocation domain is contiguous where the tensor says so. Strides of
-  /// axes of extent 1 and of empty tensors do not matter.
+  /// Binds the extents of a tensor's logical axes to the sizes of an actual tensor: expanded axes
+  /// by their expanded extent, other broadcast axes have to be 1. With `strides` (of the logical
+  /// axes, in elements) the layout is checked as well: expanded axes have stride 0, and the
+  /// allocation domain is contiguous where the tensor says so. Strides of axes of extent 1 and of
+  /// empty tensors do not matter.
   void bindTensor(const TensorView* tv, const std::vector<int64_t>& sizes);
   void bindTensor(const TensorView* tv, const std::vector<int64_t>& sizes,
                   const std::vector<int64_t>& strides);
@@ -65,10 +69,12 @@ struct AllocationLayout {
   std::vector<int64_t> strides;
 };
 
-/// The layout in order of the allocation domain, of a tensor whose logical axes have these sizes and strides: the
-/// transforms from logical to allocation domain, replayed. Throws `UserError` where memory cannot have that form (a
-/// merge of axes with a gap between them, a split that does not divide).
+/// The layout in order of the allocation domain, of a tensor whose logical axes have these sizes
+/// and strides: the transforms from logical to allocation domain, replayed. Throws `UserError`
+/// where memory cannot have that form (a merge of axes with a gap between them, a split that does
+/// not divide).
 AllocationLayout allocationLayout(const TensorView* tv, const std::vector<int64_t>& sizes,
-                                  const std::vector<int64_t>& strides, ExpressionEvaluator& evaluator);
+                                  const std::vector<int64_t>& strides,
+                                  ExpressionEvaluator& evaluator);
 
 }  // namespace nvfuser

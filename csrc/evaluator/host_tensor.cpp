@@ -20,20 +20,19 @@ HostTensor HostTensor::copyOf(const TensorRef& ref) {
   const int64_t width = dataTypeSizeByte(ref.dtype);
   const auto* from = static_cast<const std::byte*>(ref.data);
   std::byte* to = copy.data();
-  forEachRun<2>(ref.sizes, {rowMajorStrides(ref.sizes), ref.strides}, {0, 0},
-                [&](int64_t length, const std::array<int64_t, 2>& start,
-                    const std::array<int64_t, 2>& step) {
-                  if (step[0] == 1 && step[1] == 1) {
-                    std::memcpy(to + start[0] * width, from + start[1] * width,
-                                static_cast<size_t>(length * width));
-                    return;
-                  }
-                  for (int64_t i = 0; i < length; ++i) {
-                    std::memcpy(to + (start[0] + i * step[0]) * width,
-                                from + (start[1] + i * step[1]) * width,
-                                static_cast<size_t>(width));
-                  }
-                });
+  forEachRun<2>(
+      ref.sizes, {rowMajorStrides(ref.sizes), ref.strides}, {0, 0},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        if (step[0] == 1 && step[1] == 1) {
+          std::memcpy(to + start[0] * width, from + start[1] * width,
+                      static_cast<size_t>(length * width));
+          return;
+        }
+        for (int64_t i = 0; i < length; ++i) {
+          std::memcpy(to + (start[0] + i * step[0]) * width,
+                      from + (start[1] + i * step[1]) * width, static_cast<size_t>(width));
+        }
+      });
   return copy;
 }
 

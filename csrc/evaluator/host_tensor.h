@@ -1,4 +1,5 @@
-/// `HostTensor`: what the reference interpreter gives back. Owns its elements, row-major without gaps.
+/// `HostTensor`: what the reference interpreter gives back. Owns its elements, row-major without
+/// gaps.
 #pragma once
 
 #include <complex>
@@ -27,7 +28,8 @@ class HostTensor {
   /// Describes this tensor's own memory; valid as long as it lives.
   TensorRef ref() const;
 
-  /// The element with row-major number `i`, converted as a cast does (complex to real drops the imaginary part).
+  /// The element with row-major number `i`, converted as a cast does (complex to real drops the
+  /// imaginary part).
   double getDouble(int64_t i) const;
   int64_t getInt(int64_t i) const;
   std::complex<double> getComplex(int64_t i) const;

@@ -1,4 +1,5 @@
-// Operations that read or write through an index. An index outside its axis is an error here, not a wild access.
+// Operations that read or write through an index. An index outside its axis is an error here, not a
+// wild access.
 
 #include <evaluator/operations.h>
 
@@ -14,8 +15,9 @@ int64_t checkedIndex(int64_t index, int64_t size, const Expr* op) {
   return index;
 }
 
-/// out[…] = in[…] with the coordinate along `dim` read from `index`. All three have the sizes of `out`; the strides of
-/// `in` say nothing about `dim`, along which it has `size` elements `step` apart.
+/// out[…] = in[…] with the coordinate along `dim` read from `index`. All three have the sizes of
+/// `out`; the strides of `in` say nothing about `dim`, along which it has `size` elements `step`
+/// apart.
 void gatherInto(Array& out, const Array& in, const Array& index, int64_t size, int64_t step,
                 const Expr* op) {
   const auto* indices = index.data<int64_t>();
@@ -28,8 +30,7 @@ void gatherInto(Array& out, const Array& in, const Array& index, int64_t size, i
                   [&](int64_t length, const std::array<int64_t, 3>& start,
                       const std::array<int64_t, 3>& stride) {
                     for (int64_t i = 0; i < length; ++i) {
-                      const int64_t at =
-                          checkedIndex(indices[start[2] + i * stride[2]], size, op);
+                      const int64_t at = checkedIndex(indices[start[2] + i * stride[2]], size, op);
                       to[start[0] + i * stride[0]] = from[start[1] + i * stride[1] + at * step];
                     }
                   });
@@ -112,8 +113,8 @@ Array scatter(const ScatterOp* op, Context& context) {
   Array source = convert(context.operand(op->input(2)), self.dtype);
   for (size_t axis = 0; axis < index.rank(); ++axis) {
     const bool too_large = axis != dim && index.sizes[axis] > self.sizes[axis];
-    const bool too_many = source.rank() != 0 && index.sizes[axis] > source.sizes[axis] &&
-                          source.sizes[axis] != 1;
+    const bool too_many =
+        source.rank() != 0 && index.sizes[axis] > source.sizes[axis] && source.sizes[axis] != 1;
     if (too_large || too_many) {
       userError("scatter: along axis ", axis, " the index has extent ", index.sizes[axis],
                 ", but what it is applied to only ",
@@ -143,17 +144,15 @@ Array scatter(const ScatterOp* op, Context& context) {
                     }
                   });
     const T* from = source.data<T>();
-    forEachRun<3>(index.sizes, {strides, source.strides, index.strides},
-                  {0, source.offset, index.offset},
-                  [&](int64_t length, const std::array<int64_t, 3>& start,
-                      const std::array<int64_t, 3>& step) {
-                    for (int64_t i = 0; i < length; ++i) {
-                      const int64_t at = checkedIndex(indices[start[2] + i * step[2]],
-                                                      out.sizes[dim], op);
-                      to[start[0] + i * step[0] + at * out.strides[dim]] =
-                          from[start[1] + i * step[1]];
-                    }
-                  });
+    forEachRun<3>(
+        index.sizes, {strides, source.strides, index.strides}, {0, source.offset, index.offset},
+        [&](int64_t length, const std::array<int64_t, 3>& start,
+            const std::array<int64_t, 3>& step) {
+          for (int64_t i = 0; i < length; ++i) {
+            const int64_t at = checkedIndex(indices[start[2] + i * step[2]], out.sizes[dim], op);
+            to[start[0] + i * step[0] + at * out.strides[dim]] = from[start[1] + i * step[1]];
+          }
+        });
   });
   return out;
 }

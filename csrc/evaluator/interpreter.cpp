@@ -35,7 +35,8 @@ std::vector<int64_t> Context::logicalSizes(const TensorView* tv) {
 
 namespace {
 
-/// Whether the results of a kind of operation stand in the logical domain already, although there is a root domain.
+/// Whether the results of a kind of operation stand in the logical domain already, although there
+/// is a root domain.
 bool givesLogicalDomain(ExprKind kind) {
   switch (kind) {
     case ExprKind::ReshapeOp:
@@ -110,7 +111,8 @@ std::vector<Array> results(const Expr* expr, Context& context) {
   throwInternal("a transform of axes stands among the operations", std::source_location::current());
 }
 
-/// Checks a result's sizes against the extents that the Fusion states, and binds extents that only the data tells.
+/// Checks a result's sizes against the extents that the Fusion states, and binds extents that only
+/// the data tells.
 void settleExtents(const TensorView* tv, const Array& array, Context& context) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
   check(logical.size() == array.rank(), "an operation's result has another rank than its output");

@@ -1,13 +1,14 @@
-/// The reference interpreter: the meaning of a whole Fusion, computed on the host, one operation after the other. It
-/// looks at logical shapes alone, so a schedule cannot change its result: that makes it the oracle of every test, and
-/// the fallback where nothing else runs.
+/// The reference interpreter: the meaning of a whole Fusion, computed on the host, one operation
+/// after the other. It looks at logical shapes alone, so a schedule cannot change its result: that
+/// makes it the oracle of every test, and the fallback where nothing else runs.
 ///
-/// Numbers. Integers are exact in their own width and wrap. Floats are double, complex numbers complex<double>; sums,
-/// products and moments are accumulated in long double. By default a result is rounded to its dtype only where rounding
-/// is part of the program: inputs, casts, random numbers and outputs. So the result is the program's true value but for
-/// these roundings, which is what an error bound refers to. `Rounding::EveryOperation` rounds after each operation, as
-/// a kernel does that fuses no multiply-add; use it where a comparison or a conversion to an integer hangs on the last
-/// bit.
+/// Numbers. Integers are exact in their own width and wrap. Floats are double, complex numbers
+/// complex<double>; sums, products and moments are accumulated in long double. By default a result
+/// is rounded to its dtype only where rounding is part of the program: inputs, casts, random
+/// numbers and outputs. So the result is the program's true value but for these roundings, which is
+/// what an error bound refers to. `Rounding::EveryOperation` rounds after each operation, as a
+/// kernel does that fuses no multiply-add; use it where a comparison or a conversion to an integer
+/// hangs on the last bit.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +34,14 @@ struct InterpreterOptions {
   uint64_t philox_offset = 0;  ///< in units of 4 of the framework's generator
 };
 
-/// An evaluator in which the scalars and the extents of all tensors are bound to those of actual inputs. Throws
-/// `UserError` where number, kind, dtype, rank, sizes or layout of the inputs do not fit the Fusion.
+/// An evaluator in which the scalars and the extents of all tensors are bound to those of actual
+/// inputs. Throws `UserError` where number, kind, dtype, rank, sizes or layout of the inputs do not
+/// fit the Fusion.
 ExpressionEvaluator bindInputs(const Fusion& fusion, std::span<const InterpreterInput> inputs);
 
-/// The outputs of `fusion`, in its order; a scalar output is a 0-dim tensor. Throws `UserError` as `bindInputs` does,
-/// and where an operation has no result for these values (an index out of range).
+/// The outputs of `fusion`, in its order; a scalar output is a 0-dim tensor. Throws `UserError` as
+/// `bindInputs` does, and where an operation has no result for these values (an index out of
+/// range).
 std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const InterpreterInput> inputs,
                                   const InterpreterOptions& options = {});
 

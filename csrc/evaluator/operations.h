@@ -1,6 +1,6 @@
-/// The families of operations of the reference interpreter: each function gives the results of one expression. Results
-/// stand in the output's root domain (logical where it has none), without reduction axes; `interpreter.cpp` brings them
-/// to the logical domain, rounds and keeps them.
+/// The families of operations of the reference interpreter: each function gives the results of one
+/// expression. Results stand in the output's root domain (logical where it has none), without
+/// reduction axes; `interpreter.cpp` brings them to the logical domain, rounds and keeps them.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ namespace nvfuser::reference {
 struct Context {
   ExpressionEvaluator evaluator;
   InterpreterOptions options;
-  std::unordered_map<const Val*, Array> arrays;         ///< tensors computed so far
+  std::unordered_map<const Val*, Array> arrays;           ///< tensors computed so far
   std::unordered_map<const Expr*, int64_t> random_index;  ///< k of each random operation
 
   /// The elements of a tensor, or a scalar's value as a 0-dim array.
@@ -43,8 +43,8 @@ Array viewAsScalar(const ViewAsScalar* op, Context& context);
 Array full(const FullOp* op, Context& context);
 Array iota(const IotaOp* op, Context& context);
 Array eye(const EyeOp* op, Context& context);
-/// `array`, whose axes are `from`, with the axes `to`: replays the splits, merges and resizes between the two, and
-/// orders the axes. `fill` stands where a split or a resize makes room.
+/// `array`, whose axes are `from`, with the axes `to`: replays the splits, merges and resizes
+/// between the two, and orders the axes. `fill` stands where a split or a resize makes room.
 Array transformAxes(const Array& array, const std::vector<IterDomain*>& from,
                     const std::vector<IterDomain*>& to, const PolymorphicValue& fill,
                     Context& context);

@@ -6,11 +6,12 @@
 
 namespace nvfuser {
 
-/// The four words of one block. `block` and `sequence` are the lower and upper 64 bits of the counter.
+/// The four words of one block. `block` and `sequence` are the lower and upper 64 bits of the
+/// counter.
 constexpr std::array<uint32_t, 4> philoxBlock(uint64_t seed, uint64_t block, uint64_t sequence) {
-  std::array<uint32_t, 4> c = {
-      static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-      static_cast<uint32_t>(sequence), static_cast<uint32_t>(sequence >> 32)};
+  std::array<uint32_t, 4> c = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                               static_cast<uint32_t>(sequence),
+                               static_cast<uint32_t>(sequence >> 32)};
   auto key0 = static_cast<uint32_t>(seed);
   auto key1 = static_cast<uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {

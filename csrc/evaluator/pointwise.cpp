@@ -9,8 +9,8 @@ namespace nvfuser::reference {
 
 namespace {
 
-/// Applies one meaning of a row, whose numbers are `T`. Its result is a `T` as well, of which a truth value or the real
-/// part may be what counts.
+/// Applies one meaning of a row, whose numbers are `T`. Its result is a `T` as well, of which a
+/// truth value or the real part may be what counts.
 template <typename T, size_t N>
 Array applyMeaning(T (*function)(const T*, DataType), ResultKind result, DataType compute,
                    DataType out, const std::array<Array, N>& operands,
@@ -30,8 +30,8 @@ Array applyMeaning(T (*function)(const T*, DataType), ResultKind result, DataTyp
     }
   }
   if constexpr (std::is_same_v<T, int64_t>) {
-    return mapElements<int64_t, T>(
-        operands, sizes, out, [&](auto... x) { return wrapToDtype(call(x...), compute); });
+    return mapElements<int64_t, T>(operands, sizes, out,
+                                   [&](auto... x) { return wrapToDtype(call(x...), compute); });
   } else {
     return mapElements<T, T>(operands, sizes, out, call);
   }
@@ -89,7 +89,8 @@ Array unary(const UnaryOp* op, Context& context) {
   const Array in = context.operand(op->in());
   switch (op->getUnaryOpType()) {
     case UnaryOpType::Cast:
-      // Rounded as what it is before it becomes another type: the cast of a Float to Double has a Float's digits.
+      // Rounded as what it is before it becomes another type: the cast of a Float to Double has a
+      // Float's digits.
       return convert(rounded(in), op->out()->dtype());
     case UnaryOpType::BitCast:
       return bitCast(in, op->out()->dtype());

@@ -7,8 +7,8 @@
 
 namespace nvfuser::reference {
 
-/// The result of a UnaryOp, BinaryOp, TernaryOp or LoadStoreOp of scalars, as the operation table defines it; empty for
-/// other kinds of expression.
+/// The result of a UnaryOp, BinaryOp, TernaryOp or LoadStoreOp of scalars, as the operation table
+/// defines it; empty for other kinds of expression.
 PolymorphicValue applyToScalars(const Expr* expr, const std::vector<PolymorphicValue>& operands);
 
 }  // namespace nvfuser::reference

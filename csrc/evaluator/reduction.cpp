@@ -1,4 +1,5 @@
-// Reductions. An rFactor'd output has reduction axes that were split; what a split pads is the neutral element.
+// Reductions. An rFactor'd output has reduction axes that were split; what a split pads is the
+// neutral element.
 
 #include <cmath>
 #include <limits>
@@ -18,7 +19,8 @@ PolymorphicValue neutralElement(BinaryOpType type, DataType dtype) {
   const int64_t bits = dataTypeSizeBit(dtype);
   const auto ones = static_cast<int64_t>(bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
   const int64_t largest =
-      isBooleanType(dtype) ? 1 : (is_signed ? static_cast<int64_t>(~uint64_t{0} >> (65 - bits)) : ones);
+      isBooleanType(dtype) ? 1
+                           : (is_signed ? static_cast<int64_t>(~uint64_t{0} >> (65 - bits)) : ones);
   switch (type) {
     case Add:
     case BitwiseOr:
@@ -47,8 +49,8 @@ PolymorphicValue neutralElement(BinaryOpType type, DataType dtype) {
   }
 }
 
-/// Calls `combine(accumulator, element)` for each element, grouped by result. `in` has the axes `axes`, `out` those of
-/// them that are no reductions.
+/// Calls `combine(accumulator, element)` for each element, grouped by result. `in` has the axes
+/// `axes`, `out` those of them that are no reductions.
 template <typename In, typename Accumulator, typename Combine>
 void combineInto(const Array& in, const std::vector<IterDomain*>& axes,
                  std::vector<Accumulator>& results, const std::vector<int64_t>& result_sizes,
@@ -60,14 +62,14 @@ void combineInto(const Array& in, const std::vector<IterDomain*>& axes,
     strides.push_back(id->isReduction() ? 0 : result_strides[kept++]);
   }
   const In* elements = in.data<In>();
-  forEachRun<2>(in.sizes, {strides, in.strides}, {0, in.offset},
-                [&](int64_t length, const std::array<int64_t, 2>& start,
-                    const std::array<int64_t, 2>& step) {
-                  for (int64_t i = 0; i < length; ++i) {
-                    combine(results[static_cast<size_t>(start[0] + i * step[0])],
-                            elements[start[1] + i * step[1]]);
-                  }
-                });
+  forEachRun<2>(
+      in.sizes, {strides, in.strides}, {0, in.offset},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          combine(results[static_cast<size_t>(start[0] + i * step[0])],
+                  elements[start[1] + i * step[1]]);
+        }
+      });
 }
 
 std::vector<int64_t> keptSizes(const Array& in, const std::vector<IterDomain*>& axes) {
@@ -275,16 +277,16 @@ std::vector<Array> welford(const WelfordOp* op, Context& context) {
   const auto* means = mean.data<double>();
   const auto* deviations = squares.data<double>();
   const auto* numbers = number.data<double>();
-  forEachRun<4>(mean.sizes, {strides, mean.strides, squares.strides, number.strides},
-                {0, mean.offset, squares.offset, number.offset},
-                [&](int64_t length, const std::array<int64_t, 4>& start,
-                    const std::array<int64_t, 4>& step) {
-                  for (int64_t i = 0; i < length; ++i) {
-                    moments[static_cast<size_t>(start[0] + i * step[0])].add(
-                        means[start[1] + i * step[1]], deviations[start[2] + i * step[2]],
-                        numbers[start[3] + i * step[3]]);
-                  }
-                });
+  forEachRun<4>(
+      mean.sizes, {strides, mean.strides, squares.strides, number.strides},
+      {0, mean.offset, squares.offset, number.offset},
+      [&](int64_t length, const std::array<int64_t, 4>& start, const std::array<int64_t, 4>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          moments[static_cast<size_t>(start[0] + i * step[0])].add(
+              means[start[1] + i * step[1]], deviations[start[2] + i * step[2]],
+              numbers[start[3] + i * step[3]]);
+        }
+      });
 
   Array out_mean = makeArray(DataType::Double, sizes);
   Array out_squares = makeArray(DataType::Double, sizes);

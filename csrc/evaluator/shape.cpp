@@ -1,4 +1,5 @@
-// Operations that move elements or make them from nothing. Nearly all results are views of their operand.
+// Operations that move elements or make them from nothing. Nearly all results are views of their
+// operand.
 
 #include <functional>
 #include <optional>
@@ -220,8 +221,8 @@ int64_t clamped(int64_t value, int64_t low, int64_t high) {
   return std::max(low, std::min(value, high));
 }
 
-/// What part of a padded tensor is its own along `axis`: [first, last). The pad is looked for behind copies, casts and
-/// other pointwise operations; a tensor without one is its own throughout.
+/// What part of a padded tensor is its own along `axis`: [first, last). The pad is looked for
+/// behind copies, casts and other pointwise operations; a tensor without one is its own throughout.
 std::pair<int64_t, int64_t> ownRange(const Val* val, size_t axis, int64_t size, Context& context) {
   const Expr* def = val->definition();
   if (def == nullptr) {
@@ -335,8 +336,8 @@ Array slice(const SliceOp* op, Context& context) {
     const int64_t stop = std::max(start, bound(op->stop(axis)));
     const int64_t step = context.evaluator.evaluateInt(op->step(axis), "the step of a slice");
     if (step < 1) {
-      userError("slice: the step along axis ", axis, " of ", *op->in(),
-                " must be positive, got ", step);
+      userError("slice: the step along axis ", axis, " of ", *op->in(), " must be positive, got ",
+                step);
     }
     out.offset += start * out.strides[axis];
     out.sizes[axis] = (stop - start + step - 1) / step;
@@ -369,7 +370,8 @@ Array cat(const CatOp* op, Context& context) {
   }
   const std::vector<int64_t> sizes = commonSizes(all, "cat");
   Array out = makeArray(op->out()->dtype(), sizes);
-  for (size_t n = inputs.size(); n-- > 0;) {  // backwards: where ranges overlap, the first input counts
+  for (size_t n = inputs.size();
+       n-- > 0;) {  // backwards: where ranges overlap, the first input counts
     Array piece = broadcastTo(inputs[n], sizes);
     auto [first, last] = ownRange(op->input(n), axis, sizes[axis], context);
     first = clamped(first, 0, sizes[axis]);

@@ -1,5 +1,5 @@
-/// One loop over the index space of several strided tensors: axes that all of them walk alike are joined, and the body
-/// gets runs along the innermost axis, so that it is a plain loop.
+/// One loop over the index space of several strided tensors: axes that all of them walk alike are
+/// joined, and the body gets runs along the innermost axis, so that it is a plain loop.
 #pragma once
 
 #include <array>
@@ -9,10 +9,12 @@
 
 namespace nvfuser {
 
-/// Calls `body(length, starts, steps)` for each run: element i of the run is at `starts[n] + i·steps[n]` in the n-th
-/// tensor. Runs come in row-major order; a 0-dim space is one run of length 1, an empty one none.
+/// Calls `body(length, starts, steps)` for each run: element i of the run is at `starts[n] +
+/// i·steps[n]` in the n-th tensor. Runs come in row-major order; a 0-dim space is one run of length
+/// 1, an empty one none.
 template <size_t N, typename Body>
-void forEachRun(const std::vector<int64_t>& sizes, const std::array<std::vector<int64_t>, N>& strides,
+void forEachRun(const std::vector<int64_t>& sizes,
+                const std::array<std::vector<int64_t>, N>& strides,
                 const std::array<int64_t, N>& offsets, const Body& body) {
   struct Axis {
     int64_t size;

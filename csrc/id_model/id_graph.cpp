@@ -45,7 +45,9 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
   for (size_t t = 0; t < tvs.size(); ++t) {
     const TensorDomain* td = tvs[t]->domain();
     for (IterDomain* id : td->allIDs()) {
-      if (node_of_.count(id) != 0) continue;
+      if (node_of_.count(id) != 0) {
+        continue;
+      }
       node_of_[id] = static_cast<int>(nodes_.size());
       nodes_.push_back(id);
       tensor_of_.push_back(tvs[t]);
@@ -59,7 +61,9 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
         occupied_[static_cast<size_t>(node_of_.at(id))].emplace_back(static_cast<int>(t), list);
       }
     }
-    for (Expr* expr : td->allExprs()) transforms_.push_back(expr);
+    for (Expr* expr : td->allExprs()) {
+      transforms_.push_back(expr);
+    }
   }
 
   for (Expr* expr : fusion.exprs()) {
@@ -67,7 +71,9 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     for (TensorView* consumer : outputs) {
       for (TensorView* producer : tensorInputs(expr)) {
         for (auto [p, c] : mapAxes(expr, producer, consumer)) {
-          if (mode == Mode::Permissive || p->isBroadcast() == c->isBroadcast()) unite(p, c);
+          if (mode == Mode::Permissive || p->isBroadcast() == c->isBroadcast()) {
+            unite(p, c);
+          }
         }
       }
     }
@@ -80,16 +86,23 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     }
   }
   for (auto [a, b] : fusion.registeredExactMappings()) {
-    if (node_of_.count(a) == 0 || node_of_.count(b) == 0) continue;
-    if (mode == Mode::Permissive || a->isBroadcast() == b->isBroadcast()) unite(a, b);
+    if (node_of_.count(a) == 0 || node_of_.count(b) == 0) {
+      continue;
+    }
+    if (mode == Mode::Permissive || a->isBroadcast() == b->isBroadcast()) {
+      unite(a, b);
+    }
   }
   closeUnderCongruence();
 
   // Number the classes in order of their first axis, so that the numbers are the same in every run.
   std::map<int, int> number;
   for (size_t n = 0; n < nodes_.size(); ++n) {
-    auto [entry, fresh] = number.emplace(find(static_cast<int>(n)), static_cast<int>(number.size()));
-    if (fresh) members_.emplace_back();
+    auto [entry, fresh] =
+        number.emplace(find(static_cast<int>(n)), static_cast<int>(number.size()));
+    if (fresh) {
+      members_.emplace_back();
+    }
     class_of_node_.push_back(entry->second);
     members_[static_cast<size_t>(entry->second)].push_back(nodes_[n]);
   }
@@ -117,12 +130,18 @@ int IdGraph::find(int node) const {
 bool IdGraph::unite(IterDomain* a, IterDomain* b) {
   int x = find(node_of_.at(a));
   int y = find(node_of_.at(b));
-  if (x == y) return false;
-  if (x > y) std::swap(x, y);
+  if (x == y) {
+    return false;
+  }
+  if (x > y) {
+    std::swap(x, y);
+  }
   auto& left = occupied_[static_cast<size_t>(x)];
   auto& right = occupied_[static_cast<size_t>(y)];
   for (const auto& place : right) {
-    if (std::find(left.begin(), left.end(), place) != left.end()) return false;
+    if (std::find(left.begin(), left.end(), place) != left.end()) {
+      return false;
+    }
   }
   left.insert(left.end(), right.begin(), right.end());
   parent_[static_cast<size_t>(y)] = x;
@@ -136,12 +155,14 @@ void IdGraph::closeUnderCongruence() {
     std::map<int, std::vector<Expr*>> merges;
     for (Expr* expr : transforms_) {
       std::vector<int> inputs;
-      for (Val* in : expr->inputs()) inputs.push_back(find(node_of_.at(in->as<IterDomain>())));
+      for (Val* in : expr->inputs()) {
+        inputs.push_back(find(node_of_.at(in->as<IterDomain>())));
+      }
       auto [entry, fresh] = seen.emplace(std::make_pair(signature(expr), inputs), expr);
       if (!fresh) {
         for (size_t i = 0; i < expr->outputs().size(); ++i) {
-          changed |= unite(entry->second->output(i)->as<IterDomain>(),
-                           expr->output(i)->as<IterDomain>());
+          changed |=
+              unite(entry->second->output(i)->as<IterDomain>(), expr->output(i)->as<IterDomain>());
         }
       }
       if (expr->isA<Merge>()) {
@@ -172,7 +193,9 @@ int IdGraph::classOf(const IterDomain* id) const {
 }
 
 bool IdGraph::mapped(const IterDomain* a, const IterDomain* b) const {
-  if (a == b) return true;
+  if (a == b) {
+    return true;
+  }
   const int x = classOf(a);
   return x >= 0 && x == classOf(b);
 }

@@ -1,16 +1,19 @@
-/// The one graph of how axes relate (algorithms: docs/architecture.md). Vertices are classes of axes that mean the same
-/// index; edges are transforms (split, merge, resize, swizzle) between classes.
+/// The one graph of how axes relate (algorithms: docs/architecture.md). Vertices are classes of
+/// axes that mean the same index; edges are transforms (split, merge, resize, swizzle) between
+/// classes.
 ///
-/// Exact: an axis of a producer and the axis it becomes in a consumer are one class; a broadcast axis and the concrete
-/// axis it meets are not. Permissive: they are too, so a class says "may share a loop". Both are closed under congruence:
-/// transforms of one kind with equal attributes and equal inputs have equal outputs.
+/// Exact: an axis of a producer and the axis it becomes in a consumer are one class; a broadcast
+/// axis and the concrete axis it meets are not. Permissive: they are too, so a class says "may
+/// share a loop". Both are closed under congruence: transforms of one kind with equal attributes
+/// and equal inputs have equal outputs.
 ///
 ///   T1[i0, b1] = broadcast(T0[i2]);  T3[i3, i4] = T1 + T2[i5, i6]
 ///   exact:      {i2, i0, i5, i3}  {b1}  {i6, i4}
 ///   permissive: {i2, i0, i5, i3}  {b1, i6, i4}
 ///
-/// An axis never joins a class that already holds another axis of the same tensor's logical (or root, or loop) list: in
-/// T1 = T0 + transpose(T0) the second meeting is left out, and the indexer crosses that operation axis by axis.
+/// An axis never joins a class that already holds another axis of the same tensor's logical (or
+/// root, or loop) list: in T1 = T0 + transpose(T0) the second meeting is left out, and the indexer
+/// crosses that operation axis by axis.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,15 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
     size_t f = 0;
     size_t t = 0;
     while (true) {
-      while (f < from.size() && skip_from(f)) ++f;
-      while (t < to.size() && skip_to(t)) ++t;
-      if (f >= from.size() || t >= to.size()) break;
+      while (f < from.size() && skip_from(f)) {
+        ++f;
+      }
+      while (t < to.size() && skip_to(t)) {
+        ++t;
+      }
+      if (f >= from.size() || t >= to.size()) {
+        break;
+      }
       pairs.emplace_back(from[f++], to[t++]);
     }
     check(f >= from.size() && t >= to.size(), "an operation's axes do not match its operand's");
@@ -68,7 +74,9 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
     }
     case ExprKind::ScatterOp:
       // Only `self` has the output's shape; index and source run over their own.
-      if (producer == expr->input(0)) zip(none, none);
+      if (producer == expr->input(0)) {
+        zip(none, none);
+      }
       break;
     default:
       zip(none, none);
@@ -81,9 +89,13 @@ namespace {
 std::vector<TensorView*> tensorsOf(const std::vector<Val*>& vals) {
   std::vector<TensorView*> result;
   for (Val* val : vals) {
-    if (!val->isA<TensorView>()) continue;
+    if (!val->isA<TensorView>()) {
+      continue;
+    }
     auto* tv = val->as<TensorView>();
-    if (std::find(result.begin(), result.end(), tv) == result.end()) result.push_back(tv);
+    if (std::find(result.begin(), result.end(), tv) == result.end()) {
+      result.push_back(tv);
+    }
   }
   return result;
 }
@@ -102,7 +114,9 @@ std::vector<TensorView*> consumersOf(const TensorView* tv) {
   std::vector<TensorView*> result;
   for (Expr* use : tv->fusion()->usesOf(tv)) {
     for (TensorView* out : tensorOutputs(use)) {
-      if (std::find(result.begin(), result.end(), out) == result.end()) result.push_back(out);
+      if (std::find(result.begin(), result.end(), out) == result.end()) {
+        result.push_back(out);
+      }
     }
   }
   return result;
@@ -110,9 +124,13 @@ std::vector<TensorView*> consumersOf(const TensorView* tv) {
 
 std::vector<TensorView*> siblingsOf(const TensorView* tv) {
   std::vector<TensorView*> result;
-  if (!tv->definition()) return result;
+  if (!tv->definition()) {
+    return result;
+  }
   for (TensorView* out : tensorOutputs(tv->definition())) {
-    if (out != tv) result.push_back(out);
+    if (out != tv) {
+      result.push_back(out);
+    }
   }
   return result;
 }

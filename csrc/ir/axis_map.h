@@ -9,12 +9,14 @@
 
 namespace nvfuser {
 
-/// Pairs (axis of `producer`'s logical domain without reductions, axis of `consumer`'s root domain (logical where it has
-/// no root)) that correspond in `expr`, which reads `producer` and writes `consumer`, in the consumer's order.
-/// Left out: axes that the operation adds (broadcast, reduction of nothing), drops (squeeze, select) or reads through an
-/// index (gather, index-select along their axis). A pair may join a broadcast axis of the producer with a concrete one of
-/// the consumer; both are then in the list all the same.
-std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr, const TensorView* producer,
+/// Pairs (axis of `producer`'s logical domain without reductions, axis of `consumer`'s root domain
+/// (logical where it has no root)) that correspond in `expr`, which reads `producer` and writes
+/// `consumer`, in the consumer's order. Left out: axes that the operation adds (broadcast,
+/// reduction of nothing), drops (squeeze, select) or reads through an index (gather, index-select
+/// along their axis). A pair may join a broadcast axis of the producer with a concrete one of the
+/// consumer; both are then in the list all the same.
+std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
+                                                         const TensorView* producer,
                                                          const TensorView* consumer);
 
 /// Tensors among the inputs / outputs of an expression, in order, each once.

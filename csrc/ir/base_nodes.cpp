@@ -19,30 +19,50 @@ Val::Val(IrBuilderPasskey passkey, PolymorphicValue value, DataType dtype)
     : Val(passkey, ValType::Others, dtype, castToDtype(value, dtype)) {}
 
 bool Val::isConstScalar() const {
-  if (!isScalar()) return false;
-  if (isConst()) return true;
+  if (!isScalar()) {
+    return false;
+  }
+  if (isConst()) {
+    return true;
+  }
   // A worklist: extents of deep graphs are deep expressions.
   std::vector<const Val*> open{this};
   std::vector<const Val*> seen;
   while (!open.empty()) {
     const Val* val = open.back();
     open.pop_back();
-    if (val->isConst()) continue;
+    if (val->isConst()) {
+      continue;
+    }
     const Expr* def = val->definition();
-    if (def == nullptr || !val->isScalar()) return false;
-    if (std::find(seen.begin(), seen.end(), val) != seen.end()) continue;
+    if (def == nullptr || !val->isScalar()) {
+      return false;
+    }
+    if (std::find(seen.begin(), seen.end(), val) != seen.end()) {
+      continue;
+    }
     seen.push_back(val);
-    for (const Val* in : def->inputs()) open.push_back(in);
+    for (const Val* in : def->inputs()) {
+      open.push_back(in);
+    }
   }
   return true;
 }
 
 bool Val::sameAs(const Statement* other) const {
-  if (this == other) return true;
-  if (other == nullptr || !other->isVal()) return false;
+  if (this == other) {
+    return true;
+  }
+  if (other == nullptr || !other->isVal()) {
+    return false;
+  }
   const Val* val = other->asVal();
-  if (vtype_ != val->vtype_ || dtype_ != val->dtype_ || !isScalar()) return false;
-  if (isConst() || val->isConst()) return value_ == val->value_ && isConst() == val->isConst();
+  if (vtype_ != val->vtype_ || dtype_ != val->dtype_ || !isScalar()) {
+    return false;
+  }
+  if (isConst() || val->isConst()) {
+    return value_ == val->value_ && isConst() == val->isConst();
+  }
   const Expr* a = definition();
   const Expr* b = val->definition();
   return a != nullptr && b != nullptr && a->outputs().size() == 1 && a->sameAs(b);
@@ -79,7 +99,9 @@ Expr::Expr(IrBuilderPasskey passkey, ExprKind kind, ExprFields fields)
 namespace {
 
 bool sameAttribute(const Attribute& a, const Attribute& b) {
-  if (a.index() != b.index()) return false;
+  if (a.index() != b.index()) {
+    return false;
+  }
   if (auto* val = std::get_if<Val*>(&a)) {
     Val* other = std::get<Val*>(b);
     return *val == other || (*val != nullptr && (*val)->sameAs(other));
@@ -90,21 +112,33 @@ bool sameAttribute(const Attribute& a, const Attribute& b) {
 }  // namespace
 
 bool Expr::sameOp(const Expr* other) const {
-  if (other == nullptr || kind_ != other->kind_) return false;
+  if (other == nullptr || kind_ != other->kind_) {
+    return false;
+  }
   const auto& a = attributes();
   const auto& b = other->attributes();
-  if (a.size() != b.size() || inputs().size() != other->inputs().size()) return false;
+  if (a.size() != b.size() || inputs().size() != other->inputs().size()) {
+    return false;
+  }
   for (size_t i = 0; i < a.size(); ++i) {
-    if (!sameAttribute(a[i], b[i])) return false;
+    if (!sameAttribute(a[i], b[i])) {
+      return false;
+    }
   }
   return true;
 }
 
 bool Expr::sameAs(const Expr* other) const {
-  if (this == other) return true;
-  if (!sameOp(other) || !isDeterministic()) return false;
+  if (this == other) {
+    return true;
+  }
+  if (!sameOp(other) || !isDeterministic()) {
+    return false;
+  }
   for (size_t i = 0; i < inputs().size(); ++i) {
-    if (!input(i)->sameAs(other->input(i))) return false;
+    if (!input(i)->sameAs(other->input(i))) {
+      return false;
+    }
   }
   return true;
 }

@@ -1,8 +1,10 @@
-/// The nodes of a Fusion: `Statement`, `Val` (a value: scalar, axis, tensor) and `Expr` (how outputs come from inputs).
+/// The nodes of a Fusion: `Statement`, `Val` (a value: scalar, axis, tensor) and `Expr` (how
+/// outputs come from inputs).
 ///
-/// Nodes have pointer identity and belong to exactly one Fusion, which frees them. An Expr keeps all that it is in three
-/// lists (inputs, outputs, attributes) and a kind; subclasses only give the entries names. So cloning, equality,
-/// hashing, printing and walking are written once, for all kinds.
+/// Nodes have pointer identity and belong to exactly one Fusion, which frees them. An Expr keeps
+/// all that it is in three lists (inputs, outputs, attributes) and a kind; subclasses only give the
+/// entries names. So cloning, equality, hashing, printing and walking are written once, for all
+/// kinds.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include <support/error.h>
 #include <ir/polymorphic_value.h>
 #include <ir/type.h>
+#include <support/error.h>
 
 namespace nvfuser {
 
@@ -128,12 +130,14 @@ class Val : public Statement {
   Expr* definition() const { return is_fusion_input_ ? nullptr : definition_; }
   template <typename E>
   bool isDefinitionType() const;
-  /// Expressions that read this value and still lead somewhere (dead ones are dropped by the Fusion).
+  /// Expressions that read this value and still lead somewhere (dead ones are dropped by the
+  /// Fusion).
   const std::vector<Expr*>& uses() const { return uses_; }
   bool isFusionInput() const { return is_fusion_input_; }
   bool isFusionOutput() const { return is_fusion_output_; }
 
-  /// Same node, equal constants, or the same operation of same operands. Symbols are equal only to themselves.
+  /// Same node, equal constants, or the same operation of same operands. Symbols are equal only to
+  /// themselves.
   virtual bool sameAs(const Statement* other) const;
 
   std::string toString(int indent_size = 0) const override;

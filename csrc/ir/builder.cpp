@@ -36,8 +36,12 @@ int64_t wrapMul(int64_t a, int64_t b) {
 std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicValue& lhs,
                                            const PolymorphicValue& rhs) {
   using enum BinaryOpType;
-  if (!lhs.hasValue() || !rhs.hasValue()) return std::nullopt;
-  if (lhs.is<std::complex<double>>() || rhs.is<std::complex<double>>()) return std::nullopt;
+  if (!lhs.hasValue() || !rhs.hasValue()) {
+    return std::nullopt;
+  }
+  if (lhs.is<std::complex<double>>() || rhs.is<std::complex<double>>()) {
+    return std::nullopt;
+  }
   if (lhs.is<double>() || rhs.is<double>()) {
     const double a = lhs.as<double>();
     const double b = rhs.as<double>();
@@ -70,8 +74,7 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
   }
   const int64_t a = lhs.as<int64_t>();
   const int64_t b = rhs.as<int64_t>();
-  const bool undefined_quotient =
-      b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1);
+  const bool undefined_quotient = b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1);
   switch (type) {
     case Add:
       return wrapAdd(a, b);
@@ -80,13 +83,19 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
     case Mul:
       return wrapMul(a, b);
     case Div:
-      if (undefined_quotient) return std::nullopt;
+      if (undefined_quotient) {
+        return std::nullopt;
+      }
       return a / b;
     case Mod:
-      if (undefined_quotient) return std::nullopt;
+      if (undefined_quotient) {
+        return std::nullopt;
+      }
       return a % b;
     case CeilDiv:
-      if (undefined_quotient) return std::nullopt;
+      if (undefined_quotient) {
+        return std::nullopt;
+      }
       return a / b + static_cast<int64_t>(a % b != 0 && (a < 0) == (b < 0));
     case Max:
       return std::max(a, b);
@@ -121,7 +130,8 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
   }
 }
 
-// ---- IrBuilder ----------------------------------------------------------------------------------------------------
+// ---- IrBuilder
+// ----------------------------------------------------------------------------------------------------
 
 Val* IrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
   Fusion* fusion = containerOf(lhs, rhs);
@@ -150,38 +160,38 @@ Val* IrBuilder::setExpr(Val* val) {
 }
 
 Val* IrBuilder::maybeCastExpr(DataType dtype, Val* val) {
-  if (val->dtype() == dtype) return val;
+  if (val->dtype() == dtype) {
+    return val;
+  }
   Val* out = createInContainer<Val>(val->fusion(), dtype);
   createInContainer<UnaryOp>(val->fusion(), UnaryOpType::Cast, out, val);
   return out;
 }
 
 // The named forms of both builders, one line for each operation.
-#define NVFUSER_BINARY_BUILDERS(X)                                                        \
-  X(logicalAndExpr, LogicalAnd)                                                           \
-  X(logicalOrExpr, LogicalOr)                                                             \
-  X(eqExpr, Eq)                                                                           \
-  X(neExpr, NE)                                                                           \
-  X(gtExpr, GT)                                                                           \
-  X(ltExpr, LT)                                                                           \
-  X(leExpr, LE)                                                                           \
-  X(geExpr, GE)                                                                           \
-  X(addExpr, Add)                                                                         \
-  X(subExpr, Sub)                                                                         \
-  X(mulExpr, Mul)                                                                         \
-  X(divExpr, Div)                                                                         \
-  X(ceilDivExpr, CeilDiv)                                                                 \
-  X(modExpr, Mod)                                                                         \
-  X(maxExpr, Max)                                                                         \
-  X(minExpr, Min)                                                                         \
+#define NVFUSER_BINARY_BUILDERS(X) \
+  X(logicalAndExpr, LogicalAnd)    \
+  X(logicalOrExpr, LogicalOr)      \
+  X(eqExpr, Eq)                    \
+  X(neExpr, NE)                    \
+  X(gtExpr, GT)                    \
+  X(ltExpr, LT)                    \
+  X(leExpr, LE)                    \
+  X(geExpr, GE)                    \
+  X(addExpr, Add)                  \
+  X(subExpr, Sub)                  \
+  X(mulExpr, Mul)                  \
+  X(divExpr, Div)                  \
+  X(ceilDivExpr, CeilDiv)          \
+  X(modExpr, Mod)                  \
+  X(maxExpr, Max)                  \
+  X(minExpr, Min)                  \
   X(gcdExpr, Gcd)
 
-#define X(function, op)                                                                   \
-  Val* IrBuilder::function(Val* lhs, Val* rhs) {                                          \
-    return binaryExpr(BinaryOpType::op, lhs, rhs);                                        \
-  }                                                                                       \
-  Val* SimplifyingIrBuilder::function(Val* lhs, Val* rhs) {                               \
-    return binaryExpr(BinaryOpType::op, lhs, rhs);                                        \
+#define X(function, op)                                                                           \
+  Val* IrBuilder::function(Val* lhs, Val* rhs) { return binaryExpr(BinaryOpType::op, lhs, rhs); } \
+  Val* SimplifyingIrBuilder::function(Val* lhs, Val* rhs) {                                       \
+    return binaryExpr(BinaryOpType::op, lhs, rhs);                                                \
   }
 NVFUSER_BINARY_BUILDERS(X)
 #undef X
@@ -214,7 +224,8 @@ Val* IrBuilder::whereExpr(Val* pred, Val* lhs, Val* rhs) {
   return out;
 }
 
-// ---- SimplifyingIrBuilder -----------------------------------------------------------------------------------------
+// ---- SimplifyingIrBuilder
+// -----------------------------------------------------------------------------------------
 
 Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
   using enum BinaryOpType;
@@ -226,55 +237,94 @@ Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
     }
   }
   auto kept = [&](Val* val) { return IrBuilder::maybeCastExpr(dtype, val); };
-  // Neutral and absorbing operands; for floating point only those that are exact for NaN and −0 too.
+  // Neutral and absorbing operands; for floating point only those that are exact for NaN and −0
+  // too.
   const bool exact = isIntegralType(dtype);
   switch (type) {
     case Add:
-      if (exact && rhs->isZero()) return kept(lhs);
-      if (exact && lhs->isZero()) return kept(rhs);
+      if (exact && rhs->isZero()) {
+        return kept(lhs);
+      }
+      if (exact && lhs->isZero()) {
+        return kept(rhs);
+      }
       break;
     case Sub:
-      if (rhs->isZero()) return kept(lhs);
-      if (exact && lhs->sameAs(rhs)) return fusion->zeroVal(dtype);
+      if (rhs->isZero()) {
+        return kept(lhs);
+      }
+      if (exact && lhs->sameAs(rhs)) {
+        return fusion->zeroVal(dtype);
+      }
       break;
     case Mul:
-      if (rhs->isOne()) return kept(lhs);
-      if (lhs->isOne()) return kept(rhs);
-      if (exact && (lhs->isZero() || rhs->isZero())) return fusion->zeroVal(dtype);
+      if (rhs->isOne()) {
+        return kept(lhs);
+      }
+      if (lhs->isOne()) {
+        return kept(rhs);
+      }
+      if (exact && (lhs->isZero() || rhs->isZero())) {
+        return fusion->zeroVal(dtype);
+      }
       break;
     case Div:
     case CeilDiv:
-      if (rhs->isOne()) return kept(lhs);
+      if (rhs->isOne()) {
+        return kept(lhs);
+      }
       break;
     case Mod:
-      if (rhs->isOne() && exact) return fusion->zeroVal(dtype);
+      if (rhs->isOne() && exact) {
+        return fusion->zeroVal(dtype);
+      }
       break;
     case Max:
     case Min:
-      if (lhs->sameAs(rhs)) return kept(lhs);
+      if (lhs->sameAs(rhs)) {
+        return kept(lhs);
+      }
       break;
     case Gcd:
-      if (lhs->isOne() || rhs->isOne()) return fusion->oneVal(dtype);
+      if (lhs->isOne() || rhs->isOne()) {
+        return fusion->oneVal(dtype);
+      }
       break;
     case LogicalAnd:
-      if (lhs->isFalse() || rhs->isFalse()) return fusion->falseVal();
-      if (lhs->isTrue()) return rhs;
-      if (rhs->isTrue()) return lhs;
+      if (lhs->isFalse() || rhs->isFalse()) {
+        return fusion->falseVal();
+      }
+      if (lhs->isTrue()) {
+        return rhs;
+      }
+      if (rhs->isTrue()) {
+        return lhs;
+      }
       break;
     case LogicalOr:
-      if (lhs->isTrue() || rhs->isTrue()) return fusion->trueVal();
-      if (lhs->isFalse()) return rhs;
-      if (rhs->isFalse()) return lhs;
+      if (lhs->isTrue() || rhs->isTrue()) {
+        return fusion->trueVal();
+      }
+      if (lhs->isFalse()) {
+        return rhs;
+      }
+      if (rhs->isFalse()) {
+        return lhs;
+      }
       break;
     case Eq:
     case LE:
     case GE:
-      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) return fusion->trueVal();
+      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) {
+        return fusion->trueVal();
+      }
       break;
     case NE:
     case LT:
     case GT:
-      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) return fusion->falseVal();
+      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) {
+        return fusion->falseVal();
+      }
       break;
     default:
       break;
@@ -283,13 +333,13 @@ Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
 }
 
 Val* SimplifyingIrBuilder::addExpr(Val* lhs, int64_t rhs) {
-  return addExpr(lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs),
-                                                        lhs->dtype()));
+  return addExpr(
+      lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs), lhs->dtype()));
 }
 
 Val* SimplifyingIrBuilder::mulExpr(Val* lhs, int64_t rhs) {
-  return mulExpr(lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs),
-                                                        lhs->dtype()));
+  return mulExpr(
+      lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs), lhs->dtype()));
 }
 
 Val* SimplifyingIrBuilder::negExpr(Val* val) {
@@ -305,13 +355,19 @@ Val* SimplifyingIrBuilder::negExpr(Val* val) {
 }
 
 Val* SimplifyingIrBuilder::logicalNotExpr(Val* val) {
-  if (val->isTrue()) return val->fusion()->falseVal();
-  if (val->isFalse()) return val->fusion()->trueVal();
+  if (val->isTrue()) {
+    return val->fusion()->falseVal();
+  }
+  if (val->isFalse()) {
+    return val->fusion()->trueVal();
+  }
   return IrBuilder::logicalNotExpr(val);
 }
 
 Val* SimplifyingIrBuilder::maybeCastExpr(DataType dtype, Val* val) {
-  if (val->dtype() == dtype) return val;
+  if (val->dtype() == dtype) {
+    return val;
+  }
   if (val->isConst()) {
     return IrBuilder::createInContainer<Val>(val->fusion(), val->value(), dtype);
   }
@@ -319,9 +375,15 @@ Val* SimplifyingIrBuilder::maybeCastExpr(DataType dtype, Val* val) {
 }
 
 Val* SimplifyingIrBuilder::whereExpr(Val* pred, Val* lhs, Val* rhs) {
-  if (pred->isTrue()) return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), lhs);
-  if (pred->isFalse()) return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), rhs);
-  if (lhs->sameAs(rhs)) return lhs;
+  if (pred->isTrue()) {
+    return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), lhs);
+  }
+  if (pred->isFalse()) {
+    return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), rhs);
+  }
+  if (lhs->sameAs(rhs)) {
+    return lhs;
+  }
   return IrBuilder::whereExpr(pred, lhs, rhs);
 }
 

@@ -1,6 +1,6 @@
-/// Making nodes. `IrBuilder::create<T>(…)` makes a node in the active Fusion (`FusionGuard`), `createInContainer` in a
-/// given one. The scalar builders make expressions of scalars; `SimplifyingIrBuilder` folds constants and neutral
-/// operands on the way.
+/// Making nodes. `IrBuilder::create<T>(…)` makes a node in the active Fusion (`FusionGuard`),
+/// `createInContainer` in a given one. The scalar builders make expressions of scalars;
+/// `SimplifyingIrBuilder` folds constants and neutral operands on the way.
 #pragma once
 
 #include <memory>
@@ -73,7 +73,8 @@ class IrBuilder {
   static Val* unaryExpr(UnaryOpType type, Val* val);
 };
 
-/// As `IrBuilder`, but constants are folded, x+0, x·1, x·0 (integers), x/1, max(x, x) … become their value.
+/// As `IrBuilder`, but constants are folded, x+0, x·1, x·0 (integers), x/1, max(x, x) … become
+/// their value.
 class SimplifyingIrBuilder {
  public:
   static Val* negExpr(Val* val);
@@ -102,8 +103,8 @@ class SimplifyingIrBuilder {
   static Val* binaryExpr(BinaryOpType type, Val* lhs, Val* rhs);
 };
 
-/// Integer result of `op` on two int64 constants with C++ meaning (division truncates); nullopt where it has none
-/// (division by zero). The one place that folds integer scalars.
+/// Integer result of `op` on two int64 constants with C++ meaning (division truncates); nullopt
+/// where it has none (division by zero). The one place that folds integer scalars.
 std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicValue& lhs,
                                            const PolymorphicValue& rhs);
 

@@ -6,7 +6,9 @@ namespace nvfuser {
 
 Statement* IrCloner::clone(const Statement* node) {
   auto found = map_.find(node);
-  if (found != map_.end()) return found->second;
+  if (found != map_.end()) {
+    return found->second;
+  }
   Statement* copy = node->isVal() ? static_cast<Statement*>(cloneVal(node->asVal()))
                                   : static_cast<Statement*>(cloneExpr(node->asExpr()));
   return copy;
@@ -25,8 +27,8 @@ Val* IrCloner::cloneVal(const Val* val) {
       copy = std::make_unique<TensorView>(passkey(), val->as<TensorView>(), this);
       break;
     case ValType::NamedScalar:
-      copy = std::make_unique<NamedScalar>(passkey(), val->as<NamedScalar>()->symbol(),
-                                           val->dtype());
+      copy =
+          std::make_unique<NamedScalar>(passkey(), val->as<NamedScalar>()->symbol(), val->dtype());
       break;
     case ValType::Others:
       copy = std::make_unique<Val>(passkey(), val->vtype(), val->dtype(), val->value());
@@ -44,12 +46,14 @@ Val* IrCloner::cloneVal(const Val* val) {
 Expr* IrCloner::cloneExpr(const Expr* expr) {
   ExprFields fields{clone(expr->inputs()), clone(expr->outputs()), expr->attributes()};
   for (Attribute& attribute : fields.attributes) {
-    if (auto* val = std::get_if<Val*>(&attribute)) *val = clone(*val);
+    if (auto* val = std::get_if<Val*>(&attribute)) {
+      *val = clone(*val);
+    }
   }
   std::unique_ptr<Expr> copy;
   switch (expr->kind()) {
-#define X(Class)                                                   \
-  case ExprKind::Class:                                            \
+#define X(Class)                                                  \
+  case ExprKind::Class:                                           \
     copy = std::make_unique<Class>(passkey(), std::move(fields)); \
     break;
 #include <ir/expr_kinds.def>
@@ -59,9 +63,13 @@ Expr* IrCloner::cloneExpr(const Expr* expr) {
   Expr* raw = copy.get();
   map_[expr] = raw;
   to_->exprs_.push_back(std::move(copy));
-  for (Val* out : raw->fields_.outputs) out->definition_ = raw;
+  for (Val* out : raw->fields_.outputs) {
+    out->definition_ = raw;
+  }
   for (Val* in : raw->fields_.inputs) {
-    if (in->uses_.empty() || in->uses_.back() != raw) in->uses_.push_back(raw);
+    if (in->uses_.empty() || in->uses_.back() != raw) {
+      in->uses_.push_back(raw);
+    }
   }
   return raw;
 }

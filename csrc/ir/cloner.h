@@ -22,7 +22,9 @@ class IrCloner {
   std::vector<T*> clone(const std::vector<T*>& nodes) {
     std::vector<T*> result;
     result.reserve(nodes.size());
-    for (const T* node : nodes) result.push_back(clone(node));
+    for (const T* node : nodes) {
+      result.push_back(clone(node));
+    }
     return result;
   }
   Fusion* container() const { return to_; }

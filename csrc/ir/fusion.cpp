@@ -18,7 +18,8 @@ FusionGuard::~FusionGuard() { current_fusion = previous_; }
 Fusion* FusionGuard::getCurFusion() { return current_fusion; }
 void FusionGuard::setCurFusion(Fusion* fusion) { current_fusion = fusion; }
 
-// ---- lifecycle ----------------------------------------------------------------------------------------------------
+// ---- lifecycle
+// ----------------------------------------------------------------------------------------------------
 
 Fusion::Fusion() = default;
 Fusion::~Fusion() = default;
@@ -58,8 +59,12 @@ void swap(Fusion& a, Fusion& b) noexcept {
 }
 
 void Fusion::adoptAll() noexcept {
-  for (auto& val : vals_) val->fusion_ = this;
-  for (auto& expr : exprs_) expr->fusion_ = this;
+  for (auto& val : vals_) {
+    val->fusion_ = this;
+  }
+  for (auto& expr : exprs_) {
+    expr->fusion_ = this;
+  }
 }
 
 void Fusion::clear() noexcept {
@@ -70,13 +75,19 @@ void Fusion::clear() noexcept {
 IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   to->clear();
   IrCloner cloner(to);
-  for (const auto& val : from->vals_) cloner.clone(val.get());
-  for (const auto& expr : from->exprs_) cloner.clone(expr.get());
+  for (const auto& val : from->vals_) {
+    cloner.clone(val.get());
+  }
+  for (const auto& expr : from->exprs_) {
+    cloner.clone(expr.get());
+  }
   // Nodes refer to each other, so recursion may have changed the order: names restore it.
   auto order = [](const auto& nodes, const IrCloner& c) {
     std::unordered_map<const Statement*, size_t> rank;
     size_t i = 0;
-    for (const auto& node : nodes) rank[c.map_.at(node.get())] = i++;
+    for (const auto& node : nodes) {
+      rank[c.map_.at(node.get())] = i++;
+    }
     return rank;
   };
   auto val_rank = order(from->vals_, cloner);
@@ -96,16 +107,17 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   }
   std::copy(std::begin(from->val_names_), std::end(from->val_names_), std::begin(to->val_names_));
   to->expr_names_ = from->expr_names_;
-  for (const auto& [key, val] : from->constants_) to->constants_[key] = cloner.clone(val);
+  for (const auto& [key, val] : from->constants_) {
+    to->constants_[key] = cloner.clone(val);
+  }
   to->managed_ = from->managed_;
   return cloner;
 }
 
-// ---- registration -------------------------------------------------------------------------------------------------
+// ---- registration
+// -------------------------------------------------------------------------------------------------
 
-void Fusion::nameVal(Val* val) {
-  val->name_ = val_names_[static_cast<size_t>(val->vtype())]++;
-}
+void Fusion::nameVal(Val* val) { val->name_ = val_names_[static_cast<size_t>(val->vtype())]++; }
 
 void Fusion::registerExpr(Expr* expr) {
   expr->name_ = expr_names_++;
@@ -114,14 +126,18 @@ void Fusion::registerExpr(Expr* expr) {
     out->definition_ = expr;
   }
   for (Val* in : expr->fields_.inputs) {
-    if (in->uses_.empty() || in->uses_.back() != expr) in->uses_.push_back(expr);
+    if (in->uses_.empty() || in->uses_.back() != expr) {
+      in->uses_.push_back(expr);
+    }
   }
 }
 
 Val* Fusion::constant(PolymorphicValue value, DataType dtype) {
   const auto key = std::make_pair(static_cast<int>(dtype.type), value.as<int64_t>());
   Val*& slot = constants_[key];
-  if (slot == nullptr) slot = IrBuilder::createInContainer<Val>(this, value, dtype);
+  if (slot == nullptr) {
+    slot = IrBuilder::createInContainer<Val>(this, value, dtype);
+  }
   return slot;
 }
 
@@ -132,7 +148,8 @@ Val* Fusion::oneVal(DataType dtype) { return constant(PolymorphicValue(1), dtype
 Val* Fusion::trueVal() { return constant(PolymorphicValue(true), DataType::Bool); }
 Val* Fusion::falseVal() { return constant(PolymorphicValue(false), DataType::Bool); }
 
-// ---- interface ----------------------------------------------------------------------------------------------------
+// ---- interface
+// ----------------------------------------------------------------------------------------------------
 
 void Fusion::addInput(Val* input) {
   if (input == nullptr || input->fusion() != this) {
@@ -174,26 +191,33 @@ void Fusion::addOutput(Val* output) {
     userError("addOutput: ", tv->toString(),
               " is neither an input nor computed by an operation; add it as an input first");
   }
-  if (!tv->isFusionInput()) tv->setMemoryType(MemoryType::Global);
+  if (!tv->isFusionInput()) {
+    tv->setMemoryType(MemoryType::Global);
+  }
   output->is_fusion_output_ = true;
   outputs_.push_back(output);
   auto alias = aliases_.find(output);
-  if (alias != aliases_.end()) alias->second.visibility = OutputVisibility::kVisible;
+  if (alias != aliases_.end()) {
+    alias->second.visibility = OutputVisibility::kVisible;
+  }
 }
 
 void Fusion::removeInput(Val* input) {
   auto found = std::find(inputs_.begin(), inputs_.end(), input);
-  if (found == inputs_.end()) return;
+  if (found == inputs_.end()) {
+    return;
+  }
   inputs_.erase(found);
   input->is_fusion_input_ = false;
 }
 
 void Fusion::removeOutput(Val* output) {
   auto found = std::find(outputs_.begin(), outputs_.end(), output);
-  if (found == outputs_.end()) return;
+  if (found == outputs_.end()) {
+    return;
+  }
   outputs_.erase(found);
-  output->is_fusion_output_ =
-      std::find(outputs_.begin(), outputs_.end(), output) != outputs_.end();
+  output->is_fusion_output_ = std::find(outputs_.begin(), outputs_.end(), output) != outputs_.end();
 }
 
 void Fusion::replaceOutput(Val* output, Val* replacement) {
@@ -227,7 +251,9 @@ void Fusion::aliasOutputToInput(Val* output, Val* input, AllocationType type) {
               input->toString(), ": dtypes ", output->dtype(), " and ", input->dtype(), " differ");
   }
   const bool visible = output->isFusionOutput();
-  if (!visible) addOutput(output);
+  if (!visible) {
+    addOutput(output);
+  }
   aliases_[output] = {type, input,
                       visible ? OutputVisibility::kVisible : OutputVisibility::kHidden};
 }
@@ -238,11 +264,13 @@ const AliasInfo& Fusion::getOutputAlias(const Val* output) const {
   return found == aliases_.end() ? kNone : found->second;
 }
 
-// ---- graph --------------------------------------------------------------------------------------------------------
+// ---- graph
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
-/// Values that an expression depends on: operands, and the extents of tensors made from nothing are not operands.
+/// Values that an expression depends on: operands, and the extents of tensors made from nothing are
+/// not operands.
 std::vector<Expr*> expressionsLeadingTo(const std::vector<Val*>& targets,
                                         const std::vector<std::unique_ptr<Expr>>& all) {
   std::unordered_set<const Expr*> needed;
@@ -251,30 +279,45 @@ std::vector<Expr*> expressionsLeadingTo(const std::vector<Val*>& targets,
     const Val* val = open.back();
     open.pop_back();
     const Expr* def = val->definition();
-    if (def == nullptr || !needed.insert(def).second) continue;
-    for (const Val* in : def->inputs()) open.push_back(in);
-    for (const Val* out : def->outputs()) open.push_back(out);
+    if (def == nullptr || !needed.insert(def).second) {
+      continue;
+    }
+    for (const Val* in : def->inputs()) {
+      open.push_back(in);
+    }
+    for (const Val* out : def->outputs()) {
+      open.push_back(out);
+    }
   }
-  // Definition order is topological unless scheduling inserted expressions (caches, rFactor) later on.
+  // Definition order is topological unless scheduling inserted expressions (caches, rFactor) later
+  // on.
   std::vector<Expr*> pending;
   for (const auto& expr : all) {
-    if (needed.count(expr.get()) != 0) pending.push_back(expr.get());
+    if (needed.count(expr.get()) != 0) {
+      pending.push_back(expr.get());
+    }
   }
   std::vector<Expr*> sorted;
   std::unordered_set<const Expr*> done;
   std::vector<std::pair<Expr*, size_t>> stack;
   for (Expr* root : pending) {
-    if (done.count(root) != 0) continue;
+    if (done.count(root) != 0) {
+      continue;
+    }
     stack.emplace_back(root, 0);
     while (!stack.empty()) {
       auto& [expr, next] = stack.back();
       if (next == expr->inputs().size()) {
-        if (done.insert(expr).second) sorted.push_back(expr);
+        if (done.insert(expr).second) {
+          sorted.push_back(expr);
+        }
         stack.pop_back();
         continue;
       }
       Expr* def = expr->input(next++)->definition();
-      if (def != nullptr && done.count(def) == 0) stack.emplace_back(def, 0);
+      if (def != nullptr && done.count(def) == 0) {
+        stack.emplace_back(def, 0);
+      }
     }
   }
   return sorted;
@@ -290,12 +333,16 @@ std::vector<Val*> Fusion::usedMathVals() const {
   for (Expr* expr : exprs()) {
     for (const auto* list : {&expr->inputs(), &expr->outputs()}) {
       for (Val* val : *list) {
-        if (seen.insert(val).second) result.push_back(val);
+        if (seen.insert(val).second) {
+          result.push_back(val);
+        }
       }
     }
   }
   for (Val* val : outputs_) {
-    if (seen.insert(val).second) result.push_back(val);
+    if (seen.insert(val).second) {
+      result.push_back(val);
+    }
   }
   return result;
 }
@@ -303,7 +350,9 @@ std::vector<Val*> Fusion::usedMathVals() const {
 std::vector<TensorView*> Fusion::allTvs() const {
   std::vector<TensorView*> result;
   for (Val* val : usedMathVals()) {
-    if (val->isA<TensorView>()) result.push_back(val->as<TensorView>());
+    if (val->isA<TensorView>()) {
+      result.push_back(val->as<TensorView>());
+    }
   }
   return result;
 }
@@ -318,26 +367,39 @@ std::vector<Expr*> Fusion::usesOf(const Val* val) const {
     while (!open.empty() && !found) {
       const Expr* expr = open.back();
       open.pop_back();
-      if (!seen.insert(expr).second) continue;
+      if (!seen.insert(expr).second) {
+        continue;
+      }
       for (const Val* out : expr->outputs()) {
-        if (out->isFusionOutput()) found = true;
-        for (const Expr* next : out->uses()) open.push_back(next);
+        if (out->isFusionOutput()) {
+          found = true;
+        }
+        for (const Expr* next : out->uses()) {
+          open.push_back(next);
+        }
       }
     }
-    if (found) alive.push_back(use);
+    if (found) {
+      alive.push_back(use);
+    }
   }
   return alive;
 }
 
 bool Fusion::isNoOp() const { return exprs().empty(); }
 
-// ---- mutation -----------------------------------------------------------------------------------------------------
+// ---- mutation
+// -----------------------------------------------------------------------------------------------------
 
 void Fusion::removeExpr(Expr* expr) {
   for (Val* out : expr->fields_.outputs) {
-    if (out->definition_ == expr) out->definition_ = nullptr;
+    if (out->definition_ == expr) {
+      out->definition_ = nullptr;
+    }
   }
-  for (Val* in : expr->fields_.inputs) std::erase(in->uses_, expr);
+  for (Val* in : expr->fields_.inputs) {
+    std::erase(in->uses_, expr);
+  }
   std::erase_if(exprs_, [&](const auto& owned) { return owned.get() == expr; });
 }
 
@@ -359,7 +421,8 @@ void Fusion::replaceInput(Expr* expr, Val* old_input, Val* replacement) {
 
 void Fusion::replaceExprOutput(Expr* expr, Val* old_output, Val* val) {
   auto found = std::find(expr->fields_.outputs.begin(), expr->fields_.outputs.end(), old_output);
-  check(found != expr->fields_.outputs.end(), "a result to be replaced is not one of the expression");
+  check(found != expr->fields_.outputs.end(),
+        "a result to be replaced is not one of the expression");
   check(val->definition_ == nullptr, "the replacing value is computed already");
   *found = val;
   old_output->definition_ = nullptr;

@@ -1,4 +1,5 @@
-/// A `Fusion`: the graph of operations that a user describes, with its inputs and outputs. It owns every node.
+/// A `Fusion`: the graph of operations that a user describes, with its inputs and outputs. It owns
+/// every node.
 #pragma once
 
 #include <any>
@@ -43,7 +44,8 @@ class Fusion {
   bool sameDefinition(const Fusion& other) const;
 
   // Interface.
-  /// Registers a tensor (moved to global memory) or a scalar. Errors: registered twice, computed inside the fusion.
+  /// Registers a tensor (moved to global memory) or a scalar. Errors: registered twice, computed
+  /// inside the fusion.
   void addInput(Val* input);
   void addOutput(Val* output);
   void removeInput(Val* input);
@@ -52,7 +54,8 @@ class Fusion {
   const std::vector<Val*>& inputs() const { return inputs_; }
   const std::vector<Val*>& outputs() const { return outputs_; }
 
-  /// `output` is written to the storage of `input` (ReuseBuffer); it is hidden unless it was also added as an output.
+  /// `output` is written to the storage of `input` (ReuseBuffer); it is hidden unless it was also
+  /// added as an output.
   void aliasOutputToInput(Val* output, Val* input, AllocationType type);
   const AliasInfo& getOutputAlias(const Val* output) const;
   const std::map<const Val*, AliasInfo>& getOutputAliases() const { return aliases_; }
@@ -73,8 +76,9 @@ class Fusion {
   bool isNoOp() const;
 
   // Mapping hints for the graph of axes (id_model/).
-  /// `a` stands for `b`: an axis that a scheduling primitive put into one tensor's loop domain in place of an axis which
-  /// only its neighbour has (TensorDomain::additionalIDs). Exact where both are broadcast or neither is.
+  /// `a` stands for `b`: an axis that a scheduling primitive put into one tensor's loop domain in
+  /// place of an axis which only its neighbour has (TensorDomain::additionalIDs). Exact where both
+  /// are broadcast or neither is.
   void registerExactMapping(IterDomain* a, IterDomain* b) { mapping_hints_.emplace_back(a, b); }
   bool hasRegisteredExactMappings() const { return !mapping_hints_.empty(); }
   const std::vector<std::pair<IterDomain*, IterDomain*>>& registeredExactMappings() const {
@@ -110,7 +114,8 @@ class Fusion {
   Val* trueVal();
   Val* falseVal();
 
-  /// Throws `UserError` or `InternalError` where the graph breaks a rule of the IR (ir/README.md states them).
+  /// Throws `UserError` or `InternalError` where the graph breaks a rule of the IR (ir/README.md
+  /// states them).
   void verify() const;
 
   /// Data that travels with the fusion and is copied with it.

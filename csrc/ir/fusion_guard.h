@@ -1,5 +1,5 @@
-/// `FusionGuard` says which Fusion `add(a, b)` and `IrBuilder::create` work on, in this thread and scope. Only the
-/// builder asks; nothing below the API's edge does.
+/// `FusionGuard` says which Fusion `add(a, b)` and `IrBuilder::create` work on, in this thread and
+/// scope. Only the builder asks; nothing below the API's edge does.
 #pragma once
 
 namespace nvfuser {

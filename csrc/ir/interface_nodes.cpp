@@ -44,18 +44,25 @@ void TensorView::setContiguity(bool contiguity) {
 }
 
 bool TensorView::sameAs(const Statement* other) const {
-  if (this == other) return true;
-  if (other == nullptr || !other->isA<TensorView>()) return false;
+  if (this == other) {
+    return true;
+  }
+  if (other == nullptr || !other->isA<TensorView>()) {
+    return false;
+  }
   auto* tv = other->as<TensorView>();
   return dtype() == tv->dtype() && memory_type_ == tv->memory_type_ &&
          domain_->sameAs(tv->domain_) && definition() != nullptr && tv->definition() != nullptr &&
          definition()->sameAs(tv->definition());
 }
 
-// ---- TensorViewBuilder --------------------------------------------------------------------------------------------
+// ---- TensorViewBuilder
+// --------------------------------------------------------------------------------------------
 
 TensorViewBuilder& TensorViewBuilder::ndims(int64_t n) {
-  if (n < 0) userError("TensorViewBuilder: the number of dimensions must not be negative, got ", n);
+  if (n < 0) {
+    userError("TensorViewBuilder: the number of dimensions must not be negative, got ", n);
+  }
   ndims_ = n;
   return *this;
 }
@@ -141,7 +148,9 @@ TensorView* TensorViewBuilder::build() const {
     userError("TensorViewBuilder: expanded has ", expanded_.size(), " entries for ", n,
               " dimensions");
   }
-  if (dtype_ == DataType::Null) userError("TensorViewBuilder: a tensor needs a data type");
+  if (dtype_ == DataType::Null) {
+    userError("TensorViewBuilder: a tensor needs a data type");
+  }
   std::vector<IterDomain*> logical;
   for (size_t i = 0; i < n; ++i) {
     Val* extent = shape_.empty() ? IrBuilder::create<Val>(DataType::Index) : shape_[i];
@@ -159,7 +168,9 @@ TensorView* TensorViewBuilder::build() const {
   std::vector<IterDomain*> allocation;
   if (!stride_order_.empty()) {
     allocation = inMemoryOrder(logical, stride_order_);
-    if (allocation == logical) allocation.clear();
+    if (allocation == logical) {
+      allocation.clear();
+    }
   }
   const auto& in_memory = allocation.empty() ? logical : allocation;
   Contiguity contiguity = TensorDomain::getContiguityFilledWith(in_memory, false);
@@ -185,7 +196,9 @@ TensorView* makeSymbolicTensor(int64_t ndims, DataType dtype) {
 
 TensorView* makeSymbolicTensor(const std::vector<int64_t>& shape, DataType dtype) {
   std::vector<int64_t> symbolic;
-  for (int64_t size : shape) symbolic.push_back(size == 1 ? 1 : -1);
+  for (int64_t size : shape) {
+    symbolic.push_back(size == 1 ? 1 : -1);
+  }
   return TensorViewBuilder().shape(symbolic).dtype(dtype).build();
 }
 

@@ -87,7 +87,8 @@ class TensorView : public Val {
   TensorView* broadcast(int64_t axis, int64_t extent = 1);
   TensorView* broadcast(int64_t axis, Val* extent);
 
-  /// Reduces `axes` (positions in the loop domain) first, into a new tensor that this one then reads. Returns it.
+  /// Reduces `axes` (positions in the loop domain) first, into a new tensor that this one then
+  /// reads. Returns it.
   TensorView* rFactor(const std::vector<int64_t>& axes);
   /// The same for the outputs of one multi-output reduction (Welford), given together.
   std::vector<TensorView*> rFactor(const std::vector<int64_t>& axes,
@@ -161,7 +162,8 @@ class InlineState {
   static void setMaxProducer(TensorView* tv, int64_t pos) { tv->max_producer_pos_ = pos; }
 };
 
-/// Describes a tensor and makes it: `TensorViewBuilder().ndims(2).dtype(DataType::Half).contiguity(true).build()`.
+/// Describes a tensor and makes it:
+/// `TensorViewBuilder().ndims(2).dtype(DataType::Half).contiguity(true).build()`.
 class TensorViewBuilder {
  public:
   TensorViewBuilder& ndims(int64_t n);

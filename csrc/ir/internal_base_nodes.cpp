@@ -8,7 +8,8 @@
 
 namespace nvfuser {
 
-// ---- IterDomain ---------------------------------------------------------------------------------------------------
+// ---- IterDomain
+// ---------------------------------------------------------------------------------------------------
 
 IterDomainBuilder::IterDomainBuilder(const IterDomain* id)
     : start_(id->start()),
@@ -63,8 +64,12 @@ IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomain* from, IrClone
 namespace {
 
 IterType mergedIterType(const IterDomain* outer, const IterDomain* inner) {
-  if (outer->isBroadcast()) return inner->getIterType();
-  if (inner->isBroadcast()) return outer->getIterType();
+  if (outer->isBroadcast()) {
+    return inner->getIterType();
+  }
+  if (inner->isBroadcast()) {
+    return outer->getIterType();
+  }
   if (outer->getIterType() != inner->getIterType()) {
     userError("merge: axes ", outer->toString(), " and ", inner->toString(),
               " are of different kinds; an iterated axis cannot be merged with a reduction");
@@ -82,8 +87,7 @@ IterDomain* IterDomain::merge(IterDomain* outer, IterDomain* inner,
                             SimplifyingIrBuilder::mulExpr(outer->extent(), inner->extent()));
   const IterType merged = iter_type.value_or(mergedIterType(outer, inner));
   builder.iter_type(merged).is_rfactor_domain(rfactor_domain.value_or(false));
-  if (merged == IterType::Broadcast &&
-      (outer->hasExpandedExtent() || inner->hasExpandedExtent())) {
+  if (merged == IterType::Broadcast && (outer->hasExpandedExtent() || inner->hasExpandedExtent())) {
     builder.expanded_extent(SimplifyingIrBuilder::mulExpr(outer->getMaybeExpandedExtent(),
                                                           inner->getMaybeExpandedExtent()));
   }
@@ -145,7 +149,9 @@ std::pair<IterDomain*, IterDomain*> IterDomain::swizzle(SwizzleType type, IterDo
 std::vector<IterDomain*> IterDomain::clone(const std::vector<IterDomain*>& domains) {
   std::vector<IterDomain*> result;
   result.reserve(domains.size());
-  for (IterDomain* id : domains) result.push_back(id->cloneWithoutRFactor());
+  for (IterDomain* id : domains) {
+    result.push_back(id->cloneWithoutRFactor());
+  }
   return result;
 }
 
@@ -177,8 +183,12 @@ void IterDomain::padToMultipleOfWarp(std::optional<int64_t> to_size) {
 }
 
 bool IterDomain::sameAs(const Statement* other) const {
-  if (this == other) return true;
-  if (other == nullptr || !other->isA<IterDomain>()) return false;
+  if (this == other) {
+    return true;
+  }
+  if (other == nullptr || !other->isA<IterDomain>()) {
+    return false;
+  }
   auto* id = other->as<IterDomain>();
   return iter_type_ == id->iter_type_ && parallel_type_ == id->parallel_type_ &&
          extent_->sameAs(id->extent_) && start_->sameAs(id->start_) &&
@@ -186,7 +196,8 @@ bool IterDomain::sameAs(const Statement* other) const {
          (!hasExpandedExtent() || expanded_extent_->sameAs(id->expanded_extent_));
 }
 
-// ---- TensorDomain -------------------------------------------------------------------------------------------------
+// ---- TensorDomain
+// -------------------------------------------------------------------------------------------------
 
 int64_t wrapDim(int64_t axis, int64_t n, std::string_view what) {
   const int64_t wrapped = axis < 0 ? axis + n : axis;
@@ -243,8 +254,12 @@ void TensorDomain::setContiguity(Contiguity contiguity) {
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     // A broadcast axis has no place in memory, a reduction has none in the output either.
-    if (ids[i]->isBroadcast()) contiguity[i] = std::nullopt;
-    if (!ids[i]->isBroadcast() && !contiguity[i].has_value()) contiguity[i] = false;
+    if (ids[i]->isBroadcast()) {
+      contiguity[i] = std::nullopt;
+    }
+    if (!ids[i]->isBroadcast() && !contiguity[i].has_value()) {
+      contiguity[i] = false;
+    }
   }
   contiguity_ = std::move(contiguity);
 }
@@ -279,20 +294,30 @@ std::vector<Expr*> TensorDomain::allExprs() const {
       auto [id, done] = open.back();
       open.pop_back();
       Expr* def = id->definition();
-      if (def == nullptr) continue;
-      if (done) {
-        if (std::find(sorted.begin(), sorted.end(), def) == sorted.end()) sorted.push_back(def);
+      if (def == nullptr) {
         continue;
       }
-      if (!visited.insert(id).second) continue;
+      if (done) {
+        if (std::find(sorted.begin(), sorted.end(), def) == sorted.end()) {
+          sorted.push_back(def);
+        }
+        continue;
+      }
+      if (!visited.insert(id).second) {
+        continue;
+      }
       open.emplace_back(id, true);
       for (auto it = def->inputs().rbegin(); it != def->inputs().rend(); ++it) {
-        if ((*it)->isA<IterDomain>()) open.emplace_back((*it)->as<IterDomain>(), false);
+        if ((*it)->isA<IterDomain>()) {
+          open.emplace_back((*it)->as<IterDomain>(), false);
+        }
       }
     }
   };
   for (const auto* list : {&root_, &logical_, &allocation_, &loop_}) {
-    for (IterDomain* id : *list) walk(id);
+    for (IterDomain* id : *list) {
+      walk(id);
+    }
   }
   return sorted;
 }
@@ -301,16 +326,24 @@ std::vector<IterDomain*> TensorDomain::allIDs() const {
   std::vector<IterDomain*> all;
   std::unordered_set<const Val*> seen;
   auto add = [&](IterDomain* id) {
-    if (seen.insert(id).second) all.push_back(id);
+    if (seen.insert(id).second) {
+      all.push_back(id);
+    }
   };
   for (const auto* list : {&root_, &logical_, &allocation_, &loop_, &additional_ids_}) {
-    for (IterDomain* id : *list) add(id);
+    for (IterDomain* id : *list) {
+      add(id);
+    }
   }
   for (Expr* expr : allExprs()) {
     for (Val* val : expr->inputs()) {
-      if (val->isA<IterDomain>()) add(val->as<IterDomain>());
+      if (val->isA<IterDomain>()) {
+        add(val->as<IterDomain>());
+      }
     }
-    for (Val* val : expr->outputs()) add(val->as<IterDomain>());
+    for (Val* val : expr->outputs()) {
+      add(val->as<IterDomain>());
+    }
   }
   return all;
 }
@@ -318,7 +351,9 @@ std::vector<IterDomain*> TensorDomain::allIDs() const {
 std::vector<IterDomain*> TensorDomain::noReductions(const std::vector<IterDomain*>& ids) {
   std::vector<IterDomain*> result;
   for (IterDomain* id : ids) {
-    if (!id->isReduction() && !id->isStride()) result.push_back(id);
+    if (!id->isReduction() && !id->isStride()) {
+      result.push_back(id);
+    }
   }
   return result;
 }
@@ -326,7 +361,9 @@ std::vector<IterDomain*> TensorDomain::noReductions(const std::vector<IterDomain
 std::vector<IterDomain*> TensorDomain::noBroadcasts(const std::vector<IterDomain*>& ids) {
   std::vector<IterDomain*> result;
   for (IterDomain* id : ids) {
-    if (!id->isBroadcast()) result.push_back(id);
+    if (!id->isBroadcast()) {
+      result.push_back(id);
+    }
   }
   return result;
 }
@@ -342,8 +379,12 @@ Contiguity TensorDomain::getContiguityFilledWith(const std::vector<IterDomain*>&
 }
 
 bool TensorDomain::sameAs(const Statement* other) const {
-  if (this == other) return true;
-  if (other == nullptr || !other->isA<TensorDomain>()) return false;
+  if (this == other) {
+    return true;
+  }
+  if (other == nullptr || !other->isA<TensorDomain>()) {
+    return false;
+  }
   auto* td = other->as<TensorDomain>();
   auto same = [](const std::vector<IterDomain*>& a, const std::vector<IterDomain*>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),

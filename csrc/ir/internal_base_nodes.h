@@ -1,6 +1,7 @@
 /// Axes and domains. An `IterDomain` is one axis; a `TensorDomain` holds a tensor's lists of axes:
-/// root (as the operation makes it; only where it differs) → logical (the shape) → allocation (memory order; logical
-/// unless set) and loop (the schedule). Transforms (`Split`, `Merge`, `Resize`, `Swizzle`) connect the lists.
+/// root (as the operation makes it; only where it differs) → logical (the shape) → allocation
+/// (memory order; logical unless set) and loop (the schedule). Transforms (`Split`, `Merge`,
+/// `Resize`, `Swizzle`) connect the lists.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +15,8 @@ namespace nvfuser {
 
 class IterDomain;
 
-/// Collects the properties of an axis: `IterDomainBuilder(start, extent).iter_type(IterType::Reduction).build()`.
+/// Collects the properties of an axis: `IterDomainBuilder(start,
+/// extent).iter_type(IterType::Reduction).build()`.
 class IterDomainBuilder {
  public:
   IterDomainBuilder(Val* start, Val* extent) : start_(start), extent_(extent) {}
@@ -47,8 +49,8 @@ class IterDomainBuilder {
   std::optional<int64_t> padded_to_;
 };
 
-/// One axis: indices start ≤ i < extent. A broadcast axis has extent 1, and an expanded one also the extent it pretends
-/// to have.
+/// One axis: indices start ≤ i < extent. A broadcast axis has extent 1, and an expanded one also
+/// the extent it pretends to have.
 class IterDomain : public Val {
  public:
   IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args);
@@ -129,11 +131,13 @@ class IterDomain : public Val {
 
 using Contiguity = std::vector<std::optional<bool>>;
 
-/// The lists of axes of one tensor. Contiguity has an entry for each allocation axis: nullopt for broadcast axes,
-/// otherwise whether the axis is contiguous with the next inner one that is no broadcast.
+/// The lists of axes of one tensor. Contiguity has an entry for each allocation axis: nullopt for
+/// broadcast axes, otherwise whether the axis is contiguous with the next inner one that is no
+/// broadcast.
 class TensorDomain : public Val {
  public:
-  TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> logical, Contiguity contiguity = {});
+  TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> logical,
+               Contiguity contiguity = {});
   TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> root,
                std::vector<IterDomain*> logical, std::vector<IterDomain*> loop,
                Contiguity contiguity = {});
@@ -155,8 +159,9 @@ class TensorDomain : public Val {
   }
   const std::vector<IterDomain*>& loop() const { return loop_; }
   const std::vector<IterDomain*>& initialLoop() const { return initial_loop_; }
-  /// Extent-1 axes that come from nowhere: they stand in the loop domain where a neighbour has an axis this tensor lacks.
-  /// Whoever adds one says what it stands for: Fusion::registerExactMapping(added, the neighbour's axis).
+  /// Extent-1 axes that come from nowhere: they stand in the loop domain where a neighbour has an
+  /// axis this tensor lacks. Whoever adds one says what it stands for:
+  /// Fusion::registerExactMapping(added, the neighbour's axis).
   const std::vector<IterDomain*>& additionalIDs() const { return additional_ids_; }
   /// Every axis of the domain, each once: root, logical, allocation, loop and all between them.
   std::vector<IterDomain*> allIDs() const;

@@ -9,7 +9,9 @@ Attribute enumAttribute(Enum value) {
   return static_cast<int64_t>(value);
 }
 
-std::vector<int64_t> asFlags(const std::vector<bool>& flags) { return {flags.begin(), flags.end()}; }
+std::vector<int64_t> asFlags(const std::vector<bool>& flags) {
+  return {flags.begin(), flags.end()};
+}
 
 std::vector<Val*> operands(std::vector<Val*> all, const std::vector<Val*>& rest) {
   all.insert(all.end(), rest.begin(), rest.end());
@@ -78,11 +80,12 @@ IotaOp::IotaOp(IrBuilderPasskey passkey, Val* out, Val* length, Val* start, Val*
 
 EyeOp::EyeOp(IrBuilderPasskey passkey, Val* out) : ExprOf(passkey, {{}, {out}, {}}) {}
 
-RNGOp::RNGOp(IrBuilderPasskey passkey, RNGOpType type, Val* out, const std::vector<Val*>& parameters,
-             Val* philox_seed, Val* philox_offset)
-    : ExprOf(passkey, {philox_seed ? operands(parameters, {philox_seed, philox_offset}) : parameters,
-                       {out},
-                       {enumAttribute(type), static_cast<int64_t>(parameters.size())}}) {}
+RNGOp::RNGOp(IrBuilderPasskey passkey, RNGOpType type, Val* out,
+             const std::vector<Val*>& parameters, Val* philox_seed, Val* philox_offset)
+    : ExprOf(passkey,
+             {philox_seed ? operands(parameters, {philox_seed, philox_offset}) : parameters,
+              {out},
+              {enumAttribute(type), static_cast<int64_t>(parameters.size())}}) {}
 
 SelectOp::SelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index)
     : ExprOf(passkey, {{in, index}, {out}, {dim}}) {}

@@ -1,5 +1,6 @@
-/// The expressions: how tensors (and scalars) come from others, and how axes come from axes. Each class names the
-/// entries of the three lists that `Expr` keeps; the comment of a class says what each list holds.
+/// The expressions: how tensors (and scalars) come from others, and how axes come from axes. Each
+/// class names the entries of the three lists that `Expr` keeps; the comment of a class says what
+/// each list holds.
 #pragma once
 
 #include <ir/base_nodes.h>
@@ -8,7 +9,8 @@
 
 namespace nvfuser {
 
-// ---- pointwise ----------------------------------------------------------------------------------------------------
+// ---- pointwise
+// ----------------------------------------------------------------------------------------------------
 
 /// out = op(in), element by element.
 class UnaryOp final : public ExprOf<UnaryOp, ExprKind::UnaryOp> {
@@ -42,7 +44,8 @@ class TernaryOp final : public ExprOf<TernaryOp, ExprKind::TernaryOp> {
   TernaryOpType getTernaryOpType() const { return attribute<TernaryOpType>(0); }
 };
 
-/// A copy: set, permute (the output has a root domain in the input's order), and the caches that scheduling inserts.
+/// A copy: set, permute (the output has a root domain in the input's order), and the caches that
+/// scheduling inserts.
 class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp> {
  public:
   using ExprOf::ExprOf;
@@ -54,7 +57,8 @@ class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp> {
   CacheOp cacheOp() const { return attribute<CacheOp>(1); }
 };
 
-// ---- shape --------------------------------------------------------------------------------------------------------
+// ---- shape
+// --------------------------------------------------------------------------------------------------------
 
 /// Adds extent-1 axes. Attribute: a flag for each output axis, 1 where it is new.
 class BroadcastOp final : public ExprOf<BroadcastOp, ExprKind::BroadcastOp> {
@@ -91,8 +95,8 @@ class ExpandOp final : public ExprOf<ExpandOp, ExprKind::ExpandOp> {
   Val* in() const { return input(0); }
 };
 
-/// Makes expanded or broadcast axes real: out[..., i, ...] = in[..., 0, ...] for axes that are broadcast in the input
-/// and iterated in the output; other axes are mapped one to one.
+/// Makes expanded or broadcast axes real: out[..., i, ...] = in[..., 0, ...] for axes that are
+/// broadcast in the input and iterated in the output; other axes are mapped one to one.
 class RepeatOp final : public ExprOf<RepeatOp, ExprKind::RepeatOp> {
  public:
   using ExprOf::ExprOf;
@@ -101,7 +105,8 @@ class RepeatOp final : public ExprOf<RepeatOp, ExprKind::RepeatOp> {
   Val* in() const { return input(0); }
 };
 
-/// Same elements in row-major order, another shape: splits and merges between the output's root and logical domain.
+/// Same elements in row-major order, another shape: splits and merges between the output's root and
+/// logical domain.
 class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
  public:
   using ExprOf::ExprOf;
@@ -110,8 +115,8 @@ class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
   Val* in() const { return input(0); }
 };
 
-/// out[i] = in[start + i·step]. Inputs: the tensor, then start, stop, step of each axis. A Resize stands between root and
-/// logical domain where an axis is cut (step 1).
+/// out[i] = in[start + i·step]. Inputs: the tensor, then start, stop, step of each axis. A Resize
+/// stands between root and logical domain where an axis is cut (step 1).
 class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
  public:
   using ExprOf::ExprOf;
@@ -123,7 +128,8 @@ class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
   Val* step(size_t axis) const { return input(3 + 3 * axis); }
 };
 
-/// `in` inside, `value` around it. Inputs: the tensor, the value, then left and right width of each axis.
+/// `in` inside, `value` around it. Inputs: the tensor, the value, then left and right width of each
+/// axis.
 class PadOp final : public ExprOf<PadOp, ExprKind::PadOp> {
  public:
   using ExprOf::ExprOf;
@@ -135,8 +141,8 @@ class PadOp final : public ExprOf<PadOp, ExprKind::PadOp> {
   Val* rightWidth(size_t axis) const { return input(3 + 2 * axis); }
 };
 
-/// Joins tensors that are already padded to the output's shape: each element comes from the one input whose own range
-/// holds it. Attribute 0: the axis. Inputs: the padded tensors.
+/// Joins tensors that are already padded to the output's shape: each element comes from the one
+/// input whose own range holds it. Attribute 0: the axis. Inputs: the padded tensors.
 class CatOp final : public ExprOf<CatOp, ExprKind::CatOp> {
  public:
   using ExprOf::ExprOf;
@@ -145,7 +151,8 @@ class CatOp final : public ExprOf<CatOp, ExprKind::CatOp> {
   int64_t concatenatedDim() const { return attribute<int64_t>(0); }
 };
 
-/// Reads a complex tensor as pairs of reals: the output has one more axis, of extent 2 (VectorComponent).
+/// Reads a complex tensor as pairs of reals: the output has one more axis, of extent 2
+/// (VectorComponent).
 class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
  public:
   using ExprOf::ExprOf;
@@ -154,10 +161,11 @@ class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
   Val* in() const { return input(0); }
 };
 
-// ---- reductions ---------------------------------------------------------------------------------------------------
+// ---- reductions
+// ---------------------------------------------------------------------------------------------------
 
-/// out = combination of `in` over out's reduction axes, starting from `init` (a scalar, attribute 1).
-/// Attribute 2: all threads need the result.
+/// out = combination of `in` over out's reduction axes, starting from `init` (a scalar, attribute
+/// 1). Attribute 2: all threads need the result.
 class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
  public:
   using ExprOf::ExprOf;
@@ -170,8 +178,8 @@ class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
   bool isAllreduce() const { return attribute<bool>(2); }
 };
 
-/// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is combined; for plain data
-/// (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n.
+/// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is
+/// combined; for plain data (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n.
 class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
  public:
   using ExprOf::ExprOf;
@@ -185,7 +193,8 @@ class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
   Val* inN() const { return input(2); }
 };
 
-// ---- made from nothing --------------------------------------------------------------------------------------------
+// ---- made from nothing
+// --------------------------------------------------------------------------------------------
 
 /// Every element is `fill`. Inputs: the value.
 class FullOp final : public ExprOf<FullOp, ExprKind::FullOp> {
@@ -215,8 +224,9 @@ class EyeOp final : public ExprOf<EyeOp, ExprKind::EyeOp> {
   Val* out() const { return output(0); }
 };
 
-/// Random numbers; see docs/random.md for the exact function of (seed, offset, k, element). Inputs: the parameters
-/// (low, high or mean, std; none otherwise), then seed and offset where given. Attributes: type, number of parameters.
+/// Random numbers; see docs/random.md for the exact function of (seed, offset, k, element). Inputs:
+/// the parameters (low, high or mean, std; none otherwise), then seed and offset where given.
+/// Attributes: type, number of parameters.
 class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
  public:
   using ExprOf::ExprOf;
@@ -228,13 +238,16 @@ class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
   Val* parameter(size_t i) const { return input(i); }
   /// Whether seed and offset are operands rather than the executor's.
   bool isDeterministic() const { return static_cast<int64_t>(inputs().size()) > numParameters(); }
-  Val* seed() const { return isDeterministic() ? input(static_cast<size_t>(numParameters())) : nullptr; }
+  Val* seed() const {
+    return isDeterministic() ? input(static_cast<size_t>(numParameters())) : nullptr;
+  }
   Val* offset() const {
     return isDeterministic() ? input(static_cast<size_t>(numParameters()) + 1) : nullptr;
   }
 };
 
-// ---- indirect access ----------------------------------------------------------------------------------------------
+// ---- indirect access
+// ----------------------------------------------------------------------------------------------
 
 /// out = in[..., index, ...]: one axis is fixed by a scalar.
 class SelectOp final : public ExprOf<SelectOp, ExprKind::SelectOp> {
@@ -269,9 +282,11 @@ class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
   int64_t dim() const { return attribute<int64_t>(0); }
 };
 
-// ---- transforms of axes -------------------------------------------------------------------------------------------
+// ---- transforms of axes
+// -------------------------------------------------------------------------------------------
 
-/// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is partial.
+/// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is
+/// partial.
 class Split final : public ExprOf<Split, ExprKind::Split> {
  public:
   using ExprOf::ExprOf;

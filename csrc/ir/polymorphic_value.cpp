@@ -21,13 +21,19 @@ DataType PolymorphicValue::dtype() const {
 }
 
 std::string PolymorphicValue::toString() const {
-  if (is<bool>()) return as<bool>() ? "true" : "false";
-  if (is<int64_t>()) return text(as<int64_t>());
+  if (is<bool>()) {
+    return as<bool>() ? "true" : "false";
+  }
+  if (is<int64_t>()) {
+    return text(as<int64_t>());
+  }
   if (is<double>()) {
     double value = as<double>();
     std::string digits = text(value);
     // A double that happens to be whole still reads as one.
-    if (std::isfinite(value) && digits.find_first_of(".e") == std::string::npos) digits += ".0";
+    if (std::isfinite(value) && digits.find_first_of(".e") == std::string::npos) {
+      digits += ".0";
+    }
     return digits;
   }
   if (is<std::complex<double>>()) {
@@ -38,8 +44,12 @@ std::string PolymorphicValue::toString() const {
 }
 
 bool operator==(const PolymorphicValue& a, const PolymorphicValue& b) {
-  if (!a.hasValue() || !b.hasValue()) return a.hasValue() == b.hasValue();
-  if (a.is<int64_t>() && b.is<int64_t>()) return a.as<int64_t>() == b.as<int64_t>();
+  if (!a.hasValue() || !b.hasValue()) {
+    return a.hasValue() == b.hasValue();
+  }
+  if (a.is<int64_t>() && b.is<int64_t>()) {
+    return a.as<int64_t>() == b.as<int64_t>();
+  }
   auto x = a.as<std::complex<double>>();
   auto y = b.as<std::complex<double>>();
   auto same = [](double p, double q) { return p == q || (std::isnan(p) && std::isnan(q)); };
@@ -47,18 +57,24 @@ bool operator==(const PolymorphicValue& a, const PolymorphicValue& b) {
 }
 
 PolymorphicValue castToDtype(const PolymorphicValue& value, DataType dtype) {
-  if (!value.hasValue()) return value;
+  if (!value.hasValue()) {
+    return value;
+  }
   if (isBooleanType(dtype)) {
     if (value.is<std::complex<double>>()) {
       return value.as<std::complex<double>>() != std::complex<double>();
     }
     return value.is<double>() ? value.as<double>() != 0.0 : value.as<int64_t>() != 0;
   }
-  if (isComplexType(dtype)) return value.as<std::complex<double>>();
+  if (isComplexType(dtype)) {
+    return value.as<std::complex<double>>();
+  }
   if (dtype == DataType::Float) {
     return static_cast<double>(static_cast<float>(value.as<double>()));
   }
-  if (isFloatingPointType(dtype)) return value.as<double>();
+  if (isFloatingPointType(dtype)) {
+    return value.as<double>();
+  }
   switch (dtype.type) {
     case PrimDataType::Char:
       return static_cast<int8_t>(value.as<int64_t>());

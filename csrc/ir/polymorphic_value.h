@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
-#include <support/error.h>
 #include <ir/type.h>
+#include <support/error.h>
 
 namespace nvfuser {
 
@@ -35,9 +35,15 @@ class PolymorphicValue {
   /// Complex to real drops the imaginary part. Throws `InternalError` if there is none.
   template <typename T>
   T as() const {
-    if (auto* b = std::get_if<bool>(&value_)) return convert<T>(*b);
-    if (auto* i = std::get_if<int64_t>(&value_)) return convert<T>(*i);
-    if (auto* d = std::get_if<double>(&value_)) return convert<T>(*d);
+    if (auto* b = std::get_if<bool>(&value_)) {
+      return convert<T>(*b);
+    }
+    if (auto* i = std::get_if<int64_t>(&value_)) {
+      return convert<T>(*i);
+    }
+    if (auto* d = std::get_if<double>(&value_)) {
+      return convert<T>(*d);
+    }
     if (auto* c = std::get_if<std::complex<double>>(&value_)) {
       if constexpr (std::same_as<T, std::complex<double>>) {
         return *c;
@@ -56,7 +62,8 @@ class PolymorphicValue {
   DataType dtype() const;
   std::string toString() const;
 
-  /// Equality of numbers across kinds (2 == 2.0); NaN equals NaN, so that constants can be compared.
+  /// Equality of numbers across kinds (2 == 2.0); NaN equals NaN, so that constants can be
+  /// compared.
   friend bool operator==(const PolymorphicValue& a, const PolymorphicValue& b);
 
  private:
@@ -71,8 +78,8 @@ class PolymorphicValue {
   std::variant<std::monostate, bool, int64_t, double, std::complex<double>> value_;
 };
 
-/// `value` as it would be stored in `dtype` (an integer wraps, a float is rounded to Float where `dtype` is Float or
-/// narrower is left to the kernel).
+/// `value` as it would be stored in `dtype` (an integer wraps, a float is rounded to Float where
+/// `dtype` is Float or narrower is left to the kernel).
 PolymorphicValue castToDtype(const PolymorphicValue& value, DataType dtype);
 
 }  // namespace nvfuser

@@ -1,7 +1,8 @@
 /// Text of every node, in one place. A tensor prints as
 ///   T3_l_float[ iS4{i0}, rS5{i2} ] ca_pos( 1 )
-/// memory (g, s, l), dtype, then each loop axis: kind (i iteration, r reduction, b broadcast, …), binding (S serial,
-/// V, UR, blockIdx.x, …), number, extent; "rf" after the number marks an axis made by an operation (reshape, slice).
+/// memory (g, s, l), dtype, then each loop axis: kind (i iteration, r reduction, b broadcast, …),
+/// binding (S serial, V, UR, blockIdx.x, …), number, extent; "rf" after the number marks an axis
+/// made by an operation (reshape, slice).
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -14,11 +15,21 @@ namespace nvfuser {
 namespace {
 
 std::string prefixOf(DataType dtype) {
-  if (isBooleanType(dtype)) return "b";
-  if (isIntegralType(dtype)) return "i";
-  if (isComplexType(dtype)) return "c";
-  if (dtype == DataType::Float) return "f";
-  if (dtype == DataType::Double) return "d";
+  if (isBooleanType(dtype)) {
+    return "b";
+  }
+  if (isIntegralType(dtype)) {
+    return "i";
+  }
+  if (isComplexType(dtype)) {
+    return "c";
+  }
+  if (dtype == DataType::Float) {
+    return "f";
+  }
+  if (dtype == DataType::Double) {
+    return "d";
+  }
   return "h";
 }
 
@@ -26,7 +37,9 @@ std::string lower(std::string_view name) {
   std::string out;
   for (char c : name) {
     if (c >= 'A' && c <= 'Z') {
-      if (!out.empty()) out += '_';
+      if (!out.empty()) {
+        out += '_';
+      }
       out += static_cast<char>(c - 'A' + 'a');
     } else {
       out += c;
@@ -87,24 +100,33 @@ std::string inlineOperands(const Expr* expr) {
 
 }  // namespace
 
-// ---- values -------------------------------------------------------------------------------------------------------
+// ---- values
+// -------------------------------------------------------------------------------------------------------
 
 std::string Val::toString(int) const {
-  if (isConst()) return value_.toString();
+  if (isConst()) {
+    return value_.toString();
+  }
   return text(prefixOf(dtype_), name());
 }
 
 std::string Val::toInlineString(int indent_size) const {
-  if (isConst() || definition() == nullptr) return toString(indent_size);
+  if (isConst() || definition() == nullptr) {
+    return toString(indent_size);
+  }
   return text("( ", definition()->toInlineString(), " )");
 }
 
 std::string IterDomain::toString(int) const {
   std::string out = text(iterTypeName(getIterType()), parallelTypeName(getParallelType()), name(),
                          isRFactorProduct() ? "rf" : "");
-  if (isClusteredBlockDim()) out += "c";
+  if (isClusteredBlockDim()) {
+    out += "c";
+  }
   out += text("{", extent_->toInlineString());
-  if (hasExpandedExtent()) out += text(" ex ", expanded_extent_->toInlineString());
+  if (hasExpandedExtent()) {
+    out += text(" ex ", expanded_extent_->toInlineString());
+  }
   out += "}";
   if (hasPaddingToMultipleOfWarp()) {
     out += padded_to_ ? text("_p", *padded_to_) : std::string("_p");
@@ -125,14 +147,19 @@ std::string TensorView::toString(int) const {
   static constexpr char kMemory[] = {'l', 's', 'g'};
   std::string out = text("T", name(), "_", kMemory[static_cast<size_t>(memory_type_)], "_",
                          dataTypeName(dtype()), domain_->toString());
-  if (compute_at_pos_ > 0) out += text(" ca_pos( ", compute_at_pos_, " )");
-  if (max_producer_pos_ > 0) out += text(" produce_pos( ", max_producer_pos_, " )");
+  if (compute_at_pos_ > 0) {
+    out += text(" ca_pos( ", compute_at_pos_, " )");
+  }
+  if (max_producer_pos_ > 0) {
+    out += text(" produce_pos( ", max_producer_pos_, " )");
+  }
   return out;
 }
 
 std::string TensorView::toInlineString(int) const { return text("T", name()); }
 
-// ---- expressions --------------------------------------------------------------------------------------------------
+// ---- expressions
+// --------------------------------------------------------------------------------------------------
 
 std::string Expr::getOpString() const {
   switch (kind_) {
@@ -144,7 +171,9 @@ std::string Expr::getOpString() const {
       return std::string(opName(as<TernaryOp>()->getTernaryOpType()));
     case ExprKind::LoadStoreOp: {
       auto type = as<LoadStoreOp>()->opType();
-      if (type == LoadStoreOpType::Set) return "set";
+      if (type == LoadStoreOpType::Set) {
+        return "set";
+      }
       return lower(loadStoreOpTypeName(type));
     }
     case ExprKind::ReductionOp:
@@ -155,7 +184,9 @@ std::string Expr::getOpString() const {
     }
     default: {
       std::string name = lower(exprKindName(kind_));
-      if (name.size() > 3 && name.ends_with("_op")) name.resize(name.size() - 3);
+      if (name.size() > 3 && name.ends_with("_op")) {
+        name.resize(name.size() - 3);
+      }
       return name;
     }
   }
@@ -240,7 +271,9 @@ bool isTransform(const Expr* expr) {
 
 std::string Expr::toString(int indent_size) const {
   std::string indent(static_cast<size_t>(indent_size) * 2, ' ');
-  if (isTransform(this)) return indent + transformText(this);
+  if (isTransform(this)) {
+    return indent + transformText(this);
+  }
   std::string args;
   bool scalar_infix = isA<BinaryOp>() && !infix(as<BinaryOp>()->getBinaryOpType()).empty() &&
                       !input(0)->isA<TensorView>() && !input(1)->isA<TensorView>();
@@ -250,20 +283,27 @@ std::string Expr::toString(int indent_size) const {
   args = join(inputs(), ", ", [](Val* val) {
     return val->isA<TensorView>() ? val->toInlineString() : val->toInlineString();
   });
-  return text(indent, join(outputs(), ", "), " = ", getOpString(), "( ", args,
-              attributesText(this), " )");
+  return text(indent, join(outputs(), ", "), " = ", getOpString(), "( ", args, attributesText(this),
+              " )");
 }
 
-// ---- fusions ------------------------------------------------------------------------------------------------------
+// ---- fusions
+// ------------------------------------------------------------------------------------------------------
 
 std::string Fusion::mathString() const {
   std::string out = "Inputs:\n";
-  for (Val* val : inputs_) out += text("  ", val, "\n");
+  for (Val* val : inputs_) {
+    out += text("  ", val, "\n");
+  }
   out += "Outputs:\n";
-  for (Val* val : outputs_) out += text("  ", val, "\n");
+  for (Val* val : outputs_) {
+    out += text("  ", val, "\n");
+  }
   out += "\n%kernel_math {\n";
   for (Expr* expr : exprs()) {
-    if (tensorOutputs(expr).empty()) continue;
+    if (tensorOutputs(expr).empty()) {
+      continue;
+    }
     out += text(expr->toString(1), "\n");
   }
   out += "}\n";
@@ -277,11 +317,19 @@ std::string Fusion::transformsString() const {
     auto list = [&](const char* name, const std::vector<IterDomain*>& ids) {
       out += text("    ", name, ": (", join(ids, ", "), ")\n");
     };
-    if (tv->hasRoot()) list("root domain", tv->getRootDomain());
+    if (tv->hasRoot()) {
+      list("root domain", tv->getRootDomain());
+    }
     list("logical domain", tv->getLogicalDomain());
-    if (tv->hasAllocation()) list("allocation domain", tv->getAllocationDomain());
-    for (Expr* expr : tv->domain()->allExprs()) out += text(expr->toString(3), "\n");
-    if (tv->getLoopDomain() != tv->getLogicalDomain()) list("loop domain", tv->getLoopDomain());
+    if (tv->hasAllocation()) {
+      list("allocation domain", tv->getAllocationDomain());
+    }
+    for (Expr* expr : tv->domain()->allExprs()) {
+      out += text(expr->toString(3), "\n");
+    }
+    if (tv->getLoopDomain() != tv->getLogicalDomain()) {
+      list("loop domain", tv->getLoopDomain());
+    }
   }
   out += "}\n";
   return out;
@@ -289,7 +337,9 @@ std::string Fusion::transformsString() const {
 
 std::string Fusion::toString(bool include_transforms) const {
   std::string out = mathString();
-  if (include_transforms) out += "\n" + transformsString();
+  if (include_transforms) {
+    out += "\n" + transformsString();
+  }
   return out;
 }
 

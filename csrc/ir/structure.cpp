@@ -1,5 +1,5 @@
-/// Structural identity of a Fusion: two definitions made by the same calls are equal. Walks both in parallel over inputs,
-/// expressions and outputs, matching node by node, so names do not matter.
+/// Structural identity of a Fusion: two definitions made by the same calls are equal. Walks both in
+/// parallel over inputs, expressions and outputs, matching node by node, so names do not matter.
 #include <functional>
 #include <unordered_map>
 
@@ -15,13 +15,21 @@ class Describer {
  public:
   explicit Describer(const Fusion& fusion) {
     out_ += "in:";
-    for (const Val* val : fusion.inputs()) value(val);
+    for (const Val* val : fusion.inputs()) {
+      value(val);
+    }
     for (const Expr* expr : fusion.exprs()) {
       out_ += text("\n", exprKindName(expr->kind()), "(");
-      for (const Attribute& attribute : expr->attributes()) describe(attribute);
-      for (const Val* val : expr->inputs()) value(val);
+      for (const Attribute& attribute : expr->attributes()) {
+        describe(attribute);
+      }
+      for (const Val* val : expr->inputs()) {
+        value(val);
+      }
       out_ += ")->";
-      for (const Val* val : expr->outputs()) value(val);
+      for (const Val* val : expr->outputs()) {
+        value(val);
+      }
     }
     out_ += "\nout:";
     for (const Val* val : fusion.outputs()) {
@@ -37,15 +45,25 @@ class Describer {
 
  private:
   void describe(const Attribute& attribute) {
-    if (auto* b = std::get_if<bool>(&attribute)) out_ += text(*b, ",");
-    if (auto* i = std::get_if<int64_t>(&attribute)) out_ += text(*i, ",");
-    if (auto* d = std::get_if<double>(&attribute)) out_ += text(*d, ",");
-    if (auto* t = std::get_if<DataType>(&attribute)) out_ += text(t->toString(), ",");
+    if (auto* b = std::get_if<bool>(&attribute)) {
+      out_ += text(*b, ",");
+    }
+    if (auto* i = std::get_if<int64_t>(&attribute)) {
+      out_ += text(*i, ",");
+    }
+    if (auto* d = std::get_if<double>(&attribute)) {
+      out_ += text(*d, ",");
+    }
+    if (auto* t = std::get_if<DataType>(&attribute)) {
+      out_ += text(t->toString(), ",");
+    }
     if (auto* list = std::get_if<std::vector<int64_t>>(&attribute)) {
       out_ += text("{", join(*list, ","), "}");
     }
     if (auto* val = std::get_if<Val*>(&attribute)) {
-      if (*val != nullptr) value(*val);
+      if (*val != nullptr) {
+        value(*val);
+      }
     }
   }
 
@@ -61,8 +79,12 @@ class Describer {
     }
     number_[val] = number_.size();
     out_ += text("%", number_[val], ":", dataTypeName(val->dtype()));
-    if (val->isA<NamedScalar>()) out_ += val->as<NamedScalar>()->symbol();
-    if (val->isA<TensorView>()) tensor(val->as<TensorView>());
+    if (val->isA<NamedScalar>()) {
+      out_ += val->as<NamedScalar>()->symbol();
+    }
+    if (val->isA<TensorView>()) {
+      tensor(val->as<TensorView>());
+    }
     out_ += ",";
   }
 
@@ -70,21 +92,31 @@ class Describer {
     const TensorDomain* td = tv->domain();
     auto axes = [&](const std::vector<IterDomain*>& ids) {
       out_ += "[";
-      for (const IterDomain* id : ids) axis(id);
+      for (const IterDomain* id : ids) {
+        axis(id);
+      }
       out_ += "]";
     };
     axes(td->root());
     for (const Expr* expr : td->allExprs()) {
       out_ += text(exprKindName(expr->kind()), "(");
-      for (const Attribute& attribute : expr->attributes()) describe(attribute);
-      for (const Val* val : expr->inputs()) axis(val->as<IterDomain>());
+      for (const Attribute& attribute : expr->attributes()) {
+        describe(attribute);
+      }
+      for (const Val* val : expr->inputs()) {
+        axis(val->as<IterDomain>());
+      }
       out_ += ")->";
-      for (const Val* val : expr->outputs()) axis(val->as<IterDomain>());
+      for (const Val* val : expr->outputs()) {
+        axis(val->as<IterDomain>());
+      }
     }
     axes(td->logical());
     axes(td->allocation());
     axes(td->loop());
-    for (const auto& c : td->contiguity()) out_ += c ? (*c ? "t" : "f") : "n";
+    for (const auto& c : td->contiguity()) {
+      out_ += c ? (*c ? "t" : "f") : "n";
+    }
     out_ += text(tv->isCpuScalar() ? "c" : "", memoryTypeName(tv->getMemoryType()),
                  tv->getComputeAtPosition());
   }
@@ -99,7 +131,9 @@ class Describer {
     out_ += text(iterTypeName(id->getIterType()), parallelTypeName(id->getParallelType()),
                  id->isRFactorProduct() ? "rf" : "");
     extent(id->extent());
-    if (id->hasExpandedExtent()) extent(id->expandedExtent());
+    if (id->hasExpandedExtent()) {
+      extent(id->expandedExtent());
+    }
   }
 
   /// An extent is described by how it is computed.
@@ -107,7 +141,9 @@ class Describer {
     if (number_.count(val) == 0 && val->definition() != nullptr && !val->isConst()) {
       const Expr* def = val->definition();
       out_ += text(def->getOpString(), "<");
-      for (const Val* in : def->inputs()) extent(in);
+      for (const Val* in : def->inputs()) {
+        extent(in);
+      }
       out_ += ">";
     }
     value(val);

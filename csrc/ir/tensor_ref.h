@@ -1,4 +1,5 @@
-/// `TensorRef`: where a tensor's elements are, as plain data. It owns nothing and does not say whose memory it is.
+/// `TensorRef`: where a tensor's elements are, as plain data. It owns nothing and does not say
+/// whose memory it is.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace nvfuser {
 
-/// Element (i, j, …) is at `data + (i·strides[0] + j·strides[1] + …)·size of one element`. Sizes and strides are those
-/// of the logical shape, strides in elements.
+/// Element (i, j, …) is at `data + (i·strides[0] + j·strides[1] + …)·size of one element`. Sizes
+/// and strides are those of the logical shape, strides in elements.
 struct TensorRef {
   void* data = nullptr;
   DataType dtype;

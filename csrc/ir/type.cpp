@@ -52,7 +52,9 @@ const std::vector<DataType>& allDataTypes() {
   static const std::vector<DataType> all = [] {
     std::vector<DataType> result;
     for (const TypeRow& r : kTypes) {
-      if (r.type != Index && r.type != Null) result.emplace_back(r.type);
+      if (r.type != Index && r.type != Null) {
+        result.emplace_back(r.type);
+      }
     }
     return result;
   }();
@@ -63,7 +65,9 @@ std::string_view dataTypeName(DataType dtype) { return row(dtype).name; }
 
 std::optional<DataType> dataTypeFromName(std::string_view name) {
   for (const TypeRow& r : kTypes) {
-    if (r.name == name) return DataType(r.type);
+    if (r.name == name) {
+      return DataType(r.type);
+    }
   }
   return std::nullopt;
 }
@@ -82,19 +86,29 @@ bool isBooleanType(DataType dtype) { return row(dtype).family == Family::Bool; }
 bool isComplexType(DataType dtype) { return row(dtype).family == Family::Complex; }
 
 DataType getTypeFromComplexType(DataType dtype) {
-  if (dtype == DataType::ComplexFloat) return DataType::Float;
-  if (dtype == DataType::ComplexDouble) return DataType::Double;
+  if (dtype == DataType::ComplexFloat) {
+    return DataType::Float;
+  }
+  if (dtype == DataType::ComplexDouble) {
+    return DataType::Double;
+  }
   return dtype;
 }
 
 DataType getComplexTypeFromType(DataType dtype) {
-  if (isComplexType(dtype)) return dtype;
+  if (isComplexType(dtype)) {
+    return dtype;
+  }
   return dtype == DataType::Double ? DataType::ComplexDouble : DataType::ComplexFloat;
 }
 
 DataType promoteType(DataType a, DataType b) {
-  if (a == b || b == DataType::Null) return a;
-  if (a == DataType::Null) return b;
+  if (a == b || b == DataType::Null) {
+    return a;
+  }
+  if (a == DataType::Null) {
+    return b;
+  }
   if (isComplexType(a) || isComplexType(b)) {
     DataType real = promoteType(getTypeFromComplexType(a), getTypeFromComplexType(b));
     return real == DataType::Double ? DataType::ComplexDouble : DataType::ComplexFloat;
@@ -104,19 +118,33 @@ DataType promoteType(DataType a, DataType b) {
   if (float_a && float_b) {
     return a == DataType::Double || b == DataType::Double ? DataType::Double : DataType::Float;
   }
-  if (float_a) return a;
-  if (float_b) return b;
-  if (isBooleanType(a)) return b;
-  if (isBooleanType(b)) return a;
-  if (a == DataType::Index || b == DataType::Index) return DataType::Index;
-  // Integers: the wider one. At equal width, and below 32 bits when signs differ, as C++ and PyTorch: the unsigned type
-  // of 32 and 64 bits wins, narrower pairs go to the next signed width.
+  if (float_a) {
+    return a;
+  }
+  if (float_b) {
+    return b;
+  }
+  if (isBooleanType(a)) {
+    return b;
+  }
+  if (isBooleanType(b)) {
+    return a;
+  }
+  if (a == DataType::Index || b == DataType::Index) {
+    return DataType::Index;
+  }
+  // Integers: the wider one. At equal width, and below 32 bits when signs differ, as C++ and
+  // PyTorch: the unsigned type of 32 and 64 bits wins, narrower pairs go to the next signed width.
   const int64_t bits_a = dataTypeSizeBit(a);
   const int64_t bits_b = dataTypeSizeBit(b);
-  if (isUnsignedIntegralType(a) == isUnsignedIntegralType(b)) return bits_a > bits_b ? a : b;
+  if (isUnsignedIntegralType(a) == isUnsignedIntegralType(b)) {
+    return bits_a > bits_b ? a : b;
+  }
   const DataType with_sign = isUnsignedIntegralType(a) ? b : a;
   const DataType no_sign = isUnsignedIntegralType(a) ? a : b;
-  if (dataTypeSizeBit(with_sign) > dataTypeSizeBit(no_sign)) return with_sign;
+  if (dataTypeSizeBit(with_sign) > dataTypeSizeBit(no_sign)) {
+    return with_sign;
+  }
   switch (dataTypeSizeBit(no_sign)) {
     case 8:
       return DataType::Short;
@@ -139,9 +167,9 @@ bool isParallelTypeThread(ParallelType type) {
 
 std::string_view parallelTypeName(ParallelType type) {
   static constexpr std::string_view kNames[] = {
-      "didx.x",     "didx.y",      "didx.z",      "blockIdx.z",  "blockIdx.y", "blockIdx.x",
-      "threadIdx.z", "threadIdx.y", "threadIdx.x", "Stream",      "V",          "UR",
-      "US",          "MMA",         "G",           "B",           "S",          "count"};
+      "didx.x",      "didx.y",      "didx.z",      "blockIdx.z", "blockIdx.y", "blockIdx.x",
+      "threadIdx.z", "threadIdx.y", "threadIdx.x", "Stream",     "V",          "UR",
+      "US",          "MMA",         "G",           "B",          "S",          "count"};
   return kNames[static_cast<size_t>(type)];
 }
 

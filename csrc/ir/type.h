@@ -1,4 +1,5 @@
-/// Data types and the enumerations of the public API, with their names and the rules that belong to types alone.
+/// Data types and the enumerations of the public API, with their names and the rules that belong to
+/// types alone.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace nvfuser {
 
-/// Element types. `Int` is int64, `Char` int8, `Byte` uint8; `Index` becomes int32 or int64 when a kernel is lowered.
+/// Element types. `Int` is int64, `Char` int8, `Byte` uint8; `Index` becomes int32 or int64 when a
+/// kernel is lowered.
 enum class PrimDataType : uint8_t {
   Double,
   Float,
@@ -32,7 +34,8 @@ enum class PrimDataType : uint8_t {
   Null,
 };
 
-/// A data type. Implicitly made from a `PrimDataType`, whose values it also names: `DataType::Float`.
+/// A data type. Implicitly made from a `PrimDataType`, whose values it also names:
+/// `DataType::Float`.
 struct DataType {
   PrimDataType type = PrimDataType::Null;
 
@@ -74,9 +77,9 @@ int64_t dataTypeSizeBit(DataType dtype);
 /// Size of one element in bytes.
 int64_t dataTypeSizeByte(DataType dtype);
 
-bool isFloatingPointType(DataType dtype);  ///< Double, Float, Half, BFloat16, Float8_*
+bool isFloatingPointType(DataType dtype);      ///< Double, Float, Half, BFloat16, Float8_*
 bool isReducedPrecisionFloat(DataType dtype);  ///< Half, BFloat16, Float8_*
-bool isIntegralType(DataType dtype);       ///< signed, unsigned and Index; not Bool
+bool isIntegralType(DataType dtype);           ///< signed, unsigned and Index; not Bool
 bool isUnsignedIntegralType(DataType dtype);
 bool isBooleanType(DataType dtype);
 bool isComplexType(DataType dtype);
@@ -85,8 +88,9 @@ DataType getTypeFromComplexType(DataType dtype);
 /// Float and narrower → ComplexFloat, Double → ComplexDouble.
 DataType getComplexTypeFromType(DataType dtype);
 
-/// The common type of two operands of the same tier: equal → same; complex over float over integer over bool; two
-/// distinct floats below Double → Float; integers as `std::common_type`; Double with ComplexFloat → ComplexDouble.
+/// The common type of two operands of the same tier: equal → same; complex over float over integer
+/// over bool; two distinct floats below Double → Float; integers as `std::common_type`; Double with
+/// ComplexFloat → ComplexDouble.
 DataType promoteType(DataType a, DataType b);
 
 enum class ValType : uint8_t { TensorDomain, IterDomain, TensorView, NamedScalar, Others };

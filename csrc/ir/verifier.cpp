@@ -1,5 +1,5 @@
-/// The rules of the IR that hold between any two stages (ir/README.md lists them). Broken by a user: `UserError`; broken
-/// by us: `InternalError`.
+/// The rules of the IR that hold between any two stages (ir/README.md lists them). Broken by a
+/// user: `UserError`; broken by us: `InternalError`.
 #include <unordered_set>
 
 #include <ir/axis_map.h>
@@ -14,15 +14,24 @@ void verifyDomain(const TensorView* tv) {
   const TensorDomain* td = tv->domain();
   check(td->contiguity().size() == td->maybeAllocation().size(),
         "contiguity has an entry for each allocation axis");
-  // Every axis of a list is reached from the root (or logical) axes, or stands there by itself as an additional axis.
+  // Every axis of a list is reached from the root (or logical) axes, or stands there by itself as
+  // an additional axis.
   std::unordered_set<const Val*> known;
-  for (IterDomain* id : td->maybeRoot()) known.insert(id);
-  for (IterDomain* id : td->logical()) {
-    if (id->definition() == nullptr) known.insert(id);
+  for (IterDomain* id : td->maybeRoot()) {
+    known.insert(id);
   }
-  for (IterDomain* id : td->additionalIDs()) known.insert(id);
+  for (IterDomain* id : td->logical()) {
+    if (id->definition() == nullptr) {
+      known.insert(id);
+    }
+  }
+  for (IterDomain* id : td->additionalIDs()) {
+    known.insert(id);
+  }
   for (Expr* expr : td->allExprs()) {
-    for (Val* out : expr->outputs()) known.insert(out);
+    for (Val* out : expr->outputs()) {
+      known.insert(out);
+    }
   }
   for (const auto* list : {&td->logical(), &td->allocation(), &td->loop()}) {
     std::unordered_set<const Val*> once;
@@ -55,7 +64,9 @@ void Fusion::verify() const {
       available.insert(out);
     }
     for (TensorView* out : tensorOutputs(expr)) {
-      for (TensorView* in : tensorInputs(expr)) (void)mapAxes(expr, in, out);
+      for (TensorView* in : tensorInputs(expr)) {
+        (void)mapAxes(expr, in, out);
+      }
     }
   }
   for (Val* out : outputs_) {
@@ -63,7 +74,9 @@ void Fusion::verify() const {
       userError("verify: output ", out->toString(), " is not computed in the Fusion");
     }
   }
-  for (TensorView* tv : allTvs()) verifyDomain(tv);
+  for (TensorView* tv : allTvs()) {
+    verifyDomain(tv);
+  }
 }
 
 }  // namespace nvfuser

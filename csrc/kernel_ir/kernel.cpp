@@ -16,10 +16,14 @@ template <typename BlockType, typename Visit>
 void walk(BlockType& block, const Visit& visit) {
   for (auto& stmt : block) {
     visit(stmt);
-    if (auto* loop = std::get_if<For>(&stmt.node)) walk(*loop->body, visit);
+    if (auto* loop = std::get_if<For>(&stmt.node)) {
+      walk(*loop->body, visit);
+    }
     if (auto* branch = std::get_if<If>(&stmt.node)) {
       walk(*branch->then_body, visit);
-      if (branch->else_body) walk(*branch->else_body, visit);
+      if (branch->else_body) {
+        walk(*branch->else_body, visit);
+      }
     }
   }
 }
@@ -50,15 +54,17 @@ class Printer {
   static std::string dims(const bool (&along)[3], char prefix) {
     std::string out;
     for (int i = 0; i < 3; ++i) {
-      if (along[i]) out += text(out.empty() ? "" : ".", prefix, "xyz"[i]);
+      if (along[i]) {
+        out += text(out.empty() ? "" : ".", prefix, "xyz"[i]);
+      }
     }
     return out;
   }
 
   void show(const For& s, int depth) {
     static constexpr std::string_view kKinds[] = {"", " unrolled", " simd"};
-    line(depth, text("for ", s.var, " in 0..", s.extent, kKinds[static_cast<size_t>(s.kind)], "  // ",
-                     s.comment));
+    line(depth, text("for ", s.var, " in 0..", s.extent, kKinds[static_cast<size_t>(s.kind)],
+                     "  // ", s.comment));
     print(*s.body, depth + 1);
   }
   void show(const If& s, int depth) {
@@ -70,7 +76,8 @@ class Printer {
     }
   }
   void show(const Declare& s, int depth) {
-    line(depth, text("declare ", s.buffer->name, " : ", s.buffer->dtype, "[", s.buffer->elements, "]"));
+    line(depth,
+         text("declare ", s.buffer->name, " : ", s.buffer->dtype, "[", s.buffer->elements, "]"));
   }
   void show(const LoadIndex& s, int depth) {
     line(depth, text("let ", s.var, " = index ", nvfuser::kir::toString(s.src)));
@@ -127,7 +134,9 @@ class Printer {
 
 }  // namespace
 
-void forEach(const Block& block, const std::function<void(const Stmt&)>& visit) { walk(block, visit); }
+void forEach(const Block& block, const std::function<void(const Stmt&)>& visit) {
+  walk(block, visit);
+}
 void forEach(Block& block, const std::function<void(Stmt&)>& visit) { walk(block, visit); }
 
 std::string toString(const Ref& ref) {
@@ -136,15 +145,21 @@ std::string toString(const Ref& ref) {
                       ref.buffer->elements->isConstant(1);
   if (!single) {
     out += text("[", ref.index);
-    if (ref.width > 1) out += text(" : ", ref.width);
+    if (ref.width > 1) {
+      out += text(" : ", ref.width);
+    }
     out += "]";
   }
   return out;
 }
 
 std::string toString(const Operand& operand) {
-  if (auto* ref = std::get_if<Ref>(&operand)) return toString(*ref);
-  if (auto* param = std::get_if<ParamRef>(&operand)) return param->name;
+  if (auto* ref = std::get_if<Ref>(&operand)) {
+    return toString(*ref);
+  }
+  if (auto* param = std::get_if<ParamRef>(&operand)) {
+    return param->name;
+  }
   if (auto* literal = std::get_if<Literal>(&operand)) {
     return text(dataTypeName(literal->dtype), "(", literal->value.toString(), ")");
   }
@@ -160,9 +175,11 @@ std::string Kernel::toString() const {
   std::string out = text("kernel ", name, "(");
   out += join(params, ", ", [](const Param& param) { return param.name; });
   out += ")\n";
-  auto dims = [&](const char* what, const Scalar (&extents)[3]) {
+  auto dims = [&](const char* what, const Scalar(&extents)[3]) {
     out += text("  ", what, " [");
-    for (int i = 0; i < 3; ++i) out += text(i > 0 ? ", " : "", extents[i] ? extents[i]->toString() : "1");
+    for (int i = 0; i < 3; ++i) {
+      out += text(i > 0 ? ", " : "", extents[i] ? extents[i]->toString() : "1");
+    }
     out += "]\n";
   };
   dims("grid", grid);

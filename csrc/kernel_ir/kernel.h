@@ -1,5 +1,6 @@
-/// The kernel IR: one kernel as buffers, loops, predicates, data movement and synchronisation. What the code generators
-/// print and nothing more is decided after it. It refers to the Fusion IR only for names in comments.
+/// The kernel IR: one kernel as buffers, loops, predicates, data movement and synchronisation. What
+/// the code generators print and nothing more is decided after it. It refers to the Fusion IR only
+/// for names in comments.
 ///
 ///   for T3.i1 in 0..4 unrolled            For
 ///     if (i < i0 * i1)                    If
@@ -19,7 +20,8 @@
 
 namespace nvfuser::kir {
 
-// ---- data ---------------------------------------------------------------------------------------------------------
+// ---- data
+// ---------------------------------------------------------------------------------------------------------
 
 enum class BufferRole : uint8_t {
   Input,         ///< tensor of the caller, read
@@ -35,11 +37,11 @@ struct Buffer {
   MemoryType memory = MemoryType::Local;
   BufferRole role = BufferRole::Intermediate;
   const TensorView* tv = nullptr;
-  Scalar elements = nullptr;      ///< of an Intermediate
-  int64_t alignment = 0;          ///< bytes; 0: that of the element
-  Scalar shared_offset = nullptr; ///< bytes from the start of dynamic shared memory
-  bool zeroed = false;            ///< workspace that is zero before the launch and after it
-  bool read = false;              ///< which accesses occur (for const and __restrict__)
+  Scalar elements = nullptr;       ///< of an Intermediate
+  int64_t alignment = 0;           ///< bytes; 0: that of the element
+  Scalar shared_offset = nullptr;  ///< bytes from the start of dynamic shared memory
+  bool zeroed = false;             ///< workspace that is zero before the launch and after it
+  bool read = false;               ///< which accesses occur (for const and __restrict__)
   bool written = false;
 };
 
@@ -73,7 +75,8 @@ using Operand = std::variant<Ref, ParamRef, Literal, IndexValue>;
 /// Which pointwise operation.
 using PointwiseType = std::variant<UnaryOpType, BinaryOpType, TernaryOpType>;
 
-// ---- statements ---------------------------------------------------------------------------------------------------
+// ---- statements
+// ---------------------------------------------------------------------------------------------------
 
 struct Stmt;
 using Block = std::vector<Stmt>;
@@ -129,15 +132,16 @@ struct Assign {
   Operand src;
 };
 
-/// dst[0..width) = src[0..width): one vector access on each side that is in global or shared memory.
+/// dst[0..width) = src[0..width): one vector access on each side that is in global or shared
+/// memory.
 struct CopyVector {
   Ref dst;
   Ref src;
   CacheOp cache_op = CacheOp::Unspecified;
 };
 
-/// Global → shared without registers (cp.async); elements past `valid` bytes are filled with zero. Ordered by
-/// AsyncCommit / AsyncWait.
+/// Global → shared without registers (cp.async); elements past `valid` bytes are filled with zero.
+/// Ordered by AsyncCommit / AsyncWait.
 struct CopyAsync {
   Ref dst;
   Ref src;
@@ -172,8 +176,8 @@ struct Combine {
   std::vector<Operand> value;
 };
 
-/// Combines the states of all threads along the thread dimensions marked (x, y, z), in thread order; every thread of
-/// the block gets the result. `workspace` is shared memory.
+/// Combines the states of all threads along the thread dimensions marked (x, y, z), in thread
+/// order; every thread of the block gets the result. `workspace` is shared memory.
 struct BlockReduce {
   Monoid monoid;
   std::vector<Ref> state;
@@ -181,9 +185,9 @@ struct BlockReduce {
   const Buffer* workspace = nullptr;
 };
 
-/// Combines the states of all blocks along the grid dimensions marked, through `workspace` (partials) and `tickets`
-/// (zero before and after). Without `all`, only the block that comes last has the result and runs `body`; with it
-/// (cooperative launch) every block does.
+/// Combines the states of all blocks along the grid dimensions marked, through `workspace`
+/// (partials) and `tickets` (zero before and after). Without `all`, only the block that comes last
+/// has the result and runs `body`; with it (cooperative launch) every block does.
 struct GridReduce {
   Monoid monoid;
   std::vector<Ref> state;
@@ -201,7 +205,8 @@ struct Sync {
   std::string comment;
 };
 
-/// dst = random number of element `element` (row-major logical index), drawn with key seed at (offset + draw).
+/// dst = random number of element `element` (row-major logical index), drawn with key seed at
+/// (offset + draw).
 struct Random {
   RNGOpType type = RNGOpType::Uniform;
   Ref dst;
@@ -213,12 +218,13 @@ struct Random {
 };
 
 struct Stmt {
-  std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, AsyncCommit, AsyncWait,
-               Guarded, Combine, BlockReduce, GridReduce, Sync, Random>
+  std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync,
+               AsyncCommit, AsyncWait, Guarded, Combine, BlockReduce, GridReduce, Sync, Random>
       node;
 };
 
-// ---- the kernel ---------------------------------------------------------------------------------------------------
+// ---- the kernel
+// ---------------------------------------------------------------------------------------------------
 
 /// Where a parameter's value comes from at launch.
 enum class ParamKind : uint8_t {
@@ -240,8 +246,8 @@ struct Param {
 struct SymbolSource {
   enum class Kind : uint8_t { Extent, Stride, Value } kind = Kind::Value;
   const TensorView* tv = nullptr;  ///< of Extent and Stride
-  int64_t axis = -1;               ///< position in the logical (Extent) or allocation (Stride) domain
-  const Val* val = nullptr;        ///< the fusion's scalar (null for strides)
+  int64_t axis = -1;         ///< position in the logical (Extent) or allocation (Stride) domain
+  const Val* val = nullptr;  ///< the fusion's scalar (null for strides)
 };
 
 /// Something that must hold for the arguments of a launch; checked on the host.
@@ -267,7 +273,7 @@ class Kernel {
   std::unordered_map<Scalar, SymbolSource> sources;
   Block body;
 
-  Scalar grid[3] = {nullptr, nullptr, nullptr};   ///< x, y, z; one where null
+  Scalar grid[3] = {nullptr, nullptr, nullptr};  ///< x, y, z; one where null
   Scalar block[3] = {nullptr, nullptr, nullptr};
   Scalar cluster[3] = {nullptr, nullptr, nullptr};
   Scalar shared_bytes = nullptr;

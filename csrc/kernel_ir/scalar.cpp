@@ -10,13 +10,21 @@ namespace nvfuser::kir {
 namespace {
 
 int64_t saturate(__int128 value) {
-  if (value > INT64_MAX) return INT64_MAX;
-  if (value < INT64_MIN) return INT64_MIN;
+  if (value > INT64_MAX) {
+    return INT64_MAX;
+  }
+  if (value < INT64_MIN) {
+    return INT64_MIN;
+  }
   return static_cast<int64_t>(value);
 }
 int64_t addSat(int64_t a, int64_t b) {
-  if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-  if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
+  if (a == INT64_MAX || b == INT64_MAX) {
+    return INT64_MAX;
+  }
+  if (a == INT64_MIN || b == INT64_MIN) {
+    return INT64_MIN;
+  }
   return saturate(static_cast<__int128>(a) + b);
 }
 int64_t mulSat(int64_t a, int64_t b) { return saturate(static_cast<__int128>(a) * b); }
@@ -32,10 +40,16 @@ ScalarPool::ScalarPool() {
 
 Scalar ScalarPool::intern(ScalarNode node) {
   std::string key = text(static_cast<int>(node.op), ":", node.value, ":", node.name);
-  for (const auto& [term, coefficient] : node.terms) key += text(";", term->id, "*", coefficient);
-  for (Scalar arg : node.args) key += text(",", arg->id);
+  for (const auto& [term, coefficient] : node.terms) {
+    key += text(";", term->id, "*", coefficient);
+  }
+  for (Scalar arg : node.args) {
+    key += text(",", arg->id);
+  }
   auto found = interned_.find(key);
-  if (found != interned_.end()) return found->second;
+  if (found != interned_.end()) {
+    return found->second;
+  }
   node.id = static_cast<int>(nodes_.size());
   nodes_.push_back(std::move(node));
   return interned_[key] = &nodes_.back();
@@ -46,11 +60,15 @@ Scalar ScalarPool::constant(int64_t value) {
 }
 
 Scalar ScalarPool::symbol(const std::string& name, Scalar bound, int64_t lo, int64_t hi) {
-  if (bound != nullptr && bound->hi != INT64_MAX) hi = std::min(hi, std::max(lo, bound->hi - 1));
-  return intern({.op = ScalarOp::Symbol, .id = 0, .name = name, .bound = bound, .lo = lo, .hi = hi});
+  if (bound != nullptr && bound->hi != INT64_MAX) {
+    hi = std::min(hi, std::max(lo, bound->hi - 1));
+  }
+  return intern(
+      {.op = ScalarOp::Symbol, .id = 0, .name = name, .bound = bound, .lo = lo, .hi = hi});
 }
 
-// ---- sums and products --------------------------------------------------------------------------------------------
+// ---- sums and products
+// --------------------------------------------------------------------------------------------
 
 void ScalarPool::decompose(Scalar a, int64_t* constant,
                            std::vector<std::pair<Scalar, int64_t>>* terms) {
@@ -74,7 +92,9 @@ std::vector<Scalar> factorsOf(Scalar term) {
 /// Removes `factor` once; false if it is not there.
 bool removeFactor(std::vector<Scalar>* factors, Scalar factor) {
   auto found = std::find(factors->begin(), factors->end(), factor);
-  if (found == factors->end()) return false;
+  if (found == factors->end()) {
+    return false;
+  }
   factors->erase(found);
   return true;
 }
@@ -82,7 +102,9 @@ bool removeFactor(std::vector<Scalar>* factors, Scalar factor) {
 }  // namespace
 
 Scalar ScalarPool::makeProduct(int64_t coefficient, std::vector<Scalar> factors) {
-  if (coefficient == 0) return zero_;
+  if (coefficient == 0) {
+    return zero_;
+  }
   std::sort(factors.begin(), factors.end(), byId);
   Scalar product = one_;
   if (factors.size() == 1) {
@@ -96,14 +118,20 @@ Scalar ScalarPool::makeProduct(int64_t coefficient, std::vector<Scalar> factors)
       lo = *std::min_element(std::begin(ends), std::end(ends));
       hi = *std::max_element(std::begin(ends), std::end(ends));
     }
-    product = intern(
-        {.op = ScalarOp::Product, .id = 0, .args = std::move(factors), .lo = lo, .hi = hi});
+    product =
+        intern({.op = ScalarOp::Product, .id = 0, .args = std::move(factors), .lo = lo, .hi = hi});
   }
-  if (coefficient == 1) return product;
-  if (product->isConstant()) return constant(mulSat(coefficient, product->value));
+  if (coefficient == 1) {
+    return product;
+  }
+  if (product->isConstant()) {
+    return constant(mulSat(coefficient, product->value));
+  }
   if (product->op == ScalarOp::Sum) {
     auto terms = product->terms;
-    for (auto& term : terms) term.second = mulSat(term.second, coefficient);
+    for (auto& term : terms) {
+      term.second = mulSat(term.second, coefficient);
+    }
     return makeSum(mulSat(product->value, coefficient), std::move(terms));
   }
   return makeSum(0, {{product, coefficient}});
@@ -132,25 +160,31 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
     for (size_t m = 0; m < terms.size(); ++m) {
       std::vector<Scalar> mod_factors = factorsOf(terms[m].first);
       for (Scalar remainder : std::vector<Scalar>(mod_factors)) {
-        if (remainder->op != ScalarOp::Mod) continue;
+        if (remainder->op != ScalarOp::Mod) {
+          continue;
+        }
         std::vector<Scalar> rest = mod_factors;
         removeFactor(&rest, remainder);
         Scalar x = remainder->args[0];
         Scalar y = remainder->args[1];
-        // The partner: (x div y)·y·rest with the same coefficient. Its quotient may have been simplified away, so it is
-        // built and compared.
+        // The partner: (x div y)·y·rest with the same coefficient. Its quotient may have been
+        // simplified away, so it is built and compared.
         Scalar partner = mul(makeProduct(terms[m].second, rest), mul(div(x, y), y));
         int64_t partner_value = 0;
         std::vector<std::pair<Scalar, int64_t>> partner_terms;
         decompose(partner, &partner_value, &partner_terms);
-        if (partner_terms.empty()) continue;
+        if (partner_terms.empty()) {
+          continue;
+        }
         bool present = true;
         for (const auto& [term, coefficient] : partner_terms) {
           auto found = std::find_if(terms.begin(), terms.end(),
                                     [&, t = term](const auto& p) { return p.first == t; });
           present &= found != terms.end() && found->second == coefficient;
         }
-        if (!present) continue;
+        if (!present) {
+          continue;
+        }
         const int64_t k = terms[m].second;
         terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(m));
         for (const auto& [term, coefficient] : partner_terms) {
@@ -163,10 +197,16 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
     }
     return false;
   };
-  while (recombine()) collect();
+  while (recombine()) {
+    collect();
+  }
 
-  if (terms.empty()) return constant(value);
-  if (value == 0 && terms.size() == 1 && terms[0].second == 1) return terms[0].first;
+  if (terms.empty()) {
+    return constant(value);
+  }
+  if (value == 0 && terms.size() == 1 && terms[0].second == 1) {
+    return terms[0].first;
+  }
   int64_t lo = value;
   int64_t hi = value;
   for (const auto& [term, coefficient] : terms) {
@@ -182,8 +222,12 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
 }
 
 Scalar ScalarPool::add(Scalar a, Scalar b) {
-  if (a->isConstant(0)) return b;
-  if (b->isConstant(0)) return a;
+  if (a->isConstant(0)) {
+    return b;
+  }
+  if (b->isConstant(0)) {
+    return a;
+  }
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
   decompose(a, &value, &terms);
@@ -203,19 +247,28 @@ Scalar ScalarPool::mul(Scalar a, Scalar b) {
       coefficient = mulSat(coefficient, s->value);
     } else if (s->op == ScalarOp::Sum && s->value == 0 && s->terms.size() == 1) {
       coefficient = mulSat(coefficient, s->terms[0].second);
-      for (Scalar f : factorsOf(s->terms[0].first)) factors.push_back(f);
+      for (Scalar f : factorsOf(s->terms[0].first)) {
+        factors.push_back(f);
+      }
     } else {
-      for (Scalar f : factorsOf(s)) factors.push_back(f);
+      for (Scalar f : factorsOf(s)) {
+        factors.push_back(f);
+      }
     }
   }
   return makeProduct(coefficient, std::move(factors));
 }
 
-// ---- division -----------------------------------------------------------------------------------------------------
+// ---- division
+// -----------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::exactQuotient(Scalar a, Scalar b) {
-  if (a->isConstant(0) || b->isConstant(1)) return b->isConstant(1) ? a : zero_;
-  if (a == b) return one_;
+  if (a->isConstant(0) || b->isConstant(1)) {
+    return b->isConstant(1) ? a : zero_;
+  }
+  if (a == b) {
+    return one_;
+  }
   // b as coefficient·factors.
   int64_t divisor = 1;
   std::vector<Scalar> divisor_factors;
@@ -227,18 +280,26 @@ Scalar ScalarPool::exactQuotient(Scalar a, Scalar b) {
   } else {
     divisor_factors = factorsOf(b);
   }
-  if (divisor == 0) return nullptr;
+  if (divisor == 0) {
+    return nullptr;
+  }
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
   decompose(a, &value, &terms);
-  if (value != 0 && (!divisor_factors.empty() || value % divisor != 0)) return nullptr;
+  if (value != 0 && (!divisor_factors.empty() || value % divisor != 0)) {
+    return nullptr;
+  }
   Scalar result = constant(value / divisor);
   for (const auto& [term, coefficient] : terms) {
     std::vector<Scalar> factors = factorsOf(term);
     for (Scalar f : divisor_factors) {
-      if (!removeFactor(&factors, f)) return nullptr;
+      if (!removeFactor(&factors, f)) {
+        return nullptr;
+      }
     }
-    if (coefficient % divisor != 0) return nullptr;
+    if (coefficient % divisor != 0) {
+      return nullptr;
+    }
     result = add(result, makeProduct(coefficient / divisor, std::move(factors)));
   }
   return result;
@@ -275,7 +336,9 @@ void ScalarPool::splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* re
 }
 
 std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
-  if (a->isConstant()) return {a->value, one_};
+  if (a->isConstant()) {
+    return {a->value, one_};
+  }
   if (a->op == ScalarOp::Sum && a->value == 0 && a->terms.size() == 1) {
     return {a->terms[0].second, a->terms[0].first};
   }
@@ -283,10 +346,18 @@ std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
 }
 
 Scalar ScalarPool::div(Scalar a, Scalar b) {
-  if (b->isConstant(1) || a->isConstant(0)) return a;
-  if (a->isConstant() && b->isConstant() && b->value != 0) return constant(a->value / b->value);
-  if (Scalar exact = exactQuotient(a, b)) return exact;
-  if (a->lo >= 0 && provesLess(a, b)) return zero_;
+  if (b->isConstant(1) || a->isConstant(0)) {
+    return a;
+  }
+  if (a->isConstant() && b->isConstant() && b->value != 0) {
+    return constant(a->value / b->value);
+  }
+  if (Scalar exact = exactQuotient(a, b)) {
+    return exact;
+  }
+  if (a->lo >= 0 && provesLess(a, b)) {
+    return zero_;
+  }
   if (a->lo >= 0 && b->lo >= 0) {
     Scalar quotient;
     Scalar remainder;
@@ -294,7 +365,9 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
     if (!quotient->isConstant(0) && quotient->lo >= 0 && remainder->lo >= 0) {
       return add(quotient, div(remainder, b));
     }
-    if (a->op == ScalarOp::Div) return div(a->args[0], mul(a->args[1], b));
+    if (a->op == ScalarOp::Div) {
+      return div(a->args[0], mul(a->args[1], b));
+    }
     // (k·q + r) div (k·f) = q div f where 0 ≤ r < k
     if (auto [k, factor] = splitCoefficient(b); k > 1 && factor != one_) {
       splitByDivisor(a, constant(k), &quotient, &remainder);
@@ -316,11 +389,19 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::mod(Scalar a, Scalar b) {
-  if (b->isConstant(1) || a->isConstant(0)) return zero_;
-  if (a->isConstant() && b->isConstant() && b->value != 0) return constant(a->value % b->value);
-  if (exactQuotient(a, b) != nullptr) return zero_;
+  if (b->isConstant(1) || a->isConstant(0)) {
+    return zero_;
+  }
+  if (a->isConstant() && b->isConstant() && b->value != 0) {
+    return constant(a->value % b->value);
+  }
+  if (exactQuotient(a, b) != nullptr) {
+    return zero_;
+  }
   if (a->lo >= 0 && b->lo >= 0) {
-    if (provesLess(a, b)) return a;
+    if (provesLess(a, b)) {
+      return a;
+    }
     Scalar quotient;
     Scalar remainder;
     splitByDivisor(a, b, &quotient, &remainder);
@@ -339,17 +420,23 @@ Scalar ScalarPool::mod(Scalar a, Scalar b) {
     }
   }
   const int64_t top = b->hi == INT64_MAX ? a->hi : std::min(a->hi, b->hi - 1);
-  ScalarNode node{.op = ScalarOp::Mod, .id = 0, .args = {a, b}, .lo = 0, .hi = std::max<int64_t>(top, 0)};
-  if (a->lo < 0) node.lo = b->hi == INT64_MAX ? a->lo : std::max(a->lo, 1 - b->hi);
+  ScalarNode node{
+      .op = ScalarOp::Mod, .id = 0, .args = {a, b}, .lo = 0, .hi = std::max<int64_t>(top, 0)};
+  if (a->lo < 0) {
+    node.lo = b->hi == INT64_MAX ? a->lo : std::max(a->lo, 1 - b->hi);
+  }
   return intern(std::move(node));
 }
 
 Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
-  if (Scalar exact = exactQuotient(a, b)) return exact;
+  if (Scalar exact = exactQuotient(a, b)) {
+    return exact;
+  }
   return div(add(a, sub(b, one_)), b);
 }
 
-// ---- the rest -----------------------------------------------------------------------------------------------------
+// ---- the rest
+// -----------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
   ScalarNode node{.op = op, .id = 0, .args = {a, b}};
@@ -366,7 +453,9 @@ Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
       // Below the next power of two of both.
       int64_t top = std::max(a->hi, b->hi);
       int64_t limit = 1;
-      while (limit <= top && limit < (int64_t{1} << 62)) limit *= 2;
+      while (limit <= top && limit < (int64_t{1} << 62)) {
+        limit *= 2;
+      }
       node.lo = a->lo < 0 || b->lo < 0 ? INT64_MIN : 0;
       node.hi = limit - 1;
       break;
@@ -378,52 +467,98 @@ Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::min(Scalar a, Scalar b) {
-  if (a == b || a->hi <= b->lo) return a;
-  if (b->hi <= a->lo) return b;
-  if (byId(b, a)) std::swap(a, b);
+  if (a == b || a->hi <= b->lo) {
+    return a;
+  }
+  if (b->hi <= a->lo) {
+    return b;
+  }
+  if (byId(b, a)) {
+    std::swap(a, b);
+  }
   return makeBinary(ScalarOp::Min, a, b);
 }
 
 Scalar ScalarPool::max(Scalar a, Scalar b) {
-  if (a == b || b->hi <= a->lo) return a;
-  if (a->hi <= b->lo) return b;
-  if (byId(b, a)) std::swap(a, b);
+  if (a == b || b->hi <= a->lo) {
+    return a;
+  }
+  if (a->hi <= b->lo) {
+    return b;
+  }
+  if (byId(b, a)) {
+    std::swap(a, b);
+  }
   return makeBinary(ScalarOp::Max, a, b);
 }
 
 Scalar ScalarPool::bitXor(Scalar a, Scalar b) {
-  if (a->isConstant() && b->isConstant()) return constant(a->value ^ b->value);
-  if (b->isConstant(0)) return a;
-  if (a->isConstant(0)) return b;
-  if (a == b) return zero_;
+  if (a->isConstant() && b->isConstant()) {
+    return constant(a->value ^ b->value);
+  }
+  if (b->isConstant(0)) {
+    return a;
+  }
+  if (a->isConstant(0)) {
+    return b;
+  }
+  if (a == b) {
+    return zero_;
+  }
   // (y ^ x) ^ x = y
   for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
-    if (x->op != ScalarOp::Xor) continue;
-    if (x->args[0] == y) return x->args[1];
-    if (x->args[1] == y) return x->args[0];
+    if (x->op != ScalarOp::Xor) {
+      continue;
+    }
+    if (x->args[0] == y) {
+      return x->args[1];
+    }
+    if (x->args[1] == y) {
+      return x->args[0];
+    }
   }
-  if (byId(b, a)) std::swap(a, b);
+  if (byId(b, a)) {
+    std::swap(a, b);
+  }
   return makeBinary(ScalarOp::Xor, a, b);
 }
 
 Scalar ScalarPool::less(Scalar a, Scalar b) {
-  if (a->hi < b->lo && a->hi != INT64_MAX) return one_;
-  if (a->lo >= b->hi) return zero_;
-  if (a == b) return zero_;
-  if (provesLess(a, b)) return one_;
+  if (a->hi < b->lo && a->hi != INT64_MAX) {
+    return one_;
+  }
+  if (a->lo >= b->hi) {
+    return zero_;
+  }
+  if (a == b) {
+    return zero_;
+  }
+  if (provesLess(a, b)) {
+    return one_;
+  }
   return makeBinary(ScalarOp::Less, a, b);
 }
 
 Scalar ScalarPool::equal(Scalar a, Scalar b) {
-  if (a == b) return one_;
-  if (a->hi < b->lo || b->hi < a->lo) return zero_;
-  if (byId(b, a)) std::swap(a, b);
+  if (a == b) {
+    return one_;
+  }
+  if (a->hi < b->lo || b->hi < a->lo) {
+    return zero_;
+  }
+  if (byId(b, a)) {
+    std::swap(a, b);
+  }
   return makeBinary(ScalarOp::Equal, a, b);
 }
 
 Scalar ScalarPool::logicalAnd(Scalar a, Scalar b) {
-  if (a->isConstant()) return a->value != 0 ? b : zero_;
-  if (b->isConstant()) return b->value != 0 ? a : zero_;
+  if (a->isConstant()) {
+    return a->value != 0 ? b : zero_;
+  }
+  if (b->isConstant()) {
+    return b->value != 0 ? a : zero_;
+  }
   std::vector<Scalar> parts;
   for (Scalar s : {a, b}) {
     if (s->op == ScalarOp::And) {
@@ -434,27 +569,43 @@ Scalar ScalarPool::logicalAnd(Scalar a, Scalar b) {
   }
   std::vector<Scalar> unique;
   for (Scalar part : parts) {
-    if (std::find(unique.begin(), unique.end(), part) == unique.end()) unique.push_back(part);
+    if (std::find(unique.begin(), unique.end(), part) == unique.end()) {
+      unique.push_back(part);
+    }
   }
-  if (unique.size() == 1) return unique[0];
+  if (unique.size() == 1) {
+    return unique[0];
+  }
   return intern({.op = ScalarOp::And, .id = 0, .args = std::move(unique), .lo = 0, .hi = 1});
 }
 
 Scalar ScalarPool::logicalOr(Scalar a, Scalar b) {
-  if (a->isConstant()) return a->value != 0 ? one_ : b;
-  if (b->isConstant()) return b->value != 0 ? one_ : a;
+  if (a->isConstant()) {
+    return a->value != 0 ? one_ : b;
+  }
+  if (b->isConstant()) {
+    return b->value != 0 ? one_ : a;
+  }
   return a == b ? a : makeBinary(ScalarOp::Or, a, b);
 }
 
 Scalar ScalarPool::logicalNot(Scalar a) {
-  if (a->isConstant()) return a->value != 0 ? zero_ : one_;
-  if (a->op == ScalarOp::Not) return a->args[0];
+  if (a->isConstant()) {
+    return a->value != 0 ? zero_ : one_;
+  }
+  if (a->op == ScalarOp::Not) {
+    return a->args[0];
+  }
   return intern({.op = ScalarOp::Not, .id = 0, .args = {a}, .lo = 0, .hi = 1});
 }
 
 Scalar ScalarPool::select(Scalar condition, Scalar a, Scalar b) {
-  if (condition->isConstant()) return condition->value != 0 ? a : b;
-  if (a == b) return a;
+  if (condition->isConstant()) {
+    return condition->value != 0 ? a : b;
+  }
+  if (a == b) {
+    return a;
+  }
   return intern({.op = ScalarOp::Select,
                  .id = 0,
                  .args = {condition, a, b},
@@ -462,7 +613,8 @@ Scalar ScalarPool::select(Scalar condition, Scalar a, Scalar b) {
                  .hi = std::max(a->hi, b->hi)});
 }
 
-// ---- proofs -------------------------------------------------------------------------------------------------------
+// ---- proofs
+// -------------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::expand(Scalar a) {
   if (a->op == ScalarOp::Sum) {
@@ -472,7 +624,9 @@ Scalar ScalarPool::expand(Scalar a) {
     }
     return result;
   }
-  if (a->op != ScalarOp::Product) return a;
+  if (a->op != ScalarOp::Product) {
+    return a;
+  }
   Scalar result = one_;
   for (Scalar factor : a->args) {
     int64_t value = 0;
@@ -488,8 +642,8 @@ Scalar ScalarPool::expand(Scalar a) {
     for (const auto& [l, lc] : left) {
       product = add(product, mul(makeProduct(lc, factorsOf(l)), value));
       for (const auto& [term, coefficient] : terms) {
-        product = add(product, mul(makeProduct(lc, factorsOf(l)),
-                                   makeProduct(coefficient, factorsOf(term))));
+        product = add(
+            product, mul(makeProduct(lc, factorsOf(l)), makeProduct(coefficient, factorsOf(term))));
       }
     }
     result = product;
@@ -502,21 +656,29 @@ Scalar ScalarPool::upperBound(Scalar a) {
     case ScalarOp::Constant:
       return constant(a->value + 1);
     case ScalarOp::Symbol:
-      if (a->bound != nullptr) return a->bound;
+      if (a->bound != nullptr) {
+        return a->bound;
+      }
       break;
     case ScalarOp::Mod:
-      if (a->args[0]->lo >= 0) return a->args[1];
+      if (a->args[0]->lo >= 0) {
+        return a->args[1];
+      }
       break;
     case ScalarOp::Div:
       if (a->args[0]->lo >= 0) {
         Scalar top = upperBound(a->args[0]);
-        if (top != nullptr) return ceilDiv(top, a->args[1]);
+        if (top != nullptr) {
+          return ceilDiv(top, a->args[1]);
+        }
       }
       break;
     case ScalarOp::Product: {
       Scalar result = one_;
       for (Scalar factor : a->args) {
-        if (factor->lo < 0) return nullptr;
+        if (factor->lo < 0) {
+          return nullptr;
+        }
         // A symbol without a bound (an extent) is its own largest value.
         Scalar top = upperBound(factor);
         result = mul(result, top != nullptr ? sub(top, one_) : factor);
@@ -527,7 +689,9 @@ Scalar ScalarPool::upperBound(Scalar a) {
       Scalar result = constant(a->value);
       for (const auto& [term, coefficient] : a->terms) {
         if (coefficient < 0) {
-          if (term->lo == INT64_MIN) return nullptr;
+          if (term->lo == INT64_MIN) {
+            return nullptr;
+          }
           // An unbounded symbol stays itself: n − 1 has the bound n.
           result = add(result, upperBound(term) == nullptr && term->op == ScalarOp::Symbol
                                    ? mul(term, coefficient)
@@ -546,44 +710,67 @@ Scalar ScalarPool::upperBound(Scalar a) {
 }
 
 bool ScalarPool::provesLess(Scalar a, Scalar b) {
-  if (a->hi < b->lo) return true;
+  if (a->hi < b->lo) {
+    return true;
+  }
   Scalar top = upperBound(a);
-  if (top == nullptr) return false;
-  if (top == b) return true;
+  if (top == nullptr) {
+    return false;
+  }
+  if (top == b) {
+    return true;
+  }
   return sub(expand(top), expand(b))->hi <= 0;
 }
 
 bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
-  if (exactQuotient(a, b) != nullptr) return true;
-  if (!b->isConstant()) return false;
+  if (exactQuotient(a, b) != nullptr) {
+    return true;
+  }
+  if (!b->isConstant()) {
+    return false;
+  }
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
   decompose(a, &value, &terms);
-  if (value % b->value != 0) return false;
+  if (value % b->value != 0) {
+    return false;
+  }
   // Every term: the product of what is known to divide its parts.
   for (const auto& [term, coefficient] : terms) {
     int64_t known = std::gcd(coefficient, b->value);
     for (Scalar factor : factorsOf(term)) {
       for (const auto& [assumed, divisor] : divisible_) {
-        if (assumed == factor) known = mulSat(known, divisor);
+        if (assumed == factor) {
+          known = mulSat(known, divisor);
+        }
       }
     }
     for (const auto& [assumed, divisor] : divisible_) {
-      if (assumed == term) known = std::max(known, std::gcd(coefficient, b->value) * divisor);
+      if (assumed == term) {
+        known = std::max(known, std::gcd(coefficient, b->value) * divisor);
+      }
     }
-    if (known % b->value != 0) return false;
+    if (known % b->value != 0) {
+      return false;
+    }
   }
   return true;
 }
 
 void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) { divisible_.emplace_back(a, divisor); }
 
-// ---- looking inside -----------------------------------------------------------------------------------------------
+// ---- looking inside
+// -----------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::substitute(Scalar a, const std::unordered_map<Scalar, Scalar>& replacement) {
   auto found = replacement.find(a);
-  if (found != replacement.end()) return found->second;
-  if (a->op == ScalarOp::Constant || a->op == ScalarOp::Symbol) return a;
+  if (found != replacement.end()) {
+    return found->second;
+  }
+  if (a->op == ScalarOp::Constant || a->op == ScalarOp::Symbol) {
+    return a;
+  }
   if (a->op == ScalarOp::Sum) {
     Scalar result = constant(a->value);
     for (const auto& [term, coefficient] : a->terms) {
@@ -592,11 +779,15 @@ Scalar ScalarPool::substitute(Scalar a, const std::unordered_map<Scalar, Scalar>
     return result;
   }
   std::vector<Scalar> args;
-  for (Scalar arg : a->args) args.push_back(substitute(arg, replacement));
+  for (Scalar arg : a->args) {
+    args.push_back(substitute(arg, replacement));
+  }
   switch (a->op) {
     case ScalarOp::Product: {
       Scalar result = one_;
-      for (Scalar arg : args) result = mul(result, arg);
+      for (Scalar arg : args) {
+        result = mul(result, arg);
+      }
       return result;
     }
     case ScalarOp::Div:
@@ -615,7 +806,9 @@ Scalar ScalarPool::substitute(Scalar a, const std::unordered_map<Scalar, Scalar>
       return equal(args[0], args[1]);
     case ScalarOp::And: {
       Scalar result = one_;
-      for (Scalar arg : args) result = logicalAnd(result, arg);
+      for (Scalar arg : args) {
+        result = logicalAnd(result, arg);
+      }
       return result;
     }
     case ScalarOp::Or:
@@ -628,9 +821,13 @@ Scalar ScalarPool::substitute(Scalar a, const std::unordered_map<Scalar, Scalar>
 }
 
 bool ScalarPool::contains(Scalar a, Scalar symbol) {
-  if (a == symbol) return true;
+  if (a == symbol) {
+    return true;
+  }
   for (const auto& [term, coefficient] : a->terms) {
-    if (contains(term, symbol)) return true;
+    if (contains(term, symbol)) {
+      return true;
+    }
   }
   return std::any_of(a->args.begin(), a->args.end(),
                      [&](Scalar arg) { return contains(arg, symbol); });
@@ -661,9 +858,15 @@ std::vector<Scalar> ScalarPool::symbolsOf(Scalar a) {
   while (!open.empty()) {
     Scalar s = open.back();
     open.pop_back();
-    if (s->op == ScalarOp::Symbol) result.push_back(s);
-    for (const auto& [term, coefficient] : s->terms) open.push_back(term);
-    for (Scalar arg : s->args) open.push_back(arg);
+    if (s->op == ScalarOp::Symbol) {
+      result.push_back(s);
+    }
+    for (const auto& [term, coefficient] : s->terms) {
+      open.push_back(term);
+    }
+    for (Scalar arg : s->args) {
+      open.push_back(arg);
+    }
   }
   std::sort(result.begin(), result.end(), byId);
   result.erase(std::unique(result.begin(), result.end()), result.end());
@@ -679,12 +882,16 @@ int64_t evaluate(Scalar a, const std::function<int64_t(Scalar)>& valueOf) {
       return valueOf(a);
     case ScalarOp::Sum: {
       int64_t sum = a->value;
-      for (const auto& [term, coefficient] : a->terms) sum += coefficient * evaluate(term, valueOf);
+      for (const auto& [term, coefficient] : a->terms) {
+        sum += coefficient * evaluate(term, valueOf);
+      }
       return sum;
     }
     case ScalarOp::Product: {
       int64_t product = 1;
-      for (size_t i = 0; i < a->args.size(); ++i) product *= arg(i);
+      for (size_t i = 0; i < a->args.size(); ++i) {
+        product *= arg(i);
+      }
       return product;
     }
     case ScalarOp::Div: {
@@ -707,7 +914,9 @@ int64_t evaluate(Scalar a, const std::function<int64_t(Scalar)>& valueOf) {
       return arg(0) == arg(1) ? 1 : 0;
     case ScalarOp::And:
       for (size_t i = 0; i < a->args.size(); ++i) {
-        if (arg(i) == 0) return 0;
+        if (arg(i) == 0) {
+          return 0;
+        }
       }
       return 1;
     case ScalarOp::Or:
@@ -720,7 +929,8 @@ int64_t evaluate(Scalar a, const std::function<int64_t(Scalar)>& valueOf) {
   return 0;
 }
 
-// ---- text ---------------------------------------------------------------------------------------------------------
+// ---- text
+// ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -736,10 +946,12 @@ std::string showSum(Scalar a) {
   std::string out;
   for (const auto& [term, coefficient] : a->terms) {
     const bool negative = coefficient < 0;
-    const auto magnitude = negative ? -static_cast<uint64_t>(coefficient)
-                                    : static_cast<uint64_t>(coefficient);
+    const auto magnitude =
+        negative ? -static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
     if (out.empty()) {
-      if (negative) out += "-";
+      if (negative) {
+        out += "-";
+      }
     } else {
       out += negative ? " - " : " + ";
     }
@@ -749,7 +961,9 @@ std::string showSum(Scalar a) {
       out += text(show(term, kMul), " * ", magnitude);
     }
   }
-  if (a->value != 0) out += a->value < 0 ? text(" - ", -a->value) : text(" + ", a->value);
+  if (a->value != 0) {
+    out += a->value < 0 ? text(" - ", -a->value) : text(" + ", a->value);
+  }
   return out;
 }
 
@@ -757,7 +971,9 @@ std::string show(Scalar a, int around) {
   auto infix = [&](std::string_view symbol, int own) {
     std::string out;
     for (size_t i = 0; i < a->args.size(); ++i) {
-      if (i > 0) out += text(" ", symbol, " ");
+      if (i > 0) {
+        out += text(" ", symbol, " ");
+      }
       out += show(a->args[i], own + (i > 0 ? 1 : 0));
     }
     return wrap(std::move(out), own, around);
@@ -792,9 +1008,9 @@ std::string show(Scalar a, int around) {
     case ScalarOp::Not:
       return text("!", show(a->args[0], kUnary));
     case ScalarOp::Select:
-      return wrap(text(show(a->args[0], kOr), " ? ", show(a->args[1], kOr), " : ",
-                       show(a->args[2], kOr)),
-                  kSelect, around);
+      return wrap(
+          text(show(a->args[0], kOr), " ? ", show(a->args[1], kOr), " : ", show(a->args[2], kOr)),
+          kSelect, around);
   }
   return "";
 }

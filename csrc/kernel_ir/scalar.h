@@ -1,13 +1,14 @@
 /// Integer and boolean expressions of a kernel: indices, extents, predicates, launch dimensions.
 ///
-/// Immutable and hash-consed in a `ScalarPool`: equal expressions are one node, so comparing is comparing pointers. Every
-/// constructor simplifies, with the interval and the symbolic upper bound of each operand as its only facts:
+/// Immutable and hash-consed in a `ScalarPool`: equal expressions are one node, so comparing is
+/// comparing pointers. Every constructor simplifies, with the interval and the symbolic upper bound
+/// of each operand as its only facts:
 ///
 ///   (o·128 + t) div 128 = o     where 0 ≤ t < 128         (m div b)·b + m mod b = m
 ///   (o·128 + t) mod 128 = t                               x mod b = x  where 0 ≤ x < b
 ///
-/// Division and remainder are those of C for non-negative operands; divisors are positive (an axis of extent 0 is never
-/// iterated). The property test evaluates random expressions before and after.
+/// Division and remainder are those of C for non-negative operands; divisors are positive (an axis
+/// of extent 0 is never iterated). The property test evaluates random expressions before and after.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ enum class ScalarOp : uint8_t {
   Min,
   Max,
   Xor,
-  Less,   ///< args[0] < args[1]
+  Less,  ///< args[0] < args[1]
   Equal,
   And,
   Or,
@@ -44,13 +45,13 @@ enum class ScalarOp : uint8_t {
 
 struct ScalarNode {
   ScalarOp op;
-  int id;                    ///< order of creation: deterministic
-  int64_t value = 0;         ///< of a Constant; the constant part of a Sum
+  int id;             ///< order of creation: deterministic
+  int64_t value = 0;  ///< of a Constant; the constant part of a Sum
   std::vector<std::pair<Scalar, int64_t>> terms = {};  ///< of a Sum: (term, coefficient), by id
-  std::vector<Scalar> args = {};  ///< factors (by id) or operands
-  std::string name = {};     ///< of a Symbol
-  Scalar bound = nullptr;    ///< of a Symbol: value < bound, where known
-  int64_t lo = 0;            ///< lo ≤ value ≤ hi
+  std::vector<Scalar> args = {};                       ///< factors (by id) or operands
+  std::string name = {};                               ///< of a Symbol
+  Scalar bound = nullptr;                              ///< of a Symbol: value < bound, where known
+  int64_t lo = 0;                                      ///< lo ≤ value ≤ hi
   int64_t hi = 0;
 
   bool isConstant() const { return op == ScalarOp::Constant; }

@@ -7,16 +7,24 @@ namespace {
 using Map = std::function<Scalar(Scalar)>;
 
 void apply(Scalar& scalar, const Map& map) {
-  if (scalar != nullptr) scalar = map(scalar);
+  if (scalar != nullptr) {
+    scalar = map(scalar);
+  }
 }
 void apply(Ref& ref, const Map& map) { apply(ref.index, map); }
 void apply(Operand& operand, const Map& map) {
-  if (auto* ref = std::get_if<Ref>(&operand)) apply(*ref, map);
-  if (auto* index = std::get_if<IndexValue>(&operand)) apply(index->index, map);
+  if (auto* ref = std::get_if<Ref>(&operand)) {
+    apply(*ref, map);
+  }
+  if (auto* index = std::get_if<IndexValue>(&operand)) {
+    apply(index->index, map);
+  }
 }
 template <typename T>
 void apply(std::vector<T>& list, const Map& map) {
-  for (T& item : list) apply(item, map);
+  for (T& item : list) {
+    apply(item, map);
+  }
 }
 
 struct Mapper {
@@ -82,9 +90,15 @@ void forEachScalar(const Stmt& stmt, const std::function<void(Scalar)>& visit) {
 }
 
 Scalar definedBy(const Stmt& stmt) {
-  if (auto* loop = std::get_if<For>(&stmt.node)) return loop->var;
-  if (auto* load = std::get_if<LoadIndex>(&stmt.node)) return load->var;
-  if (auto* let = std::get_if<Let>(&stmt.node)) return let->var;
+  if (auto* loop = std::get_if<For>(&stmt.node)) {
+    return loop->var;
+  }
+  if (auto* load = std::get_if<LoadIndex>(&stmt.node)) {
+    return load->var;
+  }
+  if (auto* let = std::get_if<Let>(&stmt.node)) {
+    return let->var;
+  }
   return nullptr;
 }
 

@@ -1,9 +1,8 @@
-/// `at::Tensor` as `Tensor` and back, without copying. Header-only, for users who compile against PyTorch; the library
-/// itself knows nothing of it.
+/// `at::Tensor` as `Tensor` and back, without copying. Header-only, for users who compile against
+/// PyTorch; the library itself knows nothing of it.
 #pragma once
 
 #include <ATen/ATen.h>
-
 #include <runtime/tensor.h>
 
 namespace nvfuser {
@@ -44,10 +43,9 @@ inline DataType fromScalarType(at::ScalarType type) {
 }
 
 inline at::ScalarType toScalarType(DataType dtype) {
-  for (at::ScalarType type :
-       {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kFloat8_e4m3fn, at::kFloat8_e5m2,
-        at::kChar, at::kShort, at::kInt, at::kLong, at::kByte, at::kBool, at::kComplexFloat,
-        at::kComplexDouble}) {
+  for (at::ScalarType type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kFloat8_e4m3fn,
+                              at::kFloat8_e5m2, at::kChar, at::kShort, at::kInt, at::kLong,
+                              at::kByte, at::kBool, at::kComplexFloat, at::kComplexDouble}) {
     if (fromScalarType(type) == dtype) {
       return type;
     }
@@ -80,8 +78,8 @@ inline at::Tensor toAten(const Tensor& tensor) {
   options = tensor.device().kind() == DeviceKind::Cuda
                 ? options.device(at::kCUDA, static_cast<at::DeviceIndex>(tensor.device().index()))
                 : options.device(at::kCPU);
-  return at::from_blob(tensor.data(), tensor.sizes(), tensor.strides(),
-                       [keep = tensor](void*) {}, options);
+  return at::from_blob(
+      tensor.data(), tensor.sizes(), tensor.strides(), [keep = tensor](void*) {}, options);
 }
 
 }  // namespace nvfuser

@@ -27,7 +27,9 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
                                                 : generateCuda(lowering_.kernel);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   lowering_ms_ = took.count();
-  if (!load) return;
+  if (!load) {
+    return;
+  }
   KernelSource source;
   source.entry = generated_.entry;
   source.text = generated_.text;

@@ -1,4 +1,5 @@
-/// One scheduled Fusion, lowered, generated and compiled for one device and index type. Immutable once made.
+/// One scheduled Fusion, lowered, generated and compiled for one device and index type. Immutable
+/// once made.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,10 @@ class CompiledKernel {
   const std::string& kernelString() const { return generated_.text; }
   Device& device() const { return device_; }
   DataType indexType() const { return lowering_.kernel.index_type; }
+  const GeneratedKernel& generated() const { return generated_; }
   const LoadedKernel& loaded() const;
+  /// Completes a kernel made without `load` by one that was compiled elsewhere from its text.
+  void setLoaded(std::unique_ptr<LoadedKernel> loaded) { loaded_ = std::move(loaded); }
   /// Milliseconds of lowering and generating.
   double loweringMs() const { return lowering_ms_; }
 

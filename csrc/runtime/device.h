@@ -1,7 +1,9 @@
-/// The border between the compiler and a machine: what every device can do, and nothing about fusions.
+/// The border between the compiler and a machine: what every device can do, and nothing about
+/// fusions.
 ///
-/// Three implementations live in folders beside this file: `cpu/` (generated host C++, a thread pool), `emulated/`
-/// (the very CUDA text, run on the host with checks) and `cuda/` (the driver and NVRTC, opened at run time).
+/// Three implementations live in folders beside this file: `cpu/` (generated host C++, a thread
+/// pool), `emulated/` (the very CUDA text, run on the host with checks) and `cuda/` (the driver and
+/// NVRTC, opened at run time).
 #pragma once
 
 #include <cstddef>
@@ -46,14 +48,15 @@ struct LaunchShape {
   bool cooperative = false;  ///< all blocks resident at once (grid barriers)
 };
 
-/// One kernel as text. CUDA text defines `extern "C" __global__ void entry(params…)`; host text defines
-/// `extern "C" void entry(void* const* args, const long* grid, long first, long last)`, which runs the blocks with
-/// linear index first ≤ b < last of a grid of grid[0] × grid[1] × grid[2] (x fastest).
+/// One kernel as text. CUDA text defines `extern "C" __global__ void entry(params…)`; host text
+/// defines `extern "C" void entry(void* const* args, const long* grid, long first, long last)`,
+/// which runs the blocks with linear index first ≤ b < last of a grid of grid[0] × grid[1] ×
+/// grid[2] (x fastest).
 struct KernelSource {
   std::string entry;
   std::string text;
-  int max_registers = 0;       ///< 0: the compiler's choice
-  int64_t max_threads = 0;     ///< largest block it will be launched with; 0: unknown
+  int max_registers = 0;             ///< 0: the compiler's choice
+  int64_t max_threads = 0;           ///< largest block it will be launched with; 0: unknown
   std::vector<std::string> options;  ///< further compiler options
 };
 
@@ -75,8 +78,9 @@ class LoadedKernel {
   virtual std::string assembly(const std::string& kind) const = 0;
 };
 
-/// A device. All members may be called from several threads. Failures are thrown: `UserError` where the caller can do
-/// something about it (launch shape beyond the limits, out of memory), `CompileError` with the compiler's own words.
+/// A device. All members may be called from several threads. Failures are thrown: `UserError` where
+/// the caller can do something about it (launch shape beyond the limits, out of memory),
+/// `CompileError` with the compiler's own words.
 class Device {
  public:
   virtual ~Device() = default;
@@ -87,21 +91,27 @@ class Device {
   /// Memory aligned to 256 bytes; `bytes` 0 gives a null pointer.
   virtual void* allocate(size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
-  virtual void copyFromHost(void* device_dst, const void* host_src, size_t bytes, Stream stream) = 0;
+  virtual void copyFromHost(void* device_dst, const void* host_src, size_t bytes,
+                            Stream stream) = 0;
   virtual void copyToHost(void* host_dst, const void* device_src, size_t bytes, Stream stream) = 0;
   virtual void copyWithin(void* dst, const void* src, size_t bytes, Stream stream) = 0;
   virtual void fillBytes(void* dst, unsigned char value, size_t bytes, Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;
 
   virtual std::unique_ptr<LoadedKernel> compile(const KernelSource& source) = 0;
-  /// `args[i]` points to the value of the i-th parameter (a pointer, an int32, an int64, a float, …). Asynchronous on
-  /// CUDA; done on return elsewhere.
-  virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-                      Stream stream) = 0;
+  /// The kernels `entries` (instead of `source.entry`) of one text, from one run of the compiler.
+  virtual std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
+      const KernelSource& source, std::span<const std::string> entries) = 0;
+  /// `args[i]` points to the value of the i-th parameter (a pointer, an int32, an int64, a float,
+  /// …). Asynchronous on CUDA; done on return elsewhere.
+  virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape,
+                      std::span<void* const> args, Stream stream) = 0;
 
-  /// Time of `repeats` launches one after the other, milliseconds each, from the device's own clock.
+  /// Time of `repeats` launches one after the other, milliseconds each, from the device's own
+  /// clock.
   virtual std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                           std::span<void* const> args, int repeats, Stream stream) = 0;
+                                           std::span<void* const> args, int repeats,
+                                           Stream stream) = 0;
 };
 
 /// The CPU of this process.

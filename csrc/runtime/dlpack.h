@@ -1,5 +1,6 @@
-/// DLPack's public layout, versions 0.8 and 1.x: how frameworks lend tensors to each other. Facts of the ABI, declared
-/// here so that nothing needs its header; in our namespace, so that both can be included.
+/// DLPack's public layout, versions 0.8 and 1.x: how frameworks lend tensors to each other. Facts
+/// of the ABI, declared here so that nothing needs its header; in our namespace, so that both can
+/// be included.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,9 @@ namespace nvfuser {
 
 Device& defaultDevice() {
   if (cudaDeviceCount() > 0) {
-    if (Device* device = cudaDevice(0)) return *device;
+    if (Device* device = cudaDevice(0)) {
+      return *device;
+    }
   }
   return cpuDevice();
 }
@@ -24,10 +26,13 @@ bool KernelExecutor::supported(Fusion* fusion) {
                       [](const auto& expr) { return expr->template isA<ScatterOp>(); });
 }
 
-Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args, const CompileParams& params) const {
+Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
+                                 const CompileParams& params) const {
   Device* device = nullptr;
   for (const KernelArgument& argument : args) {
-    if (!argument.isTensor() || argument.tensor().isMeta()) continue;
+    if (!argument.isTensor() || argument.tensor().isMeta()) {
+      continue;
+    }
     if (device != nullptr && device != &argument.tensor().device()) {
       userError("run: the arguments are on several devices (", device->properties().name, " and ",
                 argument.tensor().device().properties().name,
@@ -35,9 +40,15 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args, const Compile
     }
     device = &argument.tensor().device();
   }
-  if (device != nullptr) return *device;
-  if (params.device != nullptr) return *params.device;
-  if (compile_params_.device != nullptr) return *compile_params_.device;
+  if (device != nullptr) {
+    return *device;
+  }
+  if (params.device != nullptr) {
+    return *params.device;
+  }
+  if (compile_params_.device != nullptr) {
+    return *compile_params_.device;
+  }
   return defaultDevice();
 }
 
@@ -63,7 +74,9 @@ void KernelExecutor::compile(Fusion* fusion, const KernelArgumentHolder& args, c
 
 const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_type,
                                               const CompileParams& params) {
-  if (device.kind() == DeviceKind::Cpu) index_type = DataType::Int;
+  if (device.kind() == DeviceKind::Cpu) {
+    index_type = DataType::Int;
+  }
   auto& slot = variants_[{&device, index_type.type}];
   if (slot == nullptr) {
     slot = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, params);
@@ -72,15 +85,22 @@ const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_typ
   return *slot;
 }
 
+void KernelExecutor::addVariant(std::unique_ptr<CompiledKernel> kernel) {
+  last_ = kernel.get();
+  variants_[{&kernel->device(), kernel->indexType().type}] = std::move(kernel);
+}
+
 namespace {
 
-/// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have stride 0.
+/// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have
+/// stride 0.
 std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorView* tv,
                                                                    LaunchValues& values) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
   std::vector<int64_t> sizes;
   for (const IterDomain* id : logical) {
-    sizes.push_back(values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
+    sizes.push_back(
+        values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
   }
   std::vector<int64_t> strides(logical.size(), 0);
   int64_t stride = 1;
@@ -88,8 +108,11 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorV
   for (auto it = memory.rbegin(); it != memory.rend(); ++it) {
     auto place = std::find(logical.begin(), logical.end(), *it);
     if (place == logical.end()) {
-      if ((*it)->isReduction()) continue;
-      userError("run: output ", tv, " has an allocation domain that is no permutation of its logical axes; "
+      if ((*it)->isReduction()) {
+        continue;
+      }
+      userError("run: output ", tv,
+                " has an allocation domain that is no permutation of its logical axes; "
                 "give the output tensor to run()");
     }
     const auto axis = static_cast<size_t>(place - logical.begin());
@@ -127,7 +150,9 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
   std::vector<HostTensor> results = interpret(fusion, on_host.inputs());
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor target = outputs[i].tensor();
-    if (target.numel() > 0) target.copyFrom(Tensor::fromHostTensor(results[i], target.device()));
+    if (target.numel() > 0) {
+      target.copyFrom(Tensor::fromHostTensor(results[i], target.device()));
+    }
   }
 }
 
@@ -139,18 +164,21 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
                                                       const LaunchParams& launch,
                                                       const CompileParams& params,
                                                       const Launch& doLaunch) {
-  if (fusion_ == nullptr) userError("run: nothing is compiled; call compile(fusion) first");
+  if (fusion_ == nullptr) {
+    userError("run: nothing is compiled; call compile(fusion) first");
+  }
   Device& device = deviceOf(args, params);
   DataType index_type = params.index_type ? DataType(*params.index_type)
                                           : DataType(args.getSmallestIndexTypeOfArguments());
   const CompiledKernel* compiled = &variant(device, index_type, params);
-  auto values = std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args, known_scalars_);
+  auto values =
+      std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args, known_scalars_);
 
   KernelArgumentHolder results = outputs;
   const std::vector<Val*>& declared = compiled->fusion().outputs();
   if (!outputs.empty() && outputs.size() != declared.size()) {
-    userError("run: ", outputs.size(), " output tensors were given for a fusion with ", declared.size(),
-              " outputs");
+    userError("run: ", outputs.size(), " output tensors were given for a fusion with ",
+              declared.size(), " outputs");
   }
   if (outputs.empty()) {
     for (size_t i = 0; i < declared.size(); ++i) {
@@ -177,13 +205,16 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
       results.getSmallestIndexTypeOfArguments() == PrimDataType::Int &&
       device.kind() != DeviceKind::Cpu) {
     compiled = &variant(device, DataType::Int, params);
-    values = std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args, known_scalars_);
+    values = std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args,
+                                            known_scalars_);
   }
   const kir::Kernel& kernel = compiled->kernel();
 
   const bool all_empty = std::all_of(results.begin(), results.end(),
                                      [](const auto& r) { return r.tensor().numel() == 0; });
-  if (all_empty || compiled->fusion().isNoOp()) return results;
+  if (all_empty || compiled->fusion().isNoOp()) {
+    return results;
+  }
 
   LaunchShape shape;
   bool empty_launch = false;
@@ -191,10 +222,15 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
   const ParallelType block[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
   last_launch_ = LaunchParams();
   for (int d = 0; d < 3; ++d) {
-    if (kernel.grid[d] != nullptr) shape.grid[d] = values->of(kernel.grid[d]);
-    if (kernel.block[d] != nullptr) shape.block[d] = values->of(kernel.block[d]);
-    for (auto [type, size, given] : {std::tuple{grid[d], &shape.grid[d], launch.getRawVal(grid[d])},
-                                     std::tuple{block[d], &shape.block[d], launch.getRawVal(block[d])}}) {
+    if (kernel.grid[d] != nullptr) {
+      shape.grid[d] = values->of(kernel.grid[d]);
+    }
+    if (kernel.block[d] != nullptr) {
+      shape.block[d] = values->of(kernel.block[d]);
+    }
+    for (auto [type, size, given] :
+         {std::tuple{grid[d], &shape.grid[d], launch.getRawVal(grid[d])},
+          std::tuple{block[d], &shape.block[d], launch.getRawVal(block[d])}}) {
       if (given != LaunchParams::UNINITIALIZED_VAL && given != *size) {
         userError("run: LaunchParams ask for ", parallelTypeName(type), " of ", given,
                   ", but the schedule needs ", *size);
@@ -208,7 +244,9 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
     interpretInto(compiled->fusion(), args, results);
     return results;
   }
-  if (kernel.shared_bytes != nullptr) shape.shared_bytes = values->of(kernel.shared_bytes);
+  if (kernel.shared_bytes != nullptr) {
+    shape.shared_bytes = values->of(kernel.shared_bytes);
+  }
   shape.cooperative = kernel.cooperative;
   last_launch_.setSmem(shape.shared_bytes);
 
@@ -216,7 +254,9 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
   doLaunch(compiled->loaded(), shape, packed.pointers(), device);
   packed.release();
   for (const auto& expr : compiled->fusion().exprs()) {
-    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) ++offset_;
+    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
+      ++offset_;
+    }
   }
   return results;
 }

@@ -1,4 +1,5 @@
-/// `KernelExecutor`: one scheduled Fusion as one kernel: compile it, run it with arguments of any sizes.
+/// `KernelExecutor`: one scheduled Fusion as one kernel: compile it, run it with arguments of any
+/// sizes.
 #pragma once
 
 #include <map>
@@ -18,19 +19,26 @@ class KernelExecutor {
 
   static bool supported(Fusion* fusion);
 
-  /// Lowers and compiles for the device of the arguments' tensors (or of `params`). Without either, the kernel is
-  /// lowered, so that a wrong schedule is reported, and compiled at the first run. The fusion is copied.
+  /// Lowers and compiles for the device of the arguments' tensors (or of `params`). Without either,
+  /// the kernel is lowered, so that a wrong schedule is reported, and compiled at the first run.
+  /// The fusion is copied.
   void compile(Fusion* fusion, const KernelArgumentHolder& args = {},
                const LaunchParams& launch = LaunchParams(), const CompileParams& params = {},
                SchedulerType scheduler = SchedulerType::None);
   /// Takes a copy of the fusion; variants are compiled when they are first run.
   void adopt(const Fusion& fusion);
   bool isCompiled() const { return fusion_ != nullptr; }
+  /// The fusion to compile (null before `compile` or `adopt`).
+  const Fusion* fusion() const { return fusion_.get(); }
+  /// Takes a variant that was compiled elsewhere (compile_batch.h) from this executor's fusion.
+  void addVariant(std::unique_ptr<CompiledKernel> kernel);
 
-  /// Runs the kernel. Outputs are allocated unless given (same order as the fusion's). Arguments on another device, or
-  /// with sizes that need 64-bit indices, compile another variant once. Throws `UserError` for arguments that do not fit
-  /// the fusion and for launches beyond the device's limits.
-  KernelArgumentHolder run(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs = {},
+  /// Runs the kernel. Outputs are allocated unless given (same order as the fusion's). Arguments on
+  /// another device, or with sizes that need 64-bit indices, compile another variant once. Throws
+  /// `UserError` for arguments that do not fit the fusion and for launches beyond the device's
+  /// limits.
+  KernelArgumentHolder run(const KernelArgumentHolder& args,
+                           const KernelArgumentHolder& outputs = {},
                            const LaunchParams& launch = LaunchParams(),
                            const CompileParams& params = {});
 
@@ -42,13 +50,14 @@ class KernelExecutor {
   const CompiledKernel* compiledKernel() const { return last_; }
   const LaunchParams& lastLaunchParams() const { return last_launch_; }
 
-  /// Scalars by name that the arguments do not tell: sizes of a larger fusion that this one is a part of.
+  /// Scalars by name that the arguments do not tell: sizes of a larger fusion that this one is a
+  /// part of.
   void setKnownScalars(std::vector<std::pair<std::string, PolymorphicValue>> known) {
     known_scalars_ = std::move(known);
   }
 
-  /// Key and first offset (in units of the framework's generator) of random operations; each run advances the offset by
-  /// the number of random operations.
+  /// Key and first offset (in units of the framework's generator) of random operations; each run
+  /// advances the offset by the number of random operations.
   void setRandomState(uint64_t seed, uint64_t offset) {
     seed_ = seed;
     offset_ = offset;
@@ -74,7 +83,8 @@ class KernelExecutor {
   uint64_t offset_ = 0;
 };
 
-/// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one, else the CPU.
+/// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one,
+/// else the CPU.
 Device& defaultDevice();
 
 }  // namespace nvfuser

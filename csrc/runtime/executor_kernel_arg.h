@@ -1,4 +1,5 @@
-/// `KernelArgumentHolder`: the arguments or the results of one call, in order, each a tensor or a scalar.
+/// `KernelArgumentHolder`: the arguments or the results of one call, in order, each a tensor or a
+/// scalar.
 #pragma once
 
 #include <array>
@@ -51,7 +52,8 @@ class KernelArgument {
     }
   }
 
-  /// For the interpreter and the evaluator. A tensor has to be addressable by the host for the former.
+  /// For the interpreter and the evaluator. A tensor has to be addressable by the host for the
+  /// former.
   InterpreterInput input() const;
   std::string toString() const;
 
@@ -100,7 +102,10 @@ class KernelArgumentHolder {
       arguments_.emplace_back();
     }
   }
-  void push(const KernelArgumentHolder& others) {
+  /// A template, since anything that can be pushed converts to a holder: a wrong type must not come
+  /// back here.
+  template <std::same_as<KernelArgumentHolder> Holder>
+  void push(const Holder& others) {
     arguments_.insert(arguments_.end(), others.arguments_.begin(), others.arguments_.end());
   }
   /// A tensor without memory, where sizes alone are needed.
@@ -128,15 +133,16 @@ class KernelArgumentHolder {
   size_t size() const { return arguments_.size(); }
   bool empty() const { return arguments_.empty(); }
 
-  /// Index of the device of the tensors, 0 if there are none; throws `UserError` where they are on several devices.
-  /// `setDeviceIndex` settles it.
+  /// Index of the device of the tensors, 0 if there are none; throws `UserError` where they are on
+  /// several devices. `setDeviceIndex` settles it.
   int8_t getDeviceIndex() const;
   void setDeviceIndex(std::optional<int8_t> index) { device_index_ = index; }
   /// A number that stands for all descriptors of the arguments, given by a cache.
   std::optional<size_t> getCacheId() const { return cache_id_; }
   void setCacheId(size_t id) { cache_id_ = id; }
 
-  /// Int32 where every element of every tensor is less than 2^31 elements from its first one, else Int.
+  /// Int32 where every element of every tensor is less than 2^31 elements from its first one, else
+  /// Int.
   PrimDataType getSmallestIndexTypeOfArguments() const;
 
   /// For `bindInputs` and `interpret`.

@@ -26,8 +26,8 @@ size_t LaunchParams::slot(ParallelType type) {
 void LaunchParams::bind(int64_t extent, ParallelType type) {
   int64_t& dim = dims_[slot(type)];
   if (dim != UNINITIALIZED_VAL && dim != extent) {
-    userError("LaunchParams: ", parallelTypeName(type), " is ", dim, " already and cannot be set to ",
-              extent, "; use bindUnsafe to replace it");
+    userError("LaunchParams: ", parallelTypeName(type), " is ", dim,
+              " already and cannot be set to ", extent, "; use bindUnsafe to replace it");
   }
   dim = extent;
 }

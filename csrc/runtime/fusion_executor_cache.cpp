@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/internal_nodes.h>
 #include <runtime/launch_values.h>
@@ -21,13 +22,17 @@ struct FusionExecutorCache::Segment {
 
 FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id, bool)
     : fusion_(std::move(fusion)), fusion_id_(fusion_id) {
-  if (fusion_ == nullptr) userError("FusionExecutorCache: the fusion is null");
+  if (fusion_ == nullptr) {
+    userError("FusionExecutorCache: the fusion is null");
+  }
   fusion_->verify();
   // Draws keep the numbers that they have in the whole fusion.
   std::map<int64_t, int64_t> draws;
   int64_t next = 0;
   for (Expr* expr : fusion_->exprs()) {
-    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) draws[expr->name()] = next++;
+    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
+      draws[expr->name()] = next++;
+    }
   }
   fusion_->manage("random_draws", draws);
   segment();
@@ -35,50 +40,91 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
 
 FusionExecutorCache::~FusionExecutorCache() = default;
 
+namespace {
+
+/// A tensor between two segments is for its reader an input like any other: dense, without the
+/// reductions and the history that made it.
+void becomePlainInput(TensorView* tv) {
+  std::vector<IterDomain*> axes =
+      IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
+  auto* domain = IrBuilder::createInContainer<TensorDomain>(
+      tv->fusion(), axes, TensorDomain::getContiguityFilledWith(axes, true));
+  ReplaceDomain::set(tv, domain);
+}
+
+}  // namespace
+
+std::unique_ptr<FusionExecutorCache::Segment> FusionExecutorCache::makeSegment(const Tree& tree) {
+  auto segment = std::make_unique<Segment>();
+  segment->fusion = std::make_unique<Fusion>();
+  IrCloner cloner = Fusion::copy(fusion_.get(), segment->fusion.get());
+  Fusion& part = *segment->fusion;
+  for (Val* output : std::vector<Val*>(part.outputs())) {
+    part.removeOutput(output);
+  }
+  for (Val* input : std::vector<Val*>(part.inputs())) {
+    if (input->isA<TensorView>()) {
+      part.removeInput(input);
+    }
+  }
+  // Scalars stay inputs, in front.
+  for (Val* input : fusion_->inputs()) {
+    if (!input->isA<TensorView>()) {
+      segment->inputs.push_back(input);
+    }
+  }
+  for (TensorView* in : tree.inputs) {
+    TensorView* copy = cloner.clone(in);
+    if (!in->isFusionInput()) {
+      becomePlainInput(copy);
+    }
+    part.addInput(copy);
+    segment->inputs.push_back(in);
+  }
+  for (TensorView* out : tree.outputs) {
+    part.addOutput(cloner.clone(out));
+    segment->outputs.push_back(out);
+  }
+  FusionGuard guard(&part);
+  if (!scheduleNaive(cloner.clone(tree.outputs[0])) && tree.exprs.size() > 1) {
+    return nullptr;
+  };
+  segment->executor = std::make_unique<KernelExecutor>(fusion_id_, 0, 0,
+                                                       static_cast<int64_t>(segments_.size()) + 1);
+  segment->executor->adopt(part);
+  return segment;
+}
+
 void FusionExecutorCache::segment() {
-  int64_t group = 1;
   for (const Tree& tree : cutIntoTrees(*fusion_)) {
-    auto segment = std::make_unique<Segment>();
-    segment->fusion = std::make_unique<Fusion>();
-    IrCloner cloner = Fusion::copy(fusion_.get(), segment->fusion.get());
-    Fusion& part = *segment->fusion;
-    for (Val* output : std::vector<Val*>(part.outputs())) part.removeOutput(output);
-    for (Val* input : std::vector<Val*>(part.inputs())) {
-      if (input->isA<TensorView>()) part.removeInput(input);
+    if (auto whole = makeSegment(tree)) {
+      segments_.push_back(std::move(whole));
+      continue;
     }
-    // Scalars stay inputs, in front.
-    for (Val* input : fusion_->inputs()) {
-      if (!input->isA<TensorView>()) segment->inputs.push_back(input);
+    for (const Tree& single : cutIntoSingles(tree)) {
+      auto part = makeSegment(single);
+      check(part != nullptr, "a single operation has nothing to inline");
+      segments_.push_back(std::move(part));
     }
-    for (TensorView* in : tree.inputs) {
-      part.addInput(cloner.clone(in));
-      segment->inputs.push_back(in);
-    }
-    for (TensorView* out : tree.outputs) {
-      part.addOutput(cloner.clone(out));
-      segment->outputs.push_back(out);
-    }
-    {
-      FusionGuard guard(&part);
-      scheduleNaive(cloner.clone(tree.outputs[0]));
-    }
-    segment->executor = std::make_unique<KernelExecutor>(fusion_id_, 0, 0, group++);
-    segment->executor->adopt(*segment->fusion);
-    segments_.push_back(std::move(segment));
   }
 }
 
 KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
-    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device) {
+    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
+    Device* device) {
   std::lock_guard<std::mutex> lock(mutex_);
   const std::vector<Val*>& inputs = fusion_->inputs();
   // All sizes of the whole fusion, for segments whose own inputs do not tell them.
   ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
   std::vector<std::pair<std::string, PolymorphicValue>> sizes;
   for (const auto& val : fusion_->vals()) {
-    if (!val->isScalar() || val->isConst() || val->definition() != nullptr) continue;
+    if (!val->isScalar() || val->isConst() || val->definition() != nullptr) {
+      continue;
+    }
     PolymorphicValue value = evaluator.evaluate(val.get());
-    if (value.hasValue()) sizes.emplace_back(val->toString(), value);
+    if (value.hasValue()) {
+      sizes.emplace_back(val->toString(), value);
+    }
   }
   std::map<const Val*, KernelArgument> known;
   CompileParams params;
@@ -86,15 +132,21 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
   params.device = device;
   for (size_t i = 0; i < inputs.size(); ++i) {
     known[inputs[i]] = args[i];
-    if (args[i].isTensor() && !args[i].tensor().isMeta()) params.device = &args[i].tensor().device();
+    if (args[i].isTensor() && !args[i].tensor().isMeta()) {
+      params.device = &args[i].tensor().device();
+    }
   }
   for (const auto& segment : segments_) {
     KernelArgumentHolder segment_args;
-    for (const Val* input : segment->inputs) segment_args.push(known.at(input));
+    for (const Val* input : segment->inputs) {
+      segment_args.push(known.at(input));
+    }
     segment->executor->setRandomState(seed_, offset_);
     segment->executor->setKnownScalars(sizes);
     KernelArgumentHolder results = segment->executor->run(segment_args, {}, LaunchParams(), params);
-    for (size_t i = 0; i < segment->outputs.size(); ++i) known[segment->outputs[i]] = results[i];
+    for (size_t i = 0; i < segment->outputs.size(); ++i) {
+      known[segment->outputs[i]] = results[i];
+    }
   }
   if (fusion_->hasManaged("random_draws")) {
     offset_ += fusion_->getManaged<std::map<int64_t, int64_t>>("random_draws").size();
@@ -105,8 +157,12 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
     const AliasInfo& alias = fusion_->getOutputAlias(output);
     if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
       Tensor target = known.at(alias.aliased_io).tensor();
-      if (target.numel() > 0) target.copyFrom(known.at(output).tensor());
-      if (alias.visibility == OutputVisibility::kHidden) continue;
+      if (target.numel() > 0) {
+        target.copyFrom(known.at(output).tensor());
+      }
+      if (alias.visibility == OutputVisibility::kHidden) {
+        continue;
+      }
       results.push(target);
       continue;
     }
@@ -130,6 +186,14 @@ std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {
     }
   }
   return code;
+}
+
+std::vector<KernelExecutor*> FusionExecutorCache::executors() const {
+  std::vector<KernelExecutor*> executors;
+  for (const auto& segment : segments_) {
+    executors.push_back(segment->executor.get());
+  }
+  return executors;
 }
 
 size_t FusionExecutorCache::numKernels() const { return segments_.size(); }

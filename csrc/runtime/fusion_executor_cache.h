@@ -1,8 +1,9 @@
 /// `FusionExecutorCache`: runs any legal Fusion for any inputs, without a schedule from the user.
 ///
-/// The fusion is cut into groups, each a tree of element-wise operations (and at most one reduction, at its end) that
-/// lead to one tensor; a group becomes one kernel under a naive schedule: one thread for each output element, serial
-/// reductions. Tensors between groups live in memory of the device.
+/// The fusion is cut into groups, each a tree of element-wise operations (and at most one
+/// reduction, at its end) that lead to one tensor; a group becomes one kernel under a naive
+/// schedule: one thread for each output element, serial reductions. Tensors between groups live in
+/// memory of the device.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <runtime/executor.h>
+#include <segmenter/trees.h>
 
 namespace nvfuser {
 
@@ -19,8 +21,9 @@ class FusionExecutorCache {
                                bool auto_schedule = true);
   ~FusionExecutorCache();
 
-  /// Outputs in the fusion's order, without those hidden by aliasing. Compiles at the first call for a device (and
-  /// index type). `device`: where to run a fusion without tensor inputs. May be called from several threads.
+  /// Outputs in the fusion's order, without those hidden by aliasing. Compiles at the first call
+  /// for a device (and index type). `device`: where to run a fusion without tensor inputs. May be
+  /// called from several threads.
   KernelArgumentHolder runFusionWithInputs(const KernelArgumentHolder& args,
                                            std::optional<PrimDataType> forced_index_type = {},
                                            Device* device = nullptr);
@@ -29,6 +32,8 @@ class FusionExecutorCache {
   Fusion* fusion() const { return fusion_.get(); }
   /// Text of the kernels that ran last.
   std::vector<std::string> getMostRecentCode() const;
+  /// One for each kernel, in the order in which they run.
+  std::vector<KernelExecutor*> executors() const;
   /// Number of kernels that the fusion is cut into.
   size_t numKernels() const;
 
@@ -37,6 +42,8 @@ class FusionExecutorCache {
  private:
   struct Segment;
   void segment();
+  /// Null where the tree cannot be one kernel.
+  std::unique_ptr<Segment> makeSegment(const Tree& tree);
 
   std::unique_ptr<Fusion> fusion_;
   int64_t fusion_id_;

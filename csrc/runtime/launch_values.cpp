@@ -45,7 +45,9 @@ ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHold
                   : "KernelArgumentHolder contains more arguments than kernel's input.",
               " The fusion has ", inputs.size(), " inputs, got ", arguments.size());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) bindArgument(evaluator, inputs[i], arguments[i], i);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bindArgument(evaluator, inputs[i], arguments[i], i);
+  }
   return evaluator;
 }
 
@@ -56,23 +58,32 @@ LaunchValues::LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
       kernel_(kernel),
       arguments_(arguments),
       evaluator_(bindAllInputs(fusion, arguments)) {
-  for (const auto& [name, value] : known) evaluator_.bind(name, value);
+  for (const auto& [name, value] : known) {
+    evaluator_.bind(name, value);
+  }
   for (const auto& [extent, used] : kernel.equal_extents) {
     const PolymorphicValue a = evaluator_.evaluate(extent);
     const PolymorphicValue b = evaluator_.evaluate(used);
-    if (a == b) continue;
-    userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ", a.toString(),
-              ") as ", b.toString(), ": the inputs' sizes do not agree; axes of extent ",
-              extent->toString(), " and ", used->toString(), " meet in one operation");
+    if (a == b) {
+      continue;
+    }
+    userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ",
+              a.toString(), ") as ", b.toString(),
+              ": the inputs' sizes do not agree; axes of extent ", extent->toString(), " and ",
+              used->toString(), " meet in one operation");
   }
 }
 
 int64_t LaunchValues::of(kir::Scalar scalar) {
   auto found = cache_.find(scalar);
-  if (found != cache_.end()) return found->second;
+  if (found != cache_.end()) {
+    return found->second;
+  }
   const int64_t value = kir::evaluate(scalar, [&](kir::Scalar symbol) -> int64_t {
     auto cached = cache_.find(symbol);
-    if (cached != cache_.end()) return cached->second;
+    if (cached != cache_.end()) {
+      return cached->second;
+    }
     const auto source = kernel_.sources.find(symbol);
     check(source != kernel_.sources.end(), "a symbol of the kernel has no source");
     const kir::SymbolSource& from = source->second;
@@ -81,8 +92,8 @@ int64_t LaunchValues::of(kir::Scalar scalar) {
       result = evaluator_.evaluateInt(from.val, "which a size or index depends on");
     } else {
       const auto& inputs = fusion_.inputs();
-      const auto position = static_cast<size_t>(
-          std::find(inputs.begin(), inputs.end(), from.tv) - inputs.begin());
+      const auto position =
+          static_cast<size_t>(std::find(inputs.begin(), inputs.end(), from.tv) - inputs.begin());
       const Tensor& tensor = arguments_[position].tensor();
       if (from.kind == kir::SymbolSource::Kind::Extent) {
         result = tensor.size(from.axis);
@@ -103,15 +114,21 @@ bool LaunchValues::checksHold(const std::unordered_map<const kir::Buffer*, const
   for (const kir::LaunchCheck& check : kernel_.checks) {
     if (check.kind == kir::LaunchCheck::Kind::Divisible) {
       const int64_t value = of(check.value);
-      if (value % check.divisor == 0) continue;
+      if (value % check.divisor == 0) {
+        continue;
+      }
       *why = text(check.reason, ", which needs ", check.value->toString(), " to be a multiple of ",
                   check.divisor, ", got ", value);
       return false;
     }
     auto found = addresses.find(check.buffer);
-    if (found == addresses.end()) continue;
+    if (found == addresses.end()) {
+      continue;
+    }
     const auto address = reinterpret_cast<uintptr_t>(found->second);
-    if (address % static_cast<uintptr_t>(check.divisor) == 0) continue;
+    if (address % static_cast<uintptr_t>(check.divisor) == 0) {
+      continue;
+    }
     *why = text(check.reason, ", which needs its address to be a multiple of ", check.divisor,
                 " bytes");
     return false;

@@ -1,4 +1,5 @@
-/// What a kernel's symbols and scalars are worth for given arguments: sizes and strides of tensors, values of scalars.
+/// What a kernel's symbols and scalars are worth for given arguments: sizes and strides of tensors,
+/// values of scalars.
 #pragma once
 
 #include <evaluator/expression_evaluator.h>
@@ -9,10 +10,11 @@ namespace nvfuser {
 
 class LaunchValues {
  public:
-  /// Checks every argument against its input (kind, dtype, rank, extents, contiguity) and binds it. Throws `UserError`
-  /// in the words of docs/errors.md.
-  /// `known`: scalars by name that the arguments do not tell.
-  LaunchValues(const Fusion& fusion, const kir::Kernel& kernel, const KernelArgumentHolder& arguments,
+  /// Checks every argument against its input (kind, dtype, rank, extents, contiguity) and binds it.
+  /// Throws `UserError` in the words of docs/errors.md. `known`: scalars by name that the arguments
+  /// do not tell.
+  LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
+               const KernelArgumentHolder& arguments,
                const std::vector<std::pair<std::string, PolymorphicValue>>& known = {});
 
   int64_t of(kir::Scalar scalar);

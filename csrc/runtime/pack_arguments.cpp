@@ -55,7 +55,9 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
               values.of(param.buffer->elements) * dataTypeSizeByte(param.buffer->dtype);
           address = device.allocate(static_cast<size_t>(bytes), nullptr);
           workspaces_.push_back(address);
-          if (param.buffer->zeroed) device.fillBytes(address, 0, static_cast<size_t>(bytes), nullptr);
+          if (param.buffer->zeroed) {
+            device.fillBytes(address, 0, static_cast<size_t>(bytes), nullptr);
+          }
         }
         addresses[param.buffer] = address;
         pointers_.push_back(keep(address));
@@ -84,7 +86,9 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
 }
 
 void PackedArguments::release() {
-  for (void* workspace : workspaces_) device_.release(workspace, nullptr);
+  for (void* workspace : workspaces_) {
+    device_.release(workspace, nullptr);
+  }
   workspaces_.clear();
 }
 

@@ -1,4 +1,5 @@
-/// The parameters of one launch in memory: addresses, sizes, strides, scalars, and the workspaces they point to.
+/// The parameters of one launch in memory: addresses, sizes, strides, scalars, and the workspaces
+/// they point to.
 #pragma once
 
 #include <deque>
@@ -12,8 +13,8 @@ class PackedArguments {
  public:
   /// Allocates workspaces and checks what the kernel asks of addresses and sizes (`UserError`).
   PackedArguments(const CompiledKernel& compiled, LaunchValues& values,
-                  const KernelArgumentHolder& args, const KernelArgumentHolder& outputs, Device& device,
-                  uint64_t seed, uint64_t offset);
+                  const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                  Device& device, uint64_t seed, uint64_t offset);
   ~PackedArguments() { release(); }
   PackedArguments(const PackedArguments&) = delete;
   PackedArguments& operator=(const PackedArguments&) = delete;

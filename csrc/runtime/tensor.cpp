@@ -69,7 +69,7 @@ const char* deviceKindName(DeviceKind kind) {
 
 }  // namespace
 
-// ---- making -------------------------------------------------------------------------------------------------------
+// ---- making ----
 
 Tensor Tensor::empty(std::vector<int64_t> sizes, DataType dtype, Device& device, bool poison) {
   std::vector<int64_t> strides = rowMajorStrides(sizes);
@@ -90,8 +90,8 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   tensor.storage_ = std::make_shared<Storage>();
   tensor.storage_->device = &device;
   tensor.storage_->owned = true;
-  const auto bytes = static_cast<size_t>(span(tensor.sizes_, tensor.strides_) *
-                                         dataTypeSizeByte(dtype));
+  const auto bytes =
+      static_cast<size_t>(span(tensor.sizes_, tensor.strides_) * dataTypeSizeByte(dtype));
   tensor.storage_->data = device.allocate(bytes, nullptr);
   if (poison && bytes != 0) {
     device.fillBytes(tensor.storage_->data, 0xFF, bytes, nullptr);
@@ -155,16 +155,16 @@ Tensor Tensor::fromHostTensor(const HostTensor& host, Device& device) {
                    device);
 }
 
-Tensor Tensor::fromBytes(const void* data, size_t count, DataType dtype,
-                         std::vector<int64_t> sizes, Device& device) {
+Tensor Tensor::fromBytes(const void* data, size_t count, DataType dtype, std::vector<int64_t> sizes,
+                         Device& device) {
   if (product(sizes) != static_cast<int64_t>(count)) {
     userError("fromHost: ", count, " elements do not fill a tensor of sizes [", join(sizes, ", "),
               "], which has ", product(sizes));
   }
   Tensor tensor = empty(std::move(sizes), dtype, device);
   if (count != 0) {
-    device.copyFromHost(tensor.data(), data,
-                        count * static_cast<size_t>(dataTypeSizeByte(dtype)), nullptr);
+    device.copyFromHost(tensor.data(), data, count * static_cast<size_t>(dataTypeSizeByte(dtype)),
+                        nullptr);
     device.synchronize(nullptr);
   }
   return tensor;
@@ -191,7 +191,7 @@ Tensor Tensor::meta(std::vector<int64_t> sizes, std::vector<int64_t> strides, Da
   return tensor;
 }
 
-// ---- what it is ---------------------------------------------------------------------------------------------------
+// ---- what it is ----
 
 size_t Tensor::wrapAxis(int64_t axis, const char* what) const {
   const int64_t wrapped = axis < 0 ? axis + dim() : axis;
@@ -248,7 +248,7 @@ std::string Tensor::toString() const {
   return result;
 }
 
-// ---- moving -------------------------------------------------------------------------------------------------------
+// ---- moving ----
 
 HostTensor Tensor::toHostTensor() const {
   HostTensor host(dtype_, sizes_);
@@ -306,15 +306,14 @@ void Tensor::copyFrom(const Tensor& source) {
   std::vector<std::byte> bytes(static_cast<size_t>(span(sizes_, strides_) * width));
   target.copyToHost(bytes.data(), data(), bytes.size(), nullptr);
   target.synchronize(nullptr);
-  forEachRun<2>(sizes_, {strides_, rowMajorStrides(sizes_)}, {0, 0},
-                [&](int64_t length, const std::array<int64_t, 2>& start,
-                    const std::array<int64_t, 2>& step) {
-                  for (int64_t i = 0; i < length; ++i) {
-                    std::memcpy(bytes.data() + (start[0] + i * step[0]) * width,
-                                host.data() + (start[1] + i * step[1]) * width,
-                                static_cast<size_t>(width));
-                  }
-                });
+  forEachRun<2>(
+      sizes_, {strides_, rowMajorStrides(sizes_)}, {0, 0},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          std::memcpy(bytes.data() + (start[0] + i * step[0]) * width,
+                      host.data() + (start[1] + i * step[1]) * width, static_cast<size_t>(width));
+        }
+      });
   target.copyFromHost(data(), bytes.data(), bytes.size(), nullptr);
   target.synchronize(nullptr);
 }
@@ -352,7 +351,7 @@ PolymorphicValue Tensor::item() const {
   return loadElement(toHostTensor().data(), dtype_);
 }
 
-// ---- views --------------------------------------------------------------------------------------------------------
+// ---- views ----
 
 Tensor Tensor::permute(const std::vector<int64_t>& new2old) const {
   if (static_cast<int64_t>(new2old.size()) != dim()) {
@@ -438,8 +437,8 @@ Tensor Tensor::expand(const std::vector<int64_t>& sizes) const {
       continue;
     }
     if (result.sizes_[axis] != 1) {
-      userError("expand: axis ", axis, " of extent ", result.sizes_[axis],
-                " cannot become ", sizes[axis], "; only axes of extent 1 expand");
+      userError("expand: axis ", axis, " of extent ", result.sizes_[axis], " cannot become ",
+                sizes[axis], "; only axes of extent 1 expand");
     }
     result.sizes_[axis] = sizes[axis];
     result.strides_[axis] = 0;
@@ -463,9 +462,8 @@ Tensor Tensor::view(std::vector<int64_t> sizes) const {
   if (open != nullptr && known > 0) {
     *open = numel() / known;
   }
-  if (product(sizes) != numel() || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) {
-        return size < 0;
-      })) {
+  if (product(sizes) != numel() ||
+      std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) {
     userError("view: ", *this, " has ", numel(), " elements and cannot have the sizes [",
               join(sizes, ", "), "]");
   }

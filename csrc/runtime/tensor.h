@@ -1,8 +1,9 @@
-/// `Tensor`: a tensor with storage on a device, for users of the C++ API. Copies share the storage; so do views.
+/// `Tensor`: a tensor with storage on a device, for users of the C++ API. Copies share the storage;
+/// so do views.
 ///
-/// It allocates, moves and looks at data; it computes nothing beyond filling. Operations on elements of a device that
-/// the host cannot address (`contiguous`, `fill`, `item`) go by way of the host. Nothing here is asynchronous: after each
-/// call the device has done its part.
+/// It allocates, moves and looks at data; it computes nothing beyond filling. Operations on
+/// elements of a device that the host cannot address (`contiguous`, `fill`, `item`) go by way of
+/// the host. Nothing here is asynchronous: after each call the device has done its part.
 #pragma once
 
 #include <complex>
@@ -51,8 +52,8 @@ class Tensor {
   Tensor() = default;
 
   // ---- making ----
-  /// Row-major. `poison`: every byte is 0xFF, which is NaN in each floating-point dtype; so a test sees what was never
-  /// written.
+  /// Row-major. `poison`: every byte is 0xFF, which is NaN in each floating-point dtype; so a test
+  /// sees what was never written.
   static Tensor empty(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice(),
                       bool poison = false);
   /// With strides of its own; the storage reaches up to the last element.
@@ -63,10 +64,9 @@ class Tensor {
   static Tensor full(std::vector<int64_t> sizes, const PolymorphicValue& value, DataType dtype,
                      Device& device = cpuDevice());
   /// 0, 1, …, count − 1.
-  static Tensor arange(int64_t count, DataType dtype = DataType::Int,
-                       Device& device = cpuDevice());
-  /// Normal numbers, the same for the same seed on every device; integers are truncated from 10 times such numbers,
-  /// Bool tells their sign.
+  static Tensor arange(int64_t count, DataType dtype = DataType::Int, Device& device = cpuDevice());
+  /// Normal numbers, the same for the same seed on every device; integers are truncated from 10
+  /// times such numbers, Bool tells their sign.
   static Tensor randn(std::vector<int64_t> sizes, DataType dtype, uint64_t seed,
                       Device& device = cpuDevice());
   static Tensor fromHostTensor(const HostTensor& host, Device& device = cpuDevice());

@@ -1,8 +1,7 @@
 // Tensors lent by and to other frameworks.
 
-#include <runtime/tensor.h>
-
 #include <ir/tensor_ref.h>
+#include <runtime/tensor.h>
 
 namespace nvfuser {
 
@@ -45,8 +44,8 @@ DLTensor describe(Lent& lent) {
   Device& device = lent.tensor.device();
   DLTensor result{};
   result.data = lent.tensor.data();
-  result.device = device.kind() == DeviceKind::Cuda ? DLDevice{kDLCUDA, device.index()}
-                                                    : DLDevice{kDLCPU, 0};
+  result.device =
+      device.kind() == DeviceKind::Cuda ? DLDevice{kDLCUDA, device.index()} : DLDevice{kDLCPU, 0};
   result.ndim = static_cast<int32_t>(lent.sizes.size());
   result.dtype = toDLDataType(lent.tensor.dtype());
   result.shape = lent.sizes.data();

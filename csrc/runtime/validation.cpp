@@ -37,8 +37,7 @@ double roundoff(DataType dtype) {
   }
 }
 
-/// Paths to all values, in order of definition. `casts_to_output`: the rounding of an output's own dtype is counted by
-/// itself, not as an intermediate.
+/// Paths to all values. The rounding to an output's own dtype is no part of its path.
 std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion,
                                                ExpressionEvaluator& evaluator) {
   std::unordered_map<const Val*, Path> paths;
@@ -94,10 +93,9 @@ class Tolerance {
     const double compute = roundoff(dtype) == 0x1p-53 ? 0x1p-53 : 0x1p-24;
     unit_ = path.operations > 0 ? std::max(path.unit, compute) : 0;
     growth_ = 8 + 4 * static_cast<double>(path.operations) + 4 * std::sqrt(path.reduced);
-    magnitude_ = path.reduced > 1 ? rootMeanSquare([&](int64_t i) {
-      return std::abs(expected_.getComplex(i));
-    })
-                                  : 0;
+    magnitude_ = path.reduced > 1
+                     ? rootMeanSquare([&](int64_t i) { return std::abs(expected_.getComplex(i)); })
+                     : 0;
     deviation_ = rootMeanSquare([&](int64_t i) { return difference(i); });
   }
 
@@ -282,7 +280,8 @@ std::vector<InterpreterInput> hostInputs(const KernelArgumentHolder& inputs,
       result.push_back(argument.input());
       continue;
     }
-    // Element for element; the layout is given its original strides back for the check of contiguity.
+    // Element for element; the layout is given its original strides back for the check of
+    // contiguity.
     const Tensor& tensor = argument.tensor();
     Tensor host = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype());
     host.copyFrom(tensor);

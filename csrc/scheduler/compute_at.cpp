@@ -85,9 +85,16 @@ void ComputeAt::runAt(TensorView* producer, TensorView* consumer, int64_t consum
   }
   if (mode == ComputeAtMode::MostInlined) {
     inlineMost(between);
-  } else {
-    inlineSelectedAt(between, consumer, consumer_position, mode == ComputeAtMode::BestEffort);
+    return;
   }
+  std::vector<TensorView*> ordered;
+  for (TensorView* tv : consumer->fusion()->allTvs()) {
+    if (between.count(tv) != 0) {
+      ordered.push_back(tv);
+    }
+  }
+  inlineTensorsAt("computeAt", ordered, consumer, consumer_position,
+                  mode == ComputeAtMode::BestEffort, {});
 }
 
 TensorView* TensorView::computeAt(TensorView* consumer, int64_t position, ComputeAtMode mode) {

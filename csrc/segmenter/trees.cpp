@@ -13,7 +13,8 @@ namespace {
 
 bool hasTensorOutput(const Expr* expr) { return !tensorOutputs(expr).empty(); }
 
-/// Whether `consumer` reads its operands at the very element it computes, so that they can be computed on the spot.
+/// Whether `consumer` reads its operands at the very element it computes, so that they can be
+/// computed on the spot.
 bool readsInPlace(const Expr* consumer) {
   switch (consumer->kind()) {
     case ExprKind::UnaryOp:
@@ -33,9 +34,35 @@ bool readsInPlace(const Expr* consumer) {
 }
 
 bool mustBeStored(const Expr* expr) {
-  if (expr->isOneOf<ReductionOp, WelfordOp, ScatterOp>() || expr->outputs().size() > 1) return true;
+  if (expr->isOneOf<ReductionOp, WelfordOp, ScatterOp>() || expr->outputs().size() > 1) {
+    return true;
+  }
   return std::any_of(expr->outputs().begin(), expr->outputs().end(),
                      [](Val* out) { return out->isFusionOutput(); });
+}
+
+}  // namespace
+
+namespace {
+
+Tree makeTree(std::vector<Expr*> exprs) {
+  Tree tree;
+  tree.exprs = std::move(exprs);
+  tree.outputs = tensorOutputs(tree.exprs.back());
+  std::set<const Val*> inside;
+  for (Expr* member : tree.exprs) {
+    inside.insert(member->outputs().begin(), member->outputs().end());
+  }
+  for (Expr* member : tree.exprs) {
+    for (TensorView* in : tensorInputs(member)) {
+      const bool computed_here = inside.count(in) != 0 && !in->isFusionInput();
+      if (!computed_here &&
+          std::find(tree.inputs.begin(), tree.inputs.end(), in) == tree.inputs.end()) {
+        tree.inputs.push_back(in);
+      }
+    }
+  }
+  return tree;
 }
 
 }  // namespace
@@ -43,10 +70,13 @@ bool mustBeStored(const Expr* expr) {
 std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
   std::vector<Expr*> exprs;
   for (Expr* expr : fusion.exprs()) {
-    if (hasTensorOutput(expr)) exprs.push_back(expr);
+    if (hasTensorOutput(expr)) {
+      exprs.push_back(expr);
+    }
   }
   // From the outputs backwards: consumers know their tree before producers ask.
-  std::map<const Expr*, std::set<const Expr*>> tree_of;  // expression → last expressions of the trees it is in
+  std::map<const Expr*, std::set<const Expr*>>
+      tree_of;  // expression → last expressions of the trees it is in
   std::map<const Expr*, std::vector<Expr*>> members;
   for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
     Expr* expr = *it;
@@ -68,7 +98,9 @@ std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
       if (expr->isA<PadOp>()) {
         // A concatenation computes its pads itself, whoever else reads them.
         for (Expr* use : fusion.usesOf(expr->output(0))) {
-          if (use->isA<CatOp>()) members[*tree_of[use].begin()].push_back(expr);
+          if (use->isA<CatOp>()) {
+            members[*tree_of[use].begin()].push_back(expr);
+          }
         }
       }
     }
@@ -76,24 +108,32 @@ std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
   }
   std::vector<Tree> trees;
   for (Expr* expr : exprs) {
-    if (tree_of[expr].count(expr) == 0) continue;
-    Tree tree;
-    tree.exprs = members[expr];
-    std::reverse(tree.exprs.begin(), tree.exprs.end());
-    tree.outputs = tensorOutputs(expr);
-    std::set<const Val*> inside;
-    for (Expr* member : tree.exprs) inside.insert(member->outputs().begin(), member->outputs().end());
-    for (Expr* member : tree.exprs) {
-      for (TensorView* in : tensorInputs(member)) {
-        const bool computed_here = inside.count(in) != 0 && !in->isFusionInput();
-        if (!computed_here && std::find(tree.inputs.begin(), tree.inputs.end(), in) == tree.inputs.end()) {
-          tree.inputs.push_back(in);
+    if (tree_of[expr].count(expr) == 0) {
+      continue;
+    }
+    std::vector<Expr*>& own = members[expr];
+    std::reverse(own.begin(), own.end());
+    trees.push_back(makeTree(std::move(own)));
+  }
+  return trees;
+}
+
+std::vector<Tree> cutIntoSingles(const Tree& tree) {
+  std::vector<Tree> singles;
+  for (Expr* expr : tree.exprs) {
+    std::vector<Expr*> exprs;
+    if (expr->isA<CatOp>()) {
+      for (Val* in : expr->inputs()) {
+        if (in->definition() != nullptr && in->definition()->isA<PadOp>() &&
+            std::find(exprs.begin(), exprs.end(), in->definition()) == exprs.end()) {
+          exprs.push_back(in->definition());
         }
       }
     }
-    trees.push_back(std::move(tree));
+    exprs.push_back(expr);
+    singles.push_back(makeTree(std::move(exprs)));
   }
-  return trees;
+  return singles;
 }
 
 }  // namespace nvfuser

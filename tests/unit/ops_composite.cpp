@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "dropout with a scale takes the probability 
   CHECK(bound == keep);
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "activations keep shape; Half is computed in Float") {
+TEST_CASE_FIXTURE(CompositeFixture, "activations keep shape, Half is computed in Float") {
   TensorView* x = constant({3, 1, 5}, DataType::Half);
   TensorView* dy = constant({3, 1, 5}, DataType::Half);
   const std::vector<TensorView*> results = {gelu(x),
@@ -152,7 +152,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "takeAlongAxis broadcasts the other axes") {
   checkSound({y, wide});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "scatter copies self; the source is a tensor or a scalar") {
+TEST_CASE_FIXTURE(CompositeFixture, "scatter copies self, the source is a tensor or a scalar") {
   TensorView* x = constant({6, 5});
   TensorView* index = constant({2, 5}, DataType::Int);
   TensorView* y = scatter(x, 0, index, constant({2, 5}));

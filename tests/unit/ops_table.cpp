@@ -120,7 +120,7 @@ TEST_CASE("functions name rows of their arity") {
   CHECK(findPointwiseFunction("truediv")->rule == DtypeRule::Float);
 }
 
-TEST_CASE("text") {
+TEST_CASE("pointwise table: text of each row") {
   using enum UnaryOpType;
   using enum BinaryOpType;
   CHECK(cuda(Exp, DataType::Float, {"a"}) == "expf(a)");

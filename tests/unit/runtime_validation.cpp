@@ -62,11 +62,14 @@ TEST_CASE_FIXTURE(Validation, "the message names output, index, values and toler
   std::vector<float> out{1, 2, 3, 4, 5, 7};
   const std::string message = error(Tensor::fromHost(out, {2, 3}), data);
   CHECK(contains(message, "output 0, T"));
-  CHECK(contains(message, "is wrong in 1 of 6 elements; the worst is at [1, 2]: got 7.0, expected 6.0, "
-                          "error 1, tolerance "));
+  CHECK(contains(message,
+                 "is wrong in 1 of 6 elements; the worst is at [1, 2]: got 7.0, expected 6.0, "
+                 "error 1, tolerance "));
   CHECK(contains(message, "validated at some_test.cpp:17: a message"));
-  CHECK(contains(error(Tensor::fromHost(out, {3, 2}), data), "has sizes [3, 2], but [2, 3] are expected"));
-  CHECK(contains(error(Tensor::arange(6).view({2, 3}), data), "has dtype int64_t, but float is expected"));
+  CHECK(contains(error(Tensor::fromHost(out, {3, 2}), data),
+                 "has sizes [3, 2], but [2, 3] are expected"));
+  CHECK(contains(error(Tensor::arange(6).view({2, 3}), data),
+                 "has dtype int64_t, but float is expected"));
   CHECK(contains(error({}, data), "the fusion has 1 outputs, but 0 results were given"));
 }
 
@@ -100,7 +103,8 @@ TEST_CASE_FIXTURE(Validation, "integers and truth values are exact, NaN equals N
   Tensor floats = Tensor::fromHost(std::vector<float>{1, nan, INFINITY}, {3});
   CHECK(error({truth, squares, floats}, {data, integers}).empty());
   Tensor off = Tensor::fromHost(std::vector<int64_t>{1, 5, 0}, {3});
-  CHECK(contains(error({truth, off, floats}, {data, integers}), "expected 4, which has to be exact"));
+  CHECK(
+      contains(error({truth, off, floats}, {data, integers}), "expected 4, which has to be exact"));
   Tensor finite = Tensor::fromHost(std::vector<float>{1, 0, INFINITY}, {3});
   CHECK(contains(error({truth, squares, finite}, {data, integers}), "expected nan"));
 }

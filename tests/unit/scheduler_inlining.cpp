@@ -249,7 +249,9 @@ TEST_CASE("computeAt in its three modes") {
   SUBCASE("standard, where it cannot") {
     const std::string message = messageOf([&] { a->computeAt(out, 2); });
     CAPTURE(message);
-    CHECK(message.find("cannot be placed inside its consumers at position 2") != std::string::npos);
+    CHECK(message.find(
+              "computeAt: T1 cannot be placed at position 2, inside the first 2 loops of T4") !=
+          std::string::npos);
   }
   SUBCASE("best effort") {
     a->computeAt(out, 2, ComputeAtMode::BestEffort);

@@ -88,6 +88,8 @@ struct PointwiseRow {
   Meaning<std::complex<double>> complex = {};
   /// Text for unsigned integers, where that of signed ones would compare with zero in vain.
   std::string_view unsigned_text = {};
+  /// Text for Index, where that of other integers takes care of divisors that Index never has.
+  std::string_view index_text = {};
   bool commutative = false;
   bool associative = false;
   Identity identity = Identity::None;

@@ -65,8 +65,10 @@ Pattern patternOf(const PointwiseRow& row, Target target, DataType compute) {
       }
       // Index arithmetic is plain: it does not overflow, and its divisors are positive.
       if (compute == DataType::Index) {
-        Pattern plain = choose(row.integer, Target::Cuda);
-        return {plain.text, false};
+        if (!row.index_text.empty()) {
+          return {row.index_text, false};
+        }
+        return {choose(row.integer, Target::Cuda).text, false};
       }
       return choose(row.integer, target);
     case NumberClass::Real:

@@ -140,6 +140,20 @@ class CpuDevice final : public Device {
     return kernel;
   }
 
+  std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
+      const KernelSource& source, std::span<const std::string> entries) override {
+    auto begin = Clock::now();
+    const SharedObject object = loadSharedObject(compileCpuBinary(source));
+    const double compile_ms = millisecondsSince(begin);
+    std::vector<std::unique_ptr<LoadedKernel>> kernels;
+    for (const std::string& entry : entries) {
+      auto kernel = std::make_unique<CpuKernel>(object, entry);
+      kernel->resources_.compile_ms = compile_ms;
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
               Stream) override {
     const auto& loaded = static_cast<const CpuKernel&>(kernel);

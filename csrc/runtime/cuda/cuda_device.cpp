@@ -209,6 +209,20 @@ class CudaDevice final : public Device {
     return kernel;
   }
 
+  std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
+      const KernelSource& source, std::span<const std::string> entries) override {
+    const cuda::CompiledCubin compiled = compileCudaSource(source, cudaArchitecture(properties_));
+    std::vector<std::unique_ptr<LoadedKernel>> kernels;
+    for (const std::string& entry : entries) {
+      KernelSource one;
+      one.entry = entry;
+      std::unique_ptr<CudaKernel> kernel = load(one, compiled.cubin, compiled.ptx);
+      kernel->resources_.compile_ms = compiled.ms;
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
   std::unique_ptr<CudaKernel> load(const KernelSource& source, std::string_view cubin,
                                    std::string ptx) {
     ContextScope scope(driver_, context_);

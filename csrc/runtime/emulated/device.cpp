@@ -146,6 +146,16 @@ class EmulatedDevice final : public Device {
     return std::make_unique<EmulatedKernel>(moduleOf(source.text), 0, source.entry);
   }
 
+  std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
+      const KernelSource& source, std::span<const std::string> entries) override {
+    std::shared_ptr<const Module> module = moduleOf(source.text);
+    std::vector<std::unique_ptr<LoadedKernel>> kernels;
+    for (const std::string& entry : entries) {
+      kernels.push_back(std::make_unique<EmulatedKernel>(module, 0, entry));
+    }
+    return kernels;
+  }
+
   std::vector<std::unique_ptr<LoadedKernel>> compileBatch(std::span<const KernelSource> sources) {
     std::vector<std::string> texts;
     for (const KernelSource& source : sources) {

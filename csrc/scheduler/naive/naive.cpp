@@ -5,18 +5,36 @@
 
 namespace nvfuser {
 
-void scheduleNaive(TensorView* reference) {
+namespace {
+
+bool everythingInlined(const TensorView* reference) {
+  for (const TensorView* tv : reference->fusion()->allTvs()) {
+    if (tv->definition() == nullptr || tv->isFusionOutput()) {
+      continue;
+    }
+    if (tv->getComputeAtPosition() < tv->nDims()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool scheduleNaive(TensorView* reference) {
   constexpr int64_t kThreads = 128;
   // Axes that threads can be spread over, in front.
   std::unordered_map<int64_t, int64_t> order;
   int64_t spread = 0;
   const auto& loop = reference->getLoopDomain();
   for (size_t i = 0; i < loop.size(); ++i) {
-    if (loop[i]->isIteration() || loop[i]->isBroadcast()) order[static_cast<int64_t>(i)] = spread++;
+    if (loop[i]->isIteration() || loop[i]->isBroadcast()) {
+      order[static_cast<int64_t>(i)] = spread++;
+    }
   }
   if (spread == 0) {
     inlineMost();
-    return;
+    return everythingInlined(reference);
   }
   reference->reorder(order);
   while (spread > 1) {
@@ -30,6 +48,7 @@ void scheduleNaive(TensorView* reference) {
   reference->axis(1)->parallelize(ParallelType::TIDx);
   scheduler_utils::parallelizeAllLike(reference);
   inlineMost();
+  return everythingInlined(reference);
 }
 
 }  // namespace nvfuser

@@ -366,19 +366,31 @@ std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<
   return ordered;
 }
 
-void inlineTheseAt(const std::vector<TensorView*>& tvs, TensorView* reference, int64_t pos,
-                   bool best_effort, const std::unordered_set<IterDomain*>& uninlinable_ids) {
-  pos = requirePosition("inlineAllAt", reference, pos);
-  MaxPosCalculator calc(*reference->fusion(), uninlinable_ids);
+}  // namespace
+
+void inlineTensorsAt(std::string_view primitive, const std::vector<TensorView*>& tvs,
+                     TensorView* reference_tv, int64_t reference_pos, bool best_effort,
+                     const std::unordered_set<IterDomain*>& uninlinable_ids) {
+  const int64_t reference = requirePosition(primitive, reference_tv, reference_pos);
+  MaxPosCalculator calc(*reference_tv->fusion(), uninlinable_ids);
   for (TensorView* tv : tvs) {
     if (tv->isFusionInput() || tv->uses().empty()) {
       continue;
     }
-    tv->inlineAt(calc.getMappedPos(tv, reference, pos), best_effort, &calc);
+    const int64_t pos = calc.getMappedPos(tv, reference_tv, reference);
+    const int64_t limit = calc.getMaxPosAll(tv);
+    if (pos > limit && !best_effort) {
+      scheduleError(primitive, tv,
+                    text("T", tv->name(), " cannot be placed at position ", pos,
+                         ", inside the first ", reference, " loops of T", reference_tv->name(),
+                         ", at most at ", limit, ": ", calc.whyNotFurther(tv)),
+                    text("use a smaller position, or best effort; other consumers of T", tv->name(),
+                         " must have the same loops (TransformPropagator), a reduction can be "
+                         "moved out with rFactor"));
+    }
+    tv->inlineAt(pos, true, &calc);
   }
 }
-
-}  // namespace
 
 void inlineMost(const std::unordered_set<IterDomain*>& uninlinable_ids) {
   MaxPosCalculator calc(uninlinable_ids);
@@ -404,15 +416,15 @@ void inlineMost(const std::unordered_set<TensorView*>& tvs,
 
 void inlineAllAt(TensorView* reference_tv, int64_t reference_pos, bool best_effort,
                  const std::unordered_set<IterDomain*>& uninlinable_ids) {
-  inlineTheseAt(reference_tv->fusion()->allTvs(), reference_tv, reference_pos, best_effort,
-                uninlinable_ids);
+  inlineTensorsAt("inlineAllAt", reference_tv->fusion()->allTvs(), reference_tv, reference_pos,
+                  best_effort, uninlinable_ids);
 }
 
 void inlineSelectedAt(const std::unordered_set<TensorView*>& selected, TensorView* reference_tv,
                       int64_t reference_pos, bool best_effort,
                       const std::unordered_set<IterDomain*>& uninlinable_ids) {
-  inlineTheseAt(inOrder(*reference_tv->fusion(), selected), reference_tv, reference_pos,
-                best_effort, uninlinable_ids);
+  inlineTensorsAt("inlineSelectedAt", inOrder(*reference_tv->fusion(), selected), reference_tv,
+                  reference_pos, best_effort, uninlinable_ids);
 }
 
 void resetInlining(Fusion* fusion) {

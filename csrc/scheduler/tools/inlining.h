@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -72,6 +73,11 @@ void inlineAllAt(TensorView* reference_tv, int64_t reference_pos, bool best_effo
 void inlineSelectedAt(const std::unordered_set<TensorView*>& selected, TensorView* reference_tv,
                       int64_t reference_pos, bool best_effort = false,
                       const std::unordered_set<IterDomain*>& uninlinable_ids = {});
+
+/// What these two and computeAt do; errors speak in the name of `primitive`.
+void inlineTensorsAt(std::string_view primitive, const std::vector<TensorView*>& tvs,
+                     TensorView* reference_tv, int64_t reference_pos, bool best_effort,
+                     const std::unordered_set<IterDomain*>& uninlinable_ids);
 
 /// No tensor shares a loop any more.
 void resetInlining(Fusion* fusion);
