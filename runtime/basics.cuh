@@ -197,5 +197,5 @@ using Common = decltype(true ? A() : B());
 template <class A, class B>
 __host__ __device__ constexpr Common<A, B> ceilDiv(A a, B b) {
   using T = Common<A, B>;
-  return (T)(((T)a + (T)b - (T)1) / (T)b);
+  return (T)((T)a / (T)b + ((T)a % (T)b != (T)0 ? (T)1 : (T)0));
 }

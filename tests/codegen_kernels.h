@@ -362,12 +362,11 @@ inline Case gridReduce(bool all) {
                                            {m.at(t0, i), m.literal(int64_t{0}, DataType::Float),
                                             m.literal(int64_t{1}, DataType::Int)}}}}));
   m.body.push_back({kir::BlockReduce{welford, state, {true, false, false}, work}});
+  Scalar last = all ? nullptr : m.pool.symbol("last", nullptr, 0, 1);
   m.body.push_back(
-      {kir::GridReduce{welford, state, {true, false, false}, grid_work, tickets, nullptr, all}});
+      {kir::GridReduce{welford, state, {true, false, false}, grid_work, tickets, all, last}});
   Scalar writes = m.pool.equal(m.tid(128), m.number(0));
-  if (all) {
-    writes = m.pool.logicalAnd(writes, m.pool.equal(m.bid(blocks), m.number(0)));
-  }
+  writes = m.pool.logicalAnd(writes, all ? m.pool.equal(m.bid(blocks), m.number(0)) : last);
   kir::Block store;
   store.push_back({kir::Assign{m.at(t4, m.number(0)), state[0]}});
   store.push_back({kir::Compute{

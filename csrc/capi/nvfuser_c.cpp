@@ -10,11 +10,13 @@
 #include <string>
 
 #include <capi/definition_text.h>
+#include <capi/guarded.h>
 #include <capi/operations.h>
 #include <ir/builder.h>
 #include <ops/arith.h>
 #include <runtime/fusion_executor_cache.h>
 #include <support/error.h>
+#include <support/options.h>
 
 using namespace nvfuser;
 using namespace nvfuser::capi;
@@ -29,41 +31,6 @@ struct nvf_fusion {
 };
 
 namespace {
-
-std::string& lastError() {
-  thread_local std::string message;
-  return message;
-}
-
-int fail(nvf_status status, const char* message) noexcept {
-  try {
-    lastError() = message;
-  } catch (const std::bad_alloc&) {
-    lastError().clear();
-  }
-  return status;
-}
-
-/// Runs the body; exceptions end here.
-template <typename Body>
-int guarded(const Body& body) noexcept {
-  try {
-    body();
-    return NVF_OK;
-  } catch (const ArgumentError& error) {
-    return fail(NVF_ARGUMENT_ERROR, error.what());
-  } catch (const UserError& error) {
-    return fail(NVF_USER_ERROR, error.what());
-  } catch (const CompileError& error) {
-    return fail(NVF_COMPILE_ERROR, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(NVF_USER_ERROR, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(NVF_INTERNAL_ERROR, error.what());
-  } catch (...) {
-    return fail(NVF_INTERNAL_ERROR, "an exception of unknown type");
-  }
-}
 
 void requirePointer(const void* pointer, std::string_view what) {
   if (pointer == nullptr) {
@@ -241,7 +208,7 @@ class Inputs {
 extern "C" {
 
 const char* nvf_version(void) { return NVFUSER_VERSION; }
-const char* nvf_last_error(void) { return lastError().c_str(); }
+const char* nvf_last_error(void) { return lastError(); }
 
 const char* nvf_dtype_name(int32_t dtype) {
   static constexpr const char* kNames[NVF_DTYPE_COUNT] = {
@@ -407,7 +374,8 @@ int nvf_add_output(nvf_fusion* fusion, int64_t id) {
     requireDefining(fusion);
     Val* val = valueOf(*fusion, id);
     FusionGuard guard(&fusion->graph);
-    fusion->graph.addOutput(val->isA<TensorView>() ? val : tensor(val));
+    Val* output = val->dtype() == DataType::Index ? castOp(DataType::Int, val) : val;
+    fusion->graph.addOutput(output->isA<TensorView>() ? output : tensor(output));
     fusion->statements.push_back(text("fd.add_output(", valueText(fusion->values, id), ")"));
   });
 }
@@ -442,6 +410,12 @@ int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text) {
     requirePointer(fusion, "the fusion");
     giveText(definitionText(fusion_id, fusion->statements), text);
   });
+}
+
+int nvf_dumps_definition(void) {
+  bool dumps = false;
+  guarded([&] { dumps = Options::current().dumps(DebugDumpOption::PythonDefinition); });
+  return dumps ? 1 : 0;
 }
 
 int nvf_kernels(nvf_fusion* fusion, char** text) {

@@ -124,7 +124,7 @@ int nvf_define_constant_complex(nvf_fusion* fusion, double real, double imag, in
 int nvf_op(nvf_fusion* fusion, const char* name, const nvf_argument* arguments,
            int64_t argument_count, int64_t* ids, int64_t capacity, int64_t* count);
 
-/* A tensor or a scalar; a scalar comes out as a tensor without axes. */
+/* A tensor or a scalar; a scalar comes out as a tensor without axes, Index as Int. */
 int nvf_add_output(nvf_fusion* fusion, int64_t id);
 
 /* What a value is; any of the pointers may be null. `ndims` of a scalar is 0. */
@@ -138,6 +138,9 @@ int nvf_print(nvf_fusion* fusion, char** text);
 /* The definition as a Python function, "def nvfuser_fusion_id<fusion_id>(fd : FusionDefinition) ->
  * None :". */
 int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text);
+/* 1 if NVFUSER_DUMP (or PYTORCH_NVFUSER_DUMP) names python_definition: a binding then prints the
+ * definition of each fusion that it executes. */
+int nvf_dumps_definition(void);
 /* Text of the kernels that ran last. */
 int nvf_kernels(nvf_fusion* fusion, char** text);
 void nvf_free_text(char* text);

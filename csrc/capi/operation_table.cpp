@@ -138,7 +138,11 @@ std::vector<Operation> operationTable() {
       op("addcmul", "a, b, c, value=None", kSameAsOperands,
          "a + b * c * value; value is 1 unless given.",
          [](Val* a, Val* b, Val* c, Scalar value) {
-           return addcmul(a, b, c, orDefault(value, 1.0));
+           // The integer 1 leaves the category of the others as it is.
+           return addcmul(a, b, c,
+                          value.val != nullptr
+                              ? value.val
+                              : IrBuilder::create<Val>(PolymorphicValue(int64_t{1})));
          }),
       op("clamp", "arg, min=None, max=None", kSameAsOperands,
          "arg held between the bounds; NaN stays NaN.",

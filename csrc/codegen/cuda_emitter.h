@@ -25,6 +25,7 @@ class CudaEmitter final : public Emitter {
   void emit(const kir::AsyncWait& wait) override;
   void emit(const kir::Sync& sync) override;
   void emit(const kir::BlockReduce& reduce) override;
+  void emit(const kir::ClusterReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
 
   /// The reduction among threads that made the states which a grid reduction starts from; null for

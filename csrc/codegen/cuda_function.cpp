@@ -10,6 +10,12 @@ GeneratedKernel generateCuda(const kir::Kernel& kernel) {
   return codegen::CudaEmitter(kernel).generate();
 }
 
+GeneratedKernel generateCuda(const kir::Kernel& kernel, std::string name) {
+  codegen::CudaEmitter emitter(kernel);
+  emitter.rename(std::move(name));
+  return emitter.generate();
+}
+
 namespace codegen {
 
 CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
@@ -58,7 +64,7 @@ int64_t CudaEmitter::alignmentOf(const kir::Buffer& buffer) const {
 }
 
 void CudaEmitter::function(TextWriter& out, const std::string& body) {
-  out.directive(text("extern \"C\" __global__ void ", launchBounds(), kernel_.name, "("));
+  out.directive(text("extern \"C\" __global__ void ", launchBounds(), name_, "("));
   TextWriter parameters(2);
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const kir::Param& param = kernel_.params[i];

@@ -109,6 +109,17 @@ void CudaEmitter::emit(const kir::BlockReduce& reduce) {
   out_.close();
 }
 
+void CudaEmitter::emit(const kir::ClusterReduce& reduce) {
+  snippets_.add("cluster_reduce.cuh");
+  const StateType& type = stateType(reduce.monoid);
+  out_.open("{", text(monoidName(reduce.monoid), " over the blocks of the cluster"));
+  loadState(type, reduce.state);
+  out_.line(text("state = clusterAllReduce<", flags(reduce.threads), ">(state, ",
+                 reduce.workspace->name, ");"));
+  storeState(type, reduce.state);
+  out_.close();
+}
+
 const kir::BlockReduce* CudaEmitter::blockReduceBefore(const kir::GridReduce& reduce) const {
   const kir::BlockReduce* before = nullptr;
   bool reached = false;
@@ -137,9 +148,11 @@ void CudaEmitter::emit(const kir::GridReduce& reduce) {
       reduce.tickets->name, ", ",
       in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr",
       ");");
-  const std::string last = "last_" + reduce.state[0].buffer->name;
+  std::string last;
   if (!reduce.all) {
-    out_.line(text("bool ", last, ";"));
+    check(reduce.last != nullptr, "a grid reduction says which block has the result");
+    last = scalar_.name(reduce.last);
+    out_.line(text("bool ", last, ";"), "in the block that comes last, which has the result");
   }
   out_.open("{",
             text(monoidName(reduce.monoid), " over ", dimensionNames("blockIdx", reduce.dims)));

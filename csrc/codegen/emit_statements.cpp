@@ -28,18 +28,8 @@ int uniformDigits(DataType dtype) {
 }  // namespace
 
 void Emitter::block(const kir::Block& statements) {
-  int open = 0;
-  for (size_t i = 0; i < statements.size(); ++i) {
-    std::visit([&](const auto& statement) { emit(statement); }, statements[i].node);
-    auto* grid = std::get_if<kir::GridReduce>(&statements[i].node);
-    if (grid != nullptr && !grid->all && i + 1 < statements.size()) {
-      out_.open(text("if (last_", grid->state[0].buffer->name, ") {"),
-                "what follows runs in the block that came last, which has the result");
-      ++open;
-    }
-  }
-  for (; open > 0; --open) {
-    out_.close();
+  for (const kir::Stmt& stmt : statements) {
+    std::visit([&](const auto& statement) { emit(statement); }, stmt.node);
   }
 }
 
@@ -209,7 +199,7 @@ GeneratedKernel Emitter::generate() {
     }
   }
   GeneratedKernel result;
-  result.entry = kernel_.name;
+  result.entry = name_;
   result.snippets = snippets_.paths();
   result.text = top.take() + snippets_.text();
   if (!result.snippets.empty()) {

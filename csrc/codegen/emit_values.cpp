@@ -156,7 +156,11 @@ std::string Emitter::parameterType(const kir::Param& param) {
 }
 
 Emitter::Emitter(const kir::Kernel& kernel, Target target, DataType index_type)
-    : kernel_(kernel), target_(target), index_type_(index_type), snippets_(target) {
+    : kernel_(kernel),
+      name_(kernel.name),
+      target_(target),
+      index_type_(index_type),
+      snippets_(target) {
   findAliases();
   kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
     auto note = [&](const auto* reduction) {
@@ -170,6 +174,7 @@ Emitter::Emitter(const kir::Kernel& kernel, Target target, DataType index_type)
     };
     note(std::get_if<kir::Combine>(&stmt.node));
     note(std::get_if<kir::BlockReduce>(&stmt.node));
+    note(std::get_if<kir::ClusterReduce>(&stmt.node));
     note(std::get_if<kir::GridReduce>(&stmt.node));
   });
 }

@@ -31,6 +31,8 @@ class Emitter {
   Emitter(const Emitter&) = delete;
   Emitter& operator=(const Emitter&) = delete;
 
+  /// The function's name, instead of the kernel's.
+  void rename(std::string name) { name_ = std::move(name); }
   GeneratedKernel generate();
 
  protected:
@@ -48,6 +50,7 @@ class Emitter {
   virtual void emit(const kir::AsyncWait& wait) = 0;
   virtual void emit(const kir::Sync& sync) = 0;
   virtual void emit(const kir::BlockReduce& reduce) = 0;
+  virtual void emit(const kir::ClusterReduce& reduce) = 0;
   virtual void emit(const kir::GridReduce& reduce) = 0;
 
   // ---- values: emit_values.cpp
@@ -107,6 +110,7 @@ class Emitter {
   static std::string_view monoidName(const kir::Monoid& monoid);
 
   const kir::Kernel& kernel_;
+  std::string name_;
   const Target target_;
   const DataType index_type_;
   TextWriter out_{1};

@@ -18,10 +18,15 @@ struct GeneratedKernel {
   size_t own_begin = 0;               ///< where, after the snippets, the kernel's own text begins
   std::vector<std::string> snippets;  ///< paths below runtime/, as included
   std::string entry;                  ///< name of the kernel in the text
+
+  /// The header comment and the kernel's own text, without the snippets between them.
+  std::string ownText() const;
 };
 
 /// CUDA C++: `extern "C" __global__ void entry(params…)`. Indices have the kernel's index type.
 GeneratedKernel generateCuda(const kir::Kernel& kernel);
+/// The same, under another name.
+GeneratedKernel generateCuda(const kir::Kernel& kernel, std::string name);
 
 /// C++ for the host's compiler: `extern "C" void entry(void* const* args, const long* grid, long
 /// first, long last)` runs the blocks first ≤ b < last. Indices have 64 bits whatever the kernel

@@ -47,7 +47,7 @@ int64_t HostEmitter::alignmentOf(const kir::Buffer& buffer) const {
 }
 
 void HostEmitter::function(TextWriter& out, const std::string& body) {
-  const std::string block_name = kernel_.name + "_block";
+  const std::string block_name = name_ + "_block";
   // One block, as a function: what its parameters promise about aliases survives inlining.
   out.directive(text("static inline void ", block_name, "("));
   std::vector<std::string> arguments;
@@ -90,7 +90,7 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   out.raw(signature.take());
   out.raw(body);
   out.directive("}\n");
-  out.open(text("extern \"C\" void ", kernel_.name,
+  out.open(text("extern \"C\" void ", name_,
                 "(void* const* args, const long* grid, long first, long last) {"));
   out.raw(unpack.take());
   out.line(
@@ -123,6 +123,9 @@ void HostEmitter::emit(const kir::AsyncWait&) {}
 void HostEmitter::emit(const kir::Sync&) { needsThreads("barrier", nullptr); }
 void HostEmitter::emit(const kir::BlockReduce& reduce) {
   needsThreads("reduction among threads", reduce.state[0].buffer);
+}
+void HostEmitter::emit(const kir::ClusterReduce& reduce) {
+  needsThreads("reduction among blocks", reduce.state[0].buffer);
 }
 void HostEmitter::emit(const kir::GridReduce& reduce) {
   needsThreads("reduction among blocks", reduce.state[0].buffer);

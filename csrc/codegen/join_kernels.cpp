@@ -6,6 +6,14 @@
 
 namespace nvfuser {
 
+std::string GeneratedKernel::ownText() const {
+  size_t end = 0;  // of the comment lines at the top
+  while (end < own_begin && std::string_view(text).substr(end).starts_with("//")) {
+    end = std::min(text.find('\n', end) + 1, own_begin);
+  }
+  return text.substr(0, end) + text.substr(own_begin);
+}
+
 std::string joinKernels(std::span<const GeneratedKernel* const> kernels) {
   // Each list has a file after those that it needs, so their union in order of appearance has too.
   std::vector<std::string> paths;

@@ -104,6 +104,9 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
         allocation.per_task = true;
       }
     }
+    if (buffer.role != kir::BufferRole::Intermediate && tv->dtype() == DataType::Index) {
+      buffer.dtype = DataType::Int;  // a tensor's elements are wide whatever the kernel counts in
+    }
     if (buffer.memory == MemoryType::Global && buffer.role == kir::BufferRole::Intermediate &&
         !allocation.per_task) {
       buffer.elements = pool.one();
@@ -113,7 +116,9 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
         }
       }
     }
-    if (tv->isCircularBuffered() && buffer.memory != MemoryType::Global) {
+    // On the CPU the hardware loads ahead.
+    if (tv->isCircularBuffered() && options.target != LowerTarget::Cpu) {
+      check(buffer.memory != MemoryType::Global, "circularBuffer() took a tensor on the chip");
       allocation.stages = tv->circularBufferOptions().stage;
       allocation.stage_elements = buffer.elements;
       buffer.elements = pool.mul(buffer.elements, allocation.stages);
@@ -131,20 +136,6 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     allocation.buffer = kernel.addBuffer(std::move(buffer));
     map_[tv] = std::move(allocation);
   }
-}
-
-void planSharedMemory(kir::Kernel& kernel) {
-  kir::ScalarPool& pool = *kernel.pool;
-  Scalar offset = pool.zero();
-  for (auto& buffer : kernel.buffers) {
-    if (buffer->memory != MemoryType::Shared) {
-      continue;
-    }
-    buffer->shared_offset = offset;
-    Scalar bytes = pool.mul(buffer->elements, dataTypeSizeByte(buffer->dtype));
-    offset = pool.add(offset, pool.mul(pool.ceilDiv(bytes, pool.constant(16)), 16));
-  }
-  kernel.shared_bytes = offset;
 }
 
 }  // namespace nvfuser

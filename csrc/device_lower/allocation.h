@@ -37,8 +37,4 @@ class Allocations {
   std::unordered_map<const TensorView*, Allocation> map_;
 };
 
-/// Lays shared-memory buffers out one after the other, 16-byte aligned, and sets the kernel's
-/// shared bytes.
-void planSharedMemory(kir::Kernel& kernel);
-
 }  // namespace nvfuser

@@ -6,8 +6,9 @@
 ///   finish    across the threads bound to reduction axes, then across the blocks
 ///
 /// The state of a tensor in registers is the tensor itself; a tensor in shared or global memory has
-/// an accumulator in registers, stored once at the end.
-#include <limits>
+/// an accumulator in registers, stored once at the end. On the CPU, where one task does a whole
+/// reduction, a state too large for that is kept in the memory itself.
+#include <algorithm>
 
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
@@ -36,43 +37,85 @@ kir::Monoid KernelBuilder::monoidOf(const Expr* expr) const {
   return monoid;
 }
 
-std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values) {
-  const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
-  std::vector<kir::Ref> result;
-  auto& accumulators = accumulators_[leaf.expr];
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Allocation& allocation = allocations_.of(outputs[i]);
+namespace {
+
+/// The most reductions of a group.
+constexpr int64_t kMaxGroup = 16;
+/// The most elements that an accumulator may have.
+constexpr int64_t kMaxAccumulators = 1024;
+
+/// Positions of the loops behind the first reduction axis that are no reduction themselves: each of
+/// their iterations has a state of its own.
+std::vector<int> loopsBehindReduction(const TensorView* tv, const LoopModel& loops) {
+  std::vector<int> positions;
+  const auto& axes = tv->getLoopDomain();
+  bool behind = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    behind |= axes[i]->isReduction();
+    const LoopClass& loop = loops.of(tv, static_cast<int>(i));
+    if (behind && !axes[i]->isReduction() && !loop.isThread() && !loop.extent->isConstant(1)) {
+      positions.push_back(static_cast<int>(i));
+    }
+  }
+  return positions;
+}
+
+}  // namespace
+
+void KernelBuilder::makeAccumulators(const Expr* expr) {
+  for (const TensorView* tv : tensorOutputs(expr)) {
+    const Allocation& allocation = allocations_.of(tv);
     if (allocation.buffer->memory == MemoryType::Local) {
-      result.push_back(indexer_.write(outputs[i], leaf, values));
-      const_cast<kir::Buffer*>(result.back().buffer)->read = true;
-      const_cast<kir::Buffer*>(result.back().buffer)->written = true;
       continue;
     }
-    if (accumulators.size() <= i) {
-      // Without loops behind the first reduction axis, one value is enough.
-      size_t private_loops = 0;
-      const auto& axes = outputs[i]->getLoopDomain();
-      bool behind = false;
-      for (size_t a = 0; a < axes.size(); ++a) {
-        behind |= axes[a]->isReduction();
-        const LoopClass& loop = loops_.of(outputs[i], static_cast<int>(a));
-        if (behind && !axes[a]->isReduction() && !loop.isThread() && !loop.extent->isConstant(1)) {
-          ++private_loops;
+    Scalar elements = pool_.one();
+    for (int position : loopsBehindReduction(tv, loops_)) {
+      elements = pool_.mul(elements, loops_.of(tv, position).extent);
+    }
+    if (!elements->isConstant() || elements->value > kMaxAccumulators) {
+      if (options_.target != LowerTarget::Cpu) {
+        userError("lower: ", tv, " is reduced straight into memory, in ", elements->toString(),
+                  " sums at a time; that many do not fit registers: cacheBefore() it and inline "
+                  "the reduction, or split the axis behind the reduction by a constant");
+      }
+      accumulators_[tv] = nullptr;  // one task owns the memory
+      continue;
+    }
+    kir::Buffer buffer;
+    buffer.name = text("acc", tv->name());
+    buffer.dtype = allocation.buffer->dtype;
+    buffer.elements = elements;
+    buffer.read = buffer.written = true;
+    const LoopClass* scope = nullptr;
+    const auto& axes = tv->getLoopDomain();
+    for (size_t i = 0; i < axes.size() && !axes[i]->isReduction(); ++i) {
+      scope = &loops_.of(tv, static_cast<int>(i));
+    }
+    accumulators_[tv] = kernel_.addBuffer(std::move(buffer));
+    declared_in_[scope].push_back(accumulators_[tv]);
+  }
+}
+
+std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values) {
+  std::vector<kir::Ref> result;
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    auto accumulator = accumulators_.find(tv);
+    if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
+      result.push_back(markWritten(markRead(indexer_.write(tv, leaf, values))));
+      continue;
+    }
+    Scalar index = pool_.zero();
+    for (int position : loopsBehindReduction(tv, loops_)) {
+      for (const LoopClass* loop : leaf.path) {
+        const bool is_it =
+            std::find(loop->members.begin(), loop->members.end(),
+                      std::pair<const TensorView*, int>(tv, position)) != loop->members.end();
+        if (is_it) {
+          index = pool_.add(pool_.mul(index, loop->extent), indexer_.iteration(loop));
         }
       }
-      if (private_loops > 0) {
-        userError("lower: ", outputs[i],
-                  " is reduced straight into memory while a loop stands behind its reduction axes; "
-                  "cacheBefore() it, so that the reduction is held in registers");
-      }
-      kir::Buffer buffer;
-      buffer.name = text("acc", outputs[i]->name());
-      buffer.dtype = allocation.buffer->dtype;
-      buffer.elements = pool_.one();
-      buffer.read = buffer.written = true;
-      accumulators.push_back(kernel_.addBuffer(std::move(buffer)));
     }
-    result.push_back({accumulators[i], pool_.zero(), 1});
+    result.push_back({accumulator->second, index, 1});
   }
   return result;
 }
@@ -84,13 +127,15 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
   const std::vector<kir::Ref> parts = state(leaf, values);
   switch (leaf.role) {
     case LeafRole::Init: {
+      kir::Block body;
+      bool in_memory = false;
       for (size_t i = 0; i < parts.size(); ++i) {
-        if (allocations_.of(outputs[i]).buffer->memory != MemoryType::Local) {
-          out.push_back({kir::Declare{parts[i].buffer}});
-        }
-        // Also where no element exists, so that threads outside contribute nothing.
-        out.push_back({kir::Assign{parts[i], monoid.identity[i]}});
+        in_memory |= parts[i].buffer == allocations_.of(outputs[i]).buffer &&
+                     parts[i].buffer->memory != MemoryType::Local;
+        body.push_back({kir::Assign{parts[i], monoid.identity[i]}});
       }
+      // Registers also where no element exists, so that threads outside contribute nothing.
+      guarded(in_memory ? condition : pool_.one(), std::move(body), out);
       break;
     }
     case LeafRole::Update: {
@@ -101,44 +146,87 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
       guarded(condition, {{kir::Combine{monoid, parts, std::move(value)}}}, out);
       break;
     }
-    default: {
-      combineAcrossThreads(leaf, values, out);
-      kir::Block store;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        const Allocation& allocation = allocations_.of(outputs[i]);
-        if (allocation.buffer->memory == MemoryType::Local) {
-          continue;
-        }
-        store.push_back(
-            {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), parts[i]}});
-      }
-      if (!store.empty()) {
-        // After a reduction across blocks only one of them is left; the others' index 0 is not
-        // asked for.
-        const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
-        Scalar once = predicates_.writesOnce(leaf.out, leaf, memory);
-        if (leaf.out->hasGridReduction() && options_.target != LowerTarget::Cpu) {
-          once = pool_.one();
-          for (ParallelType type : kParallelTypeTIDs) {
-            bool bound = false;
-            for (const LoopClass* loop : leaf.path) {
-              bound |= loop->parallel == type;
-            }
-            if (loops_.isUsed(type) && !bound) {
-              once = pool_.logicalAnd(once, pool_.equal(loops_.parallelIndex(type), pool_.zero()));
-            }
-          }
-        }
-        guarded(pool_.logicalAnd(condition, once), std::move(store), out);
-      }
-    }
+    default:
+      finishReduction(leaf, nullptr, out);
   }
 }
 
-void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, kir::Block& out) {
+bool KernelBuilder::isGroup(const LoopNode& node) const {
+  const LoopClass& loop = *node.loop;
+  if (loop.parallel != ParallelType::Group || options_.target == LowerTarget::Cpu ||
+      node.children.size() != 1 || !node.children[0].leaf) {
+    return false;
+  }
+  const Leaf& leaf = *node.children[0].leaf;
+  if (leaf.role != LeafRole::Finish || leaf.expr->isA<WelfordOp>()) {
+    return false;  // Welford's states are finished one by one
+  }
+  if (!loop.extent->isConstant() || loop.extent->value > kMaxGroup) {
+    userError("lower: ", leaf.out, " reduces a group of ", loop.extent->toString(),
+              " together; a group has a constant size of at most ", kMaxGroup);
+  }
+  return true;
+}
+
+void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out) {
+  const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
+  const int64_t count = group != nullptr ? group->extent->value : 1;
+  auto forEachOfGroup = [&](const std::function<void()>& body) {
+    for (int64_t i = 0; i < count; ++i) {
+      indexer_.shift(group, group != nullptr ? pool_.constant(i) : nullptr);
+      body();
+    }
+    indexer_.shift(nullptr, nullptr);
+  };
+  const kir::Monoid one = monoidOf(leaf.expr);
+  kir::Monoid monoid = one;
+  monoid.dtypes.clear();
+  monoid.identity.clear();
+  std::vector<kir::Ref> parts;
+  forEachOfGroup([&] {
+    for (const kir::Ref& part : state(leaf, indexer_.around(leaf))) {
+      parts.push_back(part);
+    }
+    monoid.dtypes.insert(monoid.dtypes.end(), one.dtypes.begin(), one.dtypes.end());
+    monoid.identity.insert(monoid.identity.end(), one.identity.begin(), one.identity.end());
+  });
+  const bool in_loop = std::any_of(leaf.path.begin(), leaf.path.end(), [&](const LoopClass* loop) {
+    return loop != group && !loop->isThread() && !loop->extent->isConstant(1);
+  });
+  Scalar last = combineAcrossThreads(leaf, monoid, parts, in_loop, out);
+
+  forEachOfGroup([&] {
+    const AxisValues values = indexer_.around(leaf);
+    const std::vector<kir::Ref> from = state(leaf, values);
+    kir::Block store;
+    for (size_t i = 0; i < from.size(); ++i) {
+      auto accumulator = accumulators_.find(outputs[i]);
+      if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
+        continue;
+      }
+      store.push_back(
+          {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}});
+    }
+    if (store.empty()) {
+      return;
+    }
+    // One block of each segment has the result, if not all; its place in the grid is not known.
+    const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
+    Scalar writes = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+    writes = pool_.logicalAnd(
+        writes, predicates_.writesOnce(leaf.out, leaf, last ? MemoryType::Shared : memory));
+    guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
+  });
+}
+
+Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
+                                           const std::vector<kir::Ref>& parts, bool in_loop,
+                                           kir::Block& out) {
   bool block_dims[3] = {false, false, false};
   bool grid_dims[3] = {false, false, false};
+  bool cluster_dims[3] = {false, false, false};
   bool any_block = false;
+  bool any_cluster = false;
   bool any_grid = false;
   const auto& axes = leaf.out->getLoopDomain();
   static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
@@ -157,17 +245,16 @@ void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, k
       if (type == kTid[d]) {
         any_block = block_dims[d] = true;
       }
-      if (type == kBid[d]) {
+      if (type == kBid[d] && loops_.cluster(type) != nullptr) {
+        cluster_dims[d] = any_cluster = true;
+      } else if (type == kBid[d]) {
         any_grid = grid_dims[d] = true;
       }
     }
   }
-  if (!any_block && !any_grid) {
-    return;
+  if (!any_block && !any_cluster && !any_grid) {
+    return nullptr;
   }
-  const kir::Monoid monoid = monoidOf(leaf.expr);
-  const std::vector<kir::Ref> parts = state(leaf, values);
-
   Scalar threads = pool_.one();
   for (ParallelType type : kTid) {
     if (loops_.dimension(type) != nullptr) {
@@ -200,8 +287,41 @@ void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, k
     statement.monoid = monoid;
     statement.state = parts;
     std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.dims));
+    if (in_loop) {
+      out.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
+                               "the last iteration is done with the workspace"}});
+    }
     statement.workspace =
         workspace("block_work", MemoryType::Shared, pool_.mul(threads, state_bytes), false);
+    out.push_back({std::move(statement)});
+  }
+  if (any_cluster) {
+    for (int d = 0; d < 3; ++d) {
+      if (loops_.cluster(kBid[d]) != nullptr && !cluster_dims[d]) {
+        userError("lower: ", leaf.out,
+                  " is reduced over a cluster of blocks that also extends "
+                  "along ",
+                  parallelTypeName(kBid[d]), "; a cluster is reduced as a whole");
+      }
+    }
+    if (options_.compute_capability < 90) {
+      userError("lower: ", leaf.out,
+                " is reduced over a cluster of blocks, which needs compute "
+                "capability 9.0; this device has ",
+                options_.compute_capability / 10, ".", options_.compute_capability % 10);
+    }
+    kir::ClusterReduce statement;
+    statement.monoid = monoid;
+    statement.state = parts;
+    std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.threads));
+    Scalar results = pool_.one();
+    for (int d = 0; d < 3; ++d) {
+      if (!block_dims[d] && loops_.dimension(kTid[d]) != nullptr) {
+        results = pool_.mul(results, loops_.dimension(kTid[d]));
+      }
+    }
+    statement.workspace =
+        workspace("cluster_work", MemoryType::Shared, pool_.mul(results, state_bytes), false);
     out.push_back({std::move(statement)});
   }
   if (any_grid) {
@@ -224,9 +344,25 @@ void KernelBuilder::combineAcrossThreads(Leaf& leaf, const AxisValues& values, k
     statement.workspace = workspace("grid_work", MemoryType::Global,
                                     pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
     statement.tickets = workspace("tickets", MemoryType::Global, segments, true);
-    statement.shared = workspace("last", MemoryType::Shared, pool_.constant(16), false);
+    // What is read again is needed in all blocks; so is the barrier behind a reduction in a loop.
+    statement.all = in_loop;
+    for (const TensorView* output : tensorOutputs(leaf.expr)) {
+      statement.all |= !consumersOf(output).empty();
+    }
+    if (statement.all) {
+      kernel_.cooperative = true;
+    } else {
+      statement.last = pool_.symbol(text("last", leaf.out->name()), nullptr, 0, 1);
+    }
+    Scalar last = statement.last;
     out.push_back({std::move(statement)});
+    if (in_loop) {
+      out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,
+                               "the next iteration reuses the workspace"}});
+    }
+    return last;
   }
+  return nullptr;
 }
 
 }  // namespace nvfuser

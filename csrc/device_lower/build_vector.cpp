@@ -178,7 +178,8 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   if (!bounds_proven_) {
     for (const auto& bound : predicates_.bounds(leaf, first)) {
       Scalar inside = pool_.less(bound.index, bound.extent);
-      if (!inside->isConstant(1) && !pool_.provesDivisible(bound.extent, pool_.constant(width))) {
+      if (!pool_.provesLess(bound.index, bound.extent) &&
+          !pool_.provesDivisible(bound.extent, pool_.constant(width))) {
         // A vector is wholly inside or wholly outside only if the extent is a multiple of the
         // width.
         requireDivisible(bound.extent, width, leaf.out);
@@ -197,6 +198,10 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
   if (memory != MemoryType::Local) {
     condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory));
+  }
+  if (isAsyncCopy(copy)) {
+    guarded(condition, {asyncCopy(copy, statement.dst, statement.src)}, out);
+    return;
   }
   guarded(condition, {{std::move(statement)}}, out);
 }

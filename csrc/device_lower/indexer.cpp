@@ -104,7 +104,7 @@ AxisValues Indexer::around(const Leaf& leaf,
   };
   for (const LoopClass* loop : leaf.path) {
     auto found = replaced.find(loop);
-    set(loop->promoted, found != replaced.end() ? found->second : loop->index);
+    set(loop->promoted, found != replaced.end() ? found->second : iteration(loop));
   }
   for (int c = 0; c < exact_.numClasses(); ++c) {
     const IterDomain* id = exact_.members(c)[0];
@@ -156,10 +156,30 @@ Scalar Indexer::taskBase(const Allocation& allocation) const {
   return pool.mul(task, allocation.stage_elements);
 }
 
+Scalar Indexer::stageBase(const TensorView* tv) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  const Allocation& allocation = allocations_.of(tv);
+  if (allocation.stages == 1) {
+    return pool.zero();
+  }
+  const LoopClass& loop = loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
+  return pool.mul(pool.mod(iteration(&loop), pool.constant(allocation.stages)),
+                  allocation.stage_elements);
+}
+
+void Indexer::shift(const LoopClass* loop, Scalar index) {
+  shifted_ = loop;
+  shifted_to_ = index;
+}
+
+Scalar Indexer::iteration(const LoopClass* loop) const {
+  return loop == shifted_ && shifted_to_ != nullptr ? shifted_to_ : loop->index;
+}
+
 Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {
   kir::ScalarPool& pool = symbols_.pool();
   const Allocation& allocation = allocations_.of(tv);
-  Scalar result = taskBase(allocation);
+  Scalar result = pool.add(taskBase(allocation), stageBase(tv));
   if (allocation.buffer->memory == MemoryType::Global && !allocation.per_task) {
     const auto& axes = tv->getMaybeAllocationDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -221,7 +241,7 @@ kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues
       }
       auto found = replaced.find(loop);
       known[tv->getLoopDomain()[static_cast<size_t>(position)]] =
-          found != replaced.end() ? found->second : loop->index;
+          found != replaced.end() ? found->second : iteration(loop);
     }
   }
   return {allocations_.of(tv).buffer, offset(tv, known), 1};

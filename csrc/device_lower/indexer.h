@@ -34,6 +34,12 @@ class Indexer {
   Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
       : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
 
+  /// From now on statements are indexed as if `loop` were at `index`: a load that runs ahead of its
+  /// loop. Null ends it.
+  void shift(const LoopClass* loop, kir::Scalar index);
+  /// Where the loop is: its variable, unless it is shifted.
+  kir::Scalar iteration(const LoopClass* loop) const;
+
   /// Indices around a statement; `replaced` gives loops another index than their variable (0 for a
   /// vectorized one).
   AxisValues around(const Leaf& leaf,
@@ -54,11 +60,14 @@ class Indexer {
  private:
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
   kir::Scalar taskBase(const Allocation& allocation) const;
+  kir::Scalar stageBase(const TensorView* tv) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;
   Symbols& symbols_;
   Allocations& allocations_;
+  const LoopClass* shifted_ = nullptr;
+  kir::Scalar shifted_to_ = nullptr;
 };
 
 }  // namespace nvfuser

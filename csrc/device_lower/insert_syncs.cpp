@@ -69,6 +69,10 @@ class SyncInserter {
         if (allocation.buffer->memory == MemoryType::Local) {
           continue;
         }
+        if (isAsync(found->second->leaf->expr) && allocation.stages == 1 &&
+            insertWait(*found->second, reader, in)) {
+          return true;
+        }
         if (auto kind = needed(*found->second->leaf, *reader.leaf, allocation.buffer->memory)) {
           if (insertBetween(*found->second, reader, *kind, in)) {
             return true;
@@ -102,28 +106,67 @@ class SyncInserter {
     return kind;
   }
 
+  static bool isAsync(const Expr* expr) {
+    return expr->isA<LoadStoreOp>() &&
+           expr->as<LoadStoreOp>()->opType() == LoadStoreOpType::CpAsync;
+  }
+
+  /// Depth of the innermost node around both.
+  static size_t commonDepth(const Place& writer, const Place& reader) {
+    size_t depth = 0;
+    while (depth + 1 < writer.ancestors.size() && depth + 1 < reader.ancestors.size() &&
+           writer.ancestors[depth + 1] == reader.ancestors[depth + 1]) {
+      ++depth;
+    }
+    return depth;
+  }
+
+  /// Right behind the copy, in front of any barrier that publishes it.
+  static bool insertWait(const Place& writer, const Place& reader, const TensorView* tv) {
+    const size_t depth = commonDepth(writer, reader);
+    LoopNode* scope = writer.ancestors[depth];
+    const size_t from = childOf(*scope, writer, depth);
+    if (scope->children[from + 1].async_wait) {
+      return false;
+    }
+    LoopNode node;
+    node.async_wait = true;
+    node.comment = text("T", tv->name(), " has arrived");
+    scope->children.insert(scope->children.begin() + static_cast<std::ptrdiff_t>(from + 1),
+                           std::move(node));
+    return true;
+  }
+
   static bool satisfies(const LoopNode& node, kir::SyncKind kind) {
     return node.sync && *node.sync >= kind;
   }
 
   bool insertBetween(const Place& writer, const Place& reader, kir::SyncKind kind,
                      const TensorView* tv) {
-    size_t depth = 0;
-    while (depth + 1 < writer.ancestors.size() && depth + 1 < reader.ancestors.size() &&
-           writer.ancestors[depth + 1] == reader.ancestors[depth + 1]) {
-      ++depth;
-    }
+    size_t depth = commonDepth(writer, reader);
     LoopNode* scope = writer.ancestors[depth];
     const size_t from = childOf(*scope, writer, depth);
     const size_t to = childOf(*scope, reader, depth);
     bool changed = false;
-    bool present = false;
-    for (size_t i = from + 1; i < to; ++i) {
-      present |= satisfies(scope->children[i], kind);
-    }
-    if (!present) {
-      insert(*scope, to, kind, text("T", tv->name(), " is complete"));
-      changed = true;
+    if (allocations_.of(tv).stages > 1) {
+      // A circular buffer's loop has a barrier of its own; only loops around it are left.
+      const LoopClass* circular = &loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
+      while (writer.ancestors[depth]->loop != circular) {
+        --depth;
+      }
+      writer.ancestors[depth]->circular_barrier = true;
+      if (depth-- == 0) {
+        return false;
+      }
+    } else {
+      bool present = false;
+      for (size_t i = from + 1; i < to; ++i) {
+        present |= satisfies(scope->children[i], kind);
+      }
+      if (!present) {
+        insert(*scope, to, kind, text("T", tv->name(), " is complete"));
+        changed = true;
+      }
     }
     // The next iteration of a loop around both writes the buffer again.
     for (size_t d = depth + 1; d-- > 0;) {

@@ -20,7 +20,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       kernel_(kernel),
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
-      predicates_(exact, loops, symbols) {
+      predicates_(exact, loops, symbols, options.predicate_elimination) {
   for (TensorView* tv : computedTensors(fusion)) {
     if (allocations_.of(tv).buffer->memory != MemoryType::Local) {
       continue;
@@ -29,7 +29,12 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
     if (int64_t position = tv->getComputeAtPosition(); position > 0) {
       scope = &loops_.of(tv, static_cast<int>(position) - 1);
     }
-    declared_in_[scope].push_back(tv);
+    declared_in_[scope].push_back(allocations_.of(tv).buffer);
+  }
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+      makeAccumulators(expr);
+    }
   }
   // Part of a larger fusion keeps that fusion's numbers.
   const bool numbered = fusion.hasManaged("random_draws");
@@ -69,8 +74,8 @@ void KernelBuilder::declare(const LoopNode& scope, kir::Block& out) {
   if (found == declared_in_.end()) {
     return;
   }
-  for (const TensorView* tv : found->second) {
-    out.push_back({kir::Declare{allocations_.of(tv).buffer}});
+  for (const kir::Buffer* buffer : found->second) {
+    out.push_back({kir::Declare{buffer}});
   }
 }
 
@@ -83,6 +88,9 @@ void KernelBuilder::children(LoopNode& node, kir::Block& out) {
 void KernelBuilder::node(LoopNode& node, kir::Block& out) {
   if (node.sync) {
     out.push_back({kir::Sync{*node.sync, nullptr, node.comment}});
+  } else if (node.async_wait) {
+    out.push_back({kir::AsyncCommit{}});
+    out.push_back({kir::AsyncWait{0}});
   } else if (node.leaf) {
     leaf(*node.leaf, out);
   } else {
@@ -107,7 +115,7 @@ std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
 
 void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
-  if (loop.isThread() || loop.index->isConstant()) {
+  if (loop.isThread() || (loop.index->isConstant() && !isCircular(node))) {
     declare(node, out);
     children(node, out);
     return;
@@ -139,6 +147,14 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
           names);
     }
   }
+  if (isGroup(node)) {
+    finishReduction(*node.children[0].leaf, &loop, out);
+    return;
+  }
+  if (isCircular(node)) {
+    circularLoop(node, out);
+    return;
+  }
   if (loop.parallel == ParallelType::Unswitch) {
     unswitch(node, out);
     return;
@@ -147,7 +163,7 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   statement.var = loop.index;
   statement.extent = loop.extent;
   statement.comment = loopComment(loop, exact_);
-  if (loop.parallel == ParallelType::Unroll) {
+  if (loop.parallel == ParallelType::Unroll || loop.parallel == ParallelType::Group) {
     statement.kind = kir::LoopKind::Unrolled;
   }
   if (loop.parallel == ParallelType::Vectorize) {
@@ -268,7 +284,12 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
   }
   kir::Block body;
   const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
-  pointwise(leaf, values, dst, body);
+  if (isAsyncCopy(leaf.expr)) {
+    kir::Operand src = operand(leaf.expr->input(0), leaf.expr, leaf.out, values);
+    body.push_back(asyncCopy(leaf.expr->as<LoadStoreOp>(), dst, std::get<kir::Ref>(src)));
+  } else {
+    pointwise(leaf, values, dst, body);
+  }
   guarded(condition, std::move(body), out);
 }
 

@@ -5,6 +5,7 @@
 ///   build_pointwise.cpp   operations that compute each element by itself
 ///   build_indirect.cpp    select, index_select, gather
 ///   build_reduction.cpp   reductions and Welford: serial, block, grid
+///   build_circular.cpp    loops whose loads run ahead, asynchronous copies
 ///   build_vector.cpp      vector accesses and what they need of strides and addresses
 #pragma once
 
@@ -55,8 +56,21 @@ class KernelBuilder {
   // build_reduction.cpp
   void reduction(Leaf& leaf, const AxisValues& values, kir::Scalar condition, kir::Block& out);
   kir::Monoid monoidOf(const Expr* expr) const;
+  void makeAccumulators(const Expr* expr);
   std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);
-  void combineAcrossThreads(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  /// `group`: the loop whose iterations are reduced together, or null.
+  void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
+  bool isGroup(const LoopNode& node) const;
+  /// Null, or the symbol that is true in the only block that has the result.
+  kir::Scalar combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
+                                   const std::vector<kir::Ref>& parts, bool in_loop,
+                                   kir::Block& out);
+
+  // build_circular.cpp
+  bool isCircular(const LoopNode& node) const;
+  void circularLoop(LoopNode& node, kir::Block& out);
+  bool isAsyncCopy(const Expr* expr) const;
+  kir::Stmt asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst, const kir::Ref& src) const;
 
   // build_vector.cpp
   bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;
@@ -75,9 +89,11 @@ class KernelBuilder {
   kir::ScalarPool& pool_;
   Indexer indexer_;
   Predicates predicates_;
-  std::unordered_map<const LoopClass*, std::vector<const TensorView*>> declared_in_;
+  /// Register buffers by the innermost loop around their declaration (null: the kernel).
+  std::unordered_map<const LoopClass*, std::vector<const kir::Buffer*>> declared_in_;
   std::unordered_map<const Expr*, int64_t> draw_of_;
-  std::unordered_map<const Expr*, std::vector<kir::Buffer*>> accumulators_;
+  /// Of reductions into memory, one for each output; null where the memory itself accumulates.
+  std::unordered_map<const TensorView*, const kir::Buffer*> accumulators_;
   std::vector<const Val*> scalar_operands_;
   /// Set inside the fast copy of an unswitched loop: bounds hold already.
   bool bounds_proven_ = false;

@@ -187,6 +187,8 @@ void LoopModel::bind(LoopClass& loop) {
     if (type == ParallelType::Serial) {
       continue;
     }
+    loop.clustered |= isParallelTypeBlockDim(type) &&
+                      tv->getLoopDomain()[static_cast<size_t>(position)]->isClusteredBlockDim();
     if (loop.parallel != ParallelType::Serial && loop.parallel != type) {
       userError("lower: axis ", position, " of ", tv, " is bound to ", parallelTypeName(type),
                 ", but it shares its loop with an axis of ", owner, " that is bound to ",
@@ -267,6 +269,15 @@ const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
 
 Scalar LoopModel::dimension(ParallelType type) const {
   return dimension_[static_cast<size_t>(type)];
+}
+
+Scalar LoopModel::cluster(ParallelType type) const {
+  for (const auto& loop : classes_) {
+    if (loop->clustered && loop->parallel == type) {
+      return dimension(type);
+    }
+  }
+  return nullptr;
 }
 
 Scalar LoopModel::parallelIndex(ParallelType type) const {

@@ -24,6 +24,7 @@ struct LoopClass {
       members;                           ///< (tensor, position in its loop domain)
   const IterDomain* promoted = nullptr;  ///< the axis that the loop runs over
   ParallelType parallel = ParallelType::Serial;
+  bool clustered = false;        ///< blocks along it are a cluster
   kir::Scalar extent = nullptr;  ///< iterations
   /// The loop variable, a thread or block index, or a constant (extent 1, vectorized axes).
   kir::Scalar index = nullptr;
@@ -45,6 +46,8 @@ class LoopModel {
 
   /// Launch extent of a block or thread dimension; null where the kernel does not use it.
   kir::Scalar dimension(ParallelType type) const;
+  /// Blocks of a cluster along a block dimension; null where there are no clusters.
+  kir::Scalar cluster(ParallelType type) const;
   /// Index of a block or thread dimension; 0 where the kernel does not use it.
   kir::Scalar parallelIndex(ParallelType type) const;
   /// Whether more than one block / thread may run along the dimension.

@@ -182,6 +182,8 @@ void print(const LoopNode& node, int depth, std::string* out) {
     static constexpr std::string_view kSyncs[] = {"warp", "block", "grid"};
     *out +=
         text(indent, "sync ", kSyncs[static_cast<size_t>(*node.sync)], "  // ", node.comment, "\n");
+  } else if (node.async_wait) {
+    *out += text(indent, "wait for asynchronous copies  // ", node.comment, "\n");
   } else if (node.leaf) {
     *out += text(indent, kRoles[static_cast<size_t>(node.leaf->role)], node.leaf->expr->toString(),
                  "\n");

@@ -26,12 +26,14 @@ struct Leaf {
   int order = 0;                       ///< of definition
 };
 
-/// A loop with what is in it, or (without a loop) one statement or barrier.
+/// A loop with what is in it, or (without a loop) one statement, barrier or wait.
 struct LoopNode {
   const LoopClass* loop = nullptr;
   std::unique_ptr<Leaf> leaf;
   std::optional<kir::SyncKind> sync;
-  std::string comment;  ///< of a barrier: why
+  bool async_wait = false;        ///< waits for this thread's asynchronous copies
+  bool circular_barrier = false;  ///< of a loop: threads share its circular buffers' stages
+  std::string comment;            ///< of a barrier: why
   std::vector<LoopNode> children;
 };
 

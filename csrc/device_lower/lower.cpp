@@ -1,5 +1,6 @@
 #include <device_lower/lower.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -7,8 +8,11 @@
 
 #include <device_lower/hoist_indices.h>
 #include <device_lower/insert_syncs.h>
+#include <device_lower/plan_shared_memory.h>
+#include <device_lower/validate_schedule.h>
 #include <ir/axis_map.h>
 #include <kernel_ir/scalars_of.h>
+#include <kernel_ir/verifier.h>
 
 namespace nvfuser {
 
@@ -17,6 +21,8 @@ using kir::Scalar;
 namespace {
 
 void verifyFusion(Lowering& l) { l.fusion->verify(); }
+
+void checkDomains(Lowering& l) { validateDomains(*l.fusion); }
 
 void mapAxisClasses(Lowering& l) {
   l.exact = std::make_unique<IdGraph>(*l.fusion, IdGraph::Mode::Exact);
@@ -30,6 +36,10 @@ void modelLoops(Lowering& l) {
   l.loops = std::make_unique<LoopModel>(*l.fusion, *l.exact, *l.symbols, l.options);
 }
 
+void checkSchedule(Lowering& l) {
+  validateSchedule(*l.fusion, *l.exact, *l.loops, l.options.target);
+}
+
 void allocate(Lowering& l) {
   l.allocations =
       std::make_unique<Allocations>(*l.fusion, *l.loops, *l.symbols, l.options, l.kernel);
@@ -41,7 +51,7 @@ void synchronise(Lowering& l) {
   if (l.options.target == LowerTarget::Cpu) {
     return;
   }
-  l.kernel.cooperative = insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations);
+  l.kernel.cooperative |= insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations);
 }
 
 void buildStatements(Lowering& l) {
@@ -54,6 +64,7 @@ void buildStatements(Lowering& l) {
   for (int d = 0; d < 3; ++d) {
     l.kernel.grid[d] = l.loops->dimension(grid[d]);
     l.kernel.block[d] = l.loops->dimension(block[d]);
+    l.kernel.cluster[d] = l.loops->cluster(grid[d]);
   }
   l.kernel.index_type = l.options.index_type;
 }
@@ -80,6 +91,23 @@ void hoist(Lowering& l) {
   if (l.options.index_hoist) {
     hoistIndices(l.kernel);
   }
+}
+
+/// Where random numbers are drawn, each unrolled copy of a loop carries a generator's ten rounds.
+void limitUnrolling(Lowering& l) {
+  bool draws = false;
+  kir::forEach(l.kernel.body, [&](const kir::Stmt& stmt) {
+    draws |= std::holds_alternative<kir::Random>(stmt.node);
+  });
+  if (!draws || l.options.unroll_with_rng) {
+    return;
+  }
+  kir::forEach(l.kernel.body, [](kir::Stmt& stmt) {
+    auto* loop = std::get_if<kir::For>(&stmt.node);
+    if (loop != nullptr && loop->kind == kir::LoopKind::Unrolled) {
+      loop->kind = kir::LoopKind::Serial;
+    }
+  });
 }
 
 /// Tensors, workspaces, sizes and strides that the statements mention, in this order.
@@ -203,11 +231,15 @@ void writeHeader(Lowering& l) {
 
 constexpr std::array kPasses = {
     LoweringPass{"verify-fusion", "a broken graph is reported by its own rules", verifyFusion},
+    LoweringPass{"validate-domains", "wrong domains are reported before anything relies on them",
+                 checkDomains},
     LoweringPass{"map-axes", "which axes of different tensors mean the same index", mapAxisClasses},
     LoweringPass{"name-extents", "equal extents become one symbol, a parameter of the kernel",
                  nameExtents},
     LoweringPass{"model-loops", "inlined axes share a loop; broadcasts run over what they meet",
                  modelLoops},
+    LoweringPass{"validate-schedule", "no value is kept where its reader cannot see it",
+                 checkSchedule},
     LoweringPass{"allocate", "registers, shared memory and workspaces with their sizes", allocate},
     LoweringPass{"build-loop-tree", "an order that computes everything before it is read",
                  orderStatements},
@@ -217,6 +249,8 @@ constexpr std::array kPasses = {
     LoweringPass{"plan-shared-memory",
                  "offsets of all shared buffers, reductions' workspaces included", planMemory},
     LoweringPass{"hoist-indices", "shared index expressions get a name", hoist, true},
+    LoweringPass{"limit-unrolling", "on request, loops with random numbers stay loops",
+                 limitUnrolling, true},
     LoweringPass{"collect-parameters", "what the statements mention has to be passed",
                  collectParameters},
     LoweringPass{"write-header", "a kernel says which fusion it is", writeHeader},
@@ -239,13 +273,62 @@ std::string printLowering(const Lowering& lowering) {
   return lowering.fusion->toString();
 }
 
+namespace {
+
+bool isSkipped(const LoweringPass& pass, const LowerOptions& options) {
+  const auto& names = options.skip_passes;
+  return std::find(names.begin(), names.end(), pass.name) != names.end();
+}
+
+void checkSkipped(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool known = std::any_of(kPasses.begin(), kPasses.end(), [&](const LoweringPass& pass) {
+      return pass.optional && pass.name == name;
+    });
+    if (known) {
+      continue;
+    }
+    std::string optional;
+    for (const LoweringPass& pass : kPasses) {
+      if (pass.optional) {
+        optional += text(optional.empty() ? "" : ", ", pass.name);
+      }
+    }
+    userError("lower: '", name, "' is no pass that can be skipped; those are ", optional);
+  }
+}
+
+/// The fusion is read only, and a kernel keeps the rules of its IR from its first statement on.
+void verifyAfter(const LoweringPass& pass, const Lowering& lowering) {
+  try {
+    lowering.fusion->verify();
+    if (lowering.symbols != nullptr && !lowering.kernel.body.empty()) {
+      kir::verify(lowering.kernel, lowering.symbols->sources());
+    }
+  } catch (const std::exception& e) {
+    throw InternalError(text("after the pass ", pass.name, ": ", e.what()));
+  }
+}
+
+}  // namespace
+
 Lowering lower(Fusion* fusion, const LowerOptions& options, const LoweringObserver& observer) {
   Lowering lowering;
   lowering.fusion = fusion;
   lowering.options = options;
+  if (!options.predicate_elimination) {
+    lowering.kernel.pool->keepComparisons();
+  }
+  checkSkipped(options.skip_passes);
   for (const LoweringPass& pass : kPasses) {
+    if (pass.optional && isSkipped(pass, options)) {
+      continue;
+    }
     const auto start = std::chrono::steady_clock::now();
     pass.run(lowering);
+    if (options.verify) {
+      verifyAfter(pass, lowering);
+    }
     if (observer) {
       const std::chrono::duration<double, std::milli> took =
           std::chrono::steady_clock::now() - start;

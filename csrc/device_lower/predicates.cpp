@@ -18,12 +18,17 @@ bool Predicates::divides(const Split* split) const {
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
 }
 
-std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf,
-                                                  const AxisValues& values) const {
+std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
+                                                  bool eliminate) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> open;
   for (const LoopClass* loop : leaf.path) {
-    if (loop->isThread() && loops_.dimension(loop->parallel) != loop->extent) {
+    // An axis of extent 1 has one index: each thread computes the element in registers of its own,
+    // where all of them may read it.
+    const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) &&
+                           leaf.out->getMemoryType() == MemoryType::Local;
+    if (loop->isThread() && !redundant &&
+        (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       result.push_back({loop->index, loop->extent});
     }
     open.push_back(loop->promoted);
@@ -37,7 +42,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf,
     if (def == nullptr || !seen.insert(def).second) {
       continue;
     }
-    if (def->isA<Split>() && !divides(def->as<Split>())) {
+    if (def->isA<Split>() && (!eliminate || !divides(def->as<Split>()))) {
       partial.push_back(def->as<Split>()->in());
     }
     for (const Val* in : def->inputs()) {
@@ -49,16 +54,15 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf,
     // needs no check.
     const Expr* def = id->definition();
     const bool implied =
-        def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
+        eliminate && def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
         std::find(partial.begin(), partial.end(), def->as<Split>()->in()) != partial.end();
     if (implied) {
       continue;
     }
     Scalar index = values.of(id);
-    if (index == nullptr && (leaf.role == LeafRole::Init || leaf.role == LeafRole::Finish)) {
-      continue;  // made of reduction axes too, which are not iterated here
+    if (index == nullptr) {
+      continue;  // made of axes that this statement does not iterate: reduced already, or not yet
     }
-    check(index != nullptr, "no index leads to the input of a split");
     result.push_back({index, symbols_.extent(id)});
   }
   return result;
@@ -67,7 +71,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf,
 Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
-  for (const Bound& bound : bounds(leaf, values)) {
+  for (const Bound& bound : bounds(leaf, values, eliminate_)) {
     condition = pool.logicalAnd(condition, pool.less(bound.index, bound.extent));
   }
   return condition;

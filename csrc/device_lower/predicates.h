@@ -16,8 +16,9 @@ namespace nvfuser {
 
 class Predicates {
  public:
-  Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols)
-      : exact_(exact), loops_(loops), symbols_(symbols) {}
+  /// Without `eliminate` conditions are given also where they are known to hold.
+  Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols, bool eliminate)
+      : exact_(exact), loops_(loops), symbols_(symbols), eliminate_(eliminate) {}
 
   struct Bound {
     kir::Scalar index;
@@ -25,18 +26,22 @@ class Predicates {
   };
   /// What must hold for the element that the statement works on to exist. All of them, also the
   /// proven ones.
-  std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values) const;
+  std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values) const {
+    return bounds(leaf, values, true);
+  }
   /// Conjunction of the bounds that are not proven.
   kir::Scalar inBounds(const Leaf& leaf, const AxisValues& values) const;
   /// True for the threads that write `tv`, which lives in shared or global memory.
   kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory) const;
 
  private:
+  std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;
   bool divides(const Split* split) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;
   Symbols& symbols_;
+  const bool eliminate_;
 };
 
 }  // namespace nvfuser

@@ -97,7 +97,11 @@ Scalar Symbols::leaf(const Val* val) {
     lo = 0;
     hi = 1;
   }
-  Scalar symbol = pool_.symbol(val->toString(), nullptr, lo, hi);
+  std::string name = val->toString();
+  if (name == "i8" || name == "i16" || name == "i32" || name == "i64") {
+    name += '_';  // types of generated text have these names
+  }
+  Scalar symbol = pool_.symbol(name, nullptr, lo, hi);
   sources_[symbol] = source != input_extents_.end()
                          ? source->second
                          : kir::SymbolSource{kir::SymbolSource::Kind::Value, nullptr, -1, val};

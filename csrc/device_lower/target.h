@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <ir/type.h>
 
@@ -18,8 +20,14 @@ struct LowerOptions {
   DataType index_type = DataType::Int;
   /// Hardware the kernel may rely on: major·10 + minor. 0 on the CPU.
   int compute_capability = 80;
+  // Optional parts, as csrc/support/options.def describes them.
   bool index_hoist = true;
   bool predicate_elimination = true;
+  bool unroll_with_rng = true;
+  /// Optional passes to leave out, by name.
+  std::vector<std::string> skip_passes = {};
+  /// Check the fusion and the kernel after each pass.
+  bool verify = false;
 };
 
 }  // namespace nvfuser

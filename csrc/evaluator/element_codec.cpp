@@ -162,22 +162,7 @@ int64_t realToInteger(double value, DataType dtype) {
   if (isBooleanType(dtype)) {
     return value != 0.0 ? 1 : 0;  // NaN is true
   }
-  if (std::isnan(value)) {
-    return 0;
-  }
-  constexpr double kTwo63 = 9223372036854775808.0;
-  if (dtype == DataType::UInt64 && value >= kTwo63) {
-    const uint64_t bits =
-        value >= 2 * kTwo63 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(value);
-    return static_cast<int64_t>(bits);
-  }
-  if (value >= kTwo63) {
-    return wrapToDtype(std::numeric_limits<int64_t>::max(), dtype);
-  }
-  if (value < -kTwo63) {
-    return wrapToDtype(std::numeric_limits<int64_t>::min(), dtype);
-  }
-  return wrapToDtype(static_cast<int64_t>(value), dtype);
+  return cutToInteger(value, dtype);
 }
 
 double integerToReal(int64_t value, DataType dtype) {

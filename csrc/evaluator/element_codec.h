@@ -20,8 +20,7 @@ double roundToDtype(double value, DataType dtype);
 std::complex<double> roundToDtype(std::complex<double> value, DataType dtype);
 /// `value` modulo 2^bits in the dtype's own width and sign; Bool: whether it is nonzero.
 int64_t wrapToDtype(int64_t value, DataType dtype);
-/// A real number as an integer dtype: truncated towards zero, then wrapped; NaN gives 0, and
-/// numbers beyond 64 bits the nearest bound. Bool: whether it is nonzero.
+/// A real number as an integer dtype, see `cutToInteger`. Bool: whether it is nonzero.
 int64_t realToInteger(double value, DataType dtype);
 /// An integer held for `dtype` as a real number (UInt64 is unsigned).
 double integerToReal(int64_t value, DataType dtype);

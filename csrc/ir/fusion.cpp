@@ -50,6 +50,7 @@ void swap(Fusion& a, Fusion& b) noexcept {
   swap(a.outputs_, b.outputs_);
   swap(a.aliases_, b.aliases_);
   swap(a.mapping_hints_, b.mapping_hints_);
+  swap(a.size_requirements_, b.size_requirements_);
   swap(a.val_names_, b.val_names_);
   swap(a.expr_names_, b.expr_names_);
   swap(a.constants_, b.constants_);
@@ -104,6 +105,10 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   }
   for (const auto& [a, b] : from->mapping_hints_) {
     to->mapping_hints_.emplace_back(cloner.clone(a), cloner.clone(b));
+  }
+  for (const SizeRequirement& sizes : from->size_requirements_) {
+    to->size_requirements_.push_back(
+        {cloner.clone(sizes.found), cloner.clone(sizes.needed), sizes.message});
   }
   std::copy(std::begin(from->val_names_), std::end(from->val_names_), std::begin(to->val_names_));
   to->expr_names_ = from->expr_names_;
@@ -223,7 +228,13 @@ void Fusion::removeOutput(Val* output) {
 void Fusion::replaceOutput(Val* output, Val* replacement) {
   auto found = std::find(outputs_.begin(), outputs_.end(), output);
   if (found == outputs_.end()) {
-    userError("replaceOutput: ", output->toString(), " is not an output of this Fusion");
+    userError("replaceOutput: ", output ? output->toString() : "null",
+              " is not an output of this Fusion");
+  }
+  if (replacement == nullptr || replacement->fusion() != this) {
+    userError("replaceOutput: the replacement ",
+              replacement ? replacement->toString() + " does not belong to this Fusion" : "is null",
+              "; name a tensor that this Fusion computes");
   }
   std::replace(outputs_.begin(), outputs_.end(), output, replacement);
   output->is_fusion_output_ = false;
@@ -241,7 +252,40 @@ void Fusion::replaceOutput(Val* output, Val* replacement) {
   }
 }
 
+namespace {
+
+/// Storage can be shared by tensors with the same number of axes, none of which has two constant
+/// sizes.
+void requireOneShape(const TensorView* output, const TensorView* input) {
+  const auto written = TensorDomain::noReductions(output->getLogicalDomain());
+  const auto given = TensorDomain::noReductions(input->getLogicalDomain());
+  if (written.size() != given.size()) {
+    userError("aliasOutputToInput: ", output, " has ", written.size(), " axes, but ", input,
+              ", whose storage it is to reuse, has ", given.size());
+  }
+  for (size_t axis = 0; axis < written.size(); ++axis) {
+    const Val* a = written[axis]->getMaybeExpandedExtent();
+    const Val* b = given[axis]->getMaybeExpandedExtent();
+    if (a->isConst() && b->isConst() && !(a->value() == b->value())) {
+      userError("aliasOutputToInput: ", output, " cannot be written to ", input, ": sizes ", a,
+                " and ", b, " of axis ", axis, " differ");
+    }
+  }
+}
+
+}  // namespace
+
 void Fusion::aliasOutputToInput(Val* output, Val* input, AllocationType type) {
+  for (const Val* val : {output, input}) {
+    const char* which = val == output ? "output" : "input";
+    if (val == nullptr) {
+      userError("aliasOutputToInput: the ", which, " is null; name a tensor of this Fusion");
+    }
+    if (val->fusion() != this) {
+      userError("aliasOutputToInput: the ", which, " ", val->toString(),
+                " does not belong to this Fusion");
+    }
+  }
   if (!input->isFusionInput() || !input->isA<TensorView>()) {
     userError("aliasOutputToInput: ", input->toString(),
               " is not an input tensor; an output can only reuse the storage of an input");
@@ -249,6 +293,17 @@ void Fusion::aliasOutputToInput(Val* output, Val* input, AllocationType type) {
   if (input->dtype() != output->dtype()) {
     userError("aliasOutputToInput: ", output->toString(), " cannot be written to ",
               input->toString(), ": dtypes ", output->dtype(), " and ", input->dtype(), " differ");
+  }
+  if (!output->isA<TensorView>()) {
+    userError("aliasOutputToInput: ", output->toString(),
+              " is a scalar; only a tensor can reuse the storage of an input");
+  }
+  requireOneShape(output->as<TensorView>(), input->as<TensorView>());
+  for (const auto& [other, alias] : aliases_) {
+    if (alias.aliased_io == input && other != output) {
+      userError("aliasOutputToInput: ", input->toString(), " is reused by ", other->toString(),
+                " already; give ", output->toString(), " the storage of another input, or none");
+    }
   }
   const bool visible = output->isFusionOutput();
   if (!visible) {

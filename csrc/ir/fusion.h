@@ -17,8 +17,16 @@
 
 namespace nvfuser {
 
+struct BankConflict;
 struct CompileParams;
 class IrCloner;
+
+/// Two sizes that are equal in each run; `message` begins what is said where they are not.
+struct SizeRequirement {
+  Val* found = nullptr;
+  Val* needed = nullptr;
+  std::string message;
+};
 
 /// How an output uses the storage of an input.
 struct AliasInfo {
@@ -59,6 +67,12 @@ class Fusion {
   void aliasOutputToInput(Val* output, Val* input, AllocationType type);
   const AliasInfo& getOutputAlias(const Val* output) const;
   const std::map<const Val*, AliasInfo>& getOutputAliases() const { return aliases_; }
+
+  /// An operation whose sizes are symbols says what has to hold when they are known.
+  void requireEqualSizes(Val* found, Val* needed, std::string message) {
+    size_requirements_.push_back({found, needed, std::move(message)});
+  }
+  const std::vector<SizeRequirement>& sizeRequirements() const { return size_requirements_; }
 
   // Graph.
   /// Expressions that lead to an output, producers first; ties in definition order.
@@ -105,6 +119,10 @@ class Fusion {
   /// Lowers and prints the kernel's text (runtime/).
   void printKernel() const;
   void printKernel(const CompileParams& params) const;
+  /// How many ways each access of the kernel to shared memory conflicts, with every size taken as
+  /// 4096 (device_lower/bank_conflict.h).
+  std::vector<BankConflict> bankConflictInfo() const;
+  std::vector<BankConflict> bankConflictInfo(const CompileParams& params) const;
 
   // Constants, one node each.
   Val* zeroVal();
@@ -147,6 +165,7 @@ class Fusion {
   std::vector<Val*> outputs_;
   std::map<const Val*, AliasInfo> aliases_;
   std::vector<std::pair<IterDomain*, IterDomain*>> mapping_hints_;
+  std::vector<SizeRequirement> size_requirements_;
   int64_t val_names_[5] = {0, 0, 0, 0, 0};
   int64_t expr_names_ = 0;
   std::map<std::pair<int, int64_t>, Val*> constants_;

@@ -138,6 +138,34 @@ std::vector<IterDomain*> inMemoryOrder(const std::vector<IterDomain*>& logical,
 
 }  // namespace
 
+namespace {
+
+/// Constant sizes must not have more elements than an index can count.
+void requireCountable(const std::vector<IterDomain*>& axes) {
+  int64_t count = 1;
+  bool overflow = false;
+  for (const IterDomain* id : axes) {
+    const Val* extent = id->getMaybeExpandedExtent();
+    if (!extent->isConst()) {
+      continue;
+    }
+    const auto size = extent->value().as<int64_t>();
+    if (size == 0) {
+      return;
+    }
+    overflow |= __builtin_mul_overflow(count, size, &count);
+  }
+  if (overflow) {
+    userError(
+        "TensorViewBuilder: a tensor of sizes [",
+        join(axes, ", ",
+             [](const IterDomain* id) { return id->getMaybeExpandedExtent()->toInlineString(); }),
+        "] has more than 2^63 - 1 elements, which no index can count");
+  }
+}
+
+}  // namespace
+
 TensorView* TensorViewBuilder::build() const {
   Fusion* fusion = FusionGuard::getCurFusion();
   if (fusion == nullptr) {
@@ -165,6 +193,7 @@ TensorView* TensorViewBuilder::build() const {
     }
     logical.push_back(axis.build());
   }
+  requireCountable(logical);
   std::vector<IterDomain*> allocation;
   if (!stride_order_.empty()) {
     allocation = inMemoryOrder(logical, stride_order_);

@@ -56,6 +56,30 @@ bool operator==(const PolymorphicValue& a, const PolymorphicValue& b) {
   return same(x.real(), y.real()) && same(x.imag(), y.imag());
 }
 
+int64_t cutToInteger(double value, DataType dtype) {
+  if (std::isnan(value)) {
+    return 0;
+  }
+  const int64_t width = dataTypeSizeBit(dtype);
+  const bool is_unsigned = isUnsignedIntegralType(dtype) && width >= 32;
+  const int bits = static_cast<int>(width < 32 ? 32 : width) - (is_unsigned ? 0 : 1);
+  const double end = std::ldexp(1.0, bits);
+  const double least = is_unsigned ? 0 : -end;
+  int64_t cut = 0;
+  if (value >= end) {
+    cut = static_cast<int64_t>(~uint64_t{0} >> (64 - bits));
+  } else if (value <= least) {
+    cut = is_unsigned ? 0 : -static_cast<int64_t>(~uint64_t{0} >> (64 - bits)) - 1;
+  } else {
+    cut = value >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(value))
+                          : static_cast<int64_t>(value);
+  }
+  const int unused = width < 32 ? 64 - static_cast<int>(width) : 0;
+  const uint64_t high = static_cast<uint64_t>(cut) << unused;
+  return isUnsignedIntegralType(dtype) ? static_cast<int64_t>(high >> unused)
+                                       : static_cast<int64_t>(high) >> unused;
+}
+
 PolymorphicValue castToDtype(const PolymorphicValue& value, DataType dtype) {
   if (!value.hasValue()) {
     return value;
@@ -74,6 +98,9 @@ PolymorphicValue castToDtype(const PolymorphicValue& value, DataType dtype) {
   }
   if (isFloatingPointType(dtype)) {
     return value.as<double>();
+  }
+  if (value.is<double>() || value.is<std::complex<double>>()) {
+    return cutToInteger(value.as<double>(), dtype);
   }
   switch (dtype.type) {
     case PrimDataType::Char:

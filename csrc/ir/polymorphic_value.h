@@ -78,8 +78,13 @@ class PolymorphicValue {
   std::variant<std::monostate, bool, int64_t, double, std::complex<double>> value_;
 };
 
-/// `value` as it would be stored in `dtype` (an integer wraps, a float is rounded to Float where
-/// `dtype` is Float or narrower is left to the kernel).
+/// A real number as an integer `dtype`: without its fraction; beyond the range the nearest end
+/// (types below 32 bits: that of int32, of which they keep the low bits), NaN 0. UInt64 by its
+/// bits.
+int64_t cutToInteger(double value, DataType dtype);
+
+/// `value` as it would be stored in `dtype` (an integer wraps, a real number is cut as above, a
+/// float is rounded to Float where `dtype` is Float or narrower is left to the kernel).
 PolymorphicValue castToDtype(const PolymorphicValue& value, DataType dtype);
 
 }  // namespace nvfuser

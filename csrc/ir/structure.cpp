@@ -40,6 +40,11 @@ class Describer {
         value(alias.aliased_io);
       }
     }
+    for (const SizeRequirement& sizes : fusion.sizeRequirements()) {
+      out_ += "\nsizes:";
+      extent(sizes.found);
+      extent(sizes.needed);
+    }
   }
   std::string take() { return std::move(out_); }
 

@@ -37,7 +37,8 @@ void verifyDomain(const TensorView* tv) {
     std::unordered_set<const Val*> once;
     for (IterDomain* id : *list) {
       if (!once.insert(id).second) {
-        throw InternalError(text("axis ", id, " stands twice in a domain of ", tv));
+        userError("verify: axis ", id, " stands twice in a domain of ", tv,
+                  "; name each axis once");
       }
       if (known.count(id) == 0 && list != &td->allocation()) {
         userError("verify: axis ", id, " of ", tv,

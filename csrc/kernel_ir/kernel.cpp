@@ -115,6 +115,10 @@ class Printer {
     line(depth, text("(", refs(s.state), ") = block reduce ", name(s.monoid), " along ",
                      dims(s.dims, 't'), " in ", s.workspace->name));
   }
+  void show(const ClusterReduce& s, int depth) {
+    line(depth, text("(", refs(s.state), ") = cluster reduce ", name(s.monoid), " in ",
+                     s.workspace->name));
+  }
   void show(const GridReduce& s, int depth) {
     line(depth, text("(", refs(s.state), ") = grid reduce ", name(s.monoid), " along ",
                      dims(s.dims, 'b'), s.all ? " for all" : "", " in ", s.workspace->name));

@@ -185,17 +185,27 @@ struct BlockReduce {
   const Buffer* workspace = nullptr;
 };
 
+/// Combines the states of all blocks of the cluster, in order of rank; every thread of each block
+/// gets the result. `threads`: the thread dimensions that are reduced in the block before.
+/// `workspace` is shared memory.
+struct ClusterReduce {
+  Monoid monoid;
+  std::vector<Ref> state;
+  bool threads[3] = {false, false, false};
+  const Buffer* workspace = nullptr;
+};
+
 /// Combines the states of all blocks along the grid dimensions marked, through `workspace`
 /// (partials) and `tickets` (zero before and after). Without `all`, only the block that comes last
-/// has the result and runs `body`; with it (cooperative launch) every block does.
+/// has the result, and defines `last` as true; with it (cooperative launch) every block has it.
 struct GridReduce {
   Monoid monoid;
   std::vector<Ref> state;
   bool dims[3] = {false, false, false};
   const Buffer* workspace = nullptr;
   const Buffer* tickets = nullptr;
-  const Buffer* shared = nullptr;  ///< one flag, broadcast to the block
   bool all = false;
+  Scalar last = nullptr;  ///< a Symbol; unless `all`
 };
 
 enum class SyncKind : uint8_t { WarpBarrier, BlockBarrier, GridBarrier };
@@ -219,7 +229,8 @@ struct Random {
 
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync,
-               AsyncCommit, AsyncWait, Guarded, Combine, BlockReduce, GridReduce, Sync, Random>
+               AsyncCommit, AsyncWait, Guarded, Combine, BlockReduce, ClusterReduce, GridReduce,
+               Sync, Random>
       node;
 };
 

@@ -524,6 +524,9 @@ Scalar ScalarPool::bitXor(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::less(Scalar a, Scalar b) {
+  if (keep_comparisons_ && !(a->isConstant() && b->isConstant())) {
+    return makeBinary(ScalarOp::Less, a, b);
+  }
   if (a->hi < b->lo && a->hi != INT64_MAX) {
     return one_;
   }
@@ -651,6 +654,13 @@ Scalar ScalarPool::expand(Scalar a) {
   return result;
 }
 
+namespace {
+
+/// Values of extents and indices stay far below; what an interval allows beyond is "unknown".
+constexpr int64_t kLargestBound = int64_t{1} << 31;
+
+}  // namespace
+
 Scalar ScalarPool::upperBound(Scalar a) {
   switch (a->op) {
     case ScalarOp::Constant:
@@ -706,7 +716,8 @@ Scalar ScalarPool::upperBound(Scalar a) {
     default:
       break;
   }
-  return a->hi == INT64_MAX ? nullptr : constant(a->hi + 1);
+  // A bound that is no better than INT64_MAX / 2^k tells nothing, and sums of it would overflow.
+  return a->hi > kLargestBound ? nullptr : constant(a->hi + 1);
 }
 
 bool ScalarPool::provesLess(Scalar a, Scalar b) {

@@ -103,6 +103,9 @@ class ScalarPool {
   Scalar upperBound(Scalar a);
   /// From now on `a` is known to be a multiple of `divisor`.
   void assumeDivisible(Scalar a, int64_t divisor);
+  /// From now on `less` leaves a comparison as it is even where its result is proven (to look for a
+  /// wrong proof).
+  void keepComparisons() { keep_comparisons_ = true; }
 
   /// The expression with symbols replaced (and simplified again).
   Scalar substitute(Scalar a, const std::unordered_map<Scalar, Scalar>& replacement);
@@ -129,6 +132,7 @@ class ScalarPool {
   std::deque<ScalarNode> nodes_;
   std::unordered_map<std::string, Scalar> interned_;
   std::vector<std::pair<Scalar, int64_t>> divisible_;
+  bool keep_comparisons_ = false;
   Scalar zero_;
   Scalar one_;
 };

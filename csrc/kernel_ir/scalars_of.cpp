@@ -64,6 +64,7 @@ struct Mapper {
     apply(s.value, map);
   }
   void operator()(BlockReduce& s) const { apply(s.state, map); }
+  void operator()(ClusterReduce& s) const { apply(s.state, map); }
   void operator()(GridReduce& s) const { apply(s.state, map); }
   void operator()(Sync&) const {}
   void operator()(Random& s) const {
@@ -98,6 +99,9 @@ Scalar definedBy(const Stmt& stmt) {
   }
   if (auto* let = std::get_if<Let>(&stmt.node)) {
     return let->var;
+  }
+  if (auto* reduce = std::get_if<GridReduce>(&stmt.node)) {
+    return reduce->last;
   }
   return nullptr;
 }

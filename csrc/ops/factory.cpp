@@ -13,6 +13,24 @@ namespace nvfuser {
 
 namespace ops {
 
+namespace {
+
+/// 4 / 0 as a size is a mistake that need not wait for a run.
+void requireNoZeroDivisor(std::string_view op, const Val* size, size_t position) {
+  const Expr* def = size->definition();
+  if (def == nullptr || !def->isA<BinaryOp>() || !def->input(1)->isZeroInt()) {
+    return;
+  }
+  using enum BinaryOpType;
+  const BinaryOpType type = def->as<BinaryOp>()->getBinaryOpType();
+  if (type == Div || type == Mod || type == CeilDiv || type == Remainder) {
+    userError(op, ": size ", position, " of the shape is divided by zero: ", size->toInlineString(),
+              " = ", def->toInlineString());
+  }
+}
+
+}  // namespace
+
 TensorView* tensorOfShape(std::string_view op, const std::vector<Val*>& shape, DataType dtype) {
   std::vector<IterDomain*> axes;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -25,6 +43,7 @@ TensorView* tensorOfShape(std::string_view op, const std::vector<Val*>& shape, D
     if (constant && *constant < 0) {
       userError(op, ": size ", i, " of the shape is negative: ", *constant);
     }
+    requireNoZeroDivisor(op, size, i);
     axes.push_back(newAxis(size));
   }
   if (dtype == DataType::Null) {

@@ -203,6 +203,46 @@ void inferSize(const std::vector<Val*>& from, std::vector<Val*>& to) {
   }
 }
 
+/// Number of elements as a scalar.
+Val* countExpr(Fusion* fusion, const std::vector<Val*>& sizes) {
+  Val* count = fusion->oneVal(DataType::Index);
+  for (Val* size : sizes) {
+    count = SimplifyingIrBuilder::mulExpr(
+        count, SimplifyingIrBuilder::maybeCastExpr(DataType::Index, size));
+  }
+  return count;
+}
+
+/// What constants could not show must hold when the sizes are known: `out` has the elements of `x`,
+/// and the sizes that were asked for (if `sizes` are more than hints) have their number.
+void requireSameCount(TensorView* x, TensorView* out, const std::vector<Val*>& sizes) {
+  Fusion* fusion = x->fusion();
+  auto extents = [](const TensorView* tv) {
+    std::vector<Val*> result;
+    for (IterDomain* id : axesOf(tv)) {
+      result.push_back(extentOf(id));
+    }
+    return result;
+  };
+  Val* present = countExpr(fusion, extents(x));
+  auto require = [&](const std::vector<Val*>& wanted) {
+    Val* count = countExpr(fusion, wanted);
+    if (present->sameAs(count)) {
+      return;
+    }
+    auto show = [](const Val* size) { return size->toInlineString(); };
+    fusion->requireEqualSizes(
+        count, present,
+        text("reshape: Total element counts across view operation must match: [",
+             join(extents(x), ", ", show), "] of T", x->name(), " to [", join(wanted, ", ", show),
+             "]"));
+  };
+  require(extents(out));
+  if (!sizes.empty() && std::find(sizes.begin(), sizes.end(), nullptr) == sizes.end()) {
+    require(sizes);
+  }
+}
+
 TensorView* reshapeSizes(TensorView* x, std::vector<Val*> from, std::vector<Val*> to) {
   inferSize(from, to);
   const bool empty =
@@ -259,7 +299,10 @@ TensorView* reshape(TensorView* x, const std::vector<Val*>& new_sizes) {
   for (IterDomain* id : axesOf(x)) {
     from.push_back(extentOf(id));
   }
-  return reshapeSizes(x, from, checkedSizes(x, new_sizes));
+  const std::vector<Val*> to = checkedSizes(x, new_sizes);
+  TensorView* out = reshapeSizes(x, from, to);
+  requireSameCount(x, out, to);
+  return out;
 }
 
 TensorView* reshape(TensorView* x, const std::vector<int64_t>& original_sizes,
@@ -283,7 +326,9 @@ TensorView* reshape(TensorView* x, const std::vector<int64_t>& original_sizes,
   for (int64_t size : new_sizes) {
     to.push_back(indexConstant(size));
   }
-  return reshapeSizes(x, from, checkedSizes(x, to));
+  TensorView* out = reshapeSizes(x, from, checkedSizes(x, to));
+  requireSameCount(x, out, {});
+  return out;
 }
 
 TensorView* flatten(TensorView* x, int64_t start_dim, int64_t end_dim) {

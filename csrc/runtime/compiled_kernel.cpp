@@ -2,39 +2,95 @@
 
 #include <chrono>
 
+#include <runtime/dump_kernel.h>
+#include <runtime/kernel_override.h>
+#include <support/dump.h>
+
 namespace nvfuser {
 
-LowerOptions lowerOptionsFor(const Device& device, DataType index_type) {
-  LowerOptions options;
-  options.index_type = index_type;
+LowerOptions lowerOptionsFor(const Device& device, DataType index_type, const Options& options) {
+  LowerOptions lowering;
+  lowering.index_type = index_type;
   if (device.kind() == DeviceKind::Cpu) {
-    options.target = LowerTarget::Cpu;
-    options.index_type = DataType::Int;
-    options.compute_capability = 0;
+    lowering.target = LowerTarget::Cpu;
+    lowering.index_type = DataType::Int;
+    lowering.compute_capability = 0;
   } else {
-    options.compute_capability = device.properties().major * 10 + device.properties().minor;
+    lowering.compute_capability = device.properties().major * 10 + device.properties().minor;
   }
-  return options;
+  lowering.index_hoist = !options.isDisabled(DisableOption::IndexHoist);
+  lowering.predicate_elimination = !options.isDisabled(DisableOption::PredicateElimination);
+  lowering.unroll_with_rng = !options.isDisabled(DisableOption::UnrollWithRng);
+  lowering.skip_passes = options.list(Setting::SkipPass);
+  lowering.verify = options.flag(Setting::Verify);
+  return lowering;
+}
+
+std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options) {
+  std::vector<std::string> words;
+  auto add = [&](const char* cpu, const char* cuda) {
+    const char* word = device.kind() == DeviceKind::Cpu ? cpu : cuda;
+    if (device.kind() != DeviceKind::Emulated) {  // never contracts, always has line numbers
+      words.emplace_back(word);
+    }
+  };
+  if (options.isDisabled(DisableOption::Fma)) {
+    add("-ffp-contract=off", "--fmad=false");
+  }
+  if (options.isEnabled(EnableOption::KernelLineinfo)) {
+    add("-g1", "--generate-line-info");
+  }
+  if (options.isEnabled(EnableOption::KernelDebug)) {
+    add("-g", "--device-debug");
+  }
+  return words;
 }
 
 CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& device,
                                DataType index_type, const CompileParams& params, bool load)
-    : fusion_(std::make_unique<Fusion>(fusion)), device_(device) {
+    : fusion_(std::make_unique<Fusion>(fusion)),
+      device_(device),
+      options_(params.options ? *params.options : Options::current()),
+      verbose_(params.enable_ptxas_verbose) {
+  dumpFusion(options_, name, *fusion_);
   const auto start = std::chrono::steady_clock::now();
-  lowering_ = lower(fusion_.get(), lowerOptionsFor(device, index_type));
+  LoweringDump lowering_dump(options_, name);
+  lowering_ =
+      lower(fusion_.get(), lowerOptionsFor(device, index_type, options_), lowering_dump.observer());
   lowering_.kernel.name = std::move(name);
+  if (!options_.features().empty()) {
+    lowering_.kernel.header.push_back("options: " + options_.features());
+  }
+  const auto lowered = std::chrono::steady_clock::now();
   generated_ = device.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
                                                 : generateCuda(lowering_.kernel);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  lowering_ms_ = took.count();
-  if (!load) {
-    return;
+  const auto end = std::chrono::steady_clock::now();
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  lowering_ms_ = Milliseconds(end - start).count();
+  lowering_dump.showTimes(Milliseconds(end - lowered).count());
+  dumpLowered(options_, lowering_.kernel);
+  dumpText(options_, *this);
+  if (auto file = kernelOverride(options_, device, kernelName(), generated_.text)) {
+    warn(text("kernel ", kernelName(), " is taken from ", file->path));
+    generated_.text = std::move(file->text);
+    generated_.own_begin = 0;
+    generated_.snippets.clear();
+    overridden_ = true;
   }
-  KernelSource source;
-  source.entry = generated_.entry;
-  source.text = generated_.text;
-  source.max_registers = params.maxrregcount;
-  loaded_ = device.compile(source);
+  source_.entry = generated_.entry;
+  source_.text = generated_.text;
+  const int64_t registers = options_.number(Setting::MaxRegCount);
+  source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
+  source_.options = compilerOptionsFor(device, options_);
+  if (load) {
+    dumpCompileParams(options_, kernelName(), device, source_);
+    setLoaded(device.compile(source_));
+  }
+}
+
+void CompiledKernel::setLoaded(std::unique_ptr<LoadedKernel> loaded) {
+  loaded_ = std::move(loaded);
+  dumpLoaded(options_, kernelName(), *loaded_, verbose_);
 }
 
 const LoadedKernel& CompiledKernel::loaded() const {

@@ -27,22 +27,34 @@ class CompiledKernel {
   Device& device() const { return device_; }
   DataType indexType() const { return lowering_.kernel.index_type; }
   const GeneratedKernel& generated() const { return generated_; }
+  /// Whether the text is a file's instead of the generated one (kernel_override.h).
+  bool isOverridden() const { return overridden_; }
+  /// What the device is asked to compile.
+  const KernelSource& source() const { return source_; }
+  const Options& options() const { return options_; }
   const LoadedKernel& loaded() const;
   /// Completes a kernel made without `load` by one that was compiled elsewhere from its text.
-  void setLoaded(std::unique_ptr<LoadedKernel> loaded) { loaded_ = std::move(loaded); }
+  void setLoaded(std::unique_ptr<LoadedKernel> loaded);
   /// Milliseconds of lowering and generating.
   double loweringMs() const { return lowering_ms_; }
 
  private:
   std::unique_ptr<Fusion> fusion_;
   Device& device_;
+  Options options_;
+  bool verbose_;
   Lowering lowering_;
   GeneratedKernel generated_;
+  bool overridden_ = false;
+  KernelSource source_;
   std::unique_ptr<LoadedKernel> loaded_;
   double lowering_ms_ = 0;
 };
 
 /// How a device wants kernels lowered.
-LowerOptions lowerOptionsFor(const Device& device, DataType index_type);
+LowerOptions lowerOptionsFor(const Device& device, DataType index_type,
+                             const Options& options = Options());
+/// What the options ask of a device's compiler.
+std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options);
 
 }  // namespace nvfuser

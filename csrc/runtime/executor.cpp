@@ -4,6 +4,7 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/internal_nodes.h>
+#include <runtime/dump_kernel.h>
 #include <runtime/launch_values.h>
 #include <runtime/pack_arguments.h>
 
@@ -22,16 +23,17 @@ KernelExecutor::KernelExecutor(int64_t fusion_id, int64_t, int64_t, int64_t grou
     : name_(text("nvfuser_", fusion_id, group_id != 0 ? text("_", group_id) : std::string())) {}
 
 bool KernelExecutor::supported(Fusion* fusion) {
-  return std::none_of(fusion->allExprs().begin(), fusion->allExprs().end(),
-                      [](const auto& expr) { return expr->template isA<ScatterOp>(); });
+  const std::vector<Expr*> exprs = fusion->exprs();
+  return std::none_of(exprs.begin(), exprs.end(),
+                      [](const Expr* expr) { return expr->isA<ScatterOp>(); });
 }
 
 Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
                                  const CompileParams& params) const {
   Device* device = nullptr;
   for (const KernelArgument& argument : args) {
-    if (!argument.isTensor() || argument.tensor().isMeta()) {
-      continue;
+    if (!argument.isTensor() || !argument.tensor().defined() || argument.tensor().isMeta()) {
+      continue;  // reported with its input's name when it is bound
     }
     if (device != nullptr && device != &argument.tensor().device()) {
       userError("run: the arguments are on several devices (", device->properties().name, " and ",
@@ -55,6 +57,7 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
 void KernelExecutor::adopt(const Fusion& fusion) {
   fusion_ = std::make_unique<Fusion>(fusion);
   variants_.clear();
+  launched_.clear();
   last_ = nullptr;
 }
 
@@ -69,7 +72,24 @@ void KernelExecutor::compile(Fusion* fusion, const KernelArgumentHolder& args, c
             params);
     return;
   }
-  CompiledKernel lowered_only(*fusion_, name_, defaultDevice(), DataType::Int, params, false);
+  // To report a wrong schedule now. What there is to see is shown when the kernel is made, or here
+  // if it cannot be.
+  CompileParams lowering_only = params;
+  try {
+    lowering_only.options = Options();
+    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only, false);
+  } catch (const std::exception&) {
+    lowering_only.options = optionsOf(params);
+    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only, false);
+    throw;
+  }
+}
+
+Options KernelExecutor::optionsOf(const CompileParams& params) const {
+  if (params.options) {
+    return *params.options;
+  }
+  return compile_params_.options ? *compile_params_.options : Options::current();
 }
 
 const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_type,
@@ -77,9 +97,12 @@ const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_typ
   if (device.kind() == DeviceKind::Cpu) {
     index_type = DataType::Int;
   }
-  auto& slot = variants_[{&device, index_type.type}];
+  const Options options = optionsOf(params);
+  auto& slot = variants_[{&device, index_type.type, options.codeKey()}];
   if (slot == nullptr) {
-    slot = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, params);
+    CompileParams resolved = params;
+    resolved.options = options;
+    slot = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, resolved);
   }
   last_ = slot.get();
   return *slot;
@@ -87,7 +110,9 @@ const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_typ
 
 void KernelExecutor::addVariant(std::unique_ptr<CompiledKernel> kernel) {
   last_ = kernel.get();
-  variants_[{&kernel->device(), kernel->indexType().type}] = std::move(kernel);
+  auto& slot =
+      variants_[{&kernel->device(), kernel->indexType().type, kernel->options().codeKey()}];
+  slot = std::move(kernel);
 }
 
 namespace {
@@ -225,6 +250,9 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
     if (kernel.grid[d] != nullptr) {
       shape.grid[d] = values->of(kernel.grid[d]);
     }
+    if (kernel.cluster[d] != nullptr) {
+      shape.cluster[d] = values->of(kernel.cluster[d]);
+    }
     if (kernel.block[d] != nullptr) {
       shape.block[d] = values->of(kernel.block[d]);
     }
@@ -251,6 +279,8 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
   last_launch_.setSmem(shape.shared_bytes);
 
   PackedArguments packed(*compiled, *values, args, results, device, seed_, offset_);
+  dumpLaunch(optionsOf(params), *compiled, *values, args, results, shape,
+             launched_.insert(compiled).second);
   doLaunch(compiled->loaded(), shape, packed.pointers(), device);
   packed.release();
   for (const auto& expr : compiled->fusion().exprs()) {
@@ -264,12 +294,24 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
 KernelArgumentHolder KernelExecutor::run(const KernelArgumentHolder& args,
                                          const KernelArgumentHolder& outputs,
                                          const LaunchParams& launch, const CompileParams& params) {
-  return prepareAndLaunch(args, outputs, launch, params,
-                          [](const LoadedKernel& kernel, const LaunchShape& shape,
-                             std::span<void* const> pointers, Device& device) {
-                            device.launch(kernel, shape, pointers, nullptr);
-                            device.synchronize(nullptr);
-                          });
+  const Options options = optionsOf(params);
+  const bool timed = options.dumps(DebugDumpOption::DumpEffBandwidth);
+  std::vector<double> times;
+  KernelArgumentHolder results =
+      prepareAndLaunch(args, outputs, launch, params,
+                       [&](const LoadedKernel& kernel, const LaunchShape& shape,
+                           std::span<void* const> pointers, Device& device) {
+                         if (timed) {
+                           times = device.timeLaunches(kernel, shape, pointers, 1, nullptr);
+                           return;
+                         }
+                         device.launch(kernel, shape, pointers, nullptr);
+                         device.synchronize(nullptr);
+                       });
+  if (!times.empty()) {
+    dumpBandwidth(options, *last_, args, results, times.front());
+  }
+  return results;
 }
 
 std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,

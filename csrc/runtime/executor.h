@@ -5,6 +5,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include <runtime/compiled_kernel.h>
 #include <runtime/executor_kernel_arg.h>
@@ -28,6 +31,8 @@ class KernelExecutor {
   /// Takes a copy of the fusion; variants are compiled when they are first run.
   void adopt(const Fusion& fusion);
   bool isCompiled() const { return fusion_ != nullptr; }
+  /// What its kernels are called.
+  const std::string& name() const { return name_; }
   /// The fusion to compile (null before `compile` or `adopt`).
   const Fusion* fusion() const { return fusion_.get(); }
   /// Takes a variant that was compiled elsewhere (compile_batch.h) from this executor's fusion.
@@ -64,6 +69,7 @@ class KernelExecutor {
   }
 
  private:
+  Options optionsOf(const CompileParams& params) const;
   const CompiledKernel& variant(Device& device, DataType index_type, const CompileParams& params);
   Device& deviceOf(const KernelArgumentHolder& args, const CompileParams& params) const;
   template <typename Launch>
@@ -74,7 +80,10 @@ class KernelExecutor {
 
   std::string name_;
   std::unique_ptr<Fusion> fusion_;
-  std::map<std::pair<Device*, PrimDataType>, std::unique_ptr<CompiledKernel>> variants_;
+  /// By device, index type and the options that code depends on.
+  std::map<std::tuple<Device*, PrimDataType, std::string>, std::unique_ptr<CompiledKernel>>
+      variants_;
+  std::set<const CompiledKernel*> launched_;
   CompiledKernel* last_ = nullptr;
   LaunchParams last_launch_;
   CompileParams compile_params_;

@@ -7,6 +7,7 @@
 
 #include <ir/type.h>
 #include <runtime/device.h>
+#include <support/options.h>
 
 namespace nvfuser {
 
@@ -18,6 +19,8 @@ struct CompileParams {
   bool enable_ptxas_verbose = false;
   /// Where to run; that of the arguments' tensors where null.
   Device* device = nullptr;
+  /// Dumps, features, settings; those of the scope or the environment where not given.
+  std::optional<Options> options = {};
 };
 
 /// Launch dimensions; −1 where the kernel's own are used.

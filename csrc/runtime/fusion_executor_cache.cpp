@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 
+#include <evaluator/interpreter.h>
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/internal_nodes.h>
+#include <runtime/compile_batch.h>
 #include <runtime/launch_values.h>
 #include <scheduler/naive/naive.h>
 #include <segmenter/trees.h>
+#include <support/dump.h>
 
 namespace nvfuser {
 
@@ -16,6 +19,7 @@ namespace nvfuser {
 struct FusionExecutorCache::Segment {
   std::unique_ptr<Fusion> fusion;
   std::unique_ptr<KernelExecutor> executor;
+  bool has_kernel = true;          ///< false: it is interpreted
   std::vector<const Val*> inputs;  ///< of the whole fusion's values
   std::vector<const Val*> outputs;
 };
@@ -35,7 +39,11 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
     }
   }
   fusion_->manage("random_draws", draws);
-  segment();
+  const Options& options = Options::current();
+  if (options.dumps(DebugDumpOption::FusionIrOriginal)) {
+    dump(options, name(), "fusion_ir_original", fusion_->toString());
+  }
+  segment(options);
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;
@@ -54,7 +62,8 @@ void becomePlainInput(TensorView* tv) {
 
 }  // namespace
 
-std::unique_ptr<FusionExecutorCache::Segment> FusionExecutorCache::makeSegment(const Tree& tree) {
+std::unique_ptr<FusionExecutorCache::Segment> FusionExecutorCache::makeSegment(
+    const Tree& tree, const Options& options) {
   auto segment = std::make_unique<Segment>();
   segment->fusion = std::make_unique<Fusion>();
   IrCloner cloner = Fusion::copy(fusion_.get(), segment->fusion.get());
@@ -85,28 +94,94 @@ std::unique_ptr<FusionExecutorCache::Segment> FusionExecutorCache::makeSegment(c
     part.addOutput(cloner.clone(out));
     segment->outputs.push_back(out);
   }
+  const std::string subject = text(name(), "_", segments_.size() + 1);
+  if (options.dumps(DebugDumpOption::FusionIrPresched)) {
+    dump(options, subject, "fusion_ir_presched", part.toString());
+  }
   FusionGuard guard(&part);
   if (!scheduleNaive(cloner.clone(tree.outputs[0])) && tree.exprs.size() > 1) {
     return nullptr;
-  };
+  }
+  if (options.dumps(DebugDumpOption::SchedulerParams)) {
+    dump(options, subject, "scheduler_params",
+         text("scheduler naive: a thread for each element of ", cloner.clone(tree.outputs[0]),
+              ", reductions serial, producers inlined"));
+  }
   segment->executor = std::make_unique<KernelExecutor>(fusion_id_, 0, 0,
                                                        static_cast<int64_t>(segments_.size()) + 1);
   segment->executor->adopt(part);
+  segment->has_kernel = KernelExecutor::supported(&part);
   return segment;
 }
 
-void FusionExecutorCache::segment() {
+std::string FusionExecutorCache::name() const { return text("nvfuser_", fusion_id_); }
+
+void FusionExecutorCache::segment(const Options& options) {
+  if (options.dumps(DebugDumpOption::FusionIrPreseg)) {
+    dump(options, name(), "fusion_ir_preseg", fusion_->toString());
+  }
   for (const Tree& tree : cutIntoTrees(*fusion_)) {
-    if (auto whole = makeSegment(tree)) {
+    if (auto whole = makeSegment(tree, options)) {
       segments_.push_back(std::move(whole));
       continue;
     }
     for (const Tree& single : cutIntoSingles(tree)) {
-      auto part = makeSegment(single);
+      auto part = makeSegment(single, options);
       check(part != nullptr, "a single operation has nothing to inline");
       segments_.push_back(std::move(part));
     }
   }
+  if (options.dumps(DebugDumpOption::SegmentedFusion)) {
+    std::string lines;
+    auto names = [](const std::vector<const Val*>& vals) {
+      return join(vals, ", ", [](const Val* val) { return val->toInlineString(); });
+    };
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      append(lines,
+             text("kernel ", i + 1, ": (", names(segments_[i]->inputs), ") -> (",
+                  names(segments_[i]->outputs), ")\n", segments_[i]->fusion->mathString(), "\n"));
+    }
+    dump(options, name(), "segmented_fusion", lines);
+  }
+}
+
+namespace {
+
+/// A segment without a kernel, on the host.
+KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
+                                      Device& device) {
+  KernelArgumentHolder on_host;
+  for (const KernelArgument& argument : args) {
+    on_host.push(argument.isTensor() ? KernelArgument(argument.tensor().copyTo(cpuDevice()))
+                                     : argument);
+  }
+  KernelArgumentHolder results;
+  for (const HostTensor& result : interpret(fusion, on_host.inputs())) {
+    results.push(Tensor::fromHostTensor(result, device));
+  }
+  return results;
+}
+
+}  // namespace
+
+void FusionExecutorCache::compileForHost(const CompileParams& params) {
+  Device& device = params.device != nullptr ? *params.device : defaultDevice();
+  if (compiled_for_host_ || device.kind() != DeviceKind::Cpu || segments_.size() < 2) {
+    return;
+  }
+  constexpr size_t kMost = 32;  // kernels in one text: its compilation has a deadline
+  std::vector<KernelExecutor*> all;
+  for (const auto& segment : segments_) {
+    // Those that have a kernel were compiled by the caller, in a batch of its own.
+    if (segment->has_kernel && segment->executor->compiledKernel() == nullptr) {
+      all.push_back(segment->executor.get());
+    }
+  }
+  for (size_t begin = 0; begin < all.size(); begin += kMost) {
+    const size_t count = std::min(kMost, all.size() - begin);
+    compileBatch(std::span(all).subspan(begin, count), device, PrimDataType::Int, params);
+  }
+  compiled_for_host_ = true;
 }
 
 KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
@@ -128,6 +203,10 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
   }
   std::map<const Val*, KernelArgument> known;
   CompileParams params;
+  params.options = Options::current();
+  if (params.options->dumps(DebugDumpOption::FusionArgs)) {
+    dump(*params.options, name(), "fusion_args", args.toString());
+  }
   params.index_type = forced_index_type;
   params.device = device;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -136,6 +215,7 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
       params.device = &args[i].tensor().device();
     }
   }
+  compileForHost(params);
   for (const auto& segment : segments_) {
     KernelArgumentHolder segment_args;
     for (const Val* input : segment->inputs) {
@@ -143,7 +223,11 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
     }
     segment->executor->setRandomState(seed_, offset_);
     segment->executor->setKnownScalars(sizes);
-    KernelArgumentHolder results = segment->executor->run(segment_args, {}, LaunchParams(), params);
+    KernelArgumentHolder results =
+        segment->has_kernel
+            ? segment->executor->run(segment_args, {}, LaunchParams(), params)
+            : interpretSegment(*segment->executor->fusion(), segment_args,
+                               params.device != nullptr ? *params.device : defaultDevice());
     for (size_t i = 0; i < segment->outputs.size(); ++i) {
       known[segment->outputs[i]] = results[i];
     }
@@ -173,8 +257,9 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
 
 bool FusionExecutorCache::isCompiled(const KernelArgumentHolder&) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::all_of(segments_.begin(), segments_.end(),
-                     [](const auto& s) { return s->executor->compiledKernel() != nullptr; });
+  return std::all_of(segments_.begin(), segments_.end(), [](const auto& s) {
+    return !s->has_kernel || s->executor->compiledKernel() != nullptr;
+  });
 }
 
 std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {

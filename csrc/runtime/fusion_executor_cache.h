@@ -41,14 +41,20 @@ class FusionExecutorCache {
 
  private:
   struct Segment;
-  void segment();
+  /// What dumps call the whole fusion.
+  std::string name() const;
+  void segment(const Options& options);
   /// Null where the tree cannot be one kernel.
-  std::unique_ptr<Segment> makeSegment(const Tree& tree);
+  std::unique_ptr<Segment> makeSegment(const Tree& tree, const Options& options);
+  /// Several kernels in few runs of the host's compiler, once. (On a GPU, each kernel's index type
+  /// is known only when it runs.)
+  void compileForHost(const CompileParams& params);
 
   std::unique_ptr<Fusion> fusion_;
   int64_t fusion_id_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Segment>> segments_;
+  bool compiled_for_host_ = false;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;
 };

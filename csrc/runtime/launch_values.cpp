@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <evaluator/interpreter.h>
+
 namespace nvfuser {
 
 namespace {
@@ -15,6 +17,10 @@ void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const Kernel
                 argument.toString());
     }
     const Tensor& tensor = argument.tensor();
+    if (!tensor.defined()) {
+      userError("Expected input ", position, ", ", tv,
+                ", to be a tensor with storage, but got an undefined one; allocate it first");
+    }
     if (tensor.dtype() != tv->dtype()) {
       userError("Expected input ", position, ", ", tv, ", to be bound to a tensor of dtype ",
                 tv->dtype(), ", but got a tensor of dtype ", tensor.dtype());
@@ -30,6 +36,10 @@ void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const Kernel
   if (argument.isTensor()) {
     userError("Expected input ", position, ", ", input->toString(), ", to be a scalar but got ",
               argument.tensor().dtype(), " tensor of rank ", argument.tensor().sizes().size());
+  }
+  if (!argument.scalar().hasValue()) {
+    userError("Expected input ", position, ", ", input->toString(),
+              ", to have a value, but got none; pass a number of type ", input->dtype());
   }
   evaluator.bind(input, argument.scalar());
 }
@@ -48,6 +58,7 @@ ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHold
   for (size_t i = 0; i < inputs.size(); ++i) {
     bindArgument(evaluator, inputs[i], arguments[i], i);
   }
+  checkSizes(fusion, evaluator);
   return evaluator;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <evaluator/host_tensor.h>
+#include <runtime/check_storage.h>
 
 namespace nvfuser {
 
@@ -15,9 +16,6 @@ void* PackedArguments::keep(T value) {
 }
 
 void* PackedArguments::store(const PolymorphicValue& value, DataType dtype) {
-  if (!value.hasValue()) {
-    throw InternalError("a scalar that the kernel needs has no value");
-  }
   HostTensor one(dtype, {});
   if (isComplexType(dtype)) {
     one.setComplex(0, value.as<std::complex<double>>());
@@ -38,6 +36,14 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
     : device_(device) {
   const kir::Kernel& kernel = compiled.kernel();
   const Fusion& fusion = compiled.fusion();
+  checkStorage(fusion, args, outputs, device, values.evaluator());
+  if (kernel.index_type == DataType::Int32 &&
+      (args.getSmallestIndexTypeOfArguments() == PrimDataType::Int ||
+       outputs.getSmallestIndexTypeOfArguments() == PrimDataType::Int)) {
+    userError(
+        "run: CompileParams ask for index_type Int32, but a tensor has elements that 32 bits "
+        "cannot count; leave index_type out, or ask for Int");
+  }
   auto position = [](const std::vector<Val*>& list, const Val* val) {
     return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
   };
@@ -71,7 +77,14 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
       }
       case kir::ParamKind::ScalarArg:
         if (param.val != nullptr) {
-          pointers_.push_back(store(values.of(param.val), param.dtype));
+          const PolymorphicValue value = values.of(param.val);
+          if (!value.hasValue()) {
+            release();
+            userError("run: scalar ", param.val->toInlineString(),
+                      " has no value: it is neither an input of the Fusion nor computed from its "
+                      "inputs and their sizes; addInput it and pass a number");
+          }
+          pointers_.push_back(store(value, param.dtype));
         } else {
           pointers_.push_back(keep(param.name == "philox_seed" ? seed : offset));
         }

@@ -55,6 +55,25 @@ void checkSizes(const std::vector<int64_t>& sizes) {
   }
 }
 
+/// The bytes of a tensor have to be countable.
+void checkBytes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
+                DataType dtype) {
+  int64_t last = 0;
+  bool overflow = false;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] == 0) {
+      return;
+    }
+    int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(sizes[axis] - 1, strides[axis], &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (overflow || last > INT64_MAX / std::max<int64_t>(dataTypeSizeByte(dtype), 1) - 1) {
+    userError("a tensor of sizes [", join(sizes, ", "), "] and dtype ", dtype,
+              " has more bytes than 2^63 - 1, which no index can count");
+  }
+}
+
 const char* deviceKindName(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::Cpu:
@@ -83,6 +102,7 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
     userError("a tensor of ", sizes.size(), " axes was given ", strides.size(), " strides");
   }
   checkSizes(strides);
+  checkBytes(sizes, strides, dtype);
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.sizes_ = std::move(sizes);

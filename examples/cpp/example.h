@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,10 +23,20 @@ struct Input {
   DataType dtype = DataType::Float;
 };
 
-/// The CPU, emulated CUDA, and the first CUDA device if there is one.
+/// The CPU, emulated CUDA, and the first CUDA device if there is one; EXAMPLE_DEVICE=cpu, emulated
+/// or cuda leaves one of them.
 inline std::vector<Device*> devices() {
-  std::vector<Device*> all{&cpuDevice(), &emulatedDevice()};
-  if (Device* gpu = cudaDevice(0)) {
+  const char* given = std::getenv("EXAMPLE_DEVICE");
+  const std::string wanted = given == nullptr ? "" : given;
+  std::vector<Device*> all;
+  if (wanted.empty() || wanted == "cpu") {
+    all.push_back(&cpuDevice());
+  }
+  if (wanted.empty() || wanted == "emulated") {
+    all.push_back(&emulatedDevice());
+  }
+  Device* gpu = wanted.empty() || wanted == "cuda" ? cudaDevice(0) : nullptr;
+  if (gpu != nullptr) {
     all.push_back(gpu);
   }
   return all;

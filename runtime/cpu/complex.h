@@ -80,10 +80,17 @@ NVFUSER_COMPLEX_FUNCTION(atanh)
 
 inline float abs(complex<float> z) { return __builtin_hypotf(z.re, z.im); }
 inline double abs(complex<double> z) { return __builtin_hypot(z.re, z.im); }
+// z^0 is 1 also for z = 0, as of real numbers (C's cpow: NaN).
 inline complex<float> pow(complex<float> a, complex<float> b) {
+  if (b.re == 0 && b.im == 0) {
+    return 1.0f;
+  }
   return fromC(__builtin_cpowf(toC(a), toC(b)));
 }
 inline complex<double> pow(complex<double> a, complex<double> b) {
+  if (b.re == 0 && b.im == 0) {
+    return 1.0;
+  }
   return fromC(__builtin_cpow(toC(a), toC(b)));
 }
 

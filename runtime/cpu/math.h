@@ -115,6 +115,23 @@ __forceinline__ A shiftRightLogical(A a, B by) {
   return (u64)by >= sizeof(A) * 8 ? A(0) : (A)(value >> ((u64)by & 63));
 }
 
+/// Float to integer, toward zero; beyond the range the nearest end (types below 32 bits wrap from
+/// 32), NaN 0. Without branches, so that loops over it become vector code.
+template <class To, class From>
+__forceinline__ To toInteger(From x) {
+  if constexpr (sizeof(To) < 4) {
+    return (To)toInteger<i32>(x);
+  } else {
+    constexpr int kBits = sizeof(To) * 8 - (kIsUnsigned<To> ? 0 : 1);
+    constexpr To kMost = (To)(~(u64)0 >> (64 - kBits));
+    constexpr To kLeast = kIsUnsigned<To> ? To(0) : (To)(-kMost - 1);
+    constexpr From kEnd = (From)((u64)1 << (kBits - 1)) * From(2);
+    const bool fits = x >= (From)kLeast && x < kEnd;
+    const To inside = (To)(fits ? x : From(0));
+    return fits ? inside : x > From(0) ? kMost : x < From(0) ? kLeast : To(0);
+  }
+}
+
 /// Least power of two that is not below a; 1 for a < 1.
 template <class A>
 inline A bitCeil(A a) {

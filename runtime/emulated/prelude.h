@@ -348,15 +348,47 @@ inline unsigned __cvta_generic_to_shared(const void* p) { return (unsigned)(unsi
 NVF_MATH1(sqrt)
 NVF_MATH1(cbrt)
 NVF_MATH1(exp)
-NVF_MATH1(exp2) NVF_MATH1(expm1) NVF_MATH1(log) NVF_MATH1(log2) NVF_MATH1(log10) NVF_MATH1(log1p)
-    NVF_MATH1(sin) NVF_MATH1(cos) NVF_MATH1(tan) NVF_MATH1(asin) NVF_MATH1(acos) NVF_MATH1(atan)
-        NVF_MATH1(sinh) NVF_MATH1(cosh) NVF_MATH1(tanh) NVF_MATH1(asinh) NVF_MATH1(acosh)
-            NVF_MATH1(atanh) NVF_MATH1(erf) NVF_MATH1(erfc) NVF_MATH1(tgamma) NVF_MATH1(lgamma)
-                NVF_MATH1(floor) NVF_MATH1(ceil) NVF_MATH1(trunc) NVF_MATH1(round) NVF_MATH1(rint)
-                    NVF_MATH1(nearbyint) NVF_MATH1(fabs) NVF_MATH1(logb) NVF_MATH2(pow)
-                        NVF_MATH2(atan2) NVF_MATH2(fmod) NVF_MATH2(remainder) NVF_MATH2(hypot)
-                            NVF_MATH2(fmin) NVF_MATH2(fmax) NVF_MATH2(copysign) NVF_MATH2(nextafter)
-                                NVF_MATH2(fdim) extern "C" int printf(const char* format, ...);
+NVF_MATH1(exp2)
+NVF_MATH1(expm1)
+NVF_MATH1(log)
+NVF_MATH1(log2)
+NVF_MATH1(log10)
+NVF_MATH1(log1p)
+NVF_MATH1(sin)
+NVF_MATH1(cos)
+NVF_MATH1(tan)
+NVF_MATH1(asin)
+NVF_MATH1(acos)
+NVF_MATH1(atan)
+NVF_MATH1(sinh)
+NVF_MATH1(cosh)
+NVF_MATH1(tanh)
+NVF_MATH1(asinh)
+NVF_MATH1(acosh)
+NVF_MATH1(atanh)
+NVF_MATH1(erf)
+NVF_MATH1(erfc)
+NVF_MATH1(tgamma)
+NVF_MATH1(lgamma)
+NVF_MATH1(floor)
+NVF_MATH1(ceil)
+NVF_MATH1(trunc)
+NVF_MATH1(round)
+NVF_MATH1(rint)
+NVF_MATH1(nearbyint)
+NVF_MATH1(fabs)
+NVF_MATH1(logb)
+NVF_MATH2(pow)
+NVF_MATH2(atan2)
+NVF_MATH2(fmod)
+NVF_MATH2(remainder)
+NVF_MATH2(hypot)
+NVF_MATH2(fmin)
+NVF_MATH2(fmax)
+NVF_MATH2(copysign)
+NVF_MATH2(nextafter)
+NVF_MATH2(fdim)
+extern "C" int printf(const char* format, ...);
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
 inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
@@ -436,9 +468,13 @@ inline void sincos(double x, double* s, double* c) {
 }
 // Inverse error functions: a starting value (Giles), then Newton steps on erfc, which keeps
 // relative accuracy in the tails.
+inline double erfinv(double x);
 inline double erfcinv(double y) {
   if (!(y >= 0 && y <= 2)) {
     return __builtin_nan("");
+  }
+  if (y > 0.75 && y < 1.25) {  // 1 − y is exact, and near 1 the result has its digits
+    return erfinv(1 - y);
   }
   if (y == 0) {
     return __builtin_inf();
@@ -511,10 +547,10 @@ inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 NVF_MINMAX(int)
 NVF_MINMAX(unsigned)
 NVF_MINMAX(long)
-NVF_MINMAX(unsigned long) NVF_MINMAX(long long)
-    NVF_MINMAX(unsigned long long) inline float min(float a, float b) {
-  return fminf(a, b);
-}
+NVF_MINMAX(unsigned long)
+NVF_MINMAX(long long)
+NVF_MINMAX(unsigned long long)
+inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }

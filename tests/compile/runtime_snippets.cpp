@@ -64,6 +64,17 @@ o[1]=clusterSize();
 
 #endif
 )"},
+    {"cluster_reduce.cuh", R"(
+#if __CUDA_ARCH__>=900
+struct S{float v;
+static __device__ S combine(const S&a,const S&b){return {a.v+b.v};
+}};
+extern "C" __global__ void k(float*o){extern __shared__ __align__(16) char m[];
+o[threadIdx.x]=clusterAllReduce<true,false,true>(S{o[threadIdx.x]},m).v;
+}
+
+#endif
+)"},
     {"complex.cuh", R"(
 template<class T> __device__ void f(complex<T>*o,complex<T> a,complex<T> b){int i=0;
 o[i++]=a+b;

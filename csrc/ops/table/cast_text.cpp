@@ -70,6 +70,12 @@ std::string construct(DataType to, std::string_view operand) {
   return text(typeText(to), "(", operand, ")");
 }
 
+/// Whether numbers have to be cut that may be out of range, for which C++ has no answer.
+bool cutsToInteger(DataType from, DataType to) {
+  return (isFloatingPointType(from) || isComplexType(from)) && isIntegralType(to) &&
+         to != DataType::Index;
+}
+
 std::string primary(std::string_view operand) {
   return isPrimaryText(operand) ? std::string(operand) : text("(", operand, ")");
 }
@@ -102,10 +108,8 @@ std::string castText(Target target, DataType from, DataType to, std::string_view
   if (isBooleanType(to)) {
     return text(primary(operand), " != 0");
   }
-  // As PyTorch: -1.0 becomes 255, which a direct conversion to an unsigned type leaves undefined.
-  bool narrow = isIntegralType(to) && dataTypeSizeBit(to) < 32;
-  if (isFloatingPointType(from) && (narrow || to == DataType::UInt32)) {
-    return construct(to, construct(DataType::Int, operand));
+  if (cutsToInteger(from, to)) {
+    return text("toInteger<", typeText(to), ">(", operand, ")");
   }
   return construct(to, operand);
 }
@@ -117,6 +121,9 @@ std::vector<std::string_view> castSnippets(Target target, DataType from, DataTyp
     if (!file.empty() && (files.empty() || files[0] != file)) {
       files.push_back(file);
     }
+  }
+  if (cutsToInteger(from, to)) {
+    files.push_back(target == Target::Cuda ? "math.cuh" : "cpu/math.h");
   }
   return files;
 }

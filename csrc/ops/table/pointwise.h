@@ -12,9 +12,8 @@
 /// - Signed integers wrap: data is computed in unsigned types where C++ leaves overflow undefined.
 /// Index is taken not
 ///   to overflow and printed plainly.
-/// - Dividing an integer by zero gives an unspecified value, but does not trap. So do casts of NaN,
-/// infinities and
-///   values out of range to integers.
+/// - Dividing an integer by zero gives an unspecified value, but does not trap.
+/// - Casts of floats to integers have a value for every number: see `castText`.
 #pragma once
 
 #include <array>
@@ -143,8 +142,10 @@ std::vector<std::string_view> pointwiseSnippets(BinaryOpType type, Target target
 std::vector<std::string_view> pointwiseSnippets(TernaryOpType type, Target target, DataType compute,
                                                 DataType out = DataType::Null);
 
-/// `operand` of type `from` converted to `to`. Floats are cut towards zero, non-zero is true,
-/// complex to real takes the real part, reduced precision goes by Float.
+/// `operand` of type `from` converted to `to`. Non-zero is true, complex to real takes the real
+/// part, reduced precision goes by Float. Floats are cut towards zero; beyond the range of an
+/// integer type they become its nearest end (types below 32 bits: that of int32, of which they keep
+/// the low bits), and NaN becomes 0.
 std::string castText(Target target, DataType from, DataType to, std::string_view operand);
 std::vector<std::string_view> castSnippets(Target target, DataType from, DataType to);
 

@@ -180,8 +180,15 @@ double nextAfter(double a, double b, DataType t) {
   return std::nextafter(static_cast<float>(a), static_cast<float>(b));
 }
 
-double lerpReference(double start, double end, double weight) {
+double roundedQuotient(double a, double b, DataType t) {
+  return t == DataType::Double ? a / b : static_cast<float>(a / b);
+}
+
+double lerpReference(double start, double end, double weight, DataType t) {
   double span = end - start;
+  if (t != DataType::Double && std::isinf(static_cast<float>(span))) {
+    span = static_cast<float>(span);
+  }
   return std::fabs(weight) < 0.5 ? start + weight * span : end - span * (1.0 - weight);
 }
 

@@ -50,8 +50,10 @@ double maxNan(double a, double b);
 double minNan(double a, double b);
 /// The number next to `a` towards `b` among those of Float (of Double if `t` is Double).
 double nextAfter(double a, double b, DataType t);
-/// PyTorch's formula, exact at both ends.
-double lerpReference(double start, double end, double weight);
+/// a / b as a number of Float (of Double if `t` is Double), for functions that jump.
+double roundedQuotient(double a, double b, DataType t);
+/// PyTorch's formula, exact at both ends. `end − start` overflows as it does in `t`.
+double lerpReference(double start, double end, double weight, DataType t);
 std::complex<double> lerpReference(std::complex<double> start, std::complex<double> end,
                                    std::complex<double> weight);
 

@@ -17,6 +17,8 @@
 #include <mutex>
 #include <vector>
 
+#include <support/options.h>
+
 namespace nvfuser {
 namespace {
 
@@ -297,9 +299,8 @@ int availableProcessors() {
 
 ThreadPool& cpuThreadPool() {
   static ThreadPool* pool = [] {
-    const char* variable = std::getenv("NVFUSER_CPU_THREADS");
-    int wanted = variable ? std::atoi(variable) : 0;
-    return new ThreadPool(wanted > 0 ? std::min(wanted, 1024) : availableProcessors());
+    const auto wanted = static_cast<int>(Options::ofEnvironment().number(Setting::CpuThreads));
+    return new ThreadPool(wanted > 0 ? wanted : availableProcessors());
   }();
   return *pool;
 }

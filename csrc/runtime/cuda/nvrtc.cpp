@@ -11,6 +11,7 @@
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <support/error.h>
+#include <support/options.h>
 
 namespace nvfuser::cuda {
 namespace {
@@ -101,8 +102,8 @@ class Collection {
  public:
   Collection() {
     std::vector<std::string> folders;
-    const char* named = std::getenv("NVFUSER_NVRTC_PATH");
-    if (named && *named) {
+    const std::string& named = Options::ofEnvironment().text(Setting::NvrtcPath);
+    if (!named.empty()) {
       addNamed(named);
       return;
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include <support/options.h>
 #include <support/text.h>
 
 namespace nvfuser::cuda {
@@ -112,13 +113,13 @@ std::vector<NvrtcCandidate> nvrtcInFolder(const std::string& folder) {
 std::vector<std::string> nvrtcFolders(const std::string& own_path) {
   std::vector<std::string> folders;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const char* prefix = std::getenv(variable)) {
+    if (const char* prefix = systemVariable(variable)) {
       addEnvironment(prefix, folders);
       folders.push_back(std::string(prefix) + "/lib");
     }
   }
   std::vector<std::string> python_path;
-  splitPath(std::getenv("PYTHONPATH"), python_path);
+  splitPath(systemVariable("PYTHONPATH"), python_path);
   for (const std::string& folder : python_path) {
     addPythonFolders(folder, folders);
   }
@@ -134,7 +135,7 @@ std::vector<std::string> nvrtcFolders(const std::string& own_path) {
     addEnvironment(folder, folders);
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* toolkit = std::getenv(variable)) {
+    if (const char* toolkit = systemVariable(variable)) {
       folders.push_back(std::string(toolkit) + "/lib64");
     }
   }

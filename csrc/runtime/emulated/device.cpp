@@ -13,6 +13,7 @@
 #include <runtime/emulated/memory.h>
 #include <runtime/emulated/module.h>
 #include <support/error.h>
+#include <support/options.h>
 
 namespace nvfuser {
 namespace emulated {
@@ -61,11 +62,7 @@ class EmulatedKernel final : public LoadedKernel {
 
 EmulationSettings settingsOfEnvironment() {
   EmulationSettings settings;
-  const char* order = std::getenv("NVFUSER_EMULATION_ORDER");
-  if (!order) {
-    return settings;
-  }
-  std::string value = order;
+  const std::string& value = Options::ofEnvironment().text(Setting::EmulationOrder);
   if (value == "reverse") {
     settings.order = EmulationOrder::Reverse;
   } else if (value == "random" || value.starts_with("random:")) {
@@ -73,11 +70,6 @@ EmulationSettings settingsOfEnvironment() {
     if (value.size() > 7) {
       settings.seed = std::strtoull(value.c_str() + 7, nullptr, 10);
     }
-  } else if (value != "forward") {
-    std::fprintf(stderr,
-                 "nvfuser: NVFUSER_EMULATION_ORDER is '%s'; known are forward, reverse, random and "
-                 "random:<seed>; forward is used\n",
-                 order);
   }
   return settings;
 }

@@ -12,6 +12,7 @@
 
 #include <runtime/host_compiler/process.h>
 #include <support/error.h>
+#include <support/options.h>
 
 namespace nvfuser {
 namespace {
@@ -67,7 +68,7 @@ struct ProcessCompiler {
 const ProcessCompiler& processCompiler() {
   static const ProcessCompiler* found = [] {
     auto* result = new ProcessCompiler;
-    const char* cxx = std::getenv("CXX");
+    const char* cxx = systemVariable("CXX");
     result->compiler = findHostCompiler(cxx ? cxx : "", &result->why);
     return result;
   }();

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include <support/error.h>
+#include <support/options.h>
 
 extern char** environ;
 
@@ -74,7 +75,7 @@ std::vector<std::string> childEnvironment(const std::string& temporary) {
     }
   }
   result.emplace_back("LC_ALL=C");  // messages in one language, floats with a point
-  const char* fallback = std::getenv("TMPDIR");
+  const char* fallback = systemVariable("TMPDIR");
   if (!temporary.empty()) {
     result.push_back("TMPDIR=" + temporary);
   } else if (fallback) {
@@ -239,7 +240,7 @@ std::string findExecutable(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     return executable(name) ? name : "";
   }
-  const char* variable = std::getenv("PATH");
+  const char* variable = systemVariable("PATH");
   std::string_view left = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
   while (!left.empty()) {
     std::string_view folder = left.substr(0, left.find(':'));
@@ -282,7 +283,7 @@ void removeTree(int parent, const char* name) {
 }  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
-  const char* base = secure_getenv("TMPDIR");
+  const char* base = systemVariable("TMPDIR");
   std::string tried;
   for (std::string folder : {std::string(base && base[0] == '/' ? base : "/tmp"),
                              std::string("/tmp"), std::string("/dev/shm")}) {

@@ -204,7 +204,8 @@ std::vector<MaxInfoSpanningTree::Hop> MaxLogicalDomainInfoSpanningTree::grow() c
   int found = 0;
   auto offer = [&](Hop hop, TensorInfo info) {
     if (!info.empty()) {
-      open.emplace(std::pair(scoreOf(info), --found), Candidate{hop, std::move(info)});
+      const Score score = scoreOf(info);  // before the move
+      open.emplace(std::pair(score, --found), Candidate{hop, std::move(info)});
     }
   };
   auto offerNeighbours = [&](TensorView* from) {

@@ -1,0 +1,45 @@
+# The Python package nvfuser: the extension module nvfuser._C, in build/python/nvfuser beside a link to the package's
+# Python files. pip builds a wheel of the same (pyproject.toml), with the library beside the module.
+
+# The interpreter: pip's own, else that of ./dev, else the machine's.
+if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+if(Python_Interpreter_FOUND AND NOT nanobind_DIR)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+    OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(Python_Development.Module_FOUND)
+  find_package(nanobind CONFIG QUIET)
+endif()
+if(NOT nanobind_FOUND)
+  set(kind WARNING)
+  if(SKBUILD)
+    set(kind FATAL_ERROR)
+  endif()
+  message(${kind} "The Python module is not built: nanobind or Python's headers are missing "
+    "(./dev installs nanobind; Debian: apt-get install python3-dev)")
+  return()
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
+nanobind_add_module(nvfuser_python NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
+set(package ${PROJECT_BINARY_DIR}/python/nvfuser)
+set_target_properties(nvfuser_python PROPERTIES
+  OUTPUT_NAME _C
+  LIBRARY_OUTPUT_DIRECTORY ${package}
+  INSTALL_RPATH "$ORIGIN")
+target_link_libraries(nvfuser_python PRIVATE nvfuser $<BUILD_INTERFACE:nvfuser_flags>)
+file(MAKE_DIRECTORY ${package})
+file(GLOB python_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/nvfuser/*.py)
+foreach(file IN LISTS python_files)
+  cmake_path(GET file FILENAME name)
+  file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
+endforeach()
+
+if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
+  install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
+  install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python
+    RENAME $<TARGET_SONAME_FILE_NAME:nvfuser>)
+endif()

@@ -1,0 +1,167 @@
+/// Circular buffers: the loads of a loop run `prefetch` iterations ahead, into `stages` copies of
+/// the buffer.
+///
+///   for k { load T1;  use T1 }     →     for p < prefetch { load T1 of iteration p;  commit }
+///                                        for k { wait;  barrier;
+///                                                load T1 of iteration k + prefetch;  commit
+///                                                use stage k mod stages of T1 }
+///
+/// One barrier an iteration serves both directions: what others loaded is there, and the stage that
+/// is loaded next has been read by all. Groups are committed whether or not anything is left to
+/// load, so that the number of open groups stays the same.
+#include <algorithm>
+#include <set>
+
+#include <device_lower/kernel_builder.h>
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+void collectLeaves(const LoopNode& node, std::vector<const Leaf*>* leaves) {
+  if (node.leaf) {
+    leaves->push_back(node.leaf.get());
+  }
+  for (const LoopNode& child : node.children) {
+    collectLeaves(child, leaves);
+  }
+}
+
+std::vector<const Leaf*> leavesOf(const LoopNode& node) {
+  std::vector<const Leaf*> leaves;
+  collectLeaves(node, &leaves);
+  return leaves;
+}
+
+}  // namespace
+
+bool KernelBuilder::isAsyncCopy(const Expr* expr) const {
+  return options_.target != LowerTarget::Cpu && expr->isA<LoadStoreOp>() &&
+         expr->as<LoadStoreOp>()->opType() == LoadStoreOpType::CpAsync;
+}
+
+kir::Stmt KernelBuilder::asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst,
+                                   const kir::Ref& src) const {
+  const auto* out = copy->out()->as<TensorView>();
+  const int64_t bytes = dst.width * dataTypeSizeByte(dst.buffer->dtype);
+  if (src.buffer->memory != MemoryType::Global || dst.buffer->memory != MemoryType::Shared) {
+    userError("lower: ", out, " is copied by cp.async, which moves from global to shared memory; ",
+              "set its memory type to Shared and copy an input of the kernel");
+  }
+  if (bytes != 4 && bytes != 8 && bytes != 16) {
+    userError("lower: ", out, " is copied by cp.async in pieces of ", bytes,
+              " bytes; it moves 4, 8 or 16 bytes at a time, so vectorize its innermost axis by ",
+              16 / dataTypeSizeByte(dst.buffer->dtype));
+  }
+  return {kir::CopyAsync{dst, src, nullptr}};
+}
+
+bool KernelBuilder::isCircular(const LoopNode& node) const {
+  if (options_.target == LowerTarget::Cpu) {
+    return false;
+  }
+  const std::vector<const Leaf*> leaves = leavesOf(node);
+  return std::any_of(leaves.begin(), leaves.end(), [&](const Leaf* leaf) {
+    const int64_t position = leaf->out->getComputeAtPosition();
+    return allocations_.of(leaf->out).stages > 1 &&
+           &loops_.of(leaf->out, static_cast<int>(position) - 1) == node.loop;
+  });
+}
+
+void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
+  const LoopClass& loop = *node.loop;
+  if (loop.parallel != ParallelType::Serial && loop.parallel != ParallelType::Unroll) {
+    userError("lower: a circular buffer needs a serial loop to run ahead of, but the loop over ",
+              loop.promoted, " is bound to ", parallelTypeName(loop.parallel));
+  }
+  // Loads, and what is computed for them alone.
+  std::set<const TensorView*> loaded;
+  const TensorView* first = nullptr;
+  std::vector<const Leaf*> leaves = leavesOf(node);
+  for (auto leaf = leaves.rbegin(); leaf != leaves.rend(); ++leaf) {
+    const TensorView* tv = (*leaf)->out;
+    const int64_t position = tv->getComputeAtPosition();
+    const bool buffered =
+        allocations_.of(tv).stages > 1 && &loops_.of(tv, static_cast<int>(position) - 1) == &loop;
+    const std::vector<TensorView*> consumers = consumersOf(tv);
+    const bool feeds =
+        !consumers.empty() && std::all_of(consumers.begin(), consumers.end(),
+                                          [&](TensorView* c) { return loaded.count(c) != 0; });
+    if (buffered && feeds) {
+      userError("lower: ", tv, " and the circular buffer that it is loaded into run ahead of the ",
+                "same loop; make only one of them circular");
+    }
+    if (buffered || feeds) {
+      loaded.insert(tv);
+    }
+    if (!buffered) {
+      continue;
+    }
+    if (first != nullptr && first->circularBufferOptions() != tv->circularBufferOptions()) {
+      userError("lower: ", first, " and ", tv,
+                " run ahead of the same loop with different numbers of stages; use the same");
+    }
+    first = tv;
+  }
+  auto isLoad = [&](const LoopNode& child) {
+    const std::vector<const Leaf*> inside = leavesOf(child);
+    return std::all_of(inside.begin(), inside.end(),
+                       [&](const Leaf* leaf) { return loaded.count(leaf->out) != 0; });
+  };
+  const int64_t prefetch = first->circularBufferOptions().prefetch;
+  const bool async = std::any_of(leaves.begin(), leaves.end(), [&](const Leaf* leaf) {
+    return loaded.count(leaf->out) != 0 && isAsyncCopy(leaf->expr);
+  });
+  auto load = [&](Scalar iteration, kir::Block& into) {
+    indexer_.shift(&loop, iteration);
+    kir::Block body;
+    declare(node, body);
+    for (LoopNode& child : node.children) {
+      if (isLoad(child)) {
+        this->node(child, body);
+      }
+    }
+    indexer_.shift(nullptr, nullptr);
+    guarded(pool_.less(iteration, loop.extent), std::move(body), into);
+    if (async) {
+      into.push_back({kir::AsyncCommit{}});
+    }
+  };
+  kir::For ahead;
+  ahead.extent = pool_.constant(prefetch);
+  ahead.var = pool_.symbol(text("p", loop.id), ahead.extent);
+  ahead.kind = kir::LoopKind::Unrolled;
+  ahead.comment = text("the first loads of T", first->name());
+  ahead.body = std::make_shared<kir::Block>();
+  load(ahead.var, *ahead.body);
+  out.push_back({std::move(ahead)});
+
+  kir::For statement;
+  statement.var =
+      loop.index->isConstant() ? pool_.symbol(text("k", loop.id), loop.extent) : loop.index;
+  statement.extent = loop.extent;
+  statement.comment = text("T", first->name(), " ", loop.promoted, ", loads run ", prefetch,
+                           " ahead in ", first->circularBufferOptions().stage, " stages");
+  statement.body = std::make_shared<kir::Block>();
+  kir::Block& body = *statement.body;
+  if (async) {
+    body.push_back({kir::AsyncWait{prefetch - 1}});
+  }
+  if (node.circular_barrier) {
+    body.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
+                              text("T", first->name(), " is loaded, and its next stage is free")}});
+  }
+  load(pool_.add(statement.var, pool_.constant(prefetch)), body);
+  declare(node, body);
+  for (LoopNode& child : node.children) {
+    if (!isLoad(child)) {
+      this->node(child, body);
+    }
+  }
+  out.push_back({std::move(statement)});
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,278 @@
+#include <device_lower/validate_schedule.h>
+
+#include <algorithm>
+#include <set>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+namespace {
+
+std::string axisText(const TensorView* tv, size_t position) {
+  return text("axis ", position, " (", tv->getLoopDomain()[position], ") of T", tv->name());
+}
+
+[[noreturn]] void refuse(const TensorView* tv, std::string_view what, std::string_view help) {
+  userError("lower: ", what, "\n  note: ", tv, "\n  help: ", help);
+}
+
+/// Logical axes that some axis of `list` is made of.
+std::set<const IterDomain*> sourcesOf(const std::vector<IterDomain*>& list, const TensorView* tv) {
+  const auto& logical = tv->getLogicalDomain();
+  std::set<const IterDomain*> found;
+  std::set<const IterDomain*> seen;
+  std::vector<const IterDomain*> open(list.begin(), list.end());
+  while (!open.empty()) {
+    const IterDomain* id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) {
+      continue;
+    }
+    if (std::find(logical.begin(), logical.end(), id) != logical.end()) {
+      found.insert(id);
+    } else if (id->definition() != nullptr) {
+      for (const Val* in : id->definition()->inputs()) {
+        open.push_back(in->as<IterDomain>());
+      }
+    }
+  }
+  return found;
+}
+
+/// Outputs of transforms of which one is in `list` (or made into one that is): all must be.
+void requireComplete(const TensorView* tv, const std::vector<IterDomain*>& list,
+                     std::string_view which, std::string_view help) {
+  const std::set<const IterDomain*> sources = sourcesOf(list, tv);
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (sources.count(id) == 0 && !id->isBroadcast() &&
+        !(which == "allocation" && id->isReduction())) {
+      refuse(tv, text("the ", which, " domain of T", tv->name(), " leaves out its axis ", id),
+             help);
+    }
+  }
+  // Both parts of a split, both axes of a swizzle.
+  std::set<const IterDomain*> used(list.begin(), list.end());
+  std::vector<const IterDomain*> open(list.begin(), list.end());
+  std::set<const Expr*> transforms;
+  while (!open.empty()) {
+    const Expr* def = open.back()->definition();
+    const bool is_logical = sources.count(open.back()) != 0;
+    open.pop_back();
+    if (def == nullptr || is_logical || !transforms.insert(def).second) {
+      continue;
+    }
+    for (const Val* in : def->inputs()) {
+      used.insert(in->as<IterDomain>());
+      open.push_back(in->as<IterDomain>());
+    }
+  }
+  for (const Expr* transform : transforms) {
+    for (const Val* out : transform->outputs()) {
+      if (used.count(out->as<IterDomain>()) == 0 && !out->as<IterDomain>()->isBroadcast()) {
+        refuse(tv,
+               text("the ", which, " domain of T", tv->name(), " leaves out ", out,
+                    ", one of the axes that a split made"),
+               help);
+      }
+    }
+  }
+}
+
+void validateVectors(const TensorView* tv) {
+  const auto& axes = tv->getLoopDomain();
+  size_t vectorized = axes.size();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i]->getParallelType() != ParallelType::Vectorize) {
+      continue;
+    }
+    if (vectorized < axes.size()) {
+      refuse(tv,
+             text(axisText(tv, i), " and axis ", vectorized,
+                  " are both bound to Vectorize; a vector has one axis"),
+             "merge the two, or bind one of them to Unroll");
+    }
+    vectorized = i;
+    if (axes[i]->isReduction()) {
+      refuse(tv, text(axisText(tv, i), " is a reduction and cannot be bound to Vectorize"),
+             "vectorize the copy that it reads (cacheAfter of the input), and bind this axis to "
+             "Unroll");
+    }
+  }
+  for (size_t i = vectorized + 1; i < axes.size(); ++i) {
+    if (!axes[i]->isBroadcast()) {
+      refuse(tv,
+             text(axisText(tv, vectorized),
+                  " is bound to Vectorize but is not the innermost axis: axis ", i, " (", axes[i],
+                  ") is inside it"),
+             text("reorder({{", vectorized, ", -1}}) the axes, innermost last"));
+    }
+  }
+}
+
+class ScheduleCheck {
+ public:
+  ScheduleCheck(const IdGraph& exact, const LoopModel& loops, LowerTarget target)
+      : exact_(exact), loops_(loops), target_(target) {}
+
+  void run(const Fusion& fusion) {
+    for (TensorView* tv : computedTensors(fusion)) {
+      oneAxisPerDimension(tv);
+      circularBuffer(tv);
+      for (TensorView* consumer : consumersOf(tv)) {
+        visible(tv, consumer);
+      }
+    }
+  }
+
+ private:
+  void oneAxisPerDimension(const TensorView* tv) {
+    const std::vector<const LoopClass*> path = loops_.path(tv);
+    for (size_t i = 0; i < path.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (!path[i]->isThread() || path[k]->parallel != path[i]->parallel) {
+          continue;
+        }
+        const std::string_view name = parallelTypeName(path[i]->parallel);
+        refuse(tv,
+               text("T", tv->name(), " uses ", name, " twice, for ", axisText(tv, k), " and ",
+                    axisText(tv, i)),
+               text("bind one axis to ", name,
+                    "; merge the two first, or bind one of them to "
+                    "another dimension"));
+      }
+    }
+  }
+
+  void circularBuffer(const TensorView* tv) {
+    if (!tv->isCircularBuffered()) {
+      return;
+    }
+    const int64_t position = tv->getComputeAtPosition();
+    if (tv->getMemoryType() == MemoryType::Global) {
+      refuse(tv,
+             text("T", tv->name(),
+                  " is a circular buffer but is kept in global memory; only memory on the chip "
+                  "has stages"),
+             "setMemoryType(MemoryType::Shared), or leave out circularBuffer()");
+    }
+    if (position == 0) {
+      refuse(tv,
+             text("T", tv->name(),
+                  " is a circular buffer but is inside no loop, so nothing can be loaded ahead"),
+             "inline it into its consumer behind the loop to pipeline: inlineAt(position)");
+    }
+    const LoopClass& loop = loops_.of(tv, static_cast<int>(position) - 1);
+    if (loop.parallel != ParallelType::Serial && loop.parallel != ParallelType::Unroll) {
+      refuse(tv,
+             text("T", tv->name(),
+                  " is a circular buffer, but the loop that it would run ahead "
+                  "in, ",
+                  axisText(tv, static_cast<size_t>(position) - 1), ", is bound to ",
+                  parallelTypeName(loop.parallel)),
+             "inline it behind a serial loop");
+    }
+  }
+
+  /// The axis of `tv` whose loop is bound to the dimension; −1 if none is.
+  int boundAxis(const TensorView* tv, ParallelType type) const {
+    const std::vector<const LoopClass*> path = loops_.path(tv);
+    for (size_t i = 0; i < path.size(); ++i) {
+      if (path[i]->parallel == type) {
+        return static_cast<int>(i);
+      }
+    }
+    return -1;
+  }
+
+  /// Whether each thread (block) of the dimension reads what it wrote itself.
+  bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type) const {
+    const int written = boundAxis(tv, type);
+    if (written < 0) {
+      return true;  // all of them hold all of it
+    }
+    const IterDomain* of = tv->getLoopDomain()[static_cast<size_t>(written)];
+    if (of->isReduction() || of->isBroadcast() || of->extent()->isOneInt()) {
+      return true;  // all of them hold the result
+    }
+    const int read = boundAxis(consumer, type);
+    return read >= 0 && (&loops_.of(tv, written) == &loops_.of(consumer, read) ||
+                         exact_.mapped(of, consumer->getLoopDomain()[static_cast<size_t>(read)]));
+  }
+
+  void visible(const TensorView* tv, const TensorView* consumer) const {
+    if (tv->isFusionInput()) {
+      return;
+    }
+    const bool global = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
+    if (global && target_ != LowerTarget::Cpu) {
+      return;  // barriers make it visible
+    }
+    for (ParallelType type : kParallelTypeThreads) {
+      const bool block = isParallelTypeBlockDim(type);
+      if ((tv->getMemoryType() == MemoryType::Shared || global) && !block) {
+        continue;
+      }
+      if (!loops_.isUsed(type) || sameThread(tv, consumer, type)) {
+        continue;
+      }
+      const int written = boundAxis(tv, type);
+      const int read = boundAxis(consumer, type);
+      const std::string reader = read < 0
+                                     ? text("reads it in every ", block ? "block" : "thread")
+                                     : text("binds ", axisText(consumer, static_cast<size_t>(read)),
+                                            " to it, which is another index");
+      const char* memory = global                                      ? "global memory"
+                           : tv->getMemoryType() == MemoryType::Shared ? "shared memory"
+                                                                       : "registers";
+      refuse(tv,
+             text("T", tv->name(), " is kept in ", memory, ", where each ",
+                  global ? "task of the CPU" : (block ? "block" : "thread"), " of ",
+                  parallelTypeName(type), " sees its own part, ",
+                  axisText(tv, static_cast<size_t>(written)), ", but its consumer T",
+                  consumer->name(), " ", reader),
+             global ? "tasks cannot wait for each other: bind both alike, or make two kernels "
+                      "(segment_set)"
+                    : text("bind both alike (scheduler_utils::parallelizeAllLike), or "
+                           "setMemoryType(MemoryType::",
+                           block ? "Global" : "Shared", ") of T", tv->name()));
+    }
+  }
+
+  const IdGraph& exact_;
+  const LoopModel& loops_;
+  LowerTarget target_;
+};
+
+}  // namespace
+
+void validateDomains(const Fusion& fusion) {
+  for (TensorView* tv : fusion.allTvs()) {
+    if (tv->hasAllocation()) {
+      requireComplete(tv, tv->getAllocationDomain(), "allocation",
+                      "set an allocation domain that is made from all logical axes");
+    }
+    if (tv->isFusionInput()) {
+      continue;
+    }
+    requireComplete(tv, tv->getLoopDomain(), "loop",
+                    "transform the tensor with split, merge and reorder, which keep all axes");
+    validateVectors(tv);
+    for (size_t i = 0; i < tv->getLoopDomain().size(); ++i) {
+      const IterDomain* id = tv->getLoopDomain()[i];
+      if (id->hasPaddingToMultipleOfWarp() && id->getParallelType() != ParallelType::TIDx) {
+        refuse(tv,
+               text(axisText(tv, i), " is padded to whole warps but is bound to ",
+                    parallelTypeName(id->getParallelType()), "; warps are made of threadIdx.x"),
+               "bind it to TIDx, or leave out padToMultipleOfWarp()");
+      }
+    }
+  }
+}
+
+void validateSchedule(const Fusion& fusion, const IdGraph& exact, const LoopModel& loops,
+                      LowerTarget target) {
+  ScheduleCheck(exact, loops, target).run(fusion);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,4 @@
+/// Public name of <support/options.h>.
+#pragma once
+
+#include <support/options.h>

@@ -1,0 +1,10 @@
+"""Lets tests import what the build made: the module `nvfuser` from build/python, or the installed one."""
+
+import os
+import sys
+from pathlib import Path
+
+BUILT = Path(__file__).resolve().parents[2] / "build" / "python"
+
+if BUILT.exists() and not os.environ.get("NVFUSER_TEST_INSTALLED"):
+    sys.path.insert(0, str(BUILT))

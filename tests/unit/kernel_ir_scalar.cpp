@@ -1,0 +1,268 @@
+// Every rule of the simplifier and every proof is held against plain evaluation.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include <kernel_ir/scalar.h>
+
+using namespace nvfuser;
+using kir::Scalar;
+using kir::ScalarPool;
+
+namespace {
+
+using Values = std::map<Scalar, int64_t>;
+
+/// An expression twice: as the pool simplified it, and as a function that does what was asked.
+struct Twin {
+  Scalar scalar;
+  std::function<int64_t(const Values&)> plain;
+};
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : random_(seed) {
+    for (const char* name : {"n", "m"}) {
+      sizes_.push_back(pool.symbol(name, nullptr, 1));
+    }
+    for (int i = 0; i < 3; ++i) {
+      bounds_.push_back(number(0, 1) == 0 ? pool.constant(number(1, 9))
+                                          : sizes_[static_cast<size_t>(number(0, 1))]);
+      loops_.push_back(pool.symbol("k" + std::to_string(i), bounds_.back()));
+    }
+  }
+
+  ScalarPool pool;
+
+  int64_t number(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+
+  /// Values within all bounds.
+  Values draw() {
+    Values values;
+    for (Scalar size : sizes_) {
+      values[size] = number(1, 12);
+    }
+    for (size_t i = 0; i < loops_.size(); ++i) {
+      const int64_t bound = bounds_[i]->isConstant() ? bounds_[i]->value : values.at(bounds_[i]);
+      values[loops_[i]] = number(0, bound - 1);
+    }
+    return values;
+  }
+
+  Twin expression(int depth) {
+    if (depth == 0) {
+      return leaf();
+    }
+    Twin a = expression(depth - 1);
+    Twin b = number(0, 2) == 0 ? expression(depth - 1) : leaf();
+    auto f = a.plain;
+    auto g = b.plain;
+    switch (number(0, 9)) {
+      case 0:
+      case 1:
+        return {pool.add(a.scalar, b.scalar), [=](const Values& v) { return f(v) + g(v); }};
+      case 2:
+        return {pool.sub(a.scalar, b.scalar), [=](const Values& v) { return f(v) - g(v); }};
+      case 3:
+        return {pool.mul(a.scalar, b.scalar), [=](const Values& v) { return f(v) * g(v); }};
+      case 4:
+        return {pool.min(a.scalar, b.scalar),
+                [=](const Values& v) { return std::min(f(v), g(v)); }};
+      case 5:
+        return {pool.max(a.scalar, b.scalar),
+                [=](const Values& v) { return std::max(f(v), g(v)); }};
+      default:
+        break;
+    }
+    // Division takes what is not negative by what is positive.
+    if (a.scalar->lo < 0) {
+      return a;
+    }
+    const Twin d = divisor();
+    auto h = d.plain;
+    switch (number(0, 2)) {
+      case 0:
+        return {pool.div(a.scalar, d.scalar), [=](const Values& v) { return f(v) / h(v); }};
+      case 1:
+        return {pool.mod(a.scalar, d.scalar), [=](const Values& v) { return f(v) % h(v); }};
+      default:
+        return {pool.ceilDiv(a.scalar, d.scalar),
+                [=](const Values& v) { return (f(v) + h(v) - 1) / h(v); }};
+    }
+  }
+
+  Twin leaf() {
+    switch (number(0, 3)) {
+      case 0: {
+        const int64_t value = number(0, 8);
+        return {pool.constant(value), [=](const Values&) { return value; }};
+      }
+      case 1:
+        return of(sizes_[static_cast<size_t>(number(0, 1))]);
+      default:
+        return of(loops_[static_cast<size_t>(number(0, 2))]);
+    }
+  }
+
+  Twin divisor() {
+    if (number(0, 2) == 0) {
+      return of(sizes_[static_cast<size_t>(number(0, 1))]);
+    }
+    const int64_t value = number(1, 6);
+    return {pool.constant(value), [=](const Values&) { return value; }};
+  }
+
+  const std::vector<Scalar>& loops() const { return loops_; }
+
+ private:
+  static Twin of(Scalar symbol) {
+    return {symbol, [=](const Values& v) { return v.at(symbol); }};
+  }
+  std::mt19937_64 random_;
+  std::vector<Scalar> sizes_;
+  std::vector<Scalar> bounds_;
+  std::vector<Scalar> loops_;
+};
+
+int64_t valueOf(Scalar a, const Values& values) {
+  return kir::evaluate(a, [&](Scalar symbol) { return values.at(symbol); });
+}
+
+constexpr uint64_t kSeeds = 3000;
+constexpr int kDraws = 12;
+
+}  // namespace
+
+TEST_CASE("scalar: simplified expressions have the value of the original") {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Generator random(seed);
+    const Twin twin = random.expression(static_cast<int>(random.number(1, 4)));
+    for (int i = 0; i < kDraws; ++i) {
+      const Values values = random.draw();
+      const int64_t expected = twin.plain(values);
+      const int64_t got = valueOf(twin.scalar, values);
+      if (got != expected || got < twin.scalar->lo || got > twin.scalar->hi) {
+        FAIL("seed ", seed, ": ", twin.scalar->toString(), " is ", got, ", expected ", expected,
+             ", interval [", twin.scalar->lo, ", ", twin.scalar->hi, "]");
+      }
+    }
+  }
+}
+
+TEST_CASE("scalar: comparisons and logic have the value of the original") {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Generator random(seed);
+    ScalarPool& pool = random.pool;
+    const Twin a = random.expression(2);
+    const Twin b = random.expression(2);
+    const Twin c = random.expression(1);
+    const Scalar less = pool.less(a.scalar, b.scalar);
+    const Scalar equal = pool.equal(b.scalar, c.scalar);
+    const Scalar both = pool.logicalAnd(less, pool.logicalNot(equal));
+    const Scalar either = pool.logicalOr(less, equal);
+    const Scalar chosen = pool.select(less, a.scalar, c.scalar);
+    for (int i = 0; i < kDraws; ++i) {
+      const Values values = random.draw();
+      const bool is_less = a.plain(values) < b.plain(values);
+      const bool is_equal = b.plain(values) == c.plain(values);
+      CAPTURE(seed);
+      REQUIRE(valueOf(less, values) == (is_less ? 1 : 0));
+      REQUIRE(valueOf(equal, values) == (is_equal ? 1 : 0));
+      REQUIRE(valueOf(both, values) == (is_less && !is_equal ? 1 : 0));
+      REQUIRE(valueOf(either, values) == (is_less || is_equal ? 1 : 0));
+      REQUIRE(valueOf(chosen, values) == (is_less ? a.plain(values) : c.plain(values)));
+    }
+  }
+}
+
+TEST_CASE("scalar: what is proven holds") {
+  int proven_less = 0;
+  int proven_divisible = 0;
+  int bounded = 0;
+  int quotients = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Generator random(seed);
+    ScalarPool& pool = random.pool;
+    const Twin a = random.expression(3);
+    const Twin b = random.expression(1);
+    const Twin d = random.divisor();
+    const bool less = pool.provesLess(a.scalar, b.scalar);
+    const bool divisible = pool.provesDivisible(a.scalar, d.scalar);
+    const Scalar bound = pool.upperBound(a.scalar);
+    const Scalar quotient = pool.exactQuotient(a.scalar, d.scalar);
+    proven_less += less;
+    proven_divisible += divisible;
+    bounded += bound != nullptr;
+    quotients += quotient != nullptr;
+    for (int i = 0; i < kDraws; ++i) {
+      const Values values = random.draw();
+      const int64_t value = a.plain(values);
+      CAPTURE(seed);
+      CAPTURE(a.scalar->toString());
+      CAPTURE(d.scalar->toString());
+      REQUIRE((!less || value < b.plain(values)));
+      REQUIRE((!divisible || value % d.plain(values) == 0));
+      REQUIRE((bound == nullptr || value < valueOf(bound, values)));
+      REQUIRE((quotient == nullptr || valueOf(quotient, values) * d.plain(values) == value));
+    }
+  }
+  // The proofs are worth something.
+  CHECK(proven_less > 50);
+  CHECK(proven_divisible > 200);
+  CHECK(bounded > 500);
+  CHECK(quotients > 200);
+}
+
+TEST_CASE("scalar: substitution and linear parts") {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Generator random(seed);
+    ScalarPool& pool = random.pool;
+    const Twin a = random.expression(3);
+    const Scalar k = random.loops()[0];
+    const Scalar at_zero = pool.substitute(a.scalar, {{k, pool.zero()}});
+    CHECK_FALSE(ScalarPool::contains(at_zero, k));
+    int64_t coefficient = 0;
+    Scalar rest = nullptr;
+    const bool linear = pool.splitLinear(a.scalar, k, &coefficient, &rest);
+    int64_t constant = 0;
+    std::vector<std::pair<Scalar, int64_t>> terms;
+    pool.decompose(a.scalar, &constant, &terms);
+    for (int i = 0; i < kDraws; ++i) {
+      Values values = random.draw();
+      const int64_t value = a.plain(values);
+      int64_t sum = constant;
+      for (const auto& [term, c] : terms) {
+        sum += c * valueOf(term, values);
+      }
+      REQUIRE(sum == value);
+      if (linear) {
+        REQUIRE(coefficient * values.at(k) + valueOf(rest, values) == value);
+      }
+      values[k] = 0;
+      REQUIRE(valueOf(at_zero, values) == a.plain(values));
+    }
+  }
+}
+
+TEST_CASE("scalar: equal expressions are one node, and the text is short") {
+  ScalarPool pool;
+  const Scalar n = pool.symbol("n", nullptr, 1);
+  const Scalar t = pool.symbol("t", pool.constant(128));
+  const Scalar o = pool.symbol("o", pool.ceilDiv(n, pool.constant(128)));
+  const Scalar index = pool.add(pool.mul(o, 128), t);
+  CHECK(index == pool.add(t, pool.mul(pool.constant(128), o)));
+  CHECK(pool.div(index, pool.constant(128)) == o);
+  CHECK(pool.mod(index, pool.constant(128)) == t);
+  CHECK(pool.sub(index, index) == pool.zero());
+  CHECK(pool.less(t, pool.constant(128))->isConstant(1));
+  CHECK_FALSE(pool.provesLess(index, n));
+  CHECK(pool.symbol("n") == n);
+  CHECK(pool.add(pool.mul(o, 128), t)->toString() == "t + o * 128");
+  pool.assumeDivisible(n, 128);
+  CHECK(pool.provesDivisible(n, pool.constant(64)));
+  CHECK_FALSE(pool.provesDivisible(n, pool.constant(3)));
+}
