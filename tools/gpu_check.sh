@@ -22,6 +22,7 @@ check() { # name, command…
 
 examples=$(ls "$build"/bin/example_* | grep -v demo)
 check "device tests" "$build/bin/nvfuser_test_device"
+check "operation table" env NVFUSER_TEST_GPU=1 "$build/bin/nvfuser_test_numerics" -tc='operation table*on CUDA'
 check "scheduled kernels" "$build/bin/nvfuser_test_numerics" -tc='scheduled*'
 for example in $examples; do
   check "$(basename "$example")" "$example"

@@ -169,9 +169,10 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   if (loop.parallel == ParallelType::Vectorize) {
     statement.kind = kir::LoopKind::Simd;
   }
-  if (loop.extent->isConstant() && loop.extent->value <= 16 &&
-      statement.kind == kir::LoopKind::Serial) {
-    // Register arrays want constant indices.
+  if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
+      loop.extent->value <= 16 && statement.kind == kir::LoopKind::Serial) {
+    // Register arrays want constant indices. (On the CPU, nests of them would take the compiler
+    // minutes.)
     statement.kind = kir::LoopKind::Unrolled;
   }
   statement.body = std::make_shared<kir::Block>();

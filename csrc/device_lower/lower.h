@@ -24,7 +24,9 @@ struct Lowering {
 };
 
 struct LoweringPass {
-  std::string_view name;  ///< kebab-case, as in options and printed IR
+  std::string_view name;   ///< kebab-case, as in options and printed IR
+  std::string_view needs;  ///< what earlier passes must have left
+  std::string_view gives;  ///< what is there after it
   std::string_view why;
   void (*run)(Lowering&);
   bool optional = false;  ///< may be skipped by name

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -197,7 +198,26 @@ std::string_view layoutName(Layout layout) {
 }
 
 std::string_view deviceName(const Device& device) {
-  return device.kind() == DeviceKind::Cpu ? "cpu" : "emulated";
+  switch (device.kind()) {
+    case DeviceKind::Cpu:
+      return "cpu";
+    case DeviceKind::Cuda:
+      return "gpu";
+    default:
+      return "emulated";
+  }
+}
+
+Device& cudaLike() {
+  if (std::getenv("NVFUSER_TEST_GPU") == nullptr) {
+    return emulatedDevice();
+  }
+  std::string why;
+  Device* gpu = cudaDevice(0, &why);
+  if (gpu == nullptr) {
+    throw UserError("NVFUSER_TEST_GPU is set, but there is no GPU: " + why);
+  }
+  return *gpu;
 }
 
 TensorView* Definition::tensor(const Sizes& sizes, DataType dtype, Values values,

@@ -121,7 +121,8 @@ class Table {
 /// Element `i` (of operand number `operand`) in the order that pairs of operands meet each other.
 PolymorphicValue elementOf(DataType dtype, Values values, int64_t i, size_t operand);
 
-/// The devices that the table runs on, for names of test cases.
+/// Emulated CUDA, or the first GPU if NVFUSER_TEST_GPU is set (an error if there is none).
+Device& cudaLike();
 std::string_view deviceName(const Device& device);
 
 }  // namespace nvfuser::table

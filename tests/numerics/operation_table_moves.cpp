@@ -224,10 +224,10 @@ void runFactories(Device& device) {
 }  // namespace
 
 TEST_CASE("operation table: casts on cpu") { runCasts(cpuDevice()); }
-TEST_CASE("operation table: casts on emulated") { runCasts(emulatedDevice()); }
+TEST_CASE("operation table: casts on CUDA") { runCasts(table::cudaLike()); }
 TEST_CASE("operation table: shapes on cpu") { runShapes(cpuDevice()); }
-TEST_CASE("operation table: shapes on emulated") { runShapes(emulatedDevice()); }
+TEST_CASE("operation table: shapes on CUDA") { runShapes(table::cudaLike()); }
 TEST_CASE("operation table: factories on cpu") { runFactories(cpuDevice()); }
-TEST_CASE("operation table: factories on emulated") { runFactories(emulatedDevice()); }
+TEST_CASE("operation table: factories on CUDA") { runFactories(table::cudaLike()); }
 
 }  // namespace nvfuser::table

@@ -329,14 +329,14 @@ void runMixed(Device& device) {
 }  // namespace
 
 TEST_CASE("operation table: unary operations on cpu") { runUnary(cpuDevice()); }
-TEST_CASE("operation table: unary operations on emulated") { runUnary(emulatedDevice()); }
+TEST_CASE("operation table: unary operations on CUDA") { runUnary(table::cudaLike()); }
 TEST_CASE("operation table: binary arithmetic on cpu") { runBinary(cpuDevice()); }
-TEST_CASE("operation table: binary arithmetic on emulated") { runBinary(emulatedDevice()); }
+TEST_CASE("operation table: binary arithmetic on CUDA") { runBinary(table::cudaLike()); }
 TEST_CASE("operation table: comparisons and bits on cpu") { runTruth(cpuDevice()); }
-TEST_CASE("operation table: comparisons and bits on emulated") { runTruth(emulatedDevice()); }
+TEST_CASE("operation table: comparisons and bits on CUDA") { runTruth(table::cudaLike()); }
 TEST_CASE("operation table: ternary operations on cpu") { runTernary(cpuDevice()); }
-TEST_CASE("operation table: ternary operations on emulated") { runTernary(emulatedDevice()); }
+TEST_CASE("operation table: ternary operations on CUDA") { runTernary(table::cudaLike()); }
 TEST_CASE("operation table: mixed dtypes on cpu") { runMixed(cpuDevice()); }
-TEST_CASE("operation table: mixed dtypes on emulated") { runMixed(emulatedDevice()); }
+TEST_CASE("operation table: mixed dtypes on CUDA") { runMixed(table::cudaLike()); }
 
 }  // namespace nvfuser::table

@@ -257,8 +257,8 @@ void runComposites(Device& device) {
 }  // namespace
 
 TEST_CASE("operation table: reductions on cpu") { runReductions(cpuDevice()); }
-TEST_CASE("operation table: reductions on emulated") { runReductions(emulatedDevice()); }
+TEST_CASE("operation table: reductions on CUDA") { runReductions(table::cudaLike()); }
 TEST_CASE("operation table: composites on cpu") { runComposites(cpuDevice()); }
-TEST_CASE("operation table: composites on emulated") { runComposites(emulatedDevice()); }
+TEST_CASE("operation table: composites on CUDA") { runComposites(table::cudaLike()); }
 
 }  // namespace nvfuser::table
