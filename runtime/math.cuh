@@ -74,10 +74,10 @@ template <class A, class B>
 __device__ __forceinline__ Common<A, B> truncDiv(A a, B b) {
   using T = Common<A, B>;
   T x = a, y = b;
-#ifdef NVFUSER_EMULATED  // the host traps
-  if (y == T(0)) {
+  if (y == T(0)) {  // the same on all devices; hosts would trap
     return T(0);
   }
+#ifdef NVFUSER_EMULATED
   if (isNegative(y) && y == T(-1)) {
     return T(0 - (u64)x);
   }
@@ -88,8 +88,11 @@ template <class A, class B>
 __device__ __forceinline__ Common<A, B> truncMod(A a, B b) {
   using T = Common<A, B>;
   T x = a, y = b;
+  if (y == T(0)) {
+    return T(0);
+  }
 #ifdef NVFUSER_EMULATED
-  if (y == T(0) || (isNegative(y) && y == T(-1))) {
+  if (isNegative(y) && y == T(-1)) {
     return T(0);
   }
 #endif

@@ -92,7 +92,7 @@ std::string_view refusalOf(std::string_view function, DataType dtype) {
 
 Accuracy accuracyOf(std::string_view function, DataType dtype) {
   Accuracy accuracy;
-  static constexpr std::string_view kCancelling[] = {"lerp", "remainder"};
+  static constexpr std::string_view kCancelling[] = {"lerp", "remainder", "lgamma"};
   accuracy.absolute =
       std::find(std::begin(kCancelling), std::end(kCancelling), function) != std::end(kCancelling);
   if (isComplexType(dtype)) {

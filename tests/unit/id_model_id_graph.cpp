@@ -22,7 +22,7 @@ struct Graphs {
 
 }  // namespace
 
-TEST_CASE("id_graph: operations join axes; broadcasts meet permissively") {
+TEST_CASE("id_graph: operations join axes, broadcasts meet permissively") {
   Fusion fusion;
   FusionGuard guard(&fusion);
   TensorView* x = makeContigTensor(1);
