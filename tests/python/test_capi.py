@@ -38,7 +38,9 @@ def check_chain(fusion, a, b, **options):
     y, total = fusion.execute(a, b, **options)
     expected = torch.relu(a * b + 1.0)
     torch.testing.assert_close(y, expected)
-    torch.testing.assert_close(total, expected.sum(-1))
+    # All terms are positive, so n serial additions in float are off by at most n half units of the last place.
+    bound = max(a.shape[-1], 16) * 2.0**-24
+    torch.testing.assert_close(total.double(), expected.double().sum(-1), rtol=bound, atol=1e-5)
 
 
 # Definition and execution -----------------------------------------------------------------------
