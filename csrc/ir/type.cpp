@@ -165,6 +165,26 @@ bool isParallelTypeThread(ParallelType type) {
   return isParallelTypeBlockDim(type) || isParallelTypeThreadDim(type);
 }
 
+std::string_view schedulerTypeName(SchedulerType type) {
+  static constexpr std::array<std::string_view, 14> kNames{
+      "none",
+      "no-op",
+      "pointwise",
+      "matmul",
+      "reduction",
+      "inner persistent",
+      "inner-outer persistent",
+      "outer persistent",
+      "transpose",
+      "expression evaluation",
+      "resize",
+      "greedy",
+      "communication",
+      "cutlass",
+  };
+  return kNames[static_cast<size_t>(type)];
+}
+
 std::string_view parallelTypeName(ParallelType type) {
   static constexpr std::string_view kNames[] = {
       "didx.x",      "didx.y",      "didx.z",      "blockIdx.z", "blockIdx.y", "blockIdx.x",

@@ -175,6 +175,9 @@ enum class SchedulerType : uint8_t {
   Cutlass,
 };
 
+/// "pointwise", "reduction", …
+std::string_view schedulerTypeName(SchedulerType type);
+
 /// Widest vector access in bytes (128 bit).
 inline constexpr int64_t kMaxVectorBytes = 16;
 

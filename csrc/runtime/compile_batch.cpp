@@ -12,38 +12,40 @@ void compileBatch(std::span<KernelExecutor* const> executors, Device& device,
   if (device.kind() == DeviceKind::Cpu) {
     index_type = PrimDataType::Int;
   }
-  std::vector<std::unique_ptr<CompiledKernel>> kernels;
+  std::vector<CompiledKernel*> kernels;
   std::vector<const GeneratedKernel*> generated;
   std::vector<std::string> entries;
   std::set<std::string> names;
-  for (const KernelExecutor* executor : executors) {
-    check(executor->fusion() != nullptr, "an executor of a batch has a fusion");
-    std::string name = executor->name();
-    while (!names.insert(name).second) {
-      name = text(executor->name(), "_batched_", kernels.size());
-    }
-    kernels.push_back(std::make_unique<CompiledKernel>(*executor->fusion(), name, device,
-                                                       index_type, params, false));
-    if (kernels.back()->isOverridden()) {
-      kernels.back()->setLoaded(device.compile(kernels.back()->source()));
+  for (KernelExecutor* executor : executors) {
+    CompiledKernel* kernel = executor->waitingVariant(device, index_type, params);
+    if (kernel == nullptr) {
       continue;
     }
-    generated.push_back(&kernels.back()->generated());
+    if (kernel->isOverridden()) {
+      kernel->load();
+      continue;
+    }
+    if (!names.insert(kernel->kernelName()).second) {
+      // One text has each name once.
+      kernel->rename(text(kernel->kernelName(), "_batched_", kernels.size()));
+      names.insert(kernel->kernelName());
+    }
+    kernels.push_back(kernel);
+    generated.push_back(&kernel->generated());
     entries.push_back(generated.back()->entry);
   }
-  std::vector<std::unique_ptr<LoadedKernel>> loaded;
-  if (!entries.empty()) {
-    KernelSource source = kernels.front()->source();  // compiler options are the same for all
-    source.entry = entries.front();
-    source.text = joinKernels(generated);
-    loaded = device.compileEntries(source, entries);
+  if (kernels.size() == 1) {
+    kernels.front()->load();
   }
-  auto next = loaded.begin();
+  if (kernels.size() < 2) {
+    return;
+  }
+  KernelSource source = kernels.front()->source();  // compiler options are the same for all
+  source.text = joinKernels(generated);
+  source.entry = entries.front();
+  std::vector<std::unique_ptr<LoadedKernel>> loaded = device.compileEntries(source, entries);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (!kernels[i]->isOverridden()) {
-      kernels[i]->setLoaded(std::move(*next++));
-    }
-    executors[i]->addVariant(std::move(kernels[i]));
+    kernels[i]->setLoaded(std::move(loaded[i]));
   }
 }
 

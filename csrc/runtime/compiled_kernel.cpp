@@ -47,7 +47,7 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
 }
 
 CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& device,
-                               DataType index_type, const CompileParams& params, bool load)
+                               DataType index_type, const CompileParams& params)
     : fusion_(std::make_unique<Fusion>(fusion)),
       device_(device),
       options_(params.options ? *params.options : Options::current()),
@@ -62,8 +62,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
     lowering_.kernel.header.push_back("options: " + options_.features());
   }
   const auto lowered = std::chrono::steady_clock::now();
-  generated_ = device.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
-                                                : generateCuda(lowering_.kernel);
+  generate();
   const auto end = std::chrono::steady_clock::now();
   using Milliseconds = std::chrono::duration<double, std::milli>;
   lowering_ms_ = Milliseconds(end - start).count();
@@ -82,9 +81,25 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   const int64_t registers = options_.number(Setting::MaxRegCount);
   source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
   source_.options = compilerOptionsFor(device, options_);
-  if (load) {
-    dumpCompileParams(options_, kernelName(), device, source_);
-    setLoaded(device.compile(source_));
+}
+
+void CompiledKernel::generate() {
+  generated_ = device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
+                                                 : generateCuda(lowering_.kernel);
+}
+
+void CompiledKernel::rename(std::string name) {
+  check(!isLoaded() && !overridden_, "a kernel is renamed before it is compiled");
+  lowering_.kernel.name = std::move(name);
+  generate();
+  source_.entry = generated_.entry;
+  source_.text = generated_.text;
+}
+
+void CompiledKernel::load() {
+  if (!isLoaded()) {
+    dumpCompileParams(options_, kernelName(), device_, source_);
+    setLoaded(device_.compile(source_));
   }
 }
 

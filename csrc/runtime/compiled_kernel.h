@@ -14,9 +14,14 @@ namespace nvfuser {
 
 class CompiledKernel {
  public:
-  /// Lowers a clone of `fusion`, generates its text and, with `load`, compiles and loads it.
+  /// Lowers a clone of `fusion` and generates its text.
   CompiledKernel(const Fusion& fusion, std::string name, Device& device, DataType index_type,
-                 const CompileParams& params, bool load = true);
+                 const CompileParams& params);
+  /// Compiles the text for the device, once.
+  void load();
+  bool isLoaded() const { return loaded_ != nullptr; }
+  /// The same kernel under another name, before it is compiled.
+  void rename(std::string name);
 
   const Fusion& fusion() const { return *fusion_; }
   const kir::Kernel& kernel() const { return lowering_.kernel; }
@@ -33,12 +38,14 @@ class CompiledKernel {
   const KernelSource& source() const { return source_; }
   const Options& options() const { return options_; }
   const LoadedKernel& loaded() const;
-  /// Completes a kernel made without `load` by one that was compiled elsewhere from its text.
+  /// Instead of `load`: what was compiled elsewhere from its text.
   void setLoaded(std::unique_ptr<LoadedKernel> loaded);
   /// Milliseconds of lowering and generating.
   double loweringMs() const { return lowering_ms_; }
 
  private:
+  void generate();
+
   std::unique_ptr<Fusion> fusion_;
   Device& device_;
   Options options_;

@@ -77,10 +77,10 @@ void KernelExecutor::compile(Fusion* fusion, const KernelArgumentHolder& args, c
   CompileParams lowering_only = params;
   try {
     lowering_only.options = Options();
-    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only, false);
+    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only);
   } catch (const std::exception&) {
     lowering_only.options = optionsOf(params);
-    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only, false);
+    CompiledKernel(*fusion_, name_, defaultDevice(), DataType::Int, lowering_only);
     throw;
   }
 }
@@ -92,8 +92,8 @@ Options KernelExecutor::optionsOf(const CompileParams& params) const {
   return compile_params_.options ? *compile_params_.options : Options::current();
 }
 
-const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_type,
-                                              const CompileParams& params) {
+CompiledKernel& KernelExecutor::lowered(Device& device, DataType index_type,
+                                        const CompileParams& params) {
   if (device.kind() == DeviceKind::Cpu) {
     index_type = DataType::Int;
   }
@@ -104,15 +104,32 @@ const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_typ
     resolved.options = options;
     slot = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, resolved);
   }
-  last_ = slot.get();
   return *slot;
 }
 
-void KernelExecutor::addVariant(std::unique_ptr<CompiledKernel> kernel) {
-  last_ = kernel.get();
-  auto& slot =
-      variants_[{&kernel->device(), kernel->indexType().type, kernel->options().codeKey()}];
-  slot = std::move(kernel);
+const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_type,
+                                              const CompileParams& params) {
+  CompiledKernel& kernel = lowered(device, index_type, params);
+  kernel.load();
+  last_ = &kernel;
+  return kernel;
+}
+
+void KernelExecutor::lower(Device& device, PrimDataType index_type, const CompileParams& params) {
+  check(fusion_ != nullptr, "an executor that lowers has a fusion");
+  last_ = &lowered(device, DataType(index_type), params);
+}
+
+bool KernelExecutor::needsCompiling() const {
+  return std::any_of(variants_.begin(), variants_.end(),
+                     [](const auto& variant) { return !variant.second->isLoaded(); });
+}
+
+CompiledKernel* KernelExecutor::waitingVariant(Device& device, PrimDataType index_type,
+                                               const CompileParams& params) {
+  CompiledKernel& kernel = lowered(device, DataType(index_type), params);
+  last_ = &kernel;
+  return kernel.isLoaded() ? nullptr : &kernel;
 }
 
 namespace {

@@ -30,13 +30,20 @@ class KernelExecutor {
                SchedulerType scheduler = SchedulerType::None);
   /// Takes a copy of the fusion; variants are compiled when they are first run.
   void adopt(const Fusion& fusion);
+  /// Lowers for a device without compiling yet: a schedule that cannot be carried out is thrown
+  /// here. `run` (or compileBatch) compiles.
+  void lower(Device& device, PrimDataType index_type, const CompileParams& params);
+  /// Whether `lower`ed variants wait for the compiler.
+  bool needsCompiling() const;
   bool isCompiled() const { return fusion_ != nullptr; }
   /// What its kernels are called.
   const std::string& name() const { return name_; }
   /// The fusion to compile (null before `compile` or `adopt`).
   const Fusion* fusion() const { return fusion_.get(); }
-  /// Takes a variant that was compiled elsewhere (compile_batch.h) from this executor's fusion.
-  void addVariant(std::unique_ptr<CompiledKernel> kernel);
+  /// The variant that `lower` made and nobody compiled yet, for compile_batch.h; null if there is
+  /// none.
+  CompiledKernel* waitingVariant(Device& device, PrimDataType index_type,
+                                 const CompileParams& params);
 
   /// Runs the kernel. Outputs are allocated unless given (same order as the fusion's). Arguments on
   /// another device, or with sizes that need 64-bit indices, compile another variant once. Throws
@@ -70,6 +77,7 @@ class KernelExecutor {
 
  private:
   Options optionsOf(const CompileParams& params) const;
+  CompiledKernel& lowered(Device& device, DataType index_type, const CompileParams& params);
   const CompiledKernel& variant(Device& device, DataType index_type, const CompileParams& params);
   Device& deviceOf(const KernelArgumentHolder& args, const CompileParams& params) const;
   template <typename Launch>

@@ -1,151 +1,80 @@
 #include <runtime/fusion_executor_cache.h>
 
 #include <algorithm>
-#include <map>
+#include <cstring>
 
 #include <evaluator/interpreter.h>
-#include <ir/builder.h>
-#include <ir/cloner.h>
 #include <ir/internal_nodes.h>
 #include <runtime/compile_batch.h>
 #include <runtime/launch_values.h>
-#include <scheduler/naive/naive.h>
-#include <segmenter/trees.h>
+#include <segmenter/segment_fusion.h>
 #include <support/dump.h>
 
 namespace nvfuser {
 
-/// One tree as a fusion of its own, scheduled.
-struct FusionExecutorCache::Segment {
-  std::unique_ptr<Fusion> fusion;
-  std::unique_ptr<KernelExecutor> executor;
-  bool has_kernel = true;          ///< false: it is interpreted
-  std::vector<const Val*> inputs;  ///< of the whole fusion's values
-  std::vector<const Val*> outputs;
+/// One way of running the fusion: for all calls with the same key.
+struct FusionExecutorCache::Prepared {
+  struct Step {
+    FusionSegment* segment;
+    SegmentKernel* kernel;
+    std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
+    std::vector<size_t> inputs;                               ///< slots
+    std::vector<size_t> outputs;
+    std::vector<size_t> dead;  ///< slots that nobody reads any more
+  };
+  std::vector<Step> steps;
+  std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
+  std::vector<size_t> outputs;    ///< slots of the fusion's outputs
+  KnownScalars sizes;
+  bool compiled = false;
 };
 
-FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id, bool)
-    : fusion_(std::move(fusion)), fusion_id_(fusion_id) {
-  if (fusion_ == nullptr) {
-    userError("FusionExecutorCache: the fusion is null");
-  }
-  fusion_->verify();
-  // Draws keep the numbers that they have in the whole fusion.
-  std::map<int64_t, int64_t> draws;
-  int64_t next = 0;
-  for (Expr* expr : fusion_->exprs()) {
-    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
-      draws[expr->name()] = next++;
-    }
-  }
-  fusion_->manage("random_draws", draws);
-  const Options& options = Options::current();
-  if (options.dumps(DebugDumpOption::FusionIrOriginal)) {
-    dump(options, name(), "fusion_ir_original", fusion_->toString());
-  }
-  segment(options);
-}
+/// What one call asks for.
+struct FusionExecutorCache::Call {
+  const KernelArgumentHolder& args;
+  Device* device;
+  PrimDataType index_type;
+  CompileParams params;
+  /// Knows all sizes, once a plan is needed.
+  ExpressionEvaluator evaluator;
+  KnownScalars sizes;
 
-FusionExecutorCache::~FusionExecutorCache() = default;
+  bool mayFallBack() const {
+    return !params.options->isDisabled(DisableOption::Fallback) &&
+           !params.options->flag(Setting::DisableFallback);
+  }
+};
 
 namespace {
 
-/// A tensor between two segments is for its reader an input like any other: dense, without the
-/// reductions and the history that made it.
-void becomePlainInput(TensorView* tv) {
-  std::vector<IterDomain*> axes =
-      IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
-  auto* domain = IrBuilder::createInContainer<TensorDomain>(
-      tv->fusion(), axes, TensorDomain::getContiguityFilledWith(axes, true));
-  ReplaceDomain::set(tv, domain);
+constexpr size_t kMostPrepared = 256;  ///< keys remembered
+constexpr size_t kMostInBatch = 32;    ///< kernels in one text: its compilation has a deadline
+
+int64_t alignmentOf(const Tensor& tensor) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data());
+  int64_t alignment = SchedulerRuntimeInfo::kMaxAlignment;
+  while (address % static_cast<uintptr_t>(alignment) != 0) {
+    alignment /= 2;
+  }
+  return alignment;
 }
 
-}  // namespace
-
-std::unique_ptr<FusionExecutorCache::Segment> FusionExecutorCache::makeSegment(
-    const Tree& tree, const Options& options) {
-  auto segment = std::make_unique<Segment>();
-  segment->fusion = std::make_unique<Fusion>();
-  IrCloner cloner = Fusion::copy(fusion_.get(), segment->fusion.get());
-  Fusion& part = *segment->fusion;
-  for (Val* output : std::vector<Val*>(part.outputs())) {
-    part.removeOutput(output);
-  }
-  for (Val* input : std::vector<Val*>(part.inputs())) {
-    if (input->isA<TensorView>()) {
-      part.removeInput(input);
-    }
-  }
-  // Scalars stay inputs, in front.
-  for (Val* input : fusion_->inputs()) {
-    if (!input->isA<TensorView>()) {
-      segment->inputs.push_back(input);
-    }
-  }
-  for (TensorView* in : tree.inputs) {
-    TensorView* copy = cloner.clone(in);
-    if (!in->isFusionInput()) {
-      becomePlainInput(copy);
-    }
-    part.addInput(copy);
-    segment->inputs.push_back(in);
-  }
-  for (TensorView* out : tree.outputs) {
-    part.addOutput(cloner.clone(out));
-    segment->outputs.push_back(out);
-  }
-  const std::string subject = text(name(), "_", segments_.size() + 1);
-  if (options.dumps(DebugDumpOption::FusionIrPresched)) {
-    dump(options, subject, "fusion_ir_presched", part.toString());
-  }
-  FusionGuard guard(&part);
-  if (!scheduleNaive(cloner.clone(tree.outputs[0])) && tree.exprs.size() > 1) {
-    return nullptr;
-  }
-  if (options.dumps(DebugDumpOption::SchedulerParams)) {
-    dump(options, subject, "scheduler_params",
-         text("scheduler naive: a thread for each element of ", cloner.clone(tree.outputs[0]),
-              ", reductions serial, producers inlined"));
-  }
-  segment->executor = std::make_unique<KernelExecutor>(fusion_id_, 0, 0,
-                                                       static_cast<int64_t>(segments_.size()) + 1);
-  segment->executor->adopt(part);
-  segment->has_kernel = KernelExecutor::supported(&part);
-  return segment;
-}
-
-std::string FusionExecutorCache::name() const { return text("nvfuser_", fusion_id_); }
-
-void FusionExecutorCache::segment(const Options& options) {
-  if (options.dumps(DebugDumpOption::FusionIrPreseg)) {
-    dump(options, name(), "fusion_ir_preseg", fusion_->toString());
-  }
-  for (const Tree& tree : cutIntoTrees(*fusion_)) {
-    if (auto whole = makeSegment(tree, options)) {
-      segments_.push_back(std::move(whole));
+/// Symbols that sizes are made of: neither constants nor computed nor given by the caller.
+KnownScalars sizesByName(const Fusion& fusion, ExpressionEvaluator& evaluator) {
+  KnownScalars sizes;
+  const auto& inputs = fusion.inputs();
+  for (const auto& val : fusion.vals()) {
+    if (!val->isScalar() || val->isConst() || val->definition() != nullptr ||
+        std::find(inputs.begin(), inputs.end(), val.get()) != inputs.end()) {
       continue;
     }
-    for (const Tree& single : cutIntoSingles(tree)) {
-      auto part = makeSegment(single, options);
-      check(part != nullptr, "a single operation has nothing to inline");
-      segments_.push_back(std::move(part));
+    PolymorphicValue value = evaluator.evaluate(val.get());
+    if (value.hasValue()) {
+      sizes.emplace_back(val->toString(), value);
     }
   }
-  if (options.dumps(DebugDumpOption::SegmentedFusion)) {
-    std::string lines;
-    auto names = [](const std::vector<const Val*>& vals) {
-      return join(vals, ", ", [](const Val* val) { return val->toInlineString(); });
-    };
-    for (size_t i = 0; i < segments_.size(); ++i) {
-      append(lines,
-             text("kernel ", i + 1, ": (", names(segments_[i]->inputs), ") -> (",
-                  names(segments_[i]->outputs), ")\n", segments_[i]->fusion->mathString(), "\n"));
-    }
-    dump(options, name(), "segmented_fusion", lines);
-  }
+  return sizes;
 }
-
-namespace {
 
 /// A segment without a kernel, on the host.
 KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
@@ -164,109 +93,356 @@ KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgument
 
 }  // namespace
 
-void FusionExecutorCache::compileForHost(const CompileParams& params) {
-  Device& device = params.device != nullptr ? *params.device : defaultDevice();
-  if (compiled_for_host_ || device.kind() != DeviceKind::Cpu || segments_.size() < 2) {
-    return;
+FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id,
+                                         bool auto_schedule)
+    : fusion_(std::move(fusion)), fusion_id_(fusion_id), auto_schedule_(auto_schedule) {
+  if (fusion_ == nullptr) {
+    userError("FusionExecutorCache: the fusion is null");
   }
-  constexpr size_t kMost = 32;  // kernels in one text: its compilation has a deadline
-  std::vector<KernelExecutor*> all;
-  for (const auto& segment : segments_) {
-    // Those that have a kernel were compiled by the caller, in a batch of its own.
-    if (segment->has_kernel && segment->executor->compiledKernel() == nullptr) {
-      all.push_back(segment->executor.get());
+  fusion_->verify();
+  // Draws keep the numbers that they have in the whole fusion.
+  std::map<int64_t, int64_t> draws;
+  for (Expr* expr : fusion_->exprs()) {
+    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
+      draws[expr->name()] = num_draws_++;
     }
   }
-  for (size_t begin = 0; begin < all.size(); begin += kMost) {
-    const size_t count = std::min(kMost, all.size() - begin);
-    compileBatch(std::span(all).subspan(begin, count), device, PrimDataType::Int, params);
+  fusion_->manage("random_draws", draws);
+  const Options& options = Options::current();
+  if (options.dumps(DebugDumpOption::FusionIrOriginal)) {
+    dump(options, name(), "fusion_ir_original", fusion_->toString());
   }
-  compiled_for_host_ = true;
+  if (options.dumps(DebugDumpOption::FusionIrPreseg)) {
+    dump(options, name(), "fusion_ir_preseg", fusion_->toString());
+  }
+}
+
+FusionExecutorCache::~FusionExecutorCache() = default;
+
+std::string FusionExecutorCache::name() const { return text("nvfuser_", fusion_id_); }
+
+FusionExecutorCache::Call FusionExecutorCache::makeCall(
+    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
+    Device* device) const {
+  Call call{args, device, forced_index_type.value_or(args.getSmallestIndexTypeOfArguments()),
+            {},   {},     {}};
+  call.params.options = Options::current();
+  call.params.index_type = forced_index_type;
+  for (const KernelArgument& argument : args) {
+    if (argument.isTensor() && argument.tensor().defined() && !argument.tensor().isMeta()) {
+      call.device = &argument.tensor().device();
+    }
+  }
+  if (call.device == nullptr) {
+    call.device = &defaultDevice();
+  }
+  call.params.device = call.device;
+  return call;
+}
+
+std::string FusionExecutorCache::keyOf(const Call& call) const {
+  std::string key;
+  auto number = [&key](int64_t value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  number(static_cast<int64_t>(reinterpret_cast<uintptr_t>(call.device)));
+  number(static_cast<int64_t>(call.index_type) * 2 + (call.mayFallBack() ? 1 : 0));
+  key += call.params.options->codeKey();
+  for (const KernelArgument& argument : call.args) {
+    if (argument.isTensor() && argument.tensor().defined()) {
+      const Tensor& tensor = argument.tensor();
+      number(static_cast<int64_t>(tensor.dtype().type) * 64 + alignmentOf(tensor));
+      number(tensor.dim());
+      for (int64_t size : tensor.sizes()) {
+        number(size);
+      }
+      for (int64_t stride : tensor.strides()) {
+        number(stride);
+      }
+    } else if (argument.isScalar() && argument.is<int64_t>()) {
+      number(-1);
+      number(argument.as<int64_t>());  // sizes may depend on it
+    } else {
+      number(-2);
+    }
+  }
+  return key;
+}
+
+FusionSegment& FusionExecutorCache::segmentOf(const Group& group) {
+  std::vector<int64_t> names;
+  for (const Expr* expr : group.exprs) {
+    names.push_back(expr->name());
+  }
+  std::unique_ptr<FusionSegment>& segment = segments_[names];
+  if (segment == nullptr) {
+    segment = std::make_unique<FusionSegment>(*fusion_, group);
+  }
+  return *segment;
+}
+
+namespace {
+
+/// What a scheduler may know of a segment in this call.
+SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& whole,
+                                 const KernelArgumentHolder& args, const KnownScalars& sizes,
+                                 Device& device, PrimDataType index_type) {
+  ExpressionEvaluator evaluator;
+  const auto& inputs = whole.inputs();
+  std::vector<TensorLayout> layouts;
+  for (const auto& [name, value] : sizes) {
+    evaluator.bind(name, value);
+  }
+  for (size_t i = 0; i < segment.inputs().size(); ++i) {
+    const Val* input = segment.inputs()[i];
+    const Val* own = segment.fusion().inputs()[i];
+    const auto place = std::find(inputs.begin(), inputs.end(), input);
+    if (!input->isA<TensorView>()) {
+      evaluator.bind(own, args[static_cast<size_t>(place - inputs.begin())].scalar());
+      continue;
+    }
+    TensorLayout layout;
+    if (place != inputs.end()) {
+      const Tensor& tensor = args[static_cast<size_t>(place - inputs.begin())].tensor();
+      layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor)};
+    } else {
+      int64_t stride = 1;
+      for (const IterDomain* id : own->as<TensorView>()->getLogicalDomain()) {
+        layout.sizes.push_back(
+            evaluator.evaluateInt(id->getMaybeExpandedExtent(), "a segment input's size"));
+      }
+      layout.strides.resize(layout.sizes.size());
+      for (size_t axis = layout.sizes.size(); axis-- > 0;) {
+        const bool broadcast = own->as<TensorView>()->getLogicalDomain()[axis]->isBroadcast();
+        layout.strides[axis] = broadcast ? 0 : stride;
+        stride *= broadcast ? 1 : std::max<int64_t>(layout.sizes[axis], 1);
+      }
+    }
+    layouts.push_back(std::move(layout));
+  }
+  return SchedulerRuntimeInfo(segment.fusion(), layouts, std::move(evaluator), device.kind(),
+                              device.properties(), DataType(index_type));
+}
+
+}  // namespace
+
+/// Plans and lowers every segment of a cut. False where all schedulers refuse one, so that it has
+/// to be cut further; with `all` it is computed on the host instead.
+bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared& result) {
+  result.steps.clear();
+  for (FusionSegment* segment : cut) {
+    Prepared::Step step{segment, nullptr, {}, {}, {}, {}};
+    while (step.kernel == nullptr) {
+      SchedulerRuntimeInfo info =
+          runtimeInfo(*segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
+      Proposal proposal = auto_schedule_ ? segment->propose(info) : Proposal();
+      step.refusals = std::move(proposal.refusals);
+      if (auto_schedule_ && proposal.params == nullptr) {
+        if (!all) {
+          return false;
+        }
+        step.kernel = &segment->interpreted();
+        break;
+      }
+      try {
+        step.kernel = &segment->kernelFor(proposal.params.get(), *call.device, call.index_type,
+                                          call.params, fusion_id_, next_kernel_);
+      } catch (const std::exception& error) {
+        if (!call.mayFallBack() || !auto_schedule_) {
+          throw;
+        }
+        warn(text(name(), ": the plan of the scheduler ",
+                  schedulerTypeName(proposal.params->scheduler_type),
+                  " could not be carried out, so it runs in another way: ", error.what()));
+        segment->setFailed(proposal.params->scheduler_type);
+      }
+    }
+    result.steps.push_back(std::move(step));
+  }
+  return true;
+}
+
+std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
+  call.evaluator = bindAllInputs(*fusion_, call.args);
+  call.sizes = sizesByName(*fusion_, call.evaluator);
+  auto result = std::make_shared<Prepared>();
+  result->sizes = call.sizes;
+  auto takes = [&](const Group& group) {
+    if (!auto_schedule_) {
+      return true;
+    }
+    FusionSegment& segment = segmentOf(group);
+    SchedulerRuntimeInfo info =
+        runtimeInfo(segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
+    return segment.propose(info).params != nullptr;
+  };
+  // A plan that fails when it is carried out is not proposed again, so the fusion is cut further;
+  // where that changes nothing, the host computes what is left.
+  Cut cut;
+  for (bool planned = false; !planned;) {
+    Cut next;
+    for (const Group& group : segmentFusion(*fusion_, takes)) {
+      next.push_back(&segmentOf(group));
+    }
+    const bool same = next == cut;
+    cut = std::move(next);
+    planned = planAll(cut, same, call, *result);
+  }
+  // Slots.
+  std::map<const Val*, size_t> slot_of;
+  auto slot = [&](const Val* val) {
+    auto [place, is_new] = slot_of.emplace(val, result->slots.size());
+    if (is_new) {
+      result->slots.push_back(val);
+    }
+    return place->second;
+  };
+  for (const Val* input : fusion_->inputs()) {
+    slot(input);
+  }
+  for (Prepared::Step& step : result->steps) {
+    for (const Val* val : step.segment->inputs()) {
+      step.inputs.push_back(slot(val));
+    }
+    for (const Val* val : step.segment->outputs()) {
+      step.outputs.push_back(slot(val));
+    }
+  }
+  std::vector<bool> seen(result->slots.size(), false);
+  for (const Val* output : fusion_->outputs()) {
+    result->outputs.push_back(slot(output));
+    seen.resize(result->slots.size(), false);
+    seen[result->outputs.back()] = true;
+  }
+  std::fill_n(seen.begin(), fusion_->inputs().size(), true);  // the caller's
+  for (auto step = result->steps.rbegin(); step != result->steps.rend(); ++step) {
+    for (const auto& list : {step->outputs, step->inputs}) {
+      for (size_t used : list) {
+        if (!seen[used]) {
+          seen[used] = true;
+          step->dead.push_back(used);
+        }
+      }
+    }
+  }
+  showSegments(*result, *call.params.options);
+  return result;
+}
+
+std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::prepared(const Call& call) {
+  std::string key = keyOf(call);
+  auto found = by_key_.find(key);
+  if (found != by_key_.end()) {
+    recent_.splice(recent_.begin(), recent_, found->second);
+    last_ = recent_.front().second;
+    return last_;
+  }
+  Call planning = call;
+  last_ = makePrepared(planning);
+  recent_.emplace_front(key, last_);
+  by_key_.emplace(std::move(key), recent_.begin());
+  if (recent_.size() > kMostPrepared) {
+    by_key_.erase(recent_.back().first);
+    recent_.pop_back();
+  }
+  return last_;
+}
+
+void FusionExecutorCache::compile(Prepared& what, const Call& call) {
+  if (what.compiled) {
+    return;
+  }
+  std::vector<KernelExecutor*> waiting;
+  for (const Prepared::Step& step : what.steps) {
+    KernelExecutor* executor = step.kernel->executor.get();
+    if (executor != nullptr && executor->needsCompiling() &&
+        std::find(waiting.begin(), waiting.end(), executor) == waiting.end()) {
+      waiting.push_back(executor);
+    }
+  }
+  for (size_t begin = 0; begin < waiting.size(); begin += kMostInBatch) {
+    const size_t count = std::min(kMostInBatch, waiting.size() - begin);
+    compileBatch(std::span(waiting).subspan(begin, count), *call.device, call.index_type,
+                 call.params);
+  }
+  what.compiled = true;
+}
+
+void FusionExecutorCache::prepare(const KernelArgumentHolder& args,
+                                  std::optional<PrimDataType> forced_index_type, Device* device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  prepared(makeCall(args, forced_index_type, device));
 }
 
 KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
     const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
     Device* device) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const std::vector<Val*>& inputs = fusion_->inputs();
-  // All sizes of the whole fusion, for segments whose own inputs do not tell them.
-  ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
-  std::vector<std::pair<std::string, PolymorphicValue>> sizes;
-  for (const auto& val : fusion_->vals()) {
-    if (!val->isScalar() || val->isConst() || val->definition() != nullptr) {
-      continue;
-    }
-    PolymorphicValue value = evaluator.evaluate(val.get());
-    if (value.hasValue()) {
-      sizes.emplace_back(val->toString(), value);
-    }
+  const Call call = makeCall(args, forced_index_type, device);
+  const Options& options = *call.params.options;
+  if (options.dumps(DebugDumpOption::FusionArgs)) {
+    dump(options, name(), "fusion_args", args.toString());
   }
-  std::map<const Val*, KernelArgument> known;
-  CompileParams params;
-  params.options = Options::current();
-  if (params.options->dumps(DebugDumpOption::FusionArgs)) {
-    dump(*params.options, name(), "fusion_args", args.toString());
+  const std::shared_ptr<Prepared> plan = prepared(call);
+  compile(*plan, call);
+
+  std::vector<KernelArgument> slots(plan->slots.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    slots[i] = args[i];
   }
-  params.index_type = forced_index_type;
-  params.device = device;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    known[inputs[i]] = args[i];
-    if (args[i].isTensor() && !args[i].tensor().isMeta()) {
-      params.device = &args[i].tensor().device();
+  for (const Prepared::Step& step : plan->steps) {
+    KernelArgumentHolder step_args;
+    for (size_t slot : step.inputs) {
+      step_args.push(slots[slot]);
     }
-  }
-  compileForHost(params);
-  for (const auto& segment : segments_) {
-    KernelArgumentHolder segment_args;
-    for (const Val* input : segment->inputs) {
-      segment_args.push(known.at(input));
+    KernelArgumentHolder results;
+    if (KernelExecutor* executor = step.kernel->executor.get()) {
+      executor->setRandomState(seed_, offset_);
+      executor->setKnownScalars(plan->sizes);
+      results = executor->run(step_args, {}, LaunchParams(), call.params);
+    } else {
+      results = interpretSegment(step.segment->fusion(), step_args, *call.device);
     }
-    segment->executor->setRandomState(seed_, offset_);
-    segment->executor->setKnownScalars(sizes);
-    KernelArgumentHolder results =
-        segment->has_kernel
-            ? segment->executor->run(segment_args, {}, LaunchParams(), params)
-            : interpretSegment(*segment->executor->fusion(), segment_args,
-                               params.device != nullptr ? *params.device : defaultDevice());
-    for (size_t i = 0; i < segment->outputs.size(); ++i) {
-      known[segment->outputs[i]] = results[i];
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      slots[step.outputs[i]] = results[i];
+    }
+    for (size_t slot : step.dead) {
+      slots[slot] = KernelArgument();
     }
   }
-  if (fusion_->hasManaged("random_draws")) {
-    offset_ += fusion_->getManaged<std::map<int64_t, int64_t>>("random_draws").size();
-  }
+  offset_ += static_cast<uint64_t>(num_draws_);
   // In-place outputs go to their input's storage when nobody reads it any more.
   KernelArgumentHolder results;
-  for (Val* output : fusion_->outputs()) {
-    const AliasInfo& alias = fusion_->getOutputAlias(output);
+  const auto& inputs = fusion_->inputs();
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    const AliasInfo& alias = fusion_->getOutputAlias(fusion_->outputs()[i]);
+    const KernelArgument& value = slots[plan->outputs[i]];
     if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
-      Tensor target = known.at(alias.aliased_io).tensor();
+      const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
+      Tensor target = args[static_cast<size_t>(source - inputs.begin())].tensor();
       if (target.numel() > 0) {
-        target.copyFrom(known.at(output).tensor());
+        target.copyFrom(value.tensor());
       }
-      if (alias.visibility == OutputVisibility::kHidden) {
-        continue;
+      if (alias.visibility != OutputVisibility::kHidden) {
+        results.push(target);
       }
-      results.push(target);
       continue;
     }
-    results.push(known.at(output));
+    results.push(value);
   }
   return results;
 }
 
-bool FusionExecutorCache::isCompiled(const KernelArgumentHolder&) {
+bool FusionExecutorCache::isCompiled(const KernelArgumentHolder& args) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::all_of(segments_.begin(), segments_.end(), [](const auto& s) {
-    return !s->has_kernel || s->executor->compiledKernel() != nullptr;
-  });
+  const auto found = by_key_.find(keyOf(makeCall(args, {}, nullptr)));
+  return found != by_key_.end() && found->second->second->compiled;
 }
 
 std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {
-  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> code;
-  for (const auto& segment : segments_) {
-    if (const CompiledKernel* kernel = segment->executor->compiledKernel()) {
+  for (const KernelExecutor* executor : executors()) {
+    if (const CompiledKernel* kernel = executor->compiledKernel()) {
       code.push_back(kernel->kernelString());
     }
   }
@@ -274,14 +450,71 @@ std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {
 }
 
 std::vector<KernelExecutor*> FusionExecutorCache::executors() const {
+  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<KernelExecutor*> executors;
-  for (const auto& segment : segments_) {
-    executors.push_back(segment->executor.get());
+  if (last_ != nullptr) {
+    for (const Prepared::Step& step : last_->steps) {
+      if (step.kernel->executor != nullptr) {
+        executors.push_back(step.kernel->executor.get());
+      }
+    }
   }
   return executors;
 }
 
-size_t FusionExecutorCache::numKernels() const { return segments_.size(); }
+size_t FusionExecutorCache::numKernels() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return last_ != nullptr ? last_->steps.size() : 0;
+}
+
+size_t FusionExecutorCache::numKernelsMade() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<size_t>(next_kernel_ - 1);
+}
+
+namespace {
+
+std::string namesOf(const std::vector<const Val*>& vals) {
+  return join(vals, ", ", [](const Val* val) { return val->toInlineString(); });
+}
+
+}  // namespace
+
+void FusionExecutorCache::showSegments(const Prepared& what, const Options& options) const {
+  if (!options.dumps(DebugDumpOption::SegmentedFusion)) {
+    return;
+  }
+  std::string lines;
+  for (size_t i = 0; i < what.steps.size(); ++i) {
+    const FusionSegment& segment = *what.steps[i].segment;
+    append(lines, text("kernel ", i + 1, ": (", namesOf(segment.inputs()), ") -> (",
+                       namesOf(segment.outputs()), ")\n", segment.fusion().mathString(), "\n"));
+  }
+  dump(options, name(), "segmented_fusion", lines);
+}
+
+std::string FusionExecutorCache::report() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (last_ == nullptr) {
+    return "nothing has run yet\n";
+  }
+  std::string lines;
+  for (size_t i = 0; i < last_->steps.size(); ++i) {
+    const Prepared::Step& step = last_->steps[i];
+    append(lines, text("kernel ", i + 1, ": (", namesOf(step.segment->inputs()), ") -> (",
+                       namesOf(step.segment->outputs()), ")\n"));
+    if (const HeuristicParams* params = step.kernel->params.get()) {
+      append(lines, text("  scheduler ", schedulerTypeName(params->scheduler_type), ": ",
+                         params->toString(), "\n"));
+    } else {
+      append(lines, "  interpreted on the host\n");
+    }
+    for (const auto& [type, refusal] : step.refusals) {
+      append(lines, text("  not ", schedulerTypeName(type), ": ", refusal.why, "\n"));
+    }
+  }
+  return lines;
+}
 
 void FusionExecutorCache::setRandomState(uint64_t seed, uint64_t offset) {
   std::lock_guard<std::mutex> lock(mutex_);

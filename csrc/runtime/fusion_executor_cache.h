@@ -1,62 +1,93 @@
 /// `FusionExecutorCache`: runs any legal Fusion for any inputs, without a schedule from the user.
 ///
-/// The fusion is cut into groups, each a tree of element-wise operations (and at most one
-/// reduction, at its end) that lead to one tensor; a group becomes one kernel under a naive
-/// schedule: one thread for each output element, serial reductions. Tensors between groups live in
-/// memory of the device.
+///   arguments → (seen before?) → cut into segments, each with the plan of a scheduler
+///             → kernels (found by plan, else scheduled and compiled) → run in order
+///
+/// What a plan depends on (sizes, strides, alignment, device) is the key of what was prepared; the
+/// kernels themselves serve every call whose plan has the same parameters. Tensors between segments
+/// live in memory of the device and are freed after their last reader.
+///
+/// What cannot be scheduled, lowered or compiled still runs: the group is cut further, down to
+/// single operations, and what remains is computed on the host; one warning says why. With
+/// `NVFUSER_DISABLE=fallback` it is an error instead.
 #pragma once
 
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include <runtime/executor.h>
-#include <segmenter/trees.h>
+#include <runtime/fusion_segment.h>
 
 namespace nvfuser {
 
 class FusionExecutorCache {
  public:
+  /// With `auto_schedule` false the fusion is one kernel, scheduled by the user.
   explicit FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id = 0,
                                bool auto_schedule = true);
   ~FusionExecutorCache();
 
-  /// Outputs in the fusion's order, without those hidden by aliasing. Compiles at the first call
-  /// for a device (and index type). `device`: where to run a fusion without tensor inputs. May be
-  /// called from several threads.
+  /// Outputs in the fusion's order, without those hidden by aliasing. Compiles what is missing.
+  /// `device`: where to run a fusion without tensor inputs. May be called from several threads.
   KernelArgumentHolder runFusionWithInputs(const KernelArgumentHolder& args,
                                            std::optional<PrimDataType> forced_index_type = {},
                                            Device* device = nullptr);
 
+  /// Plans and lowers for these arguments, but compiles and runs nothing; `executors` are then
+  /// those that a call would run, to be compiled together with others (compile_batch.h).
+  void prepare(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type = {},
+               Device* device = nullptr);
+
+  /// Whether a call with such arguments finds everything compiled.
   bool isCompiled(const KernelArgumentHolder& args);
   Fusion* fusion() const { return fusion_.get(); }
-  /// Text of the kernels that ran last.
+
+  // Of the call (or `prepare`) before.
+  /// Text of the kernels.
   std::vector<std::string> getMostRecentCode() const;
   /// One for each kernel, in the order in which they run.
   std::vector<KernelExecutor*> executors() const;
-  /// Number of kernels that the fusion is cut into.
+  /// Number of segments that the fusion was cut into.
   size_t numKernels() const;
+  /// How it was cut: each segment's scheduler, parameters, inputs and outputs, and why no scheduler
+  /// took more.
+  std::string report() const;
 
+  /// Number of kernels made so far, over all arguments.
+  size_t numKernelsMade() const;
   void setRandomState(uint64_t seed, uint64_t offset);
 
  private:
-  struct Segment;
-  /// What dumps call the whole fusion.
+  struct Prepared;
+  struct Call;
+  using Cut = std::vector<FusionSegment*>;
+
   std::string name() const;
-  void segment(const Options& options);
-  /// Null where the tree cannot be one kernel.
-  std::unique_ptr<Segment> makeSegment(const Tree& tree, const Options& options);
-  /// Several kernels in few runs of the host's compiler, once. (On a GPU, each kernel's index type
-  /// is known only when it runs.)
-  void compileForHost(const CompileParams& params);
+  std::string keyOf(const Call& call) const;
+  std::shared_ptr<Prepared> prepared(const Call& call);
+  Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
+                Device* device) const;
+  FusionSegment& segmentOf(const Group& group);
+  bool planAll(const Cut& cut, bool all, Call& call, Prepared& result);
+  std::shared_ptr<Prepared> makePrepared(Call& call);
+  void compile(Prepared& what, const Call& call);
+  void showSegments(const Prepared& what, const Options& options) const;
 
   std::unique_ptr<Fusion> fusion_;
   int64_t fusion_id_;
+  bool auto_schedule_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Segment>> segments_;
-  bool compiled_for_host_ = false;
+  /// By the names of their expressions.
+  std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments_;
+  std::list<std::pair<std::string, std::shared_ptr<Prepared>>> recent_;  ///< last used first
+  std::map<std::string, decltype(recent_)::iterator, std::less<>> by_key_;
+  std::shared_ptr<Prepared> last_;
+  int64_t next_kernel_ = 1;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;
+  int64_t num_draws_ = 0;
 };
 
 }  // namespace nvfuser

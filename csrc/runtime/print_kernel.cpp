@@ -36,7 +36,7 @@ namespace {
 /// CUDA text unless the CPU is asked for.
 std::string kernelText(const Fusion& fusion, const CompileParams& params) {
   if (params.device != nullptr && params.device->kind() == DeviceKind::Cpu) {
-    const CompiledKernel kernel(fusion, "nvfuser_0", *params.device, DataType::Int, params, false);
+    const CompiledKernel kernel(fusion, "nvfuser_0", *params.device, DataType::Int, params);
     return kernel.generated().ownText();
   }
   GpuLower lower(const_cast<Fusion*>(&fusion), params);  // it takes a copy

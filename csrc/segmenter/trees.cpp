@@ -11,8 +11,6 @@ namespace nvfuser {
 
 namespace {
 
-bool hasTensorOutput(const Expr* expr) { return !tensorOutputs(expr).empty(); }
-
 /// Whether `consumer` reads its operands at the very element it computes, so that they can be
 /// computed on the spot.
 bool readsInPlace(const Expr* consumer) {
@@ -45,35 +43,17 @@ bool mustBeStored(const Expr* expr) {
 
 namespace {
 
-Tree makeTree(std::vector<Expr*> exprs) {
-  Tree tree;
-  tree.exprs = std::move(exprs);
+/// A tree stores all outputs of its last expression, whoever reads them.
+Group makeTree(const Fusion& fusion, std::vector<Expr*> exprs) {
+  Group tree = makeGroup(fusion, std::move(exprs));
   tree.outputs = tensorOutputs(tree.exprs.back());
-  std::set<const Val*> inside;
-  for (Expr* member : tree.exprs) {
-    inside.insert(member->outputs().begin(), member->outputs().end());
-  }
-  for (Expr* member : tree.exprs) {
-    for (TensorView* in : tensorInputs(member)) {
-      const bool computed_here = inside.count(in) != 0 && !in->isFusionInput();
-      if (!computed_here &&
-          std::find(tree.inputs.begin(), tree.inputs.end(), in) == tree.inputs.end()) {
-        tree.inputs.push_back(in);
-      }
-    }
-  }
   return tree;
 }
 
 }  // namespace
 
-std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
-  std::vector<Expr*> exprs;
-  for (Expr* expr : fusion.exprs()) {
-    if (hasTensorOutput(expr)) {
-      exprs.push_back(expr);
-    }
-  }
+std::vector<Group> cutIntoTrees(const Fusion& fusion) {
+  const std::vector<Expr*> exprs = tensorExprs(fusion);
   // From the outputs backwards: consumers know their tree before producers ask.
   std::map<const Expr*, std::set<const Expr*>>
       tree_of;  // expression → last expressions of the trees it is in
@@ -106,20 +86,20 @@ std::vector<Tree> cutIntoTrees(const Fusion& fusion) {
     }
     members[*mine.begin()].push_back(expr);
   }
-  std::vector<Tree> trees;
+  std::vector<Group> trees;
   for (Expr* expr : exprs) {
     if (tree_of[expr].count(expr) == 0) {
       continue;
     }
     std::vector<Expr*>& own = members[expr];
     std::reverse(own.begin(), own.end());
-    trees.push_back(makeTree(std::move(own)));
+    trees.push_back(makeTree(fusion, std::move(own)));
   }
   return trees;
 }
 
-std::vector<Tree> cutIntoSingles(const Tree& tree) {
-  std::vector<Tree> singles;
+std::vector<Group> cutIntoSingles(const Fusion& fusion, const Group& tree) {
+  std::vector<Group> singles;
   for (Expr* expr : tree.exprs) {
     std::vector<Expr*> exprs;
     if (expr->isA<CatOp>()) {
@@ -131,7 +111,7 @@ std::vector<Tree> cutIntoSingles(const Tree& tree) {
       }
     }
     exprs.push_back(expr);
-    singles.push_back(makeTree(std::move(exprs)));
+    singles.push_back(makeTree(fusion, std::move(exprs)));
   }
   return singles;
 }

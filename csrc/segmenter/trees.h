@@ -8,21 +8,14 @@
 
 #include <vector>
 
-#include <ir/fusion.h>
+#include <segmenter/group.h>
 
 namespace nvfuser {
 
-struct Tree {
-  std::vector<Expr*> exprs;          ///< producers first
-  std::vector<TensorView*> outputs;  ///< of its last expression
-  std::vector<TensorView*>
-      inputs;  ///< tensors read that are computed outside, or are inputs of the fusion
-};
-
 /// In an order in which they can run.
-std::vector<Tree> cutIntoTrees(const Fusion& fusion);
+std::vector<Group> cutIntoTrees(const Fusion& fusion);
 
 /// The same expressions, each a tree of its own (a concatenation keeps its pads).
-std::vector<Tree> cutIntoSingles(const Tree& tree);
+std::vector<Group> cutIntoSingles(const Fusion& fusion, const Group& tree);
 
 }  // namespace nvfuser

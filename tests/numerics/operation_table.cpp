@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include <evaluator/element_codec.h>
 #include <evaluator/interpreter.h>
@@ -545,6 +546,30 @@ bool closeInDouble(const Fusion& fusion, const KernelArgumentHolder& results,
 
 }  // namespace
 
+void Table::makeArguments(const Program& program, Layout layout, int variant,
+                          std::vector<Tensor>* tensors, std::vector<PolymorphicValue>* scalars,
+                          KernelArgumentHolder* on_host, KernelArgumentHolder* arguments) {
+  size_t operand = 0;
+  for (const Definition::Input& input : program.inputs) {
+    if (input.is_tensor) {
+      const Sizes& sizes = layout == Layout::Empty && input.empty ? *input.empty : input.sizes;
+      tensors->push_back(makeInput(input.dtype, sizes, input.values, layout, input.is_expanded,
+                                   operand, variant * 5));
+      on_host->push(tensors->back());
+      arguments->push(onDevice(tensors->back(), device_));
+    } else {
+      const PolymorphicValue value =
+          input.fixed.hasValue()
+              ? input.fixed
+              : elementOf(input.dtype, input.values, variant + 2 * static_cast<int>(layout), 0);
+      scalars->push_back(value);
+      on_host->push(value);
+      arguments->push(value);
+    }
+    ++operand;
+  }
+}
+
 void Table::runOnce(Program& program, Layout layout, int variant) {
   const std::string where = text(program.kind, " ", program.name, ", ", layoutName(layout),
                                  variant > 0 ? text(" ", variant) : "");
@@ -554,25 +579,7 @@ void Table::runOnce(Program& program, Layout layout, int variant) {
   std::vector<PolymorphicValue> scalars;
   Fusion* fusion = program.cache->fusion();
   try {
-    size_t operand = 0;
-    for (const Definition::Input& input : program.inputs) {
-      if (input.is_tensor) {
-        const Sizes& sizes = layout == Layout::Empty && input.empty ? *input.empty : input.sizes;
-        tensors.push_back(makeInput(input.dtype, sizes, input.values, layout, input.is_expanded,
-                                    operand, variant * 5));
-        on_host.push(tensors.back());
-        arguments.push(onDevice(tensors.back(), device_));
-      } else {
-        const PolymorphicValue value =
-            input.fixed.hasValue()
-                ? input.fixed
-                : elementOf(input.dtype, input.values, variant + 2 * static_cast<int>(layout), 0);
-        scalars.push_back(value);
-        on_host.push(value);
-        arguments.push(value);
-      }
-      ++operand;
-    }
+    makeArguments(program, layout, variant, &tensors, &scalars, &on_host, &arguments);
     InterpreterOptions options;
     options.philox_seed = 1234;
     options.philox_offset = 4;
@@ -632,7 +639,7 @@ void Table::runOnce(Program& program, Layout layout, int variant) {
   }
 }
 
-void Table::runProgram(Program& program) {
+std::vector<std::pair<Layout, int>> Table::runsOf(const Program& program) {
   bool any_rank = false;
   bool any_tensor = false;
   bool any_scalar = false;
@@ -643,21 +650,43 @@ void Table::runProgram(Program& program) {
     any_scalar |= !input.is_tensor && !input.fixed.hasValue();
     any_empty |= input.empty.has_value();
   }
-  runOnce(program, Layout::Contiguous, 0);
+  std::vector<std::pair<Layout, int>> runs{{Layout::Contiguous, 0}};
   if (any_scalar) {
     for (int variant = 1; variant < 6; ++variant) {
-      runOnce(program, Layout::Contiguous, variant);
+      runs.emplace_back(Layout::Contiguous, variant);
     }
   }
   if (any_tensor) {
-    runOnce(program, Layout::Misaligned, 1);
+    runs.emplace_back(Layout::Misaligned, 1);
   }
   if (any_rank) {
-    runOnce(program, Layout::Strided, 2);
-    runOnce(program, Layout::Expanded, 3);
+    runs.emplace_back(Layout::Strided, 2);
+    runs.emplace_back(Layout::Expanded, 3);
   }
   if (any_empty) {
-    runOnce(program, Layout::Empty, 0);
+    runs.emplace_back(Layout::Empty, 0);
+  }
+  return runs;
+}
+
+void Table::prepareAll(Program& program, std::vector<KernelExecutor*>* executors) {
+  std::set<KernelExecutor*> known;
+  for (auto [layout, variant] : runsOf(program)) {
+    try {
+      std::vector<Tensor> tensors;
+      std::vector<PolymorphicValue> scalars;
+      KernelArgumentHolder on_host;
+      KernelArgumentHolder arguments;
+      makeArguments(program, layout, variant, &tensors, &scalars, &on_host, &arguments);
+      program.cache->prepare(arguments, std::nullopt, &device_);
+      for (KernelExecutor* executor : program.cache->executors()) {
+        if (known.insert(executor).second) {
+          executors->push_back(executor);
+        }
+      }
+    } catch (const std::exception&) {
+      // The run tells.
+    }
   }
 }
 
@@ -678,9 +707,7 @@ void Table::compileAll() {
     executors.clear();
   };
   for (Program& program : programs_) {
-    for (KernelExecutor* executor : program.cache->executors()) {
-      executors.push_back(executor);
-    }
+    prepareAll(program, &executors);
     if (executors.size() >= kBatch) {
       flush();
     }
@@ -694,7 +721,9 @@ void Table::run(int64_t least_cases) {
   compileAll();
   const auto compiled = Clock::now();
   for (Program& program : programs_) {
-    runProgram(program);
+    for (auto [layout, variant] : runsOf(program)) {
+      runOnce(program, layout, variant);
+    }
   }
   const auto end = Clock::now();
   auto seconds = [](auto from, auto to) {

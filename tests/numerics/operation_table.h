@@ -101,7 +101,12 @@ class Table {
     std::unique_ptr<FusionExecutorCache> cache;
   };
   void compileAll();
-  void runProgram(Program& program);
+  /// Layout of the inputs, and which values.
+  static std::vector<std::pair<Layout, int>> runsOf(const Program& program);
+  void makeArguments(const Program& program, Layout layout, int variant,
+                     std::vector<Tensor>* tensors, std::vector<PolymorphicValue>* scalars,
+                     KernelArgumentHolder* on_host, KernelArgumentHolder* arguments);
+  void prepareAll(Program& program, std::vector<KernelExecutor*>* executors);
   void runOnce(Program& program, Layout layout, int variant);
   void failed(const std::string& where, const std::string& what);
 

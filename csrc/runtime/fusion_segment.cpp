@@ -1,0 +1,86 @@
+#include <runtime/fusion_segment.h>
+
+#include <support/dump.h>
+
+namespace nvfuser {
+
+FusionSegment::FusionSegment(const Fusion& whole, const Group& group)
+    : extracted_(extractGroup(whole, group)) {}
+
+Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
+  Proposal proposal;
+  for (const SchedulerEntry* entry : schedulerEntries()) {
+    if (failed_.count(entry->type()) != 0) {
+      proposal.refusals.emplace_back(entry->type(), Refusal{"its plan failed before"});
+      continue;
+    }
+    auto form = form_.find(entry->type());
+    if (form == form_.end()) {
+      form = form_.emplace(entry->type(), entry->refusesForm(fusion())).first;
+    }
+    if (form->second) {
+      proposal.refusals.emplace_back(entry->type(), *form->second);
+      continue;
+    }
+    Plan plan = entry->plan(fusion(), info);
+    if (auto* params = std::get_if<std::unique_ptr<HeuristicParams>>(&plan)) {
+      proposal.params = std::move(*params);
+      return proposal;
+    }
+    proposal.refusals.emplace_back(entry->type(), std::get<Refusal>(std::move(plan)));
+  }
+  return proposal;
+}
+
+SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params, Device& device,
+                                        PrimDataType index_type, const CompileParams& compile,
+                                        int64_t fusion_id, int64_t& next_name) {
+  const std::string key = params == nullptr ? std::string("as scheduled")
+                                            : text(schedulerTypeName(params->scheduler_type), " ",
+                                                   params->max_registers, " ", params->toString());
+  std::unique_ptr<SegmentKernel>& kernel = kernels_[key];
+  if (kernel == nullptr) {
+    auto made = std::make_unique<SegmentKernel>();
+    made->executor = std::make_unique<KernelExecutor>(fusion_id, 0, 0, next_name);
+    Fusion scheduled(fusion());
+    const Options& options = *compile.options;
+    const std::string& name = made->executor->name();
+    if (options.dumps(DebugDumpOption::FusionIrPresched)) {
+      dump(options, name, "fusion_ir_presched", scheduled.toString());
+    }
+    if (params != nullptr) {
+      made->params = params->clone();
+      if (options.dumps(DebugDumpOption::SchedulerParams)) {
+        dump(options, name, "scheduler_params",
+             text("scheduler ", schedulerTypeName(params->scheduler_type), ": ",
+                  params->toString()));
+      }
+      schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
+    }
+    made->executor->adopt(scheduled);
+    made->executor->lower(device, index_type, compile);
+    ++next_name;
+    kernel = std::move(made);
+  } else {
+    kernel->executor->lower(device, index_type, compile);
+  }
+  return *kernel;
+}
+
+SegmentKernel& FusionSegment::interpreted() {
+  std::unique_ptr<SegmentKernel>& kernel = kernels_["interpreted"];
+  if (kernel == nullptr) {
+    kernel = std::make_unique<SegmentKernel>();
+  }
+  return *kernel;
+}
+
+std::vector<const SegmentKernel*> FusionSegment::kernels() const {
+  std::vector<const SegmentKernel*> all;
+  for (const auto& [key, kernel] : kernels_) {
+    all.push_back(kernel.get());
+  }
+  return all;
+}
+
+}  // namespace nvfuser

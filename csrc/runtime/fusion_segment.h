@@ -1,0 +1,60 @@
+/// One kernel's part of a larger Fusion: the operations, and the kernels that were made of them,
+/// one for each set of a scheduler's parameters.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <runtime/executor.h>
+#include <scheduler/registry.h>
+#include <segmenter/extract.h>
+
+namespace nvfuser {
+
+/// Sizes of a whole Fusion by name, which tell those of its parts.
+using KnownScalars = std::vector<std::pair<std::string, PolymorphicValue>>;
+
+/// A segment under one plan.
+struct SegmentKernel {
+  std::unique_ptr<HeuristicParams> params;   ///< null: run as the user scheduled it, or interpreted
+  std::unique_ptr<KernelExecutor> executor;  ///< null: it is interpreted on the host
+};
+
+class FusionSegment {
+ public:
+  /// `group` is part of `whole`, which outlives this.
+  FusionSegment(const Fusion& whole, const Group& group);
+
+  const Fusion& fusion() const { return *extracted_.fusion; }
+  /// Values of the whole fusion.
+  const std::vector<const Val*>& inputs() const { return extracted_.inputs; }
+  const std::vector<const Val*>& outputs() const { return extracted_.outputs; }
+
+  /// The first plan of a scheduler that is not in `failed()`. The refusals of its predecessors are
+  /// kept for reports.
+  Proposal propose(SchedulerRuntimeInfo& info);
+  /// The kernel of a plan (null: as the user scheduled it): found, or scheduled and lowered (not
+  /// compiled) for `device`, named by `next_name`. A scheduler's or a lowering's failure is thrown
+  /// as it is.
+  SegmentKernel& kernelFor(const HeuristicParams* params, Device& device, PrimDataType index_type,
+                           const CompileParams& compile, int64_t fusion_id, int64_t& next_name);
+  /// Runs on the host, one operation after the other.
+  SegmentKernel& interpreted();
+
+  /// Schedulers whose plan could not be carried out; they are not asked again.
+  void setFailed(SchedulerType type) { failed_.insert(type); }
+
+  std::vector<const SegmentKernel*> kernels() const;
+
+ private:
+  ExtractedGroup extracted_;
+  std::map<SchedulerType, std::optional<Refusal>> form_;  ///< what was said about its form
+  std::map<std::string, std::unique_ptr<SegmentKernel>> kernels_;
+  std::set<SchedulerType> failed_;
+};
+
+}  // namespace nvfuser

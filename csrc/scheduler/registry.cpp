@@ -1,0 +1,23 @@
+#include <scheduler/registry.h>
+
+#include <scheduler/greedy/greedy.h>
+
+namespace nvfuser {
+
+const std::vector<const SchedulerEntry*>& schedulerEntries() {
+  static const std::vector<const SchedulerEntry*> entries{
+      &greedyScheduler(),
+  };
+  return entries;
+}
+
+const SchedulerEntry& schedulerEntry(SchedulerType type) {
+  for (const SchedulerEntry* entry : schedulerEntries()) {
+    if (entry->type() == type) {
+      return *entry;
+    }
+  }
+  userError("there is no automatic scheduler ", schedulerTypeName(type));
+}
+
+}  // namespace nvfuser
