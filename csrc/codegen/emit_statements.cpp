@@ -167,7 +167,6 @@ void Emitter::emit(const kir::Random& random) {
 }
 
 // ---- the whole
-// ----------------------------------------------------------------------------------------------------
 
 std::string Emitter::indexHelpers() const {
   std::string out;

@@ -19,7 +19,6 @@ Fusion* FusionGuard::getCurFusion() { return current_fusion; }
 void FusionGuard::setCurFusion(Fusion* fusion) { current_fusion = fusion; }
 
 // ---- lifecycle
-// ----------------------------------------------------------------------------------------------------
 
 Fusion::Fusion() = default;
 Fusion::~Fusion() = default;
@@ -120,7 +119,6 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
 }
 
 // ---- registration
-// -------------------------------------------------------------------------------------------------
 
 void Fusion::nameVal(Val* val) { val->name_ = val_names_[static_cast<size_t>(val->vtype())]++; }
 
@@ -154,7 +152,6 @@ Val* Fusion::trueVal() { return constant(PolymorphicValue(true), DataType::Bool)
 Val* Fusion::falseVal() { return constant(PolymorphicValue(false), DataType::Bool); }
 
 // ---- interface
-// ----------------------------------------------------------------------------------------------------
 
 void Fusion::addInput(Val* input) {
   if (input == nullptr || input->fusion() != this) {
@@ -320,7 +317,6 @@ const AliasInfo& Fusion::getOutputAlias(const Val* output) const {
 }
 
 // ---- graph
-// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -444,7 +440,6 @@ std::vector<Expr*> Fusion::usesOf(const Val* val) const {
 bool Fusion::isNoOp() const { return exprs().empty(); }
 
 // ---- mutation
-// -----------------------------------------------------------------------------------------------------
 
 void Fusion::removeExpr(Expr* expr) {
   for (Val* out : expr->fields_.outputs) {

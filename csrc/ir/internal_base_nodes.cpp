@@ -9,7 +9,6 @@
 namespace nvfuser {
 
 // ---- IterDomain
-// ---------------------------------------------------------------------------------------------------
 
 IterDomainBuilder::IterDomainBuilder(const IterDomain* id)
     : start_(id->start()),
@@ -197,7 +196,6 @@ bool IterDomain::sameAs(const Statement* other) const {
 }
 
 // ---- TensorDomain
-// -------------------------------------------------------------------------------------------------
 
 int64_t wrapDim(int64_t axis, int64_t n, std::string_view what) {
   const int64_t wrapped = axis < 0 ? axis + n : axis;

@@ -68,7 +68,6 @@ Scalar ScalarPool::symbol(const std::string& name, Scalar bound, int64_t lo, int
 }
 
 // ---- sums and products
-// --------------------------------------------------------------------------------------------
 
 void ScalarPool::decompose(Scalar a, int64_t* constant,
                            std::vector<std::pair<Scalar, int64_t>>* terms) {
@@ -260,7 +259,6 @@ Scalar ScalarPool::mul(Scalar a, Scalar b) {
 }
 
 // ---- division
-// -----------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::exactQuotient(Scalar a, Scalar b) {
   if (a->isConstant(0) || b->isConstant(1)) {
@@ -436,7 +434,6 @@ Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
 }
 
 // ---- the rest
-// -----------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
   ScalarNode node{.op = op, .id = 0, .args = {a, b}};
@@ -617,7 +614,6 @@ Scalar ScalarPool::select(Scalar condition, Scalar a, Scalar b) {
 }
 
 // ---- proofs
-// -------------------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::expand(Scalar a) {
   if (a->op == ScalarOp::Sum) {
@@ -772,7 +768,6 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
 void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) { divisible_.emplace_back(a, divisor); }
 
 // ---- looking inside
-// -----------------------------------------------------------------------------------------------
 
 Scalar ScalarPool::substitute(Scalar a, const std::unordered_map<Scalar, Scalar>& replacement) {
   auto found = replacement.find(a);
@@ -941,7 +936,6 @@ int64_t evaluate(Scalar a, const std::function<int64_t(Scalar)>& valueOf) {
 }
 
 // ---- text
-// ---------------------------------------------------------------------------------------------------------
 
 namespace {
 

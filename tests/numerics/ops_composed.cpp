@@ -104,7 +104,6 @@ Values countTo(int64_t n) {
 double wave(int64_t i) { return 2.0 * std::sin(1.7 * static_cast<double>(i) + 0.3); }
 
 // ---- shapes
-// --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("reshape keeps row-major order, however it is declared") {
   struct Case {
@@ -232,7 +231,6 @@ TEST_CASE("indexed reads and writes") {
 }
 
 // ---- statistics and normalisations
-// ---------------------------------------------------------------------------------
 
 double meanOf(const Values& v) {
   return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
@@ -474,7 +472,6 @@ TEST_CASE("batch_norm outside training, channels last") {
 }
 
 // ---- composites
-// ----------------------------------------------------------------------------------------------------
 
 TEST_CASE("activations and their gradients") {
   using Function = std::function<double(double)>;
