@@ -255,7 +255,7 @@ constexpr std::array kPasses = {
                  "an order that computes everything before it is read", orderStatements},
     LoweringPass{"insert-syncs", "tree and allocations",
                  "barriers in tree, and whether the launch is cooperative",
-                 "barriers where threads exchange data; needs the order", synchronise},
+                 "statements are ordered: it is known who reads what another thread wrote", synchronise},
     LoweringPass{"build-statements", "all of the above",
                  "kernel.body (loops, predicates, indexed operations) and the launch extents",
                  "indices, predicates, vectors, reductions", buildStatements},
