@@ -49,26 +49,11 @@ class Words {
   std::array<uint32_t, 4> words_{};
 };
 
-int significantBits(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Half:
-      return 11;
-    case PrimDataType::BFloat16:
-      return 8;
-    case PrimDataType::Float8_e4m3fn:
-      return 4;
-    case PrimDataType::Float8_e5m2:
-      return 3;
-    default:
-      return 24;
-  }
-}
-
 double uniform(Words& words, uint64_t element, DataType dtype) {
   if (dtype == DataType::Double) {
     return std::ldexp(static_cast<double>(words.word64(element) >> 11), -53);
   }
-  const int bits = significantBits(dtype);
+  const int bits = significandBits(dtype);
   return std::ldexp(static_cast<double>(words.word32(element) >> (32 - bits)), -bits);
 }
 

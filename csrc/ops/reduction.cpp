@@ -279,7 +279,9 @@ TensorView* sum_to(TensorView* v1, const std::vector<int64_t>& sum_to_size) {
 
 namespace {
 
-void requireWelfordOperand(const TensorView* tv) {
+/// The reduced axes as positions from the left; checks operand and axes.
+std::vector<int64_t> welfordAxes(TensorView* tv, const std::vector<int64_t>& axes) {
+  requireTensorOperand("welford", tv);
   if (tv->dtype() != DataType::Float && tv->dtype() != DataType::Double) {
     userError("welford: not supported for ", tv->dtype(), " (", tv->toInlineString(),
               "); please upcast to float");
@@ -287,6 +289,10 @@ void requireWelfordOperand(const TensorView* tv) {
   if (ops::rankOf(tv) == 0) {
     userError("welford: ", tv->toInlineString(), " has no axes, so there is none to reduce");
   }
+  if (axes.empty()) {
+    userError("welford: No reduction axis specified");
+  }
+  return ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
 }
 
 void requireWelfordInit(const TensorView* init_avg, const TensorView* init_var, const Val* init_N) {
@@ -315,13 +321,8 @@ WelfordResult combined(WelfordResult a, TensorView* avg, TensorView* var, Val* n
 
 WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
                          TensorView* init_var, Val* init_N) {
-  requireTensorOperand("welford", tv);
-  requireWelfordOperand(tv);
+  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
   requireWelfordInit(init_avg, init_var, init_N);
-  if (axes.empty()) {
-    userError("welford: No reduction axis specified");
-  }
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
   Fusion* fusion = tv->fusion();
   WelfordResult result{.avg = newForReduction(tv, reduced),
                        .var_sum = newForReduction(tv, reduced),
@@ -333,13 +334,8 @@ WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, Tenso
 
 WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
                       TensorView* init_var, Val* init_N) {
-  requireTensorOperand("welford", tv);
-  requireWelfordOperand(tv);
+  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
   requireWelfordInit(init_avg, init_var, init_N);
-  if (axes.empty()) {
-    userError("welford: No reduction axis specified");
-  }
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
   Squeezed rest = squeezeBroadcasts(tv, reduced);
   WelfordResult result{};
   if (!rest.axes.empty()) {

@@ -9,17 +9,6 @@
 
 namespace nvfuser::malformed {
 
-std::string messageOf(const std::function<void()>& use) {
-  try {
-    use();
-  } catch (const UserError& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("not a user error: ") + e.what();
-  }
-  return "no error";
-}
-
 namespace {
 
 /// The object that saw the mistake still takes a right program.

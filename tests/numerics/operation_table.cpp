@@ -409,22 +409,8 @@ bool sameReal(double a, double b) {
 
 bool finite(Complex z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
 
-double roundoffOf(DataType dtype) {
-  switch (getTypeFromComplexType(dtype).type) {
-    case PrimDataType::Double:
-      return 0x1p-53;
-    case PrimDataType::Half:
-      return 0x1p-11;
-    case PrimDataType::BFloat16:
-      return 0x1p-8;
-    case PrimDataType::Float8_e4m3fn:
-      return 0x1p-4;
-    case PrimDataType::Float8_e5m2:
-      return 0x1p-3;
-    default:
-      return 0x1p-24;
-  }
-}
+/// Half an ulp of 1.
+double roundoffOf(DataType dtype) { return std::ldexp(1.0, -significandBits(dtype)); }
 
 /// Half the distance between the least numbers.
 double leastStep(DataType dtype) {

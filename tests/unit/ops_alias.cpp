@@ -4,8 +4,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <op_fixture.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/reshape_plan.h>
@@ -14,43 +14,11 @@
 namespace nvfuser {
 namespace {
 
-struct OpsFixture {
-  Fusion fusion;
-  FusionGuard guard{&fusion};
-
-  TensorView* constant(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
-    TensorView* tv = makeContigConcreteTensor(shape, dtype);
-    fusion.addInput(tv);
-    return tv;
-  }
-  TensorView* symbolic(int64_t rank, DataType dtype = DataType::Float) {
-    TensorView* tv = makeContigTensor(rank, dtype);
-    fusion.addInput(tv);
-    return tv;
-  }
-  static Val* num(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
-  static Val* extent(TensorView* tv, size_t axis) {
-    return tv->getLogicalDomain().at(axis)->extent();
-  }
-  /// The axes of every definition must correspond, and the graph must keep the rules of the IR.
-  void checkSound(TensorView* out) {
-    if (!out->isFusionInput() && !out->isFusionOutput()) {
-      fusion.addOutput(out);
-    }
-    for (Expr* expr : fusion.exprs()) {
-      for (TensorView* producer : tensorInputs(expr)) {
-        for (TensorView* consumer : tensorOutputs(expr)) {
-          CHECK_NOTHROW(mapAxes(expr, producer, consumer));
-        }
-      }
-    }
-    CHECK_NOTHROW(fusion.verify());
-  }
-};
+Val* extent(TensorView* tv, size_t axis) { return tv->getLogicalDomain().at(axis)->extent(); }
 
 // ---- copies ----
 
-TEST_CASE_FIXTURE(OpsFixture, "set copies axes, kinds and dtype") {
+TEST_CASE_FIXTURE(OpFixture, "set copies axes, kinds and dtype") {
   TensorView* x = constant({3, 1, 5}, DataType::Half);
   TensorView* y = set(x);
   CHECK(shapeText(y) == "[3, b, 5]");
@@ -60,7 +28,7 @@ TEST_CASE_FIXTURE(OpsFixture, "set copies axes, kinds and dtype") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "set and segment_set of scalars and through the base class") {
+TEST_CASE_FIXTURE(OpFixture, "set and segment_set of scalars and through the base class") {
   Val* a = IrBuilder::create<Val>(DataType::Int);
   CHECK(set(a)->dtype() == DataType::Int);
   CHECK(set(a)->definition()->isA<LoadStoreOp>());
@@ -70,7 +38,7 @@ TEST_CASE_FIXTURE(OpsFixture, "set and segment_set of scalars and through the ba
   CHECK(cut->definition()->as<LoadStoreOp>()->opType() == LoadStoreOpType::SegmenterSet);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "an operation drops the reductions of its operand") {
+TEST_CASE_FIXTURE(OpFixture, "an operation drops the reductions of its operand") {
   TensorView* total = sum(constant({3, 4, 5}), {1});
   CHECK(shapeText(set(total)) == "[3, 5]");
   CHECK(shapeText(permute(total, {1, 0})) == "[5, 3]");
@@ -78,7 +46,7 @@ TEST_CASE_FIXTURE(OpsFixture, "an operation drops the reductions of its operand"
   checkSound(permute(total, {1, 0}));
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "view reads the same bits as another dtype") {
+TEST_CASE_FIXTURE(OpFixture, "view reads the same bits as another dtype") {
   TensorView* x = constant({4}, DataType::Float);
   CHECK(view(x, DataType::Float) == x);
   TensorView* y = view(x, DataType::Int32);
@@ -88,7 +56,7 @@ TEST_CASE_FIXTURE(OpsFixture, "view reads the same bits as another dtype") {
 
 // ---- broadcast and kin ----
 
-TEST_CASE_FIXTURE(OpsFixture, "broadcast adds axes where flagged") {
+TEST_CASE_FIXTURE(OpFixture, "broadcast adds axes where flagged") {
   TensorView* x = constant({3, 5});
   TensorView* y = broadcast(x, {true, false, true, false});
   CHECK(shapeText(y) == "[b, 3, b, 5]");
@@ -97,13 +65,13 @@ TEST_CASE_FIXTURE(OpsFixture, "broadcast adds axes where flagged") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "broadcast of a 0-dim tensor") {
+TEST_CASE_FIXTURE(OpFixture, "broadcast of a 0-dim tensor") {
   TensorView* y = broadcast(constant({}), {true, true});
   CHECK(shapeText(y) == "[b, b]");
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "squeeze by positions, by list and by flags") {
+TEST_CASE_FIXTURE(OpFixture, "squeeze by positions, by list and by flags") {
   TensorView* x = constant({1, 3, 1});
   CHECK(shapeText(squeeze(x, std::vector<int64_t>{0, -1})) == "[3]");
   CHECK(shapeText(squeeze(x, {0})) == "[3, b]");
@@ -114,13 +82,13 @@ TEST_CASE_FIXTURE(OpsFixture, "squeeze by positions, by list and by flags") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "squeeze drops expanded axes when asked") {
+TEST_CASE_FIXTURE(OpFixture, "squeeze drops expanded axes when asked") {
   TensorView* x = expand(constant({1, 3}), {num(7), num(-1)});
   CHECK(shapeText(x) == "[b7, 3]");
   CHECK(shapeText(squeeze(x, std::vector<int64_t>{0}, true)) == "[3]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "unsqueeze counts positions of the result") {
+TEST_CASE_FIXTURE(OpFixture, "unsqueeze counts positions of the result") {
   TensorView* x = constant({3, 5});
   CHECK(shapeText(unsqueeze(x, 0)) == "[b, 3, 5]");
   CHECK(shapeText(unsqueeze(x, 2)) == "[3, 5, b]");
@@ -128,7 +96,7 @@ TEST_CASE_FIXTURE(OpsFixture, "unsqueeze counts positions of the result") {
   CHECK(shapeText(unsqueeze(x, -3)) == "[b, 3, 5]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "expand stretches broadcast axes and keeps others") {
+TEST_CASE_FIXTURE(OpFixture, "expand stretches broadcast axes and keeps others") {
   TensorView* x = constant({1, 3});
   TensorView* y = expand(x, {num(4), num(3)});
   CHECK(shapeText(y) == "[b4, 3]");
@@ -142,18 +110,18 @@ TEST_CASE_FIXTURE(OpsFixture, "expand stretches broadcast axes and keeps others"
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "expand with more sizes adds leading axes") {
+TEST_CASE_FIXTURE(OpFixture, "expand with more sizes adds leading axes") {
   TensorView* y = expand(constant({3}), {num(2), num(1), num(3)});
   CHECK(shapeText(y) == "[b2, b, 3]");
   CHECK(chainText(y) == "BroadcastOp ExpandOp");
   CHECK(shapeText(expand(constant({}), {num(2)})) == "[b2]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "expand to zero elements") {
+TEST_CASE_FIXTURE(OpFixture, "expand to zero elements") {
   CHECK(shapeText(expand(constant({1, 3}), {num(0), num(3)})) == "[b0, 3]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "expand_as takes the other's shape") {
+TEST_CASE_FIXTURE(OpFixture, "expand_as takes the other's shape") {
   TensorView* x = constant({1, 3});
   TensorView* other = constant({8, 3});
   CHECK(shapeText(expand_as(x, other)) == "[b8, 3]");
@@ -161,7 +129,7 @@ TEST_CASE_FIXTURE(OpsFixture, "expand_as takes the other's shape") {
   CHECK(expand_as(x, free)->getLogicalDomain()[0]->expandedExtent() == extent(free, 0));
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "repeat: iterated axes are tiled, axes of extent 1 made real") {
+TEST_CASE_FIXTURE(OpFixture, "repeat: iterated axes are tiled, axes of extent 1 made real") {
   TensorView* x = constant({3, 1, 5});
   TensorView* y = repeat(x, {2, 4, 1});
   CHECK(shapeText(y) == "[6, 4, 5]");
@@ -176,7 +144,7 @@ TEST_CASE_FIXTURE(OpsFixture, "repeat: iterated axes are tiled, axes of extent 1
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "repeat of expanded and symbolic axes") {
+TEST_CASE_FIXTURE(OpFixture, "repeat of expanded and symbolic axes") {
   TensorView* x = expand(constant({1, 3}), {num(7), num(-1)});
   TensorView* y = repeat(x, {2, 2});
   CHECK(shapeText(y) == "[14, 6]");
@@ -188,7 +156,7 @@ TEST_CASE_FIXTURE(OpsFixture, "repeat of expanded and symbolic axes") {
 
 // ---- permute ----
 
-TEST_CASE_FIXTURE(OpsFixture,
+TEST_CASE_FIXTURE(OpFixture,
                   "permute: fresh root in the input's order, the same axes permuted as logical") {
   TensorView* x = constant({2, 3, 5});
   TensorView* y = permute(x, std::vector<int64_t>{2, 0, 1});
@@ -201,7 +169,7 @@ TEST_CASE_FIXTURE(OpsFixture,
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "permute takes lists and maps, and negative positions") {
+TEST_CASE_FIXTURE(OpFixture, "permute takes lists and maps, and negative positions") {
   TensorView* x = constant({2, 3, 5});
   CHECK(shapeText(permute(x, {-1, 0, 1})) == "[5, 2, 3]");
   CHECK(shapeText(permute(x, std::unordered_map<int64_t, int64_t>{{0, -1}})) == "[3, 5, 2]");
@@ -211,7 +179,7 @@ TEST_CASE_FIXTURE(OpsFixture, "permute takes lists and maps, and negative positi
   CHECK(shapeText(permute(constant({}), std::vector<int64_t>{})) == "[]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "transpose swaps two axes, or those of a matrix") {
+TEST_CASE_FIXTURE(OpFixture, "transpose swaps two axes, or those of a matrix") {
   TensorView* x = constant({2, 3, 5});
   CHECK(shapeText(transpose(x, 0, -1)) == "[5, 3, 2]");
   CHECK(shapeText(transpose(constant({2, 3}))) == "[3, 2]");
@@ -272,7 +240,7 @@ TEST_CASE("constant steps give the wanted sizes, for every factorisation of 360"
   CHECK(pairs > 1000);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "groups of a reshape") {
+TEST_CASE_FIXTURE(OpFixture, "groups of a reshape") {
   using ops::AxisGroup;
   using ops::groupAxes;
   using Groups = std::vector<AxisGroup>;
@@ -293,7 +261,7 @@ TEST_CASE_FIXTURE(OpsFixture, "groups of a reshape") {
   CHECK(groupAxes({v, b}, {b}) == Groups{{0, 2, 0, 1}});
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "static reshape: shapes, transforms and rfactor axes") {
+TEST_CASE_FIXTURE(OpFixture, "static reshape: shapes, transforms and rfactor axes") {
   struct Case {
     std::vector<int64_t> from, to;
     std::string shape, transforms;
@@ -322,7 +290,7 @@ TEST_CASE_FIXTURE(OpsFixture, "static reshape: shapes, transforms and rfactor ax
   }
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "reshape marks the axes that take part, and only these") {
+TEST_CASE_FIXTURE(OpFixture, "reshape marks the axes that take part, and only these") {
   TensorView* y = reshape(constant({7, 6}), {7, 6}, {7, 2, 3});
   CHECK(y->getLogicalDomain()[0] == y->getRootDomain()[0]);
   CHECK(!y->getLogicalDomain()[0]->isRFactorProduct());
@@ -331,7 +299,7 @@ TEST_CASE_FIXTURE(OpsFixture, "reshape marks the axes that take part, and only t
   CHECK(y->getLogicalDomain()[2]->isRFactorProduct());
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "reshape of axes of extent 1 needs no transform") {
+TEST_CASE_FIXTURE(OpFixture, "reshape of axes of extent 1 needs no transform") {
   TensorView* x = constant({1, 3, 1});
   CHECK(chainText(reshape(x, {1, 3, 1}, {3})) == "SqueezeOp SqueezeOp");
   CHECK(chainText(reshape(x, {1, 3, 1}, {3, 1})) == "SqueezeOp SqueezeOp BroadcastOp");
@@ -341,7 +309,7 @@ TEST_CASE_FIXTURE(OpsFixture, "reshape of axes of extent 1 needs no transform") 
   CHECK(chainText(reshape(constant({3, 5}), {3, 5}, {3, 5})) == "LoadStoreOp");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "reshape with original sizes of a symbolic tensor") {
+TEST_CASE_FIXTURE(OpFixture, "reshape with original sizes of a symbolic tensor") {
   TensorView* x = symbolic(2);
   TensorView* y = reshape(x, {12, 6}, {12, 2, 3});
   CHECK(y->getLogicalDomain()[0]->extent() == extent(x, 0));
@@ -352,7 +320,7 @@ TEST_CASE_FIXTURE(OpsFixture, "reshape with original sizes of a symbolic tensor"
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "reshape of empty tensors gives a full of the new shape") {
+TEST_CASE_FIXTURE(OpFixture, "reshape of empty tensors gives a full of the new shape") {
   TensorView* y = reshape(constant({0, 3}), {0, 3}, {5, 0, 2});
   CHECK(y->definition()->isA<FullOp>());
   CHECK(shapeText(y) == "[5, 0, 2]");
@@ -360,7 +328,7 @@ TEST_CASE_FIXTURE(OpsFixture, "reshape of empty tensors gives a full of the new 
   CHECK(shapeText(flatten(constant({0, 3, 4}), 1, 2)) == "[0, 12]");
 }
 
-TEST_CASE_FIXTURE(OpsFixture,
+TEST_CASE_FIXTURE(OpFixture,
                   "symbolic reshape keeps what stays and splits the rest by the new sizes") {
   TensorView* x = constant({-1, -1, 768});
   Val* b = extent(x, 0);
@@ -378,7 +346,7 @@ TEST_CASE_FIXTURE(OpsFixture,
   checkSound(rows);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "symbolic reshape that cannot be told apart merges and splits") {
+TEST_CASE_FIXTURE(OpFixture, "symbolic reshape that cannot be told apart merges and splits") {
   TensorView* x = symbolic(2);
   Val* n = IrBuilder::create<Val>(DataType::Int);
   TensorView* y = reshape(x, {n, num(-1)});
@@ -393,7 +361,7 @@ TEST_CASE_FIXTURE(OpsFixture, "symbolic reshape that cannot be told apart merges
   checkSound(z);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "symbolic reshape to and from no axes") {
+TEST_CASE_FIXTURE(OpFixture, "symbolic reshape to and from no axes") {
   TensorView* x = symbolic(1);
   CHECK(shapeText(reshape(x, std::vector<Val*>{})) == "[]");
   Val* n = IrBuilder::create<Val>(DataType::Int);
@@ -401,7 +369,7 @@ TEST_CASE_FIXTURE(OpsFixture, "symbolic reshape to and from no axes") {
   CHECK(transformsText(reshape(x, {extent(x, 0), n})) == "Split");
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "reshape keeps expanded axes that stay and makes others real") {
+TEST_CASE_FIXTURE(OpFixture, "reshape keeps expanded axes that stay and makes others real") {
   TensorView* x = expand(constant({1, 6}), {num(4), num(-1)});
   TensorView* kept = reshape(x, {num(4), num(2), num(3)});
   CHECK(shapeText(kept) == "[b4, 2, 3]");
@@ -413,7 +381,7 @@ TEST_CASE_FIXTURE(OpsFixture, "reshape keeps expanded axes that stay and makes o
   checkSound(merged);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "flatten merges a range of axes") {
+TEST_CASE_FIXTURE(OpFixture, "flatten merges a range of axes") {
   CHECK(shapeText(flatten(constant({2, 3, 5}))) == "[30]");
   CHECK(shapeText(flatten(constant({2, 3, 5}), 1)) == "[2, 15]");
   CHECK(shapeText(flatten(constant({2, 3, 5}), 0, -2)) == "[6, 5]");
@@ -427,7 +395,7 @@ TEST_CASE_FIXTURE(OpsFixture, "flatten merges a range of axes") {
 
 // ---- slice ----
 
-TEST_CASE_FIXTURE(OpsFixture, "slice of constant ranges has Python's meaning") {
+TEST_CASE_FIXTURE(OpFixture, "slice of constant ranges has Python's meaning") {
   struct Case {
     int64_t start, stop;
     std::string shape;
@@ -445,7 +413,7 @@ TEST_CASE_FIXTURE(OpsFixture, "slice of constant ranges has Python's meaning") {
   }
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "slice puts a Resize on the axes that are cut") {
+TEST_CASE_FIXTURE(OpFixture, "slice puts a Resize on the axes that are cut") {
   TensorView* y = slice(constant({10, 7}), {2, 0}, {5, 7});
   REQUIRE(y->definition()->isA<SliceOp>());
   CHECK(transformsText(y) == "Resize");
@@ -463,14 +431,14 @@ TEST_CASE_FIXTURE(OpsFixture, "slice puts a Resize on the axes that are cut") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "slice to one element selects it, so that it broadcasts") {
+TEST_CASE_FIXTURE(OpFixture, "slice to one element selects it, so that it broadcasts") {
   TensorView* y = slice(constant({10, 7}), {2, 1}, {3, 4});
   CHECK(shapeText(y) == "[b, 3]");
   CHECK(chainText(y) == "SliceOp SelectOp BroadcastOp");
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "slice of symbolic ranges holds the bounds in the extent") {
+TEST_CASE_FIXTURE(OpFixture, "slice of symbolic ranges holds the bounds in the extent") {
   TensorView* x = symbolic(1);
   Val* a = IrBuilder::create<Val>(DataType::Int);
   Val* b = IrBuilder::create<Val>(DataType::Int);
@@ -486,7 +454,7 @@ TEST_CASE_FIXTURE(OpsFixture, "slice of symbolic ranges holds the bounds in the 
   checkSound(rest);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "slice of broadcast and expanded axes") {
+TEST_CASE_FIXTURE(OpFixture, "slice of broadcast and expanded axes") {
   TensorView* unit = constant({1, 4});
   CHECK(shapeText(slice(unit, {0, 1}, {1, 3})) == "[b, 2]");
   CHECK(shapeText(slice(unit, {1, 0}, {1, 4})) == "[0, 4]");
@@ -496,7 +464,7 @@ TEST_CASE_FIXTURE(OpsFixture, "slice of broadcast and expanded axes") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "chunk cuts into equal pieces") {
+TEST_CASE_FIXTURE(OpFixture, "chunk cuts into equal pieces") {
   auto shapes = [](const std::vector<TensorView*>& pieces) {
     return join(pieces, " ", [](TensorView* tv) { return shapeText(tv); });
   };
@@ -559,7 +527,7 @@ void forEachElement(const TensorView* tv,
   }
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "the transforms of a reshape keep every element's row-major number") {
+TEST_CASE_FIXTURE(OpFixture, "the transforms of a reshape keep every element's row-major number") {
   const std::vector<int64_t> shapes[] = {{60},      {4, 15},      {15, 4},      {6, 10},
                                          {3, 4, 5}, {5, 2, 2, 3}, {2, 3, 2, 5}, {10, 6}};
   for (const auto& from : shapes) {
@@ -580,7 +548,7 @@ TEST_CASE_FIXTURE(OpsFixture, "the transforms of a reshape keep every element's 
   }
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "the transforms of slice and pad move by the offset") {
+TEST_CASE_FIXTURE(OpFixture, "the transforms of slice and pad move by the offset") {
   TensorView* cut = slice(constant({10, 7}), {2, 1}, {5, 7});
   forEachElement(cut, [&](int64_t, const std::vector<int64_t>& position) {
     auto at = walkBack(cut, position);
@@ -595,7 +563,7 @@ TEST_CASE_FIXTURE(OpsFixture, "the transforms of slice and pad move by the offse
 
 // ---- pad and cat ----
 
-TEST_CASE_FIXTURE(OpsFixture, "pad counts widths from the last axis") {
+TEST_CASE_FIXTURE(OpFixture, "pad counts widths from the last axis") {
   TensorView* x = constant({3, 5}, DataType::Half);
   TensorView* y = pad(x, {num(1), num(2)});
   CHECK(shapeText(y) == "[3, 8]");
@@ -614,7 +582,7 @@ TEST_CASE_FIXTURE(OpsFixture, "pad counts widths from the last axis") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "pad of broadcast axes makes them real") {
+TEST_CASE_FIXTURE(OpFixture, "pad of broadcast axes makes them real") {
   TensorView* y = pad(constant({3, 1}), {num(1), num(2)});
   CHECK(shapeText(y) == "[3, 4]");
   CHECK(chainText(y) == "RepeatOp PadOp");
@@ -624,7 +592,7 @@ TEST_CASE_FIXTURE(OpsFixture, "pad of broadcast axes makes them real") {
   checkSound(unit);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "cat pads every part to the whole and joins them") {
+TEST_CASE_FIXTURE(OpFixture, "cat pads every part to the whole and joins them") {
   TensorView* a = constant({2, 5});
   TensorView* b = constant({3, 5});
   TensorView* c = constant({4, 5});
@@ -639,7 +607,7 @@ TEST_CASE_FIXTURE(OpsFixture, "cat pads every part to the whole and joins them")
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "cat of one part, of empty parts, of broadcast axes") {
+TEST_CASE_FIXTURE(OpFixture, "cat of one part, of empty parts, of broadcast axes") {
   TensorView* a = constant({2, 1});
   CHECK(cat({a}, 0)->definition()->isA<LoadStoreOp>());
   CHECK(shapeText(cat({a, constant({0, 1})}, 0)) == "[2, b]");
@@ -649,7 +617,7 @@ TEST_CASE_FIXTURE(OpsFixture, "cat of one part, of empty parts, of broadcast axe
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "cat of symbolic sizes") {
+TEST_CASE_FIXTURE(OpFixture, "cat of symbolic sizes") {
   TensorView* y = cat({symbolic(2), symbolic(2)}, 1);
   CHECK(y->definition()->isA<CatOp>());
   CHECK(y->getLogicalDomain()[1]->isIteration());
@@ -658,7 +626,7 @@ TEST_CASE_FIXTURE(OpsFixture, "cat of symbolic sizes") {
   checkSound(y);
 }
 
-TEST_CASE_FIXTURE(OpsFixture, "cat of parts that the caller padded") {
+TEST_CASE_FIXTURE(OpFixture, "cat of parts that the caller padded") {
   TensorView* a = pad(constant({2}), {num(0), num(3)});
   TensorView* b = pad(constant({3}), {num(2), num(0)});
   TensorView* y = cat({a, b}, 0, std::nullopt, true);

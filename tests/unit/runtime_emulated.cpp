@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <runtime/emulated/emulated.h>
-#include <runtime/emulated/errors.h>
+#include <emulated_kernel.h>
 #include <runtime/emulated/module.h>
 #include <support/error.h>
 
@@ -16,40 +15,6 @@ using namespace nvfuser;
 using Kind = EmulationFinding::Kind;
 
 namespace {
-
-/// A vector in the device's memory.
-template <typename T>
-class DeviceVector {
- public:
-  explicit DeviceVector(size_t count)
-      : count_(count), data_(emulatedDevice().allocate(count * sizeof(T), nullptr)) {}
-  explicit DeviceVector(const std::vector<T>& values) : DeviceVector(values.size()) {
-    emulatedDevice().copyFromHost(data_, values.data(), count_ * sizeof(T), nullptr);
-  }
-  ~DeviceVector() { emulatedDevice().release(data_, nullptr); }
-  DeviceVector(const DeviceVector&) = delete;
-  DeviceVector& operator=(const DeviceVector&) = delete;
-
-  std::vector<T> host() const {
-    std::vector<T> values(count_);
-    emulatedDevice().copyToHost(values.data(), data_, count_ * sizeof(T), nullptr);
-    return values;
-  }
-  void** argument() { return &data_; }
-  T* data() const { return static_cast<T*>(data_); }
-
- private:
-  size_t count_;
-  void* data_;
-};
-
-std::unique_ptr<LoadedKernel> compileText(const std::string& text, const std::string& entry = "k") {
-  return emulatedDevice().compile({.entry = entry, .text = text, .options = {}});
-}
-
-void launch(const LoadedKernel& kernel, const LaunchShape& shape, const std::vector<void*>& args) {
-  emulatedDevice().launch(kernel, shape, args, nullptr);
-}
 
 /// What the launch is found to do wrong; nothing when it is right.
 std::vector<EmulationFinding> findings(const LoadedKernel& kernel, const LaunchShape& shape,

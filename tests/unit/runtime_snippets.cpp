@@ -7,70 +7,14 @@
 #include <cstring>
 #include <limits>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
-#include <codegen/snippets.h>
-#include <runtime/emulated/emulated.h>
-#include <runtime/emulated/errors.h>
+#include <emulated_kernel.h>
 
 using namespace nvfuser;
 
 namespace {
-
-void addSnippet(const std::string& file, std::set<std::string>& seen, std::string& text) {
-  if (!seen.insert(file).second) {
-    return;
-  }
-  std::string content(runtimeFile(file));
-  size_t needs = content.find("// needs:");
-  REQUIRE_MESSAGE(needs != std::string::npos, file);
-  std::string line = content.substr(needs + 9, content.find('\n', needs) - needs - 9);
-  for (size_t at = line.find_first_not_of(' '); at != std::string::npos;) {
-    size_t end = std::min(line.find(' ', at), line.size());
-    addSnippet(line.substr(at, end - at), seen, text);
-    at = line.find_first_not_of(' ', end);
-  }
-  text += content;
-}
-
-std::unique_ptr<LoadedKernel> compileWith(const std::vector<std::string>& files,
-                                          const std::string& body, const std::string& entry = "k") {
-  std::string text;
-  std::set<std::string> seen;
-  for (const std::string& file : files) {
-    addSnippet(file, seen, text);
-  }
-  return emulatedDevice().compile({.entry = entry, .text = text + body, .options = {}});
-}
-
-template <typename T>
-class Buffer {
- public:
-  explicit Buffer(size_t count)
-      : count_(count), data_(emulatedDevice().allocate(count * sizeof(T), nullptr)) {}
-  explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
-    emulatedDevice().copyFromHost(data_, values.data(), count_ * sizeof(T), nullptr);
-  }
-  ~Buffer() { emulatedDevice().release(data_, nullptr); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  std::vector<T> host() const {
-    std::vector<T> values(count_);
-    emulatedDevice().copyToHost(values.data(), data_, count_ * sizeof(T), nullptr);
-    return values;
-  }
-  void** argument() { return &data_; }
-
- private:
-  size_t count_;
-  void* data_;
-};
-
-void launch(const LoadedKernel& kernel, const LaunchShape& shape, const std::vector<void*>& args) {
-  emulatedDevice().launch(kernel, shape, args, nullptr);
-}
 
 uint32_t bitsOf(float x) {
   uint32_t bits;
@@ -172,8 +116,8 @@ extern "C" __global__ void k(float* floats, const )" +
     codes.push_back(static_cast<Code>(code));
   }
   std::vector<float> in = interestingFloats(format);
-  Buffer<Code> code_buffer(codes), rounded(in.size());
-  Buffer<float> floats(codes.size()), in_buffer(in);
+  DeviceVector<Code> code_buffer(codes), rounded(in.size());
+  DeviceVector<float> floats(codes.size()), in_buffer(in);
   int n = static_cast<int>(codes.size()), m = static_cast<int>(in.size());
   launch(*kernel, {.block = {256, 1, 1}},
          {floats.argument(), code_buffer.argument(), &n, rounded.argument(), in_buffer.argument(),
@@ -236,10 +180,10 @@ extern "C" __global__ void k(u32* words, float* uniform, float* normal, double* 
 }
 )");
   size_t n = 40000;
-  Buffer<uint32_t> words(12);
-  Buffer<float> uniform(n), normal(n);
-  Buffer<double> uniform64(n), normal64(n);
-  Buffer<uint8_t> keep(n);
+  DeviceVector<uint32_t> words(12);
+  DeviceVector<float> uniform(n), normal(n);
+  DeviceVector<double> uniform64(n), normal64(n);
+  DeviceVector<uint8_t> keep(n);
   launch(*kernel, {.block = {128, 1, 1}},
          {words.argument(), uniform.argument(), normal.argument(), uniform64.argument(),
           normal64.argument(), keep.argument()});
@@ -306,7 +250,7 @@ extern "C" __global__ void k(u32* bad, const u32* divisors, int count, const u32
   for (int i = 0; i < 100; ++i) {
     numbers.push_back(static_cast<uint32_t>(random()) >> 1);
   }
-  Buffer<uint32_t> bad(32), d(divisors), m(numbers);
+  DeviceVector<uint32_t> bad(32), d(divisors), m(numbers);
   int count = static_cast<int>(divisors.size()), number_count = static_cast<int>(numbers.size());
   launch(*kernel, {.block = {32, 1, 1}},
          {bad.argument(), d.argument(), &count, m.argument(), &number_count});
@@ -381,9 +325,9 @@ void checkBlockReduce(const std::string& entry, int64_t bx, int64_t by, int64_t 
   for (size_t i = 0; i < n; ++i) {
     in[i] = static_cast<float>(i * 37 % 101) - 50;
   }
-  Buffer<double> sums(n);
-  Buffer<int64_t> places(n);
-  Buffer<float> means(2 * n), in_buffer(in);
+  DeviceVector<double> sums(n);
+  DeviceVector<int64_t> places(n);
+  DeviceVector<float> means(2 * n), in_buffer(in);
   launch(*keep.back(), {.block = {bx, by, bz}, .shared_bytes = static_cast<int64_t>(n) * 48 + 64},
          {sums.argument(), places.argument(), means.argument(), in_buffer.argument()});
   std::vector<double> got = sums.host();
@@ -491,10 +435,10 @@ extern "C" __global__ void all(double* out, const float* in, int n, Sum* partial
       for (size_t i = 0; i < in.size(); ++i) {
         in[i] = static_cast<float>(i % 17) - 5;
       }
-      Buffer<float> in_buffer(in);
-      Buffer<double> out(static_cast<size_t>(rows)), outs(static_cast<size_t>(rows * 2 * gx));
-      Buffer<double> partials(static_cast<size_t>(2 * gx * rows));
-      Buffer<uint32_t> tickets(std::vector<uint32_t>(2, 0));
+      DeviceVector<float> in_buffer(in);
+      DeviceVector<double> out(static_cast<size_t>(rows)), outs(static_cast<size_t>(rows * 2 * gx));
+      DeviceVector<double> partials(static_cast<size_t>(2 * gx * rows));
+      DeviceVector<uint32_t> tickets(std::vector<uint32_t>(2, 0));
       LaunchShape shape{.grid = {gx, gy, 1}, .block = {bx, by, 1}, .shared_bytes = bx * by * 8};
       std::vector<void*> args = {out.argument(), in_buffer.argument(), &n, partials.argument(),
                                  tickets.argument()};
@@ -532,7 +476,7 @@ extern "C" __global__ void k(float* out, const float* in, int offset) {
   for (size_t i = 0; i < in.size(); ++i) {
     in[i] = static_cast<float>(i);
   }
-  Buffer<float> in_buffer(in), out(128);
+  DeviceVector<float> in_buffer(in), out(128);
   int offset = 4;
   launch(*kernel, {.block = {32, 1, 1}}, {out.argument(), in_buffer.argument(), &offset});
   CHECK(out.host()[5] == 4 + 8 + 1 + 4 + 8 + 4 + 1);
@@ -564,7 +508,7 @@ extern "C" __global__ void k(float* out, const float* in, int n) {
   for (size_t i = 0; i < in.size(); ++i) {
     in[i] = static_cast<float>(i + 1);
   }
-  Buffer<float> in_buffer(in), out(32);
+  DeviceVector<float> in_buffer(in), out(32);
   int n = 64;
   LaunchShape shape{.block = {32, 1, 1}, .shared_bytes = 512};
   std::vector<void*> args = {out.argument(), in_buffer.argument(), &n};
@@ -594,7 +538,7 @@ extern "C" __global__ void k(int* out) {
   clusterSync();  // read
 }
 )";
-  Buffer<int> out(256);
+  DeviceVector<int> out(256);
   LaunchShape shape{
       .grid = {8, 1, 1}, .block = {32, 1, 1}, .cluster = {4, 1, 1}, .shared_bytes = 128};
   launch(*compileWith({"cluster.cuh"}, body), shape, {out.argument()});
@@ -641,8 +585,8 @@ extern "C" __global__ void k(i8* out, float* reals) {
   }
 }
 )");
-  Buffer<int8_t> out(65536 * 8);
-  Buffer<float> reals(14);
+  DeviceVector<int8_t> out(65536 * 8);
+  DeviceVector<float> reals(14);
   launch(*kernel, {.block = {128, 1, 1}}, {out.argument(), reals.argument()});
   std::vector<int8_t> got = out.host();
   size_t wrong = 0;
@@ -722,7 +666,7 @@ TEST_CASE("snippets: complex functions against the C++ library") {
     in.emplace_back(a, -0.0);
     in.emplace_back(0.0, a);
   }
-  Buffer<C> in_buffer(in), out(in.size() * 20);
+  DeviceVector<C> in_buffer(in), out(in.size() * 20);
   int n = static_cast<int>(in.size());
   launch(*kernel, {.block = {64, 1, 1}}, {out.argument(), in_buffer.argument(), &n});
   std::vector<C> got = out.host();
