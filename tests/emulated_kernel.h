@@ -62,4 +62,57 @@ inline void launch(const LoadedKernel& kernel, const LaunchShape& shape,
   emulatedDevice().launch(kernel, shape, args, nullptr);
 }
 
+/// What the launch is found to do wrong; nothing when it is right.
+inline std::vector<EmulationFinding> findings(const LoadedKernel& kernel, const LaunchShape& shape,
+                                              const std::vector<void*>& args) {
+  try {
+    launch(kernel, shape, args);
+  } catch (const EmulationError& error) {
+    return error.findings();
+  }
+  return {};
+}
+
+inline bool has(const std::vector<EmulationFinding>& all, EmulationFinding::Kind kind,
+                const std::string& words = "") {
+  for (const EmulationFinding& finding : all) {
+    if (finding.kind == kind && finding.message.find(words) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Runs `body` in every order; the settings are as before afterwards.
+template <typename Body>
+void inEveryOrder(Body body) {
+  EmulationSettings before = emulationSettings();
+  for (EmulationOrder order :
+       {EmulationOrder::Forward, EmulationOrder::Reverse, EmulationOrder::Random}) {
+    for (uint64_t seed = 0; seed < (order == EmulationOrder::Random ? 3u : 1u); ++seed) {
+      CAPTURE(static_cast<int>(order));
+      CAPTURE(seed);
+      setEmulationSettings({.order = order, .seed = seed});
+      body();
+    }
+  }
+  setEmulationSettings(before);
+}
+
+/// Small whole numbers in no order.
+inline std::vector<float> ramp(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<float>(static_cast<int>(i * 7 % 23) - 11);
+  }
+  return values;
+}
+
+/// `text` with the first `from` replaced.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
 }  // namespace nvfuser

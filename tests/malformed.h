@@ -58,6 +58,11 @@ struct Case {
 };
 
 std::vector<Case> programs();
+std::vector<Case> refusedByPrimitives();
+std::vector<Case> refusedByLowering();
+std::vector<Case> wrongArguments();
+std::vector<Case> wrongStorage();
+/// Those of both schedules' tables, and of both arguments' tables.
 std::vector<Case> schedules();
 std::vector<Case> inputs();
 

@@ -26,6 +26,9 @@ struct OpFixture {
     fusion.addInput(tv);
     return tv;
   }
+  static Val* extent(TensorView* tv, size_t axis) {
+    return tv->getLogicalDomain().at(axis)->extent();
+  }
   static Val* num(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
   static Val* real(double value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
 
