@@ -142,12 +142,14 @@ std::vector<Case> deviceCases() {
          const Tensor shifted = emulated(floats({9})).slice(0, 1, 9).view({1, 8});
          runWrong(p, {shifted}, {emulated(floats({3, 8}))});
        }},
-      {"more threads than a block has", "block extent 2048 is outside 1…1024",
+      {"more threads than a block has",
+       "block extent 2048 is outside 1…1024 of threadIdx.x; split the axis",
        [](Program& p) {
          p.output(neg(p.symbolicInput(1)))->axis(0)->parallelize(ParallelType::TIDx);
          runWrong(p, {emulated(floats({2048}))}, {emulated(floats({64}))});
        }},
-      {"more blocks than a grid has along y", "grid extent 65536 is outside 1…65535",
+      {"more blocks than a grid has along y",
+       "grid extent 65536 is outside 1…65535 of blockIdx.y; split the axis",
        [](Program& p) {
          TensorView* out = p.output(neg(p.symbolicInput(1)));
          out->axis(0)->parallelize(ParallelType::BIDy);

@@ -177,15 +177,32 @@ TEST_CASE("emulated: refused text and refused launches") {
   int n = 1;
   void* p = nullptr;
   std::vector<void*> args = {&p, &p, &p, &n};
-  CHECK_THROWS_WITH_AS(launch(*kernel, {.block = {1025, 1, 1}}, args),
-                       doctest::Contains("block extent 1025"), UserError);
-  CHECK_THROWS_WITH_AS(launch(*kernel, {.grid = {0, 1, 1}}, args),
-                       doctest::Contains("grid extent 0"), UserError);
+  CHECK_THROWS_WITH_AS(
+      launch(*kernel, {.block = {1025, 1, 1}}, args),
+      doctest::Contains("block extent 1025 is outside 1…1024 of threadIdx.x; split "
+                        "the axis that is bound to it by a smaller factor"),
+      UserError);
+  CHECK_THROWS_WITH_AS(
+      launch(*kernel, {.grid = {1, 65536, 1}}, args),
+      doctest::Contains("grid extent 65536 is outside 1…65535 of blockIdx.y; split "
+                        "the axis that is bound to it"),
+      UserError);
+  CHECK_THROWS_WITH_AS(launch(*kernel, {.block = {64, 32, 1}}, args),
+                       doctest::Contains("2048 threads a block, at most 1024; bind smaller axes"),
+                       UserError);
+  CHECK_THROWS_WITH_AS(launch(*kernel, {.grid = {3, 1, 1}, .cluster = {2, 1, 1}}, args),
+                       doctest::Contains("; bind another number of blocks to the grid"), UserError);
+  CHECK_THROWS_WITH_AS(
+      launch(*kernel, {.grid = {0, 1, 1}}, args),
+      doctest::Contains("grid extent 0 is outside 1…2147483647 of blockIdx.x; leave out a "
+                        "launch without threads"),
+      UserError);
   CHECK_THROWS_WITH_AS(launch(*kernel, {.shared_bytes = 240000}, args),
-                       doctest::Contains("shared memory"), UserError);
+                       doctest::Contains("; use smaller tiles, or keep fewer tensors in shared"),
+                       UserError);
   CHECK_THROWS_WITH_AS(launch(*kernel, {}, {&p}), doctest::Contains("1 arguments for 4 parameters"),
                        UserError);
   CHECK_THROWS_WITH_AS(
       launch(*kernel, {.grid = {99, 1, 1}, .block = {512, 1, 1}, .cooperative = true}, args),
-      doctest::Contains("only 16 can be resident"), UserError);
+      doctest::Contains("only 16 can be resident; bind fewer or smaller blocks"), UserError);
 }
