@@ -31,6 +31,19 @@ DataType elementTypeOf(int32_t code, std::string_view what) {
   return dtype;
 }
 
+/// More axes than any tensor of a framework has: rather a wrong argument.
+constexpr int64_t kMostAxes = 1024;
+
+void requireRank(int64_t ndims) {
+  if (ndims < 0) {
+    throw ArgumentError(text("define_tensor: a tensor cannot have ", ndims, " axes"));
+  }
+  if (ndims > kMostAxes) {
+    userError("define_tensor: a tensor of ", ndims, " axes was asked for, but there are at most ",
+              kMostAxes, "; pass the number of its sizes");
+  }
+}
+
 void defineTensor(nvf_fusion& fusion, const std::vector<int64_t>& sizes,
                   const std::vector<bool>& contiguous, int32_t dtype_code, int64_t* id) {
   requirePointer(id, "id");
@@ -79,9 +92,7 @@ int nvf_define_tensor(nvf_fusion* fusion, int64_t ndims, const int64_t* sizes,
                       const int8_t* contiguity, int32_t dtype, int64_t* id) {
   return guarded([&] {
     requireDefining(fusion);
-    if (ndims < 0) {
-      throw ArgumentError(text("define_tensor: a tensor cannot have ", ndims, " axes"));
-    }
+    requireRank(ndims);
     std::vector<int64_t> all_sizes(static_cast<size_t>(ndims), -1);
     std::vector<bool> contiguous(static_cast<size_t>(ndims), false);
     if (sizes != nullptr) {
@@ -99,9 +110,7 @@ int nvf_define_tensor_like(nvf_fusion* fusion, int64_t ndims, const int64_t* siz
                            const int64_t* strides, int32_t dtype, int64_t* id) {
   return guarded([&] {
     requireDefining(fusion);
-    if (ndims < 0) {
-      throw ArgumentError(text("define_tensor: a tensor cannot have ", ndims, " axes"));
-    }
+    requireRank(ndims);
     if (ndims > 0) {
       requirePointer(sizes, "sizes");
       requirePointer(strides, "strides");
