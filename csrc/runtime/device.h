@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+// Before `Stream` below: GCC says of ParallelType::Stream, if it comes later, that it shadows it.
+#include <ir/type.h>
+
 namespace nvfuser {
 
 enum class DeviceKind { Cpu, Emulated, Cuda };
