@@ -17,6 +17,7 @@
 #include <runtime/executor.h>
 #include <runtime/validation.h>
 #include <scheduler/utils.h>
+#include <user_error.h>
 
 namespace nvfuser::malformed {
 
@@ -57,14 +58,17 @@ struct Case {
 };
 
 std::vector<Case> programs();
+std::vector<Case> refusedByPrimitives();
+std::vector<Case> refusedByLowering();
+std::vector<Case> wrongArguments();
+std::vector<Case> wrongStorage();
+/// Those of both schedules' tables, and of both arguments' tables.
 std::vector<Case> schedules();
 std::vector<Case> inputs();
 
 inline Val* num(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
 inline Val* real(double value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
 
-/// The message of the `UserError` that `use` ends with, or what it ended with instead.
-std::string messageOf(const std::function<void()>& use);
 /// Runs a case and checks everything about it. Gives back the message.
 std::string checkCase(const Case& wrong);
 

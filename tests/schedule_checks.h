@@ -15,6 +15,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <shape_text.h>
+#include <user_error.h>
 
 namespace nvfuser {
 
@@ -22,17 +23,6 @@ namespace nvfuser {
 inline std::string loopText(const TensorView* tv) {
   return "[" + join(tv->getLoopDomain(), ", ", [](const IterDomain* id) { return axisText(id); }) +
          "]";
-}
-
-inline std::string messageOf(const std::function<void()>& use) {
-  try {
-    use();
-  } catch (const UserError& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("not a user error: ") + e.what();
-  }
-  return "no error";
 }
 
 /// Whether statements that share a loop at `depth` could run: no path of reads leaves their group

@@ -9,22 +9,6 @@ std::string parenthesised(const std::string& value) {
   return isPrimaryText(value) ? value : "(" + value + ")";
 }
 
-/// Digits of a uniform number that is rounded to `dtype`, so that none reaches 1.
-int uniformDigits(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Half:
-      return 11;
-    case PrimDataType::BFloat16:
-      return 8;
-    case PrimDataType::Float8_e4m3fn:
-      return 4;
-    case PrimDataType::Float8_e5m2:
-      return 3;
-    default:
-      return 24;
-  }
-}
-
 }  // namespace
 
 void Emitter::block(const kir::Block& statements) {
@@ -145,7 +129,7 @@ void Emitter::emit(const kir::Random& random) {
   switch (random.type) {
     case RNGOpType::Uniform:
     case RNGOpType::UniformRange: {
-      const int digits = uniformDigits(dtype);
+      const int digits = significandBits(dtype);  // so that none reaches 1 when it is rounded
       number = wide ? "uniformF64" : digits == 24 ? "uniformF32" : text("uniformF32<", digits, ">");
       break;
     }
@@ -167,7 +151,6 @@ void Emitter::emit(const kir::Random& random) {
 }
 
 // ---- the whole
-// ----------------------------------------------------------------------------------------------------
 
 std::string Emitter::indexHelpers() const {
   std::string out;

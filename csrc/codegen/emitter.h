@@ -37,7 +37,6 @@ class Emitter {
 
  protected:
   // ---- hooks: emit_*.cpp of the target
-  // -----------------------------------------------------------------------------
   /// Everything around the statements: writes the function, given their text.
   virtual void function(TextWriter& out, const std::string& body) = 0;
   /// Before a `for`, where it is to be unrolled or vectorized.
@@ -54,7 +53,6 @@ class Emitter {
   virtual void emit(const kir::GridReduce& reduce) = 0;
 
   // ---- values: emit_values.cpp
-  // -------------------------------------------------------------------------------------
   /// The C++ type of an element; adds the snippet that defines it.
   std::string typeName(DataType dtype);
   /// Index becomes the index type.
@@ -85,7 +83,6 @@ class Emitter {
   std::string parameterType(const kir::Param& param);
 
   // ---- statements: emit_statements.cpp
-  // -----------------------------------------------------------------------------
   void block(const kir::Block& statements);
   void emit(const kir::For& loop);
   void emit(const kir::If& branch);
@@ -101,7 +98,6 @@ class Emitter {
   void elementwise(const kir::Ref& dst, const kir::Operand& src);
 
   // ---- reductions: emit_reductions.cpp
-  // -----------------------------------------------------------------------------
   const StateType& stateType(const kir::Monoid& monoid);
   /// `State0 state = {T3};`
   void loadState(const StateType& type, const std::vector<kir::Ref>& state);

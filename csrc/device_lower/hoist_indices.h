@@ -1,15 +1,27 @@
 /// Names index expressions that are used more than once, at the outermost place where their symbols
 /// are known.
 ///
-/// What   A subexpression becomes `let i0 = …` if it is used twice in a block, or inside a loop
-/// that does not change it. Why    The compilers at run time would find most of it, at a cost; and
-/// a reader sees which accesses share an index. here   Last, when all indices are final.
+/// What: a subexpression becomes `let n0 = …` if it is used twice in a block, or inside a loop that
+/// does not change it.
 ///
-///   if (blockIdx.x * 512 + k1 * 128 + threadIdx.x < i0)          let n0 = blockIdx.x * 512 +
-///   threadIdx.x
-///     T3[blockIdx.x * 512 + k1 * 128 + threadIdx.x] = …     →    for k1: let n1 = n0 + k1 * 128 …
+/// Why: the compilers at run time would find most of it, at a cost; and a reader sees which
+/// accesses share an index.
 ///
-/// It leaves expressions alone that are one operation on two symbols: naming them saves nothing.
+/// Why here: last, when all indices are final.
+///
+///   if (blockIdx.x * 512 + k1 * 128 + threadIdx.x < i0)
+///     T3[blockIdx.x * 512 + k1 * 128 + threadIdx.x] = …
+///
+/// becomes
+///
+///   let n0 = blockIdx.x * 512 + threadIdx.x
+///   for k1
+///     let n1 = n0 + k1 * 128
+///     if (n1 < i0)
+///       T3[n1] = …
+///
+/// What it does not do: name an expression that is one operation on two symbols; that saves
+/// nothing.
 #pragma once
 
 #include <kernel_ir/kernel.h>

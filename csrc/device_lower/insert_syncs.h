@@ -1,21 +1,23 @@
 /// Puts barriers between statements whose threads exchange data through shared or global memory.
 ///
-/// What   RAW: between the write of a buffer and a read by another thread. WAR: at the end of a
-/// loop whose next iteration
-///        writes the buffer again while others may still read.
-/// Why    No barrier is needed exactly if each thread reads only what it wrote itself: for every
-/// thread dimension the here   kernel uses, writer and reader are bound to it by axes that are
-/// equal in the exact graph. Decided on the loop
-///        tree, where every place is reached by all threads: predicates come later and only around
-///        single statements.
+/// What: read after write, a barrier between the write of a buffer and a read by another thread.
+/// Write after read, a barrier at the end of a loop whose next iteration writes the buffer again
+/// while others may still read.
+///
+/// Why: no barrier is needed exactly if each thread reads only what it wrote itself. That is so if,
+/// for every thread dimension that the kernel uses, writer and reader are bound to it by axes that
+/// are equal in the exact graph.
+///
+/// Why here: it is decided on the loop tree, where every place is reached by all threads.
+/// Predicates come later, and only around single statements.
 ///
 ///   loop blockIdx.x                       loop blockIdx.x
 ///     loop threadIdx.x { T1_s = T0 }        loop threadIdx.x { T1_s = T0 }
 ///     loop threadIdx.y { T2 = T1_s }   →    sync block
 ///                                           loop threadIdx.y { T2 = T1_s }
 ///
-/// It does not remove or merge barriers of the schedule's making, and has nothing to do on the CPU,
-/// where blocks are tasks.
+/// What it does not do: remove or merge barriers of the schedule's making. On the CPU, where blocks
+/// are tasks, it has nothing to do.
 #pragma once
 
 #include <device_lower/allocation.h>

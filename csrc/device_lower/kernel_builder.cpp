@@ -67,7 +67,6 @@ kir::Ref KernelBuilder::markWritten(kir::Ref ref) {
 }
 
 // ---- loops
-// --------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::declare(const LoopNode& scope, kir::Block& out) {
   auto found = declared_in_.find(scope.loop);
@@ -250,7 +249,6 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
 }
 
 // ---- statements
-// ---------------------------------------------------------------------------------------------------
 
 void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) {
   if (condition->isConstant(0)) {

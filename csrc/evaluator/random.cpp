@@ -1,15 +1,13 @@
 // Random numbers: a pure function of (seed, offset + k, row-major element number e).
-// - Uniform Float: u = (w >> 8) · 2⁻²⁴ with w = word e mod 4 of block e div 4. Half and BFloat16
-// the
-//   same with 11 and 8 bits, Float8 with 4 and 3, so that no rounding reaches 1.
+// - Uniform Float: u = (w >> 8) · 2⁻²⁴ with w = word e mod 4 of block e div 4.
+// - Uniform Half and BFloat16: the same with 11 and 8 bits, Float8 with 4 and 3, so that no
+//   rounding reaches 1.
 // - Uniform Double: u = (w >> 11) · 2⁻⁵³ with w = words 2(e mod 2) (low) and 2(e mod 2) + 1 of
-// block
-//   e div 2.
+//   block e div 2.
 // - Range [low, high): fma(u, high − low, low) in the dtype (Float where it is narrower).
-// - Normal: √(−2 ln v)·cos(2π u) for even e, ·sin(2π u) for odd e, of the pair e and e xor 1. u is
-// the
-//   uniform number of its odd element (Float's or Double's); v, never zero, comes from the even
-//   one: (w + ½)·2⁻³² in steps of Float arithmetic, or 1 − Double's uniform number.
+// - Normal: √(−2 ln v)·cos(2π u) for even e, ·sin(2π u) for odd e, of the pair e and e xor 1.
+//   Here u is the uniform number of its odd element (Float's or Double's); v, never zero, comes
+//   from the even one: (w + ½)·2⁻³² in steps of Float arithmetic, or 1 − Double's uniform number.
 // - Normal, general: fma(n, std, mean).
 
 #include <cmath>
@@ -51,26 +49,11 @@ class Words {
   std::array<uint32_t, 4> words_{};
 };
 
-int significantBits(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Half:
-      return 11;
-    case PrimDataType::BFloat16:
-      return 8;
-    case PrimDataType::Float8_e4m3fn:
-      return 4;
-    case PrimDataType::Float8_e5m2:
-      return 3;
-    default:
-      return 24;
-  }
-}
-
 double uniform(Words& words, uint64_t element, DataType dtype) {
   if (dtype == DataType::Double) {
     return std::ldexp(static_cast<double>(words.word64(element) >> 11), -53);
   }
-  const int bits = significantBits(dtype);
+  const int bits = significandBits(dtype);
   return std::ldexp(static_cast<double>(words.word32(element) >> (32 - bits)), -bits);
 }
 

@@ -131,7 +131,6 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
 }
 
 // ---- IrBuilder
-// ----------------------------------------------------------------------------------------------------
 
 Val* IrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
   Fusion* fusion = containerOf(lhs, rhs);
@@ -225,7 +224,6 @@ Val* IrBuilder::whereExpr(Val* pred, Val* lhs, Val* rhs) {
 }
 
 // ---- SimplifyingIrBuilder
-// -----------------------------------------------------------------------------------------
 
 Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
   using enum BinaryOpType;

@@ -57,7 +57,6 @@ bool TensorView::sameAs(const Statement* other) const {
 }
 
 // ---- TensorViewBuilder
-// --------------------------------------------------------------------------------------------
 
 TensorViewBuilder& TensorViewBuilder::ndims(int64_t n) {
   if (n < 0) {

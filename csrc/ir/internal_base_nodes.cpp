@@ -9,7 +9,6 @@
 namespace nvfuser {
 
 // ---- IterDomain
-// ---------------------------------------------------------------------------------------------------
 
 IterDomainBuilder::IterDomainBuilder(const IterDomain* id)
     : start_(id->start()),
@@ -197,13 +196,17 @@ bool IterDomain::sameAs(const Statement* other) const {
 }
 
 // ---- TensorDomain
-// -------------------------------------------------------------------------------------------------
 
 int64_t wrapDim(int64_t axis, int64_t n, std::string_view what) {
+  return wrapDim(axis, n, what, "");
+}
+
+int64_t wrapDim(int64_t axis, int64_t n, std::string_view what, std::string_view tensor) {
   const int64_t wrapped = axis < 0 ? axis + n : axis;
   if (wrapped < 0 || wrapped >= n) {
     userError(what, ": Tried to access out of boundary index ", axis, "; there are ", n,
-              n == 1 ? " axis" : " axes", " (valid: ", -n, " to ", n - 1, ")");
+              n == 1 ? " axis" : " axes", tensor.empty() ? "" : " in ", tensor, " (valid: ", -n,
+              " to ", n - 1, ")");
   }
   return wrapped;
 }

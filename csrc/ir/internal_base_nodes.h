@@ -202,5 +202,7 @@ class TensorDomain : public Val {
 
 /// `axis` counted from the front; negative counts from the end. Throws `UserError` outside [−n, n).
 int64_t wrapDim(int64_t axis, int64_t n, std::string_view what);
+/// The same for one of the `n` axes of `tensor`, which the message names.
+int64_t wrapDim(int64_t axis, int64_t n, std::string_view what, std::string_view tensor);
 
 }  // namespace nvfuser

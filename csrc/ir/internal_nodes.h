@@ -10,7 +10,6 @@
 namespace nvfuser {
 
 // ---- pointwise
-// ----------------------------------------------------------------------------------------------------
 
 /// out = op(in), element by element.
 class UnaryOp final : public ExprOf<UnaryOp, ExprKind::UnaryOp> {
@@ -58,7 +57,6 @@ class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp> {
 };
 
 // ---- shape
-// --------------------------------------------------------------------------------------------------------
 
 /// Adds extent-1 axes. Attribute: a flag for each output axis, 1 where it is new.
 class BroadcastOp final : public ExprOf<BroadcastOp, ExprKind::BroadcastOp> {
@@ -162,7 +160,6 @@ class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
 };
 
 // ---- reductions
-// ---------------------------------------------------------------------------------------------------
 
 /// out = combination of `in` over out's reduction axes, starting from `init` (a scalar, attribute
 /// 1). Attribute 2: all threads need the result.
@@ -194,7 +191,6 @@ class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
 };
 
 // ---- made from nothing
-// --------------------------------------------------------------------------------------------
 
 /// Every element is `fill`. Inputs: the value.
 class FullOp final : public ExprOf<FullOp, ExprKind::FullOp> {
@@ -247,7 +243,6 @@ class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
 };
 
 // ---- indirect access
-// ----------------------------------------------------------------------------------------------
 
 /// out = in[..., index, ...]: one axis is fixed by a scalar.
 class SelectOp final : public ExprOf<SelectOp, ExprKind::SelectOp> {
@@ -283,7 +278,6 @@ class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
 };
 
 // ---- transforms of axes
-// -------------------------------------------------------------------------------------------
 
 /// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is
 /// partial.

@@ -101,7 +101,6 @@ std::string inlineOperands(const Expr* expr) {
 }  // namespace
 
 // ---- values
-// -------------------------------------------------------------------------------------------------------
 
 std::string Val::toString(int) const {
   if (isConst()) {
@@ -159,7 +158,6 @@ std::string TensorView::toString(int) const {
 std::string TensorView::toInlineString(int) const { return text("T", name()); }
 
 // ---- expressions
-// --------------------------------------------------------------------------------------------------
 
 std::string Expr::getOpString() const {
   switch (kind_) {
@@ -288,7 +286,6 @@ std::string Expr::toString(int indent_size) const {
 }
 
 // ---- fusions
-// ------------------------------------------------------------------------------------------------------
 
 std::string Fusion::mathString() const {
   std::string out = "Inputs:\n";

@@ -15,18 +15,19 @@ struct TypeRow {
   std::string_view name;
   int bits;
   Family family;
+  int significand = 0;
 };
 
 using enum PrimDataType;
 
 /// One row for each PrimDataType, in declaration order.
 constexpr std::array kTypes = {
-    TypeRow{Double, "double", 64, Family::Real},
-    TypeRow{Float, "float", 32, Family::Real},
-    TypeRow{Half, "__half", 16, Family::Real},
-    TypeRow{BFloat16, "__bfloat", 16, Family::Real},
-    TypeRow{Float8_e4m3fn, "__e4m3", 8, Family::Real},
-    TypeRow{Float8_e5m2, "__e5m2", 8, Family::Real},
+    TypeRow{Double, "double", 64, Family::Real, 53},
+    TypeRow{Float, "float", 32, Family::Real, 24},
+    TypeRow{Half, "__half", 16, Family::Real, 11},
+    TypeRow{BFloat16, "__bfloat", 16, Family::Real, 8},
+    TypeRow{Float8_e4m3fn, "__e4m3", 8, Family::Real, 4},
+    TypeRow{Float8_e5m2, "__e5m2", 8, Family::Real, 3},
     TypeRow{Char, "int8_t", 8, Family::Signed},
     TypeRow{Short, "int16_t", 16, Family::Signed},
     TypeRow{Int32, "int", 32, Family::Signed},
@@ -37,8 +38,8 @@ constexpr std::array kTypes = {
     TypeRow{UInt64, "uint64_t", 64, Family::Unsigned},
     TypeRow{Index, "nvfuser_index_t", 64, Family::Signed},
     TypeRow{Bool, "bool", 8, Family::Bool},
-    TypeRow{ComplexDouble, "std::complex<double>", 128, Family::Complex},
-    TypeRow{ComplexFloat, "std::complex<float>", 64, Family::Complex},
+    TypeRow{ComplexDouble, "std::complex<double>", 128, Family::Complex, 53},
+    TypeRow{ComplexFloat, "std::complex<float>", 64, Family::Complex, 24},
     TypeRow{Null, "null", 0, Family::None},
 };
 
@@ -74,6 +75,7 @@ std::optional<DataType> dataTypeFromName(std::string_view name) {
 
 int64_t dataTypeSizeBit(DataType dtype) { return row(dtype).bits; }
 int64_t dataTypeSizeByte(DataType dtype) { return row(dtype).bits / 8; }
+int significandBits(DataType dtype) { return row(dtype).significand; }
 bool isFloatingPointType(DataType dtype) { return row(dtype).family == Family::Real; }
 bool isReducedPrecisionFloat(DataType dtype) {
   return isFloatingPointType(dtype) && row(dtype).bits < 32;

@@ -76,6 +76,10 @@ std::optional<DataType> dataTypeFromName(std::string_view name);
 int64_t dataTypeSizeBit(DataType dtype);
 /// Size of one element in bytes.
 int64_t dataTypeSizeByte(DataType dtype);
+/// Bits of a floating-point number's significand, the leading one included (Float: 24), also of a
+/// complex number's parts; 0 for other dtypes. So half an ulp of 1 is 2^-bits, and the greatest
+/// number below 1 is 1 − 2^-bits.
+int significandBits(DataType dtype);
 
 bool isFloatingPointType(DataType dtype);      ///< Double, Float, Half, BFloat16, Float8_*
 bool isReducedPrecisionFloat(DataType dtype);  ///< Half, BFloat16, Float8_*

@@ -21,7 +21,6 @@
 namespace nvfuser::kir {
 
 // ---- data
-// ---------------------------------------------------------------------------------------------------------
 
 enum class BufferRole : uint8_t {
   Input,         ///< tensor of the caller, read
@@ -76,7 +75,6 @@ using Operand = std::variant<Ref, ParamRef, Literal, IndexValue>;
 using PointwiseType = std::variant<UnaryOpType, BinaryOpType, TernaryOpType>;
 
 // ---- statements
-// ---------------------------------------------------------------------------------------------------
 
 struct Stmt;
 using Block = std::vector<Stmt>;
@@ -235,7 +233,6 @@ struct Stmt {
 };
 
 // ---- the kernel
-// ---------------------------------------------------------------------------------------------------
 
 /// Where a parameter's value comes from at launch.
 enum class ParamKind : uint8_t {

@@ -9,6 +9,15 @@
 ///
 /// Division and remainder are those of C for non-negative operands; divisors are positive (an axis
 /// of extent 0 is never iterated). The property test evaluates random expressions before and after.
+///
+/// One class over several files, by what a file knows about:
+///   scalar.cpp          the pool: equal nodes are one node
+///   scalar_sum.cpp      sums and products
+///   scalar_divide.cpp   quotients and remainders
+///   scalar_logic.cpp    min, max, xor, comparisons, conditions
+///   scalar_proofs.cpp   bounds and divisibility
+///   scalar_walk.cpp     substitution, symbols, evaluation
+///   scalar_print.cpp    text
 #pragma once
 
 #include <cstdint>

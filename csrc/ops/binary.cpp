@@ -12,7 +12,7 @@ Val* binaryOp(BinaryOpType type, Val* v1, Val* v2, DataType out_dtype) {
   const PointwiseRow& row = pointwiseRow(type);
   ops::requireOperands(row.name, {v1, v2});
   std::vector<Val*> operands = {v1, v2};
-  DataType own = computeTypes(TypePromotion::default_op_config, operands, false);
+  DataType own = computeTypes(row.name, TypePromotion::default_op_config, operands, false);
   DataType full = fullPrecisionType(own);
   ops::requireAccepts(row, row.name, full);
   // The natural result in the operands' own precision.
@@ -34,7 +34,7 @@ Val* binaryOp(BinaryOpType type, Val* v1, Val* v2, const TypePromotionConfig& co
   const PointwiseRow& row = pointwiseRow(type);
   ops::requireOperands(row.name, {v1, v2});
   std::vector<Val*> operands = {v1, v2};
-  DataType common = computeTypes(config, operands);
+  DataType common = computeTypes(row.name, config, operands);
   ops::requireAccepts(row, row.name, common);
   return ops::define(type, row.name, row.resultType(common),
                      ops::maybeBroadcast(promoteValues(operands, common)));

@@ -70,8 +70,8 @@ Val* defineExpr(Type type, std::string_view op, DataType dtype, const std::vecto
 }
 
 /// The compute dtype of operands as they are.
-DataType ownType(const std::vector<Val*>& operands) {
-  return computeTypes(TypePromotion::default_op_config, operands);
+DataType ownType(std::string_view op, const std::vector<Val*>& operands) {
+  return computeTypes(op, TypePromotion::default_op_config, operands);
 }
 
 std::vector<Val*> castAll(const std::vector<Val*>& operands, DataType dtype) {
@@ -92,7 +92,7 @@ Val* applyRuleTo(Type type, DtypeRule rule, std::string_view op,
     return define(type, op, row.resultType(dtype), maybeBroadcast(cast));
   };
   auto promoted = [&](const TypePromotionConfig& config) {
-    DataType common = computeTypes(config, operands);
+    DataType common = computeTypes(op, config, operands);
     requireAccepts(row, op, common);
     return compute(common, promoteValues(operands, common));
   };
@@ -124,7 +124,7 @@ Val* applyRuleTo(Type type, DtypeRule rule, std::string_view op,
     case DtypeRule::Logical:
       return compute(DataType::Bool, castAll(operands, DataType::Bool));
     case DtypeRule::Bitwise: {
-      DataType common = ownType(operands);
+      DataType common = ownType(op, operands);
       if (!isIntegralType(common) && !isBooleanType(common)) {
         userError(op, ": Integer or boolean input is required for ", op, " but found ", common,
                   "; cast the operands first");
@@ -132,7 +132,7 @@ Val* applyRuleTo(Type type, DtypeRule rule, std::string_view op,
       return compute(common, promoteValues(operands, common));
     }
     case DtypeRule::Integer: {
-      DataType common = ownType(operands);
+      DataType common = ownType(op, operands);
       if (!isIntegralType(common)) {
         userError(op, ": input must have integral type, but got ", common,
                   "; cast the operands first");
@@ -145,7 +145,7 @@ Val* applyRuleTo(Type type, DtypeRule rule, std::string_view op,
                   "; compare it with something first, as in ne(x, 0)");
       }
       std::vector<Val*> values(operands.begin() + 1, operands.end());
-      DataType common = computeTypes(TypePromotion::default_op_config, values, false);
+      DataType common = computeTypes(op, TypePromotion::default_op_config, values, false);
       std::vector<Val*> cast = promoteValues(values, common);
       cast.insert(cast.begin(), operands[0]);
       return define(type, op, common, maybeBroadcast(cast));

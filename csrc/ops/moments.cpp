@@ -27,7 +27,7 @@ ReducedAxes::ReducedAxes(const TensorView* x, const std::vector<int64_t>& dims,
     positions_.resize(axes.size());
     std::iota(positions_.begin(), positions_.end(), int64_t{0});
   }
-  positions_ = canonicalizeAxes(positions_, static_cast<int64_t>(axes.size()), op);
+  positions_ = canonicalizeAxes(positions_, x, op);
   is_reduced_.assign(axes.size(), false);
   extent_ = x->fusion()->oneVal(DataType::Index);
   for (int64_t position : positions_) {

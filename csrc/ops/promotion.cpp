@@ -51,8 +51,8 @@ DataType fullPrecisionType(DataType dtype) {
   return isReducedPrecisionFloat(dtype) ? DataType(DataType::Float) : dtype;
 }
 
-DataType computeTypes(const TypePromotionConfig& config, std::span<Val* const> operands,
-                      bool cast_half_to_float) {
+DataType computeTypes(std::string_view op, const TypePromotionConfig& config,
+                      std::span<Val* const> operands, bool cast_half_to_float) {
   Tiers tiers = tiersOf(operands);
   DataType common =
       combineTiers(tiers.tensors, combineTiers(tiers.zero_dim_tensors, tiers.scalars));
@@ -64,7 +64,8 @@ DataType computeTypes(const TypePromotionConfig& config, std::span<Val* const> o
   }
   if (config.require_full_precision_promoted && common != DataType::Float &&
       common != DataType::Double) {
-    userError("Promoted type must be single or double precision float but found ", common);
+    userError(op, ": Promoted type must be single or double precision float but found ", common,
+              "; cast an operand to Float or Double");
   }
   return common;
 }
@@ -76,10 +77,6 @@ std::vector<Val*> promoteValues(std::span<Val* const> operands, DataType common_
     promoted.push_back(optionalCast(common_type, operand));
   }
   return promoted;
-}
-
-std::vector<Val*> promoteValues(const TypePromotionConfig& config, std::span<Val* const> operands) {
-  return promoteValues(operands, computeTypes(config, operands));
 }
 
 Val* optionalCast(DataType dtype, Val* v) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <ir/interface_nodes.h>
@@ -27,13 +28,12 @@ inline constexpr TypePromotionConfig default_op_config{};
 inline constexpr TypePromotionConfig float_op_config{.promote_integer_inputs_to_float = true};
 }  // namespace TypePromotion
 
-/// The common type of the operands, as the tiers give it; reduced precision becomes Float if
-/// `cast_half_to_float`.
-DataType computeTypes(const TypePromotionConfig& config, std::span<Val* const> operands,
-                      bool cast_half_to_float = true);
+/// The common type of the operands of `op`, as the tiers give it; reduced precision becomes Float
+/// if `cast_half_to_float`.
+DataType computeTypes(std::string_view op, const TypePromotionConfig& config,
+                      std::span<Val* const> operands, bool cast_half_to_float = true);
 
-/// The operands, cast to the common type.
-std::vector<Val*> promoteValues(const TypePromotionConfig& config, std::span<Val* const> operands);
+/// The operands, cast to their common type.
 std::vector<Val*> promoteValues(std::span<Val* const> operands, DataType common_type);
 
 /// `v` in `dtype`. A scalar of the same category (float, integer, complex) is left as it is: the

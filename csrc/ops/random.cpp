@@ -25,20 +25,6 @@ void requireSeed(std::string_view op, const Val* seed, const Val* offset) {
   }
 }
 
-/// Bits after the binary point just below 1: the greatest value below 1 is 1 - 2^-bits.
-int digitsBelowOne(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Half:
-      return 11;
-    case PrimDataType::BFloat16:
-      return 8;
-    case PrimDataType::Float8_e4m3fn:
-      return 4;
-    default:
-      return 3;
-  }
-}
-
 TensorView* draw(std::string_view op, RNGOpType type, const std::vector<Val*>& shape,
                  DataType dtype, const std::vector<Val*>& parameters, Val* seed, Val* offset) {
   if (!isFloatingPointType(dtype)) {
@@ -63,8 +49,9 @@ TensorView* draw(std::string_view op, RNGOpType type, const std::vector<Val*>& s
   }
   if (type == RNGOpType::Uniform) {
     // Rounding must not reach 1, which the interval excludes.
-    Val* greatest = IrBuilder::create<Val>(
-        PolymorphicValue(1.0 - std::ldexp(1.0, -digitsBelowOne(dtype))), DataType(DataType::Float));
+    Val* greatest =
+        IrBuilder::create<Val>(PolymorphicValue(1.0 - std::ldexp(1.0, -significandBits(dtype))),
+                               DataType(DataType::Float));
     out = minimum(out, greatest);
   }
   return castOp(dtype, out);

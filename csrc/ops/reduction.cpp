@@ -95,8 +95,7 @@ TensorView* newForReduction(TensorView* tv, const std::vector<int64_t>& axes, Da
   requireTensorOperand("reduction", tv);
   std::vector<IterDomain*> domain = ops::axesOf(tv);
   std::vector<IterDomain*> out;
-  std::vector<int64_t> reduced =
-      ops::canonicalizeAxes(axes, static_cast<int64_t>(domain.size()), "reduction");
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, tv, "reduction");
   for (size_t i = 0; i < domain.size(); ++i) {
     bool is_reduced = std::binary_search(reduced.begin(), reduced.end(), static_cast<int64_t>(i));
     const IterDomain* id = domain[i];
@@ -117,7 +116,7 @@ TensorView* reductionOpRaw(BinaryOpType reduction_op_type, const std::vector<int
   DataType wanted = dtype == DataType::Null ? v1->dtype() : dtype;
   DataType accumulated = fullPrecisionType(wanted);
   ops::requireAccepts(row, text("reduction by ", row.name), accumulated);
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(v1), "reduction");
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, v1, "reduction");
   if (reduced.empty()) {
     return dtype == DataType::Null ? set(v1) : castOp(dtype, v1);
   }
@@ -129,10 +128,13 @@ TensorView* reductionOpRaw(BinaryOpType reduction_op_type, const std::vector<int
   return keep_dim ? withKeptAxes(out, reduced, ops::rankOf(v1)) : out;
 }
 
-TensorView* reductionOp(BinaryOpType reduction_op_type, const std::vector<int64_t>& axes, Val* init,
-                        TensorView* v1, bool keep_dim, DataType dtype) {
-  const PointwiseRow& row = pointwiseRow(reduction_op_type);
-  requireTensorOperand("reduction", v1);
+namespace {
+
+/// `reductionOp` as the operation `op`, which errors name.
+TensorView* reduce(std::string_view op, BinaryOpType reduction_op_type,
+                   const std::vector<int64_t>& axes, Val* init, TensorView* v1, bool keep_dim,
+                   DataType dtype) {
+  requireTensorOperand(op, v1);
   const int64_t rank = ops::rankOf(v1);
   DataType wanted = dtype == DataType::Null ? v1->dtype() : dtype;
   DataType accumulated = fullPrecisionType(wanted);
@@ -143,8 +145,8 @@ TensorView* reductionOp(BinaryOpType reduction_op_type, const std::vector<int64_
   if (axes.empty() || names_only_axis) {
     return v1->dtype() == wanted ? set(v1) : castOp(wanted, v1);
   }
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, rank, row.name);
-  initialValue(row.name, init, accumulated);
+  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, v1, op);
+  initialValue(op, init, accumulated);
 
   Squeezed rest = squeezeBroadcasts(maybeCastOp(accumulated, v1), reduced);
   TensorView* out = rest.tv;
@@ -158,13 +160,20 @@ TensorView* reductionOp(BinaryOpType reduction_op_type, const std::vector<int64_
   }
   if (rest.axes.empty() || rest.times) {
     Val* identity = ops::binOpIdentity(reduction_op_type, accumulated);
-    Val* start = initialValue(row.name, init, accumulated);
+    Val* start = initialValue(op, init, accumulated);
     if (identity == nullptr || !(identity->value() == start->value())) {
       out = binaryOp(reduction_op_type, start, out, accumulated);
     }
   }
   out = maybeCastOp(wanted, out);
   return keep_dim ? withKeptAxes(out, reduced, rank) : out;
+}
+
+}  // namespace
+
+TensorView* reductionOp(BinaryOpType reduction_op_type, const std::vector<int64_t>& axes, Val* init,
+                        TensorView* v1, bool keep_dim, DataType dtype) {
+  return reduce("reductionOp", reduction_op_type, axes, init, v1, keep_dim, dtype);
 }
 
 namespace {
@@ -185,7 +194,7 @@ TensorView* accumulate(BinaryOpType type, std::string_view op, TensorView* v1,
   DataType accumulated = accumulationType(v1, dtype);
   FusionGuard guard(v1->fusion());
   Val* init = ops::binOpIdentity(type, fullPrecisionType(accumulated));
-  return reductionOp(type, axes, init, v1, keep_dim, accumulated);
+  return reduce(op, type, axes, init, v1, keep_dim, accumulated);
 }
 
 TensorView* extremum(BinaryOpType type, std::string_view op, TensorView* v1,
@@ -197,8 +206,8 @@ TensorView* extremum(BinaryOpType type, std::string_view op, TensorView* v1,
   }
   ops::requireAccepts(pointwiseRow(type), op, fullPrecisionType(v1->dtype()));
   FusionGuard guard(v1->fusion());
-  return reductionOp(type, axes, ops::binOpIdentity(type, fullPrecisionType(v1->dtype())), v1,
-                     keep_dim);
+  return reduce(op, type, axes, ops::binOpIdentity(type, fullPrecisionType(v1->dtype())), v1,
+                keep_dim, DataType::Null);
 }
 
 }  // namespace
@@ -228,9 +237,9 @@ TensorView* fusedMultiplySum(TensorView* tv_a, TensorView* tv_b, const std::vect
   ops::requireOperands("fusedMultiplySum", {tv_a, tv_b});
   TensorView* product = mul(tv_a, tv_b);
   if (init == nullptr) {
-    return sum(product, axes);
+    return accumulate(BinaryOpType::Add, "fusedMultiplySum", product, axes, false, DataType::Null);
   }
-  return reductionOp(BinaryOpType::Add, axes, init, product);
+  return reduce("fusedMultiplySum", BinaryOpType::Add, axes, init, product, false, DataType::Null);
 }
 
 namespace {
@@ -279,7 +288,9 @@ TensorView* sum_to(TensorView* v1, const std::vector<int64_t>& sum_to_size) {
 
 namespace {
 
-void requireWelfordOperand(const TensorView* tv) {
+/// The reduced axes as positions from the left; checks operand and axes.
+std::vector<int64_t> welfordAxes(TensorView* tv, const std::vector<int64_t>& axes) {
+  requireTensorOperand("welford", tv);
   if (tv->dtype() != DataType::Float && tv->dtype() != DataType::Double) {
     userError("welford: not supported for ", tv->dtype(), " (", tv->toInlineString(),
               "); please upcast to float");
@@ -287,6 +298,10 @@ void requireWelfordOperand(const TensorView* tv) {
   if (ops::rankOf(tv) == 0) {
     userError("welford: ", tv->toInlineString(), " has no axes, so there is none to reduce");
   }
+  if (axes.empty()) {
+    userError("welford: No reduction axis specified");
+  }
+  return ops::canonicalizeAxes(axes, tv, "welford");
 }
 
 void requireWelfordInit(const TensorView* init_avg, const TensorView* init_var, const Val* init_N) {
@@ -315,13 +330,8 @@ WelfordResult combined(WelfordResult a, TensorView* avg, TensorView* var, Val* n
 
 WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
                          TensorView* init_var, Val* init_N) {
-  requireTensorOperand("welford", tv);
-  requireWelfordOperand(tv);
+  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
   requireWelfordInit(init_avg, init_var, init_N);
-  if (axes.empty()) {
-    userError("welford: No reduction axis specified");
-  }
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
   Fusion* fusion = tv->fusion();
   WelfordResult result{.avg = newForReduction(tv, reduced),
                        .var_sum = newForReduction(tv, reduced),
@@ -333,13 +343,8 @@ WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, Tenso
 
 WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
                       TensorView* init_var, Val* init_N) {
-  requireTensorOperand("welford", tv);
-  requireWelfordOperand(tv);
+  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
   requireWelfordInit(init_avg, init_var, init_N);
-  if (axes.empty()) {
-    userError("welford: No reduction axis specified");
-  }
-  std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, ops::rankOf(tv), "welford");
   Squeezed rest = squeezeBroadcasts(tv, reduced);
   WelfordResult result{};
   if (!rest.axes.empty()) {

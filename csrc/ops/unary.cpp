@@ -55,7 +55,7 @@ Val* unaryOp(UnaryOpType type, Val* v1, const TypePromotionConfig& config) {
   const PointwiseRow& row = pointwiseRow(type);
   ops::requireOperands(row.name, {v1});
   std::vector<Val*> operands = {v1};
-  DataType common = computeTypes(config, operands);
+  DataType common = computeTypes(row.name, config, operands);
   ops::requireAccepts(row, row.name, common);
   return ops::define(type, row.name, row.resultType(common), promoteValues(operands, common));
 }

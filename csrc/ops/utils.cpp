@@ -208,11 +208,13 @@ TensorView* maybeBroadcastIndexTv(TensorView* t, size_t dim, size_t rank) {
   return broadcast(t, is_new);
 }
 
-std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t ndims,
-                                      std::string_view op) {
+namespace {
+
+std::vector<int64_t> sortedAxes(const std::vector<int64_t>& axes, int64_t ndims,
+                                std::string_view op, std::string_view tensor) {
   std::vector<int64_t> result;
   for (int64_t axis : axes) {
-    result.push_back(wrapDim(axis, ndims, op));
+    result.push_back(wrapDim(axis, ndims, op, tensor));
   }
   std::sort(result.begin(), result.end());
   auto twice = std::adjacent_find(result.begin(), result.end());
@@ -220,6 +222,18 @@ std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t 
     userError(op, ": axis ", *twice, " is given twice; name each axis once");
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, const TensorView* tv,
+                                      std::string_view op) {
+  return sortedAxes(axes, rankOf(tv), op, tv->toInlineString());
+}
+
+std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t ndims,
+                                      std::string_view op) {
+  return sortedAxes(axes, ndims, op, "");
 }
 
 Val* getMinimumValue(DataType dtype) {

@@ -53,6 +53,10 @@ TensorView* maybeBroadcastIndexTv(TensorView* t, size_t dim, size_t rank);
 /// Whether all axes of an index but one are broadcast.
 bool isIndexAlreadyBroadcast(const std::vector<IterDomain*>& index_domain, size_t dim, size_t rank);
 
+/// `axes` of `tv` (reductions not counted) counted from the front, sorted, each once. Throws
+/// `UserError` (naming `op`) out of range (naming `tv`) or for duplicates.
+std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, const TensorView* tv,
+                                      std::string_view op);
 /// `axes` counted from the front, sorted, each once. Throws `UserError` (naming `op`) out of range
 /// or for duplicates.
 std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t ndims,

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+// Before `Stream` below: GCC says of ParallelType::Stream, if it comes later, that it shadows it.
+#include <ir/type.h>
 #include <support/device_properties.h>
 
 namespace nvfuser {

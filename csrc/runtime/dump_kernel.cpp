@@ -43,7 +43,6 @@ const KernelArgument& argumentOf(const std::vector<Val*>& declared,
 }  // namespace
 
 // ---- the fusion
-// --------------------------------------------------------------------------------------------
 
 std::string fusionGraph(const Fusion& fusion) {
   std::string out = "digraph fusion {\n  node [fontname=monospace];\n";
@@ -83,7 +82,6 @@ void dumpFusion(const Options& options, const std::string& subject, const Fusion
 }
 
 // ---- lowering
-// ----------------------------------------------------------------------------------------------
 
 LoweringDump::LoweringDump(const Options& options, std::string subject)
     : options_(options), subject_(std::move(subject)) {
@@ -160,7 +158,6 @@ void dumpLowered(const Options& options, const kir::Kernel& kernel) {
 }
 
 // ---- text and compilation
-// ------------------------------------------------------------------------------------
 
 void dumpText(const Options& options, const CompiledKernel& compiled) {
   const GeneratedKernel& generated = compiled.generated();
@@ -233,7 +230,6 @@ void dumpLoaded(const Options& options, const std::string& subject, const Loaded
 }
 
 // ---- launches
-// ----------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -32,8 +32,7 @@ void* PackedArguments::store(const PolymorphicValue& value, DataType dtype) {
 PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& values,
                                  const KernelArgumentHolder& args,
                                  const KernelArgumentHolder& outputs, Device& device, uint64_t seed,
-                                 uint64_t offset)
-    : device_(device) {
+                                 uint64_t offset) {
   const kir::Kernel& kernel = compiled.kernel();
   const Fusion& fusion = compiled.fusion();
   checkStorage(fusion, args, outputs, device, values.evaluator());
@@ -60,7 +59,7 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
           const int64_t bytes =
               values.of(param.buffer->elements) * dataTypeSizeByte(param.buffer->dtype);
           address = device.allocate(static_cast<size_t>(bytes), nullptr);
-          workspaces_.push_back(address);
+          workspaces_.emplace_back(address, Release{&device});
           if (param.buffer->zeroed) {
             device.fillBytes(address, 0, static_cast<size_t>(bytes), nullptr);
           }
@@ -79,7 +78,6 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
         if (param.val != nullptr) {
           const PolymorphicValue value = values.of(param.val);
           if (!value.hasValue()) {
-            release();
             userError("run: scalar ", param.val->toInlineString(),
                       " has no value: it is neither an input of the Fusion nor computed from its "
                       "inputs and their sizes; addInput it and pass a number");
@@ -93,16 +91,8 @@ PackedArguments::PackedArguments(const CompiledKernel& compiled, LaunchValues& v
   }
   std::string why;
   if (!values.checksHold(addresses, &why)) {
-    release();
     userError("run: ", why, "; use a narrower vector or pass a tensor that fits");
   }
-}
-
-void PackedArguments::release() {
-  for (void* workspace : workspaces_) {
-    device_.release(workspace, nullptr);
-  }
-  workspaces_.clear();
 }
 
 }  // namespace nvfuser

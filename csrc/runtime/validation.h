@@ -7,19 +7,19 @@
 ///
 ///     2·u_out·|v|  +  u·g·(|v| + m)  +  8·(|v − w| + d)
 ///
-/// - u_out: half an ulp of 1 in the output's dtype: its own rounding, and the one that flips
-/// because
-///   of a tiny error.
-/// - u: the same of the widest rounding inside: Float's (2⁻²⁴), Double's where all of it is Double,
+/// with
+///
+/// - u_out: half an ulp of 1 in the output's dtype. Twice that is the output's own rounding, and
+///   the one that flips because of a tiny error.
+/// - u: the same of the widest rounding inside. Float's (2⁻²⁴); Double's where all of it is Double;
 ///   that of a narrower type where an intermediate is cast to it.
-/// - g: 8 + 4·(operations on the longest path) + 4·√n, n the number of elements that reductions on
-/// it
-///   combine: libm's ulps, and the growth of a sum's error, as √n for random signs in any order of
-///   summation.
-/// - m: root mean square of v where a reduction is involved, else 0: what cancels in a sum has that
+/// - g: 8 + 4·(operations on the longest path) + 4·√n, where reductions on it combine n elements.
+///   It covers libm's ulps and the growth of a sum's error, which is as √n for random signs in any
+///   order of summation.
+/// - m: root mean square of v where a reduction is involved, else 0. What cancels in a sum has that
 ///   magnitude.
-/// - d: root mean square of v − w: how much rounding moves a typical element, so that the measure
-///   follows the program's own conditioning (cancellation, exp of large numbers).
+/// - d: root mean square of v − w, which is how much rounding moves a typical element. So the
+///   measure follows the program's own conditioning (cancellation, exp of large numbers).
 ///
 /// NaN equals NaN; infinities have to be equal. Where v is finite and w is not, w's value passes as
 /// well. Integers and truth values have to equal v or w exactly.

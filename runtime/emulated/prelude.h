@@ -414,7 +414,10 @@ inline double abs(double x) { return __builtin_fabs(x); }
   inline bool name(float x) { return __builtin_##name(x); } \
   inline bool name(double x) { return __builtin_##name(x); }
 NVF_CLASS(isnan)
-NVF_CLASS(isinf) NVF_CLASS(isfinite) NVF_CLASS(signbit) inline int __float2int_rn(float x) {
+NVF_CLASS(isinf)
+NVF_CLASS(isfinite)
+NVF_CLASS(signbit)
+inline int __float2int_rn(float x) {
   return (int)__nvf_to_integer(__builtin_rintf(x), -2147483648ll, 2147483647ull);
 }
 inline int __float2int_rz(float x) {

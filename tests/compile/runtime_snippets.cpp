@@ -2,12 +2,12 @@
 // architecture class that it distinguishes.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include <codegen/snippets.h>
 #include <runtime/cuda/nvrtc.h>
+#include <snippet_text.h>
 #include <support/error.h>
 
 using namespace nvfuser;
@@ -175,22 +175,6 @@ o[1]=w.m2;
 }
 )"},
 };
-
-void addSnippet(const std::string& file, std::set<std::string>& seen, std::string& text) {
-  if (!seen.insert(file).second) {
-    return;
-  }
-  std::string content(runtimeFile(file));
-  size_t needs = content.find("// needs:");
-  REQUIRE_MESSAGE(needs != std::string::npos, file);
-  std::string line = content.substr(needs + 9, content.find('\n', needs) - needs - 9);
-  for (size_t at = line.find_first_not_of(' '); at != std::string::npos;) {
-    size_t end = std::min(line.find(' ', at), line.size());
-    addSnippet(line.substr(at, end - at), seen, text);
-    at = line.find_first_not_of(' ', end);
-  }
-  text += content;
-}
 
 }  // namespace
 

@@ -214,6 +214,7 @@ TEST_CASE("cuda: launches beyond a limit name limit and value") {
   };
   LaunchShape wanted = shape(1, 1025);
   CHECK(contains(refused(wanted), "block x is 1025, but the largest block extent"));
+  CHECK(contains(refused(wanted), "; split the axis that is bound to it"));
   wanted = shape(1, 64);
   wanted.block[1] = 32;
   CHECK(contains(refused(wanted), "the number of threads of a block is 2048"));

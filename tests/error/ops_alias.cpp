@@ -1,39 +1,13 @@
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <string>
-
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/indexing.h>
+#include <user_error.h>
 
 namespace nvfuser {
 namespace {
-
-struct BadUse {
-  std::string words;  ///< what the message must contain
-  std::function<void()> use;
-};
-
-std::string messageOf(const std::function<void()>& use) {
-  try {
-    use();
-  } catch (const UserError& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("not a user error: ") + e.what();
-  }
-  return "no error";
-}
-
-void checkAll(const std::vector<BadUse>& uses) {
-  for (const BadUse& bad : uses) {
-    const std::string message = messageOf(bad.use);
-    CAPTURE(message);
-    CHECK_MESSAGE(message.find(bad.words) != std::string::npos, bad.words);
-  }
-}
 
 Val* num(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
 

@@ -57,8 +57,9 @@ TEST_CASE_FIXTURE(Pointwise, "dtypes that an operation does not take") {
   CHECK_ERROR(bitwise_not(x), "Integer or boolean input is required for bitwise_not but found");
   CHECK_ERROR(gcd(x, x), "gcd: input must have integral type, but got float");
   CHECK_ERROR(bitwise_left_shift(whole, number), "input must have integral type, but got double");
-  CHECK_ERROR(nextafter(whole, whole),
-              "Promoted type must be single or double precision float but found int64_t");
+  CHECK_ERROR(
+      nextafter(whole, whole),
+      "nextafter: Promoted type must be single or double precision float but found int64_t");
   CHECK_ERROR(imag(x), "imag not supported for non-complex tensors");
   CHECK_ERROR(erf(pair), "erf: not defined for operands of type");
   CHECK_ERROR(lt(pair, pair), "lt: not defined for operands of type");

@@ -16,36 +16,13 @@
 #include <scheduler/utils.h>
 #include <stdlib.h>
 #include <support/dump.h>
+#include <transpose_schedule.h>
 
 using namespace nvfuser;
 
 namespace {
 
-/// The page's example: a transpose through a tile in shared memory, without a swizzle.
-void transposeThroughTile(Fusion& fusion, bool swizzled) {
-  FusionGuard guard(&fusion);
-  TensorView* in = makeContigTensor(2);
-  fusion.addInput(in);
-  TensorView* tile = set(in);
-  TensorView* out = transpose(tile, 0, 1);
-  fusion.addOutput(out);
-  out->split(0, 32)->split(2, 32)->reorder({{1, 2}, {2, 1}});
-  TransformPropagator propagator(out);
-  MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
-  tile->reorder({{2, 3}, {3, 2}});
-  tile->setMemoryType(MemoryType::Shared);
-  if (swizzled) {
-    tile->swizzle(SwizzleType::XOR, 2, 3);
-  }
-  for (TensorView* tv : {tile, out}) {
-    tv->axis(0)->parallelize(ParallelType::BIDx);
-    tv->axis(1)->parallelize(ParallelType::BIDy);
-    tv->axis(2)->parallelize(ParallelType::TIDy);
-    tv->axis(3)->parallelize(ParallelType::TIDx);
-  }
-  tile->inlineAt(2);
-}
-
+/// What is shown of the page's example, a transpose through a tile.
 std::string dumpsOf(std::string_view names, bool swizzled = false) {
   Fusion fusion;
   transposeThroughTile(fusion, swizzled);

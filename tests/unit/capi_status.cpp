@@ -33,5 +33,22 @@ TEST_CASE("every exception has its status and message at the border of the C int
   CHECK(std::string(nvf_last_error()) == lastError());
 }
 
+TEST_CASE("more axes than a tensor has are the caller's mistake, not ours") {
+  nvf_fusion* fusion = nullptr;
+  REQUIRE(nvf_fusion_create(&fusion) == NVF_OK);
+  int64_t id = -1;
+  for (int64_t ndims : {int64_t{1025}, int64_t{1} << 40, INT64_MAX}) {
+    CAPTURE(ndims);
+    const int64_t one = 1;
+    CHECK(nvf_define_tensor(fusion, ndims, nullptr, nullptr, NVF_FLOAT, &id) == NVF_USER_ERROR);
+    CHECK(std::string(nvf_last_error()).find("there are at most 1024") != std::string::npos);
+    CHECK(nvf_define_tensor_like(fusion, ndims, &one, &one, NVF_FLOAT, &id) == NVF_USER_ERROR);
+  }
+  CHECK(nvf_define_tensor(fusion, -1, nullptr, nullptr, NVF_FLOAT, &id) == NVF_ARGUMENT_ERROR);
+  CHECK(nvf_define_tensor(fusion, 1024, nullptr, nullptr, NVF_FLOAT, &id) == NVF_OK);
+  CHECK(id == 0);
+  nvf_fusion_destroy(fusion);
+}
+
 }  // namespace
 }  // namespace nvfuser::capi

@@ -8,6 +8,7 @@
 #include <ops/all_ops.h>
 #include <runtime/executor.h>
 #include <scheduler/utils.h>
+#include <transpose_schedule.h>
 
 namespace nvfuser {
 namespace {
@@ -46,30 +47,6 @@ TEST_CASE("bank conflicts: few lanes") {
   CHECK(conflictWays({0, 128}, {0, 1}, 4) == 2);
   CHECK(conflictWays({0, 128}, {0, 31}, 4) == 2);
   CHECK(conflictWays({0, 128}, {0, 31}, 8) == 1);  // in different halves
-}
-
-void transposeThroughTile(Fusion& fusion, bool swizzled, DataType dtype = DataType::Float) {
-  FusionGuard guard(&fusion);
-  TensorView* in = makeContigTensor(2, dtype);
-  fusion.addInput(in);
-  TensorView* tile = set(in);
-  TensorView* out = transpose(tile, 0, 1);
-  fusion.addOutput(out);
-  out->split(0, 32)->split(2, 32)->reorder({{1, 2}, {2, 1}});
-  TransformPropagator propagator(out);
-  MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
-  tile->reorder({{2, 3}, {3, 2}});
-  tile->setMemoryType(MemoryType::Shared);
-  if (swizzled) {
-    tile->swizzle(SwizzleType::XOR, 2, 3);
-  }
-  for (TensorView* tv : {tile, out}) {
-    tv->axis(0)->parallelize(ParallelType::BIDx);
-    tv->axis(1)->parallelize(ParallelType::BIDy);
-    tv->axis(2)->parallelize(ParallelType::TIDy);
-    tv->axis(3)->parallelize(ParallelType::TIDx);
-  }
-  tile->inlineAt(2);
 }
 
 TEST_CASE("bank conflicts: a transpose through shared memory, plain and swizzled") {

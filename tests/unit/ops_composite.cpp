@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <op_fixture.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/composite.h>
@@ -13,35 +13,9 @@
 namespace nvfuser {
 namespace {
 
-struct CompositeFixture {
-  Fusion fusion;
-  FusionGuard guard{&fusion};
-
-  TensorView* constant(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
-    TensorView* tv = makeContigConcreteTensor(shape, dtype);
-    fusion.addInput(tv);
-    return tv;
-  }
-  static Val* real(double value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
-  static Val* num(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
-  void checkSound(const std::vector<TensorView*>& outputs) {
-    for (TensorView* out : outputs) {
-      fusion.addOutput(out);
-    }
-    for (Expr* expr : fusion.exprs()) {
-      for (TensorView* producer : tensorInputs(expr)) {
-        for (TensorView* consumer : tensorOutputs(expr)) {
-          CHECK_NOTHROW(mapAxes(expr, producer, consumer));
-        }
-      }
-    }
-    CHECK_NOTHROW(fusion.verify());
-  }
-};
-
 // ---- composite ----
 
-TEST_CASE_FIXTURE(CompositeFixture, "dropout: one draw, a Bool mask") {
+TEST_CASE_FIXTURE(OpFixture, "dropout: one draw, a Bool mask") {
   TensorView* x = constant({3, 5}, DataType::Half);
   ForwardDropoutResult r = dropout(x, real(0.25));
   CHECK(shapeText(r.output) == "[3, 5]");
@@ -54,14 +28,14 @@ TEST_CASE_FIXTURE(CompositeFixture, "dropout: one draw, a Bool mask") {
   checkSound({r.output, r.mask, dropout_backward(constant({3, 5}), r.mask, real(1.25))});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "dropout with a scale takes the probability to keep") {
+TEST_CASE_FIXTURE(OpFixture, "dropout with a scale takes the probability to keep") {
   Val* keep = IrBuilder::create<Val>(DataType::Double);
   ForwardDropoutResult r = dropout(constant({3}), keep, real(2.0));
   const Val* bound = r.mask->definition()->as<BinaryOp>()->rhs();
   CHECK(bound == keep);
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "activations keep shape, Half is computed in Float") {
+TEST_CASE_FIXTURE(OpFixture, "activations keep shape, Half is computed in Float") {
   TensorView* x = constant({3, 1, 5}, DataType::Half);
   TensorView* dy = constant({3, 1, 5}, DataType::Half);
   const std::vector<TensorView*> results = {gelu(x),
@@ -79,7 +53,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "activations keep shape, Half is computed in
   checkSound(results);
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "triu compares columns with shifted rows") {
+TEST_CASE_FIXTURE(OpFixture, "triu compares columns with shifted rows") {
   TensorView* y = triu(constant({2, 3, 4}, DataType::Int), num(1));
   CHECK(shapeText(y) == "[2, 3, 4]");
   CHECK(y->dtype() == DataType::Int);
@@ -88,7 +62,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "triu compares columns with shifted rows") {
   CHECK(std::count_if(exprs.begin(), exprs.end(), [](Expr* e) { return e->isA<IotaOp>(); }) == 2);
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "lstm") {
+TEST_CASE_FIXTURE(OpFixture, "lstm") {
   TensorView* x = constant({4, 6});
   LstmResult r = lstm(x, constant({4, 6}), constant({4, 6}), constant({4, 6}), constant({4, 6}));
   CHECK(shapeText(r.cell) == "[4, 6]");
@@ -96,7 +70,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "lstm") {
   checkSound({r.cell, r.hidden});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "view_as_real adds an axis of two reals") {
+TEST_CASE_FIXTURE(OpFixture, "view_as_real adds an axis of two reals") {
   TensorView* y = view_as_real(constant({3}, DataType::ComplexFloat));
   CHECK(shapeText(y) == "[3, 2]");
   CHECK(y->dtype() == DataType::Float);
@@ -108,7 +82,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "view_as_real adds an axis of two reals") {
 
 // ---- indexing ----
 
-TEST_CASE_FIXTURE(CompositeFixture, "select drops the axis") {
+TEST_CASE_FIXTURE(OpFixture, "select drops the axis") {
   TensorView* x = constant({3, 4, 5});
   TensorView* y = select(x, 1, num(2));
   CHECK(shapeText(y) == "[3, 5]");
@@ -122,7 +96,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "select drops the axis") {
   checkSound({y, last});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "indexSelect takes the index's axis") {
+TEST_CASE_FIXTURE(OpFixture, "indexSelect takes the index's axis") {
   TensorView* x = constant({3, 4, 5});
   TensorView* y = indexSelect(x, 1, constant({7}, DataType::Int));
   CHECK(shapeText(y) == "[3, 7, 5]");
@@ -131,7 +105,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "indexSelect takes the index's axis") {
   checkSound({y, one});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "gather has the index's shape") {
+TEST_CASE_FIXTURE(OpFixture, "gather has the index's shape") {
   TensorView* x = constant({6, 5}, DataType::Half);
   TensorView* y = gather(x, 0, constant({2, 3}, DataType::Int));
   CHECK(shapeText(y) == "[2, 3]");
@@ -142,7 +116,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "gather has the index's shape") {
   checkSound({y, other});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "takeAlongAxis broadcasts the other axes") {
+TEST_CASE_FIXTURE(OpFixture, "takeAlongAxis broadcasts the other axes") {
   TensorView* x = constant({6, 5});
   TensorView* y = takeAlongAxis(x, constant({6, 2}, DataType::Int), 1);
   CHECK(shapeText(y) == "[6, 2]");
@@ -152,7 +126,7 @@ TEST_CASE_FIXTURE(CompositeFixture, "takeAlongAxis broadcasts the other axes") {
   checkSound({y, wide});
 }
 
-TEST_CASE_FIXTURE(CompositeFixture, "scatter copies self, the source is a tensor or a scalar") {
+TEST_CASE_FIXTURE(OpFixture, "scatter copies self, the source is a tensor or a scalar") {
   TensorView* x = constant({6, 5});
   TensorView* index = constant({2, 5}, DataType::Int);
   TensorView* y = scatter(x, 0, index, constant({2, 5}));

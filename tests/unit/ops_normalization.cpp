@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <op_fixture.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/normalization.h>
@@ -12,37 +12,10 @@
 namespace nvfuser {
 namespace {
 
-struct NormFixture {
-  Fusion fusion;
-  FusionGuard guard{&fusion};
-
-  TensorView* constant(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
-    TensorView* tv = makeContigConcreteTensor(shape, dtype);
-    fusion.addInput(tv);
-    return tv;
-  }
-  TensorView* symbolic(int64_t rank, DataType dtype = DataType::Float) {
-    TensorView* tv = makeContigTensor(rank, dtype);
-    fusion.addInput(tv);
-    return tv;
-  }
-  static Val* real(double value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
+struct NormFixture : OpFixture {
   int64_t count(ExprKind kind) const {
     const std::vector<Expr*> exprs = fusion.exprs();
     return std::count_if(exprs.begin(), exprs.end(), [&](Expr* e) { return e->kind() == kind; });
-  }
-  void checkSound(const std::vector<TensorView*>& outputs) {
-    for (TensorView* out : outputs) {
-      fusion.addOutput(out);
-    }
-    for (Expr* expr : fusion.exprs()) {
-      for (TensorView* producer : tensorInputs(expr)) {
-        for (TensorView* consumer : tensorOutputs(expr)) {
-          CHECK_NOTHROW(mapAxes(expr, producer, consumer));
-        }
-      }
-    }
-    CHECK_NOTHROW(fusion.verify());
   }
 };
 

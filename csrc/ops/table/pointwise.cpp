@@ -83,7 +83,6 @@ namespace {
 
 #define UNARY(name, type, rule, python, doc) \
   {#name, 1, static_cast<int>(UnaryOpType::type), DtypeRule::rule, python, doc},
-#define OTHER(name, type, rule, python, doc) UNARY(name, type, rule, python, doc)
 #define BINARY(name, type, rule, python, doc) \
   {#name, 2, static_cast<int>(BinaryOpType::type), DtypeRule::rule, python, doc},
 #define TERNARY(name, type, rule, python, doc) \

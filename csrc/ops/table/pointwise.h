@@ -5,13 +5,13 @@
 ///
 /// Rules that hold for all text:
 /// - Operands are C++ expressions whose type is already the compute dtype (the condition of
-/// `where`: bool). The result is
-///   one expression; operands that are not primary are put in parentheses, the result is not.
+///   `where`: bool).
+/// - The result is one expression; operands that are not primary are put in parentheses, the result
+///   is not.
 /// - Reduced-precision floats never are the compute dtype, except of `where` and casts, which only
-/// move them.
+///   move them.
 /// - Signed integers wrap: data is computed in unsigned types where C++ leaves overflow undefined.
-/// Index is taken not
-///   to overflow and printed plainly.
+///   Index is taken not to overflow and printed plainly.
 /// - Dividing an integer by zero gives an unspecified value, but does not trap.
 /// - Casts of floats to integers have a value for every number: see `castText`.
 #pragma once

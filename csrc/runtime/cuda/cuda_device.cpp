@@ -5,6 +5,7 @@
 
 #include <runtime/cuda/cuda_kernel.h>
 #include <runtime/cuda/driver.h>
+#include <runtime/launch_help.h>
 #include <support/error.h>
 
 namespace nvfuser {
@@ -326,7 +327,7 @@ class CudaDevice final : public Device {
     if (blocks > resident) {
       userError("cooperative launch of ", kernel.name(), ": the grid has ", blocks, " blocks, but ",
                 properties_.name, " holds ", resident, " blocks of ", threads, " threads with ",
-                shape.shared_bytes, " bytes of shared memory at a time");
+                shape.shared_bytes, " bytes of shared memory at a time", launch_help::kResident);
     }
   }
 

@@ -1,6 +1,7 @@
 #include <runtime/cuda/cuda_kernel.h>
 
 #include <runtime/host_compiler/process.h>
+#include <runtime/launch_help.h>
 #include <support/error.h>
 
 namespace nvfuser {
@@ -114,9 +115,10 @@ void CudaKernel::allowLargeClusters() const {
 
 bool checkLaunch(const CudaKernel& kernel, const DeviceProperties& properties,
                  const LaunchShape& shape) {
-  auto refuse = [&](const std::string& what, int64_t value, const char* limit_name, int64_t limit) {
+  auto refuse = [&](const std::string& what, int64_t value, const char* limit_name, int64_t limit,
+                    std::string_view help) {
     userError("launch of ", kernel.name(), ": ", what, " is ", value, ", but ", limit_name, " of ",
-              properties.name, " is ", limit);
+              properties.name, " is ", limit, help);
   };
   bool empty = false;
   int64_t threads = 1, cluster_blocks = 1;
@@ -124,17 +126,20 @@ bool checkLaunch(const CudaKernel& kernel, const DeviceProperties& properties,
     char name = "xyz"[axis];
     int64_t grid = shape.grid[axis], block = shape.block[axis], cluster = shape.cluster[axis];
     if (grid < 0 || grid > properties.max_grid[axis]) {
-      refuse(text("grid ", name), grid, "the largest grid extent", properties.max_grid[axis]);
+      refuse(text("grid ", name), grid, "the largest grid extent", properties.max_grid[axis],
+             launch_help::ofExtent(grid, launch_help::kGridExtent));
     }
     if (block < 1 || block > properties.max_block[axis]) {
-      refuse(text("block ", name), block, "the largest block extent", properties.max_block[axis]);
+      refuse(text("block ", name), block, "the largest block extent", properties.max_block[axis],
+             launch_help::ofExtent(block, launch_help::kBlockExtent));
     }
     if (cluster < 1 || cluster > kMaxClusterBlocks) {
-      refuse(text("cluster ", name), cluster, "the largest cluster", kMaxClusterBlocks);
+      refuse(text("cluster ", name), cluster, "the largest cluster", kMaxClusterBlocks,
+             launch_help::kCluster);
     }
     if (grid % cluster != 0) {
       userError("launch of ", kernel.name(), ": grid ", name, " = ", grid,
-                " is not a multiple of cluster ", name, " = ", cluster);
+                " is not a multiple of cluster ", name, " = ", cluster, launch_help::kCluster);
     }
     empty = empty || grid == 0;
     threads *= block;
@@ -142,7 +147,7 @@ bool checkLaunch(const CudaKernel& kernel, const DeviceProperties& properties,
   }
   if (threads > properties.max_threads_per_block) {
     refuse("the number of threads of a block", threads, "the limit",
-           properties.max_threads_per_block);
+           properties.max_threads_per_block, launch_help::kThreads);
   }
   if (kernel.maxThreadsPerBlock() > 0 && threads > kernel.maxThreadsPerBlock()) {
     userError("launch of ", kernel.name(), ": a block has ", threads,
@@ -152,18 +157,20 @@ bool checkLaunch(const CudaKernel& kernel, const DeviceProperties& properties,
   }
   if (cluster_blocks > kMaxClusterBlocks) {
     refuse("the number of blocks of a cluster", cluster_blocks, "the largest cluster",
-           kMaxClusterBlocks);
+           kMaxClusterBlocks, launch_help::kCluster);
   }
   if (cluster_blocks > 1 && properties.major < 9) {
     userError("launch of ", kernel.name(), ": clusters need compute capability 9.0, ",
-              properties.name, " has ", properties.major, ".", properties.minor);
+              properties.name, " has ", properties.major, ".", properties.minor,
+              "; leave the cluster out");
   }
   int64_t fixed = std::max<int64_t>(0, kernel.resources().static_shared_bytes);
   if (shape.shared_bytes < 0 ||
       fixed + shape.shared_bytes > properties.shared_bytes_per_block_optin) {
     refuse(text("shared memory of a block (", fixed, " static and ", shape.shared_bytes,
                 " dynamic bytes)"),
-           fixed + shape.shared_bytes, "the limit", properties.shared_bytes_per_block_optin);
+           fixed + shape.shared_bytes, "the limit", properties.shared_bytes_per_block_optin,
+           launch_help::kSharedBytes);
   }
   return !empty;
 }

@@ -12,6 +12,7 @@
 #include <runtime/emulated/engine.h>
 #include <runtime/emulated/memory.h>
 #include <runtime/emulated/module.h>
+#include <runtime/launch_help.h>
 #include <support/error.h>
 #include <support/options.h>
 
@@ -243,42 +244,50 @@ class EmulatedDevice final : public Device {
     int64_t threads = 1, blocks = 1, members = 1;
     for (int axis = 0; axis < 3; ++axis) {
       if (shape.block[axis] < 1 || shape.block[axis] > properties_.max_block[axis]) {
-        refuse("block extent ", shape.block[axis], " is outside 1…", properties_.max_block[axis]);
+        refuse("block extent ", shape.block[axis], " is outside 1…", properties_.max_block[axis],
+               " of threadIdx.", "xyz"[axis],
+               launch_help::ofExtent(shape.block[axis], launch_help::kBlockExtent));
       }
       if (shape.grid[axis] < 1 || shape.grid[axis] > properties_.max_grid[axis]) {
-        refuse("grid extent ", shape.grid[axis], " is outside 1…", properties_.max_grid[axis]);
+        refuse("grid extent ", shape.grid[axis], " is outside 1…", properties_.max_grid[axis],
+               " of blockIdx.", "xyz"[axis],
+               launch_help::ofExtent(shape.grid[axis], launch_help::kGridExtent));
       }
       if (shape.cluster[axis] < 1 || shape.grid[axis] % shape.cluster[axis] != 0) {
         refuse("cluster extent ", shape.cluster[axis], " does not divide grid extent ",
-               shape.grid[axis]);
+               shape.grid[axis], " of blockIdx.", "xyz"[axis], launch_help::kCluster);
       }
       threads *= shape.block[axis];
       blocks *= shape.grid[axis];
       members *= shape.cluster[axis];
     }
     if (threads > properties_.max_threads_per_block) {
-      refuse(threads, " threads a block, at most ", properties_.max_threads_per_block);
+      refuse(threads, " threads a block, at most ", properties_.max_threads_per_block,
+             launch_help::kThreads);
     }
     if (blocks > INT32_MAX) {
-      refuse(blocks, " blocks are too many to emulate");
+      refuse(blocks, " blocks are too many to emulate, at most ", INT32_MAX,
+             "; use smaller inputs, or a GPU");
     }
     if (members > 8) {
-      refuse(members, " blocks a cluster, at most 8");
+      refuse(members, " blocks a cluster, at most 8", launch_help::kCluster);
     }
     int64_t shared = shape.shared_bytes + kernel.resources().static_shared_bytes;
     if (shape.shared_bytes < 0 || shared > properties_.shared_bytes_per_block_optin) {
-      refuse(shared, " bytes of shared memory, at most ", properties_.shared_bytes_per_block_optin);
+      refuse(shared, " bytes of shared memory, at most ", properties_.shared_bytes_per_block_optin,
+             launch_help::kSharedBytes);
     }
     if (shape.cooperative) {
       if (members > 1) {
-        refuse("a cooperative launch with clusters is not emulated");
+        refuse("a cooperative launch with clusters is not emulated; use grid barriers or clusters");
       }
       int64_t per_multiprocessor =
           std::min({int64_t{32}, properties_.max_threads_per_multiprocessor / threads,
                     properties_.shared_bytes_per_multiprocessor / (shared + 1024)});
       int64_t resident = per_multiprocessor * properties_.multiprocessors;
       if (blocks > resident) {
-        refuse(blocks, " blocks of a cooperative launch, but only ", resident, " can be resident");
+        refuse(blocks, " blocks of a cooperative launch, but only ", resident, " can be resident",
+               launch_help::kResident);
       }
     }
     if (arg_count != static_cast<size_t>(kernel.entry().parameter_count)) {

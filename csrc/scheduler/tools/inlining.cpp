@@ -295,7 +295,6 @@ std::string MaxPosCalculator::whyNotFurther(const TensorView* tv) const {
 }
 
 // ---- positions of one tensor
-// ----------------------------------------------------------------------------------------
 
 void TensorView::updateMaxProducerPosition() {
   max_producer_pos_ = 0;
@@ -345,7 +344,6 @@ void TensorView::inlineAt(int64_t pos, bool best_effort, MaxPosCalculator* calc)
 }
 
 // ---- positions of many tensors
-// --------------------------------------------------------------------------------------
 
 namespace {
 

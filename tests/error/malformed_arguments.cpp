@@ -1,43 +1,11 @@
-// Right programs run with wrong arguments. Each executor still runs right ones afterwards.
-#include <algorithm>
-#include <fstream>
-#include <iostream>
-#include <set>
-
-#include <malformed.h>
+// Right programs run with wrong arguments: their number, kinds, dtypes and sizes. Each executor
+// still runs right ones afterwards.
+#include <malformed_inputs.h>
 #include <runtime/fusion_executor_cache.h>
 
 namespace nvfuser::malformed {
 
 namespace {
-
-using D = DataType;
-
-Tensor floats(std::vector<int64_t> sizes) { return Tensor::randn(std::move(sizes), D::Float, 1); }
-
-/// Compiles the program for the CPU, runs it with wrong arguments, and then with right ones.
-void runWrong(Program& p, const KernelArgumentHolder& wrong, const KernelArgumentHolder& right,
-              const KernelArgumentHolder& outputs = {}, const LaunchParams& launch = LaunchParams(),
-              const CompileParams& params = {}) {
-  KernelExecutor executor;
-  executor.adopt(p.fusion);
-  std::string message = messageOf([&] { executor.run(wrong, outputs, launch, params); });
-  KernelArgumentHolder results = executor.run(right);
-  testValidate(&p.fusion, results, right, __LINE__, __FILE__);
-  if (message != "no error") {
-    if (message.starts_with("not a user error")) {
-      throw InternalError(message);
-    }
-    throw UserError(message);
-  }
-}
-
-/// out[4, 6] = in0[4, 6] + in1[4, 6], sizes symbolic.
-void sumOfTwo(Program& p) {
-  TensorView* a = p.symbolicInput(2);
-  TensorView* b = p.symbolicInput(2);
-  p.output(add(a, b));
-}
 
 /// out = in · s with a scalar of a dtype.
 void scaled(Program& p, DataType dtype) {
@@ -270,170 +238,6 @@ std::vector<Case> sizeCases() {
   };
 }
 
-std::vector<Case> memoryCases() {
-  return {
-      {"too few outputs", "1 output tensors were given for a fusion with 2 outputs",
-       [](Program& p) {
-         TensorView* x = p.symbolicInput(1);
-         p.output(neg(x));
-         p.output(exp(x));
-         const Tensor t = floats({3});
-         runWrong(p, {t}, {t}, {Tensor::zeros({3}, D::Float)});
-       }},
-      {"an output of another size", "needs a tensor float[3]",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         runWrong(p, {floats({3})}, {floats({3})}, {Tensor::zeros({4}, D::Float)});
-       }},
-      {"an output of another dtype", "needs a tensor float[3]",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         runWrong(p, {floats({3})}, {floats({3})}, {Tensor::zeros({3}, D::Double)});
-       }},
-      {"an output with gaps", "with strides [1], got",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         runWrong(p, {floats({3})}, {floats({3})},
-                  {Tensor::zeros({6}, D::Float).slice(0, 0, 6, 2)});
-       }},
-      {"an output on another device", "but the kernel runs on",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         runWrong(p, {floats({3})}, {floats({3})},
-                  {Tensor::zeros({3}, D::Float, emulatedDevice())});
-       }},
-      {"an undefined output", "undefined",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         runWrong(p, {floats({3})}, {floats({3})}, {Tensor()});
-       }},
-      {"an output over an input", "overlaps the memory of input 0",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         const Tensor x = floats({3});
-         runWrong(p, {x}, {floats({3})}, {x});
-       }},
-      {"an output over a part of an input", "overlaps the memory of input 0",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)));
-         const Tensor x = floats({6});
-         runWrong(p, {x.slice(0, 0, 4)}, {floats({4})}, {x.slice(0, 2, 6)});
-       }},
-      {"two outputs in one place", "outputs 0, T1",
-       [](Program& p) {
-         TensorView* x = p.symbolicInput(1);
-         p.output(neg(x));
-         p.output(exp(x));
-         const Tensor t = Tensor::zeros({3}, D::Float);
-         runWrong(p, {floats({3})}, {floats({3})}, {t, t});
-       }},
-      {"in place of an expanded tensor", "is written to the storage of input",
-       [](Program& p) {
-         TensorView* x = makeSymbolicTensor(2);
-         p.fusion.addInput(x);
-         p.fusion.aliasOutputToInput(neg(x), x, AllocationType::ReuseBuffer);
-         KernelExecutor executor;
-         executor.adopt(p.fusion);
-         executor.run({floats({1, 3}).expand({4, 3})});
-       }},
-      {"in place of columns", "pass a dense tensor of these sizes",
-       [](Program& p) {
-         TensorView* x = makeSymbolicTensor(2);
-         p.fusion.addInput(x);
-         p.fusion.aliasOutputToInput(neg(x), x, AllocationType::ReuseBuffer);
-         KernelExecutor executor;
-         executor.adopt(p.fusion);
-         executor.run({floats({3, 4}).permute({1, 0})});
-       }},
-      {"in place over another input's part", "overlaps the memory of input 1",
-       [](Program& p) {
-         TensorView* x = p.symbolicInput(1);
-         TensorView* y = p.symbolicInput(1);
-         p.fusion.aliasOutputToInput(add(x, y), x, AllocationType::ReuseBuffer);
-         KernelExecutor executor;
-         executor.adopt(p.fusion);
-         const Tensor t = floats({6});
-         executor.run({t.slice(0, 0, 4), t.slice(0, 2, 6)});
-       }},
-  };
-}
-
-std::vector<Case> tensorCases() {
-  return {
-      {"a tensor of a negative size at run time", "-2 is negative",
-       [](Program&) { Tensor::zeros({-2}, D::Float); }},
-      {"a tensor that no memory holds", "more bytes than 2^63 - 1",
-       [](Program&) { Tensor::empty({int64_t{1} << 40, int64_t{1} << 40}, D::Float); }},
-      {"strides for too few axes", "a tensor of 2 axes was given 1 strides",
-       [](Program&) { Tensor::emptyStrided({2, 3}, {1}, D::Float); }},
-      {"data that does not fill a tensor", "3 elements do not fill a tensor of sizes [2, 2]",
-       [](Program&) { Tensor::fromHost(std::vector<float>{1, 2, 3}, {2, 2}); }},
-      {"a copy to another shape", "dtype and sizes have to be the same",
-       [](Program&) { floats({3}).copyFrom(floats({4})); }},
-      {"the one element of many", "has 3 elements, not one", [](Program&) { floats({3}).item(); }},
-      {"a permutation with an axis twice", "stands twice in [0, 0]",
-       [](Program&) { floats({2, 3}).permute({0, 0}); }},
-      {"a view of another size", "cannot have the sizes [4]",
-       [](Program&) { floats({3}).view({4}); }},
-      {"a view of columns", "is not contiguous; take contiguous() first",
-       [](Program&) { floats({3, 4}).permute({1, 0}).view({12}); }},
-      {"an expand of many rows", "only axes of extent 1 expand",
-       [](Program&) { floats({3}).expand({6}); }},
-  };
-}
-
-/// A copy in vectors of four floats, one block of threads for each row.
-void vectorCopy(Program& p) {
-  TensorView* x = p.symbolicInput(2);
-  TensorView* load = set(x);
-  TensorView* out = p.output(set(load));
-  for (TensorView* tv : {load, out}) {
-    tv->split(1, 4);
-    tv->axis(0)->parallelize(ParallelType::BIDx);
-    tv->axis(1)->parallelize(ParallelType::TIDx);
-  }
-  load->inlineAt(2);
-  load->axis(2)->parallelize(ParallelType::Vectorize);
-  out->axis(2)->parallelize(ParallelType::Vectorize);
-}
-
-Tensor emulated(const Tensor& tensor) { return tensor.copyTo(emulatedDevice()); }
-
-std::vector<Case> deviceCases() {
-  return {
-      {"rows that are no whole vectors", "to be a multiple of 4, got 6",
-       [](Program& p) {
-         vectorCopy(p);
-         runWrong(p, {emulated(floats({3, 6}))}, {emulated(floats({3, 8}))});
-       }},
-      {"a tensor that begins inside a vector", "its address to be a multiple of 16 bytes",
-       [](Program& p) {
-         vectorCopy(p);
-         const Tensor shifted = emulated(floats({9})).slice(0, 1, 9).view({1, 8});
-         runWrong(p, {shifted}, {emulated(floats({3, 8}))});
-       }},
-      {"more threads than a block has", "block extent 2048 is outside 1…1024",
-       [](Program& p) {
-         p.output(neg(p.symbolicInput(1)))->axis(0)->parallelize(ParallelType::TIDx);
-         runWrong(p, {emulated(floats({2048}))}, {emulated(floats({64}))});
-       }},
-      {"more blocks than a grid has along y", "grid extent 65536 is outside 1…65535",
-       [](Program& p) {
-         TensorView* out = p.output(neg(p.symbolicInput(1)));
-         out->axis(0)->parallelize(ParallelType::BIDy);
-         runWrong(p, {emulated(floats({65536}))}, {emulated(floats({5}))});
-       }},
-      {"more shared memory than a block has", "800000 bytes of shared memory, at most",
-       [](Program& p) {
-         TensorView* load = set(p.symbolicInput(1));
-         TensorView* out = p.output(neg(load));
-         load->setMemoryType(MemoryType::Shared);
-         (void)out;
-         runWrong(p, {emulated(floats({200000}))}, {emulated(floats({100}))});
-       }},
-  };
-}
-
 std::vector<Case> cacheCases() {
   auto sumCache = [] {
     auto fusion = std::make_unique<Fusion>();
@@ -483,86 +287,18 @@ std::vector<Case> cacheCases() {
 
 }  // namespace
 
-std::vector<Case> inputs() {
+std::vector<Case> wrongArguments() {
   std::vector<Case> all;
-  for (const auto& more :
-       {argumentCases(), sizeCases(), memoryCases(), tensorCases(), deviceCases(), cacheCases()}) {
+  for (const auto& more : {argumentCases(), sizeCases(), cacheCases()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
 }
 
 TEST_CASE("malformed arguments are refused") {
-  for (const Case& wrong : inputs()) {
+  for (const Case& wrong : wrongArguments()) {
     checkCase(wrong);
   }
-}
-
-namespace {
-
-/// The words of the tables in docs/errors.md: the second cell of each row, without its quotes.
-std::vector<std::string> documentedWords() {
-  std::ifstream file(std::string(NVFUSER_TESTS_DIR) + "/../docs/errors.md");
-  REQUIRE_MESSAGE(file.good(), "docs/errors.md is missing");
-  std::vector<std::string> words;
-  for (std::string line; std::getline(file, line);) {
-    const size_t from = line.find("| `");
-    const size_t to = line.rfind("` |");
-    if (line.starts_with("| ") && from != std::string::npos && to != std::string::npos) {
-      words.push_back(line.substr(from + 3, to - from - 3));
-    }
-  }
-  return words;
-}
-
-/// Whether the parts between "…" occur in this order.
-bool matches(const std::string& message, const std::string& words) {
-  static const std::string kAnything = "…";
-  size_t at = 0;
-  for (size_t from = 0; from <= words.size();) {
-    const size_t to = std::min(words.find(kAnything, from), words.size());
-    const std::string part = words.substr(from, to - from);
-    at = message.find(part, at);
-    if (at == std::string::npos) {
-      return false;
-    }
-    at += part.size();
-    from = to + kAnything.size();
-  }
-  return true;
-}
-
-}  // namespace
-
-TEST_CASE("malformed cases: docs/errors.md quotes what is said") {
-  std::vector<std::string> messages;
-  for (const auto& table : {programs(), schedules(), inputs()}) {
-    for (const Case& wrong : table) {
-      messages.push_back(checkCase(wrong));
-    }
-  }
-  const std::vector<std::string> documented = documentedWords();
-  CHECK(documented.size() >= 40);
-  for (const std::string& words : documented) {
-    const bool said =
-        std::any_of(messages.begin(), messages.end(),
-                    [&](const std::string& message) { return matches(message, words); });
-    CHECK_MESSAGE(said, "no case says: ", words);
-  }
-}
-
-TEST_CASE("malformed cases: at least 100, all distinct") {
-  const size_t counts[] = {programs().size(), schedules().size(), inputs().size()};
-  std::set<std::string> names;
-  for (const auto& table : {programs(), schedules(), inputs()}) {
-    for (const Case& wrong : table) {
-      CHECK_MESSAGE(names.insert(wrong.name).second, wrong.name, " is in the tables twice");
-      CHECK_MESSAGE(wrong.words.size() >= 8, wrong.name, ": '", wrong.words, "' says too little");
-    }
-  }
-  std::cout << "malformed: " << counts[0] << " programs, " << counts[1] << " schedules, "
-            << counts[2] << " arguments: " << names.size() << " cases\n";
-  CHECK(names.size() >= 100);
 }
 
 }  // namespace nvfuser::malformed

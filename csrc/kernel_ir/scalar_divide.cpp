@@ -1,0 +1,181 @@
+/// Quotients and remainders: what is a multiple of the divisor comes out of them.
+#include <algorithm>
+
+#include <kernel_ir/scalar_arithmetic.h>
+
+namespace nvfuser::kir {
+
+Scalar ScalarPool::exactQuotient(Scalar a, Scalar b) {
+  if (a->isConstant(0) || b->isConstant(1)) {
+    return b->isConstant(1) ? a : zero_;
+  }
+  if (a == b) {
+    return one_;
+  }
+  // b as coefficient·factors.
+  int64_t divisor = 1;
+  std::vector<Scalar> divisor_factors;
+  if (b->isConstant()) {
+    divisor = b->value;
+  } else if (b->op == ScalarOp::Sum && b->value == 0 && b->terms.size() == 1) {
+    divisor = b->terms[0].second;
+    divisor_factors = factorsOf(b->terms[0].first);
+  } else {
+    divisor_factors = factorsOf(b);
+  }
+  if (divisor == 0) {
+    return nullptr;
+  }
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  decompose(a, &value, &terms);
+  if (value != 0 && (!divisor_factors.empty() || value % divisor != 0)) {
+    return nullptr;
+  }
+  Scalar result = constant(value / divisor);
+  for (const auto& [term, coefficient] : terms) {
+    std::vector<Scalar> factors = factorsOf(term);
+    for (Scalar f : divisor_factors) {
+      if (!removeFactor(&factors, f)) {
+        return nullptr;
+      }
+    }
+    if (coefficient % divisor != 0) {
+      return nullptr;
+    }
+    result = add(result, makeProduct(coefficient / divisor, std::move(factors)));
+  }
+  return result;
+}
+
+void ScalarPool::splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* remainder) {
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  decompose(a, &value, &terms);
+  *quotient = zero_;
+  *remainder = zero_;
+  int64_t value_rest = value;
+  if (b->isConstant() && value >= 0) {
+    *quotient = constant(value / b->value);
+    value_rest = value % b->value;
+  }
+  for (const auto& [term, coefficient] : terms) {
+    Scalar whole = makeProduct(coefficient, factorsOf(term));
+    Scalar part = exactQuotient(whole, b);
+    if (part != nullptr) {
+      *quotient = add(*quotient, part);
+      continue;
+    }
+    // 640·t = 5·128·t: the whole multiples of a constant divisor go to the quotient too.
+    if (b->isConstant() && coefficient > b->value) {
+      Scalar base = makeProduct(1, factorsOf(term));
+      *quotient = add(*quotient, mul(base, coefficient / b->value));
+      *remainder = add(*remainder, mul(base, coefficient % b->value));
+      continue;
+    }
+    *remainder = add(*remainder, whole);
+  }
+  *remainder = add(*remainder, constant(value_rest));
+}
+
+std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
+  if (a->isConstant()) {
+    return {a->value, one_};
+  }
+  if (a->op == ScalarOp::Sum && a->value == 0 && a->terms.size() == 1) {
+    return {a->terms[0].second, a->terms[0].first};
+  }
+  return {1, a};
+}
+
+Scalar ScalarPool::div(Scalar a, Scalar b) {
+  if (b->isConstant(1) || a->isConstant(0)) {
+    return a;
+  }
+  if (a->isConstant() && b->isConstant() && b->value != 0) {
+    return constant(a->value / b->value);
+  }
+  if (Scalar exact = exactQuotient(a, b)) {
+    return exact;
+  }
+  if (a->lo >= 0 && provesLess(a, b)) {
+    return zero_;
+  }
+  if (a->lo >= 0 && b->lo >= 0) {
+    Scalar quotient;
+    Scalar remainder;
+    splitByDivisor(a, b, &quotient, &remainder);
+    if (!quotient->isConstant(0) && quotient->lo >= 0 && remainder->lo >= 0) {
+      return add(quotient, div(remainder, b));
+    }
+    if (a->op == ScalarOp::Div) {
+      return div(a->args[0], mul(a->args[1], b));
+    }
+    // (k·q + r) div (k·f) = q div f where 0 ≤ r < k
+    if (auto [k, factor] = splitCoefficient(b); k > 1 && factor != one_) {
+      splitByDivisor(a, constant(k), &quotient, &remainder);
+      if (quotient->lo >= 0 && remainder->lo >= 0 && provesLess(remainder, constant(k))) {
+        return div(quotient, factor);
+      }
+    }
+    // (x mod (b·c)) div b stays; x mod b is below b and was caught above.
+  }
+  const int64_t divisor = std::max<int64_t>(b->lo, 1);
+  ScalarNode node{.op = ScalarOp::Div, .id = 0, .args = {a, b}, .lo = 0, .hi = a->hi / divisor};
+  if (a->lo < 0) {
+    node.lo = a->lo;
+    node.hi = std::max<int64_t>(a->hi, -a->lo);
+  } else if (b->hi != INT64_MAX && b->hi > 0) {
+    node.lo = a->lo / b->hi;
+  }
+  return intern(std::move(node));
+}
+
+Scalar ScalarPool::mod(Scalar a, Scalar b) {
+  if (b->isConstant(1) || a->isConstant(0)) {
+    return zero_;
+  }
+  if (a->isConstant() && b->isConstant() && b->value != 0) {
+    return constant(a->value % b->value);
+  }
+  if (exactQuotient(a, b) != nullptr) {
+    return zero_;
+  }
+  if (a->lo >= 0 && b->lo >= 0) {
+    if (provesLess(a, b)) {
+      return a;
+    }
+    Scalar quotient;
+    Scalar remainder;
+    splitByDivisor(a, b, &quotient, &remainder);
+    if (!quotient->isConstant(0) && quotient->lo >= 0 && remainder->lo >= 0) {
+      return mod(remainder, b);
+    }
+    if (a->op == ScalarOp::Mod && exactQuotient(a->args[1], b) != nullptr) {
+      return mod(a->args[0], b);
+    }
+    // (k·q + r) mod (k·f) = k·(q mod f) + r where 0 ≤ r < k
+    if (auto [k, factor] = splitCoefficient(b); k > 1 && factor != one_) {
+      splitByDivisor(a, constant(k), &quotient, &remainder);
+      if (quotient->lo >= 0 && remainder->lo >= 0 && provesLess(remainder, constant(k))) {
+        return add(mul(mod(quotient, factor), k), remainder);
+      }
+    }
+  }
+  const int64_t top = b->hi == INT64_MAX ? a->hi : std::min(a->hi, b->hi - 1);
+  ScalarNode node{
+      .op = ScalarOp::Mod, .id = 0, .args = {a, b}, .lo = 0, .hi = std::max<int64_t>(top, 0)};
+  if (a->lo < 0) {
+    node.lo = b->hi == INT64_MAX ? a->lo : std::max(a->lo, 1 - b->hi);
+  }
+  return intern(std::move(node));
+}
+
+Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
+  if (Scalar exact = exactQuotient(a, b)) {
+    return exact;
+  }
+  return div(add(a, sub(b, one_)), b);
+}
+
+}  // namespace nvfuser::kir

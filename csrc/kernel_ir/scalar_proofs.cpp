@@ -1,0 +1,161 @@
+/// Proofs: upper bounds in terms of symbols, and divisibility.
+#include <algorithm>
+#include <numeric>
+
+#include <kernel_ir/scalar_arithmetic.h>
+
+namespace nvfuser::kir {
+
+Scalar ScalarPool::expand(Scalar a) {
+  if (a->op == ScalarOp::Sum) {
+    Scalar result = constant(a->value);
+    for (const auto& [term, coefficient] : a->terms) {
+      result = add(result, mul(expand(term), coefficient));
+    }
+    return result;
+  }
+  if (a->op != ScalarOp::Product) {
+    return a;
+  }
+  Scalar result = one_;
+  for (Scalar factor : a->args) {
+    int64_t value = 0;
+    std::vector<std::pair<Scalar, int64_t>> terms;
+    decompose(factor, &value, &terms);
+    int64_t left_value = 0;
+    std::vector<std::pair<Scalar, int64_t>> left;
+    decompose(result, &left_value, &left);
+    Scalar product = constant(mulSat(value, left_value));
+    for (const auto& [term, coefficient] : terms) {
+      product = add(product, mul(makeProduct(coefficient, factorsOf(term)), left_value));
+    }
+    for (const auto& [l, lc] : left) {
+      product = add(product, mul(makeProduct(lc, factorsOf(l)), value));
+      for (const auto& [term, coefficient] : terms) {
+        product = add(
+            product, mul(makeProduct(lc, factorsOf(l)), makeProduct(coefficient, factorsOf(term))));
+      }
+    }
+    result = product;
+  }
+  return result;
+}
+
+namespace {
+
+/// Values of extents and indices stay far below; what an interval allows beyond is "unknown".
+constexpr int64_t kLargestBound = int64_t{1} << 31;
+
+}  // namespace
+
+Scalar ScalarPool::upperBound(Scalar a) {
+  switch (a->op) {
+    case ScalarOp::Constant:
+      return constant(a->value + 1);
+    case ScalarOp::Symbol:
+      if (a->bound != nullptr) {
+        return a->bound;
+      }
+      break;
+    case ScalarOp::Mod:
+      if (a->args[0]->lo >= 0) {
+        return a->args[1];
+      }
+      break;
+    case ScalarOp::Div:
+      if (a->args[0]->lo >= 0) {
+        Scalar top = upperBound(a->args[0]);
+        if (top != nullptr) {
+          return ceilDiv(top, a->args[1]);
+        }
+      }
+      break;
+    case ScalarOp::Product: {
+      Scalar result = one_;
+      for (Scalar factor : a->args) {
+        if (factor->lo < 0) {
+          return nullptr;
+        }
+        // A symbol without a bound (an extent) is its own largest value.
+        Scalar top = upperBound(factor);
+        result = mul(result, top != nullptr ? sub(top, one_) : factor);
+      }
+      return add(expand(result), one_);
+    }
+    case ScalarOp::Sum: {
+      Scalar result = constant(a->value);
+      for (const auto& [term, coefficient] : a->terms) {
+        if (coefficient < 0) {
+          if (term->lo == INT64_MIN) {
+            return nullptr;
+          }
+          // An unbounded symbol stays itself: n − 1 has the bound n.
+          result = add(result, upperBound(term) == nullptr && term->op == ScalarOp::Symbol
+                                   ? mul(term, coefficient)
+                                   : constant(mulSat(term->lo, coefficient)));
+          continue;
+        }
+        Scalar top = upperBound(term);
+        result = add(result, mul(top != nullptr ? sub(top, one_) : term, coefficient));
+      }
+      return add(expand(result), one_);
+    }
+    default:
+      break;
+  }
+  // A bound that is no better than INT64_MAX / 2^k tells nothing, and sums of it would overflow.
+  return a->hi > kLargestBound ? nullptr : constant(a->hi + 1);
+}
+
+bool ScalarPool::provesLess(Scalar a, Scalar b) {
+  if (a->hi < b->lo) {
+    return true;
+  }
+  Scalar top = upperBound(a);
+  if (top == nullptr) {
+    return false;
+  }
+  if (top == b) {
+    return true;
+  }
+  return sub(expand(top), expand(b))->hi <= 0;
+}
+
+bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
+  if (exactQuotient(a, b) != nullptr) {
+    return true;
+  }
+  if (!b->isConstant()) {
+    return false;
+  }
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  decompose(a, &value, &terms);
+  if (value % b->value != 0) {
+    return false;
+  }
+  // Every term: the product of what is known to divide its parts.
+  for (const auto& [term, coefficient] : terms) {
+    int64_t known = std::gcd(coefficient, b->value);
+    for (Scalar factor : factorsOf(term)) {
+      for (const auto& [assumed, divisor] : divisible_) {
+        if (assumed == factor) {
+          known = mulSat(known, divisor);
+        }
+      }
+    }
+    for (const auto& [assumed, divisor] : divisible_) {
+      if (assumed == term) {
+        known = std::max(known, std::gcd(coefficient, b->value) * divisor);
+      }
+    }
+    if (known % b->value != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) { divisible_.emplace_back(a, divisor); }
+
+}  // namespace nvfuser::kir

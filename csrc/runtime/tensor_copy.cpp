@@ -1,0 +1,112 @@
+/// Elements of a tensor moved between devices and layouts, filled and read.
+#include <algorithm>
+
+#include <evaluator/element_codec.h>
+#include <evaluator/strided_loop.h>
+#include <runtime/tensor.h>
+#include <runtime/tensor_layout.h>
+
+namespace nvfuser {
+
+HostTensor Tensor::toHostTensor() const {
+  HostTensor host(dtype_, sizes_);
+  if (numel() == 0) {
+    return host;
+  }
+  Device& from = device();
+  if (from.kind() == DeviceKind::Cpu) {
+    return HostTensor::copyOf(ref());
+  }
+  if (isContiguous()) {
+    from.copyToHost(host.data(), data(), host.sizeBytes(), nullptr);
+    from.synchronize(nullptr);
+    return host;
+  }
+  // The whole stretch of memory, gaps included, then the elements out of it.
+  std::vector<std::byte> bytes(
+      static_cast<size_t>(elementSpan(sizes_, strides_) * dataTypeSizeByte(dtype_)));
+  from.copyToHost(bytes.data(), data(), bytes.size(), nullptr);
+  from.synchronize(nullptr);
+  TensorRef stretch = ref();
+  stretch.data = bytes.data();
+  return HostTensor::copyOf(stretch);
+}
+
+Tensor Tensor::copyTo(Device& target) const {
+  if (numel() == 0) {
+    return empty(sizes_, dtype_, target);
+  }
+  if (!isContiguous() && elementSpan(sizes_, strides_) == numel()) {
+    // A permutation: the stretch is copied as it is.
+    Tensor flat = asStrided({numel()}, {1}, offset_).copyTo(target);
+    return flat.asStrided(sizes_, strides_, 0);
+  }
+  return fromHostTensor(toHostTensor(), target);
+}
+
+void Tensor::copyFrom(const Tensor& source) {
+  if (source.dtype() != dtype_ || source.sizes() != sizes_) {
+    userError("copyFrom: ", source, " cannot be written to ", *this,
+              "; dtype and sizes have to be the same");
+  }
+  if (numel() == 0) {
+    return;
+  }
+  const HostTensor host = source.toHostTensor();
+  const int64_t width = dataTypeSizeByte(dtype_);
+  Device& target = device();
+  if (isContiguous()) {
+    target.copyFromHost(data(), host.data(), host.sizeBytes(), nullptr);
+    target.synchronize(nullptr);
+    return;
+  }
+  // What stands in the gaps has to stay: the stretch is read, changed and written back.
+  std::vector<std::byte> bytes(static_cast<size_t>(elementSpan(sizes_, strides_) * width));
+  target.copyToHost(bytes.data(), data(), bytes.size(), nullptr);
+  target.synchronize(nullptr);
+  forEachRun<2>(
+      sizes_, {strides_, rowMajorStrides(sizes_)}, {0, 0},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          std::memcpy(bytes.data() + (start[0] + i * step[0]) * width,
+                      host.data() + (start[1] + i * step[1]) * width, static_cast<size_t>(width));
+        }
+      });
+  target.copyFromHost(data(), bytes.data(), bytes.size(), nullptr);
+  target.synchronize(nullptr);
+}
+
+Tensor Tensor::contiguous() const {
+  return isContiguous() ? *this : fromHostTensor(toHostTensor(), device());
+}
+
+void Tensor::fill(const PolymorphicValue& value) {
+  if (numel() == 0) {
+    return;
+  }
+  const auto width = static_cast<size_t>(dataTypeSizeByte(dtype_));
+  std::array<std::byte, 16> element{};
+  storeElement(element.data(), dtype_, value);
+  const bool one_byte = std::all_of(element.begin(), element.begin() + static_cast<int>(width),
+                                    [&](std::byte byte) { return byte == element[0]; });
+  if (one_byte && isContiguous()) {
+    device().fillBytes(data(), static_cast<unsigned char>(element[0]),
+                       static_cast<size_t>(numel()) * width, nullptr);
+    device().synchronize(nullptr);
+    return;
+  }
+  HostTensor host(dtype_, sizes_);
+  for (int64_t i = 0; i < host.numel(); ++i) {
+    std::memcpy(host.data() + i * static_cast<int64_t>(width), element.data(), width);
+  }
+  copyFrom(fromHostTensor(host, cpuDevice()));
+}
+
+PolymorphicValue Tensor::item() const {
+  if (numel() != 1) {
+    userError("item: ", *this, " has ", numel(), " elements, not one");
+  }
+  return loadElement(toHostTensor().data(), dtype_);
+}
+
+}  // namespace nvfuser
