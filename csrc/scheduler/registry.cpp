@@ -1,11 +1,13 @@
 #include <scheduler/registry.h>
 
 #include <scheduler/greedy/greedy.h>
+#include <scheduler/pointwise/pointwise.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
+      &pointwiseScheduler(),
       &greedyScheduler(),
   };
   return entries;

@@ -1,0 +1,153 @@
+#include <scheduler/analysis/reference_axes.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace nvfuser {
+
+ReferenceAxes::ReferenceAxes(const Fusion& fusion, const TensorView* reference)
+    : graph_(fusion, IdGraph::Mode::Permissive),
+      axes_(TensorDomain::noReductions(reference->getLogicalDomain())) {}
+
+IterDomain* ReferenceAxes::find(const TensorView* tv, size_t i) const {
+  const int wanted = graph_.classOf(axes_[i]);
+  for (IterDomain* id : tv->getLogicalDomain()) {
+    if (!id->isBroadcast() && !id->isReduction() && wanted >= 0 && graph_.classOf(id) == wanted) {
+      return id;
+    }
+  }
+  return nullptr;
+}
+
+bool ReferenceAxes::covers(const TensorView* tv) const {
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (id->isBroadcast() || id->isReduction()) {
+      continue;
+    }
+    const int found = graph_.classOf(id);
+    if (found < 0 || std::none_of(
+                         axes_.begin(), axes_.end(),
+                         [&](const IterDomain* axis) { return graph_.classOf(axis) == found; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// The axes of memory without those of no extent, and the stride of each in elements.
+struct MemoryAxis {
+  IterDomain* id;
+  int64_t extent;
+  int64_t stride;
+  bool contiguous;  ///< declared to be, with the next inner one
+};
+
+std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& info) {
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  const std::vector<int64_t> strides = info.strides(tv);
+  const auto& memory = tv->getMaybeAllocationDomain();
+  std::vector<MemoryAxis> axes;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    const auto place = std::find(logical.begin(), logical.end(), memory[i]);
+    if (place == logical.end() || memory[i]->isBroadcast()) {
+      continue;
+    }
+    axes.push_back({memory[i], info.extent(memory[i]),
+                    strides[static_cast<size_t>(place - logical.begin())],
+                    tv->getContiguity()[i].value_or(false)});
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
+                                                SchedulerRuntimeInfo& info) const {
+  std::vector<int64_t> order(axes_.size());
+  std::iota(order.begin(), order.end(), 0);
+  // The places of the axes that `tv` has are filled in the order of its strides.
+  std::vector<std::pair<int64_t, int64_t>> by_stride;  // −stride, axis
+  std::vector<size_t> places;
+  const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    const IterDomain* id = find(tv, i);
+    const auto axis =
+        std::find_if(memory.begin(), memory.end(), [&](const MemoryAxis& m) { return m.id == id; });
+    if (id == nullptr || axis == memory.end() || axis->extent == 1 || axis->stride == 0) {
+      continue;
+    }
+    places.push_back(i);
+    by_stride.emplace_back(-axis->stride, static_cast<int64_t>(i));
+  }
+  std::stable_sort(by_stride.begin(), by_stride.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t k = 0; k < places.size(); ++k) {
+    order[places[k]] = by_stride[k].second;
+  }
+  return order;
+}
+
+int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
+                                   SchedulerRuntimeInfo& info) const {
+  const int64_t size =
+      dataTypeSizeByte(tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype());
+  std::vector<MemoryAxis> memory = memoryAxes(tv, info);
+  int64_t run = 1;
+  size_t used = 0;  // memory axes from the innermost one that are in the run
+  for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
+    const auto i = static_cast<size_t>(*axis);
+    if (axes_[i]->isBroadcast()) {
+      continue;
+    }
+    // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
+    const IterDomain* id = find(tv, i);
+    if (id == nullptr) {
+      if (used == 0) {
+        return 0;
+      }
+      break;
+    }
+    if (used == memory.size() || memory[memory.size() - 1 - used].id != id ||
+        !memory[memory.size() - 1 - used].contiguous) {
+      break;
+    }
+    run *= memory[memory.size() - 1 - used].extent;
+    ++used;
+  }
+  int64_t width = 1;
+  auto fits = [&](int64_t elements) {
+    if (elements * size > kMaxVectorBytes || run % elements != 0 ||
+        info.alignment(tv) % (elements * size) != 0) {
+      return false;
+    }
+    for (size_t k = 0; k + used < memory.size(); ++k) {
+      if (memory[k].extent > 1 && memory[k].stride % elements != 0) {
+        return false;
+      }
+    }
+    return true;
+  };
+  while (fits(width * 2)) {
+    width *= 2;
+  }
+  return width;
+}
+
+std::vector<TensorView*> borderTensors(const Fusion& fusion) {
+  std::vector<TensorView*> tensors;
+  for (Val* input : fusion.inputs()) {
+    if (input->isA<TensorView>() && !fusion.usesOf(input).empty()) {
+      tensors.push_back(input->as<TensorView>());
+    }
+  }
+  for (Val* output : fusion.outputs()) {
+    if (output->isA<TensorView>() && !output->isFusionInput()) {
+      tensors.push_back(output->as<TensorView>());
+    }
+  }
+  return tensors;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,50 @@
+/// How the tensors at a Fusion's borders lie along the axes of one of them, the reference: which of
+/// its axes each has, in what order memory holds them, and how many elements one access can move.
+///
+///   T2[i0, i1] = T0[i0, i1] + T1[b, i1]      reference T2
+///   presence:  T0 (yes, yes)   T1 (no, yes)   T2 (yes, yes)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <id_model/id_graph.h>
+#include <scheduler/runtime_info.h>
+
+namespace nvfuser {
+
+class ReferenceAxes {
+ public:
+  /// For the fusion as defined, before anything is scheduled.
+  ReferenceAxes(const Fusion& fusion, const TensorView* reference);
+
+  /// The reference's logical axes without reductions.
+  const std::vector<IterDomain*>& axes() const { return axes_; }
+  /// The axis of `tv` that is the reference's axis number `i`; null where `tv` lacks it or is
+  /// broadcast along it.
+  IterDomain* find(const TensorView* tv, size_t i) const;
+  /// Whether each axis of `tv` that is no broadcast is one of the reference's. (Not so behind a
+  /// reshape or an indexed read.)
+  bool covers(const TensorView* tv) const;
+
+  /// The reference's axes in the order in which memory holds `tv`, outermost first; axes that it
+  /// lacks keep their place among the others as far as that goes.
+  std::vector<int64_t> memoryOrder(const TensorView* tv, SchedulerRuntimeInfo& info) const;
+
+  /// The largest power of two of elements of `tv` that one access can move, if a thread goes along
+  /// `inner`, the reference's axes that are merged into the innermost loop (numbers, outermost
+  /// first). 0: `tv` has the same element along the innermost axis, so there is nothing to move
+  /// together.
+  int64_t vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
+                      SchedulerRuntimeInfo& info) const;
+
+ private:
+  IdGraph graph_;
+  std::vector<IterDomain*> axes_;
+};
+
+/// Tensors among the fusion's inputs that are read, and its computed outputs.
+std::vector<TensorView*> borderTensors(const Fusion& fusion);
+
+}  // namespace nvfuser

@@ -1,0 +1,238 @@
+#include <scheduler/pointwise/pointwise.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include <id_model/id_graph.h>
+#include <ir/internal_nodes.h>
+#include <scheduler/analysis/reference_axes.h>
+#include <scheduler/pointwise/schedule.h>
+
+namespace nvfuser {
+
+std::string PointwiseParams::toString() const {
+  return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
+              break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
+              flip_grid ? ", flipped grid" : "", ", inputs by [", join(inputs, ", "),
+              "], outputs by [", join(outputs, ", "), "]");
+}
+
+namespace {
+
+constexpr int64_t kThreads = 128;         ///< of a block on a GPU
+constexpr int64_t kMostElements = 16;     ///< that a thread computes on a GPU
+constexpr int64_t kMostRegisters = 96;    ///< for the elements that a thread has loaded
+constexpr int64_t kHostVectorBytes = 64;  ///< of the widest SIMD register
+constexpr int64_t kHostTile = 8192;       ///< elements of a task on the CPU, at most
+constexpr int64_t kMostGridY = 65535;
+
+std::optional<Refusal> refusesOperations(const Fusion& fusion) {
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+      return Refusal{text(expr->output(0), " is reduced")};
+    }
+    if (expr->isA<ScatterOp>()) {
+      return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether the loops of the reference are loops of everything: checked on a scheduled copy.
+std::optional<Refusal> refusesLoops(const Fusion& scheduled, const TensorView* reference) {
+  const IdGraph exact(scheduled, IdGraph::Mode::Exact);
+  for (const TensorView* tv : scheduled.allTvs()) {
+    if (tv->isFusionInput()) {
+      continue;
+    }
+    if (tv->isFusionOutput()) {
+      bool same = tv->nDims() == reference->nDims();
+      for (int64_t i = 0; same && i < tv->nDims(); ++i) {
+        same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
+      }
+      if (!same) {
+        return Refusal{text("output ", tv, " has not the axes of ", reference)};
+      }
+    } else if (tv->getComputeAtPosition() < tv->nDims()) {
+      return Refusal{text(tv, " is not read at the element that is computed")};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Bytes that cross memory if the axes are cut after `left` of them: a tensor is read again for
+/// each part of the other side that it does not depend on.
+double bytesMoved(const ReferenceAxes& reference, const std::vector<TensorView*>& tensors,
+                  const std::vector<int64_t>& order, size_t left, SchedulerRuntimeInfo& info) {
+  double total = 0;
+  for (const TensorView* tv : tensors) {
+    double sides[2] = {1, 1};
+    bool complete[2] = {true, true};
+    double whole[2] = {1, 1};
+    for (size_t k = 0; k < order.size(); ++k) {
+      const auto axis = static_cast<size_t>(order[k]);
+      const double extent = static_cast<double>(info.extent(reference.axes()[axis]));
+      const int side = k < left ? 0 : 1;
+      whole[side] *= extent;
+      if (reference.find(tv, axis) != nullptr) {
+        sides[side] *= extent;
+      } else if (extent > 1) {
+        complete[side] = false;
+      }
+    }
+    // A side that has some of its axes is walked whole.
+    for (int side = 0; side < 2; ++side) {
+      if (!complete[side] && sides[side] > 1) {
+        sides[side] = whole[side];
+      }
+    }
+    total += sides[0] * sides[1] *
+             static_cast<double>(dataTypeSizeByte(
+                 tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype()));
+  }
+  return total;
+}
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+class PointwiseScheduler : public SchedulerEntry {
+ public:
+  SchedulerType type() const override { return SchedulerType::PointWise; }
+
+  std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
+    if (auto refusal = refusesOperations(fusion)) {
+      return refusal;
+    }
+    const int64_t output = pointwise::referenceOutput(fusion);
+    if (output < 0) {
+      return Refusal{"no tensor is computed"};
+    }
+    Fusion copy(fusion);
+    PointwiseParams trial;
+    trial.reference = output;
+    trial.order = identity(fusion, output);
+    trial.vectorization = 4;
+    pointwise::schedule(&copy, trial);
+    return refusesLoops(copy, copy.outputs()[static_cast<size_t>(output)]->as<TensorView>());
+  }
+
+  Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
+    auto params = std::make_unique<PointwiseParams>();
+    params->reference = pointwise::referenceOutput(fusion);
+    const auto* output = fusion.outputs()[static_cast<size_t>(params->reference)]->as<TensorView>();
+    const ReferenceAxes reference(fusion, output);
+    const std::vector<TensorView*> tensors = borderTensors(fusion);
+    params->order = identity(fusion, params->reference);
+    const bool all_covered = std::all_of(
+        tensors.begin(), tensors.end(), [&](const TensorView* tv) { return reference.covers(tv); });
+    if (all_covered) {
+      params->order = reference.memoryOrder(largest(tensors, info), info);
+      chooseBreakPoint(reference, tensors, info, *params);
+    }
+    chooseVectors(fusion, reference, tensors, info, *params);
+    return params;
+  }
+
+  void schedule(Fusion* fusion, const HeuristicParams& params) const override {
+    pointwise::schedule(fusion, static_cast<const PointwiseParams&>(params));
+  }
+
+ private:
+  static std::vector<int64_t> identity(const Fusion& fusion, int64_t output) {
+    const auto* tv = fusion.outputs()[static_cast<size_t>(output)]->as<TensorView>();
+    std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+
+  /// Its memory order is the order of the loops.
+  static const TensorView* largest(const std::vector<TensorView*>& tensors,
+                                   SchedulerRuntimeInfo& info) {
+    return *std::max_element(
+        tensors.begin(), tensors.end(),
+        [&](const TensorView* a, const TensorView* b) { return info.bytes(a) < info.bytes(b); });
+  }
+
+  static void chooseBreakPoint(const ReferenceAxes& reference,
+                               const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
+                               PointwiseParams& params) {
+    const double one_dimensional = bytesMoved(reference, tensors, params.order, 0, info);
+    double best = one_dimensional * 0.9;  // two dimensions have to gain something
+    int64_t right = 1;
+    for (size_t left = params.order.size(); left-- > 1;) {
+      right *= info.extent(reference.axes()[static_cast<size_t>(params.order[left])]);
+      if (right < info.device().warp_size) {
+        continue;
+      }
+      const double bytes = bytesMoved(reference, tensors, params.order, left, info);
+      if (bytes < best) {
+        best = bytes;
+        params.break_point = static_cast<int64_t>(left);
+      }
+    }
+  }
+
+  static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
+                            const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
+                            PointwiseParams& params) {
+    const auto cut = params.order.begin() + params.break_point;
+    const std::vector<int64_t> inner(cut, params.order.end());
+    int64_t left = 1;
+    int64_t right = 1;
+    for (auto axis = params.order.begin(); axis != params.order.end(); ++axis) {
+      (axis < cut ? left : right) *= info.extent(reference.axes()[static_cast<size_t>(*axis)]);
+    }
+    const int64_t processors = info.device().multiprocessors;
+    int64_t elements = 1;
+    if (info.isHost()) {
+      int64_t widest = 1;
+      for (const TensorView* tv : tensors) {
+        widest = std::max<int64_t>(widest, dataTypeSizeByte(tv->dtype()));
+      }
+      elements = kHostVectorBytes / std::max<int64_t>(widest, 4);
+      params.threads_x =
+          std::clamp<int64_t>(right / (elements * processors * 4), 1, kHostTile / elements);
+      params.threads_x = std::bit_floor(static_cast<uint64_t>(params.threads_x));
+    } else {
+      for (const TensorView* tv : tensors) {
+        elements = std::max(elements, reference.vectorWidth(tv, inner, info));
+      }
+      elements = std::min(elements, kMostElements);
+      while (elements > 1 && (right % elements != 0 ||
+                              elements * static_cast<int64_t>(tensors.size()) > kMostRegisters ||
+                              left * right / (elements * kThreads) < processors)) {
+        elements /= 2;
+      }
+      if (params.break_point > 0) {
+        const int64_t columns = ceilDiv(right, elements);
+        params.threads_x = std::min<int64_t>(
+            kThreads, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(columns))));
+        params.threads_y = kThreads / params.threads_x;
+      }
+    }
+    params.vectorization = elements;
+    params.flip_grid = params.break_point > 0 && ceilDiv(left, params.threads_y) > kMostGridY;
+    auto width = [&](const Val* val) -> int64_t {
+      if (!val->isA<TensorView>() || info.isHost()) {
+        return info.isHost() && val->isA<TensorView>() ? elements : 0;
+      }
+      return std::min(elements, reference.vectorWidth(val->as<TensorView>(), inner, info));
+    };
+    for (const Val* input : fusion.inputs()) {
+      params.inputs.push_back(width(input));
+    }
+    for (const Val* output : fusion.outputs()) {
+      params.outputs.push_back(width(output));
+    }
+  }
+};
+
+}  // namespace
+
+const SchedulerEntry& pointwiseScheduler() {
+  static const PointwiseScheduler scheduler;
+  return scheduler;
+}
+
+}  // namespace nvfuser

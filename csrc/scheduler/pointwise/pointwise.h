@@ -1,0 +1,41 @@
+/// Element-wise fusions of any number of inputs and outputs in one pass over memory.
+///
+///   T2[i0, i1]  →  1-D: [blockIdx.x (i0·i1/(T·V)), threadIdx.x T, V]
+///                  2-D: [blockIdx.y i0, blockIdx.x (i1/(T·V)), threadIdx.x T, V]
+///
+/// One axis is enough unless tensors are broadcast: then memory is read less often if the axes are
+/// cut where the broadcasts are. Each thread computes V neighbours and moves them in as few
+/// accesses as each tensor's dtype, layout and alignment allow.
+///
+/// It takes fusions without reductions of which one output, the reference, has every axis that
+/// another tensor has, and where each tensor is read at the element that is computed.
+#pragma once
+
+#include <vector>
+
+#include <scheduler/registry.h>
+
+namespace nvfuser {
+
+struct PointwiseParams : HeuristicParams {
+  PointwiseParams() : HeuristicParams(SchedulerType::PointWise) {}
+
+  int64_t reference = 0;         ///< number of the output whose loops all others get
+  std::vector<int64_t> order;    ///< of its logical axes, outermost first
+  int64_t break_point = 0;       ///< how many of them (in that order) are left of the cut
+  int64_t vectorization = 1;     ///< V: neighbours that a thread computes
+  int64_t threads_x = 128;       ///< T
+  int64_t threads_y = 1;         ///< rows of the left part in one block
+  bool flip_grid = false;        ///< the left part on blockIdx.x
+  std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first
+  std::vector<int64_t> outputs;  ///< the same for each output
+
+  std::string toString() const override;
+  std::unique_ptr<HeuristicParams> clone() const override {
+    return std::make_unique<PointwiseParams>(*this);
+  }
+};
+
+const SchedulerEntry& pointwiseScheduler();
+
+}  // namespace nvfuser

@@ -1,0 +1,107 @@
+#include <scheduler/pointwise/schedule.h>
+
+#include <algorithm>
+#include <map>
+
+#include <scheduler/utils.h>
+
+namespace nvfuser::pointwise {
+
+namespace {
+
+/// The innermost axis in accesses of `width` elements each: V → V/width, width vectorized.
+void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements) {
+  if (width < 2 || tv->nDims() == 0) {
+    return;
+  }
+  if (width < elements) {
+    tv->split(-1, width);
+  }
+  tv->axis(-1)->parallelize(ParallelType::Vectorize);
+}
+
+}  // namespace
+
+int64_t referenceOutput(const Fusion& fusion) {
+  int64_t best = -1;
+  size_t most = 0;
+  for (size_t i = 0; i < fusion.outputs().size(); ++i) {
+    if (!fusion.outputs()[i]->isA<TensorView>()) {
+      continue;
+    }
+    const auto* tv = fusion.outputs()[i]->as<TensorView>();
+    const size_t axes =
+        TensorDomain::noBroadcasts(TensorDomain::noReductions(tv->getLogicalDomain())).size();
+    if (best < 0 || axes > most) {
+      best = static_cast<int64_t>(i);
+      most = axes;
+    }
+  }
+  return best;
+}
+
+void schedule(Fusion* fusion, const PointwiseParams& params) {
+  FusionGuard guard(fusion);
+  scheduler_utils::clearMemorySpace(fusion);
+  // Copies at the borders, each with the width of its tensor.
+  std::map<const Val*, int64_t> width_of;
+  for (size_t i = 0; i < fusion->inputs().size(); ++i) {
+    width_of[fusion->inputs()[i]] = params.inputs.empty() ? 0 : params.inputs[i];
+  }
+  std::vector<std::pair<TensorView*, int64_t>> vectors;
+  for (TensorView* copy : scheduler_utils::cacheInputs(fusion, true)) {
+    vectors.emplace_back(copy, width_of[copy->definition()->input(0)]);
+  }
+  scheduler_utils::cacheAndForkOutputs(fusion, true);
+  for (size_t i = 0; i < fusion->outputs().size(); ++i) {
+    vectors.emplace_back(fusion->outputs()[i]->as<TensorView>(),
+                         params.outputs.empty() ? 0 : params.outputs[i]);
+  }
+
+  auto* reference = fusion->outputs()[static_cast<size_t>(params.reference)]->as<TensorView>();
+  if (reference->nDims() > 0) {
+    std::unordered_map<int64_t, int64_t> old2new;
+    for (size_t i = 0; i < params.order.size(); ++i) {
+      old2new[params.order[i]] = static_cast<int64_t>(i);
+    }
+    reference->reorder(old2new);
+    const int64_t left = params.break_point;
+    while (reference->nDims() > left + 1) {
+      reference->merge(left);
+    }
+    for (int64_t i = 1; i < left; ++i) {
+      reference->merge(0);
+    }
+    // [left?, right]
+    const int64_t right = left > 0 ? 1 : 0;
+    reference->split(right, params.vectorization);
+    reference->split(right, params.threads_x);
+    // [left?, right / (V·T), T, V]
+    if (left > 0 && params.threads_y > 1) {
+      reference->split(0, params.threads_y);
+      reference->reorder({{1, 2}, {2, 1}});  // [left / Y, right / (V·T), Y, T, V]
+    }
+    TransformPropagator propagator(reference);
+    MaxLogicalDomainInfoSpanningTree(reference).traverse(&propagator);
+
+    const ParallelType right_block =
+        left > 0 && params.flip_grid ? ParallelType::BIDy : ParallelType::BIDx;
+    const ParallelType left_block = params.flip_grid ? ParallelType::BIDx : ParallelType::BIDy;
+    int64_t position = 0;
+    if (left > 0) {
+      reference->axis(position++)->parallelize(left_block);
+    }
+    reference->axis(position++)->parallelize(right_block);
+    if (left > 0 && params.threads_y > 1) {
+      reference->axis(position++)->parallelize(ParallelType::TIDy);
+    }
+    reference->axis(position)->parallelize(ParallelType::TIDx);
+    scheduler_utils::parallelizeAllLike(reference);
+    for (auto [tv, width] : vectors) {
+      vectorizeInnermost(tv, width, params.vectorization);
+    }
+  }
+  inlineMost();
+}
+
+}  // namespace nvfuser::pointwise
