@@ -10,6 +10,7 @@
 
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <support/error.h>
 #include <support/options.h>
 
@@ -23,6 +24,7 @@ constexpr Status kCompilation = 6;
 /// One opened library. Never closed.
 struct Nvrtc {
   NvrtcLibrary library;
+  std::string identity;
   std::vector<int> architectures;  ///< 80 for sm_80
 
   Status (*Version)(int*, int*);
@@ -80,6 +82,12 @@ const Nvrtc* open(const NvrtcCandidate& candidate) {
     return nullptr;
   }
   n.library.path = candidate.path;
+  // The loader may have found it by name.
+  Dl_info file;
+  const bool known = dladdr(reinterpret_cast<void*>(n.Version), &file) != 0 && file.dli_fname;
+  const std::string path = known ? file.dli_fname : candidate.path;
+  n.identity = text(n.library.major, ".", n.library.minor, " ", path, " ", fileIdentity(path), ", ",
+                    candidate.builtins, " ", fileIdentity(candidate.builtins));
   n.architectures.resize(static_cast<size_t>(count));
   n.GetSupportedArchs(n.architectures.data());
   return nvrtc;
@@ -370,6 +378,11 @@ std::string nvrtcVersion(const std::string& arch) {
   NvrtcLibrary library = nvrtcLibrary(arch);
   return library.path.empty() ? ""
                               : text(library.major, ".", library.minor, " (", library.path, ")");
+}
+
+std::string nvrtcIdentity(const std::string& arch) {
+  const Nvrtc* nvrtc = collection().find(architectureNumber(arch));
+  return nvrtc ? nvrtc->identity : "";
 }
 
 std::vector<std::string> supportedArchitectures() {
