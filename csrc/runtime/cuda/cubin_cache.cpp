@@ -48,7 +48,7 @@ std::string cubinKey(const KernelSource& source, const std::string& arch) {
   const std::vector<std::string> words = cudaCompilerOptions(source, arch);
   return cacheKey({{"kind", "cubin"},
                    {"build", ownBuildId()},
-                   {"compiler", cuda::nvrtcIdentity(arch)},
+                   {"compiler", cuda::nvrtcIdentity()},
                    {"architecture", arch},
                    {"options", packParts({words.begin(), words.end()})},
                    {"file", source.entry},
@@ -58,7 +58,7 @@ std::string cubinKey(const KernelSource& source, const std::string& arch) {
 CompiledCubin cachedCubin(const KernelSource& source, const std::string& arch, DiskCache* cache,
                           bool lookup) {
   // Without NVRTC there is no saying what it would compile: the compiler's error is the answer.
-  if (cache == nullptr || cuda::nvrtcIdentity(arch).empty()) {
+  if (cache == nullptr || cuda::nvrtcIdentity().empty()) {
     return compileCudaSource(source, arch);
   }
   const std::string key = cubinKey(source, arch);

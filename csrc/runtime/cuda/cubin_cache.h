@@ -10,7 +10,7 @@
 namespace nvfuser {
 
 /// Everything that the cubin of `source` for `arch` depends on: text, its file's name, options,
-/// architecture, NVRTC (version and file), this build of ours.
+/// architecture, NVRTC's files, this build of ours.
 std::string cubinKey(const KernelSource& source, const std::string& arch);
 
 /// From `cache` if it has it (`from_cache` is set, `ms` is 0), else compiled and stored there;

@@ -54,9 +54,10 @@ NvrtcLibrary nvrtcLibrary(const std::string& arch = "", std::string* why = nullp
 /// "13.0 (path)" of the library that is used; empty when there is none.
 std::string nvrtcVersion(const std::string& arch = "");
 
-/// The same with size and time of its file and its builtins' file, which tell releases of one
-/// version apart; empty when there is none. Part of cache keys.
-std::string nvrtcIdentity(const std::string& arch = "");
+/// Which NVRTC it would be, as part of cache keys: all candidates in their order, with what tells
+/// their files apart. Opens none of them, which would cost more than all the rest of a cache's hit.
+/// Empty when nothing looks like NVRTC.
+const std::string& nvrtcIdentity();
 
 /// What that library compiles for: {"sm_75", "sm_80", …}. Empty when there is none.
 std::vector<std::string> supportedArchitectures();

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <pwd.h>
+#include <runtime/kernel_cache/private_folder.h>
+#include <runtime/kernel_cache/sha256.h>
 #include <support/text.h>
 
 namespace nvfuser {
@@ -118,11 +121,16 @@ const std::string& ownBuildId() {
 }
 
 std::string fileIdentity(const std::string& path) {
+  const OwnedDescriptor file(openat(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
+  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return "missing";
   }
-  return text(info.st_size, " bytes of ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+  char head[4096];
+  const ssize_t count = pread(file.get(), head, sizeof head, 0);
+  const std::string_view bytes(head, count > 0 ? static_cast<size_t>(count) : 0);
+  return text(info.st_size, " bytes of ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ",
+              hexOf(sha256({bytes})).substr(0, 16));
 }
 
 }  // namespace nvfuser

@@ -21,8 +21,9 @@ std::string cacheFolder(const std::string& named, const char* xdg_cache_home, co
 /// Which build of this library it is: two builds that differ in a byte have different ones.
 const std::string& ownBuildId();
 
-/// Which file stands at `path` now: size and time of change, through links; "missing" if none. A
-/// compiler that is replaced has another one, whatever it says its version is.
+/// Which file stands at `path` now, through links: its size, time of change and a hash of its first
+/// 4096 bytes, where a program has its headers and build id; "missing" if there is none. A compiler
+/// that is replaced has another one, whatever it says its version is.
 std::string fileIdentity(const std::string& path);
 
 }  // namespace nvfuser
