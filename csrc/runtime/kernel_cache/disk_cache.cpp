@@ -137,9 +137,9 @@ OwnedDescriptor makeUnfinished(int folder, std::string* name) {
 }
 
 /// Whether an opened entry can only have come from this user's processes: a plain file of his that
-/// no other may write to and that has no second name.
+/// no other may write to and that has no second name (none at all if it was replaced just now).
 bool isTrusted(const struct stat& info) {
-  return S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_nlink == 1 &&
+  return S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_nlink <= 1 &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
