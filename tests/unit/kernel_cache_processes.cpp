@@ -1,8 +1,12 @@
 // Many processes, some of them killed, in one folder.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <functional>
 #include <random>
+#include <thread>
 
 #include <cache_folder.h>
 #include <runtime/kernel_cache/disk_cache.h>
@@ -116,6 +120,31 @@ TEST_CASE("disk cache: 64 writers of one key, 200 times each, always leave a who
   REQUIRE(payload.has_value());
   CHECK(isWhole(*payload));
   CHECK(filesIn(folder.path).size() == 1);
+}
+
+TEST_CASE("disk cache: threads of one process share an object") {
+  CacheFolder folder;
+  DiskCache cache = folder.cache(60'000);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 8; thread++) {
+    threads.emplace_back([&, thread] {
+      std::mt19937 random(thread);
+      for (unsigned round = 0; round < 100; round++) {
+        cache.store(text("key ", random() % 20), payloadOf(thread, round, 100 + random() % 5000));
+        const auto payload = cache.load(text("key ", random() % 20));
+        wrong += payload && !isWhole(*payload) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(wrong == 0);
+  CHECK(cache.size() <= 60'000);
+  CHECK(cache.counts().stores == 800);
+  CHECK(cache.counts().hits + cache.counts().misses == 800);
+  CHECK(folder.warnings.empty());
 }
 
 TEST_CASE("disk cache: writers that evict each other's entries and one that clears them all") {

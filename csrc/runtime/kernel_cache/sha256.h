@@ -1,5 +1,5 @@
-/// SHA-256 (FIPS 180-4): names of cache entries and their checksum. Some 300 MB/s, so a kernel's
-/// entry costs a fraction of a millisecond.
+/// SHA-256 (FIPS 180-4): names of cache entries and their checksum. Some 200 MB/s, so a kernel's
+/// entry costs about half a millisecond.
 #pragma once
 
 #include <array>
