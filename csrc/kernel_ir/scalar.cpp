@@ -349,7 +349,10 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
   if (b->isConstant(1) || a->isConstant(0)) {
     return a;
   }
-  if (a->isConstant() && b->isConstant() && b->value != 0) {
+  if (b->isConstant(0)) {
+    return zero_;  // an index of an axis without elements: its value does not matter, a trap would
+  }
+  if (a->isConstant() && b->isConstant()) {
     return constant(a->value / b->value);
   }
   if (Scalar exact = exactQuotient(a, b)) {
@@ -389,10 +392,10 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::mod(Scalar a, Scalar b) {
-  if (b->isConstant(1) || a->isConstant(0)) {
-    return zero_;
+  if (b->isConstant(1) || b->isConstant(0) || a->isConstant(0)) {
+    return zero_;  // by 0: see div
   }
-  if (a->isConstant() && b->isConstant() && b->value != 0) {
+  if (a->isConstant() && b->isConstant()) {
     return constant(a->value % b->value);
   }
   if (exactQuotient(a, b) != nullptr) {
@@ -429,6 +432,9 @@ Scalar ScalarPool::mod(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
+  if (b->isConstant(0)) {
+    return zero_;  // see div
+  }
   if (Scalar exact = exactQuotient(a, b)) {
     return exact;
   }
@@ -662,6 +668,16 @@ constexpr int64_t kLargestBound = int64_t{1} << 31;
 }  // namespace
 
 Scalar ScalarPool::upperBound(Scalar a) {
+  // Kept: div asks for it, and it is made by div; without memory each level would double the work.
+  auto known = upper_bounds_.find(a);
+  if (known == upper_bounds_.end()) {
+    Scalar bound = computeUpperBound(a);
+    known = upper_bounds_.emplace(a, bound).first;
+  }
+  return known->second;
+}
+
+Scalar ScalarPool::computeUpperBound(Scalar a) {
   switch (a->op) {
     case ScalarOp::Constant:
       return constant(a->value + 1);
@@ -769,7 +785,10 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
   return true;
 }
 
-void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) { divisible_.emplace_back(a, divisor); }
+void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) {
+  divisible_.emplace_back(a, divisor);
+  upper_bounds_.clear();  // they may be simpler now
+}
 
 // ---- looking inside
 // -----------------------------------------------------------------------------------------------

@@ -20,10 +20,17 @@ namespace {
 /// Seeds of one campaign's programs; those of others are different up to this many.
 constexpr uint64_t kProgramsPerSeed = 1000000;
 
-/// Message without what differs from program to program.
+/// Message without what differs from program to program: numbers, and what is in brackets.
 std::string kindOfMessage(std::string_view message) {
   std::string out;
+  int64_t depth = 0;
   for (char c : message.substr(0, message.find('\n'))) {
+    depth += c == '[' || c == '(' ? 1 : 0;
+    const bool is_inside = depth > 0;
+    depth -= c == ']' || c == ')' ? 1 : 0;
+    if (is_inside) {
+      continue;
+    }
     if (c < '0' || c > '9') {
       out += c;
     } else if (out.empty() || out.back() != '#') {
@@ -219,6 +226,7 @@ bool replay(const std::vector<std::string>& paths, const RunOptions& options) {
         tally.add(result.outcome);
         if (!result.outcome.failures.empty()) {
           std::printf("FAILED %s\n%s", paths[i].c_str(), comments(result.outcome.failures).c_str());
+          std::fflush(stdout);
         }
       });
   tally.print(true);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,6 +140,7 @@ class Pool {
     const pid_t pid = ::fork();
     check(pid >= 0, "a process can be made");
     if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would listen
       ::close(ends[0]);
       if (!options_.run.verbose) {
         ::dup2(errors, STDERR_FILENO);
