@@ -113,7 +113,20 @@ AxisValues Indexer::around(const Leaf& leaf,
     }
   }
   auto get = [&](const IterDomain* id) { return values.of(id); };
+  // The statement's own transforms come before those of others: two slices of x that are added map
+  // x's axis to both of their roots, which are one class with an index for each slice.
+  const std::vector<Expr*> own =
+      leaf.out != nullptr ? leaf.out->domain()->allExprs() : std::vector<Expr*>{};
+  auto followOwn = [&] {
+    for (size_t known = open.size() + 1; known != open.size();) {
+      known = open.size();
+      for (const Expr* expr : own) {
+        propagate(expr, symbols_, get, set);
+      }
+    }
+  };
   while (!open.empty()) {
+    followOwn();
     const int id_class = open.front();
     open.pop_front();
     // Backward first: from the schedule towards the shape.
@@ -132,7 +145,11 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   AxisIndex known;
   for (auto [p, c] : mapAxes(expr, producer, consumer)) {
     known[p] = p->isBroadcast() ? symbols_.pool().zero() : values.of(c);
-    check(known[p] != nullptr, "no loop leads to an axis of the consumer");
+    if (known[p] == nullptr) {
+      userError("lower: the loops around ", consumer, " do not lead to its axis ", c,
+                ": some of them are shared with a tensor that has other axes merged in, others are "
+                "its own; inline it further, or not at all");
+    }
   }
   for (IterDomain* id : producer->getLogicalDomain()) {
     if (id->isBroadcast()) {
