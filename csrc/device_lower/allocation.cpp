@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <device_lower/async_copy.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -68,6 +69,22 @@ constexpr int64_t kTaskBytes = 256 * 1024;
 constexpr int64_t kThreadBytes = 48 * 1024;
 
 }  // namespace
+
+void Allocations::addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel) {
+  kir::Buffer barriers;
+  barriers.name = text("T", tv->name(), "_ready");
+  barriers.dtype = DataType::UInt64;
+  barriers.memory = MemoryType::Shared;
+  barriers.elements = kernel.pool->constant(allocation.stages);
+  barriers.keeps_place = barriers.read = barriers.written = true;
+  allocation.barriers = kernel.addBuffer(std::move(barriers));
+  kir::Buffer phases;
+  phases.name = text("T", tv->name(), "_phases");
+  phases.dtype = DataType::UInt32;
+  phases.elements = kernel.pool->one();
+  phases.read = phases.written = true;
+  allocation.phases = kernel.addBuffer(std::move(phases));
+}
 
 Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbols,
                          const LowerOptions& options, kir::Kernel& kernel) {
@@ -146,7 +163,14 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       }
       buffer.elements = pool.mul(tasks, buffer.elements);
     }
+    const bool bulk_load =
+        tv->definition() != nullptr &&
+        asyncKindOf(tv->definition(), options.target) == kir::AsyncKind::BulkLoad;
+    buffer.keeps_place = bulk_load || isBulkStored(tv, options.target);
     allocation.buffer = kernel.addBuffer(std::move(buffer));
+    if (bulk_load) {
+      addBarriers(tv, allocation, kernel);
+    }
     map_[tv] = std::move(allocation);
   }
 }

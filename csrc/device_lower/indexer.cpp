@@ -173,15 +173,20 @@ Scalar Indexer::taskBase(const Allocation& allocation) const {
   return pool.mul(task, allocation.stage_elements);
 }
 
-Scalar Indexer::stageBase(const TensorView* tv) const {
+Scalar Indexer::stage(const TensorView* tv) const {
   kir::ScalarPool& pool = symbols_.pool();
   const Allocation& allocation = allocations_.of(tv);
   if (allocation.stages == 1) {
     return pool.zero();
   }
   const LoopClass& loop = loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
-  return pool.mul(pool.mod(iteration(&loop), pool.constant(allocation.stages)),
-                  allocation.stage_elements);
+  return pool.mod(iteration(&loop), pool.constant(allocation.stages));
+}
+
+Scalar Indexer::stageBase(const TensorView* tv) const {
+  const Allocation& allocation = allocations_.of(tv);
+  return allocation.stages == 1 ? symbols_.pool().zero()
+                                : symbols_.pool().mul(stage(tv), allocation.stage_elements);
 }
 
 void Indexer::shift(const LoopClass* loop, Scalar index) {

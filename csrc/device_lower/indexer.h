@@ -54,6 +54,8 @@ class Indexer {
   /// Element of its own memory that a statement computing `tv` writes.
   kir::Ref write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
                  const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
+  /// Which stage of a circular buffer the statement works on; 0 where there is one.
+  kir::Scalar stage(const TensorView* tv) const;
   /// Row-major index of the element being computed, over the logical domain.
   kir::Scalar logicalElement(const TensorView* tv, const AxisValues& values) const;
 

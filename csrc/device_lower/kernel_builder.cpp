@@ -52,6 +52,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
 }
 
 void KernelBuilder::build(LoopNode& root) {
+  initialiseBarriers(kernel_.body);
   declare(root, kernel_.body);
   children(root, kernel_.body);
 }
@@ -88,8 +89,10 @@ void KernelBuilder::node(LoopNode& node, kir::Block& out) {
   if (node.sync) {
     out.push_back({kir::Sync{*node.sync, nullptr, node.comment}});
   } else if (node.async_wait) {
-    out.push_back({kir::AsyncCommit{}});
-    out.push_back({kir::AsyncWait{0}});
+    commit(*node.async_wait, node.waits_for, out);
+    wait(*node.async_wait, 0, node.waits_for, out);
+  } else if (node.async_fence) {
+    out.push_back({kir::FenceAsyncProxy{}});
   } else if (node.leaf) {
     leaf(*node.leaf, out);
   } else {
@@ -104,6 +107,13 @@ bool onlyLeavesBelow(const LoopNode& node) {
                      [](const LoopNode& child) { return child.leaf != nullptr; });
 }
 
+/// Whether all threads of the block take part in something inside: a barrier, a wait, a bulk copy.
+bool exchangesData(const LoopNode& node) {
+  const bool bulk = node.loop != nullptr && node.loop->parallel == ParallelType::Bulk;
+  return node.sync || node.async_wait || bulk ||
+         std::any_of(node.children.begin(), node.children.end(), exchangesData);
+}
+
 std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
   const TensorView* tv = exact.tensorOf(loop.promoted);
   std::string out = tv ? text("T", tv->name(), " ") : std::string();
@@ -114,6 +124,10 @@ std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
 
 void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
+  if (loop.parallel == ParallelType::Bulk && options_.target != LowerTarget::Cpu) {
+    bulkCopy(*node.children[0].leaf, &loop, out);
+    return;
+  }
   if (loop.isThread() || (loop.index->isConstant() && !isCircular(node))) {
     declare(node, out);
     children(node, out);
@@ -165,7 +179,7 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   if (loop.parallel == ParallelType::Unroll || loop.parallel == ParallelType::Group) {
     statement.kind = kir::LoopKind::Unrolled;
   }
-  if (loop.parallel == ParallelType::Vectorize) {
+  if (loop.parallel == ParallelType::Vectorize || loop.parallel == ParallelType::Bulk) {
     statement.kind = kir::LoopKind::Simd;
   }
   if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
@@ -235,7 +249,7 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
     bounds_proven_ = outer;
     into.push_back({std::move(statement)});
   };
-  if (!monotone || fits->isConstant(1) || bounds_proven_) {
+  if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
     body(monotone && fits->isConstant(1), out);
     return;
   }

@@ -77,11 +77,12 @@ Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
   return condition;
 }
 
-Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory) const {
+Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
+                              bool whole_block) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
   for (ParallelType type : kParallelTypeThreads) {
-    if (!loops_.isUsed(type)) {
+    if (!loops_.isUsed(type) || (whole_block && isParallelTypeThreadDim(type))) {
       continue;
     }
     // Each block has shared memory of its own.

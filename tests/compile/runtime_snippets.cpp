@@ -31,6 +31,31 @@ asyncCopyWait<0>();
 o[0]=m[0];
 }
 )"},
+    {"mbarrier.cuh", R"(
+extern "C" __global__ void k(float*o){__shared__ u64 b[2];
+mbarrierInit(b,2);
+__syncthreads();
+if(isBlockLeader()){mbarrierExpect(b,0u);mbarrierArrive(b);}
+mbarrierWait(b,0);
+fenceAsyncProxy();
+o[0]=1;
+}
+)"},
+    {"bulk_copy.cuh", R"(
+extern "C" __global__ void k(float*o,const float*a,int n){extern __shared__ __align__(16) float m[];
+__shared__ u64 b[1];
+u32 phases=0;
+mbarrierInit(b,1);
+__syncthreads();
+bulkLoad(m,a,n,b);
+bulkLoadCommit(b);
+bulkLoadWait(b,0,phases);
+bulkStore(o,m,n);
+bulkStoreCommit();
+bulkStoreWait<0>();
+bulkStoreWait<2>();
+}
+)"},
     {"basics.cuh", R"(
 extern "C" __global__ void k(float*o,const float*a){auto v=loadVecStreaming<4>(a+4*threadIdx.x);
 v[0]+=infinity<float>();
