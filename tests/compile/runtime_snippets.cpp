@@ -156,7 +156,7 @@ o[5]=powInteger(a,b);
 o[6]=shiftLeft(a,b);
 o[7]=maxNan(a,b)+minNan(a,b);
 o[8]=shiftRight(a,b)+shiftRightLogical(a,b)+bitCeil(a);
-} template<class T> __device__ void ff(T*o,T a,T b){o[0]=maxNan(a,b)+minNan(a,b)+lerp(a,b,a)+floorMod(a,b)+floorDiv(a,b);
+} template<class T> __device__ void ff(T*o,T a,T b){o[0]=maxNan(a,b)+minNan(a,b)+maxNumber(a,b)+minNumber(a,b)+lerp(a,b,a)+floorMod(a,b)+floorDiv(a,b);
 o[1]=toInteger<i8>(a)+toInteger<u8>(a)+toInteger<i64>(a)+toInteger<u64>(a)+toInteger<u32>(a)+toInteger<i32>(b)+bitCeil(i32(3))+bitCeil(i64(9));
 } extern "C" __global__ void k(i32*a,i64*b,u8*c,i8*d,float*e,double*f,i16*g,u64*h,u32*i,u16*j){fi(a,a[9],a[10]);
 fi(b,b[9],b[10]);

@@ -147,7 +147,7 @@ PolymorphicValue elementOf(DataType dtype, Values values, int64_t i, size_t oper
   }
   if (isComplexType(dtype)) {
     const DataType part = getTypeFromComplexType(dtype);
-    if (values == Values::Special) {
+    if (values == Values::Special || values == Values::Moderate) {
       const std::vector<double> list = specialReals(part, values);
       return Complex(roundToDtype(pick(list, i, operand), part),
                      roundToDtype(pick(list, i / 5 + 2 * i, operand), part));

@@ -6,8 +6,8 @@
 #include <runtime/cuda/cubin_cache.h>
 #include <runtime/cuda/cuda_kernel.h>
 #include <runtime/cuda/driver.h>
-#include <runtime/launch_help.h>
 #include <runtime/kernel_cache/process_cache.h>
+#include <runtime/launch_help.h>
 #include <support/error.h>
 
 namespace nvfuser {
