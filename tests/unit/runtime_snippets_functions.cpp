@@ -146,11 +146,20 @@ extern "C" __global__ void k(i8* out, float* reals) {
     reals[11] = (float)erfcinv(1e-10);
     reals[12] = sinpif(1.25f);
     reals[13] = cospif(0.5f);
+    float zero = 0.f * reals[2];
+    reals[14] = maxNan(-zero, zero);
+    reals[15] = maxNan(zero, -zero);
+    reals[16] = minNan(-zero, zero);
+    reals[17] = minNan(zero, -zero);
+    reals[18] = maxNan(-(double)zero, (double)zero);
+    reals[19] = minNan((double)zero, -(double)zero);
+    reals[20] = maxNumber(nan, -zero);
+    reals[21] = minNumber(zero, -zero);
   }
 }
 )");
   DeviceVector<int8_t> out(65536 * 8);
-  DeviceVector<float> reals(14);
+  DeviceVector<float> reals(22);
   launch(*kernel, {.block = {128, 1, 1}}, {out.argument(), reals.argument()});
   std::vector<int8_t> got = out.host();
   size_t wrong = 0;

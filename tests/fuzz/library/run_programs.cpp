@@ -213,7 +213,7 @@ class Run {
           const CompiledKernel lowered(
               *scheduled, "lowered", *device,
               device->kind() == DeviceKind::Cpu ? DataType(DataType::Int) : indexType(),
-              CompileParams(), false);
+              CompileParams());
           if (options_.verbose) {
             std::printf("---- %s\n%s\n", at.c_str(), lowered.kernelString().c_str());
           }
