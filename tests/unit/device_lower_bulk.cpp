@@ -32,7 +32,7 @@ struct Kernel {
     options.compute_capability = 90;
     options.verify = true;
     lowering = lower(&fusion, options);
-    lowering.kernel.name = "k";
+    lowering.kernel.name = std::string("k");
     generated = generateCuda(lowering.kernel);
   }
 
