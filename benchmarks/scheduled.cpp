@@ -134,6 +134,7 @@ void bulkRowSum(int64_t stages, int64_t rows_a_block) {
   partial->axis(0)->parallelize(ParallelType::BIDx);
   partial->axis(3)->parallelize(ParallelType::TIDx);
   scheduleLike(partial);
+  rows->axis(3)->parallelize(ParallelType::Serial);
   rows->merge(2);
   rows->axis(2)->parallelize(ParallelType::Bulk);
   inlineMost();

@@ -8,6 +8,7 @@
 #include <codegen/snippet_set.h>
 #include <runtime/emulated/emulated.h>
 #include <runtime/emulated/errors.h>
+#include <support/text.h>
 
 using namespace nvfuser;
 using Kind = EmulationFinding::Kind;
@@ -69,10 +70,10 @@ bool reports(const std::string& body, Kind kind) {
   return false;
 }
 
-std::string without(std::string text, const std::string& removed) {
-  const size_t at = text.find(removed);
+std::string without(std::string body, const std::string& removed) {
+  const size_t at = body.find(removed);
   REQUIRE(at != std::string::npos);
-  return text.erase(at, removed.size());
+  return body.erase(at, removed.size());
 }
 
 const std::string kHead = R"(
@@ -140,8 +141,8 @@ TEST_CASE("bulk copies: each wait, fence and barrier that is left out is reporte
 
 TEST_CASE("bulk copies: the protocol of mbarriers") {
   auto body = [](const std::string& statements) {
-    return kHead + "if (t == 0) {" + statements + "}\n __syncthreads();\n" +
-           "mbarrierWait(ready, 0); out[t] = tile[t]; }";
+    return text(kHead, "if (t == 0) {", statements, "}\n __syncthreads();\n",
+                "mbarrierWait(ready, 0); out[t] = tile[t]; }");
   };
   const std::string init = "mbarrierInitOne(ready); fenceAsyncProxy();";
   const std::string load = "bulkLoadBytes(tile, in, 256, ready); mbarrierArrive(ready);";
@@ -163,8 +164,8 @@ TEST_CASE("bulk copies: the protocol of mbarriers") {
 
 TEST_CASE("bulk copies: addresses and sizes of the engine") {
   auto body = [](const std::string& statement) {
-    return kHead + "mbarrierInit(ready, 1); __syncthreads(); tile[t] = 1; fenceAsyncProxy();" +
-           "__syncthreads(); if (t == 0) {" + statement + "} }";
+    return text(kHead, "mbarrierInit(ready, 1); __syncthreads(); tile[t] = 1; fenceAsyncProxy();",
+                "__syncthreads(); if (t == 0) {", statement, "} }");
   };
   CHECK(reports(body("bulkLoadBytes(tile + 1, in, 16, ready);"), Kind::Misaligned));
   CHECK(reports(body("bulkLoadBytes(tile, in + 2, 16, ready);"), Kind::Misaligned));
