@@ -1,5 +1,6 @@
 #include <device_lower/indexer.h>
 
+#include <algorithm>
 #include <deque>
 
 #include <ir/axis_map.h>
@@ -81,6 +82,9 @@ void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& se
 }  // namespace
 
 Scalar AxisValues::of(const IterDomain* id) const {
+  if (auto own = own_roots_.find(id); own != own_roots_.end()) {
+    return own->second;
+  }
   const int id_class = exact_->classOf(id);
   return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
 }
@@ -113,20 +117,7 @@ AxisValues Indexer::around(const Leaf& leaf,
     }
   }
   auto get = [&](const IterDomain* id) { return values.of(id); };
-  // The statement's own transforms come before those of others: two slices of x that are added map
-  // x's axis to both of their roots, which are one class with an index for each slice.
-  const std::vector<Expr*> own =
-      leaf.out != nullptr ? leaf.out->domain()->allExprs() : std::vector<Expr*>{};
-  auto followOwn = [&] {
-    for (size_t known = open.size() + 1; known != open.size();) {
-      known = open.size();
-      for (const Expr* expr : own) {
-        propagate(expr, symbols_, get, set);
-      }
-    }
-  };
   while (!open.empty()) {
-    followOwn();
     const int id_class = open.front();
     open.pop_front();
     // Backward first: from the schedule towards the shape.
@@ -137,7 +128,47 @@ AxisValues Indexer::around(const Leaf& leaf,
       propagate(expr, symbols_, get, set);
     }
   }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    followRoots(tv, values);
+  }
   return values;
+}
+
+void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
+  if (!tv->hasRoot()) {
+    return;
+  }
+  std::unordered_map<const IterDomain*, Scalar> known;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (Scalar index = values.of(id)) {
+      known[id] = index;
+    }
+  }
+  bool changed = true;
+  const auto get = [&](const IterDomain* id) -> Scalar {
+    auto found = known.find(id);
+    return found == known.end() ? nullptr : found->second;
+  };
+  const auto set = [&](const IterDomain* id, Scalar index) {
+    changed |= known.emplace(id, index).second;
+  };
+  // Backward alone: what is known comes from the logical axes.
+  const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  while (changed) {
+    changed = false;
+    for (const Expr* expr : transforms) {
+      const auto& outputs = expr->outputs();
+      if (std::all_of(outputs.begin(), outputs.end(),
+                      [&](const Val* out) { return get(out->as<IterDomain>()) != nullptr; })) {
+        propagate(expr, symbols_, get, set);
+      }
+    }
+  }
+  for (const IterDomain* id : tv->getRootDomain()) {
+    if (Scalar index = get(id)) {
+      values.own_roots_[id] = index;
+    }
+  }
 }
 
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,

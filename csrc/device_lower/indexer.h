@@ -24,6 +24,9 @@ class AxisValues {
   const IdGraph* exact_;
   Symbols* symbols_;
   std::vector<kir::Scalar> by_class_;
+  /// What the statement's own logical axes were made from. Its class may have another index: the
+  /// roots of two slices of x are one class, but x is read at two places.
+  std::unordered_map<const IterDomain*, kir::Scalar> own_roots_;
 };
 
 /// Indices of single axes, where a class would be too coarse.
@@ -60,6 +63,8 @@ class Indexer {
   kir::Scalar logicalElement(const TensorView* tv, const AxisValues& values) const;
 
  private:
+  /// Fills in the roots of a tensor that the statement writes, from its logical axes.
+  void followRoots(const TensorView* tv, AxisValues& values) const;
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
   kir::Scalar taskBase(const Allocation& allocation) const;
   kir::Scalar stageBase(const TensorView* tv) const;

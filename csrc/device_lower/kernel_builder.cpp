@@ -26,7 +26,9 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       continue;
     }
     const LoopClass* scope = nullptr;
-    if (int64_t position = tv->getComputeAtPosition(); position > 0) {
+    // A circular buffer outlives the iterations of the loop that it runs ahead in.
+    const int64_t position = tv->getComputeAtPosition() - (allocations_.of(tv).stages > 1 ? 1 : 0);
+    if (position > 0) {
       scope = &loops_.of(tv, static_cast<int>(position) - 1);
     }
     declared_in_[scope].push_back(allocations_.of(tv).buffer);

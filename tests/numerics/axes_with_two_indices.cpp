@@ -49,6 +49,9 @@ TEST_CASE("two reshapes of a tensor that meet") {
   checkOnAllDevices({12}, [](TensorView* x) {
     return add(reshape(x, {12}, {3, 4}), transpose(reshape(x, {12}, {4, 3})));
   });
+  checkOnAllDevices({3, 2}, [](TensorView* x) {  // each row with each
+    return sub(x, reshape(x, {3, 2}, {3, 1, 2}));
+  });
 }
 
 }  // namespace

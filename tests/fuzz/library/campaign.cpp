@@ -155,6 +155,7 @@ bool runCampaign(const CampaignOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   IsolatedOptions isolated;
   isolated.jobs = options.jobs;
+  isolated.run.schedules = options.schedules;
   isolated.batch = static_cast<size_t>(std::clamp<int64_t>(options.count / 8, 1, 40));
   const auto seedOf = [&](size_t i) { return options.seed * kProgramsPerSeed + i; };
   std::map<size_t, Isolated> failed;

@@ -12,6 +12,8 @@ struct CampaignOptions {
   int64_t count = 1000;
   uint64_t seed = 1;
   size_t jobs = 1;
+  /// Schedules drawn for each program.
+  int64_t schedules = 2;
   /// Where files of failing programs go.
   std::string folder = "build/fuzz";
   /// Attempts at cutting down each failing program; 0: none.

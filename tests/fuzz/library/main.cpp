@@ -13,7 +13,8 @@ namespace nvfuser::fuzz {
 namespace {
 
 constexpr const char* kUsage =
-    "nvfuser_fuzz [--count N] [--seed S] [--jobs J] [--folder DIR] [--no-shrink] [--reasons]\n"
+    "nvfuser_fuzz [--count N] [--seed S] [--jobs J] [--schedules K] [--folder DIR] [--no-shrink] "
+    "[--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE\n"
     "nvfuser_fuzz --show PROGRAM_SEED\n";
@@ -47,6 +48,8 @@ int run(int count, char** words) {
       campaign.seed = static_cast<uint64_t>(numberOf("--seed", next()));
     } else if (word == "--jobs") {
       campaign.jobs = static_cast<size_t>(std::max<int64_t>(1, numberOf("--jobs", next())));
+    } else if (word == "--schedules") {
+      campaign.schedules = numberOf("--schedules", next());
     } else if (word == "--folder") {
       campaign.folder = next();
     } else if (word == "--no-shrink") {

@@ -16,7 +16,6 @@ namespace nvfuser::fuzz {
 
 namespace {
 
-constexpr int kSchedules = 2;
 constexpr int kNoisePairs = 2;
 constexpr uint64_t kRandomOffset = 8;
 
@@ -60,7 +59,7 @@ class Run {
                                                        static_cast<int64_t>(number_));
       });
     }
-    for (int i = 1; i <= kSchedules && is_alive_; ++i) {
+    for (int64_t i = 1; i <= options_.schedules && is_alive_; ++i) {
       if (wants(text("schedule ", i)) && KernelExecutor::supported(fusion_.get())) {
         prepareSchedule(i);
       }
@@ -186,7 +185,7 @@ class Run {
     }
   }
 
-  void prepareSchedule(int number) {
+  void prepareSchedule(int64_t number) {
     auto scheduled = std::make_unique<Fusion>(*fusion_);
     const std::string name = text("schedule ", number);
     bool is_scheduled = false;

@@ -35,6 +35,8 @@ struct Outcome {
 struct RunOptions {
   /// The stage to run alone (see `Failure`); empty: all.
   std::string only;
+  /// Schedules drawn for each program.
+  int64_t schedules = 2;
   /// Prints the Fusion, the schedules, their kernels.
   bool verbose = false;
 };
