@@ -4,9 +4,9 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/internal_nodes.h>
+#include <runtime/check_storage.h>
 #include <runtime/dump_kernel.h>
-#include <runtime/launch_values.h>
-#include <runtime/pack_arguments.h>
+#include <runtime/launch_plan.h>
 
 namespace nvfuser {
 
@@ -134,53 +134,6 @@ CompiledKernel* KernelExecutor::waitingVariant(Device& device, PrimDataType inde
 
 namespace {
 
-/// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have
-/// stride 0.
-std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorView* tv,
-                                                                   LaunchValues& values) {
-  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  std::vector<int64_t> sizes;
-  for (const IterDomain* id : logical) {
-    sizes.push_back(
-        values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
-  }
-  std::vector<int64_t> strides(logical.size(), 0);
-  int64_t stride = 1;
-  const auto& memory = tv->getMaybeAllocationDomain();
-  for (auto it = memory.rbegin(); it != memory.rend(); ++it) {
-    auto place = std::find(logical.begin(), logical.end(), *it);
-    if (place == logical.end()) {
-      if ((*it)->isReduction()) {
-        continue;
-      }
-      userError("run: output ", tv,
-                " has an allocation domain that is no permutation of its logical axes; "
-                "give the output tensor to run()");
-    }
-    const auto axis = static_cast<size_t>(place - logical.begin());
-    if ((*it)->isBroadcast()) {
-      strides[axis] = (*it)->hasExpandedExtent() ? 0 : stride;
-      continue;
-    }
-    strides[axis] = stride;
-    stride *= std::max<int64_t>(sizes[axis], 1);
-  }
-  return {sizes, strides};
-}
-
-Tensor makeOutput(const Fusion& fusion, Val* output, LaunchValues& values,
-                  const KernelArgumentHolder& args, Device& device) {
-  if (output->isFusionInput() || fusion.getOutputAlias(output).aliased_io != nullptr) {
-    const Val* source = output->isFusionInput() ? output : fusion.getOutputAlias(output).aliased_io;
-    const auto& inputs = fusion.inputs();
-    const auto position =
-        static_cast<size_t>(std::find(inputs.begin(), inputs.end(), source) - inputs.begin());
-    return args[position].tensor();
-  }
-  auto [sizes, strides] = outputLayout(output->as<TensorView>(), values);
-  return Tensor::emptyStrided(sizes, strides, output->dtype(), device);
-}
-
 /// Computes everything on the host: for what no launch can express (a reduction over no elements).
 void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
                    KernelArgumentHolder& outputs) {
@@ -213,97 +166,56 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
   DataType index_type = params.index_type ? DataType(*params.index_type)
                                           : DataType(args.getSmallestIndexTypeOfArguments());
   const CompiledKernel* compiled = &variant(device, index_type, params);
-  auto values =
-      std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args, known_scalars_);
-
-  KernelArgumentHolder results = outputs;
-  const std::vector<Val*>& declared = compiled->fusion().outputs();
-  if (!outputs.empty() && outputs.size() != declared.size()) {
-    userError("run: ", outputs.size(), " output tensors were given for a fusion with ",
-              declared.size(), " outputs");
-  }
-  if (outputs.empty()) {
-    for (size_t i = 0; i < declared.size(); ++i) {
-      // A value that is an output twice is one tensor.
-      const auto first = static_cast<size_t>(
-          std::find(declared.begin(), declared.end(), declared[i]) - declared.begin());
-      results.push(first < i ? results[first].tensor()
-                             : makeOutput(compiled->fusion(), declared[i], *values, args, device));
-    }
-  } else {
-    for (size_t i = 0; i < declared.size(); ++i) {
-      auto [sizes, strides] = outputLayout(declared[i]->as<TensorView>(), *values);
-      const Tensor& given = outputs[i].tensor();
-      if (given.dtype() != declared[i]->dtype() || given.sizes() != sizes ||
-          (given.numel() > 0 && given.strides() != strides)) {
-        userError("run: output ", i, ", ", declared[i]->toString(), ", needs a tensor ",
-                  declared[i]->dtype(), "[", join(sizes, ", "), "] with strides [",
-                  join(strides, ", "), "], got ", given.toString());
-      }
-    }
-  }
+  auto makeValues = [&] {
+    return std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args,
+                                          known_scalars_);
+  };
+  auto values = makeValues();
+  auto plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);
   // Large outputs of small inputs need wide indices too.
-  if (index_type == DataType::Int32 && !params.index_type &&
-      results.getSmallestIndexTypeOfArguments() == PrimDataType::Int &&
+  if (index_type == DataType::Int32 && !params.index_type && plan->hasLargeOutputs() &&
       device.kind() != DeviceKind::Cpu) {
     compiled = &variant(device, DataType::Int, params);
-    values = std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args,
-                                            known_scalars_);
+    values = makeValues();
+    plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);
   }
-  const kir::Kernel& kernel = compiled->kernel();
-
-  const bool all_empty = std::all_of(results.begin(), results.end(),
-                                     [](const auto& r) { return r.tensor().numel() == 0; });
-  if (all_empty || compiled->fusion().isNoOp()) {
+  if (!outputs.empty()) {
+    plan->checkOutputs(outputs);
+  }
+  KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args) : outputs;
+  last_plan_ = plan;
+  last_launch_ = plan->launchParams();
+  if (plan->kind() == LaunchPlan::Kind::Nothing) {
     return results;
   }
-
-  LaunchShape shape;
-  bool empty_launch = false;
-  const ParallelType grid[] = {ParallelType::BIDx, ParallelType::BIDy, ParallelType::BIDz};
-  const ParallelType block[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
-  last_launch_ = LaunchParams();
-  for (int d = 0; d < 3; ++d) {
-    if (kernel.grid[d] != nullptr) {
-      shape.grid[d] = values->of(kernel.grid[d]);
-    }
-    if (kernel.cluster[d] != nullptr) {
-      shape.cluster[d] = values->of(kernel.cluster[d]);
-    }
-    if (kernel.block[d] != nullptr) {
-      shape.block[d] = values->of(kernel.block[d]);
-    }
-    for (auto [type, size, given] :
-         {std::tuple{grid[d], &shape.grid[d], launch.getRawVal(grid[d])},
-          std::tuple{block[d], &shape.block[d], launch.getRawVal(block[d])}}) {
-      if (given != LaunchParams::UNINITIALIZED_VAL && given != *size) {
-        userError("run: LaunchParams ask for ", parallelTypeName(type), " of ", given,
-                  ", but the schedule needs ", *size);
-      }
-      empty_launch |= *size <= 0;
-      last_launch_.bindUnsafe(*size, type);
-    }
-  }
-  if (empty_launch) {
-    // Some output has elements although a launched axis has none: reductions over nothing.
+  if (plan->kind() == LaunchPlan::Kind::Interpret) {
     interpretInto(compiled->fusion(), args, results);
     return results;
   }
-  if (kernel.shared_bytes != nullptr) {
-    shape.shared_bytes = values->of(kernel.shared_bytes);
+  checkStorage(compiled->fusion(), args, results, device, values->evaluator());
+  if (compiled->kernel().index_type == DataType::Int32 &&
+      (args.getSmallestIndexTypeOfArguments() == PrimDataType::Int || plan->hasLargeOutputs())) {
+    userError(
+        "run: CompileParams ask for index_type Int32, but a tensor has elements that 32 bits "
+        "cannot count; leave index_type out, or ask for Int");
   }
-  shape.cooperative = kernel.cooperative;
-  last_launch_.setSmem(shape.shared_bytes);
-
-  PackedArguments packed(*compiled, *values, args, results, device, seed_, offset_);
-  dumpLaunch(optionsOf(params), *compiled, *values, args, results, shape,
+  const BoundArguments bound(*plan, args, results, seed_, offset_);
+  dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(),
              launched_.insert(compiled).second);
-  doLaunch(compiled->loaded(), shape, packed.pointers(), device);
-  packed.release();
-  for (const auto& expr : compiled->fusion().exprs()) {
-    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
-      ++offset_;
-    }
+  doLaunch(compiled->loaded(), plan->shape(), bound.pointers(), device);
+  offset_ += plan->numDraws();
+  return results;
+}
+
+KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArgumentHolder& args,
+                                         uint64_t seed, uint64_t offset) {
+  KernelArgumentHolder results = plan.allocateOutputs(args);
+  if (plan.kind() == LaunchPlan::Kind::Interpret) {
+    interpretInto(plan.compiled().fusion(), args, results);
+  } else if (plan.kind() == LaunchPlan::Kind::Launch) {
+    const BoundArguments bound(plan, args, results, seed, offset);
+    Device& device = plan.compiled().device();
+    device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), nullptr);
   }
   return results;
 }
@@ -323,7 +235,6 @@ KernelArgumentHolder KernelExecutor::run(const KernelArgumentHolder& args,
                            return;
                          }
                          device.launch(kernel, shape, pointers, nullptr);
-                         device.synchronize(nullptr);
                        });
   if (!times.empty()) {
     dumpBandwidth(options, *last_, args, results, times.front());

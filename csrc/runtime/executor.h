@@ -12,6 +12,7 @@
 #include <runtime/compiled_kernel.h>
 #include <runtime/executor_kernel_arg.h>
 #include <runtime/executor_params.h>
+#include <runtime/launch_plan.h>
 
 namespace nvfuser {
 
@@ -45,14 +46,22 @@ class KernelExecutor {
   CompiledKernel* waitingVariant(Device& device, PrimDataType index_type,
                                  const CompileParams& params);
 
-  /// Runs the kernel. Outputs are allocated unless given (same order as the fusion's). Arguments on
-  /// another device, or with sizes that need 64-bit indices, compile another variant once. Throws
-  /// `UserError` for arguments that do not fit the fusion and for launches beyond the device's
-  /// limits.
+  /// Runs the kernel, asynchronously where the device does (`Device::synchronize`). Outputs are
+  /// allocated unless given (same order as the fusion's). Arguments on another device, or with
+  /// sizes that need 64-bit indices, compile another variant once. Throws `UserError` for arguments
+  /// that do not fit the fusion and for launches beyond the device's limits.
   KernelArgumentHolder run(const KernelArgumentHolder& args,
                            const KernelArgumentHolder& outputs = {},
                            const LaunchParams& launch = LaunchParams(),
                            const CompileParams& params = {});
+
+  /// The launch of the `run` before, worked out; null before the first. As long as the executor
+  /// lives it can be run again, see below.
+  std::shared_ptr<const LaunchPlan> lastPlan() const { return last_plan_; }
+  /// Runs a plan again, with arguments that it serves (launch_plan.h): outputs are allocated, and
+  /// nothing is evaluated or checked but addresses. Several threads may do so at once.
+  static KernelArgumentHolder run(const LaunchPlan& plan, const KernelArgumentHolder& args,
+                                  uint64_t seed, uint64_t offset);
 
   /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
   std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
@@ -94,6 +103,7 @@ class KernelExecutor {
   std::set<const CompiledKernel*> launched_;
   CompiledKernel* last_ = nullptr;
   LaunchParams last_launch_;
+  std::shared_ptr<const LaunchPlan> last_plan_;
   CompileParams compile_params_;
   std::vector<std::pair<std::string, PolymorphicValue>> known_scalars_;
   uint64_t seed_ = 0;

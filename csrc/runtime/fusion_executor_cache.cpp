@@ -20,7 +20,8 @@ struct FusionExecutorCache::Prepared {
     std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
     std::vector<size_t> inputs;                               ///< slots
     std::vector<size_t> outputs;
-    std::vector<size_t> dead;  ///< slots that nobody reads any more
+    std::vector<size_t> dead;                ///< slots that nobody reads any more
+    std::shared_ptr<const LaunchPlan> plan;  ///< from the first call on
   };
   std::vector<Step> steps;
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
@@ -74,6 +75,13 @@ KnownScalars sizesByName(const Fusion& fusion, ExpressionEvaluator& evaluator) {
     }
   }
   return sizes;
+}
+
+/// Whether a dump wants to see each launch, which a finished plan does not show.
+bool showsLaunches(const Options& options) {
+  using enum DebugDumpOption;
+  return options.dumps(LaunchParam) || options.dumps(KernelArgs) || options.dumps(Occupancy) ||
+         options.dumps(BankConflict) || options.dumps(DumpEffBandwidth);
 }
 
 /// A segment without a kernel, on the host.
@@ -151,7 +159,8 @@ std::string FusionExecutorCache::keyOf(const Call& call) const {
   for (const KernelArgument& argument : call.args) {
     if (argument.isTensor() && argument.tensor().defined()) {
       const Tensor& tensor = argument.tensor();
-      number(static_cast<int64_t>(tensor.dtype().type) * 64 + alignmentOf(tensor));
+      number((static_cast<int64_t>(tensor.dtype().type) * 2 + (tensor.isMeta() ? 1 : 0)) * 64 +
+             alignmentOf(tensor));
       number(tensor.dim());
       for (int64_t size : tensor.sizes()) {
         number(size);
@@ -231,7 +240,7 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
-    Prepared::Step step{segment, nullptr, {}, {}, {}, {}};
+    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info =
           runtimeInfo(*segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
@@ -390,16 +399,21 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
   for (size_t i = 0; i < args.size(); ++i) {
     slots[i] = args[i];
   }
-  for (const Prepared::Step& step : plan->steps) {
+  const bool shows = showsLaunches(options);
+  for (Prepared::Step& step : plan->steps) {
     KernelArgumentHolder step_args;
+    step_args.reserve(step.inputs.size());
     for (size_t slot : step.inputs) {
       step_args.push(slots[slot]);
     }
     KernelArgumentHolder results;
-    if (KernelExecutor* executor = step.kernel->executor.get()) {
+    if (step.plan != nullptr && !shows) {
+      results = KernelExecutor::run(*step.plan, step_args, seed_, offset_);
+    } else if (KernelExecutor* executor = step.kernel->executor.get()) {
       executor->setRandomState(seed_, offset_);
       executor->setKnownScalars(plan->sizes);
       results = executor->run(step_args, {}, LaunchParams(), call.params);
+      step.plan = executor->lastPlan();
     } else {
       results = interpretSegment(step.segment->fusion(), step_args, *call.device);
     }

@@ -120,31 +120,4 @@ int64_t LaunchValues::of(kir::Scalar scalar) {
   return value;
 }
 
-bool LaunchValues::checksHold(const std::unordered_map<const kir::Buffer*, const void*>& addresses,
-                              std::string* why) {
-  for (const kir::LaunchCheck& check : kernel_.checks) {
-    if (check.kind == kir::LaunchCheck::Kind::Divisible) {
-      const int64_t value = of(check.value);
-      if (value % check.divisor == 0) {
-        continue;
-      }
-      *why = text(check.reason, ", which needs ", check.value->toString(), " to be a multiple of ",
-                  check.divisor, ", got ", value);
-      return false;
-    }
-    auto found = addresses.find(check.buffer);
-    if (found == addresses.end()) {
-      continue;
-    }
-    const auto address = reinterpret_cast<uintptr_t>(found->second);
-    if (address % static_cast<uintptr_t>(check.divisor) == 0) {
-      continue;
-    }
-    *why = text(check.reason, ", which needs its address to be a multiple of ", check.divisor,
-                " bytes");
-    return false;
-  }
-  return true;
-}
-
 }  // namespace nvfuser

@@ -20,9 +20,6 @@ class LaunchValues {
   int64_t of(kir::Scalar scalar);
   PolymorphicValue of(const Val* val) { return evaluator_.evaluate(val); }
   ExpressionEvaluator& evaluator() { return evaluator_; }
-  /// Whether all of the kernel's launch checks hold; the first that does not is described in `why`.
-  bool checksHold(const std::unordered_map<const kir::Buffer*, const void*>& addresses,
-                  std::string* why);
 
  private:
   const Fusion& fusion_;

@@ -1,0 +1,338 @@
+#include <runtime/launch_plan.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <evaluator/host_tensor.h>
+#include <ir/internal_nodes.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have
+/// stride 0.
+std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorView* tv,
+                                                                   LaunchValues& values) {
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  std::vector<int64_t> sizes;
+  for (const IterDomain* id : logical) {
+    sizes.push_back(
+        values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
+  }
+  std::vector<int64_t> strides(logical.size(), 0);
+  int64_t stride = 1;
+  const auto& memory = tv->getMaybeAllocationDomain();
+  for (auto it = memory.rbegin(); it != memory.rend(); ++it) {
+    auto place = std::find(logical.begin(), logical.end(), *it);
+    if (place == logical.end()) {
+      if ((*it)->isReduction()) {
+        continue;
+      }
+      userError("run: output ", tv,
+                " has an allocation domain that is no permutation of its logical axes; "
+                "give the output tensor to run()");
+    }
+    const auto axis = static_cast<size_t>(place - logical.begin());
+    if ((*it)->isBroadcast()) {
+      strides[axis] = (*it)->hasExpandedExtent() ? 0 : stride;
+      continue;
+    }
+    strides[axis] = stride;
+    stride *= std::max<int64_t>(sizes[axis], 1);
+  }
+  return {sizes, strides};
+}
+
+size_t positionOf(const std::vector<Val*>& list, const Val* val) {
+  return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
+}
+
+template <typename T>
+std::array<std::byte, 16> bytesOf(T value) {
+  std::array<std::byte, 16> bytes{};
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+std::array<std::byte, 16> bytesOf(const PolymorphicValue& value, DataType dtype) {
+  HostTensor one(dtype, {});
+  if (isComplexType(dtype)) {
+    one.setComplex(0, value.as<std::complex<double>>());
+  } else if (isFloatingPointType(dtype)) {
+    one.setDouble(0, value.as<double>());
+  } else {
+    one.setInt(0, value.as<int64_t>());
+  }
+  std::array<std::byte, 16> bytes{};
+  std::memcpy(bytes.data(), one.data(), one.sizeBytes());
+  return bytes;
+}
+
+/// Whether a scalar is made of some that the caller gives.
+bool dependsOnInput(const Val* val, const Fusion& fusion) {
+  std::vector<const Val*> open{val};
+  while (!open.empty()) {
+    const Val* next = open.back();
+    open.pop_back();
+    if (positionOf(fusion.inputs(), next) < fusion.inputs().size()) {
+      return true;
+    }
+    if (next->definition() != nullptr) {
+      const auto& inputs = next->definition()->inputs();
+      open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
+                       const LaunchParams& launch)
+    : compiled_(&compiled) {
+  const Fusion& fusion = compiled.fusion();
+  const kir::Kernel& kernel = compiled.kernel();
+  const std::vector<Val*>& declared = fusion.outputs();
+  bool all_empty = true;
+  KernelArgumentHolder shapes;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    Output& output = outputs_.emplace_back();
+    std::tie(output.sizes, output.strides) = outputLayout(declared[i]->as<TensorView>(), values);
+    output.dtype = declared[i]->dtype();
+    const size_t first = positionOf(declared, declared[i]);
+    const Val* source =
+        declared[i]->isFusionInput() ? declared[i] : fusion.getOutputAlias(declared[i]).aliased_io;
+    if (first < i) {
+      output.same_as = first;
+    } else if (source != nullptr) {
+      output.input = positionOf(fusion.inputs(), source);
+    }
+    all_empty &= std::count(output.sizes.begin(), output.sizes.end(), 0) != 0;
+    shapes.pushTensorProxy(output.sizes, output.strides, output.dtype);
+  }
+  has_large_outputs_ = shapes.getSmallestIndexTypeOfArguments() == PrimDataType::Int;
+  for (const auto& expr : fusion.exprs()) {
+    num_draws_ += expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr ? 1 : 0;
+  }
+  if (all_empty || fusion.isNoOp()) {
+    kind_ = Kind::Nothing;
+    return;
+  }
+  chooseShape(values, launch);
+  if (kind_ == Kind::Interpret) {
+    return;
+  }
+  for (const kir::Param& param : kernel.params) {
+    arguments_.push_back(param.kind == kir::ParamKind::TensorArg ? tensorArgument(param, values)
+                                                                 : scalarArgument(param, values));
+    const bool computed = arguments_.back().kind == Argument::Kind::Computed;
+    if (computed && evaluator_ == nullptr) {
+      evaluator_ = std::make_shared<ExpressionEvaluator>(values.evaluator());
+    }
+  }
+  for (const kir::LaunchCheck& check : kernel.checks) {
+    if (check.kind == kir::LaunchCheck::Kind::Divisible) {
+      const int64_t value = values.of(check.value);
+      if (value % check.divisor != 0) {
+        userError("run: ", check.reason, ", which needs ", check.value->toString(),
+                  " to be a multiple of ", check.divisor, ", got ", value,
+                  "; use a narrower vector or pass a tensor that fits");
+      }
+      continue;
+    }
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      if (kernel.params[i].kind == kir::ParamKind::TensorArg &&
+          kernel.params[i].buffer == check.buffer) {
+        address_checks_.push_back({i, check.divisor, check.reason});
+      }
+    }
+  }
+}
+
+void LaunchPlan::chooseShape(LaunchValues& values, const LaunchParams& launch) {
+  const kir::Kernel& kernel = compiled_->kernel();
+  const ParallelType grid[] = {ParallelType::BIDx, ParallelType::BIDy, ParallelType::BIDz};
+  const ParallelType block[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
+  for (int d = 0; d < 3; ++d) {
+    if (kernel.grid[d] != nullptr) {
+      shape_.grid[d] = values.of(kernel.grid[d]);
+    }
+    if (kernel.cluster[d] != nullptr) {
+      shape_.cluster[d] = values.of(kernel.cluster[d]);
+    }
+    if (kernel.block[d] != nullptr) {
+      shape_.block[d] = values.of(kernel.block[d]);
+    }
+    for (auto [type, size, given] :
+         {std::tuple{grid[d], shape_.grid[d], launch.getRawVal(grid[d])},
+          std::tuple{block[d], shape_.block[d], launch.getRawVal(block[d])}}) {
+      if (given != LaunchParams::UNINITIALIZED_VAL && given != size) {
+        userError("run: LaunchParams ask for ", parallelTypeName(type), " of ", given,
+                  ", but the schedule needs ", size);
+      }
+      if (size <= 0) {
+        kind_ = Kind::Interpret;
+      }
+      launch_params_.bindUnsafe(size, type);
+    }
+  }
+  if (kind_ == Kind::Interpret) {
+    return;
+  }
+  if (kernel.shared_bytes != nullptr) {
+    shape_.shared_bytes = values.of(kernel.shared_bytes);
+  }
+  shape_.cooperative = kernel.cooperative;
+  launch_params_.setSmem(shape_.shared_bytes);
+}
+
+LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param, LaunchValues& values) {
+  const Fusion& fusion = compiled_->fusion();
+  Argument argument;
+  if (param.buffer->role == kir::BufferRole::Input) {
+    argument.kind = Argument::Kind::Input;
+    argument.index = positionOf(fusion.inputs(), param.buffer->tv);
+  } else if (param.buffer->role == kir::BufferRole::Output) {
+    argument.kind = Argument::Kind::Output;
+    argument.index = positionOf(fusion.outputs(), param.buffer->tv);
+  } else {
+    argument.kind = Argument::Kind::Workspace;
+    argument.index = workspaces_.size();
+    const int64_t bytes = values.of(param.buffer->elements) * dataTypeSizeByte(param.buffer->dtype);
+    workspaces_.push_back({static_cast<size_t>(bytes), param.buffer->zeroed});
+  }
+  return argument;
+}
+
+LaunchPlan::Argument LaunchPlan::scalarArgument(const kir::Param& param, LaunchValues& values) {
+  const Fusion& fusion = compiled_->fusion();
+  Argument argument;
+  argument.dtype = param.dtype;
+  if (param.kind == kir::ParamKind::IndexArg) {
+    const int64_t value = values.of(param.symbol);
+    argument.bytes =
+        param.dtype == DataType::Int32 ? bytesOf(static_cast<int32_t>(value)) : bytesOf(value);
+    return argument;
+  }
+  if (param.val == nullptr) {
+    argument.kind = param.name == "philox_seed" ? Argument::Kind::Seed : Argument::Kind::Offset;
+    return argument;
+  }
+  argument.index = positionOf(fusion.inputs(), param.val);
+  if (argument.index < fusion.inputs().size()) {
+    argument.kind = Argument::Kind::Scalar;
+    return argument;
+  }
+  const PolymorphicValue value = values.of(param.val);
+  if (!value.hasValue()) {
+    userError("run: scalar ", param.val->toInlineString(),
+              " has no value: it is neither an input of the Fusion nor computed from its "
+              "inputs and their sizes; addInput it and pass a number");
+  }
+  argument.val = param.val;
+  argument.bytes = bytesOf(value, param.dtype);
+  argument.kind =
+      dependsOnInput(param.val, fusion) ? Argument::Kind::Computed : Argument::Kind::Constant;
+  return argument;
+}
+
+KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& args) const {
+  KernelArgumentHolder outputs;
+  outputs.reserve(outputs_.size());
+  for (const Output& output : outputs_) {
+    if (output.same_as) {
+      outputs.push(outputs[*output.same_as].tensor());
+    } else if (output.input) {
+      outputs.push(args[*output.input].tensor());
+    } else {
+      outputs.push(
+          Tensor::emptyStrided(output.sizes, output.strides, output.dtype, compiled_->device()));
+    }
+  }
+  return outputs;
+}
+
+void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
+  if (outputs.size() != outputs_.size()) {
+    userError("run: ", outputs.size(), " output tensors were given for a fusion with ",
+              outputs_.size(), " outputs");
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& needed = outputs_[i];
+    const Tensor& given = outputs[i].tensor();
+    if (given.dtype() != needed.dtype || given.sizes() != needed.sizes ||
+        (given.numel() > 0 && given.strides() != needed.strides)) {
+      userError("run: output ", i, ", ", compiled_->fusion().outputs()[i]->toString(),
+                ", needs a tensor ", needed.dtype, "[", join(needed.sizes, ", "),
+                "] with strides [", join(needed.strides, ", "), "], got ", given.toString());
+    }
+  }
+}
+
+BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
+                               const KernelArgumentHolder& outputs, uint64_t seed,
+                               uint64_t offset) {
+  using Kind = LaunchPlan::Argument::Kind;
+  Device& device = plan.compiled().device();
+  values_.resize(plan.arguments_.size());
+  pointers_.resize(plan.arguments_.size());
+  std::optional<ExpressionEvaluator> evaluator;
+  for (size_t i = 0; i < plan.arguments_.size(); ++i) {
+    const LaunchPlan::Argument& argument = plan.arguments_[i];
+    pointers_[i] = values_[i].data();
+    switch (argument.kind) {
+      case Kind::Input:
+        values_[i] = bytesOf(args[argument.index].tensor().data());
+        break;
+      case Kind::Output:
+        values_[i] = bytesOf(outputs[argument.index].tensor().data());
+        break;
+      case Kind::Workspace: {
+        const LaunchPlan::Workspace& workspace = plan.workspaces_[argument.index];
+        void* address = device.allocate(workspace.bytes, nullptr);
+        workspaces_.emplace_back(address, Release{&device});
+        if (workspace.zeroed) {
+          device.fillBytes(address, 0, workspace.bytes, nullptr);
+        }
+        values_[i] = bytesOf(address);
+        break;
+      }
+      case Kind::Constant:
+        values_[i] = argument.bytes;
+        break;
+      case Kind::Scalar:
+        values_[i] = bytesOf(args[argument.index].scalar(), argument.dtype);
+        break;
+      case Kind::Computed: {
+        if (!evaluator) {
+          evaluator = *plan.evaluator_;
+          const auto& inputs = plan.compiled().fusion().inputs();
+          for (size_t k = 0; k < inputs.size(); ++k) {
+            if (!inputs[k]->isA<TensorView>()) {
+              evaluator->bind(inputs[k], args[k].scalar());
+            }
+          }
+        }
+        values_[i] = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
+        break;
+      }
+      case Kind::Seed:
+        values_[i] = bytesOf(seed);
+        break;
+      case Kind::Offset:
+        values_[i] = bytesOf(offset);
+        break;
+    }
+  }
+  for (const LaunchPlan::AddressCheck& check : plan.address_checks_) {
+    uintptr_t address = 0;
+    std::memcpy(&address, values_[check.argument].data(), sizeof(address));
+    if (address % static_cast<uintptr_t>(check.divisor) != 0) {
+      userError("run: ", check.reason, ", which needs its address to be a multiple of ",
+                check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
+    }
+  }
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,127 @@
+/// One launch with all that depends on sizes, strides and integer scalars worked out: the grid, the
+/// outputs' layouts, the block of arguments. A call copies the block and fills in addresses.
+///
+///   LaunchPlan    grid (64, 1, 1) block (128, 1, 1); output float[8192] strides [1];
+///                 arguments: address of input 0 | address of output 0 | 8192
+///   a call        allocates the output, copies the block, writes two addresses, launches
+///
+/// A plan is immutable and serves every call whose tensors have the same dtypes, sizes and strides
+/// and whose integer scalars have the same values; several threads may use it at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <runtime/compiled_kernel.h>
+#include <runtime/launch_values.h>
+
+namespace nvfuser {
+
+class LaunchPlan {
+ public:
+  enum class Kind : uint8_t {
+    Launch,
+    Nothing,    ///< no output has elements
+    Interpret,  ///< there are elements, but a launched axis has none: reductions over nothing
+  };
+
+  /// Throws `UserError` for sizes that the kernel cannot take, for scalars without a value and
+  /// where `launch` contradicts the schedule.
+  LaunchPlan(const CompiledKernel& compiled, LaunchValues& values, const LaunchParams& launch);
+
+  const CompiledKernel& compiled() const { return *compiled_; }
+  Kind kind() const { return kind_; }
+  const LaunchShape& shape() const { return shape_; }
+  const LaunchParams& launchParams() const { return launch_params_; }
+  /// Whether 32 bits are too few to count some output's elements.
+  bool hasLargeOutputs() const { return has_large_outputs_; }
+  /// Random operations that draw from the generator.
+  uint64_t numDraws() const { return num_draws_; }
+
+  /// Outputs in the fusion's order; one that reuses an input's storage is that input.
+  KernelArgumentHolder allocateOutputs(const KernelArgumentHolder& args) const;
+  /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.
+  void checkOutputs(const KernelArgumentHolder& outputs) const;
+
+ private:
+  friend class BoundArguments;
+  struct Output {
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> strides;
+    DataType dtype;
+    std::optional<size_t> input;    ///< whose storage it is
+    std::optional<size_t> same_as;  ///< an output before it
+  };
+  using Bytes = std::array<std::byte, 16>;
+  struct Argument {
+    enum class Kind : uint8_t {
+      Input,
+      Output,
+      Workspace,
+      Constant,
+      Scalar,
+      Computed,
+      Seed,
+      Offset
+    };
+    Kind kind = Kind::Constant;
+    size_t index = 0;          ///< of the input, output or workspace
+    const Val* val = nullptr;  ///< of a computed scalar
+    DataType dtype = {};
+    Bytes bytes = {};  ///< of a constant
+  };
+  struct Workspace {
+    size_t bytes;
+    bool zeroed;
+  };
+  struct AddressCheck {
+    size_t argument;
+    int64_t divisor;
+    std::string reason;
+  };
+
+  void chooseShape(LaunchValues& values, const LaunchParams& launch);
+  Argument tensorArgument(const kir::Param& param, LaunchValues& values);
+  Argument scalarArgument(const kir::Param& param, LaunchValues& values);
+
+  const CompiledKernel* compiled_;
+  Kind kind_ = Kind::Launch;
+  LaunchShape shape_;
+  LaunchParams launch_params_;
+  std::vector<Output> outputs_;
+  std::vector<Argument> arguments_;
+  std::vector<Workspace> workspaces_;
+  std::vector<AddressCheck> address_checks_;
+  /// Knows all sizes; for scalars that are computed from scalar inputs in each call.
+  std::shared_ptr<const ExpressionEvaluator> evaluator_;
+  bool has_large_outputs_ = false;
+  uint64_t num_draws_ = 0;
+};
+
+/// The arguments of one call, and the workspaces they point to.
+class BoundArguments {
+ public:
+  /// Allocates workspaces. Throws `UserError` where an address is not aligned as the kernel needs
+  /// it.
+  BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
+                 const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset);
+  BoundArguments(const BoundArguments&) = delete;
+  BoundArguments& operator=(const BoundArguments&) = delete;
+
+  std::span<void* const> pointers() const { return pointers_; }
+
+ private:
+  struct Release {
+    Device* device;
+    void operator()(void* data) const { device->release(data, nullptr); }
+  };
+  std::vector<LaunchPlan::Bytes> values_;
+  std::vector<void*> pointers_;
+  std::vector<std::unique_ptr<void, Release>> workspaces_;  ///< freed in stream order
+};
+
+}  // namespace nvfuser
