@@ -136,14 +136,25 @@ bool IdGraph::unite(IterDomain* a, IterDomain* b) {
   if (x > y) {
     std::swap(x, y);
   }
-  auto& left = occupied_[static_cast<size_t>(x)];
-  auto& right = occupied_[static_cast<size_t>(y)];
-  for (const auto& place : right) {
-    if (std::find(left.begin(), left.end(), place) != left.end()) {
+  // Sorted; most often the smaller one goes to the end of the larger one.
+  auto* large = &occupied_[static_cast<size_t>(x)];
+  auto* small = &occupied_[static_cast<size_t>(y)];
+  if (large->size() < small->size()) {
+    std::swap(large, small);
+  }
+  for (const auto& place : *small) {
+    if (std::binary_search(large->begin(), large->end(), place)) {
       return false;
     }
   }
-  left.insert(left.end(), right.begin(), right.end());
+  const auto middle = static_cast<std::ptrdiff_t>(large->size());
+  large->insert(large->end(), small->begin(), small->end());
+  if (middle > 0 && !small->empty() && small->front() < (*large)[static_cast<size_t>(middle) - 1]) {
+    std::inplace_merge(large->begin(), large->begin() + middle, large->end());
+  }
+  std::vector<std::pair<int, int>> all = std::move(*large);
+  small->clear();
+  occupied_[static_cast<size_t>(x)] = std::move(all);
   parent_[static_cast<size_t>(y)] = x;
   return true;
 }

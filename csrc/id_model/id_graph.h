@@ -61,7 +61,7 @@ class IdGraph {
   std::vector<IterDomain*> nodes_;
   std::vector<TensorView*> tensor_of_;
   mutable std::vector<int> parent_;
-  /// Per root node: the (tensor, list) pairs that already have an axis in the class.
+  /// Per root node: the (tensor, list) pairs that already have an axis in the class, sorted.
   std::vector<std::vector<std::pair<int, int>>> occupied_;
   std::vector<Expr*> transforms_;
   std::vector<int> class_of_node_;

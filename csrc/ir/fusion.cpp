@@ -118,6 +118,45 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   return cloner;
 }
 
+IrCloner Fusion::copyPart(const Fusion* from, Fusion* to,
+                          const std::vector<const Statement*>& nodes) {
+  to->clear();
+  IrCloner cloner(to);
+  for (const Statement* node : nodes) {
+    cloner.clone(node);
+  }
+  std::sort(to->vals_.begin(), to->vals_.end(), [](const auto& a, const auto& b) {
+    return std::make_pair(a->vtype(), a->name()) < std::make_pair(b->vtype(), b->name());
+  });
+  std::sort(to->exprs_.begin(), to->exprs_.end(),
+            [](const auto& a, const auto& b) { return a->name() < b->name(); });
+  for (const auto& val : to->vals_) {
+    val->is_fusion_input_ = false;
+    val->is_fusion_output_ = false;
+    // Copied expressions came in some order; readers are listed in theirs.
+    std::sort(val->uses_.begin(), val->uses_.end(),
+              [](const Expr* a, const Expr* b) { return a->name() < b->name(); });
+  }
+  for (auto [a, b] : from->mapping_hints_) {
+    const auto first = cloner.map_.find(a);
+    const auto second = cloner.map_.find(b);
+    if (first != cloner.map_.end() && second != cloner.map_.end()) {
+      to->mapping_hints_.emplace_back(static_cast<IterDomain*>(first->second),
+                                      static_cast<IterDomain*>(second->second));
+    }
+  }
+  for (const auto& [key, val] : from->constants_) {
+    const auto copied = cloner.map_.find(val);
+    if (copied != cloner.map_.end()) {
+      to->constants_[key] = static_cast<Val*>(copied->second);
+    }
+  }
+  std::copy(std::begin(from->val_names_), std::end(from->val_names_), std::begin(to->val_names_));
+  to->expr_names_ = from->expr_names_;
+  to->managed_ = from->managed_;
+  return cloner;
+}
+
 // ---- registration
 
 void Fusion::nameVal(Val* val) { val->name_ = val_names_[static_cast<size_t>(val->vtype())]++; }

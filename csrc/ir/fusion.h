@@ -47,6 +47,11 @@ class Fusion {
   void clear() noexcept;
   /// Copies everything; names and order are kept. The cloner maps old nodes to new ones.
   static IrCloner copy(const Fusion* from, Fusion* to);
+  /// Copies these nodes and what they refer to (a tensor's axes, an expression's operands); names
+  /// and order are kept. `to` has no inputs, outputs or aliases afterwards. Takes time by the nodes
+  /// copied, however large `from` is.
+  static IrCloner copyPart(const Fusion* from, Fusion* to,
+                           const std::vector<const Statement*>& nodes);
   /// Structural: two fusions built by the same calls are equal, and equal ones have equal hashes.
   size_t hash() const;
   bool sameDefinition(const Fusion& other) const;

@@ -183,6 +183,10 @@ FusionSegment& FusionExecutorCache::segmentOf(const Group& group) {
   for (const Expr* expr : group.exprs) {
     names.push_back(expr->name());
   }
+  names.push_back(-1);
+  for (const TensorView* output : group.outputs) {
+    names.push_back(output->name());
+  }
   std::unique_ptr<FusionSegment>& segment = segments_[names];
   if (segment == nullptr) {
     segment = std::make_unique<FusionSegment>(*fusion_, group);
@@ -235,8 +239,9 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 
 }  // namespace
 
-/// Plans and lowers every segment of a cut. False where all schedulers refuse one, so that it has
-/// to be cut further; with `all` it is computed on the host instead.
+/// Plans and lowers every segment of a cut. False where all schedulers refuse one of several
+/// operations, so that it has to be cut further; with `all` it is computed on the host instead, as
+/// a single operation always is.
 bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
@@ -247,7 +252,7 @@ bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared
       Proposal proposal = auto_schedule_ ? segment->propose(info) : Proposal();
       step.refusals = std::move(proposal.refusals);
       if (auto_schedule_ && proposal.params == nullptr) {
-        if (!all) {
+        if (!all && tensorExprs(segment->fusion()).size() > 1) {
           return false;
         }
         step.kernel = &segment->interpreted();
@@ -277,25 +282,40 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   auto result = std::make_shared<Prepared>();
   result->sizes = call.sizes;
   auto takes = [&](const Group& group) {
-    if (!auto_schedule_) {
-      return true;
-    }
     FusionSegment& segment = segmentOf(group);
     SchedulerRuntimeInfo info =
         runtimeInfo(segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
     return segment.propose(info).params != nullptr;
+  };
+  SegmentCall about;
+  about.device = call.device->kind();
+  about.extent = [&](const IterDomain* id) {
+    return call.evaluator.evaluateInt(id->getMaybeExpandedExtent(), "the size of an axis");
+  };
+  about.layout = [&](const TensorView* input) {
+    const auto place = std::find(fusion_->inputs().begin(), fusion_->inputs().end(), input);
+    const Tensor& tensor =
+        call.args[static_cast<size_t>(place - fusion_->inputs().begin())].tensor();
+    return text(alignmentOf(tensor), " ", join(tensor.strides(), ","));
   };
   // A plan that fails when it is carried out is not proposed again, so the fusion is cut further;
   // where that changes nothing, the host computes what is left.
   Cut cut;
   for (bool planned = false; !planned;) {
     Cut next;
-    for (const Group& group : segmentFusion(*fusion_, takes)) {
-      next.push_back(&segmentOf(group));
+    if (!auto_schedule_) {
+      if (!fusion_->isNoOp()) {
+        next.push_back(&segmentOf(wholeGroup(*fusion_)));
+      }
+    } else {
+      for (const Group& group : segmentFusion(*fusion_, about, takes)) {
+        next.push_back(&segmentOf(group));
+      }
     }
     const bool same = next == cut;
     cut = std::move(next);
     planned = planAll(cut, same, call, *result);
+    about.one_answer_per_form = false;
   }
   // Slots.
   std::map<const Val*, size_t> slot_of;

@@ -79,7 +79,7 @@ class FusionExecutorCache {
   int64_t fusion_id_;
   bool auto_schedule_;
   mutable std::mutex mutex_;
-  /// By the names of their expressions.
+  /// By the names of their expressions and outputs.
   std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments_;
   std::list<std::pair<std::string, std::shared_ptr<Prepared>>> recent_;  ///< last used first
   std::map<std::string, decltype(recent_)::iterator, std::less<>> by_key_;

@@ -1,7 +1,11 @@
 #include <segmenter/extract.h>
 
+#include <unordered_set>
+
+#include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/cloner.h>
+#include <ir/internal_nodes.h>
 
 namespace nvfuser {
 
@@ -16,23 +20,99 @@ void becomePlainInput(TensorView* tv) {
   ReplaceDomain::set(tv, domain);
 }
 
+/// Everything that a group's operations refer to: tensors with the transforms between their axes,
+/// scalars with what computes them.
+class Needed {
+ public:
+  void tensor(const TensorView* tv, bool with_transforms) {
+    if (!seen_.insert(tv).second) {
+      return;
+    }
+    nodes_.push_back(tv);
+    const TensorDomain* domain = tv->domain();
+    for (const IterDomain* id : with_transforms ? domain->allIDs() : domain->logical()) {
+      axis(id);
+    }
+    if (with_transforms) {
+      for (const Expr* transform : domain->allExprs()) {
+        expression(transform);
+      }
+    }
+  }
+
+  void expression(const Expr* expr) {
+    if (!seen_.insert(expr).second) {
+      return;
+    }
+    nodes_.push_back(expr);
+    for (const Val* in : expr->inputs()) {
+      scalar(in);
+    }
+    for (const Attribute& attribute : expr->attributes()) {
+      if (const auto* val = std::get_if<Val*>(&attribute)) {
+        scalar(*val);
+      }
+    }
+  }
+
+  const std::vector<const Statement*>& nodes() const { return nodes_; }
+  bool has(const Val* val) const { return seen_.count(val) != 0; }
+
+ private:
+  void axis(const IterDomain* id) {
+    for (const Val* val : {id->start(), id->extent(), id->expandedExtent(), id->stopOffset()}) {
+      scalar(val);
+    }
+  }
+
+  /// With the expressions that it is computed by, as far as they compute scalars.
+  void scalar(const Val* val) {
+    std::vector<const Val*> open{val};
+    while (!open.empty()) {
+      const Val* next = open.back();
+      open.pop_back();
+      if (next == nullptr || !next->isScalar() || !seen_.insert(next).second) {
+        continue;
+      }
+      nodes_.push_back(next);
+      if (const Expr* definition = next->definition()) {
+        if (seen_.insert(definition).second) {
+          nodes_.push_back(definition);
+        }
+        open.insert(open.end(), definition->inputs().begin(), definition->inputs().end());
+        for (const Attribute& attribute : definition->attributes()) {
+          if (const auto* attached = std::get_if<Val*>(&attribute)) {
+            open.push_back(*attached);
+          }
+        }
+      }
+    }
+  }
+
+  std::unordered_set<const Statement*> seen_;
+  std::vector<const Statement*> nodes_;
+};
+
 }  // namespace
 
 ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
-  ExtractedGroup result;
-  result.fusion = std::make_unique<Fusion>();
-  IrCloner cloner = Fusion::copy(&whole, result.fusion.get());
-  Fusion& part = *result.fusion;
-  for (Val* output : std::vector<Val*>(part.outputs())) {
-    part.removeOutput(output);
+  Needed needed;
+  for (const TensorView* in : group.inputs) {
+    needed.tensor(in, in->isFusionInput());
   }
-  for (Val* input : std::vector<Val*>(part.inputs())) {
-    if (input->isA<TensorView>()) {
-      part.removeInput(input);
+  for (const Expr* expr : group.exprs) {
+    needed.expression(expr);
+    for (const TensorView* out : tensorOutputs(expr)) {
+      needed.tensor(out, true);
     }
   }
+  ExtractedGroup result;
+  result.fusion = std::make_unique<Fusion>();
+  Fusion& part = *result.fusion;
+  IrCloner cloner = Fusion::copyPart(&whole, &part, needed.nodes());
   for (const Val* input : whole.inputs()) {
-    if (!input->isA<TensorView>()) {
+    if (!input->isA<TensorView>() && needed.has(input)) {
+      part.addInput(cloner.clone(input));
       result.inputs.push_back(input);
     }
   }

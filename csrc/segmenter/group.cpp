@@ -1,37 +1,33 @@
 #include <segmenter/group.h>
 
-#include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <ir/axis_map.h>
-#include <ir/internal_nodes.h>
 
 namespace nvfuser {
 
-Group makeGroup(const Fusion& fusion, std::vector<Expr*> exprs) {
+Group makeGroup(std::vector<Expr*> exprs, const std::function<bool(const TensorView*)>& stored) {
   Group group;
   group.exprs = std::move(exprs);
-  const std::set<const Expr*> inside(group.exprs.begin(), group.exprs.end());
-  std::set<const TensorView*> read;
+  std::unordered_set<const TensorView*> known;
   for (const Expr* expr : group.exprs) {
     for (TensorView* in : tensorInputs(expr)) {
-      const bool computed_here = !in->isFusionInput() && inside.count(in->definition()) != 0;
-      if (!computed_here && read.insert(in).second) {
+      if (known.insert(in).second) {
         group.inputs.push_back(in);
       }
     }
-  }
-  for (const Expr* expr : group.exprs) {
     for (TensorView* out : tensorOutputs(expr)) {
-      const std::vector<Expr*> uses = fusion.usesOf(out);
-      const bool read_outside = std::any_of(
-          uses.begin(), uses.end(), [&](const Expr* use) { return inside.count(use) == 0; });
-      if (out->isFusionOutput() || read_outside) {
+      known.insert(out);
+      if (stored(out)) {
         group.outputs.push_back(out);
       }
     }
   }
   return group;
+}
+
+Group wholeGroup(const Fusion& fusion) {
+  return makeGroup(tensorExprs(fusion), [](const TensorView* tv) { return tv->isFusionOutput(); });
 }
 
 std::vector<Expr*> tensorExprs(const Fusion& fusion) {

@@ -1,27 +1,164 @@
 #include <segmenter/segment_fusion.h>
 
-#include <segmenter/trees.h>
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+#include <segmenter/cut_part.h>
+#include <segmenter/merge_groups.h>
+#include <segmenter/recompute.h>
 
 namespace nvfuser {
 
-std::vector<Group> segmentFusion(const Fusion& fusion, const TakesGroup& takes) {
-  std::vector<Expr*> all = tensorExprs(fusion);
-  if (all.empty()) {
-    return {};
-  }
-  Group whole = makeGroup(fusion, std::move(all));
-  if (takes(whole)) {
-    return {std::move(whole)};
-  }
-  std::vector<Group> groups;
-  for (Group& tree : cutIntoTrees(fusion)) {
-    if (tree.exprs.size() == 1 || takes(tree)) {
-      groups.push_back(std::move(tree));
+namespace {
+
+/// Operations in questions about unions that no family is known to take, for each operation of the
+/// Fusion.
+constexpr int64_t kAskedPerUnit = 8;
+
+bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
+  const auto borders =
+      std::count_if(traits.tensors().begin(), traits.tensors().end(),
+                    [](const TensorTraits& tensor) { return tensor.unit < 0 || tensor.is_output; });
+  const bool all_have_kernels = std::none_of(traits.units().begin(), traits.units().end(),
+                                             [](const UnitTraits& unit) { return unit.alone; });
+  return all_have_kernels && static_cast<size_t>(borders) <= costs.most_borders &&
+         traits.units().size() <= costs.most_units;
+}
+
+/// Pieces that the schedulers take, or single units.
+void confirm(const FusionTraits& traits, Questions& questions, std::vector<int> units,
+             std::vector<std::vector<int>>& taken) {
+  std::vector<std::vector<int>> open{std::move(units)};
+  while (!open.empty()) {
+    std::vector<int> next = std::move(open.back());
+    open.pop_back();
+    if (next.size() == 1 || questions.takes(makePart(traits, next))) {
+      taken.push_back(std::move(next));
       continue;
     }
-    for (Group& single : cutIntoSingles(fusion, tree)) {
-      groups.push_back(std::move(single));
+    auto [first, second] = cutPart(traits, next);
+    open.push_back(std::move(second));
+    open.push_back(std::move(first));
+  }
+}
+
+/// Parts that store something, each behind those whose tensors it reads; ties by their last unit.
+std::vector<Part> inOrder(const FusionTraits& traits, std::vector<Part> parts) {
+  std::erase_if(parts, [](const Part& part) { return part.units.empty(); });
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.units.back() < b.units.back(); });
+  std::vector<int> stored_by(traits.tensors().size(), -1);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (int t : parts[p].stored) {
+      stored_by[static_cast<size_t>(t)] = static_cast<int>(p);
     }
+  }
+  std::vector<int> waits(parts.size(), 0);
+  std::vector<std::vector<int>> next_of(parts.size());
+  for (size_t p = 0; p < parts.size(); ++p) {
+    std::set<int> before;
+    for (int unit : parts[p].units) {
+      for (int t : traits.unit(unit).reads) {
+        const int from = traits.tensor(t).unit;
+        if (from >= 0 && !std::binary_search(parts[p].units.begin(), parts[p].units.end(), from)) {
+          before.insert(stored_by[static_cast<size_t>(t)]);
+        }
+      }
+    }
+    check(before.count(-1) == 0, "a kernel reads a tensor that no kernel stores");
+    waits[p] = static_cast<int>(before.size());
+    for (int other : before) {
+      next_of[static_cast<size_t>(other)].push_back(static_cast<int>(p));
+    }
+  }
+  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (waits[p] == 0) {
+      ready.push(static_cast<int>(p));
+    }
+  }
+  std::vector<Part> ordered;
+  while (!ready.empty()) {
+    const auto p = static_cast<size_t>(ready.top());
+    ready.pop();
+    ordered.push_back(std::move(parts[p]));
+    for (int next : next_of[p]) {
+      if (--waits[static_cast<size_t>(next)] == 0) {
+        ready.push(next);
+      }
+    }
+  }
+  check(ordered.size() == parts.size(), "kernels depend on each other");
+  return ordered;
+}
+
+std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Questions& questions,
+                      SegmentCounts& counts) {
+  std::vector<int> all(traits.units().size());
+  std::iota(all.begin(), all.end(), 0);
+  const MergeCosts costs = MergeCosts::of(call.device);
+  if (all.size() == 1 || (withinLimits(traits, costs) && questions.takes(makePart(traits, all)))) {
+    return {makePart(traits, std::move(all))};
+  }
+  std::vector<std::vector<int>> singles;
+  for (int unit : all) {
+    singles.push_back({unit});
+  }
+  GroupGraph promising(traits, singles);
+  counts.pairs +=
+      mergeGroups(traits, promising, costs, [&](int a, int b, const GroupGraph::Union& both) {
+        return looksLikeOneKernel(promising.node(a), promising.node(b), both);
+      });
+  std::vector<std::vector<int>> taken;
+  for (std::vector<int>& units : promising.parts()) {
+    confirm(traits, questions, std::move(units), taken);
+  }
+  GroupGraph graph(traits, taken);
+  int64_t budget = kAskedPerUnit * traits.numUnits();
+  counts.pairs +=
+      mergeGroups(traits, graph, costs, [&](int a, int b, const GroupGraph::Union& both) {
+        const GroupGraph::Node& first = graph.node(a);
+        const GroupGraph::Node& second = graph.node(b);
+        const auto size = static_cast<int64_t>(both.num_units);
+        if ((!both.connected && first.space != second.space) || budget < size ||
+            graph.wouldMakeCycle(a, b)) {
+          return false;
+        }
+        budget -= size;
+        std::vector<int> units = first.units;
+        units.insert(units.end(), second.units.begin(), second.units.end());
+        std::sort(units.begin(), units.end());
+        return questions.takes(makePart(traits, std::move(units)));
+      });
+  counts.walked += promising.walked() + graph.walked();
+  std::vector<Part> parts;
+  for (std::vector<int>& units : graph.parts()) {
+    parts.push_back(makePart(traits, std::move(units)));
+  }
+  recomputeAtBorders(traits, costs, questions, parts);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Group> segmentFusion(const Fusion& fusion, const SegmentCall& call,
+                                 const TakesGroup& takes, SegmentCounts* counts) {
+  const FusionTraits traits(fusion, call);
+  if (traits.units().empty()) {
+    return {};
+  }
+  Questions questions(traits, call, takes);
+  SegmentCounts counted;
+  std::vector<Group> groups;
+  for (const Part& part : inOrder(traits, cut(traits, call, questions, counted))) {
+    groups.push_back(groupOf(traits, part));
+  }
+  if (counts != nullptr) {
+    counted.operations = traits.numUnits();
+    counted.questions = questions.asked();
+    counted.questioned = questions.askedUnits();
+    *counts = counted;
   }
   return groups;
 }

@@ -1,0 +1,38 @@
+/// Best-first merging of groups: producers with consumers, and groups that read the same tensor.
+///
+/// A merge gains the bytes that no longer cross memory and a launch, and costs what is computed
+/// again where a small tensor is computed in the loops of a larger one. Each pair is tried when it
+/// is first due and again, a bounded number of times, after its groups have grown.
+#pragma once
+
+#include <functional>
+
+#include <segmenter/group_graph.h>
+
+namespace nvfuser {
+
+/// What merging is worth on a device, in bytes that could be moved meanwhile, and how large a
+/// kernel may become.
+struct MergeCosts {
+  double bytes_per_launch;  ///< moved in the time that a launch takes
+  double work_per_byte;     ///< floating-point operations in the time of a byte
+  size_t most_borders;      ///< tensors read and stored: a launch has few bytes for parameters
+  size_t most_units;        ///< compilation time and registers
+  static MergeCosts of(DeviceKind device);
+};
+
+/// Whether the union can be one kernel; asked for unions that are worth it and within the limits,
+/// before the cycle check.
+using AcceptsUnion = std::function<bool(int a, int b, const GroupGraph::Union&)>;
+
+/// Merges until nothing can be gained. Returns the number of pairs that were looked at.
+int64_t mergeGroups(const FusionTraits& traits, GroupGraph& graph, const MergeCosts& costs,
+                    const AcceptsUnion& accepts);
+
+/// Whether the traits of a union are those of one kernel of a known family: element-wise (all
+/// stored tensors have one space), or reductions of one signature with element-wise operations
+/// around (stored tensors have the reductions' space, or that of their results).
+bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
+                        const GroupGraph::Union& both);
+
+}  // namespace nvfuser

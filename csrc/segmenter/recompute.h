@@ -1,0 +1,22 @@
+/// Moves less between kernels by computing cheap things again.
+///
+///   kernel 1:  T1 = float(T0); T2 = sum(T1)      stores T1, T2
+///   kernel 2:  T3 = T1 / T2                      reads  T1, T2
+///   after:     kernel 1 stores T2 alone; kernel 2 reads T0 and computes T1 = float(T0) itself
+///
+/// A tensor that only other kernels need is computed by those instead, from inputs and from what is
+/// stored anyway or is narrower, if that moves fewer bytes and the schedulers still take all
+/// kernels concerned. Never random numbers, reductions or indexed reads.
+#pragma once
+
+#include <segmenter/merge_groups.h>
+#include <segmenter/questions.h>
+
+namespace nvfuser {
+
+/// `parts`: every unit is in one of them. Afterwards some units are in several and some parts are
+/// empty.
+void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs, Questions& questions,
+                        std::vector<Part>& parts);
+
+}  // namespace nvfuser

@@ -1,0 +1,257 @@
+#include <segmenter/traits.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include <id_model/id_graph.h>
+#include <ir/axis_map.h>
+#include <ir/internal_nodes.h>
+#include <segmenter/group.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Numbers for sets of axes, and the axes themselves followed back to where they come from.
+class Spaces {
+ public:
+  explicit Spaces(const IdGraph& graph)
+      : graph_(graph), sources_(static_cast<size_t>(graph.numClasses())) {}
+
+  /// Of the axes that are neither broadcasts nor, unless `with_reductions`, reductions.
+  std::set<int> sourcesOf(const std::vector<IterDomain*>& axes, bool with_reductions) {
+    std::set<int> all;
+    for (const IterDomain* id : axes) {
+      if (id->isBroadcast() || (id->isReduction() && !with_reductions)) {
+        continue;
+      }
+      const std::set<int>& found = sourcesOf(graph_.classOf(id));
+      all.insert(found.begin(), found.end());
+    }
+    return all;
+  }
+
+  int number(const std::set<int>& space) {
+    return numbers_.emplace(space, static_cast<int>(numbers_.size())).first->second;
+  }
+
+  int signature(const std::set<int>& kept, const std::set<int>& reduced) {
+    return signatures_.emplace(std::make_pair(kept, reduced), static_cast<int>(signatures_.size()))
+        .first->second;
+  }
+
+ private:
+  /// Classes that a class is made of by splits and merges; itself if it comes from nothing else or
+  /// from a resize, which makes other elements of it.
+  const std::set<int>& sourcesOf(int id_class) {
+    std::vector<int> open{id_class};
+    while (!open.empty()) {
+      const int next = open.back();
+      std::set<int>& mine = sources_[static_cast<size_t>(next)];
+      if (!mine.empty()) {
+        open.pop_back();
+        continue;
+      }
+      std::vector<int> from;
+      for (const Expr* made : graph_.definitions(next)) {
+        if (made->isA<Split>() || made->isA<Merge>()) {
+          for (const Val* in : made->inputs()) {
+            from.push_back(graph_.classOf(in->as<IterDomain>()));
+          }
+          break;
+        }
+      }
+      const size_t before = open.size();
+      std::set<int> all;
+      for (int source : from) {
+        const std::set<int>& known = sources_[static_cast<size_t>(source)];
+        // A class made of itself (an axis split and merged again) ends here.
+        if (known.empty() && std::find(open.begin(), open.end(), source) == open.end()) {
+          open.push_back(source);
+        }
+        all.insert(known.begin(), known.end());
+      }
+      if (open.size() == before) {
+        if (all.empty()) {
+          all.insert(next);
+        }
+        mine = std::move(all);
+        open.pop_back();
+      }
+    }
+    return sources_[static_cast<size_t>(id_class)];
+  }
+
+  const IdGraph& graph_;
+  std::vector<std::set<int>> sources_;  ///< by class; empty: not yet known
+  std::map<std::set<int>, int> numbers_;
+  std::map<std::pair<std::set<int>, std::set<int>>, int> signatures_;
+};
+
+/// Floating-point operations for each element, roughly.
+double workOf(const Expr* expr) {
+  switch (expr->kind()) {
+    case ExprKind::UnaryOp:
+      switch (expr->as<UnaryOp>()->getUnaryOpType()) {
+        case UnaryOpType::Cast:
+        case UnaryOpType::Neg:
+        case UnaryOpType::Abs:
+        case UnaryOpType::Relu:
+          return 1;
+        default:
+          return 16;
+      }
+    case ExprKind::BinaryOp:
+      switch (expr->as<BinaryOp>()->getBinaryOpType()) {
+        case BinaryOpType::Add:
+        case BinaryOpType::Sub:
+        case BinaryOpType::Mul:
+          return 1;
+        default:
+          return 8;
+      }
+    case ExprKind::TernaryOp:
+    case ExprKind::ReductionOp:
+      return 2;
+    case ExprKind::WelfordOp:
+      return 16;
+    case ExprKind::RNGOp:
+      return 64;
+    default:
+      return 1;
+  }
+}
+
+/// Whether an operation may be computed again by whoever needs it: each element from the same
+/// elements of its operands, and the same each time.
+bool copies(const Expr* expr) {
+  switch (expr->kind()) {
+    case ExprKind::UnaryOp:
+    case ExprKind::BinaryOp:
+    case ExprKind::TernaryOp:
+    case ExprKind::BroadcastOp:
+    case ExprKind::SqueezeOp:
+    case ExprKind::ExpandOp:
+    case ExprKind::FullOp:
+    case ExprKind::IotaOp:
+    case ExprKind::EyeOp:
+      return true;
+    case ExprKind::LoadStoreOp:
+      return !tensorOutputs(expr)[0]->hasRoot();
+    default:
+      return false;
+  }
+}
+
+bool isPadOfCat(const Val* val) {
+  return val->definition() != nullptr && val->definition()->isA<PadOp>();
+}
+
+}  // namespace
+
+int FusionTraits::addTensor(TensorView* tv) {
+  const auto [place, is_new] = number_of_.emplace(tv, static_cast<int>(tensors_.size()));
+  if (is_new) {
+    TensorTraits& tensor = tensors_.emplace_back();
+    tensor.tv = tv;
+    tensor.is_output = tv->isFusionOutput();
+    for (const IterDomain* id : TensorDomain::noReductions(tv->getLogicalDomain())) {
+      tensor.elements *= id->isBroadcast() ? 1 : extent(id);
+    }
+    const DataType dtype = tv->dtype() == DataType::Index ? DataType::Int : tv->dtype();
+    tensor.bytes = tensor.elements * dataTypeSizeByte(dtype);
+  }
+  return place->second;
+}
+
+int64_t FusionTraits::extent(const IterDomain* id) const {
+  const auto [place, is_new] = extents_.emplace(id->getMaybeExpandedExtent(), 0);
+  if (is_new) {
+    place->second = call_.extent(id);
+  }
+  return place->second;
+}
+
+int FusionTraits::classOf(const IterDomain* id) const {
+  const auto found = class_of_.find(id);
+  return found == class_of_.end() ? -1 : found->second;
+}
+
+FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call_(call) {
+  const std::vector<Expr*> exprs = tensorExprs(fusion);
+  // Pads that only concatenations read are computed by those alone.
+  std::unordered_set<const Val*> read_otherwise(fusion.outputs().begin(), fusion.outputs().end());
+  for (const Expr* expr : exprs) {
+    if (!expr->isA<CatOp>()) {
+      read_otherwise.insert(expr->inputs().begin(), expr->inputs().end());
+    }
+  }
+  const IdGraph graph(fusion, IdGraph::Mode::Exact);
+  Spaces spaces(graph);
+  for (Expr* expr : exprs) {
+    if (expr->isA<PadOp>() && read_otherwise.count(expr->output(0)) == 0) {
+      continue;
+    }
+    const int number = numUnits();
+    UnitTraits& unit = units_.emplace_back();
+    if (expr->isA<CatOp>()) {
+      for (const Val* in : expr->inputs()) {
+        if (isPadOfCat(in) &&
+            std::find(unit.exprs.begin(), unit.exprs.end(), in->definition()) == unit.exprs.end()) {
+          unit.exprs.push_back(in->definition());
+        }
+      }
+    }
+    unit.exprs.push_back(expr);
+    for (const Expr* part : unit.exprs) {
+      for (TensorView* in : tensorInputs(part)) {
+        const bool inside = expr->isA<CatOp>() && part == expr && isPadOfCat(in);
+        const int tensor = inside ? -1 : addTensor(in);
+        if (tensor >= 0 &&
+            std::find(unit.reads.begin(), unit.reads.end(), tensor) == unit.reads.end()) {
+          unit.reads.push_back(tensor);
+          tensors_[static_cast<size_t>(tensor)].readers.push_back(number);
+        }
+      }
+    }
+    for (TensorView* out : tensorOutputs(expr)) {
+      const int tensor = addTensor(out);
+      unit.writes.push_back(tensor);
+      tensors_[static_cast<size_t>(tensor)].unit = number;
+    }
+    const TensorView* out = tensors_[static_cast<size_t>(unit.writes[0])].tv;
+    const std::set<int> kept = spaces.sourcesOf(out->getLogicalDomain(), false);
+    std::set<int> all = kept;
+    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+      all = spaces.sourcesOf(out->getLogicalDomain(), true);
+      std::set<int> reduced;
+      for (const IterDomain* id : out->getLogicalDomain()) {
+        if (id->isReduction()) {
+          const std::set<int> sources = spaces.sourcesOf({const_cast<IterDomain*>(id)}, true);
+          reduced.insert(sources.begin(), sources.end());
+        }
+      }
+      unit.signature = spaces.signature(kept, reduced);
+      unit.kept = spaces.number(kept);
+    }
+    unit.space = spaces.number(all);
+    unit.alone = expr->isA<ScatterOp>();
+    unit.copies = copies(expr);
+    for (const IterDomain* id : out->getLogicalDomain()) {
+      unit.elements *= id->isBroadcast() ? 1 : extent(id);
+    }
+    unit.work = workOf(expr) * static_cast<double>(unit.elements);
+  }
+  for (TensorTraits& tensor : tensors_) {
+    for (const auto* list : {&tensor.tv->getLogicalDomain(), &tensor.tv->getRootDomain()}) {
+      for (const IterDomain* id : *list) {
+        class_of_[id] = graph.classOf(id);
+      }
+    }
+    tensor.space = spaces.number(spaces.sourcesOf(tensor.tv->getLogicalDomain(), false));
+  }
+}
+
+}  // namespace nvfuser

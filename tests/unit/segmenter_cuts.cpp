@@ -1,0 +1,175 @@
+/// Cutting with schedulers that are made up for the purpose.
+#include <segment_checks.h>
+
+namespace nvfuser {
+namespace {
+
+TEST_CASE("nothing to compute gives no group, and what is taken whole is one") {
+  Draft empty;
+  empty.output(empty.input({4}));
+  CHECK(empty.cut(takesAll).empty());
+
+  Draft draft;
+  draft.output(sin(sum(draft.input({-1, -1}), {1})));
+  CHECK(draft.cut(takesAll).size() == 1);
+  CHECK(draft.counts.questions == 1);
+  CHECK(draft.cut([](const Group&) { return false; }).size() == 2);
+}
+
+TEST_CASE("a merge that would make a cycle is not made") {
+  // b and d could be one kernel, but the scatter between them reads one and feeds the other.
+  Draft draft;
+  TensorView* b = sin(draft.input({1024, 1024}));
+  TensorView* c = draft.opaque(b);
+  draft.output(add(b, c));
+  const std::vector<Group> groups = draft.cut(takesAll);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[1].exprs[0]->isA<ScatterOp>());
+}
+
+TEST_CASE("longer ways around, and merges that two other merges together would close") {
+  // a1 -> S1 -> b2 and b1 -> S2 -> a2: {a1, a2} and {b1, b2} must not both be merged.
+  Draft draft;
+  TensorView* x = draft.input({1024, 1024});
+  TensorView* a1 = sin(x);
+  TensorView* b1 = cos(x);
+  TensorView* a2 = mul(a1, draft.opaque(b1));
+  TensorView* b2 = mul(b1, draft.opaque(a1));
+  draft.output(a2);
+  draft.output(b2);
+  const std::vector<Group> groups = draft.cut(takesAll);
+  CHECK(groups.size() == 4);  // {a1, b1}, the scatters, {a2, b2}
+}
+
+TEST_CASE("siblings that share an input become one kernel, also without a way between them") {
+  Draft draft;
+  TensorView* x = draft.input({-1, -1});
+  draft.output(sin(x));
+  draft.output(draft.opaque(draft.input({1024, 1024})));
+  draft.output(cos(x));
+  draft.output(exp(x));
+  CHECK(draft.cut(takesAll).size() == 2);
+}
+
+TEST_CASE("reductions of one signature share a kernel, others do not") {
+  Draft draft;
+  TensorView* x = draft.input({-1, -1});
+  draft.output(draft.opaque(draft.input({1024, 1024})));
+  draft.output(sum(x, {1}));
+  draft.output(max(mul(x, x), {1}));
+  draft.output(sum(x, {0}));
+  auto one_kind = [](const Group& group) {
+    std::set<std::vector<bool>> kinds;
+    for (const Expr* expr : group.exprs) {
+      if (expr->isA<ReductionOp>()) {
+        std::vector<bool> kind;
+        for (const IterDomain* id : tensorOutputs(expr)[0]->getLogicalDomain()) {
+          kind.push_back(id->isReduction());
+        }
+        kinds.insert(kind);
+      }
+    }
+    return kinds.size() < 2;
+  };
+  CHECK(draft.cut(one_kind).size() == 3);
+  // Vertically: a normalisation is one kernel beside the scatter.
+  Draft norm;
+  norm.output(norm.opaque(norm.input({1024, 1024})));
+  norm.output(softmax(norm.input({-1, -1}), 1));
+  CHECK(norm.cut(takesAll).size() == 2);
+}
+
+TEST_CASE("reductions of two signatures are one kernel where a scheduler says so") {
+  // The backward of a normalisation: over rows and, of the same tensor, over columns.
+  Draft draft;
+  TensorView* x = draft.input({-1, -1});
+  TensorView* y = mul(x, x);
+  draft.output(sub(y, broadcast(sum(y, {1}), {false, true})));
+  draft.output(sum(y, {0}));
+  draft.output(draft.opaque(draft.input({1024, 1024})));
+  CHECK(draft.cut(takesAll).size() == 2);
+}
+
+TEST_CASE("a small tensor's long computation is not repeated for each row") {
+  auto groups = [](int length) {
+    Draft draft;
+    TensorView* v = draft.input({1024});
+    for (int i = 0; i < length; ++i) {
+      v = sin(v);
+    }
+    draft.output(add(draft.input({-1, 1024}), broadcast(v, {true, false})));
+    draft.output(draft.opaque(draft.input({1024, 1024})));
+    return draft.cut(takesAll).size();
+  };
+  CHECK(groups(2) == 2);
+  CHECK(groups(100) == 3);
+}
+
+TEST_CASE("a concatenation keeps its pads, whoever else reads them") {
+  Draft draft;
+  TensorView* x = draft.input({4});
+  TensorView* y = draft.input({4});
+  draft.output(cat({sin(x), y}, 0));
+  const std::vector<Group> groups =
+      draft.cut([](const Group& group) { return group.exprs.size() < 3; });
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[1].exprs.size() == 3);
+}
+
+TEST_CASE("softmax with trees alone: the exponential is computed twice rather than stored") {
+  Draft draft;
+  draft.output(softmax(draft.input({-1, -1}), 1));
+  const std::vector<Group> groups = draft.cut(takesTrees);
+  REQUIRE(groups.size() == 3);
+  for (size_t i = 0; i + 1 < groups.size(); ++i) {
+    CHECK(groups[i].outputs.size() == 1);
+    CHECK(groups[i].outputs[0]->definition()->isA<ReductionOp>());
+  }
+}
+
+TEST_CASE("segments exchange the narrow type") {
+  Draft draft;
+  TensorView* x = draft.input({-1, -1}, DataType::BFloat16);
+  TensorView* y = castOp(DataType::BFloat16, draft.opaque(castOp(DataType::Float, x)));
+  TensorView* wide = castOp(DataType::Float, y);
+  TensorView* top = max(wide, {1});
+  draft.output(castOp(DataType::BFloat16, sub(wide, broadcast(top, {false, true}))));
+  const std::vector<Group> groups = draft.cut(takesTrees);
+  for (const Group& group : groups) {
+    for (const TensorView* out : group.outputs) {
+      // What the scatter reads and writes is wide by definition, and so is the row's maximum.
+      const bool wide_by_definition =
+          out == top || group.exprs.back()->isA<ScatterOp>() ||
+          std::any_of(out->uses().begin(), out->uses().end(),
+                      [](const Expr* use) { return use->isA<ScatterOp>(); });
+      CHECK((wide_by_definition || out->dtype() == DataType::BFloat16));
+    }
+  }
+}
+
+TEST_CASE("random numbers are drawn once") {
+  Draft draft;
+  TensorView* x = draft.input({-1, -1});
+  TensorView* noisy = mul(x, rand_like(x));
+  draft.output(sub(noisy, broadcast(max(noisy, {1}), {false, true})));
+  CHECK(draft.cut(takesTrees).size() >= 2);  // checkCut counts the draws
+}
+
+TEST_CASE("the same Fusion is cut in the same way each time") {
+  auto names = [] {
+    Draft draft;
+    defineLayers(draft, 5);
+    std::vector<std::vector<int64_t>> result;
+    for (const Group& group : draft.cut(takesTrees)) {
+      std::vector<int64_t>& mine = result.emplace_back();
+      for (const Expr* expr : group.exprs) {
+        mine.push_back(expr->name());
+      }
+    }
+    return result;
+  };
+  CHECK(names() == names());
+}
+
+}  // namespace
+}  // namespace nvfuser
