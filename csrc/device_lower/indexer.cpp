@@ -130,9 +130,19 @@ AxisValues Indexer::around(const Leaf& leaf,
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
                                 const TensorView* consumer, const AxisValues& values) const {
   AxisIndex known;
+  bool same_axes = true;  // each axis is read at the index that its class has here
   for (auto [p, c] : mapAxes(expr, producer, consumer)) {
     known[p] = p->isBroadcast() ? symbols_.pool().zero() : values.of(c);
     check(known[p] != nullptr, "no loop leads to an axis of the consumer");
+    same_axes = same_axes && (p->isBroadcast() || values.of(p) == known[p]);
+  }
+  if (same_axes) {
+    // Then so are the axes made of them, and a loop's variable need not be computed back.
+    for (IterDomain* id : producer->domain()->allIDs()) {
+      if (Scalar index = id->isBroadcast() ? nullptr : values.of(id)) {
+        known.try_emplace(id, index);
+      }
+    }
   }
   for (IterDomain* id : producer->getLogicalDomain()) {
     if (id->isBroadcast()) {

@@ -46,7 +46,7 @@ inline KernelArgumentHolder makeInputs(const std::vector<Input>& inputs, Device&
 class Program {
  public:
   Program(const Define& define, Device& device)
-      : options_(Options().disable("fallback")), device_(device) {
+      : options_(Options::current().disable("fallback")), device_(device) {
     auto fusion = std::make_unique<Fusion>();
     FusionGuard guard(fusion.get());
     define(*fusion);

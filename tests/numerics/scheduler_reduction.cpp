@@ -38,15 +38,16 @@ TEST_CASE("scheduler reduction: inner sums of all dtypes") {
   for (DataType dtype : {DataType::Float, DataType::BFloat16, DataType::Half, DataType::Double,
                          DataType::ComplexFloat, DataType::Int, DataType::Int32}) {
     CAPTURE(dtype);
-    check(reduceOver(2, {1}, dtype, sumOf),
-          inDtype({{16, 768}, {1, 1}, {5, 31}, {3, 4098}, {1, 5121}, {7, 1}, {0, 5}, {5, 0}}, dtype),
-          "");
+    check(
+        reduceOver(2, {1}, dtype, sumOf),
+        inDtype({{16, 768}, {1, 1}, {5, 31}, {3, 4098}, {1, 5121}, {7, 1}, {0, 5}, {5, 0}}, dtype),
+        "");
   }
 }
 
 TEST_CASE("scheduler reduction: few long rows") {
-  check(reduceOver(2, {1}, DataType::Float, sumOf), inDtype({{1, 16384}, {2, 8192}}, DataType::Float),
-        "reduction");
+  check(reduceOver(2, {1}, DataType::Float, sumOf),
+        inDtype({{1, 16384}, {2, 8192}}, DataType::Float), "reduction");
 }
 
 TEST_CASE("scheduler reduction: outer sums of all dtypes") {
@@ -64,8 +65,8 @@ TEST_CASE("scheduler reduction: middle, three-dimensional and full reductions") 
     CAPTURE(dtype);
     const std::vector<std::vector<int64_t>> sizes{
         {4, 8, 64}, {3, 5, 7}, {16, 2, 31}, {1, 1, 1}, {2, 300, 9}};
-    for (const std::vector<int64_t>& axes : std::vector<std::vector<int64_t>>{
-             {1}, {0, 2}, {0, 1, 2}, {0, 1}, {1, 2}, {0}, {2}}) {
+    for (const std::vector<int64_t>& axes :
+         std::vector<std::vector<int64_t>>{{1}, {0, 2}, {0, 1, 2}, {0, 1}, {1, 2}, {0}, {2}}) {
       CAPTURE(axes.size());
       CAPTURE(axes[0]);
       check(reduceOver(3, axes, dtype, sumOf), inDtype(sizes, dtype));
@@ -127,9 +128,10 @@ TEST_CASE("scheduler reduction: strided and expanded inputs") {
     fusion.addInput(x);
     fusion.addOutput(sum(x, {1}));
   };
-  check(define, {{{{40, 60}, DataType::Float, {64, 1}}},
-                 {{{40, 60}, DataType::Float, {1, 40}}},
-                 {{{40, 60}, DataType::Float, {200, 3}}},
-                 {{{8, 60}, DataType::Float, {1, 8}}}},
+  check(define,
+        {{{{40, 60}, DataType::Float, {64, 1}}},
+         {{{40, 60}, DataType::Float, {1, 40}}},
+         {{{40, 60}, DataType::Float, {200, 3}}},
+         {{{8, 60}, DataType::Float, {1, 8}}}},
         "reduction");
 }

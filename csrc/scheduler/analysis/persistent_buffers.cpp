@@ -179,14 +179,14 @@ int64_t PersistentBuffers::peak(
   for (int64_t place = 0; place < last_; ++place) {  // between this place and the next
     int64_t bytes = 0;
     for (const auto& [tv, life] : lives) {
-      const bool all_kept = !tv->isFusionInput() ||
-                            std::all_of(signature_.kept.begin(), signature_.kept.end(), [&](int c) {
-                              const auto& logical = tv->getLogicalDomain();
-                              return std::any_of(
-                                  logical.begin(), logical.end(), [&](const IterDomain* id) {
-                                    return !id->isBroadcast() && permissive_.classOf(id) == c;
-                                  });
-                            });
+      const bool all_kept =
+          !tv->isFusionInput() ||
+          std::all_of(signature_.kept.begin(), signature_.kept.end(), [&](int c) {
+            const auto& logical = tv->getLogicalDomain();
+            return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+              return !id->isBroadcast() && permissive_.classOf(id) == c;
+            });
+          });
       if (all_kept && life.first <= place && life.second > place) {
         bytes += dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
       }
@@ -244,10 +244,14 @@ class Projection {
         }
       }
     }
+    // All copies are made of the operations as they were.
+    std::vector<TensorView*> replacements;
     for (const Change& change : changes) {
-      TensorView* copy = at(change.tv, change.place);
-      if (copy != change.tv) {
-        fusion_->replaceInput(change.use, change.tv, copy);
+      replacements.push_back(at(change.tv, change.place));
+    }
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (replacements[i] != changes[i].tv) {
+        fusion_->replaceInput(changes[i].use, changes[i].tv, replacements[i]);
       }
     }
   }
@@ -274,8 +278,8 @@ class Projection {
     auto* domain = IrBuilder::createInContainer<TensorDomain>(
         fusion_, std::vector<IterDomain*>{}, axes, std::vector<IterDomain*>{}, axes,
         TensorDomain::getContiguityFilledWith(axes, true));
-    auto* copy = IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(),
-                                                          MemoryType::Local);
+    auto* copy =
+        IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
     sameOperation(def, std::move(inputs), {copy});
     copies_[{tv->name(), place}] = copy;
     return copy;

@@ -12,10 +12,12 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kHostRow = 4096;         ///< longest row whose exponentials are kept on the CPU
-constexpr int64_t kMostHeldBytes = 256;    ///< in registers of one thread
-constexpr int64_t kMostThreads = 512;      ///< of a block that holds a row in registers
-constexpr int64_t kMostExpensive = 2;      ///< operations that are rather done again than held
+constexpr int64_t kHostRow = 4096;        ///< longest row whose exponentials are kept on the CPU
+constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
+constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
+constexpr int64_t kCluster = 8;           ///< blocks
+constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
+constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
 
 /// Elements that a thread may hold, and threads that a row of so many bytes should have.
 std::vector<int64_t> batchLadder(int64_t vectorization) {
@@ -50,7 +52,7 @@ bool worthProjecting(const Problem& problem) {
 
 /// Rows in registers: false if they do not fit.
 bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
-  params.vectorization = problem.widest();
+  params.vectorization = problem.widest(problem.schedule_3d);
   const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
   if (vectors == 0) {
     return false;
@@ -78,6 +80,31 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
   return true;
+}
+
+/// Rows that few blocks or no single one can do: a cluster of blocks each.
+bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
+  const DeviceProperties& device = problem.info.device();
+  const int64_t vectorization = problem.widest();
+  const bool whole_accesses =
+      vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
+  if (device.major < 9 || !whole_accesses || problem.schedule_3d) {
+    return false;
+  }
+  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
+  for (int64_t batches : {4, 8}) {
+    if (batches * vectorization * held_bytes > kMostHeldBytes ||
+        ceilDiv(vectors, batches) > kMostThreads) {
+      continue;
+    }
+    params.vectorization = vectorization;
+    params.persistence = Persistence::Registers;
+    params.batches = batches;
+    params.pad_to_warp = true;
+    params.cluster = kCluster;
+    return true;
+  }
+  return false;
 }
 
 bool planOuterRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
@@ -128,8 +155,7 @@ class PersistentScheduler : public SchedulerEntry {
     const Problem problem(fusion, *form, info);
     if (problem.fastest_dim != inner_) {
       return Refusal{text(form->signature.reference(), " is reduced over ",
-                          problem.fastest_dim ? "the innermost axes" : "outer axes",
-                          " in memory")};
+                          problem.fastest_dim ? "the innermost axes" : "outer axes", " in memory")};
     }
     std::unique_ptr<ReductionParams> params = problem.makeParams(type());
     const PersistentBuffers& buffers = form->buffers;
@@ -142,8 +168,16 @@ class PersistentScheduler : public SchedulerEntry {
     const DataType index = info.getIndexType();
     const int64_t held_bytes = params->project_persistent_buffers ? buffers.bytesProjected(index)
                                                                   : buffers.bytesHeld(index);
-    const bool fits = inner_ ? planInnerRegisters(problem, held_bytes, *params)
-                             : planOuterRegisters(problem, held_bytes, *params);
+    const bool few = problem.kept * kCluster <= info.device().multiprocessors &&
+                     problem.reduced * problem.input_bytes >= kClusterBytes;
+    bool fits = false;
+    if (inner_) {
+      fits = (few && planInnerCluster(problem, held_bytes, *params)) ||
+             planInnerRegisters(problem, held_bytes, *params) ||
+             planInnerCluster(problem, held_bytes, *params);
+    } else {
+      fits = planOuterRegisters(problem, held_bytes, *params);
+    }
     if (!fits) {
       if (const TensorView* tv = buffers.notRecomputable()) {
         return Refusal{text("rows of ", problem.reduced, " elements do not fit registers (",

@@ -6,10 +6,10 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kVectorBytes = 64;       ///< of the widest SIMD register
-constexpr int64_t kAlone = 8192;           ///< elements that one thread does as fast as several
+constexpr int64_t kVectorBytes = 64;  ///< of the widest SIMD register
+constexpr int64_t kAlone = 8192;      ///< elements that one thread does as fast as several
 constexpr int64_t kTasksPerThread = 4;
-constexpr int64_t kStripBytes = 4096;      ///< of sums of columns
+constexpr int64_t kStripBytes = 4096;  ///< of sums of columns
 
 }  // namespace
 

@@ -16,8 +16,7 @@ constexpr int64_t kMostThreads = 512;
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t floorPow2(int64_t value) {
-  return static_cast<int64_t>(
-      std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
 }
 
 int64_t ceilPow2(int64_t value) {
@@ -57,9 +56,8 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
     const bool waits = std::any_of(
         problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
         [&](const Expr* expr) {
-          return std::any_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
-            return !problem.fusion.usesOf(out).empty();
-          });
+          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
+                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
         });
     const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks, 1));
     const int64_t steps = params.schedule_3d ? others : vectors / (threads * params.unroll);

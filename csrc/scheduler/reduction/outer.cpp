@@ -6,8 +6,8 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kMostUnroll = 8;   ///< rows in flight
-constexpr int64_t kThreads = 256;    ///< of a block
+constexpr int64_t kMostUnroll = 8;  ///< rows in flight
+constexpr int64_t kThreads = 256;   ///< of a block
 constexpr int64_t kMostThreads = 512;
 
 }  // namespace
@@ -36,13 +36,11 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
     const bool waits = std::any_of(
         problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
         [&](const Expr* expr) {
-          return std::any_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
-            return !problem.fusion.usesOf(out).empty();
-          });
+          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
+                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
         });
     const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks(), 1));
-    params.grid =
-        std::min(wanted, floorPow2(problem.reduced / (params.threads_y * params.unroll)));
+    params.grid = std::min(wanted, floorPow2(problem.reduced / (params.threads_y * params.unroll)));
   }
 }
 

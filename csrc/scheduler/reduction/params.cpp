@@ -7,8 +7,8 @@ namespace nvfuser {
 std::string ReductionParams::toString() const {
   std::string result =
       text(fastest_dim ? "inner" : "outer", schedule_3d ? " 3-D" : "", host ? " on the host" : "",
-           ", reference T", reference, ", order [", join(order, ", "), "], inner axes ",
-           inner_axes, ", V ", vectorization, ", unroll ", unroll);
+           ", reference T", reference, ", order [", join(order, ", "), "], inner axes ", inner_axes,
+           ", V ", vectorization, ", unroll ", unroll);
   auto add = [&](const char* name, int64_t value, int64_t neutral) {
     if (value != neutral) {
       append(result, text(", ", name, " ", value));
@@ -31,8 +31,8 @@ std::string ReductionParams::toString() const {
   add("grid", grid, 1);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
-  append(result, text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "),
-                      "]"));
+  append(result,
+         text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]"));
   return result;
 }
 

@@ -40,11 +40,11 @@ struct ReductionParams : HeuristicParams {
   int64_t batches = 0;        ///< vectors of a row that a thread holds; 0: a serial loop
   int64_t threads_x = 0;      ///< 0: as many as the batches need
   int64_t threads_y = 0;
-  int64_t rows = 1;      ///< inner reductions of several rows in one block
+  int64_t rows = 1;  ///< inner reductions of several rows in one block
   bool pad_to_warp = false;
-  int64_t grid = 1;      ///< blocks (tasks, on the CPU) that share one row's reduction
-  int64_t cluster = 1;   ///< blocks of a cluster that share one row
-  int64_t tasks = 1;     ///< of the CPU
+  int64_t grid = 1;              ///< blocks (tasks, on the CPU) that share one row's reduction
+  int64_t cluster = 1;           ///< blocks of a cluster that share one row
+  int64_t tasks = 1;             ///< of the CPU
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output
 

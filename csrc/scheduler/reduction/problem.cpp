@@ -86,12 +86,17 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   input_bytes = std::max<int64_t>(input_bytes, 1);
 }
 
-int64_t Problem::widest() const {
+int64_t Problem::widest(bool merged) const {
   int64_t width = 1;
   for (const TensorView* tv : borderTensors(fusion)) {
     width = std::max(width, axes.vectorWidth(tv, inner, info));
   }
-  while (width > 1 && inner_extent % width != 0) {
+  auto divides = [&] {
+    return std::all_of(inner.begin(), inner.end(), [&](int64_t axis) {
+      return info.extent(axes.axes()[static_cast<size_t>(axis)]) % width == 0;
+    });
+  };
+  while (width > 1 && (inner_extent % width != 0 || (merged && !divides()))) {
     width /= 2;
   }
   return width;
@@ -171,13 +176,22 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     if (tv->isFusionOutput() || tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
       continue;
     }
+    if (of_copy != nullptr && !of_copy->spansReduced(tv, graph)) {
+      // One value a row: kept where the row is, and computed before it is read in any case.
+      if (reference->axis(0)->isBlockDim() && !reference->axis(0)->isReduction() &&
+          tv->nDims() > 0 && !tv->axis(0)->isBroadcast() && tv->getComputeAtPosition() == 0) {
+        return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
+      }
+      continue;
+    }
     bool rest = false;  // elements that are computed before they are read
     for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
       rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
     }
     if (rest && !(may_hold && held.count(tv) != 0)) {
-      return Refusal{text(nameIn(tv), " is needed both before and behind a reduction, or is not read at "
-                              "the element that is computed")};
+      return Refusal{text(nameIn(tv),
+                          " is needed both before and behind a reduction, or is not read at "
+                          "the element that is computed")};
     }
   }
   return std::nullopt;

@@ -21,8 +21,8 @@ class ReductionScheduler : public SchedulerEntry {
     }
     const Form& of = *std::get<std::unique_ptr<Form>>(form);
     if (!of.buffers.held().empty()) {
-      return Refusal{text(of.buffers.held().front(),
-                          " is needed both before and behind a reduction")};
+      return Refusal{
+          text(of.buffers.held().front(), " is needed both before and behind a reduction")};
     }
     return tryForm(fusion, of, type());
   }

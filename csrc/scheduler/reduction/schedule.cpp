@@ -70,8 +70,7 @@ class Scheduler {
     }
     if (!params_.host) {
       const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
-      const auto signature =
-          std::get<ReductionSignature>(reductionSignature(*fusion_, permissive));
+      const auto signature = std::get<ReductionSignature>(reductionSignature(*fusion_, permissive));
       const PersistentBuffers buffers(*fusion_, permissive, signature);
       std::map<int64_t, int64_t> place;
       for (const Expr* expr : fusion_->exprs()) {
@@ -94,10 +93,10 @@ class Scheduler {
                       (params_.persistence == Persistence::None || !hasAllKept(tv));
         }
       }
-      loads_ = scheduler_utils::cacheInputs(
-          fusion_, true, [&](const TensorView* tv, const Expr* use) -> int64_t {
-            return again.at(tv) ? place.at(use->name()) : 0;
-          });
+      loads_ = scheduler_utils::cacheInputs(fusion_, true,
+                                            [&](const TensorView* tv, const Expr* use) -> int64_t {
+                                              return again.at(tv) ? place.at(use->name()) : 0;
+                                            });
       for (TensorView* copy : loads_) {
         vectors_.emplace_back(copy, width_of[copy->definition()->input(0)]);
       }
@@ -136,6 +135,9 @@ class Scheduler {
     throw InternalError("the reference of a plan is a tensor of the fusion");
   }
 
+  // Loops of extent 1 bound to Unswitch stand where a step is done without conditions if all of it
+  // exists.
+
   /// Merges the reference's axes to [outer kept, inner kept, outer reduced, inner reduced], as far
   /// as there are such.
   void mergeAxes(bool merge_reduced, Loop loops[4]) {
@@ -147,8 +149,9 @@ class Scheduler {
     std::vector<int64_t>& outer = groups[params_.fastest_dim ? 2 : 0];
     std::vector<int64_t>& inner = groups[params_.fastest_dim ? 3 : 1];
     const auto inner_size = static_cast<size_t>(params_.inner_axes);
-    const size_t stay =
-        params_.fastest_dim && merge_reduced ? 0 : outer.size() - std::min(outer.size(), inner_size);
+    const size_t stay = params_.fastest_dim && merge_reduced
+                            ? 0
+                            : outer.size() - std::min(outer.size(), inner_size);
     inner.assign(outer.begin() + static_cast<std::ptrdiff_t>(stay), outer.end());
     outer.resize(stay);
     std::unordered_map<int64_t, int64_t> old2new;
@@ -196,7 +199,10 @@ class Scheduler {
     }
     reference_->split(at, params_.vectorization);
     if (params_.host) {
-      types.insert(types.end(), {ParallelType::Serial, ParallelType::Serial});
+      // Whole vectors need no conditions.
+      reference_->split(at + 1, 1, false);
+      types.insert(types.end(),
+                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial});
       return types;
     }
     if (params_.batches > 0) {
@@ -205,7 +211,9 @@ class Scheduler {
         types.push_back(ParallelType::BIDy);
       }
       reference_->split(at, params_.batches, false);
-      types.insert(types.end(), {ParallelType::Unroll, ParallelType::TIDx, ParallelType::Serial});
+      reference_->split(at, 1, false);
+      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll, ParallelType::TIDx,
+                                 ParallelType::Serial});
       return types;
     }
     reference_->split(at, params_.threads_x);
@@ -214,9 +222,10 @@ class Scheduler {
       reference_->split(at++, params_.grid, false);
       types.push_back(grid);
     }
-    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unroll, ParallelType::TIDx,
-                               ParallelType::Serial});
-    unroll_at_ = at + 1;
+    reference_->split(at + 1, 1, false);
+    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll,
+                               ParallelType::TIDx, ParallelType::Serial});
+    unroll_at_ = at + 2;
     return types;
   }
 
@@ -238,8 +247,9 @@ class Scheduler {
     std::vector<ParallelType> types{ParallelType::BIDx};
     if (params_.batches > 0) {
       reference_->split(at, params_.batches, false);
-      types.push_back(ParallelType::Unroll);
-      at += 2;
+      reference_->split(at, 1, false);
+      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll});
+      at += 3;
     } else {
       reference_->split(at, params_.threads_y);
       reference_->split(at, params_.unroll);
@@ -247,8 +257,10 @@ class Scheduler {
         reference_->split(at++, params_.grid, false);
         types.push_back(ParallelType::BIDy);
       }
-      types.insert(types.end(), {ParallelType::Serial, ParallelType::Unroll});
-      at += 3;
+      reference_->split(at + 1, 1, false);
+      types.insert(types.end(),
+                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll});
+      at += 4;
       unroll_at_ = at - 4;
     }
     types.insert(types.end(), {ParallelType::TIDy, ParallelType::TIDx, ParallelType::Serial});
@@ -257,16 +269,18 @@ class Scheduler {
     return types;
   }
 
-  /// [tasks, columns, rows, strip of V columns]: a strip's sums stay in the first-level cache.
+  /// [tasks, columns, rows, V columns of a strip]: a strip's sums stay in the first-level cache.
   std::vector<ParallelType> hostOuterLoops(int64_t columns) {
     reference_->split(columns, params_.vectorization);
     if (columns > 0) {
       reference_->merge(0);
     }
     reference_->split(0, params_.tasks, false);
-    // [tasks, columns, strip, reduced]
-    reference_->reorder({{2, 3}, {3, 2}});
-    return {ParallelType::BIDx, ParallelType::Serial, ParallelType::Serial, ParallelType::Serial};
+    reference_->split(2, 1, false);
+    // [tasks, columns, 1, strip, reduced]; whole strips need no conditions.
+    reference_->reorder({{3, 4}, {4, 3}});
+    return {ParallelType::BIDx, ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial,
+            ParallelType::Serial};
   }
 
   /// A row is reduced into V partial results, which are reduced at its end.

@@ -23,10 +23,9 @@ std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, Scheduler
       trial.fastest_dim = id->isReduction();
     }
   }
-  trial.inner_axes =
-      std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
-        return id->isReduction() == trial.fastest_dim;
-      });
+  trial.inner_axes = std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
+    return id->isReduction() == trial.fastest_dim;
+  });
   trial.vectorization = trial.fastest_dim ? 2 : 1;  // columns are reduced in groups of V
   if (type == SchedulerType::Reduction) {
     trial.threads_x = 4;
