@@ -102,6 +102,46 @@ void rowSum() {
   inlineMost();
 }
 
+/// Through shared memory, no thread touches the data: loads run `prefetch` tiles ahead of stores.
+void bulkCopy(int64_t tile, int64_t stages, int64_t prefetch, int64_t tiles_a_block) {
+  TensorView* in = makeContigTensor(1);
+  FusionGuard::getCurFusion()->addInput(in);
+  TensorView* out = set(in);
+  FusionGuard::getCurFusion()->addOutput(out);
+  TensorView* staged = in->cacheAfter(LoadStoreOpType::CpAsyncBulk);
+  staged->setMemoryType(MemoryType::Shared);
+  for (TensorView* tv : {staged, out}) {
+    tv->split(0, tile)->split(0, tiles_a_block);
+    tv->axis(0)->parallelize(ParallelType::BIDx);
+    tv->axis(2)->parallelize(ParallelType::Bulk);
+  }
+  staged->inlineAt(2);
+  staged->circularBuffer(stages, prefetch);
+}
+
+/// Whole rows in shared memory: while one is summed, the next ones are on their way.
+void bulkRowSum(int64_t stages, int64_t rows_a_block) {
+  Fusion* fusion = FusionGuard::getCurFusion();
+  TensorView* x = makeContigTensor(2);
+  fusion->addInput(x);
+  TensorView* out = sum(x, {1});
+  fusion->addOutput(out);
+  TensorView* rows = x->cacheAfter(LoadStoreOpType::CpAsyncBulk);
+  rows->setMemoryType(MemoryType::Shared);
+  // [blocks, rows, steps, 256 threads]
+  out->split(1, 256)->split(0, rows_a_block);
+  TensorView* partial = out->rFactor({2});
+  partial->axis(0)->parallelize(ParallelType::BIDx);
+  partial->axis(3)->parallelize(ParallelType::TIDx);
+  scheduleLike(partial);
+  rows->axis(3)->parallelize(ParallelType::Serial);
+  rows->merge(2);
+  rows->axis(2)->parallelize(ParallelType::Bulk);
+  inlineMost();
+  rows->inlineAt(2);
+  rows->circularBuffer(stages);
+}
+
 void softmaxInRegisters(int64_t row) {
   Fusion* fusion = FusionGuard::getCurFusion();
   TensorView* x = makeContigConcreteTensor({-1, row});
@@ -175,6 +215,18 @@ std::vector<Program> programs(bool gpu) {
                  {{rows, 8192}, {rows, 8192}},
                  DataType::BFloat16});
   all.push_back({"row sum float", rowSum, {{rows, 8192}}, DataType::Float});
+  for (int64_t tile : {2048, 4096}) {
+    all.push_back({text("copy float by bulk copies, ", tile * 4, " bytes, 6 stages"),
+                   [=] { bulkCopy(tile, 6, 3, 32); },
+                   {{big}},
+                   DataType::Float});
+  }
+  for (int64_t stages : {2, 3}) {
+    all.push_back({text("row sum float by bulk copies, ", stages, " stages"),
+                   [=] { bulkRowSum(stages, 16); },
+                   {{rows, 8192}},
+                   DataType::Float});
+  }
   all.push_back({"softmax float, row of 8192 in registers",
                  [] { softmaxInRegisters(8192); },
                  {{rows, 8192}},

@@ -1,5 +1,6 @@
 // complex<T>, T float or double, with PyTorch's results: division by scaling (Smith), abs without
-// overflow, branch cuts as in C99 (signed zeros choose the side).
+// overflow, branch cuts as in C99 (signed zeros choose the side), infinities and NaN as in its
+// Annex G; products, quotients and powers have them as their formulas give them.
 //
 //   + − * / (also with T), ==, !=, z.real(), z.imag(), abs, arg, conj, norm (squared abs)
 //   exp log log2 log10 log1p expm1 exp2 sqrt rsqrt pow sin cos tan sinh cosh tanh asin acos atan
@@ -134,6 +135,12 @@ __device__ __forceinline__ complex<T> timesMinusI(const complex<T>& z) {
   return {z.im, -z.re};
 }
 
+// Infinities and NaN below are as C has them (Annex G); signs that it leaves open are glibc's.
+template <class T>
+__device__ __forceinline__ bool isInfinite(T x) {
+  return fabs(x) == infinity<T>();
+}
+
 template <class T>
 __device__ __forceinline__ complex<T> exp(const complex<T>& z) {
   if (z.im == T(0)) {
@@ -144,12 +151,9 @@ __device__ __forceinline__ complex<T> exp(const complex<T>& z) {
   }
   if (!(fabs(z.im) < infinity<T>())) {
     if (z.re == -infinity<T>()) {
-      return {T(0), T(0)};
+      return {T(0), copysign(T(0), z.im)};
     }
-    if (z.re == infinity<T>()) {
-      return {z.re, quietNan<T>()};
-    }
-    return {quietNan<T>(), quietNan<T>()};
+    return {z.re == infinity<T>() ? z.re : quietNan<T>(), quietNan<T>()};
   }
   // exp(x) may overflow where exp(x) cos(y) does not: halve the exponent.
   T s = sin(z.im), c = cos(z.im);
@@ -160,17 +164,25 @@ __device__ __forceinline__ complex<T> exp(const complex<T>& z) {
   }
   return {e * c, e * s};
 }
+// log|z|
+template <class T>
+__device__ __forceinline__ T logAbs(const complex<T>& z) {
+  T big = fmax(fabs(z.re), fabs(z.im)), small = fmin(fabs(z.re), fabs(z.im));
+  if (isNan(z)) {
+    return big == infinity<T>() ? big : quietNan<T>();
+  }
+  // Near the unit circle log|z| is small: (big − 1)(big + 1) + small² keeps its digits.
+  if (big > T(0.5) && big < T(2)) {
+    return log1p((big - T(1)) * (big + T(1)) + small * small) * T(0.5);
+  }
+  if (big > largest<T>() / T(4)) {  // |z| may overflow
+    return log(abs(complex<T>(z.re * T(0.25), z.im * T(0.25)))) + T(1.3862943611198906188);
+  }
+  return log(abs(z));
+}
 template <class T>
 __device__ __forceinline__ complex<T> log(const complex<T>& z) {
-  T big = fmax(fabs(z.re), fabs(z.im)), small = fmin(fabs(z.re), fabs(z.im));
-  // Near the unit circle log|z| is small: (big − 1)(big + 1) + small² keeps its digits.
-  T modulus;
-  if (big > T(0.5) && big < T(2)) {
-    modulus = log1p((big - T(1)) * (big + T(1)) + small * small) * T(0.5);
-  } else {
-    modulus = log(abs(z));
-  }
-  return {modulus, arg(z)};
+  return {logAbs(z), arg(z)};
 }
 template <class T>
 __device__ __forceinline__ complex<T> log2(const complex<T>& z) {
@@ -180,9 +192,19 @@ template <class T>
 __device__ __forceinline__ complex<T> log10(const complex<T>& z) {
   return log(z) * T(0.43429448190325182765);
 }
+// As log(1 + z), but exact near zero.
 template <class T>
 __device__ __forceinline__ complex<T> log1p(const complex<T>& z) {
+  if (!(norm(z) < T(0.25))) {
+    return log(complex<T>(T(1) + z.re, z.im));
+  }
   return {log1p((T(2) + z.re) * z.re + z.im * z.im) * T(0.5), atan2(z.im, T(1) + z.re)};
+}
+// Whether |z| is so large that 1 beside z² is nothing, or z is infinite or NaN.
+template <class T>
+__device__ __forceinline__ bool isFar(const complex<T>& z) {
+  constexpr T kFar = sizeof(T) == 4 ? T(1e6) : T(1e10);
+  return !(fabs(z.re) < kFar && fabs(z.im) < kFar);
 }
 template <class T>
 __device__ __forceinline__ complex<T> exp2(const complex<T>& z) {
@@ -239,16 +261,52 @@ __device__ __forceinline__ complex<T> pow(const complex<T>& a, const complex<T>&
   }
   return exp(b * log(a));
 }
+// sinh|x| · t and cosh x · t, which may fit where the first factor does not: half the exponent
+// then.
+template <class T>
+__device__ __forceinline__ T sinhTimes(T x, T t) {
+  T half = exp(x * T(0.5));
+  return x > T(40) ? half * (T(0.5) * t) * half : sinh(x) * t;
+}
+template <class T>
+__device__ __forceinline__ T coshTimes(T x, T t) {
+  T half = exp(x * T(0.5));
+  return x > T(40) ? half * (T(0.5) * t) * half : cosh(x) * t;
+}
 template <class T>
 __device__ __forceinline__ complex<T> sinh(const complex<T>& z) {
-  return {sinh(z.re) * cos(z.im), z.im == T(0) ? z.im : cosh(z.re) * sin(z.im)};
+  if (z.im == T(0)) {
+    return {sinh(z.re), z.im};
+  }
+  if (!(fabs(z.im) < infinity<T>())) {
+    T re = isInfinite(z.re) ? infinity<T>() : quietNan<T>();
+    return {z.re == T(0) ? z.re : re, quietNan<T>()};
+  }
+  T x = fabs(z.re);
+  return {copysign(T(1), z.re) * sinhTimes(x, cos(z.im)), coshTimes(x, sin(z.im))};
 }
 template <class T>
 __device__ __forceinline__ complex<T> cosh(const complex<T>& z) {
-  return {cosh(z.re) * cos(z.im), z.im == T(0) ? z.re * z.im : sinh(z.re) * sin(z.im)};
+  if (z.im == T(0)) {
+    return {cosh(z.re), z.re != z.re ? z.im : copysign(T(1), z.re) * z.im};
+  }
+  if (!(fabs(z.im) < infinity<T>())) {
+    return {isInfinite(z.re) ? infinity<T>() : quietNan<T>(), z.re == T(0) ? T(0) : quietNan<T>()};
+  }
+  T x = fabs(z.re);
+  return {coshTimes(x, cos(z.im)), copysign(T(1), z.re) * sinhTimes(x, sin(z.im))};
 }
 template <class T>
 __device__ __forceinline__ complex<T> tanh(const complex<T>& z) {
+  if (!(fabs(z.im) < infinity<T>())) {
+    if (isInfinite(z.re)) {
+      return {copysign(T(1), z.re), copysign(T(0), z.im)};
+    }
+    return {z.re == T(0) ? z.re : quietNan<T>(), quietNan<T>()};
+  }
+  if (z.re != z.re) {
+    return {z.re, z.im == T(0) ? z.im : z.re};
+  }
   if (fabs(z.re) > T(22)) {  // cosh² would overflow long before tanh changes
     T e = exp(T(-2) * fabs(z.re));
     return {copysign(T(1), z.re), T(4) * sin(z.im) * cos(z.im) * e};
@@ -263,7 +321,15 @@ __device__ __forceinline__ complex<T> tanh(const complex<T>& z) {
 }
 template <class T>
 __device__ __forceinline__ complex<T> sin(const complex<T>& z) {
-  return timesMinusI(sinh(timesI(z)));
+  if (z.re == T(0)) {
+    return {z.re, sinh(z.im)};
+  }
+  if (!(fabs(z.re) < infinity<T>())) {
+    T im = isInfinite(z.im) ? infinity<T>() : quietNan<T>();
+    return {quietNan<T>(), z.im == T(0) ? z.im : im};
+  }
+  T y = fabs(z.im);
+  return {coshTimes(y, sin(z.re)), copysign(T(1), z.im) * sinhTimes(y, cos(z.re))};
 }
 template <class T>
 __device__ __forceinline__ complex<T> cos(const complex<T>& z) {
@@ -273,37 +339,74 @@ template <class T>
 __device__ __forceinline__ complex<T> tan(const complex<T>& z) {
   return timesMinusI(tanh(timesI(z)));
 }
-// Kahan's inverse functions: no cancellation, right sides of the cuts.
+// Kahan's inverse functions: no cancellation, right sides of the cuts. Far out, and at infinities,
+// they are log|2z| and the angle of z.
 template <class T>
-__device__ __forceinline__ complex<T> asinh(const complex<T>& z) {
-  // asinh z = i asin(−i z), with asin w = atan2(Re w, Re √(1−w)√(1+w)) + i asinh(Im(conj √(1−w)
-  // √(1+w)))
-  complex<T> w = timesMinusI(z);
-  complex<T> p = sqrt(complex<T>(T(1) - w.re, -w.im)), q = sqrt(complex<T>(T(1) + w.re, w.im));
-  return timesI(
-      complex<T>(atan2(w.re, p.re * q.re - p.im * q.im), asinh(p.re * q.im - p.im * q.re)));
+__device__ __forceinline__ T logTwice(const complex<T>& z) {
+  return logAbs(z) + T(0.69314718055994530942);
 }
 template <class T>
 __device__ __forceinline__ complex<T> asin(const complex<T>& z) {
-  return timesMinusI(asinh(timesI(z)));
+  if (isFar(z)) {
+    if (isNan(z) && z.re == T(0)) {
+      return {z.re, quietNan<T>()};
+    }
+    return {atan2(z.re, fabs(z.im)), copysign(logTwice(z), z.im)};
+  }
+  // atan2(Re z, Re √(1−z)√(1+z)) + i asinh(Im(conj √(1−z) √(1+z)))
+  complex<T> p = sqrt(complex<T>(T(1) - z.re, -z.im)), q = sqrt(complex<T>(T(1) + z.re, z.im));
+  return {atan2(z.re, p.re * q.re - p.im * q.im), asinh(p.re * q.im - p.im * q.re)};
+}
+template <class T>
+__device__ __forceinline__ complex<T> asinh(const complex<T>& z) {
+  if (isFar(z)) {
+    if (z.im == T(0) && z.re != z.re) {
+      return {quietNan<T>(), z.im};
+    }
+    return {copysign(logTwice(z), z.re), atan2(z.im, fabs(z.re))};
+  }
+  return timesI(asin(timesMinusI(z)));
 }
 template <class T>
 __device__ __forceinline__ complex<T> acos(const complex<T>& z) {
+  if (isFar(z)) {
+    if (isNan(z) && z.re == T(0)) {
+      return {T(1.5707963267948966192), quietNan<T>()};
+    }
+    return {atan2(fabs(z.im), z.re), -copysign(logTwice(z), z.im)};
+  }
   complex<T> p = sqrt(complex<T>(T(1) - z.re, -z.im)), q = sqrt(complex<T>(T(1) + z.re, z.im));
   return {T(2) * atan2(p.re, q.re), asinh(q.re * p.im - q.im * p.re)};
 }
 template <class T>
 __device__ __forceinline__ complex<T> acosh(const complex<T>& z) {
+  if (isFar(z)) {
+    bool nan_beside_zero = isNan(z) && z.re == T(0);
+    return {logTwice(z), nan_beside_zero ? T(1.5707963267948966192) : arg(z)};
+  }
   complex<T> p = sqrt(complex<T>(z.re - T(1), z.im)), q = sqrt(complex<T>(z.re + T(1), z.im));
   return {asinh(p.re * q.re + p.im * q.im), T(2) * atan2(p.im, q.re)};
 }
 template <class T>
 __device__ __forceinline__ complex<T> atanh(const complex<T>& z) {
   T x = z.re, y = z.im;
-  T re = T(0.25) * log1p(T(4) * x / ((T(1) - x) * (T(1) - x) + y * y));
+  if (isFar(z)) {
+    T angle = copysign(T(1.5707963267948966192), y);  // and + 1/z
+    if (isInfinite(x) || isInfinite(y)) {
+      return {copysign(T(0), x), isInfinite(y) || y == y ? angle : quietNan<T>()};
+    }
+    if (isNan(z)) {
+      return {x == T(0) ? x : quietNan<T>(), quietNan<T>()};
+    }
+    T big = fmax(fabs(x), fabs(y)), a = x / big, b = y / big, square = a * a + b * b;
+    return {a / square / big, angle - b / square / big};
+  }
+  T size = fabs(x), beside = T(1) - size;
+  T re = beside == T(0) ? T(0.5) * log(abs(complex<T>(T(2), y)) / fabs(y))
+                        : T(0.25) * log1p(T(4) * size / (beside * beside + y * y));
   // A zero imaginary part keeps its sign, which chooses the side of the cuts.
   T im = T(0.5) * atan2(T(2) * y, (T(1) - x) * (T(1) + x) - y * y);
-  return {re, im};
+  return {copysign(re, x), im};
 }
 template <class T>
 __device__ __forceinline__ complex<T> atan(const complex<T>& z) {

@@ -1,8 +1,10 @@
 // Functions that the table of operations needs and CUDA lacks. Arguments of different arithmetic
-// types meet in their common type. Integer arithmetic wraps. Division of integers by zero gives an
-// unspecified value, and does not trap (the emulator: 0).
+// types meet in their common type. Integer arithmetic wraps. A quotient of integers by zero is 0,
+// and so is the remainder.
 //
-//   maxNan, minNan        a NaN in either operand gives NaN; any arithmetic type
+//   maxNan, minNan        IEEE 754-2019 maximum and minimum: a NaN in either operand gives NaN, and
+//                         −0 is less than +0; any arithmetic type
+//   maxNumber, minNumber  the same, but of a NaN and a number the number
 //   lerp(a, b, w)         PyTorch's formula, exact at both ends; float, double, complex
 //   floorMod(a, b)        the remainder with the sign of b; any arithmetic type
 //   floorDiv(a, b)        PyTorch's div(rounding_mode="floor"); any arithmetic type
@@ -31,6 +33,29 @@ __device__ __forceinline__ bool isNegative(T x) {
   }
 }
 
+// Of equal numbers only zeros differ in their bits: the conjunction is +0 unless both are −0, the
+// disjunction −0 unless both are +0.
+template <class T>
+__device__ __forceinline__ T largerIfEqual(T x, T y) {
+  if constexpr (!TypeTraits<T>::kReal) {
+    return y;
+  } else if constexpr (sizeof(T) == 4) {
+    return bitCast<float>(bitCast<i32>(y) & (x == y ? bitCast<i32>(x) : i32(-1)));
+  } else {
+    return bitCast<double>(bitCast<i64>(y) & (x == y ? bitCast<i64>(x) : i64(-1)));
+  }
+}
+template <class T>
+__device__ __forceinline__ T smallerIfEqual(T x, T y) {
+  if constexpr (!TypeTraits<T>::kReal) {
+    return y;
+  } else if constexpr (sizeof(T) == 4) {
+    return bitCast<float>(bitCast<i32>(y) | (x == y ? bitCast<i32>(x) : i32(0)));
+  } else {
+    return bitCast<double>(bitCast<i64>(y) | (x == y ? bitCast<i64>(x) : i64(0)));
+  }
+}
+
 template <class A, class B>
 __device__ __forceinline__ Common<A, B> maxNan(A a, B b) {
   using T = Common<A, B>;
@@ -41,7 +66,7 @@ __device__ __forceinline__ Common<A, B> maxNan(A a, B b) {
     return x;
   }
 #endif
-  return x > y || x != x ? x : y;
+  return x > y || x != x ? x : largerIfEqual(x, y);
 }
 template <class A, class B>
 __device__ __forceinline__ Common<A, B> minNan(A a, B b) {
@@ -53,7 +78,19 @@ __device__ __forceinline__ Common<A, B> minNan(A a, B b) {
     return x;
   }
 #endif
-  return x < y || x != x ? x : y;
+  return x < y || x != x ? x : smallerIfEqual(x, y);
+}
+template <class A, class B>
+__device__ __forceinline__ Common<A, B> maxNumber(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x > y || y != y ? x : largerIfEqual(x, y);
+}
+template <class A, class B>
+__device__ __forceinline__ Common<A, B> minNumber(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x < y || y != y ? x : smallerIfEqual(x, y);
 }
 
 __device__ __forceinline__ float lerp(float a, float b, float w) {

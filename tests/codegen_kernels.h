@@ -440,6 +440,42 @@ inline Case asyncCopy() {
   return {"async_copy", m.finish(), true, false};
 }
 
+/// Two stages of bulk loads, each stored in bulk; the last one may be cut off.
+inline Case bulkCopy() {
+  Maker m("bulk_copy");
+  m.kernel.index_type = DataType::Int32;
+  Buffer* t0 = m.input("T0");
+  Buffer* t2 = m.output("T2");
+  Buffer* ready = m.shared("T1_ready", DataType::UInt64, 2, 0);
+  Buffer* t1 = m.shared("T1", DataType::Float, 256, 16);
+  Buffer* phases = m.local("T1_phases", DataType::UInt32);
+  Scalar n = m.indexParam("i0");
+  Scalar blocks = m.pool.ceilDiv(n, m.number(256));
+  m.launch(32, blocks);
+  m.body.push_back({kir::Assign{m.reg(phases), m.literal(0, DataType::UInt32)}});
+  m.body.push_back({kir::MBarrierInit{ready}});
+  m.body.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr, "the barriers are ready"}});
+  Scalar u = m.pool.symbol("u0", m.number(2));
+  Scalar k = m.pool.symbol("k0", m.number(2));
+  auto from = [&](Scalar stage) {
+    return m.pool.add(m.pool.mul(m.bid(blocks), 256), m.pool.mul(stage, 128));
+  };
+  auto count = [&](Scalar stage) { return m.pool.min(m.number(128), m.pool.sub(n, from(stage))); };
+  using enum kir::AsyncKind;
+  m.body.push_back(m.loop(
+      u, m.number(2), kir::LoopKind::Unrolled, "stages of T1",
+      {{kir::BulkCopy{m.at(t1, m.pool.mul(u, 128)), m.at(t0, from(u)), count(u), m.at(ready, u)}},
+       {kir::AsyncCommit{BulkLoad, m.at(ready, u)}}}));
+  m.body.push_back(
+      m.loop(k, m.number(2), kir::LoopKind::Serial, "T2.i0",
+             {{kir::AsyncWait{0, BulkLoad, m.at(ready, k), m.reg(phases)}},
+              {kir::FenceAsyncProxy{}},
+              {kir::BulkCopy{m.at(t2, from(k)), m.at(t1, m.pool.mul(k, 128)), count(k), {}}}}));
+  m.body.push_back({kir::AsyncCommit{BulkStore}});
+  m.body.push_back({kir::AsyncWait{0, BulkStore}});
+  return {"bulk_copy", m.finish(), true, false};
+}
+
 /// A row at a time, held in an array of the task, as the CPU does it.
 inline Case rows() {
   Maker m("rows");
@@ -513,6 +549,7 @@ inline std::vector<Case> all() {
   cases.push_back(gridReduce(true));
   cases.push_back(random());
   cases.push_back(asyncCopy());
+  cases.push_back(bulkCopy());
   cases.push_back(rows());
   cases.push_back(longLines());
   return cases;

@@ -69,14 +69,59 @@ void CudaEmitter::emit(const kir::CopyAsync& copy) {
   }
 }
 
-void CudaEmitter::emit(const kir::AsyncCommit&) {
-  snippets_.add("async_copy.cuh");
-  out_.line("asyncCopyCommit();");
+void CudaEmitter::emit(const kir::BulkCopy& copy) {
+  snippets_.add("bulk_copy.cuh");
+  check(copy.dst.buffer->dtype == copy.src.buffer->dtype, "a bulk copy does not convert");
+  const bool load = copy.barrier.buffer != nullptr;
+  out_.line(text(load ? "bulkLoad(" : "bulkStore(", addressText(copy.dst), ", ",
+                 addressText(copy.src), ", ", scalar_(copy.count),
+                 load ? ", " + addressText(copy.barrier) : std::string(), ");"));
+}
+
+void CudaEmitter::emit(const kir::AsyncCommit& commit) {
+  switch (commit.kind) {
+    case kir::AsyncKind::Pieces:
+      snippets_.add("async_copy.cuh");
+      out_.line("asyncCopyCommit();");
+      return;
+    case kir::AsyncKind::BulkLoad:
+      snippets_.add("bulk_copy.cuh");
+      out_.line(text("bulkLoadCommit(", addressText(commit.barrier), ");"));
+      return;
+    case kir::AsyncKind::BulkStore:
+      snippets_.add("bulk_copy.cuh");
+      out_.line("bulkStoreCommit();");
+      return;
+  }
 }
 
 void CudaEmitter::emit(const kir::AsyncWait& wait) {
-  snippets_.add("async_copy.cuh");
-  out_.line(text("asyncCopyWait<", wait.pending, ">();"));
+  switch (wait.kind) {
+    case kir::AsyncKind::Pieces:
+      snippets_.add("async_copy.cuh");
+      out_.line(text("asyncCopyWait<", wait.pending, ">();"));
+      return;
+    case kir::AsyncKind::BulkLoad:
+      snippets_.add("bulk_copy.cuh");
+      out_.line(text("bulkLoadWait(", wait.barrier.buffer->name, ", ", scalar_(wait.barrier.index),
+                     ", ", wait.phases.buffer->name, ");"));
+      return;
+    case kir::AsyncKind::BulkStore:
+      snippets_.add("bulk_copy.cuh");
+      out_.line(text("bulkStoreWait<", wait.pending, ">();"));
+      return;
+  }
+}
+
+void CudaEmitter::emit(const kir::MBarrierInit& init) {
+  snippets_.add("mbarrier.cuh");
+  out_.line(
+      text("mbarrierInit(", init.barriers->name, ", ", scalar_(init.barriers->elements), ");"));
+}
+
+void CudaEmitter::emit(const kir::FenceAsyncProxy&) {
+  snippets_.add("mbarrier.cuh");
+  out_.line("fenceAsyncProxy();");
 }
 
 void CudaEmitter::emit(const kir::Sync& sync) {

@@ -45,8 +45,11 @@ class Emitter {
   virtual int64_t alignmentOf(const kir::Buffer& buffer) const = 0;
   virtual void emit(const kir::CopyVector& copy) = 0;
   virtual void emit(const kir::CopyAsync& copy) = 0;
+  virtual void emit(const kir::BulkCopy& copy) = 0;
   virtual void emit(const kir::AsyncCommit& commit) = 0;
   virtual void emit(const kir::AsyncWait& wait) = 0;
+  virtual void emit(const kir::MBarrierInit& init) = 0;
+  virtual void emit(const kir::FenceAsyncProxy& fence) = 0;
   virtual void emit(const kir::Sync& sync) = 0;
   virtual void emit(const kir::BlockReduce& reduce) = 0;
   virtual void emit(const kir::ClusterReduce& reduce) = 0;

@@ -117,8 +117,16 @@ void HostEmitter::emit(const kir::CopyAsync& copy) {
   out_.close();
 }
 
+void HostEmitter::emit(const kir::BulkCopy& copy) {
+  out_.directive("#pragma GCC ivdep");
+  out_.line(text("for (Index e = 0; e < ", scalar_.operand(copy.count), "; ++e) ",
+                 refText(copy.dst, "e"), " = ", refText(copy.src, "e"), ";"));
+}
+
 void HostEmitter::emit(const kir::AsyncCommit&) {}
 void HostEmitter::emit(const kir::AsyncWait&) {}
+void HostEmitter::emit(const kir::MBarrierInit&) {}
+void HostEmitter::emit(const kir::FenceAsyncProxy&) {}
 
 void HostEmitter::emit(const kir::Sync&) { needsThreads("barrier", nullptr); }
 void HostEmitter::emit(const kir::BlockReduce& reduce) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <device_lower/async_copy.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -23,8 +24,15 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
                                                        Symbols& symbols) {
   std::vector<std::pair<IterDomain*, Scalar>> axes;
   const auto& loop = tv->getLoopDomain();
-  auto spans = [&](IterDomain* id, ParallelType type) {
+  const int64_t inlined = tv->getComputeAtPosition();
+  auto spans = [&](IterDomain* id, ParallelType type, int64_t position) {
     if (id->isBroadcast() || id->isReduction()) {
+      return false;
+    }
+    // Inside a loop there is one iteration's memory at a time, but all threads run theirs at once,
+    // and shared memory is one for all of them.
+    if (position < inlined &&
+        !(tv->getMemoryType() == MemoryType::Shared && isParallelTypeThreadDim(type))) {
       return false;
     }
     if (isParallelTypeBlockDim(type)) {
@@ -36,32 +44,52 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
     for (IterDomain* id : tv->getAllocationDomain()) {
       auto place = std::find(loop.begin(), loop.end(), id);
       ParallelType type = id->getParallelType();
+      int64_t position = inlined;
       if (place != loop.end()) {
-        const auto position = static_cast<int>(place - loop.begin());
-        if (position < tv->getComputeAtPosition()) {
-          continue;
-        }
-        type = loops.effective(tv, position);
+        position = place - loop.begin();
+        type = loops.effective(tv, static_cast<int>(position));
       }
-      if (spans(id, type)) {
+      if (spans(id, type, position)) {
         axes.emplace_back(id, symbols.extent(id));
       }
     }
     return axes;
   }
-  for (size_t i = static_cast<size_t>(tv->getComputeAtPosition()); i < loop.size(); ++i) {
-    if (spans(loop[i], loops.effective(tv, static_cast<int>(i)))) {
+  for (size_t i = 0; i < loop.size(); ++i) {
+    if (spans(loop[i], loops.effective(tv, static_cast<int>(i)), static_cast<int64_t>(i))) {
       axes.emplace_back(loop[i], symbols.extent(loop[i]));
     }
   }
   return axes;
 }
 
+/// What one task of the CPU may have on its stack for a tensor, and one thread of a GPU for all of
+/// them.
+constexpr int64_t kTaskBytes = 256 * 1024;
+constexpr int64_t kThreadBytes = 48 * 1024;
+
 }  // namespace
+
+void Allocations::addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel) {
+  kir::Buffer barriers;
+  barriers.name = text("T", tv->name(), "_ready");
+  barriers.dtype = DataType::UInt64;
+  barriers.memory = MemoryType::Shared;
+  barriers.elements = kernel.pool->constant(allocation.stages);
+  barriers.keeps_place = barriers.read = barriers.written = true;
+  allocation.barriers = kernel.addBuffer(std::move(barriers));
+  kir::Buffer phases;
+  phases.name = text("T", tv->name(), "_phases");
+  phases.dtype = DataType::UInt32;
+  phases.elements = kernel.pool->one();
+  phases.read = phases.written = true;
+  allocation.phases = kernel.addBuffer(std::move(phases));
+}
 
 Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbols,
                          const LowerOptions& options, kir::Kernel& kernel) {
   kir::ScalarPool& pool = symbols.pool();
+  int64_t thread_bytes = 0;  // of tensors that a thread keeps
   bool any_thread = false;
   for (ParallelType type : kParallelTypeThreads) {
     any_thread |= loops.isUsed(type);
@@ -89,19 +117,21 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       if (task_memory) {
         buffer.memory = MemoryType::Local;
       }
-      const bool too_big =
-          task_memory && constant &&
-          buffer.elements->value * dataTypeSizeByte(buffer.dtype) > int64_t{256} * 1024;
+      const int64_t bytes = constant ? buffer.elements->value * dataTypeSizeByte(buffer.dtype) : 0;
+      const bool too_big = task_memory ? bytes > kTaskBytes : bytes > kThreadBytes - thread_bytes;
       if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
         if (!task_memory && any_thread) {
-          userError(
-              "lower: ", tv, " cannot be kept in registers: its size there is ",
-              buffer.elements->toString(),
-              ", which is no constant; inline it into its consumer, or set its memory type to "
-              "Shared or Global");
+          userError("lower: ", tv, " cannot be kept in registers: its size there is ",
+                    buffer.elements->toString(),
+                    constant ? text(" elements, and a thread has room for ",
+                                    kThreadBytes - thread_bytes, " bytes more")
+                             : std::string(", which is no constant"),
+                    "; inline it into its consumer, or set its memory type to Shared or Global");
         }
         buffer.memory = MemoryType::Global;
         allocation.per_task = true;
+      } else if (buffer.memory == MemoryType::Local) {
+        thread_bytes += bytes;
       }
     }
     if (buffer.role != kir::BufferRole::Intermediate && tv->dtype() == DataType::Index) {
@@ -133,7 +163,14 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       }
       buffer.elements = pool.mul(tasks, buffer.elements);
     }
+    const bool bulk_load =
+        tv->definition() != nullptr &&
+        asyncKindOf(tv->definition(), options.target) == kir::AsyncKind::BulkLoad;
+    buffer.keeps_place = bulk_load || isBulkStored(tv, options.target);
     allocation.buffer = kernel.addBuffer(std::move(buffer));
+    if (bulk_load) {
+      addBarriers(tv, allocation, kernel);
+    }
     map_[tv] = std::move(allocation);
   }
 }

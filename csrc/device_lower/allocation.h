@@ -23,6 +23,10 @@ struct Allocation {
   /// Stages of a circular buffer; the first `elements` are stage 0.
   int64_t stages = 1;
   kir::Scalar stage_elements = nullptr;
+  /// Of a tensor that bulk copies load: an mbarrier for each stage, and a register with the phase
+  /// of each that is waited for next.
+  kir::Buffer* barriers = nullptr;
+  kir::Buffer* phases = nullptr;
 };
 
 class Allocations {
@@ -34,6 +38,8 @@ class Allocations {
   Allocation& of(const TensorView* tv) { return map_.at(tv); }
 
  private:
+  void addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel);
+
   std::unordered_map<const TensorView*, Allocation> map_;
 };
 

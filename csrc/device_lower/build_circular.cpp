@@ -8,7 +8,11 @@
 ///
 /// One barrier an iteration serves both directions: what others loaded is there, and the stage that
 /// is loaded next has been read by all. Groups are committed whether or not anything is left to
-/// load, so that the number of open groups stays the same.
+/// load, so that the number of open groups stays the same. Bulk loads have no groups but an
+/// mbarrier for each stage, which is waited for as often as it is loaded.
+///
+/// Where bulk stores read a stage, they must have done so before it is loaded again: iteration k
+/// waits for those of iteration k + prefetch − stages, before the barrier.
 #include <algorithm>
 #include <set>
 
@@ -37,27 +41,6 @@ std::vector<const Leaf*> leavesOf(const LoopNode& node) {
 }
 
 }  // namespace
-
-bool KernelBuilder::isAsyncCopy(const Expr* expr) const {
-  return options_.target != LowerTarget::Cpu && expr->isA<LoadStoreOp>() &&
-         expr->as<LoadStoreOp>()->opType() == LoadStoreOpType::CpAsync;
-}
-
-kir::Stmt KernelBuilder::asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst,
-                                   const kir::Ref& src) const {
-  const auto* out = copy->out()->as<TensorView>();
-  const int64_t bytes = dst.width * dataTypeSizeByte(dst.buffer->dtype);
-  if (src.buffer->memory != MemoryType::Global || dst.buffer->memory != MemoryType::Shared) {
-    userError("lower: ", out, " is copied by cp.async, which moves from global to shared memory; ",
-              "set its memory type to Shared and copy an input of the kernel");
-  }
-  if (bytes != 4 && bytes != 8 && bytes != 16) {
-    userError("lower: ", out, " is copied by cp.async in pieces of ", bytes,
-              " bytes; it moves 4, 8 or 16 bytes at a time, so vectorize its innermost axis by ",
-              16 / dataTypeSizeByte(dst.buffer->dtype));
-  }
-  return {kir::CopyAsync{dst, src, nullptr}};
-}
 
 bool KernelBuilder::isCircular(const LoopNode& node) const {
   if (options_.target == LowerTarget::Cpu) {
@@ -106,28 +89,57 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     }
     first = tv;
   }
-  auto isLoad = [&](const LoopNode& child) {
-    const std::vector<const Leaf*> inside = leavesOf(child);
-    return std::all_of(inside.begin(), inside.end(),
-                       [&](const Leaf* leaf) { return loaded.count(leaf->out) != 0; });
-  };
+  // Barriers and waits go with the statement behind them; the last ones stay in the loop.
+  std::set<const LoopNode*> loads;
+  bool load_follows = false;
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+    const std::vector<const Leaf*> inside = leavesOf(*child);
+    if (!inside.empty()) {
+      load_follows = std::all_of(inside.begin(), inside.end(),
+                                 [&](const Leaf* leaf) { return loaded.count(leaf->out) != 0; });
+    }
+    if (load_follows) {
+      loads.insert(&*child);
+    }
+  }
   const int64_t prefetch = first->circularBufferOptions().prefetch;
-  const bool async = std::any_of(leaves.begin(), leaves.end(), [&](const Leaf* leaf) {
+  const int64_t stages = first->circularBufferOptions().stage;
+  const bool pieces = std::any_of(leaves.begin(), leaves.end(), [&](const Leaf* leaf) {
     return loaded.count(leaf->out) != 0 && isAsyncCopy(leaf->expr);
   });
+  std::vector<const TensorView*> bulk;
+  bool stored = false;         // by bulk stores
+  bool stored_pieces = false;  // and written by threads
+  for (const Leaf* leaf : leaves) {
+    const TensorView* tv = leaf->out;
+    const bool by_bulk = asyncKindOf(leaf->expr, options_.target) == kir::AsyncKind::BulkLoad;
+    if (allocations_.of(tv).stages == 1 || loaded.count(tv) == 0) {
+      continue;
+    }
+    if (by_bulk) {
+      bulk.push_back(tv);
+    }
+    if (isBulkStored(tv, options_.target)) {
+      stored = true;
+      stored_pieces |= !by_bulk;
+    }
+  }
   auto load = [&](Scalar iteration, kir::Block& into) {
     indexer_.shift(&loop, iteration);
     kir::Block body;
     declare(node, body);
     for (LoopNode& child : node.children) {
-      if (isLoad(child)) {
+      if (loads.count(&child) != 0) {
         this->node(child, body);
       }
     }
+    for (const TensorView* tv : bulk) {
+      commit(kir::AsyncKind::BulkLoad, tv, body);
+    }
     indexer_.shift(nullptr, nullptr);
     guarded(pool_.less(iteration, loop.extent), std::move(body), into);
-    if (async) {
-      into.push_back({kir::AsyncCommit{}});
+    if (pieces) {
+      commit(kir::AsyncKind::Pieces, nullptr, into);
     }
   };
   kir::For ahead;
@@ -147,8 +159,17 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
                            " ahead in ", first->circularBufferOptions().stage, " stages");
   statement.body = std::make_shared<kir::Block>();
   kir::Block& body = *statement.body;
-  if (async) {
-    body.push_back({kir::AsyncWait{prefetch - 1}});
+  if (pieces) {
+    wait(kir::AsyncKind::Pieces, prefetch - 1, nullptr, body);
+  }
+  for (const TensorView* tv : bulk) {
+    wait(kir::AsyncKind::BulkLoad, 0, tv, body);
+  }
+  if (stored) {
+    wait(kir::AsyncKind::BulkStore, stages - prefetch - 1, nullptr, body);
+  }
+  if (stored_pieces) {
+    body.push_back({kir::FenceAsyncProxy{}});
   }
   if (node.circular_barrier) {
     body.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
@@ -157,9 +178,12 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
   load(pool_.add(statement.var, pool_.constant(prefetch)), body);
   declare(node, body);
   for (LoopNode& child : node.children) {
-    if (!isLoad(child)) {
+    if (loads.count(&child) == 0) {
       this->node(child, body);
     }
+  }
+  if (stored) {
+    commit(kir::AsyncKind::BulkStore, nullptr, body);
   }
   out.push_back({std::move(statement)});
 }

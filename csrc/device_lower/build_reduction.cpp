@@ -143,6 +143,18 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
       for (const Val* in : leaf.expr->inputs()) {
         value.push_back(operand(in, leaf.expr, leaf.out, values));
       }
+      // A broadcast axis may share a loop of several iterations. Where they share one state, too,
+      // it takes the element in the first of them alone.
+      auto accumulator = accumulators_.find(leaf.out);
+      if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
+        for (int position : loopsBehindReduction(leaf.out, loops_)) {
+          if (leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
+            const LoopClass& loop = loops_.of(leaf.out, position);
+            condition =
+                pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(&loop), pool_.zero()));
+          }
+        }
+      }
       guarded(condition, {{kir::Combine{monoid, parts, std::move(value)}}}, out);
       break;
     }

@@ -1,5 +1,6 @@
 #include <device_lower/indexer.h>
 
+#include <algorithm>
 #include <deque>
 
 #include <ir/axis_map.h>
@@ -81,6 +82,9 @@ void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& se
 }  // namespace
 
 Scalar AxisValues::of(const IterDomain* id) const {
+  if (auto own = own_roots_.find(id); own != own_roots_.end()) {
+    return own->second;
+  }
   const int id_class = exact_->classOf(id);
   return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
 }
@@ -124,7 +128,47 @@ AxisValues Indexer::around(const Leaf& leaf,
       propagate(expr, symbols_, get, set);
     }
   }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    followRoots(tv, values);
+  }
   return values;
+}
+
+void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
+  if (!tv->hasRoot()) {
+    return;
+  }
+  std::unordered_map<const IterDomain*, Scalar> known;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (Scalar index = values.of(id)) {
+      known[id] = index;
+    }
+  }
+  bool changed = true;
+  const auto get = [&](const IterDomain* id) -> Scalar {
+    auto found = known.find(id);
+    return found == known.end() ? nullptr : found->second;
+  };
+  const auto set = [&](const IterDomain* id, Scalar index) {
+    changed |= known.emplace(id, index).second;
+  };
+  // Backward alone: what is known comes from the logical axes.
+  const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  while (changed) {
+    changed = false;
+    for (const Expr* expr : transforms) {
+      const auto& outputs = expr->outputs();
+      if (std::all_of(outputs.begin(), outputs.end(),
+                      [&](const Val* out) { return get(out->as<IterDomain>()) != nullptr; })) {
+        propagate(expr, symbols_, get, set);
+      }
+    }
+  }
+  for (const IterDomain* id : tv->getRootDomain()) {
+    if (Scalar index = get(id)) {
+      values.own_roots_[id] = index;
+    }
+  }
 }
 
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
@@ -133,7 +177,11 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   bool same_axes = true;  // each axis is read at the index that its class has here
   for (auto [p, c] : mapAxes(expr, producer, consumer)) {
     known[p] = p->isBroadcast() ? symbols_.pool().zero() : values.of(c);
-    check(known[p] != nullptr, "no loop leads to an axis of the consumer");
+    if (known[p] == nullptr) {
+      userError("lower: the loops around ", consumer, " do not lead to its axis ", c,
+                ": some of them are shared with a tensor that has other axes merged in, others are "
+                "its own; inline it further, or not at all");
+    }
     same_axes = same_axes && (p->isBroadcast() || values.of(p) == known[p]);
   }
   if (same_axes) {
@@ -166,15 +214,20 @@ Scalar Indexer::taskBase(const Allocation& allocation) const {
   return pool.mul(task, allocation.stage_elements);
 }
 
-Scalar Indexer::stageBase(const TensorView* tv) const {
+Scalar Indexer::stage(const TensorView* tv) const {
   kir::ScalarPool& pool = symbols_.pool();
   const Allocation& allocation = allocations_.of(tv);
   if (allocation.stages == 1) {
     return pool.zero();
   }
   const LoopClass& loop = loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
-  return pool.mul(pool.mod(iteration(&loop), pool.constant(allocation.stages)),
-                  allocation.stage_elements);
+  return pool.mod(iteration(&loop), pool.constant(allocation.stages));
+}
+
+Scalar Indexer::stageBase(const TensorView* tv) const {
+  const Allocation& allocation = allocations_.of(tv);
+  return allocation.stages == 1 ? symbols_.pool().zero()
+                                : symbols_.pool().mul(stage(tv), allocation.stage_elements);
 }
 
 void Indexer::shift(const LoopClass* loop, Scalar index) {

@@ -24,6 +24,9 @@ class AxisValues {
   const IdGraph* exact_;
   Symbols* symbols_;
   std::vector<kir::Scalar> by_class_;
+  /// What the statement's own logical axes were made from. Its class may have another index: the
+  /// roots of two slices of x are one class, but x is read at two places.
+  std::unordered_map<const IterDomain*, kir::Scalar> own_roots_;
 };
 
 /// Indices of single axes, where a class would be too coarse.
@@ -54,10 +57,14 @@ class Indexer {
   /// Element of its own memory that a statement computing `tv` writes.
   kir::Ref write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
                  const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
+  /// Which stage of a circular buffer the statement works on; 0 where there is one.
+  kir::Scalar stage(const TensorView* tv) const;
   /// Row-major index of the element being computed, over the logical domain.
   kir::Scalar logicalElement(const TensorView* tv, const AxisValues& values) const;
 
  private:
+  /// Fills in the roots of a tensor that the statement writes, from its logical axes.
+  void followRoots(const TensorView* tv, AxisValues& values) const;
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
   kir::Scalar taskBase(const Allocation& allocation) const;
   kir::Scalar stageBase(const TensorView* tv) const;

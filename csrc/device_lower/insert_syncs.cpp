@@ -1,7 +1,9 @@
 #include <device_lower/insert_syncs.h>
 
+#include <algorithm>
 #include <map>
 
+#include <device_lower/async_copy.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -31,13 +33,14 @@ const IterDomain* boundAxis(const Leaf& leaf, ParallelType type) {
 class SyncInserter {
  public:
   SyncInserter(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-               const Allocations& allocations)
-      : root_(root), exact_(exact), loops_(loops), allocations_(allocations) {}
+               const Allocations& allocations, LowerTarget target)
+      : root_(root), exact_(exact), loops_(loops), allocations_(allocations), target_(target) {}
 
   bool run() {
     // Positions move when barriers go in, so each barrier is followed by a fresh look.
     while (insertOne()) {
     }
+    waitForLastStores();
     return grid_;
   }
 
@@ -69,14 +72,24 @@ class SyncInserter {
         if (allocation.buffer->memory == MemoryType::Local) {
           continue;
         }
-        if (isAsync(found->second->leaf->expr) && allocation.stages == 1 &&
-            insertWait(*found->second, reader, in)) {
+        const Place& write = *found->second;
+        const auto copied = asyncKindOf(write.leaf->expr, target_);
+        if (copied == kir::AsyncKind::Pieces && allocation.stages == 1 &&
+            insertWait(write, reader, in)) {
           return true;
         }
-        if (auto kind = needed(*found->second->leaf, *reader.leaf, allocation.buffer->memory)) {
-          if (insertBetween(*found->second, reader, *kind, in)) {
+        if (copied == kir::AsyncKind::BulkLoad && allocation.stages == 1 &&
+            insertBulkWait(write, places, in)) {
+          return true;
+        }
+        if (auto kind = needed(*write.leaf, *reader.leaf, allocation.buffer->memory)) {
+          if (insertBetween(write, reader, *kind, in)) {
             return true;
           }
+        }
+        if (asyncKindOf(reader.leaf->expr, target_) == kir::AsyncKind::BulkStore &&
+            (insertFence(write, reader, in) || insertStoreWait(write, reader, in))) {
+          return true;
         }
       }
     }
@@ -106,11 +119,6 @@ class SyncInserter {
     return kind;
   }
 
-  static bool isAsync(const Expr* expr) {
-    return expr->isA<LoadStoreOp>() &&
-           expr->as<LoadStoreOp>()->opType() == LoadStoreOpType::CpAsync;
-  }
-
   /// Depth of the innermost node around both.
   static size_t commonDepth(const Place& writer, const Place& reader) {
     size_t depth = 0;
@@ -130,11 +138,122 @@ class SyncInserter {
       return false;
     }
     LoopNode node;
-    node.async_wait = true;
+    node.async_wait = kir::AsyncKind::Pieces;
     node.comment = text("T", tv->name(), " has arrived");
-    scope->children.insert(scope->children.begin() + static_cast<std::ptrdiff_t>(from + 1),
-                           std::move(node));
+    insert(*scope, from + 1, std::move(node));
     return true;
+  }
+
+  /// In front of the first of all readers, in the innermost loop around them and the copy: as often
+  /// as the copy is made.
+  static bool insertBulkWait(const Place& writer, const std::vector<Place>& places,
+                             const TensorView* tv) {
+    std::vector<const Place*> readers;
+    size_t depth = writer.ancestors.size() - 1;
+    for (const Place& place : places) {
+      const std::vector<TensorView*> inputs = tensorInputs(place.leaf->expr);
+      if (std::find(inputs.begin(), inputs.end(), tv) != inputs.end() &&
+          place.leaf->role != LeafRole::Init && place.leaf->role != LeafRole::Finish) {
+        readers.push_back(&place);
+        depth = std::min(depth, commonDepth(writer, place));
+      }
+    }
+    LoopNode* scope = writer.ancestors[depth];
+    for (const LoopNode& child : scope->children) {
+      if (child.async_wait && child.waits_for == tv) {
+        return false;
+      }
+    }
+    size_t first = scope->children.size();
+    for (const Place* reader : readers) {
+      first = std::min(first, childOf(*scope, *reader, depth));
+    }
+    LoopNode node;
+    node.async_wait = kir::AsyncKind::BulkLoad;
+    node.waits_for = tv;
+    node.comment = text("T", tv->name(), " has arrived");
+    insert(*scope, first, std::move(node));
+    return true;
+  }
+
+  /// Behind what threads wrote and a bulk store reads, in front of the barrier between them.
+  bool insertFence(const Place& writer, const Place& reader, const TensorView* tv) {
+    const bool by_threads = asyncKindOf(writer.leaf->expr, target_) != kir::AsyncKind::BulkLoad;
+    if (!by_threads || allocations_.of(tv).stages > 1) {
+      return false;  // a circular buffer's loop has a fence of its own
+    }
+    const size_t depth = commonDepth(writer, reader);
+    LoopNode* scope = writer.ancestors[depth];
+    size_t at = childOf(*scope, writer, depth) + 1;
+    const size_t to = childOf(*scope, reader, depth);
+    while (at < to && !scope->children[at].async_fence &&
+           !satisfies(scope->children[at], kir::SyncKind::BlockBarrier)) {
+      ++at;
+    }
+    if (scope->children[at].async_fence) {
+      return false;
+    }
+    LoopNode node;
+    node.async_fence = true;
+    node.comment = text("T", tv->name(), " is stored in bulk");
+    insert(*scope, at, std::move(node));
+    return true;
+  }
+
+  static bool waitsForStores(const LoopNode& node) {
+    return node.async_wait == kir::AsyncKind::BulkStore;
+  }
+
+  /// At the end of the loop whose next iteration writes the source of a bulk store again.
+  bool insertStoreWait(const Place& writer, const Place& reader, const TensorView* tv) {
+    size_t depth = commonDepth(writer, reader);
+    if (allocations_.of(tv).stages > 1) {
+      const LoopClass* circular = &loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
+      while (writer.ancestors[depth]->loop != circular) {
+        --depth;
+      }
+      if (depth-- == 0) {
+        return false;
+      }
+    }
+    LoopNode* loop = repeating(writer, depth);
+    if (loop == nullptr ||
+        std::any_of(loop->children.begin(), loop->children.end(), waitsForStores)) {
+      return false;
+    }
+    LoopNode node;
+    node.async_wait = kir::AsyncKind::BulkStore;
+    node.comment = text("T", tv->name(), " has been read");
+    insert(*loop, loop->children.size() - (loop->children.back().sync ? 1 : 0), std::move(node));
+    return true;
+  }
+
+  /// No block ends while its shared memory is read.
+  void waitForLastStores() {
+    bool open = false;
+    forEachLeaf(root_, [&](Leaf& leaf, const std::vector<LoopNode*>& ancestors) {
+      const bool waited = std::any_of(ancestors.begin(), ancestors.end(), [](LoopNode* node) {
+        return std::any_of(node->children.begin(), node->children.end(), waitsForStores);
+      });
+      open |= asyncKindOf(leaf.expr, target_) == kir::AsyncKind::BulkStore && !waited;
+    });
+    if (open) {
+      LoopNode node;
+      node.async_wait = kir::AsyncKind::BulkStore;
+      node.comment = "shared memory has been read";
+      root_.children.push_back(std::move(node));
+    }
+  }
+
+  /// The innermost loop at this depth or around it that has a next iteration; null for none.
+  static LoopNode* repeating(const Place& place, size_t depth) {
+    for (size_t d = depth + 1; d-- > 0;) {
+      LoopNode* loop = place.ancestors[d];
+      if (loop->loop != nullptr && !loop->loop->isThread() && !loop->loop->extent->isConstant(1)) {
+        return loop;
+      }
+    }
+    return nullptr;
   }
 
   static bool satisfies(const LoopNode& node, kir::SyncKind kind) {
@@ -159,26 +278,23 @@ class SyncInserter {
         return false;
       }
     } else {
-      bool present = false;
+      // The wait for a bulk load is one by all threads.
+      bool present = asyncKindOf(writer.leaf->expr, target_) == kir::AsyncKind::BulkLoad;
       for (size_t i = from + 1; i < to; ++i) {
         present |= satisfies(scope->children[i], kind);
       }
       if (!present) {
-        insert(*scope, to, kind, text("T", tv->name(), " is complete"));
+        insert(*scope, to, barrier(kind, text("T", tv->name(), " is complete")));
         changed = true;
       }
     }
     // The next iteration of a loop around both writes the buffer again.
-    for (size_t d = depth + 1; d-- > 0;) {
-      LoopNode* loop = writer.ancestors[d];
-      if (loop->loop == nullptr || loop->loop->isThread() || loop->loop->extent->isConstant(1)) {
-        continue;
-      }
-      if (!satisfies(loop->children.back(), kind) && !satisfies(loop->children.front(), kind)) {
-        insert(*loop, loop->children.size(), kind, text("T", tv->name(), " may be written again"));
-        changed = true;
-      }
-      break;
+    LoopNode* loop = repeating(writer, depth);
+    if (loop != nullptr && !satisfies(loop->children.back(), kind) &&
+        !satisfies(loop->children.front(), kind)) {
+      insert(*loop, loop->children.size(),
+             barrier(kind, text("T", tv->name(), " may be written again")));
+      changed = true;
     }
     if (kind == kir::SyncKind::GridBarrier) {
       grid_ = true;
@@ -197,10 +313,14 @@ class SyncInserter {
     throw InternalError("a statement is not below its loop");
   }
 
-  static void insert(LoopNode& scope, size_t at, kir::SyncKind kind, std::string comment) {
+  static LoopNode barrier(kir::SyncKind kind, std::string comment) {
     LoopNode node;
     node.sync = kind;
     node.comment = std::move(comment);
+    return node;
+  }
+
+  static void insert(LoopNode& scope, size_t at, LoopNode node) {
     scope.children.insert(scope.children.begin() + static_cast<std::ptrdiff_t>(at),
                           std::move(node));
   }
@@ -209,14 +329,15 @@ class SyncInserter {
   const IdGraph& exact_;
   const LoopModel& loops_;
   const Allocations& allocations_;
+  const LowerTarget target_;
   bool grid_ = false;
 };
 
 }  // namespace
 
 bool insertSyncs(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-                 const Allocations& allocations) {
-  return SyncInserter(root, exact, loops, allocations).run();
+                 const Allocations& allocations, LowerTarget target) {
+  return SyncInserter(root, exact, loops, allocations, target).run();
 }
 
 }  // namespace nvfuser

@@ -16,8 +16,14 @@
 ///     loop threadIdx.y { T2 = T1_s }   →    sync block
 ///                                           loop threadIdx.y { T2 = T1_s }
 ///
-/// What it does not do: remove or merge barriers of the schedule's making. On the CPU, where blocks
-/// are tasks, it has nothing to do.
+/// Asynchronous copies (async_copy.h) are waited for: cp.async right behind the copy, in front of
+/// the barrier that publishes it; a bulk load by all threads in front of its first reader, which
+/// spares that barrier; a bulk store before its source is written again, in front of the barrier
+/// that says so, or at the end of the kernel. In front of a bulk store each thread fences what it
+/// wrote.
+///
+/// It does not remove or merge barriers of the schedule's making, and has nothing to do on the CPU,
+/// where blocks are tasks.
 #pragma once
 
 #include <device_lower/allocation.h>
@@ -27,6 +33,6 @@ namespace nvfuser {
 
 /// Returns whether a grid barrier was needed (the launch must be cooperative).
 bool insertSyncs(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-                 const Allocations& allocations);
+                 const Allocations& allocations, LowerTarget target);
 
 }  // namespace nvfuser

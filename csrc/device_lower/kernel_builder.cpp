@@ -26,7 +26,9 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       continue;
     }
     const LoopClass* scope = nullptr;
-    if (int64_t position = tv->getComputeAtPosition(); position > 0) {
+    // A circular buffer outlives the iterations of the loop that it runs ahead in.
+    const int64_t position = tv->getComputeAtPosition() - (allocations_.of(tv).stages > 1 ? 1 : 0);
+    if (position > 0) {
       scope = &loops_.of(tv, static_cast<int>(position) - 1);
     }
     declared_in_[scope].push_back(allocations_.of(tv).buffer);
@@ -52,6 +54,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
 }
 
 void KernelBuilder::build(LoopNode& root) {
+  initialiseBarriers(kernel_.body);
   declare(root, kernel_.body);
   children(root, kernel_.body);
 }
@@ -88,8 +91,10 @@ void KernelBuilder::node(LoopNode& node, kir::Block& out) {
   if (node.sync) {
     out.push_back({kir::Sync{*node.sync, nullptr, node.comment}});
   } else if (node.async_wait) {
-    out.push_back({kir::AsyncCommit{}});
-    out.push_back({kir::AsyncWait{0}});
+    commit(*node.async_wait, node.waits_for, out);
+    wait(*node.async_wait, 0, node.waits_for, out);
+  } else if (node.async_fence) {
+    out.push_back({kir::FenceAsyncProxy{}});
   } else if (node.leaf) {
     leaf(*node.leaf, out);
   } else {
@@ -104,6 +109,13 @@ bool onlyLeavesBelow(const LoopNode& node) {
                      [](const LoopNode& child) { return child.leaf != nullptr; });
 }
 
+/// Whether all threads of the block take part in something inside: a barrier, a wait, a bulk copy.
+bool exchangesData(const LoopNode& node) {
+  const bool bulk = node.loop != nullptr && node.loop->parallel == ParallelType::Bulk;
+  return node.sync || node.async_wait || bulk ||
+         std::any_of(node.children.begin(), node.children.end(), exchangesData);
+}
+
 std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
   const TensorView* tv = exact.tensorOf(loop.promoted);
   std::string out = tv ? text("T", tv->name(), " ") : std::string();
@@ -114,6 +126,10 @@ std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
 
 void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
+  if (loop.parallel == ParallelType::Bulk && options_.target != LowerTarget::Cpu) {
+    bulkCopy(*node.children[0].leaf, &loop, out);
+    return;
+  }
   const bool unswitched = loop.parallel == ParallelType::Unswitch;
   if (loop.isThread() || (loop.index->isConstant() && !isCircular(node) && !unswitched)) {
     declare(node, out);
@@ -166,7 +182,7 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   if (loop.parallel == ParallelType::Unroll || loop.parallel == ParallelType::Group) {
     statement.kind = kir::LoopKind::Unrolled;
   }
-  if (loop.parallel == ParallelType::Vectorize) {
+  if (loop.parallel == ParallelType::Vectorize || loop.parallel == ParallelType::Bulk) {
     statement.kind = kir::LoopKind::Simd;
   }
   if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
@@ -268,7 +284,7 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
       into.push_back({std::move(statement)});
     }
   };
-  if (!monotone || fits->isConstant(1) || bounds_proven_) {
+  if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
     body(monotone && fits->isConstant(1), out);
     return;
   }

@@ -5,10 +5,12 @@
 ///   build_pointwise.cpp   operations that compute each element by itself
 ///   build_indirect.cpp    select, index_select, gather
 ///   build_reduction.cpp   reductions and Welford: serial, block, grid
-///   build_circular.cpp    loops whose loads run ahead, asynchronous copies
+///   build_circular.cpp    loops whose loads run ahead
+///   build_async.cpp       copies beside the threads: cp.async, bulk copies
 ///   build_vector.cpp      vector accesses and what they need of strides and addresses
 #pragma once
 
+#include <device_lower/async_copy.h>
 #include <device_lower/predicates.h>
 
 namespace nvfuser {
@@ -69,8 +71,17 @@ class KernelBuilder {
   // build_circular.cpp
   bool isCircular(const LoopNode& node) const;
   void circularLoop(LoopNode& node, kir::Block& out);
-  bool isAsyncCopy(const Expr* expr) const;
+
+  // build_async.cpp
+  bool isAsyncCopy(const Expr* expr) const;  ///< by cp.async
   kir::Stmt asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst, const kir::Ref& src) const;
+  void bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block& out);
+  void initialiseBarriers(kir::Block& out);
+  /// The mbarrier of the stage that is worked on.
+  kir::Ref barrierOf(const TensorView* tv) const;
+  /// Closes what was copied; waits until at most `pending` groups are open.
+  void commit(kir::AsyncKind kind, const TensorView* tv, kir::Block& out) const;
+  void wait(kir::AsyncKind kind, int64_t pending, const TensorView* tv, kir::Block& out) const;
 
   // build_vector.cpp
   bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;

@@ -183,7 +183,12 @@ void print(const LoopNode& node, int depth, std::string* out) {
     *out +=
         text(indent, "sync ", kSyncs[static_cast<size_t>(*node.sync)], "  // ", node.comment, "\n");
   } else if (node.async_wait) {
-    *out += text(indent, "wait for asynchronous copies  // ", node.comment, "\n");
+    static constexpr std::string_view kKinds[] = {"asynchronous copies", "bulk loads",
+                                                  "bulk stores"};
+    *out += text(indent, "wait for ", kKinds[static_cast<size_t>(*node.async_wait)], "  // ",
+                 node.comment, "\n");
+  } else if (node.async_fence) {
+    *out += text(indent, "fence for bulk stores  // ", node.comment, "\n");
   } else if (node.leaf) {
     *out += text(indent, kRoles[static_cast<size_t>(node.leaf->role)], node.leaf->expr->toString(),
                  "\n");

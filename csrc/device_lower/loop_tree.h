@@ -31,7 +31,9 @@ struct LoopNode {
   const LoopClass* loop = nullptr;
   std::unique_ptr<Leaf> leaf;
   std::optional<kir::SyncKind> sync;
-  bool async_wait = false;        ///< waits for this thread's asynchronous copies
+  std::optional<kir::AsyncKind> async_wait;  ///< closes and waits for copies of this kind
+  const TensorView* waits_for = nullptr;     ///< what bulk loads fill
+  bool async_fence = false;                  ///< bulk stores behind it see what threads wrote
   bool circular_barrier = false;  ///< of a loop: threads share its circular buffers' stages
   std::string comment;            ///< of a barrier: why
   std::vector<LoopNode> children;

@@ -51,7 +51,7 @@ void synchronise(Lowering& l) {
   if (l.options.target == LowerTarget::Cpu) {
     return;
   }
-  l.kernel.cooperative |= insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations);
+  l.kernel.cooperative |= insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations, l.options.target);
 }
 
 void buildStatements(Lowering& l) {

@@ -61,6 +61,9 @@ void planSharedMemory(kir::Kernel& kernel) {
     bytes = pool.mul(pool.ceilDiv(bytes, pool.constant(16)), 16);
     const Lifetime life = lifetimes[buffer];
     auto fits = [&](const Slot& slot) {
+      if (buffer->keeps_place || slot.user->keeps_place) {
+        return false;
+      }
       if (slot.last >= life.first ||
           !(slot.bytes == bytes || pool.provesLess(bytes, pool.add(slot.bytes, pool.one())))) {
         return false;

@@ -24,9 +24,11 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   std::vector<const IterDomain*> open;
   for (const LoopClass* loop : leaf.path) {
     // An axis of extent 1 has one index: each thread computes the element in registers of its own,
-    // where all of them may read it.
-    const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) &&
-                           leaf.out->getMemoryType() == MemoryType::Local;
+    // each block in shared memory of its own, where all of them may read it.
+    const MemoryType memory = leaf.out->getMemoryType();
+    const bool own = memory == MemoryType::Local ||
+                     (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
+    const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) && own;
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       result.push_back({loop->index, loop->extent});
@@ -81,11 +83,12 @@ Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
   return condition;
 }
 
-Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory) const {
+Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
+                              bool whole_block) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
   for (ParallelType type : kParallelTypeThreads) {
-    if (!loops_.isUsed(type)) {
+    if (!loops_.isUsed(type) || (whole_block && isParallelTypeThreadDim(type))) {
       continue;
     }
     // Each block has shared memory of its own.

@@ -32,7 +32,10 @@ class Predicates {
   /// Conjunction of the bounds that are not proven.
   kir::Scalar inBounds(const Leaf& leaf, const AxisValues& values) const;
   /// True for the threads that write `tv`, which lives in shared or global memory.
-  kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory) const;
+  /// (`whole_block`: for a statement that all threads of a block carry out together, true for the
+  /// blocks that do.)
+  kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
+                         bool whole_block = false) const;
 
  private:
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;

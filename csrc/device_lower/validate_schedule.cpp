@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <device_lower/async_copy.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -119,6 +120,7 @@ class ScheduleCheck {
     for (TensorView* tv : computedTensors(fusion)) {
       oneAxisPerDimension(tv);
       circularBuffer(tv);
+      validateBulk(tv, loops_);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
       }

@@ -1,7 +1,8 @@
 /// Is the schedule one that a kernel can carry out? Throws `UserError` where it is not.
 ///
 /// What: each loop domain covers its tensor; a block or thread dimension belongs to one axis of a
-/// tensor; vectors are innermost; circular buffers have a loop to run ahead in; and no value is
+/// tensor; vectors are innermost; bulk copies
+/// are copies (async_copy.h); circular buffers have a loop to run ahead in; and no value is
 /// kept where its reader cannot see it:
 ///
 ///   T1[i0, i1 threadIdx.x]  in registers       thread t holds T1[·, t]

@@ -128,8 +128,40 @@ void settleExtents(const TensorView* tv, const Array& array, Context& context) {
   }
 }
 
-void run(const Expr* expr, Context& context) {
+/// Whether a kernel rounds the results of a kind of operation: it computes numbers rather than
+/// moves them.
+bool isArithmetic(const Expr* expr) {
+  switch (expr->kind()) {
+    case ExprKind::UnaryOp: {
+      const UnaryOpType type = expr->as<UnaryOp>()->getUnaryOpType();
+      return type != UnaryOpType::Cast && type != UnaryOpType::BitCast;
+    }
+    case ExprKind::BinaryOp:
+      return true;
+    case ExprKind::TernaryOp:
+      return expr->as<TernaryOp>()->getTernaryOpType() != TernaryOpType::Where;
+    default:
+      return false;
+  }
+}
+
+void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Context& context) {
+  const uint64_t seed = (context.options.disturbance << 32) + position;
+  if (isArithmetic(expr)) {
+    arrays[0] = disturbed(arrays[0], seed);
+  } else if (expr->isA<ReductionOp>()) {
+    arrays[0] = disturbedReduction(expr->as<ReductionOp>(), arrays[0], seed, context);
+  } else if (expr->isA<WelfordOp>()) {
+    disturbWelford(arrays, seed);
+  }
+}
+
+/// `position` of the operation among all.
+void run(const Expr* expr, size_t position, Context& context) {
   std::vector<Array> arrays = results(expr, context);
+  if (context.options.rounding == Rounding::Disturbed) {
+    disturb(expr, arrays, position, context);
+  }
   for (size_t n = 0; n < arrays.size(); ++n) {
     const auto* tv = expr->output(n)->as<TensorView>();
     Array array = std::move(arrays[n]);
@@ -191,7 +223,7 @@ std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const Interpre
     if (!expr->output(0)->isA<TensorView>()) {
       continue;  // scalars are evaluated where they are read
     }
-    run(expr, context);
+    run(expr, position, context);
     for (const Val* input : expr->inputs()) {
       if (last_use.at(input) == position) {
         context.arrays.erase(input);

@@ -8,7 +8,10 @@
 /// numbers and outputs. So the result is the program's true value but for these roundings, which is
 /// what an error bound refers to. `Rounding::EveryOperation` rounds after each operation, as a
 /// kernel does that fuses no multiply-add; use it where a comparison or a conversion to an integer
-/// hangs on the last bit.
+/// hangs on the last bit. `Rounding::Disturbed` moves every result of arithmetic by a unit of
+/// rounding of its compute dtype, and sums as far as their additions may add up to, in directions
+/// that `disturbance` chooses: how far outputs move tells how the program treats rounding errors,
+/// in Double too.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +29,11 @@ namespace nvfuser {
 /// One argument: a tensor (in host memory where it is interpreted) or a scalar.
 using InterpreterInput = std::variant<TensorRef, PolymorphicValue>;
 
-enum class Rounding : uint8_t { CastsAndOutputs, EveryOperation };
+enum class Rounding : uint8_t { CastsAndOutputs, EveryOperation, Disturbed };
 
 struct InterpreterOptions {
   Rounding rounding = Rounding::CastsAndOutputs;
+  uint64_t disturbance = 0;  ///< seed of `Rounding::Disturbed`
   uint64_t philox_seed = 0;
   uint64_t philox_offset = 0;  ///< in units of 4 of the framework's generator
 };

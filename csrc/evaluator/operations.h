@@ -3,6 +3,7 @@
 /// reduction axes; `interpreter.cpp` brings them to the logical domain, rounds and keeps them.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -52,6 +53,17 @@ Array transformAxes(const Array& array, const std::vector<IterDomain*>& from,
 // reduction.cpp: axes are the logical ones, the transforms of an rFactor included.
 Array reduce(const ReductionOp* op, Context& context);
 std::vector<Array> welford(const WelfordOp* op, Context& context);
+/// Calls `body(result, element)` for each element that `op` combines, in row-major order; `result`
+/// counts the results in row-major order. `T` holds the output's numbers.
+template <typename T>
+void forEachReduced(const ReductionOp* op, Context& context,
+                    const std::function<void(size_t result, T element)>& body);
+
+// disturbance.cpp: `Rounding::Disturbed`, by a unit of rounding times the size that matters.
+Array disturbed(const Array& array, uint64_t seed);
+Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
+                         Context& context);
+void disturbWelford(std::vector<Array>& results, uint64_t seed);
 
 // random.cpp
 Array random(const RNGOp* op, Context& context);

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <evaluator/operations.h>
+#include <ops/table/reference_math.h>
 
 namespace nvfuser::reference {
 
@@ -169,16 +171,16 @@ Array reduceReals(const Array& in, const std::vector<IterDomain*>& axes, BinaryO
       run([](long double& a, double x) { a *= x; });
       break;
     case Max:
-      run([](long double& a, double x) { a = (x > a || std::isnan(x)) ? x : a; });
+      run([](long double& a, double x) { a = maxNan<long double>(a, x); });
       break;
     case Min:
-      run([](long double& a, double x) { a = (x < a || std::isnan(x)) ? x : a; });
+      run([](long double& a, double x) { a = minNan<long double>(a, x); });
       break;
     case FMax:
-      run([](long double& a, double x) { a = (x > a || std::isnan(a)) ? x : a; });
+      run([](long double& a, double x) { a = maxNumber<long double>(a, x); });
       break;
     case FMin:
-      run([](long double& a, double x) { a = (x < a || std::isnan(a)) ? x : a; });
+      run([](long double& a, double x) { a = minNumber<long double>(a, x); });
       break;
     default:
       userError("a tensor of dtype ", dataTypeName(dtype), " cannot be reduced by this operation");
@@ -249,6 +251,24 @@ Array reduce(const ReductionOp* op, Context& context) {
   }
   return reduceComplex(in, axes, type, dtype, init.as<Complex>());
 }
+
+template <typename T>
+void forEachReduced(const ReductionOp* op, Context& context,
+                    const std::function<void(size_t result, T element)>& body) {
+  const auto* tv = op->out()->as<TensorView>();
+  const Array in =
+      convert(overLogicalAxes(op->in(), tv,
+                              neutralElement(op->getReductionOpType(), op->in()->dtype()), context),
+              tv->dtype());
+  const std::vector<int64_t> sizes = keptSizes(in, tv->getLogicalDomain());
+  std::vector<size_t> results(count(sizes));
+  std::iota(results.begin(), results.end(), size_t{0});
+  combineInto<T>(in, tv->getLogicalDomain(), results, sizes, body);
+}
+template void forEachReduced<double>(const ReductionOp*, Context&,
+                                     const std::function<void(size_t, double)>&);
+template void forEachReduced<Complex>(const ReductionOp*, Context&,
+                                      const std::function<void(size_t, Complex)>&);
 
 std::vector<Array> welford(const WelfordOp* op, Context& context) {
   const auto* tv = op->outAvg()->as<TensorView>();

@@ -211,7 +211,8 @@ std::string_view iterTypeName(IterType type) {
 }
 
 std::string_view loadStoreOpTypeName(LoadStoreOpType type) {
-  static constexpr std::string_view kNames[] = {"Set", "SegmenterSet", "CpAsync", "CpAsyncBulk"};
+  static constexpr std::string_view kNames[] = {"Set", "SegmenterSet", "CpAsync", "CpAsyncBulk",
+                                                "CpAsyncBulkTensorTile"};
   return kNames[static_cast<size_t>(type)];
 }
 

@@ -153,7 +153,13 @@ std::string_view iterTypeName(IterType type);
 enum class ComputeAtMode : uint8_t { Standard, BestEffort, MostInlined };
 
 enum class RNGOpType : uint8_t { Uniform, UniformRange, NormalStandard, NormalGeneral };
-enum class LoadStoreOpType : uint8_t { Set, SegmenterSet, CpAsync, CpAsyncBulk };
+enum class LoadStoreOpType : uint8_t {
+  Set,
+  SegmenterSet,
+  CpAsync,
+  CpAsyncBulk,
+  CpAsyncBulkTensorTile
+};
 std::string_view loadStoreOpTypeName(LoadStoreOpType type);
 enum class CacheOp : uint8_t { Unspecified, AllLevels, Streaming, Global };
 enum class SwizzleType : uint8_t { NoSwizzle, XOR, CyclicShift };

@@ -22,6 +22,11 @@ struct Accesses {
       operand(o);
     }
   }
+  void optional(const Ref& ref) const {
+    if (ref.buffer != nullptr) {
+      visit(ref, true);
+    }
+  }
   void state(const std::vector<Ref>& parts) const {
     for (const Ref& part : parts) {
       visit(part, true);
@@ -44,6 +49,16 @@ struct Accesses {
   void operator()(const CopyAsync& s) const {
     visit(s.src, false);
     visit(s.dst, true);
+  }
+  void operator()(const BulkCopy& s) const {
+    visit(s.src, false);
+    visit(s.dst, true);
+    optional(s.barrier);
+  }
+  void operator()(const AsyncCommit& s) const { optional(s.barrier); }
+  void operator()(const AsyncWait& s) const {
+    optional(s.barrier);
+    optional(s.phases);
   }
   void operator()(const Guarded& s) const {
     operand(s.src);
@@ -75,6 +90,8 @@ void addWorkspaces(const Stmt& stmt, const std::function<void(const Buffer*)>& a
     add(grid->tickets);
   } else if (auto* sync = std::get_if<Sync>(&stmt.node)) {
     add(sync->tickets);
+  } else if (auto* init = std::get_if<MBarrierInit>(&stmt.node)) {
+    add(init->barriers);
   }
 }
 

@@ -97,8 +97,28 @@ class Printer {
     line(depth, text(nvfuser::kir::toString(s.dst), " = async ", nvfuser::kir::toString(s.src),
                      s.condition ? text(" if ", s.condition) : std::string()));
   }
-  void show(const AsyncCommit&, int depth) { line(depth, "async commit"); }
-  void show(const AsyncWait& s, int depth) { line(depth, text("async wait ", s.pending)); }
+  void show(const BulkCopy& s, int depth) {
+    line(depth, text(nvfuser::kir::toString(s.dst), " = bulk ", nvfuser::kir::toString(s.src),
+                     " : ", s.count, counted(s.barrier)));
+  }
+  static std::string counted(const Ref& barrier) {
+    return barrier.buffer != nullptr ? " at " + nvfuser::kir::toString(barrier) : std::string();
+  }
+  static std::string_view name(AsyncKind kind) {
+    static constexpr std::string_view kNames[] = {"async", "bulk load", "bulk store"};
+    return kNames[static_cast<size_t>(kind)];
+  }
+  void show(const AsyncCommit& s, int depth) {
+    line(depth, text(name(s.kind), " commit", counted(s.barrier)));
+  }
+  void show(const AsyncWait& s, int depth) {
+    line(depth, s.kind == AsyncKind::BulkLoad ? text(name(s.kind), " wait", counted(s.barrier))
+                                              : text(name(s.kind), " wait ", s.pending));
+  }
+  void show(const MBarrierInit& s, int depth) {
+    line(depth, text("initialise ", s.barriers->name, "[", s.barriers->elements, "]"));
+  }
+  void show(const FenceAsyncProxy&, int depth) { line(depth, "fence async proxy"); }
   void show(const Guarded& s, int depth) {
     line(depth, text(nvfuser::kir::toString(s.dst), " = ", s.condition, " ? ",
                      nvfuser::kir::toString(s.src), " : ", nvfuser::kir::toString(s.otherwise)));

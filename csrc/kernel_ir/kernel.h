@@ -42,6 +42,9 @@ struct Buffer {
   bool zeroed = false;             ///< workspace that is zero before the launch and after it
   bool read = false;               ///< which accesses occur (for const and __restrict__)
   bool written = false;
+  /// Shared memory that is used in a way that ordinary accesses of another buffer at the same place
+  /// would break: bulk copies, mbarriers.
+  bool keeps_place = false;
 };
 
 /// Elements [index, index + width) of a buffer.
@@ -145,11 +148,44 @@ struct CopyAsync {
   Ref src;
   Scalar condition = nullptr;  ///< null: always; otherwise zero-filled where it does not hold
 };
-struct AsyncCommit {};
-/// Waits until at most `pending` of this thread's committed groups are unfinished.
+
+/// `count` neighbours between global and shared memory by the copy engine (cp.async.bulk), for the
+/// whole block; none if count <= 0. A load is counted by `barrier`; a store has none.
+struct BulkCopy {
+  Ref dst;
+  Ref src;
+  Scalar count = nullptr;
+  Ref barrier;
+};
+
+/// The kinds of asynchronous copies, by what waits for them.
+enum class AsyncKind : uint8_t {
+  Pieces,     ///< cp.async: each thread for the groups that it committed itself
+  BulkLoad,   ///< all threads at an mbarrier
+  BulkStore,  ///< the thread that issued them for its groups: the source may be written again
+};
+
+/// Closes a group of copies (of bulk loads: a phase of `barrier`).
+struct AsyncCommit {
+  AsyncKind kind = AsyncKind::Pieces;
+  Ref barrier = {};
+};
+/// Waits until at most `pending` of this thread's committed groups are unfinished; or for the phase
+/// of a bulk load's `barrier` that the bits of the register `phases` tell, one for each barrier.
 struct AsyncWait {
   int64_t pending = 0;
+  AsyncKind kind = AsyncKind::Pieces;
+  Ref barrier = {};
+  Ref phases = {};
 };
+
+/// One thread makes the mbarriers of a buffer ready. A block barrier must follow.
+struct MBarrierInit {
+  const Buffer* barriers = nullptr;
+};
+
+/// What this thread wrote to shared memory can be read by bulk copies behind the next barrier.
+struct FenceAsyncProxy {};
 
 /// dst = condition ? src : otherwise, where src is read only if the condition holds.
 struct Guarded {
@@ -226,9 +262,9 @@ struct Random {
 };
 
 struct Stmt {
-  std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync,
-               AsyncCommit, AsyncWait, Guarded, Combine, BlockReduce, ClusterReduce, GridReduce,
-               Sync, Random>
+  std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
+               AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, BlockReduce,
+               ClusterReduce, GridReduce, Sync, Random>
       node;
 };
 

@@ -136,11 +136,13 @@ class ScalarPool {
   Scalar makeBinary(ScalarOp op, Scalar a, Scalar b);
   /// Product of sums multiplied out, for proofs.
   Scalar expand(Scalar a);
+  Scalar computeUpperBound(Scalar a);
   void splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* remainder);
 
   std::deque<ScalarNode> nodes_;
   std::unordered_map<std::string, Scalar> interned_;
   std::vector<std::pair<Scalar, int64_t>> divisible_;
+  std::unordered_map<Scalar, Scalar> upper_bounds_;  ///< for what is known to be divisible so far
   bool keep_comparisons_ = false;
   Scalar zero_;
   Scalar one_;

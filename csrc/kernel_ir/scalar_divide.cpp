@@ -92,7 +92,10 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
   if (b->isConstant(1) || a->isConstant(0)) {
     return a;
   }
-  if (a->isConstant() && b->isConstant() && b->value != 0) {
+  if (b->isConstant(0)) {
+    return zero_;  // an index of an axis without elements: its value does not matter, a trap would
+  }
+  if (a->isConstant() && b->isConstant()) {
     return constant(a->value / b->value);
   }
   if (Scalar exact = exactQuotient(a, b)) {
@@ -132,10 +135,10 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::mod(Scalar a, Scalar b) {
-  if (b->isConstant(1) || a->isConstant(0)) {
-    return zero_;
+  if (b->isConstant(1) || b->isConstant(0) || a->isConstant(0)) {
+    return zero_;  // by 0: see div
   }
-  if (a->isConstant() && b->isConstant() && b->value != 0) {
+  if (a->isConstant() && b->isConstant()) {
     return constant(a->value % b->value);
   }
   if (exactQuotient(a, b) != nullptr) {
@@ -172,6 +175,9 @@ Scalar ScalarPool::mod(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
+  if (b->isConstant(0)) {
+    return zero_;  // see div
+  }
   if (Scalar exact = exactQuotient(a, b)) {
     return exact;
   }

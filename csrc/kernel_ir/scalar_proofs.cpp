@@ -49,6 +49,16 @@ constexpr int64_t kLargestBound = int64_t{1} << 31;
 }  // namespace
 
 Scalar ScalarPool::upperBound(Scalar a) {
+  // Kept: div asks for it, and it is made by div; without memory each level would double the work.
+  auto known = upper_bounds_.find(a);
+  if (known == upper_bounds_.end()) {
+    Scalar bound = computeUpperBound(a);
+    known = upper_bounds_.emplace(a, bound).first;
+  }
+  return known->second;
+}
+
+Scalar ScalarPool::computeUpperBound(Scalar a) {
   switch (a->op) {
     case ScalarOp::Constant:
       return constant(a->value + 1);
@@ -156,6 +166,9 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
   return true;
 }
 
-void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) { divisible_.emplace_back(a, divisor); }
+void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) {
+  divisible_.emplace_back(a, divisor);
+  upper_bounds_.clear();  // they may be simpler now
+}
 
 }  // namespace nvfuser::kir

@@ -51,8 +51,19 @@ struct Mapper {
     apply(s.src, map);
     apply(s.condition, map);
   }
-  void operator()(AsyncCommit&) const {}
-  void operator()(AsyncWait&) const {}
+  void operator()(BulkCopy& s) const {
+    apply(s.dst, map);
+    apply(s.src, map);
+    apply(s.count, map);
+    apply(s.barrier, map);
+  }
+  void operator()(AsyncCommit& s) const { apply(s.barrier, map); }
+  void operator()(AsyncWait& s) const {
+    apply(s.barrier, map);
+    apply(s.phases, map);
+  }
+  void operator()(MBarrierInit&) const {}
+  void operator()(FenceAsyncProxy&) const {}
   void operator()(Guarded& s) const {
     apply(s.dst, map);
     apply(s.condition, map);

@@ -72,6 +72,8 @@ class Verifier {
       buffer(block->workspace, scope, "a reduction");
     } else if (auto* cluster = std::get_if<ClusterReduce>(&stmt.node)) {
       buffer(cluster->workspace, scope, "a reduction");
+    } else if (auto* init = std::get_if<MBarrierInit>(&stmt.node)) {
+      buffer(init->barriers, scope, "an initialisation");
     } else if (auto* grid = std::get_if<GridReduce>(&stmt.node)) {
       buffer(grid->workspace, scope, "a reduction");
       buffer(grid->tickets, scope, "a reduction");

@@ -12,6 +12,13 @@ void requireTensor(const TensorView* tv, std::string_view op) {
   }
 }
 
+void requireReal(const TensorView* tv, std::string_view op) {
+  requireTensor(tv, op);
+  if (isComplexType(tv->dtype())) {
+    userError(op, ": ", tv, " has dtype ", tv->dtype(), "; a tensor of real numbers is needed");
+  }
+}
+
 std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
 }

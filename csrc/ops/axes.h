@@ -12,6 +12,9 @@ namespace nvfuser::ops {
 
 /// Throws `UserError` (naming `op`) for a null operand.
 void requireTensor(const TensorView* tv, std::string_view op);
+/// The same for operations that order numbers or take them for real ones. Throws `UserError` for a
+/// complex tensor.
+void requireReal(const TensorView* tv, std::string_view op);
 
 /// The logical axes that an operation on `tv` sees: all but reductions.
 std::vector<IterDomain*> axesOf(const TensorView* tv);

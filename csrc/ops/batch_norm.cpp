@@ -22,7 +22,7 @@ struct ChannelNorm {
 
   ChannelNorm(const TensorView* x, bool channels_last, bool for_each_sample, std::string_view name)
       : op(name), per_sample(for_each_sample) {
-    ops::requireTensor(x, op);
+    ops::requireReal(x, op);
     rank = static_cast<int64_t>(axesOf(x).size());
     const int64_t least = per_sample ? 3 : 2;
     if (rank < least) {
@@ -154,7 +154,7 @@ BackwardNormResult channelNormBackward(const ChannelNorm& norm, TensorView* x, T
                                        TensorView* running_var, TensorView* save_mean,
                                        TensorView* save_invstd, bool training, Val* eps,
                                        const std::vector<bool>& output_mask) {
-  ops::requireTensor(dy, norm.op);
+  ops::requireReal(dy, norm.op);
   if (output_mask.size() != 3) {
     userError(norm.op, ": output_mask has ", output_mask.size(), " entries; it needs 3");
   }

@@ -19,7 +19,7 @@ struct NormAxes {
 };
 
 NormAxes normAxes(const TensorView* x, int64_t num_inner, std::string_view op) {
-  ops::requireTensor(x, op);
+  ops::requireReal(x, op);
   const auto rank = static_cast<int64_t>(axesOf(x).size());
   if (num_inner < 1 || num_inner > rank) {
     userError(op, ": the last ", num_inner, " axes of ", x, " cannot be normalised: it has ", rank,
@@ -149,7 +149,7 @@ BackwardNormResult layer_norm_backward(TensorView* dy, TensorView* x,
                                        const std::vector<bool>& output_mask) {
   constexpr std::string_view kOp = "layer_norm_backward";
   const NormAxes axes = normAxes(x, checkedNormShape(x, norm_shape, kOp), kOp);
-  ops::requireTensor(dy, kOp);
+  ops::requireReal(dy, kOp);
   checkMask(output_mask, 3, kOp);
   checkAffine(weight, axes.inner.positions().size(), "weight", kOp);
   checkAffine(bias, axes.inner.positions().size(), "bias", kOp);
@@ -176,7 +176,7 @@ namespace {
 BackwardRMSNormResult rmsNormBackward(TensorView* dy, TensorView* x, const NormAxes& axes,
                                       TensorView* rstd, TensorView* weight,
                                       const std::vector<bool>& output_mask, std::string_view op) {
-  ops::requireTensor(dy, op);
+  ops::requireReal(dy, op);
   checkMask(output_mask, 2, op);
   checkAffine(weight, axes.inner.positions().size(), "weight", op);
   dy = ops::inComputeType(dy);

@@ -12,7 +12,7 @@ namespace {
 /// The one axis that a softmax runs over. A 0-dim tensor counts as one of extent 1 and has dims 0
 /// and −1.
 ReducedAxes softmaxAxis(const TensorView* x, int64_t dim, std::string_view op) {
-  ops::requireTensor(x, op);
+  ops::requireReal(x, op);
   if (!ops::axesOf(x).empty()) {
     return ReducedAxes(x, {dim}, op);
   }
@@ -21,8 +21,8 @@ ReducedAxes softmaxAxis(const TensorView* x, int64_t dim, std::string_view op) {
 }
 
 void checkSameRank(const TensorView* dy, const TensorView* y, std::string_view op) {
-  ops::requireTensor(dy, op);
-  ops::requireTensor(y, op);
+  ops::requireReal(dy, op);
+  ops::requireReal(y, op);
   if (ops::axesOf(dy).size() != ops::axesOf(y).size()) {
     userError(op, ": the gradient ", dy, " has ", ops::axesOf(dy).size(), " axes, the result ", y,
               " has ", ops::axesOf(y).size(), "; they must have one shape");

@@ -81,6 +81,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   const int64_t registers = options_.number(Setting::MaxRegCount);
   source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
   source_.options = compilerOptionsFor(device, options_);
+  source_.cached = !options_.isDisabled(DisableOption::NvrtcCaching);
 }
 
 void CompiledKernel::generate() {

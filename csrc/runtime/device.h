@@ -41,6 +41,7 @@ struct KernelSource {
   int max_registers = 0;             ///< 0: the compiler's choice
   int64_t max_threads = 0;           ///< largest block it will be launched with; 0: unknown
   std::vector<std::string> options;  ///< further compiler options
+  bool cached = true;                ///< whether compiled code may come from the disk, and go there
 };
 
 /// What the compiler said about a kernel; −1 where the device cannot tell.
@@ -48,7 +49,8 @@ struct KernelResources {
   int registers = -1;
   int64_t static_shared_bytes = -1;
   int64_t spill_bytes = -1;
-  double compile_ms = 0;
+  double compile_ms = 0;    ///< 0 if it was not compiled
+  bool from_cache = false;  ///< compiled by an earlier process, or earlier in this one
   std::string log;
 };
 

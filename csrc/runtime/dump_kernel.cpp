@@ -213,11 +213,13 @@ void dumpLoaded(const Options& options, const std::string& subject, const Loaded
   const KernelResources& resources = loaded.resources();
   auto known = [](int64_t value) { return value < 0 ? std::string("unknown") : text(value); };
   if (options.dumps(Dump::PtxasVerbose) || verbose) {
-    dump(
-        options, subject, "ptxas_verbose",
-        text("registers ", known(resources.registers), ", static shared memory ",
-             known(resources.static_shared_bytes), " bytes, spilled ", known(resources.spill_bytes),
-             " bytes, compiled in ", fixed(resources.compile_ms, 1), " ms\n", resources.log));
+    dump(options, subject, "ptxas_verbose",
+         text("registers ", known(resources.registers), ", static shared memory ",
+              known(resources.static_shared_bytes), " bytes, spilled ",
+              known(resources.spill_bytes), " bytes, ",
+              resources.from_cache ? "from the disk cache"
+                                   : text("compiled in ", fixed(resources.compile_ms, 1), " ms"),
+              "\n", resources.log));
   }
   if (options.isEnabled(EnableOption::WarnRegisterSpill)) {
     const auto& limits = options.arguments(EnableOption::WarnRegisterSpill);

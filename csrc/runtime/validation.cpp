@@ -13,7 +13,6 @@ namespace {
 /// What is known about the rounding of a value, from the operations that lead to it.
 struct Path {
   int64_t operations = 0;  ///< on the longest path
-  double reduced = 1;      ///< elements combined into one
   double unit = 0;         ///< widest half ulp of 1 among the intermediates
 };
 
@@ -24,15 +23,13 @@ double roundoff(DataType dtype) {
 }
 
 /// Paths to all values. The rounding to an output's own dtype is no part of its path.
-std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion,
-                                               ExpressionEvaluator& evaluator) {
+std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion) {
   std::unordered_map<const Val*, Path> paths;
   for (const Expr* expr : fusion.exprs()) {
     Path path;
     for (const Val* input : expr->inputs()) {
       if (auto found = paths.find(input); found != paths.end()) {
         path.operations = std::max(path.operations, found->second.operations);
-        path.reduced = std::max(path.reduced, found->second.reduced);
         path.unit = std::max(path.unit, found->second.unit);
         // Rounded when it was made, unless it is a copy of an input.
         if (found->second.operations > 0) {
@@ -53,14 +50,6 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion,
       default:
         break;
     }
-    if (expr->isA<ReductionOp>() || expr->isA<WelfordOp>()) {
-      for (const IterDomain* id : expr->output(0)->as<TensorView>()->getLogicalDomain()) {
-        const PolymorphicValue extent = evaluator.evaluate(id->getMaybeExpandedExtent());
-        if (id->isReduction() && extent.hasValue()) {
-          path.reduced *= std::max(1.0, extent.as<double>());
-        }
-      }
-    }
     for (const Val* output : expr->outputs()) {
       paths[output] = path;
     }
@@ -68,57 +57,54 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion,
   return paths;
 }
 
-/// Tolerances of one output's elements.
+/// What the interpreter says of one output.
+struct Reference {
+  HostTensor value;                ///< v
+  std::vector<HostTensor> others;  ///< w; the first: rounded after each operation
+};
+
+/// Tolerances of one output's elements: `expected` is v, or what else was given in its place.
 class Tolerance {
  public:
-  Tolerance(DataType dtype, const Path& path, const HostTensor& expected,
-            const HostTensor& alternative)
-      : expected_(expected), alternative_(alternative) {
-    unit_out_ = path.operations > 0 ? roundoff(dtype) : 0;
+  Tolerance(const Path& path, const HostTensor& expected, const Reference& reference)
+      : expected_(expected), reference_(reference) {
+    unit_out_ = path.operations > 0 ? roundoff(expected.dtype()) : 0;
     // A kernel computes reduced precision in Float.
-    const double compute = roundoff(dtype) == 0x1p-53 ? 0x1p-53 : 0x1p-24;
+    const double compute = roundoff(expected.dtype()) == 0x1p-53 ? 0x1p-53 : 0x1p-24;
     unit_ = path.operations > 0 ? std::max(path.unit, compute) : 0;
-    growth_ = 8 + 4 * static_cast<double>(path.operations) + 4 * std::sqrt(path.reduced);
-    magnitude_ = path.reduced > 1
-                     ? rootMeanSquare([&](int64_t i) { return std::abs(expected_.getComplex(i)); })
-                     : 0;
-    deviation_ = rootMeanSquare([&](int64_t i) { return difference(i); });
+    growth_ = 8 + 4 * static_cast<double>(path.operations);
+    smallest_ = unit_ == 0x1p-53 ? 0x1p-1022 : 0x1p-126;
+    double squares = 0;
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+      squares += deviation(i) * deviation(i);
+    }
+    typical_ = std::sqrt(squares / static_cast<double>(std::max<int64_t>(expected.numel(), 1)));
   }
 
   double at(int64_t i) const {
     const double size = std::abs(expected_.getComplex(i));
-    return 2 * unit_out_ * size + unit_ * growth_ * (size + magnitude_) +
-           8 * (difference(i) + deviation_) + smallest_;
+    return (2 * unit_out_ + unit_ * growth_) * size + 8 * (deviation(i) + typical_) + smallest_;
   }
 
  private:
-  double difference(int64_t i) const {
-    const double d = std::abs(expected_.getComplex(i) - alternative_.getComplex(i));
-    return std::isfinite(d) ? d : 0;
-  }
-
-  template <typename Get>
-  double rootMeanSquare(const Get& get) const {
-    double sum = 0;
-    int64_t count = 0;
-    for (int64_t i = 0; i < expected_.numel(); ++i) {
-      const double value = get(i);
-      if (std::isfinite(value)) {
-        sum += value * value;
-        ++count;
-      }
+  /// How far the others are from v at most. Infinite ones are compared as they are.
+  double deviation(int64_t i) const {
+    const std::complex<double> value = reference_.value.getComplex(i);
+    double most = 0;
+    for (const HostTensor& other : reference_.others) {
+      const double distance = std::abs(value - other.getComplex(i));
+      most = std::isfinite(distance) ? std::max(most, distance) : most;
     }
-    return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+    return most;
   }
 
   const HostTensor& expected_;
-  const HostTensor& alternative_;
+  const Reference& reference_;
   double unit_out_ = 0;
   double unit_ = 0;
   double growth_ = 0;
-  double magnitude_ = 0;
-  double deviation_ = 0;
-  double smallest_ = 0x1p-126;  ///< numbers that a device may flush to zero
+  double typical_ = 0;
+  double smallest_ = 0;  ///< numbers that a device may flush to zero
 };
 
 bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -159,7 +145,7 @@ struct Place {
 };
 
 void compareOutput(const Val* output, size_t number, const HostTensor& got,
-                   const HostTensor& expected, const HostTensor& alternative, const Path& path,
+                   const HostTensor& expected, const Reference& reference, const Path& path,
                    const Place& place) {
   auto name = [&] { return text("output ", number, ", ", *output, ","); };
   if (got.dtype() != expected.dtype()) {
@@ -170,8 +156,10 @@ void compareOutput(const Val* output, size_t number, const HostTensor& got,
     throw ValidationError(text(name(), " has sizes [", join(got.sizes(), ", "), "], but [",
                                join(expected.sizes(), ", "), "] are expected", place.text()));
   }
+  check(expected.sizes() == reference.value.sizes(), "results of other sizes are expected");
   const bool exact = !isFloatingPointType(got.dtype()) && !isComplexType(got.dtype());
-  const Tolerance tolerance(got.dtype(), path, expected, alternative);
+  const Tolerance tolerance(path, expected, reference);
+  const std::vector<HostTensor>& others = reference.others;
   int64_t wrong = 0;
   int64_t first = -1;
   int64_t worst = -1;
@@ -180,15 +168,17 @@ void compareOutput(const Val* output, size_t number, const HostTensor& got,
     double ratio = 0;  // of the error to the tolerance
     if (exact) {
       const int64_t value = got.getInt(i);
-      ratio = value == expected.getInt(i) || value == alternative.getInt(i) ? 0 : 2;
+      ratio = value == expected.getInt(i) || value == others.front().getInt(i) ? 0 : 2;
     } else {
       const std::complex<double> value = got.getComplex(i);
       const std::complex<double> right = expected.getComplex(i);
-      const std::complex<double> other = alternative.getComplex(i);
       auto same = [&](std::complex<double> to) {
         return sameNumber(value.real(), to.real()) && sameNumber(value.imag(), to.imag());
       };
-      if (same(right) || (isFinite(right) && !isFinite(other) && same(other))) {
+      const bool overflowed = std::any_of(others.begin(), others.end(), [&](const auto& other) {
+        return !isFinite(other.getComplex(i)) && same(other.getComplex(i));
+      });
+      if (same(right) || (isFinite(right) && overflowed)) {
         continue;
       }
       const bool comparable = isFinite(value) && isFinite(right);
@@ -277,6 +267,31 @@ std::vector<InterpreterInput> hostInputs(const KernelArgumentHolder& inputs,
   return result;
 }
 
+/// What the interpreter says of all outputs.
+std::vector<Reference> references(const Fusion& fusion, std::span<const InterpreterInput> arguments,
+                                  const InterpreterOptions& options) {
+  constexpr uint64_t kSeeds = 3;
+  std::vector<Reference> all;
+  for (HostTensor& value : interpret(fusion, arguments, options)) {
+    all.push_back({std::move(value), {}});
+  }
+  auto add = [&](const InterpreterOptions& other) {
+    std::vector<HostTensor> values = interpret(fusion, arguments, other);
+    for (size_t number = 0; number < all.size(); ++number) {
+      all[number].others.push_back(std::move(values[number]));
+    }
+  };
+  InterpreterOptions other = options;
+  other.rounding = Rounding::EveryOperation;
+  add(other);
+  other.rounding = Rounding::Disturbed;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    other.disturbance = seed;
+    add(other);
+  }
+  return all;
+}
+
 }  // namespace
 
 void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
@@ -286,17 +301,13 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
   const std::vector<size_t> compared = comparedOutputs(*fusion, outputs.size(), place);
   std::vector<Tensor> kept;
   const std::vector<InterpreterInput> arguments = hostInputs(inputs, kept);
-  ExpressionEvaluator evaluator = bindInputs(*fusion, arguments);
-  auto paths = findPaths(*fusion, evaluator);
-  const std::vector<HostTensor> expected = interpret(*fusion, arguments, options);
-  InterpreterOptions rounding = options;
-  rounding.rounding = Rounding::EveryOperation;
-  const std::vector<HostTensor> alternative = interpret(*fusion, arguments, rounding);
+  auto paths = findPaths(*fusion);
+  const std::vector<Reference> all = references(*fusion, arguments, options);
   for (size_t n = 0; n < compared.size(); ++n) {
     const size_t number = compared[n];
     const Val* output = fusion->outputs()[number];
-    compareOutput(output, number, onHost(outputs[n], output->dtype()), expected[number],
-                  alternative[number], paths[output], place);
+    compareOutput(output, number, onHost(outputs[n], output->dtype()), all[number].value,
+                  all[number], paths[output], place);
   }
 }
 
@@ -309,13 +320,14 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
     throw ValidationError(text(outputs.size(), " results were given to compare with ",
                                expected.size(), " expected ones", place.text()));
   }
-  ExpressionEvaluator evaluator = bindInputs(*fusion, inputs.inputs());
-  auto paths = findPaths(*fusion, evaluator);
+  std::vector<Tensor> kept;
+  const std::vector<InterpreterInput> arguments = hostInputs(inputs, kept);
+  auto paths = findPaths(*fusion);
+  const std::vector<Reference> all = references(*fusion, arguments, {});
   for (size_t n = 0; n < compared.size(); ++n) {
     const Val* output = fusion->outputs()[compared[n]];
-    const HostTensor reference = onHost(expected[n], output->dtype());
-    compareOutput(output, compared[n], onHost(outputs[n], output->dtype()), reference, reference,
-                  paths[output], place);
+    compareOutput(output, compared[n], onHost(outputs[n], output->dtype()),
+                  onHost(expected[n], output->dtype()), all[compared[n]], paths[output], place);
   }
 }
 

@@ -1,28 +1,28 @@
 /// `testValidate`: do the results of a run agree with what the Fusion means?
 ///
-/// The Fusion is interpreted twice (evaluator/interpreter.h): exactly but for the roundings that
-/// the program asks for, which gives the expected value v, and rounding after each operation, which
-/// gives another value w that a correct kernel could have computed. An element passes if |got − v|
-/// is at most
+/// The Fusion is interpreted (evaluator/interpreter.h) exactly but for the roundings that the
+/// program asks for, which gives the expected value v, and again in several ways that a correct
+/// kernel could have computed, values w: rounding after each operation, and with disturbances,
+/// which move each result of arithmetic by a unit of rounding of its dtype, and each sum of n terms
+/// by √n/2 units of the largest sum on the way, in directions chosen by seeds. An element passes if
+/// |got − v| is at most
 ///
-///     2·u_out·|v|  +  u·g·(|v| + m)  +  8·(|v − w| + d)
+///     2·u_out·|v|  +  u·(8 + 4·k)·|v|  +  8·(D + d)
 ///
 /// with
 ///
-/// - u_out: half an ulp of 1 in the output's dtype. Twice that is the output's own rounding, and
-///   the one that flips because of a tiny error.
-/// - u: the same of the widest rounding inside. Float's (2⁻²⁴); Double's where all of it is Double;
+/// - u_out: half an ulp of 1 in the output's dtype: its own rounding, and the one that flips
+///   because of a tiny error.
+/// - u: the same of the widest rounding inside: Float's (2⁻²⁴), Double's where all of it is Double,
 ///   that of a narrower type where an intermediate is cast to it.
-/// - g: 8 + 4·(operations on the longest path) + 4·√n, where reductions on it combine n elements.
-///   It covers libm's ulps and the growth of a sum's error, which is as √n for random signs in any
-///   order of summation.
-/// - m: root mean square of v where a reduction is involved, else 0. What cancels in a sum has that
-///   magnitude.
-/// - d: root mean square of v − w, which is how much rounding moves a typical element. So the
-///   measure follows the program's own conditioning (cancellation, exp of large numbers).
+/// - k: operations on the longest path. The term stands for libm's ulps.
+/// - D: the largest |v − w| of the element; d: its root mean square over the output. So the measure
+///   follows the program's own conditioning (cancellation, exp of large numbers) and the lengths of
+///   its reductions, in every dtype and for a single sum that cancels, too.
 ///
-/// NaN equals NaN; infinities have to be equal. Where v is finite and w is not, w's value passes as
-/// well. Integers and truth values have to equal v or w exactly.
+/// NaN equals NaN; infinities have to be equal. Where v is finite and a w is not, that value passes
+/// as well. Integers and truth values have to equal v, or the w that is rounded after each
+/// operation.
 #pragma once
 
 #include <string>
@@ -47,8 +47,8 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
                   const KernelArgumentHolder& inputs, int line, const char* file,
                   const std::string& message = "", const InterpreterOptions& options = {});
 
-/// The same with expected values computed elsewhere, in order of the outputs; tolerances as above,
-/// with w = v.
+/// The same with expected values computed elsewhere, in order of the outputs; D is that of the
+/// interpreted values.
 void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
                   const KernelArgumentHolder& inputs, const KernelArgumentHolder& expected,
                   int line, const char* file, const std::string& message = "");

@@ -39,6 +39,9 @@ ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
   for (TensorView* in : group.inputs) {
     TensorView* copy = cloner.clone(in);
     if (!in->isFusionInput()) {
+      if (copy->definition() != nullptr) {
+        part.removeExpr(copy->definition());
+      }
       becomePlainInput(copy);
     }
     part.addInput(copy);

@@ -18,7 +18,7 @@ namespace {
 
 enum class Key : bool { No, Yes };
 /// What a setting may hold.
-enum class SettingType : uint8_t { Text, Path, Flag, Count, Registers, Order };
+enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Order };
 
 constexpr auto kDumps = std::to_array<OptionInfo>({
 #define NVFUSER_DUMP_OPTION(id, name, arguments, layer, meaning) \
@@ -112,6 +112,8 @@ std::string refusal(SettingType type, std::string_view value) {
       return value == "0" || value == "1" ? "" : "0 or 1";
     case SettingType::Count:
       return number && *number >= 0 && *number <= 1024 ? "" : "an integer, 0…1024";
+    case SettingType::Megabytes:
+      return number && *number >= 0 && *number <= 1'000'000 ? "" : "an integer, 0…1000000";
     case SettingType::Registers:
       return number && *number >= 0 && *number <= 255 ? "" : "an integer, 0…255";
     case SettingType::Order: {

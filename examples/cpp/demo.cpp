@@ -180,8 +180,12 @@ void showKernel(const CompiledKernel& kernel, const LaunchParams& launch) {
   heading(kernel.device().kind() == DeviceKind::Cpu ? "The kernel, as C++ for this CPU"
                                                     : "The kernel, as CUDA C++");
   std::printf("%s\n", kernel.generated().ownText().c_str());
-  std::printf("lowered and written in %.1f ms, compiled in %.0f ms; ", kernel.loweringMs(),
-              kernel.loaded().resources().compile_ms);
+  std::printf("lowered and written in %.1f ms, ", kernel.loweringMs());
+  if (const KernelResources& resources = kernel.loaded().resources(); resources.from_cache) {
+    std::printf("its code found in the disk cache; ");
+  } else {
+    std::printf("compiled in %.0f ms; ", resources.compile_ms);
+  }
   const auto blocks = static_cast<long long>(launch.nBlocks());
   if (kernel.device().kind() == DeviceKind::Cpu) {
     std::printf("run as %lld tasks on %d threads\n", blocks,

@@ -24,8 +24,15 @@ struct complex {
   friend constexpr complex operator*(const complex& a, const complex& b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
+  static constexpr T size(T x) {
+    if constexpr (sizeof(T) == 4) {
+      return __builtin_fabsf(x);
+    } else {
+      return __builtin_fabs(x);
+    }
+  }
   friend constexpr complex operator/(const complex& a, const complex& b) {
-    T size_re = b.re < 0 ? -b.re : b.re, size_im = b.im < 0 ? -b.im : b.im;
+    T size_re = size(b.re), size_im = size(b.im);
     if (size_re >= size_im) {
       if (size_re == 0 && size_im == 0) {
         return {a.re / size_re, a.im / size_im};
@@ -113,5 +120,13 @@ inline complex<T> log10(complex<T> z) {
 }
 template <class T>
 inline complex<T> log1p(complex<T> z) {
-  return log(complex<T>(T(1) + z.re, z.im));
+  if (!(z.re * z.re + z.im * z.im < T(0.25))) {
+    return log(complex<T>(T(1) + z.re, z.im));
+  }
+  const T square = (T(2) + z.re) * z.re + z.im * z.im;  // |1 + z|² − 1, exact near zero
+  if constexpr (sizeof(T) == 4) {
+    return {__builtin_log1pf(square) * 0.5f, __builtin_atan2f(z.im, 1.0f + z.re)};
+  } else {
+    return {__builtin_log1p(square) * 0.5, __builtin_atan2(z.im, 1.0 + z.re)};
+  }
 }

@@ -7,17 +7,53 @@ constexpr bool kIsUnsigned = T(-1) > T(0);
 template <class T>
 constexpr bool kIsReal = T(0.5) != T(0);
 
+/// IEEE 754-2019 maximum and minimum: a NaN in either operand gives NaN, and −0 is less than +0. Of
+/// equal numbers only zeros differ in their bits: the conjunction is +0 unless both are −0, the
+/// disjunction −0 unless both are +0. Without branches, so that loops over it become vector code.
+template <class T>
+__forceinline__ T largerIfEqual(T x, T y) {
+  if constexpr (!kIsReal<T>) {
+    return y;
+  } else if constexpr (sizeof(T) == 4) {
+    return bitCast<float>(bitCast<i32>(y) & (x == y ? bitCast<i32>(x) : i32(-1)));
+  } else {
+    return bitCast<double>(bitCast<i64>(y) & (x == y ? bitCast<i64>(x) : i64(-1)));
+  }
+}
+template <class T>
+__forceinline__ T smallerIfEqual(T x, T y) {
+  if constexpr (!kIsReal<T>) {
+    return y;
+  } else if constexpr (sizeof(T) == 4) {
+    return bitCast<float>(bitCast<i32>(y) | (x == y ? bitCast<i32>(x) : i32(0)));
+  } else {
+    return bitCast<double>(bitCast<i64>(y) | (x == y ? bitCast<i64>(x) : i64(0)));
+  }
+}
 template <class A, class B>
 __forceinline__ Common<A, B> maxNan(A a, B b) {
   using T = Common<A, B>;
   T x = a, y = b;
-  return x > y || x != x ? x : y;
+  return x > y || x != x ? x : largerIfEqual(x, y);
 }
 template <class A, class B>
 __forceinline__ Common<A, B> minNan(A a, B b) {
   using T = Common<A, B>;
   T x = a, y = b;
-  return x < y || x != x ? x : y;
+  return x < y || x != x ? x : smallerIfEqual(x, y);
+}
+/// The same, but of a NaN and a number the number.
+template <class A, class B>
+__forceinline__ Common<A, B> maxNumber(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x > y || y != y ? x : largerIfEqual(x, y);
+}
+template <class A, class B>
+__forceinline__ Common<A, B> minNumber(A a, B b) {
+  using T = Common<A, B>;
+  T x = a, y = b;
+  return x < y || y != y ? x : smallerIfEqual(x, y);
 }
 
 template <class A, class B>

@@ -52,6 +52,20 @@ struct NvfHooks {
   void (*async_commit)();
   void (*async_wait)(unsigned groups_that_may_be_open);
 
+  // mbarriers and cp.async.bulk: copies of `bytes` bytes (a multiple of 16) that run beside all
+  // threads. What a load writes may be touched by who has waited for the phase of its barrier; what
+  // a store reads may be written again by who has waited for its group.
+  void (*mbarrier_init)(void* barrier, unsigned arrivals, const void* pc);
+  void (*mbarrier_expect)(void* barrier, unsigned bytes, const void* pc);
+  void (*mbarrier_arrive)(void* barrier, const void* pc);
+  void (*mbarrier_wait)(void* barrier, unsigned parity, const void* pc);
+  void (*fence_async_proxy)();
+  void (*bulk_load)(void* shared, const void* global, unsigned bytes, void* barrier,
+                    const void* pc);
+  void (*bulk_store)(void* global, const void* shared, unsigned bytes, const void* pc);
+  void (*bulk_commit)();
+  void (*bulk_wait_read)(unsigned groups_that_may_be_open);
+
   void (*trap)(const char* what, int line);
 };
 

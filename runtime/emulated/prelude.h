@@ -622,6 +622,28 @@ NVF_RAW static void __nvf_async_copy(void* shared, const void* global, unsigned 
 }
 NVF_RAW static void __nvf_async_commit() { __nvf_hooks->async_commit(); }
 NVF_RAW static void __nvf_async_wait(unsigned groups) { __nvf_hooks->async_wait(groups); }
+NVF_RAW static void __nvf_mbarrier_init(void* barrier, unsigned arrivals) {
+  __nvf_hooks->mbarrier_init(barrier, arrivals, NVF_PC);
+}
+NVF_RAW static void __nvf_mbarrier_expect(void* barrier, unsigned bytes) {
+  __nvf_hooks->mbarrier_expect(barrier, bytes, NVF_PC);
+}
+NVF_RAW static void __nvf_mbarrier_arrive(void* barrier) {
+  __nvf_hooks->mbarrier_arrive(barrier, NVF_PC);
+}
+NVF_RAW static void __nvf_mbarrier_wait(void* barrier, unsigned parity) {
+  __nvf_hooks->mbarrier_wait(barrier, parity, NVF_PC);
+}
+NVF_RAW static void __nvf_fence_async_proxy() { __nvf_hooks->fence_async_proxy(); }
+NVF_RAW static void __nvf_bulk_load(void* shared, const void* global, unsigned bytes,
+                                    void* barrier) {
+  __nvf_hooks->bulk_load(shared, global, bytes, barrier, NVF_PC);
+}
+NVF_RAW static void __nvf_bulk_store(void* global, const void* shared, unsigned bytes) {
+  __nvf_hooks->bulk_store(global, shared, bytes, NVF_PC);
+}
+NVF_RAW static void __nvf_bulk_commit() { __nvf_hooks->bulk_commit(); }
+NVF_RAW static void __nvf_bulk_wait_read(unsigned groups) { __nvf_hooks->bulk_wait_read(groups); }
 
 // --- entries -------------------------------------------------------------------------------------
 template <class T>

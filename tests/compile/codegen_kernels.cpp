@@ -205,6 +205,37 @@ TEST_CASE("codegen: mean and variance over the grid") {
   }
 }
 
+TEST_CASE("codegen: bulk copies are the engine's on GPUs that have it") {
+  GeneratedKernel generated = generateCuda(codegen_kernels::bulkCopy().kernel);
+  for (const char* arch : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
+    CAPTURE(arch);
+    const std::string ptx = cuda::compileToCubin(generated.text, "bulk_copy.cu", arch).ptx;
+    const bool has_engine = std::string_view(arch) != "sm_75" && std::string_view(arch) != "sm_80";
+    for (const char* instruction :
+         {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+          "cp.async.bulk.global.shared::cta.bulk_group", "mbarrier.try_wait.parity",
+          "fence.proxy.async.shared::cta", "cp.async.bulk.wait_group.read 0"}) {
+      CAPTURE(instruction);
+      CHECK((ptx.find(instruction) != std::string::npos) == has_engine);
+    }
+  }
+}
+
+TEST_CASE("codegen: bulk copies arrive, whole and cut off") {
+  for (int n : {512, 300, 301, 1}) {
+    CAPTURE(n);
+    Device& device = emulatedDevice();
+    Tensor<float> t0(device, ramp(512));
+    Tensor<float> t2(device, std::vector<float>(512, -9.0f));
+    const int64_t blocks = (n + 255) / 256;
+    run(device, generateCuda(codegen_kernels::bulkCopy().kernel), shapeOf(blocks, 32, 16 + 1024),
+        {t0.argument(), t2.argument(), &n});
+    std::vector<float> expected = ramp(512);
+    std::fill(expected.begin() + n, expected.end(), -9.0f);
+    CHECK(t2.read() == expected);
+  }
+}
+
 TEST_CASE("codegen: asynchronous copies arrive, and the rest is zero") {
   Device& device = emulatedDevice();
   constexpr size_t kCount = 384;

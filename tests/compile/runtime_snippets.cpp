@@ -31,6 +31,31 @@ asyncCopyWait<0>();
 o[0]=m[0];
 }
 )"},
+    {"mbarrier.cuh", R"(
+extern "C" __global__ void k(float*o){__shared__ u64 b[2];
+mbarrierInit(b,2);
+__syncthreads();
+if(isBlockLeader()){mbarrierExpect(b,0u);mbarrierArrive(b);}
+mbarrierWait(b,0);
+fenceAsyncProxy();
+o[0]=1;
+}
+)"},
+    {"bulk_copy.cuh", R"(
+extern "C" __global__ void k(float*o,const float*a,int n){extern __shared__ __align__(16) float m[];
+__shared__ u64 b[1];
+u32 phases=0;
+mbarrierInit(b,1);
+__syncthreads();
+bulkLoad(m,a,n,b);
+bulkLoadCommit(b);
+bulkLoadWait(b,0,phases);
+bulkStore(o,m,n);
+bulkStoreCommit();
+bulkStoreWait<0>();
+bulkStoreWait<2>();
+}
+)"},
     {"basics.cuh", R"(
 extern "C" __global__ void k(float*o,const float*a){auto v=loadVecStreaming<4>(a+4*threadIdx.x);
 v[0]+=infinity<float>();
@@ -131,7 +156,7 @@ o[5]=powInteger(a,b);
 o[6]=shiftLeft(a,b);
 o[7]=maxNan(a,b)+minNan(a,b);
 o[8]=shiftRight(a,b)+shiftRightLogical(a,b)+bitCeil(a);
-} template<class T> __device__ void ff(T*o,T a,T b){o[0]=maxNan(a,b)+minNan(a,b)+lerp(a,b,a)+floorMod(a,b)+floorDiv(a,b);
+} template<class T> __device__ void ff(T*o,T a,T b){o[0]=maxNan(a,b)+minNan(a,b)+maxNumber(a,b)+minNumber(a,b)+lerp(a,b,a)+floorMod(a,b)+floorDiv(a,b);
 o[1]=toInteger<i8>(a)+toInteger<u8>(a)+toInteger<i64>(a)+toInteger<u64>(a)+toInteger<u32>(a)+toInteger<i32>(b)+bitCeil(i32(3))+bitCeil(i64(9));
 } extern "C" __global__ void k(i32*a,i64*b,u8*c,i8*d,float*e,double*f,i16*g,u64*h,u32*i,u16*j){fi(a,a[9],a[10]);
 fi(b,b[9],b[10]);

@@ -60,6 +60,8 @@ TEST_CASE("options: a wrong name in a call is an error that lists the known ones
              "options: there is no setting 'DUMP_FOLDER'; known are DUMP_DIR, KERNEL_OVERRIDE");
   checkError([] { (void)Options().set("MAX_REG_COUNT", "256"); },
              "NVFUSER_MAX_REG_COUNT: '256' does not fit, needed is an integer, 0…255");
+  checkError([] { (void)Options().set("CACHE_MB", "1GB"); },
+             "NVFUSER_CACHE_MB: '1GB' does not fit, needed is an integer, 0…1000000");
   checkError([] { (void)Options().set("VERIFY", "each"); },
              "'each' does not fit, needed is 0 or 1");
 }

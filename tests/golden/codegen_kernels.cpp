@@ -85,6 +85,8 @@ TEST_CASE("codegen: a kernel has no snippet that it does not need") {
   using Paths = std::vector<std::string>;
   CHECK(snippets(codegen_kernels::pointwise("k", DataType::Int32, 128)) == Paths{});
   CHECK(snippets(codegen_kernels::asyncCopy()) == Paths{"basics.cuh", "async_copy.cuh"});
+  CHECK(snippets(codegen_kernels::bulkCopy()) ==
+        Paths{"basics.cuh", "mbarrier.cuh", "bulk_copy.cuh"});
   CHECK(snippets(codegen_kernels::blockReduce()) ==
         Paths{"basics.cuh", "half.cuh", "warp_reduce.cuh", "block_reduce.cuh"});
 }

@@ -89,11 +89,30 @@ void normalised(Fusion& fusion) {
   inlineMost();
 }
 
+/// Bulk loads into a circular buffer, a bulk store of what threads computed: waits and fences.
+void bulk(Fusion& fusion) {
+  TensorView* x = makeContigTensor(2);
+  fusion.addInput(x);
+  TensorView* body = exp(x);
+  TensorView* out = set(body);
+  fusion.addOutput(out);
+  TensorView* load = x->cacheAfter(LoadStoreOpType::CpAsyncBulk);
+  for (TensorView* tv : {load, body, out}) {
+    tv->split(1, 64);
+    tv->axis(0)->parallelize(BIDx);
+    tv->axis(2)->parallelize(tv == body ? TIDx : Bulk);
+  }
+  load->setMemoryType(MemoryType::Shared);
+  body->setMemoryType(MemoryType::Shared);
+  inlineAllAt(out, 2);
+  load->circularBuffer(3);
+}
+
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
       {"pointwise", pointwise},   {"pointwise_cpu", pointwise, LowerTarget::Cpu},
       {"vectors", vectors},       {"transposed", transposed},
-      {"normalised", normalised},
+      {"normalised", normalised}, {"bulk", bulk},
   };
   return all;
 }

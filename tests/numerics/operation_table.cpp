@@ -73,7 +73,8 @@ TensorView* Definition::tensor(const Sizes& sizes, DataType dtype, Values values
   return tv;
 }
 
-TensorView* Definition::expandedTensor(const Sizes& sizes, DataType dtype, Values values) {
+TensorView* Definition::expandedTensor(const Sizes& sizes, DataType dtype, Values values,
+                                       std::optional<Sizes> empty) {
   std::vector<bool> expanded(sizes.size(), false);
   expanded.at(0) = true;
   TensorView* tv = TensorViewBuilder()
@@ -88,6 +89,7 @@ TensorView* Definition::expandedTensor(const Sizes& sizes, DataType dtype, Value
   input.is_tensor = true;
   input.is_expanded = true;
   input.sizes = sizes;
+  input.empty = std::move(empty);
   inputs_.push_back(std::move(input));
   return tv;
 }

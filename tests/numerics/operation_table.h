@@ -38,10 +38,13 @@ enum class Values : uint8_t {
 
 /// How an error is measured.
 struct Accuracy {
-  double ulps = 4;           ///< of the compute dtype
-  bool absolute = false;     ///< relative to the largest operand, too: results that cancel
-  bool exact = false;        ///< bit for bit, but for NaN's bits
-  bool statistical = false;  ///< testValidate's bound, for chains of operations and reductions
+  double ulps = 4;        ///< of the compute dtype
+  bool absolute = false;  ///< relative to the largest operand, too: results that cancel
+  double roots_from = 0;  ///< the same, of a function with roots between these operands
+  double roots_to = 0;
+  bool may_overflow = false;  ///< infinite instead of within the tolerance of the greatest number
+  bool exact = false;         ///< bit for bit, but for NaN's bits
+  bool statistical = false;   ///< testValidate's bound, for chains of operations and reductions
 };
 
 enum class Layout : uint8_t { Contiguous, Strided, Expanded, Misaligned, Empty };
@@ -55,7 +58,8 @@ class Definition {
   TensorView* tensor(const Sizes& sizes, DataType dtype, Values values = Values::Special,
                      std::optional<Sizes> empty = std::nullopt);
   /// A tensor with a declared axis of stride 0 in front.
-  TensorView* expandedTensor(const Sizes& sizes, DataType dtype, Values values = Values::Special);
+  TensorView* expandedTensor(const Sizes& sizes, DataType dtype, Values values = Values::Special,
+                             std::optional<Sizes> empty = std::nullopt);
   Val* scalar(DataType dtype, Values values = Values::Special);
   /// A scalar input that always has this value.
   Val* scalar(DataType dtype, PolymorphicValue value);
@@ -79,6 +83,8 @@ class Definition {
 class Table {
  public:
   Table(std::string family, Device& device) : family_(std::move(family)), device_(device) {}
+
+  Device& device() const { return device_; }
 
   using Define = std::function<void(Definition&)>;
   /// `kind`: what is counted together, mostly the operation. `name`: the combination.

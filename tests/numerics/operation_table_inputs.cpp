@@ -25,23 +25,6 @@ double hash01(int64_t i, uint64_t salt) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-double largestOf(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Double:
-      return std::numeric_limits<double>::max();
-    case PrimDataType::Half:
-      return 65504;
-    case PrimDataType::BFloat16:
-      return 0x1.fep127;
-    case PrimDataType::Float8_e4m3fn:
-      return 448;
-    case PrimDataType::Float8_e5m2:
-      return 57344;
-    default:
-      return std::numeric_limits<float>::max();
-  }
-}
-
 double leastNormalOf(DataType dtype) {
   switch (dtype.type) {
     case PrimDataType::Double:
@@ -126,6 +109,23 @@ bool isSpecial(Values values) {
 
 }  // namespace
 
+double largestOf(DataType dtype) {
+  switch (dtype.type) {
+    case PrimDataType::Double:
+      return std::numeric_limits<double>::max();
+    case PrimDataType::Half:
+      return 65504;
+    case PrimDataType::BFloat16:
+      return 0x1.fep127;
+    case PrimDataType::Float8_e4m3fn:
+      return 448;
+    case PrimDataType::Float8_e5m2:
+      return 57344;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 PolymorphicValue elementOf(DataType dtype, Values values, int64_t i, size_t operand) {
   if (isBooleanType(dtype)) {
     return (i / (operand == 0 ? 1 : operand == 1 ? 2 : 4)) % 2 == 1;
@@ -147,7 +147,7 @@ PolymorphicValue elementOf(DataType dtype, Values values, int64_t i, size_t oper
   }
   if (isComplexType(dtype)) {
     const DataType part = getTypeFromComplexType(dtype);
-    if (values == Values::Special) {
+    if (values == Values::Special || values == Values::Moderate) {
       const std::vector<double> list = specialReals(part, values);
       return Complex(roundToDtype(pick(list, i, operand), part),
                      roundToDtype(pick(list, i / 5 + 2 * i, operand), part));

@@ -13,4 +13,7 @@ Tensor makeInput(DataType dtype, const Sizes& sizes, Values values, Layout layou
 /// The same sizes and strides, at the same distance from an aligned address, on `device`.
 Tensor onDevice(const Tensor& host, Device& device);
 
+/// The greatest number of a floating-point dtype.
+double largestOf(DataType dtype);
+
 }  // namespace nvfuser::table

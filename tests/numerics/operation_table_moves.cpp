@@ -77,11 +77,11 @@ void shapeTable(Table& table) {
     row("unsqueeze", {5, 7}, Sizes{0, 7},
         {[](TensorView* x) { return unsqueeze(x, 0); },
          [](TensorView* x) { return unsqueeze(x, -1); }});
-    row("squeeze", {5, 1, 7}, std::nullopt, {[](TensorView* x) { return squeeze(x, {1}); }});
-    row("expand", {5, 1, 7}, std::nullopt,
+    row("squeeze", {5, 1, 7}, Sizes{0, 1, 7}, {[](TensorView* x) { return squeeze(x, {1}); }});
+    row("expand", {5, 1, 7}, Sizes{0, 1, 7},
         {[](TensorView* x) { return set(expand(x, {num(-1), num(4), num(-1)})); },
          [](TensorView* x) { return set(expand(x, {num(2), num(-1), num(3), num(-1)})); }});
-    row("repeat", {3, 5}, std::nullopt, {[](TensorView* x) { return repeat(x, {2, 3}); }});
+    row("repeat", {3, 5}, Sizes{0, 5}, {[](TensorView* x) { return repeat(x, {2, 3}); }});
     row("permute", cube, hollow,
         {[](TensorView* x) { return permute(x, {2, 0, 1}); },
          [](TensorView* x) { return permute(x, {1, 2, 0}); }});
@@ -93,10 +93,18 @@ void shapeTable(Table& table) {
          [](TensorView* x) { return reshape(x, {4, 6}, {3, 8}); },
          [](TensorView* x) { return reshape(x, {num(-1)}); },
          [](TensorView* x) { return reshape(x, {4, 6}, {4, 2, 1, 3}); }});
+    row("reshape to one axis", {4, 6}, Sizes{0, 6},
+        {[](TensorView* x) { return reshape(x, {num(-1)}); }});
+    row("reshape of nothing", {0, 6}, std::nullopt,
+        {[](TensorView* x) { return reshape(x, {0, 6}, {2, 0}); },
+         [](TensorView* x) { return reshape(x, {0, 6}, {0}); },
+         [](TensorView* x) { return reshape(x, {0, 6}, {3, 0, 2, 1}); }});
+    row("reshape of 0-dim", {}, std::nullopt,
+        {[](TensorView* x) { return reshape(x, {}, {1, 1}); }});
     row("flatten", cube, hollow,
         {[](TensorView* x) { return flatten(x); }, [](TensorView* x) { return flatten(x, 1); },
          [](TensorView* x) { return flatten(x, 0, 1); }});
-    row("slice", {6, 11}, std::nullopt,
+    row("slice", {6, 11}, Sizes{0, 11},
         {[](TensorView* x) { return slice(x, {1, 2}, {5, 9}); },
          [](TensorView* x) { return slice(x, {0, -4}, {6, 100}); },
          [](TensorView* x) { return slice(x, {2, 3}, {2, 5}); }});
@@ -113,16 +121,31 @@ void shapeTable(Table& table) {
       d.output(cat({a, c}, -1));
       d.output(cat({a, b, c}, 0));
     });
-    row("select", {4, 7}, std::nullopt,
-        {[](TensorView* x) { return select(x, 0, num(2)); },
-         [](TensorView* x) { return select(x, -1, num(-1)); }});
-    table.program("indexSelect, gather, takeAlongAxis", nameOf(dtype), [&](Definition& d) {
-      d.accuracy.exact = true;
-      TensorView* x = d.tensor({5, 6}, dtype);
-      d.output(indexSelect(x, 0, d.tensor({7}, DataType::Int, Values::Counter)));
-      d.output(gather(x, 0, d.tensor({3, 4}, DataType::Int32, Values::Counter)));
-      d.output(takeAlongAxis(x, d.tensor({3, 6}, DataType::Int, Values::Counter), 0));
-    });
+    row("select", {4, 7}, Sizes{4, 0}, {[](TensorView* x) { return select(x, 0, num(2)); }});
+    row("select of the last axis", {4, 7}, Sizes{0, 7},
+        {[](TensorView* x) { return select(x, -1, num(-1)); }});
+    // Once nothing is taken, once what is taken has no elements.
+    for (bool no_index : {true, false}) {
+      table.program(
+          "indexSelect, gather, takeAlongAxis",
+          text(nameOf(dtype), no_index ? ", empty: the index" : ", empty: the tensor"),
+          [&](Definition& d) {
+            d.accuracy.exact = true;
+            auto tensor = [&](const Sizes& sizes, const Sizes& empty) {
+              return d.tensor(sizes, dtype, Values::Special,
+                              no_index ? std::nullopt : std::optional<Sizes>(empty));
+            };
+            auto index = [&](const Sizes& sizes, DataType type, const Sizes& empty) {
+              return d.tensor(sizes, type, Values::Counter, empty);
+            };
+            d.output(indexSelect(tensor({5, 6}, {5, 0}), 0,
+                                 index({7}, DataType::Int, {no_index ? 0 : 7})));
+            d.output(gather(tensor({5, 6}, {5, 0}), 0, index({3, 4}, DataType::Int32, {3, 0})));
+            d.output(takeAlongAxis(
+                tensor({5, 6}, {5, 0}),
+                index({3, 6}, DataType::Int, no_index ? Sizes{0, 6} : Sizes{3, 0}), 0));
+          });
+    }
     table.program("triu", nameOf(dtype), [&](Definition& d) {
       d.accuracy.exact = true;
       TensorView* x = d.tensor({5, 7}, dtype, Values::Special, Sizes{0, 7});
@@ -135,16 +158,18 @@ void shapeTable(Table& table) {
         d.output(view_as_real(d.tensor({5, 7}, dtype, Values::Special, Sizes{0, 7})));
       });
       for (Values values : {Values::Special, Values::Ordinary}) {
-        table.program(
-            "complex", text(dataTypeName(dtype), values == Values::Special ? " special" : ""),
-            [&](Definition& d) {
-              d.accuracy.exact = true;
-              const DataType part = getTypeFromComplexType(dtype);
-              d.output(complex(d.tensor({12, 13}, part, values), d.tensor({12, 13}, part, values)));
-            });
+        table.program("complex",
+                      text(dataTypeName(dtype), values == Values::Special ? " special" : ""),
+                      [&](Definition& d) {
+                        d.accuracy.exact = true;
+                        const DataType part = getTypeFromComplexType(dtype);
+                        d.output(complex(d.tensor({12, 13}, part, values, Sizes{0, 13}),
+                                         d.tensor({12, 13}, part, values, Sizes{0, 13})));
+                      });
       }
     } else {
-      table.refused("view_as_real", nameOf(dtype), "complex",
+      table.refused("view_as_real", nameOf(dtype),
+                    "view_as_real: Operand of view_as_real must have complex dtype",
                     [&](Definition& d) { d.output(view_as_real(d.tensor({5, 7}, dtype))); });
     }
   }
@@ -195,13 +220,15 @@ void factoryTable(Table& table) {
                           seed, num(16)));
           d.output(rand_like(d.tensor({5, 7}, dtype, Values::Ordinary, Sizes{0, 7})));
         });
-    row("dropout", isFloatingPointType(dtype), "", [&](Definition& d) {
-      d.accuracy.ulps = 8;
-      const ForwardDropoutResult r = dropout(
-          d.tensor({9, 13}, dtype, Values::Special, Sizes{0, 13}), IrBuilder::create<Val>(0.25));
-      d.output(r.output);
-      d.output(r.mask);
-    });
+    row("dropout", isFloatingPointType(dtype), "a floating-point tensor is needed",
+        [&](Definition& d) {
+          d.accuracy.ulps = 8;
+          const ForwardDropoutResult r =
+              dropout(d.tensor({9, 13}, dtype, Values::Special, Sizes{0, 13}),
+                      IrBuilder::create<Val>(0.25));
+          d.output(r.output);
+          d.output(r.mask);
+        });
   }
 }
 

@@ -20,8 +20,12 @@ struct Refusal {
 
 /// The wording with which `function` refuses operands of `dtype`; empty if it takes them.
 std::string_view refusalOf(std::string_view function, DataType dtype);
+/// The same from another list.
+std::string_view refusalOf(std::string_view function, DataType dtype,
+                           std::span<const Refusal> refusals);
 
-Accuracy accuracyOf(std::string_view function, DataType dtype);
+/// What is asked for on the host, and what NVIDIA documents where it is less.
+Accuracy accuracyOf(std::string_view function, DataType dtype, const Device& device);
 /// Values that a function is defined for, of operand number `operand`.
 Values valuesOf(std::string_view function, DataType dtype, size_t operand);
 

@@ -6,5 +6,8 @@ from pathlib import Path
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "python"
 
+# Tests compile what they compile, and leave the user's own cache of compiled kernels alone.
+os.environ["NVFUSER_CACHE_MB"] = "0"
+
 if BUILT.exists() and not os.environ.get("NVFUSER_TEST_INSTALLED"):
     sys.path.insert(0, str(BUILT))

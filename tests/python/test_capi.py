@@ -38,9 +38,7 @@ def check_chain(fusion, a, b, **options):
     y, total = fusion.execute(a, b, **options)
     expected = torch.relu(a * b + 1.0)
     torch.testing.assert_close(y, expected)
-    # All terms are positive, so n serial additions in float are off by at most n half units of the last place.
-    bound = max(a.shape[-1], 16) * 2.0**-24
-    torch.testing.assert_close(total.double(), expected.double().sum(-1), rtol=bound, atol=1e-5)
+    torch.testing.assert_close(total, expected.sum(-1))
 
 
 # Definition and execution -----------------------------------------------------------------------
@@ -53,10 +51,14 @@ def test_example_of_the_documentation():
 
 def test_one_fusion_serves_all_shapes_and_strides():
     fusion = chain()
+
+    def whole(*shape):  # all sums are exact, so that they hang on no order
+        return torch.randint(-4, 5, shape).float()
+
     for rows, columns in [(3, 5), (1, 1), (64, 33), (0, 4), (4, 0), (7, 1024)]:
-        check_chain(fusion, torch.randn(rows, columns), torch.randn(rows, columns))
-        check_chain(fusion, torch.randn(columns, rows).t(), torch.randn(rows, 2 * columns)[:, ::2])
-    check_chain(fusion, torch.randn(3, 1).expand(3, 5), torch.randn(3, 5))
+        check_chain(fusion, whole(rows, columns), whole(rows, columns))
+        check_chain(fusion, whole(columns, rows).t(), whole(rows, 2 * columns)[:, ::2])
+    check_chain(fusion, whole(3, 1).expand(3, 5), whole(3, 5))
 
 
 def test_repeated_execution_gives_the_same_bits_and_fresh_outputs():

@@ -179,6 +179,21 @@ TEST_CASE("scalar: comparisons and logic have the value of the original") {
   }
 }
 
+TEST_CASE("scalar: indices of an axis without elements are 0, and nothing divides by its extent") {
+  ScalarPool pool;
+  const Scalar none = pool.constant(0);
+  Generator random(1);
+  for (Scalar a : {pool.constant(7), pool.constant(0), pool.constant(-3)}) {
+    CHECK(pool.div(a, none)->isConstant(0));
+    CHECK(pool.mod(a, none)->isConstant(0));
+    CHECK(pool.ceilDiv(a, none)->isConstant(0));
+  }
+  const Scalar zero = random.pool.constant(0);
+  const Scalar index = random.pool.add(random.loops()[0], random.pool.constant(5));
+  CHECK(random.pool.div(index, zero)->isConstant(0));
+  CHECK(random.pool.mod(index, zero)->isConstant(0));
+}
+
 TEST_CASE("scalar: what is proven holds") {
   int proven_less = 0;
   int proven_divisible = 0;

@@ -377,10 +377,24 @@ extern "C" int run() {
 }
 extern "C" double inverse(double x) { return erfinv(x); }
 extern "C" double inverse_tail(double x) { return erfcinv(x); }
+template <class T>
+bool isMinus(T x) {
+  return x == 0 && __builtin_signbit(x);
+}
+template <class T>
+int zeros() {
+  T plus = 0, minus = -plus;
+  return !isMinus(maxNan(plus, minus)) && !isMinus(maxNan(minus, plus)) &&
+         isMinus(maxNan(minus, minus)) && isMinus(minNan(plus, minus)) &&
+         isMinus(minNan(minus, plus)) && !isMinus(minNan(plus, plus)) &&
+         !isMinus(maxNumber(minus, plus)) && isMinus(minNumber(plus, minus));
+}
 extern "C" int reals() {
   float nan = __builtin_nanf("");
   return (maxNan(1.0f, nan) != maxNan(1.0f, nan)) && (maxNan(nan, 1.0f) != maxNan(nan, 1.0f)) &&
-      maxNan(2.0, 3.0) == 3 &&
+      maxNan(2.0, 3.0) == 3 && zeros<float>() && zeros<double>() &&
+      maxNumber(nan, 1.0f) == 1 && maxNumber(1.0f, nan) == 1 && minNumber(nan, 1.0f) == 1 &&
+      minNumber(1.0f, nan) == 1 && maxNumber(nan, nan) != maxNumber(nan, nan) &&
          (minNan(nan, 1.0f) != minNan(nan, 1.0f)) && minNan(2.0f, 3.0f) == 2 && floorMod(-7.0,
              2.0) == 1 &&
          floorMod(7.5f, -2.0f) == -0.5f && lerp(1.0f, 3.0f, 0.25f) == 1.5f && lerp(1.0, 3.0,

@@ -55,6 +55,55 @@ TEST_CASE_FIXTURE(Validation, "right results pass, and one wrong element does no
   }
 }
 
+TEST_CASE_FIXTURE(Validation, "a single sum in Double that cancels: not flaky, not blind") {
+  TensorView* x = input(1, DataType::Double);
+  fusion.addOutput(sum(x, {0}));
+  constexpr size_t kLength = 100000;
+  std::vector<double> terms = Tensor::randn({kLength}, DataType::Double, 9).toHost<double>();
+  long double total = 0;
+  for (size_t i = 0; i + 1 < kLength; ++i) {
+    total += terms[i];
+  }
+  terms[kLength - 1] = static_cast<double>(-total);
+  Tensor data = Tensor::fromHost(terms, {kLength});
+  auto sumOf = [&](size_t lanes) {  // in several orders
+    std::vector<double> sums(lanes, 0);
+    for (size_t i = 0; i < kLength; ++i) {
+      sums[i % lanes] += terms[i];
+    }
+    double all = 0;
+    for (double each : sums) {
+      all += each;
+    }
+    return all;
+  };
+  for (size_t lanes : {1, 2, 16, 256}) {
+    CHECK(error(Tensor::fromHost(std::vector<double>{sumOf(lanes)}, {}), data).empty());
+  }
+  // What a sum in Float would be off by, and much less.
+  CHECK(!error(Tensor::fromHost(std::vector<double>{sumOf(1) + 1e-5}, {}), data).empty());
+  CHECK(!error(Tensor::fromHost(std::vector<double>{sumOf(1) + 1e-9}, {}), data).empty());
+}
+
+TEST_CASE_FIXTURE(Validation, "a mean in Double that cancels, and what is computed from it") {
+  TensorView* x = input(2, DataType::Double);
+  TensorView* mean_of_row = mean(x, {1}, true);
+  fusion.addOutput(exp(mul(mean_of_row, IrBuilder::create<Val>(100.0))));
+  Tensor data = Tensor::randn({2, 5000}, DataType::Double, 4);
+  std::vector<double> out;
+  const auto terms = data.toHost<double>();
+  for (size_t row = 0; row < 2; ++row) {
+    double total = 0;
+    for (size_t i = 0; i < 5000; ++i) {
+      total += terms[row * 5000 + i];
+    }
+    out.push_back(std::exp(total / 5000 * 100));
+  }
+  CHECK(error(Tensor::fromHost(out, {2, 1}), data).empty());
+  out[1] *= 1 + 1e-9;
+  CHECK(contains(error(Tensor::fromHost(out, {2, 1}), data), "is wrong in 1 of 2 elements"));
+}
+
 TEST_CASE_FIXTURE(Validation, "the message names output, index, values and tolerance") {
   TensorView* x = input(2);
   fusion.addOutput(add(x, IrBuilder::create<Val>(1.0)));

@@ -12,7 +12,7 @@
 ///   move them.
 /// - Signed integers wrap: data is computed in unsigned types where C++ leaves overflow undefined.
 ///   Index is taken not to overflow and printed plainly.
-/// - Dividing an integer by zero gives an unspecified value, but does not trap.
+/// - Dividing an integer by zero gives 0.
 /// - Casts of floats to integers have a value for every number: see `castText`.
 #pragma once
 

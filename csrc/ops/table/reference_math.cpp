@@ -169,10 +169,6 @@ int64_t nextPowerOfTwo(int64_t a, DataType t) {
   return static_cast<int64_t>(power);
 }
 
-double maxNan(double a, double b) { return a > b || std::isnan(a) ? a : b; }
-
-double minNan(double a, double b) { return a < b || std::isnan(a) ? a : b; }
-
 double nextAfter(double a, double b, DataType t) {
   if (t == DataType::Double) {
     return std::nextafter(a, b);
@@ -182,6 +178,34 @@ double nextAfter(double a, double b, DataType t) {
 
 double roundedQuotient(double a, double b, DataType t) {
   return t == DataType::Double ? a / b : static_cast<float>(a / b);
+}
+
+std::complex<double> logOnePlus(std::complex<double> z) {
+  if (!(std::norm(z) < 0.25)) {
+    return std::log(1.0 + z);
+  }
+  const double square = (2.0 + z.real()) * z.real() + z.imag() * z.imag();
+  return {std::log1p(square) / 2, std::atan2(z.imag(), 1.0 + z.real())};
+}
+
+std::complex<double> product(std::complex<double> a, std::complex<double> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+std::complex<double> quotient(std::complex<double> a, std::complex<double> b) {
+  const double x = std::fabs(b.real());
+  const double y = std::fabs(b.imag());
+  if (x >= y) {
+    if (x == 0 && y == 0) {
+      return {a.real() / x, a.imag() / y};
+    }
+    const double ratio = b.imag() / b.real();
+    const double scale = 1.0 / (b.real() + b.imag() * ratio);
+    return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
+  }
+  const double ratio = b.real() / b.imag();
+  const double scale = 1.0 / (b.imag() + b.real() * ratio);
+  return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
 double lerpReference(double start, double end, double weight, DataType t) {
@@ -195,7 +219,7 @@ double lerpReference(double start, double end, double weight, DataType t) {
 std::complex<double> lerpReference(std::complex<double> start, std::complex<double> end,
                                    std::complex<double> weight) {
   std::complex<double> span = end - start;
-  return std::abs(weight) < 0.5 ? start + weight * span : end - span * (1.0 - weight);
+  return std::abs(weight) < 0.5 ? start + product(weight, span) : end - product(span, 1.0 - weight);
 }
 
 }  // namespace nvfuser

@@ -2,7 +2,9 @@
 /// wraps.
 #pragma once
 
+#include <cmath>
 #include <complex>
+#include <concepts>
 #include <cstdint>
 
 #include <ir/type.h>
@@ -45,13 +47,34 @@ int64_t shiftRightLogical(int64_t a, int64_t by, DataType t);
 /// Least power of two that is not below `a`; 1 for a < 1.
 int64_t nextPowerOfTwo(int64_t a, DataType t);
 
-/// The larger or smaller one; NaN if either is.
-double maxNan(double a, double b);
-double minNan(double a, double b);
+/// The larger or smaller one, as IEEE 754-2019 has maximum and minimum: NaN if either is, and −0 is
+/// less than +0. So their result hangs on no order.
+template <std::floating_point T>
+T maxNan(T a, T b) {
+  return a > b || std::isnan(a) || (a == b && std::signbit(b)) ? a : b;
+}
+template <std::floating_point T>
+T minNan(T a, T b) {
+  return a < b || std::isnan(a) || (a == b && std::signbit(a)) ? a : b;
+}
+/// The same, but of a NaN and a number the number.
+template <std::floating_point T>
+T maxNumber(T a, T b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : maxNan(a, b);
+}
+template <std::floating_point T>
+T minNumber(T a, T b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : minNan(a, b);
+}
 /// The number next to `a` towards `b` among those of Float (of Double if `t` is Double).
 double nextAfter(double a, double b, DataType t);
 /// a / b as a number of Float (of Double if `t` is Double), for functions that jump.
 double roundedQuotient(double a, double b, DataType t);
+/// log(1 + z), exact near zero.
+std::complex<double> logOnePlus(std::complex<double> z);
+/// Product without C's repair of infinities, quotient scaled by the larger part: PyTorch's.
+std::complex<double> product(std::complex<double> a, std::complex<double> b);
+std::complex<double> quotient(std::complex<double> a, std::complex<double> b);
 /// PyTorch's formula, exact at both ends. `end − start` overflows as it does in `t`.
 double lerpReference(double start, double end, double weight, DataType t);
 std::complex<double> lerpReference(std::complex<double> start, std::complex<double> end,

@@ -6,6 +6,8 @@
 #include <runtime/cpu/cpu_info.h>
 #include <runtime/cpu/memory.h>
 #include <runtime/cpu/thread_pool.h>
+#include <runtime/host_compiler/cached_object.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <support/error.h>
 
 namespace nvfuser {
@@ -80,6 +82,20 @@ int64_t tasksOf(const LaunchShape& shape, const std::string& kernel) {
   return tasks;
 }
 
+std::vector<std::string> compileFlags(const KernelSource& source) {
+  std::vector<std::string> flags = fastMathFlags(hostCompiler(), /*contract=*/true);
+  flags.insert(flags.end(), source.options.begin(), source.options.end());  // the later flag wins
+  return flags;
+}
+
+HostCompileRequest compileRequest(const KernelSource& source) {
+  HostCompileRequest request;
+  request.text = source.text;
+  request.flags = compileFlags(source);
+  request.deadline_s = kCompileDeadlineSeconds;
+  return request;
+}
+
 class CpuDevice final : public Device {
  public:
   CpuDevice() {
@@ -130,25 +146,19 @@ class CpuDevice final : public Device {
   void synchronize(Stream) override {}
 
   std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
-    auto begin = Clock::now();
-    std::string log;
-    std::string bytes = compileCpuBinary(source, &log);
-    std::unique_ptr<LoadedKernel> kernel = loadCpuBinary(source, bytes);
-    auto& resources = static_cast<CpuKernel&>(*kernel).resources_;
-    resources.compile_ms = millisecondsSince(begin);
-    resources.log = std::move(log);
+    CachedObject made = cachedObject(source);
+    auto kernel = std::make_unique<CpuKernel>(std::move(made.object), source.entry);
+    setResources(*kernel, made);
     return kernel;
   }
 
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
-    auto begin = Clock::now();
-    const SharedObject object = loadSharedObject(compileCpuBinary(source));
-    const double compile_ms = millisecondsSince(begin);
+    const CachedObject made = cachedObject(source);
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
     for (const std::string& entry : entries) {
-      auto kernel = std::make_unique<CpuKernel>(object, entry);
-      kernel->resources_.compile_ms = compile_ms;
+      auto kernel = std::make_unique<CpuKernel>(made.object, entry);
+      setResources(*kernel, made);
       kernels.push_back(std::move(kernel));
     }
     return kernels;
@@ -177,15 +187,19 @@ class CpuDevice final : public Device {
   }
 
  private:
+  static CachedObject cachedObject(const KernelSource& source) {
+    return nvfuser::cachedObject(hostCompiler(), compileRequest(source),
+                                 source.cached ? processDiskCache() : nullptr);
+  }
+  static void setResources(CpuKernel& kernel, const CachedObject& made) {
+    kernel.resources_.compile_ms = made.compile_ms;
+    kernel.resources_.from_cache = made.from_cache;
+    kernel.resources_.log = made.log;
+  }
+
   DeviceProperties properties_;
   CpuMemory memory_;
 };
-
-std::vector<std::string> compileFlags(const KernelSource& source) {
-  std::vector<std::string> flags = fastMathFlags(hostCompiler(), /*contract=*/true);
-  flags.insert(flags.end(), source.options.begin(), source.options.end());  // the later flag wins
-  return flags;
-}
 
 }  // namespace
 
@@ -194,11 +208,7 @@ std::string cpuBinaryKey(const KernelSource& source) {
 }
 
 std::string compileCpuBinary(const KernelSource& source, std::string* log) {
-  HostCompileRequest request;
-  request.text = source.text;
-  request.flags = compileFlags(source);
-  request.deadline_s = kCompileDeadlineSeconds;
-  return compileHostText(hostCompiler(), request, log);
+  return compileHostText(hostCompiler(), compileRequest(source), log);
 }
 
 std::unique_ptr<LoadedKernel> loadCpuBinary(const KernelSource& source, std::string_view bytes) {

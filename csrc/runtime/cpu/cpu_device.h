@@ -1,7 +1,7 @@
 /// The CPU as a device: generated host C++ compiled by the host's compiler, tasks of a launch
 /// spread over the pool.
 ///
-/// Beyond `Device`: compiled code as bytes, for the disk cache.
+/// Beyond `Device`: compiled code as bytes, past the disk cache.
 #pragma once
 
 #include <runtime/device.h>
@@ -9,7 +9,7 @@
 
 namespace nvfuser {
 
-/// What a cached binary of `source` depends on besides its text and options: compiler, CPU, flags.
+/// What the binary of `source` depends on besides its text, as text: compiler, flags, CPU.
 std::string cpuBinaryKey(const KernelSource& source);
 /// The bytes of the compiled kernel. `CompileError` with the compiler's log.
 std::string compileCpuBinary(const KernelSource& source, std::string* log = nullptr);

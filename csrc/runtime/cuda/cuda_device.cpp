@@ -3,8 +3,10 @@
 #include <memory>
 #include <mutex>
 
+#include <runtime/cuda/cubin_cache.h>
 #include <runtime/cuda/cuda_kernel.h>
 #include <runtime/cuda/driver.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <runtime/launch_help.h>
 #include <support/error.h>
 
@@ -200,28 +202,22 @@ class CudaDevice final : public Device {
   }
 
   std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
-    cuda::CompiledCubin compiled = compileCudaSource(source, cudaArchitecture(properties_));
-    std::unique_ptr<CudaKernel> kernel = load(source, compiled.cubin, std::move(compiled.ptx));
-    kernel->resources_.compile_ms = compiled.ms;
-    kernel->resources_.log = std::move(compiled.log);
-    if (compiled.spill_bytes >= 0) {
-      kernel->resources_.spill_bytes = compiled.spill_bytes;
-    }
-    return kernel;
+    return std::move(compileEntries(source, std::span(&source.entry, 1)).front());
   }
 
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
-    const cuda::CompiledCubin compiled = compileCudaSource(source, cudaArchitecture(properties_));
-    std::vector<std::unique_ptr<LoadedKernel>> kernels;
-    for (const std::string& entry : entries) {
-      KernelSource one;
-      one.entry = entry;
-      std::unique_ptr<CudaKernel> kernel = load(one, compiled.cubin, compiled.ptx);
-      kernel->resources_.compile_ms = compiled.ms;
-      kernels.push_back(std::move(kernel));
+    const std::string arch = cudaArchitecture(properties_);
+    DiskCache* cache = source.cached ? processDiskCache() : nullptr;
+    const cuda::CompiledCubin compiled = cachedCubin(source, arch, cache);
+    if (compiled.from_cache) {
+      try {
+        return loadAll(compiled, entries);
+      } catch (const std::exception&) {  // the driver refuses what it once took: a miss
+      }
+      return loadAll(cachedCubin(source, arch, cache, /*lookup=*/false), entries);
     }
-    return kernels;
+    return loadAll(compiled, entries);
   }
 
   std::unique_ptr<CudaKernel> load(const KernelSource& source, std::string_view cubin,
@@ -283,6 +279,26 @@ class CudaDevice final : public Device {
   }
 
  private:
+  std::vector<std::unique_ptr<LoadedKernel>> loadAll(const cuda::CompiledCubin& compiled,
+                                                     std::span<const std::string> entries) {
+    std::vector<std::unique_ptr<LoadedKernel>> kernels;
+    for (const std::string& entry : entries) {
+      KernelSource one;
+      one.entry = entry;
+      std::unique_ptr<CudaKernel> kernel = load(one, compiled.cubin, compiled.ptx);
+      kernel->resources_.compile_ms = compiled.ms;
+      kernel->resources_.from_cache = compiled.from_cache;
+      if (entries.size() == 1) {  // of several nobody can say whose they are
+        kernel->resources_.log = compiled.log;
+        if (compiled.spill_bytes >= 0) {
+          kernel->resources_.spill_bytes = compiled.spill_bytes;
+        }
+      }
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
   /// Our own pool: changing the threshold of the default one would change what others in the
   /// process see.
   void makePool() {
@@ -397,9 +413,13 @@ cuda::CubinOptions cubinOptions(const KernelSource& source) {
 
 }  // namespace
 
+std::vector<std::string> cudaCompilerOptions(const KernelSource& source, const std::string& arch) {
+  return cuda::nvrtcOptions(arch, cubinOptions(source));
+}
+
 std::string cudaBinaryKey(const KernelSource& source, const std::string& arch) {
   return text("nvrtc ", cuda::nvrtcVersion(arch), "\n",
-              join(cuda::nvrtcOptions(arch, cubinOptions(source)), " "));
+              join(cudaCompilerOptions(source, arch), " "));
 }
 
 cuda::CompiledCubin compileCudaSource(const KernelSource& source, const std::string& arch) {

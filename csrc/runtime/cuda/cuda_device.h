@@ -1,6 +1,6 @@
 /// A CUDA device through its driver and NVRTC (`cudaDevice()` of `runtime/device.h`).
 ///
-/// Beyond `Device`: compiled code as bytes, for the disk cache; occupancy, for schedulers.
+/// Beyond `Device`: compiled code as bytes; occupancy, for schedulers.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,13 @@ namespace nvfuser {
 /// architecture.
 std::string cudaArchitecture(const DeviceProperties& properties, bool specific = false);
 
-/// What a cached cubin of `source` depends on besides its text and options: NVRTC's version and the
-/// architecture.
+/// NVRTC's words for `source`.
+std::vector<std::string> cudaCompilerOptions(const KernelSource& source, const std::string& arch);
+
+/// What the cubin of `source` depends on besides its text, as text: NVRTC's version and options.
 std::string cudaBinaryKey(const KernelSource& source, const std::string& arch);
 
-/// NVRTC on a kernel's text; needs no device.
+/// NVRTC on a kernel's text, past the disk cache; needs no device.
 cuda::CompiledCubin compileCudaSource(const KernelSource& source, const std::string& arch);
 
 /// A kernel from a cubin that was made for this device. `ptx` is kept for `assembly("ptx")`; may be

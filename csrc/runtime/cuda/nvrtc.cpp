@@ -10,6 +10,7 @@
 
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <support/error.h>
 #include <support/options.h>
 
@@ -105,6 +106,7 @@ class Collection {
     const std::string& named = Options::ofEnvironment().text(Setting::NvrtcPath);
     if (!named.empty()) {
       addNamed(named);
+      identity_ = identityOf(candidates_);
       return;
     }
     Dl_info self;
@@ -123,7 +125,10 @@ class Collection {
                        newest_major, ")");
       }
     }
+    identity_ = identityOf(candidates_);
   }
+
+  const std::string& identity() const { return identity_; }
 
   /// The newest library that compiles for `architecture` (0: any); null when there is none.
   const Nvrtc* find(int architecture) {
@@ -199,7 +204,39 @@ class Collection {
     notes_ = text("\n  note: NVFUSER_NVRTC_PATH is '", named, "'; nothing else was tried");
   }
 
+  /// A bare name is what the loader finds: in LD_LIBRARY_PATH, else in its own list of libraries.
+  static std::string identityOf(const std::vector<NvrtcCandidate>& candidates) {
+    std::string result;
+    bool bare = false;
+    for (const NvrtcCandidate& candidate : candidates) {
+      append(result, text(candidate.path, " ", candidate.major, ".", candidate.minor));
+      if (candidate.path.find('/') != std::string::npos) {
+        append(result, text(" ", fileIdentity(candidate.path), ", ", candidate.builtins, " ",
+                            fileIdentity(candidate.builtins)));
+      } else {
+        bare = true;
+        for (const std::string& folder : loaderFolders()) {
+          append(result, text(" ", fileIdentity(text(folder, "/", candidate.path))));
+        }
+      }
+      result += '\n';
+    }
+    return bare ? text(result, "loader ", fileIdentity("/etc/ld.so.cache")) : result;
+  }
+
+  static std::vector<std::string> loaderFolders() {
+    const char* variable = systemVariable("LD_LIBRARY_PATH");
+    std::vector<std::string> folders;
+    std::string_view left = variable ? variable : "";
+    while (!left.empty()) {
+      folders.emplace_back(left.substr(0, left.find(':')));
+      left.remove_prefix(std::min(left.size(), folders.back().size() + 1));
+    }
+    return folders;
+  }
+
   std::mutex mutex_;
+  std::string identity_;
   std::vector<NvrtcCandidate> candidates_;
   size_t next_ = 0;
   std::vector<const Nvrtc*> opened_;
@@ -329,6 +366,12 @@ CompiledCubin compileToCubin(const std::string& text_, const std::string& name,
       nvrtc, nvrtc.CreateProgram(&handle.program, text_.c_str(), name.c_str(), 0, nullptr, nullptr),
       "nvrtcCreateProgram", name);
   std::vector<std::string> words = nvrtcOptions(arch, options);
+  // NVRTC 13 may keep compiled text on the disk by itself; one cache is enough, and it is
+  // kernel_cache/.
+  if (nvrtc.library.major >= 13 &&
+      std::find(words.begin(), words.end(), "--no-cache") == words.end()) {
+    words.emplace_back("--no-cache");
+  }
   std::vector<const char*> pointers;
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
@@ -371,6 +414,8 @@ std::string nvrtcVersion(const std::string& arch) {
   return library.path.empty() ? ""
                               : text(library.major, ".", library.minor, " (", library.path, ")");
 }
+
+const std::string& nvrtcIdentity() { return collection().identity(); }
 
 std::vector<std::string> supportedArchitectures() {
   std::vector<std::string> result;

@@ -19,9 +19,10 @@ namespace nvfuser::cuda {
 struct CompiledCubin {
   std::string cubin;
   std::string ptx;
-  std::string log;  ///< warnings; empty when there are none
-  double ms = 0;
-  int registers = -1;  ///< as the assembler reports them for the kernel, −1 unknown
+  std::string log;          ///< warnings; empty when there are none
+  double ms = 0;            ///< of compiling; 0 from the disk cache
+  bool from_cache = false;  ///< see cubin_cache.h
+  int registers = -1;       ///< as the assembler reports them for the kernel, −1 unknown
   int64_t static_shared_bytes = -1;
   int64_t spill_bytes = -1;  ///< stores and loads
 };
@@ -50,8 +51,13 @@ CompiledCubin compileToCubin(const std::string& text, const std::string& name,
 /// missing.
 NvrtcLibrary nvrtcLibrary(const std::string& arch = "", std::string* why = nullptr);
 
-/// "13.0 (path)" of the library that is used; empty when there is none. Part of cache keys.
+/// "13.0 (path)" of the library that is used; empty when there is none.
 std::string nvrtcVersion(const std::string& arch = "");
+
+/// Which NVRTC it would be, as part of cache keys: all candidates in their order, with what tells
+/// their files apart. Opens none of them, which would cost more than all the rest of a cache's hit.
+/// Empty when nothing looks like NVRTC.
+const std::string& nvrtcIdentity();
 
 /// What that library compiles for: {"sm_75", "sm_80", …}. Empty when there is none.
 std::vector<std::string> supportedArchitectures();

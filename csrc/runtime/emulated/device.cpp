@@ -43,6 +43,7 @@ class EmulatedKernel final : public LoadedKernel {
         entry_(&module_->entry(text, name_)) {
     resources_.static_shared_bytes = static_cast<int64_t>(module_->sharedBytes());
     resources_.compile_ms = module_->compileMilliseconds();
+    resources_.from_cache = module_->fromCache();
   }
 
   const KernelResources& resources() const override { return resources_; }
@@ -136,12 +137,12 @@ class EmulatedDevice final : public Device {
   void synchronize(Stream) override {}
 
   std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
-    return std::make_unique<EmulatedKernel>(moduleOf(source.text), 0, source.entry);
+    return std::make_unique<EmulatedKernel>(moduleOf(source), 0, source.entry);
   }
 
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
-    std::shared_ptr<const Module> module = moduleOf(source.text);
+    std::shared_ptr<const Module> module = moduleOf(source);
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
     for (const std::string& entry : entries) {
       kernels.push_back(std::make_unique<EmulatedKernel>(module, 0, entry));
@@ -151,10 +152,12 @@ class EmulatedDevice final : public Device {
 
   std::vector<std::unique_ptr<LoadedKernel>> compileBatch(std::span<const KernelSource> sources) {
     std::vector<std::string> texts;
+    bool cached = true;
     for (const KernelSource& source : sources) {
       texts.push_back(source.text);
+      cached = cached && source.cached;
     }
-    auto module = std::make_shared<const Module>(texts);
+    auto module = std::make_shared<const Module>(texts, cached);
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
     for (size_t i = 0; i < sources.size(); ++i) {
       kernels.push_back(std::make_unique<EmulatedKernel>(module, i, sources[i].entry));
@@ -222,7 +225,8 @@ class EmulatedDevice final : public Device {
   }
 
   /// Modules by text, for as long as a kernel uses them: a text with many kernels compiles once.
-  std::shared_ptr<const Module> moduleOf(const std::string& text) {
+  std::shared_ptr<const Module> moduleOf(const KernelSource& source) {
+    const std::string& text = source.text;
     {
       std::scoped_lock lock(modules_mutex_);
       auto known = modules_.find(text);
@@ -232,7 +236,7 @@ class EmulatedDevice final : public Device {
         }
       }
     }
-    auto module = std::make_shared<const Module>(std::span(&text, 1));
+    auto module = std::make_shared<const Module>(std::span(&text, 1), source.cached);
     std::scoped_lock lock(modules_mutex_);
     std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
     modules_[text] = module;

@@ -55,6 +55,7 @@ void Engine::run(const LaunchRequest& request, const EmulationSettings& settings
   owners_.clear();
   locations_.clear();
   barriers_.clear();
+  bulk_accesses_.clear();
   findings_.clear();
   findings_dropped_ = 0;
   unfinished_copies_ = 0;
@@ -143,6 +144,8 @@ void Engine::startBlock(size_t slot, uint32_t linear) {
   block.predicate_count = 0;
   block.abandoned = false;
   block.acquired.clear();
+  block.mbarriers.clear();
+  block.bulk_loads.clear();
   block.warp_epochs.assign((threads + kWarpSize - 1) / kWarpSize, 0);
   block.interval = next_interval_++;
   block.frontier = block.interval;
@@ -185,6 +188,9 @@ void Engine::startBlock(size_t slot, uint32_t linear) {
     thread.observed.clear();
     thread.open_copies.clear();
     thread.copy_groups.clear();
+    thread.unfenced_since = 0;
+    thread.open_stores.clear();
+    thread.store_groups.clear();
     NvfThread& view = thread.view;
     split(i, shape.block, view.thread_index);
     split(linear, shape.grid, view.block_index);
@@ -210,6 +216,7 @@ void Engine::threadMain(void* argument) {
   }
   thread->state = Thread::State::Done;
   ++thread->block->done;
+  engine.endOfThread(*thread);
   engine.completeWarp(*thread->block, thread->warp(), 0xffffffffu);
   thread->fiber->suspend();
 }
@@ -281,8 +288,8 @@ void Engine::diagnose() {
 
 void Engine::diagnose(Block& block, bool any_failed) {
   using State = Thread::State;
-  unsigned counts[6] = {};
-  const Thread* waiting[6] = {};
+  unsigned counts[7] = {};
+  const Thread* waiting[7] = {};
   for (const Thread& thread : block.threads) {
     auto state = static_cast<size_t>(thread.state);
     ++counts[state];
@@ -296,7 +303,10 @@ void Engine::diagnose(Block& block, bool any_failed) {
   }
   std::string where =
       text(" of kernel ", request_->name, ", block ", describeThread(block.linear, ~0u));
-  if (count(State::AtBlockBarrier) > 0) {
+  if (count(State::AtMBarrier) > 0) {
+    diagnoseMBarrier(*waiting[static_cast<size_t>(State::AtMBarrier)], count(State::AtMBarrier),
+                     where);
+  } else if (count(State::AtBlockBarrier) > 0) {
     const Thread& thread = *waiting[static_cast<size_t>(State::AtBlockBarrier)];
     report(EmulationFinding::Kind::DivergentBarrier, nullptr, thread.line,
            text("divergent barrier: ", count(State::AtBlockBarrier), " of ", block.threads.size(),

@@ -43,7 +43,9 @@ class Engine {
   // What the kernel's code asks for; on the fiber of the thread that asks (engine_waits.cpp,
   // engine_checks.cpp).
   enum class Access { Read, Write, Atomic };
-  void access(const void* address, size_t size, size_t alignment, Access kind, const void* pc);
+  void access(const void* address, size_t size, size_t alignment, Access kind, const void* pc) {
+    access(address, size, alignment, kind, pc, nullptr);
+  }
   void fence();
   int blockBarrier(int predicate, int line);
   uint64_t warpOperation(Thread::WarpOperation operation, NvfShuffle shuffle, unsigned mask,
@@ -56,6 +58,16 @@ class Engine {
                  const void* pc);
   void asyncCommit();
   void asyncWait(unsigned groups_that_may_be_open);
+  // engine_bulk.cpp
+  void mbarrierInit(void* barrier, unsigned arrivals, const void* pc);
+  void mbarrierExpect(void* barrier, unsigned bytes, const void* pc);
+  void mbarrierArrive(void* barrier, const void* pc);
+  void mbarrierWait(void* barrier, unsigned parity, const void* pc);
+  void fenceAsyncProxy();
+  void bulkLoad(void* shared, const void* global, unsigned bytes, void* barrier, const void* pc);
+  void bulkStore(void* global, const void* shared, unsigned bytes, const void* pc);
+  void bulkCommit();
+  void bulkWaitRead(unsigned groups_that_may_be_open);
   void trap(const char* what, int line);
 
  private:
@@ -93,11 +105,28 @@ class Engine {
   Region* locate(const void* address);
   bool ordered(const Stamp& earlier, const Region& region) const;
   bool acquiredFrom(const Stamp& earlier, uint32_t owner) const;
-  void checkRaces(Region& region, size_t offset, size_t size, Access kind, const void* pc);
+  /// `bulk`: by a bulk copy that the thread issues now.
+  void access(const void* address, size_t size, size_t alignment, Access kind, const void* pc,
+              const Stamp* bulk);
+  void checkRaces(Region& region, size_t offset, size_t size, Access kind, const void* pc,
+                  const Stamp* bulk);
   void reportRace(Region& region, size_t offset, const Stamp& earlier, bool earlier_writes,
                   Access kind, const void* pc);
   void release(const void* address);
   void finishCopies(std::vector<AsyncCopy>& copies);
+
+  // engine_bulk.cpp
+  Stamp beginBulk(const void* pc);
+  void observe(uint32_t bulk);
+  bool bulkOrdered(const Stamp& earlier) const;
+  void checkFenced(const Stamp& writer, const Region& region, size_t offset, const void* pc);
+  void checkBulkSize(unsigned bytes, Region::Space from, const void* source, Region::Space to,
+                     const void* target, const void* pc);
+  MBarrier& mbarrierAt(void* barrier, const char* what, const void* pc);
+  void completePhase(const void* barrier, MBarrier& state);
+  void endOfThread(Thread& thread);
+  void diagnoseMBarrier(const Thread& thread, unsigned count, const std::string& where);
+
   std::string describe(const Region& region, int64_t offset) const;
   std::string describeThread(uint32_t block, unsigned thread) const;
   std::string describeCurrent() const;
@@ -122,6 +151,7 @@ class Engine {
   std::vector<uint32_t> owners_;  ///< block of interval launch_first_ + i
   std::unordered_map<const void*, SyncLocation> locations_;
   std::map<const void*, GridBarrier> barriers_;
+  std::unordered_map<uint32_t, BulkAccess> bulk_accesses_;  ///< by interval
   size_t unfinished_copies_ = 0;
   uint64_t random_ = 0;
   std::deque<Finding> findings_;

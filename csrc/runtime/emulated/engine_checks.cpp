@@ -64,8 +64,8 @@ Region* Engine::locate(const void* address) {
   return nullptr;
 }
 
-void Engine::access(const void* address, size_t size, size_t alignment, Access kind,
-                    const void* pc) {
+void Engine::access(const void* address, size_t size, size_t alignment, Access kind, const void* pc,
+                    const Stamp* bulk) {
   Thread& thread = *current_;
   if (thread.fiber->owns(address)) {
     return;
@@ -105,23 +105,29 @@ void Engine::access(const void* address, size_t size, size_t alignment, Access k
   if (kind != Access::Read) {
     region->setInit(begin, size, Region::Written);
   }
-  checkRaces(*region, begin, size, kind, pc);
+  checkRaces(*region, begin, size, kind, pc, bulk);
   if (kind == Access::Atomic) {
     release(address);
   }
 }
 
-void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind, const void* pc) {
+void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind, const void* pc,
+                        const Stamp* bulk) {
   Thread& thread = *current_;
   Block& block = *thread.block;
   Stamp now{block.interval, thread.index, block.warp_epochs[thread.warp()]};
   if (kind == Access::Atomic) {
     now.thread = static_cast<uint16_t>(now.thread | Stamp::kAtomicFlag);
   }
-  if (kind != Access::Read && region.space == Region::Space::Global && !thread.wrote_since_fence &&
-      kind != Access::Atomic) {
-    thread.wrote_since_fence = true;
-    ++block.unfenced_writers;
+  if (bulk != nullptr) {
+    now = *bulk;
+  } else if (kind == Access::Write && region.space == Region::Space::Global) {
+    if (!thread.wrote_since_fence) {
+      thread.wrote_since_fence = true;
+      ++block.unfenced_writers;
+    }
+  } else if (kind == Access::Write && thread.unfenced_since == 0) {
+    thread.unfenced_since = block.interval;
   }
   size_t count = 0;
   Cell* cells = nullptr;
@@ -136,6 +142,8 @@ void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind,
     bool both_atomic = kind == Access::Atomic && (cell.writer.thread & Stamp::kAtomicFlag);
     if (!both_atomic && !ordered(cell.writer, region)) {
       reportRace(region, offset + i * granule, cell.writer, true, kind, pc);
+    } else if (bulk != nullptr) {
+      checkFenced(cell.writer, region, offset + i * granule, pc);
     }
     if (kind == Access::Read) {
       // Keep two readers, of different threads; make room by dropping one that everything now is
@@ -164,18 +172,21 @@ void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind,
 }
 
 bool Engine::ordered(const Stamp& earlier, const Region& region) const {
+  if (region.space == Region::Space::Shared && earlier.interval < wave_first_) {
+    return true;
+  }
+  if (earlier.isBulk()) {
+    return bulkOrdered(earlier);
+  }
   if (earlier.interval < grid_floor_) {
     return true;
   }
   const Thread& thread = *current_;
   const Block& block = *thread.block;
-  unsigned other = earlier.thread & ~unsigned{Stamp::kAtomicFlag};
+  unsigned other = earlier.threadIndex();
   if (earlier.interval == block.interval) {
     return other == thread.index || (other / kWarpSize == thread.warp() &&
                                      earlier.warp_epoch != block.warp_epochs[thread.warp()]);
-  }
-  if (region.space == Region::Space::Shared && earlier.interval < wave_first_) {
-    return true;
   }
   uint32_t owner = owners_[earlier.interval - launch_first_];
   return owner == block.linear || acquiredFrom(earlier, owner);
@@ -183,7 +194,7 @@ bool Engine::ordered(const Stamp& earlier, const Region& region) const {
 
 bool Engine::acquiredFrom(const Stamp& earlier, uint32_t owner) const {
   const Thread& thread = *current_;
-  unsigned other = earlier.thread & ~unsigned{Stamp::kAtomicFlag};
+  unsigned other = earlier.threadIndex();
   for (const Acquired& acquired : thread.block->acquired) {
     if (acquired.thread != thread.index && acquired.interval >= thread.block->interval) {
       continue;
@@ -297,15 +308,23 @@ std::string Engine::describe(const Region& region, int64_t offset) const {
 void Engine::reportRace(Region& region, size_t offset, const Stamp& earlier, bool earlier_writes,
                         Access kind, const void* pc) {
   bool shared = region.space == Region::Space::Shared;
-  unsigned other = earlier.thread & ~unsigned{Stamp::kAtomicFlag};
+  unsigned other = earlier.threadIndex();
+  const uint32_t owner = owners_[earlier.interval - launch_first_];
+  if (earlier.isBulk()) {
+    report(Kind::UnfinishedCopy, pc, 0,
+           text("unfinished copy: ", verb(kind), " at ",
+                describe(region, static_cast<int64_t>(offset)), " before the wait for the bulk ",
+                earlier_writes ? "copy that writes it" : "store that reads it", ", issued by ",
+                describeThread(owner, other), "; ", describeCurrent()));
+    return;
+  }
   const char* what = (earlier.thread & Stamp::kAtomicFlag) ? "an atomic"
                      : earlier_writes                      ? "a write"
                                                            : "a read";
   report(shared ? Kind::SharedRace : Kind::GlobalRace, pc, 0,
          text(shared ? "shared" : "global", " race: ", verb(kind), " at ",
               describe(region, static_cast<int64_t>(offset)), " is not ordered after ", what,
-              " by ", describeThread(owners_[earlier.interval - launch_first_], other), "; ",
-              describeCurrent()));
+              " by ", describeThread(owner, other), "; ", describeCurrent()));
 }
 
 void Engine::report(Kind kind, const void* pc, int line, std::string message) {

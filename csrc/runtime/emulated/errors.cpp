@@ -17,6 +17,10 @@ const char* toString(EmulationFinding::Kind kind) {
       return "uninitialised";
     case UnfinishedCopy:
       return "unfinished copy";
+    case MissingFence:
+      return "missing fence";
+    case BarrierMisuse:
+      return "barrier misuse";
     case SharedRace:
       return "shared race";
     case GlobalRace:

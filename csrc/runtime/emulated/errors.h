@@ -16,7 +16,9 @@ struct EmulationFinding {
     WildAccess,  ///< an address in no buffer
     Misaligned,  ///< address not a multiple of the access's width
     UninitialisedRead,
-    UnfinishedCopy,  ///< data of an asynchronous copy touched before its wait
+    UnfinishedCopy,  ///< data of an asynchronous copy touched before its wait, or never waited for
+    MissingFence,    ///< a bulk copy reads or writes what no fence made visible to it
+    BarrierMisuse,   ///< an mbarrier out of its protocol: not initialised, too many arrivals, …
     SharedRace,
     GlobalRace,
     DivergentBarrier,  ///< not all threads of the block come to the barrier

@@ -53,6 +53,23 @@ constexpr NvfHooks kHooks = {
         },
     .async_commit = [] { engine_in_use->asyncCommit(); },
     .async_wait = [](unsigned groups) { engine_in_use->asyncWait(groups); },
+    .mbarrier_init = [](void* barrier, unsigned arrivals,
+                        const void* pc) { engine_in_use->mbarrierInit(barrier, arrivals, pc); },
+    .mbarrier_expect = [](void* barrier, unsigned bytes,
+                          const void* pc) { engine_in_use->mbarrierExpect(barrier, bytes, pc); },
+    .mbarrier_arrive = [](void* barrier,
+                          const void* pc) { engine_in_use->mbarrierArrive(barrier, pc); },
+    .mbarrier_wait = [](void* barrier, unsigned parity,
+                        const void* pc) { engine_in_use->mbarrierWait(barrier, parity, pc); },
+    .fence_async_proxy = [] { engine_in_use->fenceAsyncProxy(); },
+    .bulk_load =
+        [](void* shared, const void* global, unsigned bytes, void* barrier, const void* pc) {
+          engine_in_use->bulkLoad(shared, global, bytes, barrier, pc);
+        },
+    .bulk_store = [](void* global, const void* shared, unsigned bytes,
+                     const void* pc) { engine_in_use->bulkStore(global, shared, bytes, pc); },
+    .bulk_commit = [] { engine_in_use->bulkCommit(); },
+    .bulk_wait_read = [](unsigned groups) { engine_in_use->bulkWaitRead(groups); },
     .trap = [](const char* what, int line) { engine_in_use->trap(what, line); },
 };
 

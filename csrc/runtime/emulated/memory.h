@@ -14,10 +14,14 @@ namespace nvfuser::emulated {
 /// stretches between two barriers of one block; 0 is never.
 struct Stamp {
   uint32_t interval = 0;
-  uint16_t thread = 0;      ///< linear index in its block; kAtomicFlag added for an atomic
+  uint16_t thread = 0;      ///< linear index in its block, with a flag added for what is below
   uint16_t warp_epoch = 0;  ///< warp barriers of its warp since the interval began
 
   static constexpr uint16_t kAtomicFlag = 0x8000;
+  /// Of a bulk copy; `thread` is the one that issued it, `interval` the copy's own.
+  static constexpr uint16_t kBulkFlag = 0x4000;
+  unsigned threadIndex() const { return thread & ~unsigned{kAtomicFlag | kBulkFlag}; }
+  bool isBulk() const { return (thread & kBulkFlag) != 0; }
 };
 
 /// The last write and up to two reads, by different threads, of `granule` bytes.

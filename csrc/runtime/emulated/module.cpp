@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include <codegen/snippets.h>
+#include <runtime/host_compiler/cached_object.h>
 #include <runtime/host_compiler/process.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <support/error.h>
 
 namespace nvfuser::emulated {
@@ -204,7 +205,7 @@ std::string rewriteDynamicShared(const std::string& text) {
   return out;
 }
 
-Module::Module(std::span<const std::string> texts) {
+Module::Module(std::span<const std::string> texts, bool cached) {
   HostCompileRequest request;
   request.text += "#line 1 \"hook_table.h\"\n";
   request.text += runtimeFile("emulated/hook_table.h");
@@ -229,11 +230,11 @@ Module::Module(std::span<const std::string> texts) {
   }
   const HostCompiler& compiler = hostCompiler();
   request.flags = compileFlags(compiler);
-  auto begin = std::chrono::steady_clock::now();
-  bytes_ = compileHostText(compiler, request);
-  object_ = loadSharedObject(bytes_);
-  compile_ms_ =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  CachedObject made = cachedObject(compiler, request, cached ? processDiskCache() : nullptr);
+  bytes_ = std::move(made.bytes);
+  object_ = std::move(made.object);
+  compile_ms_ = made.compile_ms;
+  from_cache_ = made.from_cache;
   attach_ = reinterpret_cast<NvfAttach*>(object_.symbol("__nvf_attach"));
   findImage(reinterpret_cast<const void*>(attach_));
 }

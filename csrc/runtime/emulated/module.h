@@ -31,7 +31,8 @@ struct ModuleText {
 class Module {
  public:
   /// `CompileError` when the host compiler refuses the text.
-  explicit Module(std::span<const std::string> texts);
+  /// `cached`: whether the object may come from the disk, and go there.
+  explicit Module(std::span<const std::string> texts, bool cached = true);
 
   /// The kernel `entry` of text number `text`; `UserError` listing the kernels there are, when
   /// there is none.
@@ -53,7 +54,9 @@ class Module {
   /// Line `line` of text number `text`, trimmed.
   std::string lineOf(size_t text, int line) const;
 
+  /// 0 from the disk cache.
   double compileMilliseconds() const { return compile_ms_; }
+  bool fromCache() const { return from_cache_; }
   size_t sharedBytes() const { return shared_bytes_; }
 
  private:
@@ -67,6 +70,7 @@ class Module {
   size_t image_bytes_ = 0;
   size_t shared_bytes_ = 0;
   double compile_ms_ = 0;
+  bool from_cache_ = false;
 };
 
 /// Names of the `__global__` functions of a text, in order.

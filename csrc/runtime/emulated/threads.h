@@ -46,10 +46,36 @@ struct AsyncCopy {
   unsigned char bytes[16];
 };
 
+/// What a bulk copy reads, or what it writes. It runs beside all threads, so its accesses carry an
+/// interval that belongs to it alone. They are ordered before what a thread does that has observed
+/// its end, and before everything in the block behind the next barrier.
+struct BulkAccess {
+  uint32_t block;
+  uint16_t issuer;
+  const void* pc;
+  uint32_t observed_in = 0;  ///< interval of the first observation; 0: nobody has waited yet
+  std::vector<uint16_t> observers;
+};
+
+/// An mbarrier of a block. A phase is over when all arrivals have come and as many bytes have been
+/// delivered as were announced.
+struct MBarrier {
+  unsigned arrivals = 0;  ///< of each phase
+  unsigned pending = 0;
+  int64_t announced = 0;
+  int64_t delivered = 0;
+  uint32_t phases_over = 0;
+  uint16_t initialised_by = 0;
+  bool fenced = false;            ///< bulk copies may use it
+  std::vector<uint32_t> running;  ///< writes of the bulk loads of this phase, by interval
+  std::vector<uint32_t> over;     ///< of phases that are over and not yet seen by everybody
+  bool isOver(unsigned parity) const { return (phases_over & 1) != parity; }
+};
+
 struct Block;
 
 struct Thread {
-  enum class State { Ready, AtBlockBarrier, AtWarp, AtGridBarrier, Done, Failed };
+  enum class State { Ready, AtBlockBarrier, AtWarp, AtGridBarrier, AtMBarrier, Done, Failed };
   enum class WarpOperation { Shuffle, Ballot, MatchAny, Sync };
 
   NvfThread view{};
@@ -76,6 +102,15 @@ struct Thread {
   std::vector<AsyncCopy> open_copies;  ///< not yet in a group
   std::vector<std::vector<AsyncCopy>> copy_groups;
 
+  // Bulk copies.
+  const void* waits_for = nullptr;  ///< an mbarrier
+  unsigned parity = 0;
+  const void* waits_at = nullptr;     ///< in the code
+  uint32_t unfenced_since = 0;        ///< interval of its first write to shared memory since its
+                                      ///< last fence of the asynchronous proxy; 0: none
+  std::vector<uint32_t> open_stores;  ///< reads of bulk stores that are in no group yet
+  std::vector<std::vector<uint32_t>> store_groups;
+
   unsigned warp() const { return index / kWarpSize; }
 };
 
@@ -92,6 +127,8 @@ struct Block {
   unsigned unfenced_writers = 0;
   bool abandoned = false;
   std::vector<Acquired> acquired;
+  std::unordered_map<const void*, MBarrier> mbarriers;
+  std::vector<uint32_t> bulk_loads;  ///< writes of bulk loads, by interval
 
   // Shared memory: the launch's, between margins; and the fixed-size variables, whose contents lie
   // in `saved_statics` while another block runs.

@@ -228,6 +228,20 @@ ProcessResult runProcess(const ProcessRequest& request) {
   return result;
 }
 
+std::string compilerEnvironment() {
+  std::string result;
+  for (std::string_view name : {"COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX",
+                                "LIBRARY_PATH", "SDKROOT", "ZIG_LIB_DIR"}) {
+    for (char** entry = environ; entry && *entry; entry++) {
+      const std::string_view variable(*entry);
+      if (variable.substr(0, variable.find('=')) == name) {
+        append(result, text(variable, "\n"));
+      }
+    }
+  }
+  return result;
+}
+
 std::string findExecutable(const std::string& name) {
   auto executable = [](const std::string& path) {
     struct stat info;

@@ -30,6 +30,10 @@ struct ProcessResult {
 /// Runs and waits. Never throws for what the child does; may be called from several threads.
 ProcessResult runProcess(const ProcessRequest& request);
 
+/// Those variables of the environment that change what a compiler makes of a text, as lines; part
+/// of cache keys.
+std::string compilerEnvironment();
+
 /// `name` as a path that can be executed: itself when it has a slash, else the first match in
 /// `PATH`; empty: none.
 std::string findExecutable(const std::string& name);

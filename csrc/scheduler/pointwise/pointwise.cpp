@@ -36,6 +36,13 @@ std::optional<Refusal> refusesOperations(const Fusion& fusion) {
       return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
     }
   }
+  for (const TensorView* tv : fusion.allTvs()) {
+    for (const IterDomain* id : tv->getLogicalDomain()) {
+      if (id->isVectorComponent()) {
+        return Refusal{text(tv, " has an axis of parts of a number, which one thread computes")};
+      }
+    }
+  }
   return std::nullopt;
 }
 
@@ -214,10 +221,12 @@ class PointwiseScheduler : public SchedulerEntry {
     params.vectorization = elements;
     params.flip_grid = params.break_point > 0 && ceilDiv(left, params.threads_y) > kMostGridY;
     auto width = [&](const Val* val) -> int64_t {
-      if (!val->isA<TensorView>() || info.isHost()) {
-        return info.isHost() && val->isA<TensorView>() ? elements : 0;
+      if (!val->isA<TensorView>()) {
+        return 0;
       }
-      return std::min(elements, reference.vectorWidth(val->as<TensorView>(), inner, info));
+      const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info);
+      // The host's compiler takes any number of neighbours, aligned or not.
+      return info.isHost() && fits > 0 ? elements : std::min(elements, fits);
     };
     for (const Val* input : fusion.inputs()) {
       params.inputs.push_back(width(input));

@@ -6,6 +6,7 @@
 
 #include <id_model/id_graph.h>
 #include <ir/axis_map.h>
+#include <ir/internal_nodes.h>
 #include <scheduler/replay_loop.h>
 #include <scheduler/schedule_error.h>
 #include <scheduler/tools/loop_groups.h>
@@ -44,13 +45,18 @@ class LoopSizes {
     std::vector<LoopGroups::Sizes> result;
     for (IterDomain* loop : tv->getLoopDomain()) {
       LoopGroups::Sizes& sizes = result.emplace_back();
+      // A resized axis has a size of its own, whatever it was before.
       auto add = [&](IterDomain* id) {
-        if (id->definition() == nullptr && !id->isBroadcast()) {
+        const bool is_source = id->definition() == nullptr || id->definition()->isA<Resize>();
+        if (is_source && !id->isBroadcast()) {
           sizes.emplace(permissive_.classOf(id), numberOf(id));
         }
       };
       add(loop);
       for (const Expr* transform : transformsBefore({loop}, {})) {
+        if (transform->isA<Resize>()) {
+          continue;
+        }
         for (Val* in : transform->inputs()) {
           add(in->as<IterDomain>());
         }

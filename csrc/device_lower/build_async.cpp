@@ -1,0 +1,137 @@
+/// Copies that run beside the computing threads.
+///
+/// cp.async: each thread asks for pieces of 4, 8 or 16 bytes, and waits for its own.
+///
+/// Bulk: the whole axis is one statement that all threads of the block meet; one of them asks for
+/// the copy. Tails are exact, because the number of elements is clamped:
+///
+///   T1[k·64 + v] = T0[k·64 + v]  v bound to Bulk    →    T1[k·64] = bulk T0[k·64] : min(64, i0 −
+///   k·64)
+#include <algorithm>
+
+#include <device_lower/kernel_builder.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+bool KernelBuilder::isAsyncCopy(const Expr* expr) const {
+  return asyncKindOf(expr, options_.target) == kir::AsyncKind::Pieces;
+}
+
+kir::Stmt KernelBuilder::asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst,
+                                   const kir::Ref& src) const {
+  const auto* out = copy->out()->as<TensorView>();
+  const int64_t bytes = dst.width * dataTypeSizeByte(dst.buffer->dtype);
+  if (src.buffer->memory != MemoryType::Global || dst.buffer->memory != MemoryType::Shared) {
+    userError("lower: ", out, " is copied by cp.async, which moves from global to shared memory; ",
+              "set its memory type to Shared and copy an input of the kernel");
+  }
+  if (bytes != 4 && bytes != 8 && bytes != 16) {
+    userError("lower: ", out, " is copied by cp.async in pieces of ", bytes,
+              " bytes; it moves 4, 8 or 16 bytes at a time, so vectorize its innermost axis by ",
+              16 / dataTypeSizeByte(dst.buffer->dtype));
+  }
+  return {kir::CopyAsync{dst, src, nullptr}};
+}
+
+void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block& out) {
+  auto* copy = leaf.expr->as<LoadStoreOp>();
+  auto* in = copy->in()->as<TensorView>();
+  const TensorView* tv = leaf.out;
+  const AxisValues values = indexer_.around(leaf);
+  auto split = [&](Scalar index, int64_t* coefficient, Scalar* first) {
+    *coefficient = 0;
+    *first = index;
+    return !kir::ScalarPool::contains(index, bulk->index) ||
+           pool_.splitLinear(index, bulk->index, coefficient, first);
+  };
+  auto firstOf = [&](kir::Ref ref, const TensorView* of) {
+    int64_t coefficient = 0;
+    const Scalar index = ref.index;
+    const bool linear = split(index, &coefficient, &ref.index);
+    if (!linear || (coefficient != 1 && !bulk->extent->isConstant(1))) {
+      userError("lower: T", of->name(), " cannot be copied in bulk along the axis of T", tv->name(),
+                " that is bound to Bulk: its elements are not neighbours there (index ",
+                index->toString(), ")\n  note: ", of,
+                "\n  help: bind an axis whose memory is contiguous, or make the tensor contiguous");
+    }
+    return ref;
+  };
+  kir::BulkCopy statement;
+  statement.src =
+      firstOf(markRead(indexer_.read(in, indexer_.producerAxes(copy, in, tv, values))), in);
+  statement.dst = firstOf(markWritten(indexer_.write(tv, leaf, values)), tv);
+  statement.count = bulk->extent;
+  const bool load = asyncKindOf(copy, options_.target) == kir::AsyncKind::BulkLoad;
+  const MemoryType memory = load ? MemoryType::Shared : MemoryType::Global;
+  Scalar condition = predicates_.writesOnce(tv, leaf, memory, true);
+  for (const auto& bound : predicates_.bounds(leaf, values)) {
+    int64_t coefficient = 0;
+    Scalar first = nullptr;
+    if (!split(bound.index, &coefficient, &first) || coefficient > 1 || coefficient < 0) {
+      userError("lower: T", tv->name(),
+                " cannot be copied in bulk: its axis that is bound to Bulk ",
+                "goes over the end of an axis of extent ", bound.extent->toString(),
+                " in the middle (index ", bound.index->toString(), ")\n  note: ", tv,
+                "\n  help: split by a factor that divides the extent, or bind the axis to Serial");
+    }
+    if (coefficient == 0) {
+      condition = pool_.logicalAnd(condition, pool_.less(first, bound.extent));
+    } else if (!pool_.provesLess(bound.index, bound.extent)) {
+      statement.count = pool_.min(statement.count, pool_.sub(bound.extent, first));
+    }
+  }
+  if (load) {
+    statement.barrier = barrierOf(tv);
+  }
+  guarded(condition, {{std::move(statement)}}, out);
+}
+
+// ---- barriers and waits -------------------------------------------------------------------------
+
+void KernelBuilder::initialiseBarriers(kir::Block& out) {
+  const bool threads = std::any_of(
+      std::begin(kParallelTypeThreads), std::end(kParallelTypeThreads),
+      [&](ParallelType type) { return isParallelTypeThreadDim(type) && loops_.isUsed(type); });
+  bool any = false;
+  for (const auto& buffer : kernel_.buffers) {
+    if (buffer->tv == nullptr) {
+      continue;
+    }
+    const Allocation& allocation = allocations_.of(buffer->tv);
+    if (allocation.buffer != buffer.get() || allocation.barriers == nullptr) {
+      continue;
+    }
+    out.push_back({kir::Declare{allocation.phases}});
+    out.push_back({kir::Assign{{allocation.phases, pool_.zero()},
+                               kir::Literal{PolymorphicValue(0), allocation.phases->dtype}}});
+    out.push_back({kir::MBarrierInit{allocation.barriers}});
+    any = true;
+  }
+  if (any && threads) {
+    out.push_back(
+        {kir::Sync{kir::SyncKind::BlockBarrier, nullptr, "the barriers of bulk loads are ready"}});
+  }
+}
+
+kir::Ref KernelBuilder::barrierOf(const TensorView* tv) const {
+  return {allocations_.of(tv).barriers, indexer_.stage(tv)};
+}
+
+void KernelBuilder::commit(kir::AsyncKind kind, const TensorView* tv, kir::Block& out) const {
+  out.push_back(
+      {kir::AsyncCommit{kind, kind == kir::AsyncKind::BulkLoad ? barrierOf(tv) : kir::Ref()}});
+}
+
+void KernelBuilder::wait(kir::AsyncKind kind, int64_t pending, const TensorView* tv,
+                         kir::Block& out) const {
+  kir::AsyncWait statement{pending, kind};
+  if (kind == kir::AsyncKind::BulkLoad) {
+    statement.barrier = barrierOf(tv);
+    statement.phases = {allocations_.of(tv).phases, pool_.zero()};
+  }
+  out.push_back({std::move(statement)});
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,162 @@
+// `Rounding::Disturbed`: results moved as rounding may move them, in directions that a seed
+// chooses.
+
+#include <cmath>
+#include <concepts>
+
+#include <evaluator/operations.h>
+
+namespace nvfuser::reference {
+
+namespace {
+
+/// Half a unit in the last place of 1, where results of `dtype` are computed.
+double roundoff(DataType dtype) {
+  return getTypeFromComplexType(dtype) == DataType::Double ? 0x1p-53 : 0x1p-24;
+}
+
+/// Numbers of at most a Float's digits are results of exact arithmetic, mostly: whole numbers,
+/// truth values, zeros.
+template <std::floating_point T>
+bool isShort(T x) {
+  if (!std::isfinite(x)) {
+    return true;
+  }
+  int exponent = 0;
+  const T digits = std::frexp(x, &exponent) * T(0x1p24);
+  return digits == std::trunc(digits);
+}
+
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+/// −1 or 1, the same for the same words.
+double direction(uint64_t seed, uint64_t i) {
+  return (mix(seed * 0x9e3779b97f4a7c15ull + i) & 1) != 0 ? 1 : -1;
+}
+
+/// x ± amount, in the direction for element i. Both parts of a complex number move.
+double moved(double x, double amount, uint64_t seed, uint64_t i) {
+  return x + direction(seed, i) * amount;
+}
+Complex moved(Complex z, double amount, uint64_t seed, uint64_t i) {
+  return {moved(z.real(), amount, seed, 2 * i), moved(z.imag(), amount, seed, 2 * i + 1)};
+}
+
+template <typename T>
+bool isShort(const std::complex<T>& z) {
+  return isShort(z.real()) && isShort(z.imag());
+}
+
+double finiteOrZero(double x) { return std::isfinite(x) ? x : 0; }
+
+/// What numbers that are added one after the other leave behind.
+template <typename Wide>
+struct Addition {
+  Wide sum{};
+  long double squares = 0;
+  long double largest = 0;  ///< of the sums on the way
+  long double count = 0;
+  bool is_exact = true;  ///< no sum on the way was rounded
+
+  void add(Wide x) {
+    sum += x;
+    is_exact = is_exact && isShort(sum);
+    const long double size = std::abs(x);
+    squares += size * size;
+    largest = std::max(largest, std::abs(sum));
+    ++count;
+  }
+  /// The sum's error in units of rounding: each of n additions rounds a number of the size of the
+  /// sums on the way, and the errors add up as √n. Other orders have other sums on the way, for
+  /// which the root of the squares stands.
+  double growth() const {
+    if (is_exact) {
+      return 0;
+    }
+    const long double size = std::max(largest, std::sqrt(squares));
+    return finiteOrZero(static_cast<double>(std::sqrt(count) / 2 * size));
+  }
+};
+
+}  // namespace
+
+Array disturbed(const Array& array, uint64_t seed) {
+  if (array.kind() == HostNumber::Integer) {
+    return array;
+  }
+  const double unit = roundoff(array.dtype);
+  const std::array<Array, 1> operand{array};
+  uint64_t i = 0;
+  auto move = [&](auto x) {
+    const double amount = isShort(x) ? 0 : unit * finiteOrZero(std::abs(x));
+    return moved(x, amount, seed, i++);
+  };
+  if (array.kind() == HostNumber::Real) {
+    return mapElements<double, double>(operand, array.sizes, array.dtype, move);
+  }
+  return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
+}
+
+Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
+                         Context& context) {
+  if (result.kind() == HostNumber::Integer) {
+    return result;
+  }
+  const double unit = roundoff(result.dtype);
+  switch (op->getReductionOpType()) {
+    case BinaryOpType::Add:
+    case BinaryOpType::Mul:
+      break;
+    default:
+      return result;  // chooses one of its operands
+  }
+  const bool adds = op->getReductionOpType() == BinaryOpType::Add;
+  Array out = contiguous(result);
+  out.numbers = std::make_shared<Numbers>(*out.numbers);
+  auto move = [&]<typename T, typename Wide>(T, Wide) {
+    std::vector<Addition<Wide>> sums(static_cast<size_t>(out.numel()));
+    forEachReduced<T>(op, context, [&](size_t at, T x) { sums[at].add(Wide(x)); });
+    T* to = out.data<T>() + out.offset;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double steps = static_cast<double>(std::sqrt(sums[i].count)) / 2;
+      const double size = adds ? sums[i].growth() : isShort(to[i]) ? 0 : std::abs(to[i]) * steps;
+      to[i] = moved(to[i], unit * finiteOrZero(size), seed, i);
+    }
+  };
+  if (out.kind() == HostNumber::Real) {
+    move(double{}, static_cast<long double>(0));
+  } else {
+    move(Complex{}, std::complex<long double>{});
+  }
+  return out;
+}
+
+void disturbWelford(std::vector<Array>& results, uint64_t seed) {
+  const double unit = roundoff(results[0].dtype);
+  for (Array* array : {&results[0], &results[1]}) {
+    *array = contiguous(*array);
+    array->numbers = std::make_shared<Numbers>(*array->numbers);
+  }
+  const Array counts = contiguous(convert(results[2], DataType::Double));
+  double* mean = results[0].data<double>() + results[0].offset;
+  double* squares = results[1].data<double>() + results[1].offset;
+  const double* count = counts.data<double>() + counts.offset;
+  for (int64_t i = 0; i < results[0].numel(); ++i) {
+    const double n = count[i];
+    if (n < 2) {
+      continue;
+    }
+    const double growth = unit * std::sqrt(n) / 2;
+    const double size = std::sqrt(mean[i] * mean[i] + squares[i] / n);
+    // Deviations from a mean that is off by its own error.
+    const double moment = squares[i] + std::sqrt(squares[i] * n) * std::fabs(mean[i]);
+    const auto at = static_cast<uint64_t>(i);
+    mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);
+    squares[i] = moved(squares[i], growth * finiteOrZero(moment), seed, 2 * at + 1);
+  }
+}
+
+}  // namespace nvfuser::reference

@@ -1,0 +1,283 @@
+// Bulk copies and the mbarriers that count their bytes.
+//
+// A copy's data is in place as soon as it is issued, but its accesses are stamped with an interval
+// of its own: whoever touches them without having waited (or met, at a barrier, somebody who has)
+// is reported, and so is a copy that nobody waits for. Generic writes that a copy reads or
+// overwrites need a fence of the asynchronous proxy by the thread that made them.
+#include <algorithm>
+#include <cstring>
+
+#include <runtime/emulated/engine.h>
+#include <support/error.h>
+
+namespace nvfuser::emulated {
+
+using Kind = EmulationFinding::Kind;
+using State = Thread::State;
+
+namespace {
+
+constexpr size_t kBarrierBytes = 8;
+constexpr size_t kBulkUnit = 16;  ///< bytes: of addresses and sizes
+
+}  // namespace
+
+// --- order ---------------------------------------------------------------------------------------
+
+Stamp Engine::beginBulk(const void* pc) {
+  Thread& thread = *current_;
+  const uint32_t interval = next_interval_++;
+  owners_.push_back(thread.block->linear);
+  bulk_accesses_[interval] = {thread.block->linear, thread.index, pc, 0, {}};
+  return {interval, static_cast<uint16_t>(thread.index | Stamp::kBulkFlag), 0};
+}
+
+void Engine::observe(uint32_t bulk) {
+  BulkAccess& access = bulk_accesses_.at(bulk);
+  if (access.observed_in == 0) {
+    access.observed_in = current_->block->interval;
+  }
+  auto& observers = access.observers;
+  if (std::find(observers.begin(), observers.end(), current_->index) == observers.end()) {
+    observers.push_back(current_->index);
+  }
+}
+
+bool Engine::bulkOrdered(const Stamp& earlier) const {
+  auto found = bulk_accesses_.find(earlier.interval);
+  if (found == bulk_accesses_.end()) {
+    return true;  // of an earlier launch
+  }
+  const BulkAccess& access = found->second;
+  if (access.observed_in == 0) {
+    return false;
+  }
+  const Block& block = *current_->block;
+  if (access.block != block.linear) {
+    return access.observed_in < grid_floor_ ||
+           acquiredFrom({access.observed_in, access.observers[0], 0}, access.block);
+  }
+  return block.interval > access.observed_in ||
+         std::find(access.observers.begin(), access.observers.end(), current_->index) !=
+             access.observers.end();
+}
+
+/// A bulk copy reads or overwrites what a thread of the block wrote: was that thread's write
+/// fenced?
+void Engine::checkFenced(const Stamp& writer, const Region& region, size_t offset, const void* pc) {
+  if (region.space != Region::Space::Shared || writer.isBulk() || writer.interval < wave_first_) {
+    return;
+  }
+  const Block& block = *current_->block;
+  const Thread& thread = block.threads[writer.threadIndex()];
+  if (thread.unfenced_since == 0 || writer.interval < thread.unfenced_since) {
+    return;
+  }
+  report(Kind::MissingFence, pc, 0,
+         text("missing fence: a bulk copy touches ", describe(region, static_cast<int64_t>(offset)),
+              ", which ", describeThread(block.linear, thread.index),
+              " wrote without a fence.proxy.async behind it; ", describeCurrent()));
+}
+
+// --- mbarriers -----------------------------------------------------------------------------------
+
+MBarrier& Engine::mbarrierAt(void* barrier, const char* what, const void* pc) {
+  auto& barriers = current_->block->mbarriers;
+  auto found = barriers.find(barrier);
+  if (found == barriers.end()) {
+    fail(Kind::BarrierMisuse, pc, 0,
+         text("barrier misuse: ", what, " at an mbarrier that is not initialised; ",
+              describeCurrent()));
+  }
+  access(barrier, kBarrierBytes, kBarrierBytes, Access::Atomic, pc);
+  return found->second;
+}
+
+void Engine::mbarrierInit(void* barrier, unsigned arrivals, const void* pc) {
+  access(barrier, kBarrierBytes, kBarrierBytes, Access::Write, pc);
+  if (locate(barrier)->space != Region::Space::Shared || arrivals == 0) {
+    fail(Kind::BarrierMisuse, pc, 0,
+         text("barrier misuse: an mbarrier of ", arrivals,
+              " arrivals; it lies in shared memory and has one arrival at least; ",
+              describeCurrent()));
+  }
+  MBarrier state;
+  state.arrivals = state.pending = arrivals;
+  state.initialised_by = current_->index;
+  if (!current_->block->mbarriers.emplace(barrier, std::move(state)).second) {
+    report(Kind::BarrierMisuse, pc, 0,
+           text("barrier misuse: an mbarrier is initialised a second time; ", describeCurrent()));
+  }
+}
+
+void Engine::mbarrierExpect(void* barrier, unsigned bytes, const void* pc) {
+  MBarrier& state = mbarrierAt(barrier, "bytes are announced", pc);
+  state.announced += bytes;
+}
+
+void Engine::mbarrierArrive(void* barrier, const void* pc) {
+  MBarrier& state = mbarrierAt(barrier, "an arrival", pc);
+  if (state.pending == 0) {
+    fail(Kind::BarrierMisuse, pc, 0,
+         text("barrier misuse: more than ", state.arrivals,
+              " arrivals at an mbarrier in one phase; ", describeCurrent()));
+  }
+  --state.pending;
+  completePhase(barrier, state);
+}
+
+void Engine::completePhase(const void* barrier, MBarrier& state) {
+  if (state.pending > 0 || state.announced != state.delivered) {
+    return;
+  }
+  ++state.phases_over;
+  state.pending = state.arrivals;
+  state.announced = state.delivered = 0;
+  Block& block = *current_->block;
+  // What all have seen, or one before the last barrier of the block, is ordered for all.
+  std::erase_if(state.over, [&](uint32_t bulk) {
+    const BulkAccess& access = bulk_accesses_.at(bulk);
+    return access.observers.size() == block.threads.size() ||
+           (access.observed_in != 0 && access.observed_in < block.interval);
+  });
+  state.over.insert(state.over.end(), state.running.begin(), state.running.end());
+  state.running.clear();
+  for (Thread& thread : block.threads) {
+    if (thread.state == State::AtMBarrier && thread.waits_for == barrier &&
+        state.isOver(thread.parity)) {
+      thread.state = State::Ready;
+    }
+  }
+}
+
+void Engine::mbarrierWait(void* barrier, unsigned parity, const void* pc) {
+  MBarrier& state = mbarrierAt(barrier, "a wait", pc);
+  Thread& thread = *current_;
+  if (!state.isOver(parity)) {
+    thread.waits_for = barrier;
+    thread.parity = parity;
+    thread.waits_at = pc;
+    wait(State::AtMBarrier, 0);
+  }
+  for (uint32_t bulk : state.over) {
+    observe(bulk);
+  }
+}
+
+void Engine::diagnoseMBarrier(const Thread& thread, unsigned count, const std::string& where) {
+  const MBarrier& state = thread.block->mbarriers.at(thread.waits_for);
+  report(Kind::Deadlock, thread.waits_at, 0,
+         text("deadlock: ", count, " of ", thread.block->threads.size(),
+              " threads wait at an mbarrier", where, ", for the phase of parity ", thread.parity,
+              "; ", state.phases_over, " phases are over, ", state.pending, " of ", state.arrivals,
+              " arrivals and ", state.announced - state.delivered, " of ", state.announced,
+              " announced bytes are missing; the first is ",
+              describeThread(thread.block->linear, thread.index)));
+}
+
+void Engine::fenceAsyncProxy() {
+  Thread& thread = *current_;
+  thread.unfenced_since = 0;
+  for (auto& [address, barrier] : thread.block->mbarriers) {
+    barrier.fenced |= barrier.initialised_by == thread.index;
+  }
+}
+
+// --- copies --------------------------------------------------------------------------------------
+
+void Engine::checkBulkSize(unsigned bytes, Region::Space from, const void* source, Region::Space to,
+                           const void* target, const void* pc) {
+  auto isIn = [&](const void* address, Region::Space space) {
+    const Region* region = current_->fiber->owns(address) ? nullptr : locate(address);
+    return region != nullptr && region->space == space;
+  };
+  if (bytes == 0 || bytes % kBulkUnit != 0) {
+    fail(Kind::Misaligned, pc, 0,
+         text("misaligned: a bulk copy of ", bytes, " bytes; it moves a multiple of ", kBulkUnit,
+              "; ", describeCurrent()));
+  }
+  if (!isIn(source, from) || !isIn(target, to)) {
+    fail(Kind::WildAccess, pc, 0,
+         text("wild access: a bulk copy whose ", isIn(source, from) ? "target" : "source",
+              " is in the wrong memory; ", describeCurrent()));
+  }
+}
+
+void Engine::bulkLoad(void* shared, const void* global, unsigned bytes, void* barrier,
+                      const void* pc) {
+  MBarrier& state = mbarrierAt(barrier, "a bulk load", pc);
+  checkBulkSize(bytes, Region::Space::Global, global, Region::Space::Shared, shared, pc);
+  if (!state.fenced) {
+    report(
+        Kind::MissingFence, pc, 0,
+        text("missing fence: an mbarrier was initialised without a fence.proxy.async behind it; ",
+             describeCurrent()));
+  }
+  const Stamp stamp = beginBulk(pc);
+  access(global, bytes, kBulkUnit, Access::Read, pc, &stamp);
+  access(shared, bytes, kBulkUnit, Access::Write, pc, &stamp);
+  std::memcpy(shared, global, bytes);
+  state.delivered += bytes;
+  state.running.push_back(stamp.interval);
+  current_->block->bulk_loads.push_back(stamp.interval);
+  completePhase(barrier, state);
+}
+
+void Engine::bulkStore(void* global, const void* shared, unsigned bytes, const void* pc) {
+  checkBulkSize(bytes, Region::Space::Shared, shared, Region::Space::Global, global, pc);
+  // Its read and its write end at different times; nobody waits for the latter inside a kernel.
+  const Stamp read = beginBulk(pc);
+  const Stamp write = beginBulk(pc);
+  access(shared, bytes, kBulkUnit, Access::Read, pc, &read);
+  access(global, bytes, kBulkUnit, Access::Write, pc, &write);
+  std::memcpy(global, shared, bytes);
+  current_->open_stores.push_back(read.interval);
+}
+
+void Engine::bulkCommit() {
+  Thread& thread = *current_;
+  thread.store_groups.push_back(std::move(thread.open_stores));
+  thread.open_stores.clear();
+}
+
+void Engine::bulkWaitRead(unsigned groups_that_may_be_open) {
+  auto& groups = current_->store_groups;
+  if (groups.size() <= groups_that_may_be_open) {
+    return;
+  }
+  const size_t ready = groups.size() - groups_that_may_be_open;
+  for (size_t i = 0; i < ready; ++i) {
+    for (uint32_t bulk : groups[i]) {
+      observe(bulk);
+    }
+  }
+  groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(ready));
+}
+
+/// No copy may outlive the shared memory that it reads or writes.
+void Engine::endOfThread(Thread& thread) {
+  auto unfinished = [&](uint32_t bulk, const char* what) {
+    const BulkAccess& access = bulk_accesses_.at(bulk);
+    if (access.observed_in == 0) {
+      report(Kind::UnfinishedCopy, access.pc, 0,
+             text("unfinished copy: ", describeThread(access.block, access.issuer),
+                  " ends before the wait for a bulk ", what, " that it issued; kernel ",
+                  request_->name));
+    }
+  };
+  for (uint32_t bulk : thread.open_stores) {
+    unfinished(bulk, "store");
+  }
+  for (const auto& group : thread.store_groups) {
+    for (uint32_t bulk : group) {
+      unfinished(bulk, "store");
+    }
+  }
+  if (thread.block->done == thread.block->threads.size()) {
+    for (uint32_t bulk : thread.block->bulk_loads) {
+      unfinished(bulk, "load");
+    }
+  }
+}
+
+}  // namespace nvfuser::emulated

@@ -1,0 +1,96 @@
+/// `./dev fuzz`: random fusions on the CPU and the emulated device against the interpreter.
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+#include <fuzz/library/campaign.h>
+#include <fuzz/library/draw_program.h>
+#include <support/error.h>
+
+namespace nvfuser::fuzz {
+namespace {
+
+constexpr const char* kUsage =
+    "nvfuser_fuzz [--count N] [--seed S] [--jobs J] [--schedules K] [--folder DIR] [--no-shrink] "
+    "[--reasons]\n"
+    "nvfuser_fuzz --replay FILE… [--only STAGE] [--verbose]\n"
+    "nvfuser_fuzz --shrink FILE\n"
+    "nvfuser_fuzz --show PROGRAM_SEED\n";
+
+int64_t numberOf(const char* option, const char* digits) {
+  int64_t number = -1;
+  const char* end = digits + std::strlen(digits);
+  if (std::from_chars(digits, end, number).ptr != end || number < 0) {
+    userError("fuzz: ", std::string(option), " takes a number, not \"", std::string(digits), "\"");
+  }
+  return number;
+}
+
+int run(int count, char** words) {
+  CampaignOptions campaign;
+  campaign.jobs = std::max(1u, std::thread::hardware_concurrency());
+  RunOptions options;
+  std::vector<std::string> files;
+  std::string to_shrink;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const auto next = [&]() -> const char* {
+      if (++i >= count) {
+        userError("fuzz: ", word, " needs a value\n", std::string(kUsage));
+      }
+      return words[i];
+    };
+    if (word == "--count") {
+      campaign.count = numberOf("--count", next());
+    } else if (word == "--seed") {
+      campaign.seed = static_cast<uint64_t>(numberOf("--seed", next()));
+    } else if (word == "--jobs") {
+      campaign.jobs = static_cast<size_t>(std::max<int64_t>(1, numberOf("--jobs", next())));
+    } else if (word == "--schedules") {
+      campaign.schedules = numberOf("--schedules", next());
+    } else if (word == "--folder") {
+      campaign.folder = next();
+    } else if (word == "--no-shrink") {
+      campaign.shrink_attempts = 0;
+    } else if (word == "--reasons") {
+      campaign.reasons = true;
+    } else if (word == "--only") {
+      options.only = next();
+    } else if (word == "--verbose") {
+      options.verbose = true;
+    } else if (word == "--shrink") {
+      to_shrink = next();
+    } else if (word == "--show") {
+      std::printf(
+          "%s", drawProgram(static_cast<uint64_t>(numberOf("--show", next()))).toString().c_str());
+      return 0;
+    } else if (word == "--replay") {
+      files.emplace_back(next());
+    } else if (!word.starts_with("--") && !files.empty()) {
+      files.push_back(word);
+    } else {
+      userError("fuzz: unknown argument \"", word, "\"\n", std::string(kUsage));
+    }
+  }
+  if (!to_shrink.empty()) {
+    return shrinkFile(to_shrink, 400) ? 0 : 1;
+  }
+  if (!files.empty()) {
+    return replay(files, options) ? 0 : 1;
+  }
+  return runCampaign(campaign) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace nvfuser::fuzz
+
+int main(int count, char** words) {
+  try {
+    return nvfuser::fuzz::run(count, words);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
+}

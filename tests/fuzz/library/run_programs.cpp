@@ -1,0 +1,381 @@
+#include <fuzz/library/run_programs.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <fuzz/library/build.h>
+#include <fuzz/library/compare.h>
+#include <fuzz/library/random_schedule.h>
+#include <ir/cloner.h>
+#include <runtime/compile_batch.h>
+#include <runtime/fusion_executor_cache.h>
+
+namespace nvfuser::fuzz {
+
+namespace {
+
+constexpr int kNoisePairs = 2;
+constexpr uint64_t kRandomOffset = 8;
+
+std::string deviceName(const Device& device) {
+  return device.kind() == DeviceKind::Cpu ? "cpu" : "emulated";
+}
+std::vector<Device*> devices() { return {&cpuDevice(), &emulatedDevice()}; }
+
+/// One program on its way through the stages.
+class Run {
+ public:
+  Run(const Program& program, size_t number, const RunOptions& options, const Progress& progress)
+      : program_(program), number_(number), options_(options), progress_(progress) {}
+
+  /// Everything before kernels are compiled.
+  void prepare() {
+    stage("define", [&] {
+      Builder builder = build(program_);
+      for (int64_t id : program_.outputs) {
+        const Value& value = builder.at(id);
+        expected_.push_back({.references = {},
+                             .operations = value.operations,
+                             .reduced = value.reduced,
+                             .unit = value.unit});
+      }
+      fusion_ = builder.release();
+      fusion_->verify();
+      if (options_.verbose) {
+        std::printf("%s", fusion_->toString().c_str());
+      }
+    });
+    if (is_alive_) {
+      stage("structure", [&] { checkStructure(); });
+    }
+    if (is_alive_) {
+      stage("reference", [&] { interpretAll(); });
+    }
+    if (is_alive_ && wants("auto")) {
+      stage("auto", [&] {
+        cache_ = std::make_unique<FusionExecutorCache>(std::make_unique<Fusion>(*fusion_),
+                                                       static_cast<int64_t>(number_));
+      });
+    }
+    for (int64_t i = 1; i <= options_.schedules && is_alive_; ++i) {
+      if (wants(text("schedule ", i)) && KernelExecutor::supported(fusion_.get())) {
+        prepareSchedule(i);
+      }
+    }
+  }
+
+  /// Executors that can be compiled for a device now.
+  std::vector<KernelExecutor*> executors(Device& device) const {
+    std::vector<KernelExecutor*> all;
+    if (cache_ != nullptr && wants(text("auto ", deviceName(device)))) {
+      for (KernelExecutor* executor : cache_->executors()) {
+        if (executor->fusion() != nullptr && isSupported(*executor)) {
+          all.push_back(executor);
+        }
+      }
+    }
+    for (const Manual& manual : manual_) {
+      if (&device == manual.device) {
+        all.push_back(manual.executor.get());
+      }
+    }
+    return all;
+  }
+  DataType indexType() const { return program_.wide_index ? DataType::Int : DataType::Int32; }
+
+  void execute() {
+    if (cache_ != nullptr) {
+      for (Device* device : devices()) {
+        const std::string name = text("auto ", deviceName(*device));
+        if (wants(name)) {
+          stage(name, [&] { runAutomatic(*device, name); });
+        }
+      }
+    }
+    for (const Manual& manual : manual_) {
+      stage(manual.stage, [&] { runManual(manual); });
+    }
+  }
+
+  Outcome outcome;
+
+ private:
+  struct Manual {
+    std::string stage;
+    Device* device;
+    std::shared_ptr<KernelExecutor> executor;
+  };
+
+  static bool isSupported(const KernelExecutor& executor) {
+    Fusion copy(*executor.fusion());
+    return KernelExecutor::supported(&copy);
+  }
+
+  /// Whether a stage, or one that begins so, is to be run.
+  bool wants(const std::string& name) const {
+    return options_.only.empty() || options_.only.starts_with(name) ||
+           name.starts_with(options_.only);
+  }
+
+  template <typename Act>
+  void stage(const std::string& name, const Act& act) {
+    progress_(number_, name);
+    try {
+      act();
+    } catch (const std::exception& e) {
+      outcome.failures.push_back({false, name, e.what()});
+      is_alive_ = is_alive_ && name.find(' ') != std::string::npos;
+    }
+  }
+
+  void checkStructure() {
+    const Builder again = build(program_);
+    const Fusion& other = const_cast<Builder&>(again).fusion();
+    check(fusion_->sameDefinition(other), "the same calls define the same fusion");
+    check(fusion_->hash() == other.hash(), "the same calls give the same hash");
+    check(fusion_->toString() == other.toString(), "the same calls give the same text");
+    const Fusion copy(*fusion_);
+    copy.verify();
+    check(copy.toString() == fusion_->toString(), "a copy prints like its original");
+    check(copy.hash() == fusion_->hash(), "a copy has its original's hash");
+    check(copy.sameDefinition(*fusion_), "a copy equals its original");
+    check(parseProgram(program_.toString()) == program_, "a program's file reads back");
+  }
+
+  void interpretAll() {
+    const KernelArgumentHolder arguments = makeArguments(program_, cpuDevice());
+    InterpreterOptions options{.rounding = Rounding::CastsAndOutputs,
+                               .philox_seed = program_.value_seed,
+                               .philox_offset = kRandomOffset};
+    const auto keep = [&](std::vector<HostTensor> results) {
+      for (size_t i = 0; i < results.size(); ++i) {
+        expected_[i].references.push_back(std::move(results[i]));
+      }
+    };
+    try {
+      keep(interpret(*fusion_, arguments.inputs(), options));
+    } catch (const UserError& e) {
+      outcome.undefined = 1;
+      outcome.reasons.push_back(text("undefined: ", e.what()));
+      is_alive_ = false;
+      return;
+    }
+    options.rounding = Rounding::EveryOperation;
+    std::vector<HostTensor> rounded = interpret(*fusion_, arguments.inputs(), options);
+    if (program_.mode == ValueMode::Exact) {
+      for (size_t i = 0; i < rounded.size(); ++i) {
+        const Comparison same = compareOutput(rounded[i], expected_[i]);
+        if (!same.mismatch.empty()) {
+          throw InternalError(
+              text("a program of exact values rounds: output ", i, " ", same.mismatch));
+        }
+      }
+      return;
+    }
+    keep(std::move(rounded));
+    options.rounding = Rounding::CastsAndOutputs;
+    Builder noisy = build(program_, true);
+    for (int i = 0; i < 2 * kNoisePairs; ++i) {
+      KernelArgumentHolder with_noise = arguments;
+      with_noise.push(noiseArguments(
+          noisy.noise(), program_.value_seed + static_cast<uint64_t>(i / 2), i % 2 == 1));
+      keep(interpret(noisy.fusion(), with_noise.inputs(), options));
+    }
+  }
+
+  void prepareSchedule(int64_t number) {
+    auto scheduled = std::make_unique<Fusion>(*fusion_);
+    const std::string name = text("schedule ", number);
+    bool is_scheduled = false;
+    stage(name + " applied", [&] {
+      const std::string log =
+          scheduleRandomly(*scheduled, program_.schedule_seed + static_cast<uint64_t>(number),
+                           program_.schedule_steps);
+      if (options_.verbose) {
+        std::printf("---- %s\n%s%s", name.c_str(), log.c_str(), scheduled->toString().c_str());
+      }
+      scheduled->verify();
+      is_scheduled = true;
+    });
+    if (!is_scheduled) {
+      return;
+    }
+    for (Device* device : devices()) {
+      const std::string at = text(name, " ", deviceName(*device));
+      if (!wants(at)) {
+        continue;
+      }
+      stage(at, [&] {
+        try {
+          const CompiledKernel lowered(
+              *scheduled, "lowered", *device,
+              device->kind() == DeviceKind::Cpu ? DataType(DataType::Int) : indexType(),
+              CompileParams());
+          if (options_.verbose) {
+            std::printf("---- %s\n%s\n", at.c_str(), lowered.kernelString().c_str());
+          }
+        } catch (const UserError& e) {
+          refuse(e.what());
+          return;
+        }
+        auto executor =
+            std::make_shared<KernelExecutor>(static_cast<int64_t>(number_), 0, 0, 100 + number);
+        executor->adopt(*scheduled);
+        manual_.push_back({at, device, executor});
+      });
+    }
+  }
+
+  void refuse(const std::string& why) {
+    ++outcome.refused;
+    outcome.reasons.push_back(text("refused: ", why));
+  }
+
+  void compare(const KernelArgumentHolder& results, const std::string& name) {
+    if (results.size() != expected_.size()) {
+      outcome.failures.push_back(
+          {true, name, text("gave ", results.size(), " outputs instead of ", expected_.size())});
+      return;
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Comparison comparison = compareOutput(results[i].tensor().toHostTensor(), expected_[i]);
+      outcome.elements += comparison.elements;
+      outcome.skipped += comparison.skipped;
+      if (!comparison.mismatch.empty()) {
+        outcome.failures.push_back(
+            {true, name,
+             text("output ", i, " (v", program_.outputs[i], ") ", comparison.mismatch)});
+        return;
+      }
+    }
+  }
+
+  void runAutomatic(Device& device, const std::string& name) {
+    cache_->setRandomState(program_.value_seed, kRandomOffset);
+    const KernelArgumentHolder arguments = makeArguments(program_, device);
+    const std::optional<PrimDataType> index =
+        program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt;
+    const KernelArgumentHolder results = cache_->runFusionWithInputs(arguments, index, &device);
+    if (options_.verbose) {
+      for (const std::string& code : cache_->getMostRecentCode()) {
+        std::printf("---- %s\n%s\n", name.c_str(), code.c_str());
+      }
+    }
+    compare(results, name);
+    checkUnchanged(arguments, name);
+  }
+
+  void runManual(const Manual& manual) {
+    manual.executor->setRandomState(program_.value_seed, kRandomOffset);
+    const KernelArgumentHolder arguments = makeArguments(program_, *manual.device);
+    CompileParams params;
+    params.device = manual.device;
+    params.index_type = indexType().type;
+    KernelArgumentHolder results;
+    try {
+      results =
+          manual.executor->run(arguments, poisonedOutputs(*manual.device), LaunchParams(), params);
+    } catch (const UserError& e) {
+      refuse(e.what());
+      return;
+    }
+    ++outcome.schedules;
+    compare(results, manual.stage);
+    checkUnchanged(arguments, manual.stage);
+  }
+
+  /// Memory in which elements that no kernel writes are NaN; none where a layout of our own would
+  /// not do.
+  KernelArgumentHolder poisonedOutputs(Device& device) const {
+    KernelArgumentHolder outputs;
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      const auto* tv = fusion_->outputs()[i]->as<TensorView>();
+      for (const IterDomain* axis : tv->getLogicalDomain()) {
+        if (axis->hasExpandedExtent() || tv->hasAllocation()) {
+          return {};
+        }
+      }
+      const HostTensor& right = expected_[i].references[0];
+      outputs.push(Tensor::empty(right.sizes(), right.dtype(), device, true));
+    }
+    return outputs;
+  }
+
+  /// Inputs are read, and no more.
+  void checkUnchanged(const KernelArgumentHolder& arguments, const std::string& name) {
+    const KernelArgumentHolder before = makeArguments(program_, cpuDevice());
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (!before[i].isTensor()) {
+        continue;
+      }
+      const HostTensor was = before[i].tensor().toHostTensor();
+      const HostTensor is = arguments[i].tensor().toHostTensor();
+      if (was.sizeBytes() != is.sizeBytes() ||
+          (was.sizeBytes() > 0 && std::memcmp(was.data(), is.data(), was.sizeBytes()) != 0)) {
+        outcome.failures.push_back({true, name, text("input ", i, " was changed")});
+        return;
+      }
+    }
+  }
+
+  const Program& program_;
+  size_t number_;
+  const RunOptions& options_;
+  const Progress& progress_;
+  std::unique_ptr<Fusion> fusion_;
+  std::vector<Expected> expected_;
+  std::unique_ptr<FusionExecutorCache> cache_;
+  std::vector<Manual> manual_;
+  bool is_alive_ = true;
+};
+
+/// Compiles what can be compiled before it runs. A failure is left to the run, which meets it again
+/// with the one kernel that fails.
+void compileTogether(const std::vector<KernelExecutor*>& executors, Device& device,
+                     PrimDataType index_type) {
+  constexpr size_t kMost = 24;  // kernels in one text
+  for (size_t begin = 0; begin < executors.size(); begin += kMost) {
+    const size_t count = std::min(kMost, executors.size() - begin);
+    try {
+      compileBatch(std::span(executors).subspan(begin, count), device, index_type);
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
+void runPrograms(const std::vector<Program>& programs, const RunOptions& options,
+                 const Progress& progress, const Finished& finished) {
+  std::vector<std::unique_ptr<Run>> runs;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    runs.push_back(std::make_unique<Run>(programs[i], i, options, progress));
+    runs.back()->prepare();
+  }
+  if (runs.size() > 1) {
+    progress(programs.size(), "compile");
+    for (Device* device : devices()) {
+      std::vector<KernelExecutor*> narrow;
+      std::vector<KernelExecutor*> wide;
+      for (const auto& run : runs) {
+        const bool counts_wide =
+            device->kind() == DeviceKind::Cpu || run->indexType() == DataType::Int;
+        for (KernelExecutor* executor : run->executors(*device)) {
+          (counts_wide ? wide : narrow).push_back(executor);
+        }
+      }
+      compileTogether(narrow, *device, PrimDataType::Int32);
+      compileTogether(wide, *device, PrimDataType::Int);
+    }
+  }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    runs[i]->execute();
+    finished(i, runs[i]->outcome);
+    runs[i].reset();
+  }
+}
+
+}  // namespace nvfuser::fuzz

@@ -1,0 +1,219 @@
+// Kernels with bulk copies: each wait, fence and barrier that lowering put in is needed. It is
+// taken out, and the emulated device must object.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include <codegen/generate.h>
+#include <device_lower/lower.h>
+#include <ops/all_ops.h>
+#include <runtime/emulated/errors.h>
+#include <runtime/executor.h>
+#include <scheduler/utils.h>
+
+using namespace nvfuser;
+using enum ParallelType;
+
+namespace {
+
+constexpr int64_t kRows = 6;
+constexpr int64_t kColumns = 640;
+
+/// A scheduled fusion of one matrix to one matrix, lowered for the emulated device.
+struct Kernel {
+  Fusion fusion;
+  Lowering lowering;
+  GeneratedKernel generated;
+
+  explicit Kernel(const std::function<void(Fusion&)>& define) {
+    FusionGuard guard(&fusion);
+    define(fusion);
+    LowerOptions options;
+    options.compute_capability = 90;
+    options.verify = true;
+    lowering = lower(&fusion, options);
+    lowering.kernel.name = std::string("k");
+    generated = generateCuda(lowering.kernel);
+  }
+
+  int64_t valueOf(kir::Scalar symbol) const {
+    return lowering.kernel.sources.at(symbol).axis == 0 ? kRows : kColumns;
+  }
+  int64_t evaluate(kir::Scalar a) const {
+    return a == nullptr ? 1 : kir::evaluate(a, [&](kir::Scalar s) { return valueOf(s); });
+  }
+
+  void run(const std::string& text) const {
+    Device& device = emulatedDevice();
+    const Tensor in = Tensor::randn({kRows, kColumns}, DataType::Float, 1, device);
+    const Tensor out = Tensor::empty({kRows, kColumns}, DataType::Float, device);
+    void* pointers[] = {in.ref().data, out.ref().data};
+    std::vector<int64_t> sizes;
+    sizes.reserve(lowering.kernel.params.size());
+    std::vector<void*> args;
+    for (const kir::Param& param : lowering.kernel.params) {
+      if (param.kind == kir::ParamKind::TensorArg) {
+        args.push_back(&pointers[param.buffer->role == kir::BufferRole::Output ? 1 : 0]);
+      } else {
+        sizes.push_back(valueOf(param.symbol));
+        args.push_back(&sizes.back());
+      }
+    }
+    LaunchShape shape;
+    for (size_t d = 0; d < 3; ++d) {
+      shape.grid[d] = evaluate(lowering.kernel.grid[d]);
+      shape.block[d] = evaluate(lowering.kernel.block[d]);
+    }
+    shape.shared_bytes = evaluate(lowering.kernel.shared_bytes);
+    auto kernel = device.compile({.entry = "k", .text = text, .options = {}});
+    device.launch(*kernel, shape, args, nullptr);
+  }
+
+  /// The lines that synchronise, each taken out alone.
+  void checkEachNeeded(size_t expected) const {
+    CHECK_NOTHROW(run(generated.text));
+    size_t removed = 0;
+    size_t line = generated.text.find("__global__");
+    while (line != std::string::npos) {
+      const size_t end = generated.text.find('\n', line);
+      const std::string content = generated.text.substr(line, end - line);
+      for (const char* call : {"__syncthreads();", "fenceAsyncProxy();", "bulkLoadWait(",
+                               "bulkStoreWait<", "mbarrierInit(", "bulkLoadCommit("}) {
+        if (content.find(call) == std::string::npos) {
+          continue;
+        }
+        CAPTURE(content);
+        std::string mutant = generated.text;
+        mutant.erase(line, end - line);
+        CHECK_THROWS_AS(run(mutant), EmulationError);
+        ++removed;
+      }
+      line = end == std::string::npos ? end : end + 1;
+    }
+    CHECK_MESSAGE(removed == expected, generated.text.substr(generated.text.find("extern \"C\"")));
+  }
+};
+
+/// x → load (shared) → body (where `kept`, shared) → out, cut into rows of blocks and tiles of 64.
+struct Chain {
+  TensorView *load, *body, *out;
+
+  Chain(Fusion& fusion, LoadStoreOpType type, MemoryType kept) {
+    TensorView* x = makeContigTensor(2);
+    fusion.addInput(x);
+    body = neg(x);
+    out = set(body);
+    fusion.addOutput(out);
+    load = x->cacheAfter(type);
+    load->setMemoryType(MemoryType::Shared);
+    body->setMemoryType(kept);
+    for (TensorView* tv : {load, body, out}) {
+      tv->split(1, 64);
+      tv->axis(0)->parallelize(BIDx);
+      tv->axis(2)->parallelize(TIDx);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bulk lowering: a load in a loop") {
+  Kernel kernel([](Fusion& fusion) {
+    Chain c(fusion, LoadStoreOpType::CpAsyncBulk, MemoryType::Local);
+    c.load->axis(2)->parallelize(Bulk);
+    inlineMost();
+  });
+  kernel.checkEachNeeded(5);  // initialise, barrier, close, wait, barrier
+}
+
+TEST_CASE("bulk lowering: a load in a circular buffer, also one that is entered again") {
+  for (bool nested : {false, true}) {
+    CAPTURE(nested);
+    Kernel kernel([&](Fusion& fusion) {
+      Chain c(fusion, LoadStoreOpType::CpAsyncBulk, MemoryType::Local);
+      c.load->axis(2)->parallelize(Bulk);
+      if (nested) {
+        for (TensorView* tv : {c.load, c.body, c.out}) {
+          tv->axis(0)->parallelize(Serial);
+          tv->split(0, 2);
+          tv->axis(0)->parallelize(BIDx);
+        }
+      }
+      inlineMost();
+      c.load->circularBuffer(3);
+    });
+    // Initialise, barrier, two places that close; wait, barrier; the loop around: barrier.
+    kernel.checkEachNeeded(nested ? 7 : 6);
+  }
+}
+
+TEST_CASE("bulk lowering: a store in a loop, and one at the end") {
+  for (bool loop : {true, false}) {
+    CAPTURE(loop);
+    Kernel kernel([&](Fusion& fusion) {
+      Chain c(fusion, LoadStoreOpType::Set, MemoryType::Shared);
+      c.out->axis(2)->parallelize(Bulk);
+      if (!loop) {
+        c.out->axis(1)->parallelize(BIDy);
+        c.body->axis(1)->parallelize(BIDy);
+        c.load->axis(1)->parallelize(BIDy);
+      }
+      inlineMost();
+    });
+    kernel.checkEachNeeded(loop ? 4 : 3);  // fence, barrier, wait, and in the loop a barrier
+  }
+}
+
+TEST_CASE("bulk lowering: loaded and stored in bulk, stages in between") {
+  for (int64_t prefetch : {1, 2, 3}) {
+    CAPTURE(prefetch);
+    Kernel kernel([&](Fusion& fusion) {
+      TensorView* x = makeContigTensor(2);
+      fusion.addInput(x);
+      TensorView* out = set(x);
+      fusion.addOutput(out);
+      TensorView* staged = x->cacheAfter(LoadStoreOpType::CpAsyncBulk);
+      staged->setMemoryType(MemoryType::Shared);
+      for (TensorView* tv : {staged, out}) {
+        tv->split(1, 64);
+        tv->axis(0)->parallelize(BIDx);
+        tv->axis(2)->parallelize(Bulk);
+      }
+      staged->inlineAt(2);
+      staged->circularBuffer(4, prefetch);
+    });
+    kernel.checkEachNeeded(6);  // initialise, two that close; wait, wait for stores; at the end
+  }
+}
+
+TEST_CASE("bulk lowering: cp.async into a circular buffer, stored in bulk") {
+  Kernel kernel([](Fusion& fusion) {
+    TensorView* x = makeContigTensor(2);
+    fusion.addInput(x);
+    TensorView* out = set(x);
+    fusion.addOutput(out);
+    TensorView* staged = x->cacheAfter(LoadStoreOpType::CpAsync);
+    staged->setMemoryType(MemoryType::Shared);
+    for (TensorView* tv : {staged, out}) {
+      tv->split(1, 64);
+      tv->axis(0)->parallelize(BIDx);
+      tv->axis(2)->parallelize(tv == out ? Bulk : TIDx);
+    }
+    staged->inlineAt(2);
+    staged->circularBuffer(3, 1);
+  });
+  kernel.checkEachNeeded(4);  // wait for stores, fence, barrier; at the end
+}
+
+TEST_CASE("bulk lowering: a barrier of the loop's body stays there when loads run ahead") {
+  Kernel kernel([](Fusion& fusion) {
+    Chain c(fusion, LoadStoreOpType::CpAsyncBulk, MemoryType::Shared);
+    c.load->axis(2)->parallelize(Bulk);
+    c.out->axis(2)->parallelize(Serial);
+    c.out->split(2, 16);
+    c.out->axis(3)->parallelize(TIDx);
+    inlineAllAt(c.out, 2);
+    c.load->circularBuffer(2);
+  });
+  CHECK_NOTHROW(kernel.run(kernel.generated.text));
+}
