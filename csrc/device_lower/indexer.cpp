@@ -184,6 +184,9 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
     }
     same_axes = same_axes && (p->isBroadcast() || values.of(p) == known[p]);
   }
+  for (const IterDomain* id : TensorDomain::noReductions(producer->getLogicalDomain())) {
+    same_axes = same_axes && (id->isBroadcast() || known.count(id) != 0);
+  }
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
     for (IterDomain* id : producer->domain()->allIDs()) {
