@@ -176,9 +176,15 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   const AxisValues first = indexer_.around(leaf, at_first);
   Scalar condition = pool_.one();
   if (!bounds_proven_) {
+    // In order of the bounds at the first element, whether each depends on the vector's variable.
+    std::vector<bool> varies;
+    for (const auto& bound : predicates_.bounds(leaf, values)) {
+      varies.push_back(kir::ScalarPool::contains(bound.index, vector->index));
+    }
+    size_t next = 0;
     for (const auto& bound : predicates_.bounds(leaf, first)) {
       Scalar inside = pool_.less(bound.index, bound.extent);
-      if (!pool_.provesLess(bound.index, bound.extent) &&
+      if (varies.at(next++) && !pool_.provesLess(bound.index, bound.extent) &&
           !pool_.provesDivisible(bound.extent, pool_.constant(width))) {
         // A vector is wholly inside or wholly outside only if the extent is a multiple of the
         // width.

@@ -174,12 +174,25 @@ void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
                                 const TensorView* consumer, const AxisValues& values) const {
   AxisIndex known;
+  bool same_axes = true;  // each axis is read at the index that its class has here
   for (auto [p, c] : mapAxes(expr, producer, consumer)) {
     known[p] = p->isBroadcast() ? symbols_.pool().zero() : values.of(c);
     if (known[p] == nullptr) {
       userError("lower: the loops around ", consumer, " do not lead to its axis ", c,
                 ": some of them are shared with a tensor that has other axes merged in, others are "
                 "its own; inline it further, or not at all");
+    }
+    same_axes = same_axes && (p->isBroadcast() || values.of(p) == known[p]);
+  }
+  for (const IterDomain* id : TensorDomain::noReductions(producer->getLogicalDomain())) {
+    same_axes = same_axes && (id->isBroadcast() || known.count(id) != 0);
+  }
+  if (same_axes) {
+    // Then so are the axes made of them, and a loop's variable need not be computed back.
+    for (IterDomain* id : producer->domain()->allIDs()) {
+      if (Scalar index = id->isBroadcast() ? nullptr : values.of(id)) {
+        known.try_emplace(id, index);
+      }
     }
   }
   for (IterDomain* id : producer->getLogicalDomain()) {

@@ -130,7 +130,8 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
     bulkCopy(*node.children[0].leaf, &loop, out);
     return;
   }
-  if (loop.isThread() || (loop.index->isConstant() && !isCircular(node))) {
+  const bool unswitched = loop.parallel == ParallelType::Unswitch;
+  if (loop.isThread() || (loop.index->isConstant() && !isCircular(node) && !unswitched)) {
     declare(node, out);
     children(node, out);
     return;
@@ -198,6 +199,38 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   }
 }
 
+namespace {
+
+/// Whether an index does not get less as a loop's variable grows: a sum where the variable occurs
+/// as itself, or times extents.
+bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbols& symbols) {
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  pool.decompose(index, &value, &terms);
+  return std::all_of(terms.begin(), terms.end(), [&](const auto& part) {
+    const auto& [term, coefficient] = part;
+    if (!kir::ScalarPool::contains(term, variable)) {
+      return true;
+    }
+    if (coefficient < 0 || (term != variable && term->op != kir::ScalarOp::Product)) {
+      return false;
+    }
+    int64_t times = term == variable ? 1 : 0;
+    for (Scalar factor : term->args) {
+      const std::vector<Scalar> used = kir::ScalarPool::symbolsOf(factor);
+      times += factor == variable ? 1 : 0;
+      if (factor != variable && !std::all_of(used.begin(), used.end(), [&](Scalar s) {
+            return symbols.sources().count(s) != 0;
+          })) {
+        return false;
+      }
+    }
+    return times == 1;
+  });
+}
+
+}  // namespace
+
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
   // The bounds of all statements inside at the last iteration of all loops inside. Only indices
@@ -221,10 +254,7 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
           for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
             std::unordered_map<Scalar, Scalar> last;
             for (const LoopClass* l : inside) {
-              int64_t coefficient = 0;
-              Scalar rest = nullptr;
-              monotone &=
-                  pool_.splitLinear(bound.index, l->index, &coefficient, &rest) && coefficient >= 0;
+              monotone &= growsWith(pool_, bound.index, l->index, symbols_);
               last[l->index] = pool_.sub(l->extent, pool_.one());
             }
             fits = pool_.logicalAnd(fits,
@@ -244,12 +274,15 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
     statement.kind = kir::LoopKind::Unrolled;
     statement.comment = loopComment(loop, exact_);
     statement.body = std::make_shared<kir::Block>();
+    kir::Block& block = loop.index->isConstant() ? into : *statement.body;  // once: no loop
     const bool outer = bounds_proven_;
     bounds_proven_ = outer || proven;
-    declare(node, *statement.body);
-    children(node, *statement.body);
+    declare(node, block);
+    children(node, block);
     bounds_proven_ = outer;
-    into.push_back({std::move(statement)});
+    if (!loop.index->isConstant()) {
+      into.push_back({std::move(statement)});
+    }
   };
   if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
     body(monotone && fits->isConstant(1), out);

@@ -51,7 +51,11 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       open.push_back(in->as<IterDomain>());
     }
   }
+  const bool own = leaf.role == LeafRole::Whole && leaf.out->getMemoryType() == MemoryType::Local;
   for (IterDomain* id : partial) {
+    if (own && id->isBroadcast()) {
+      continue;  // one element, which each thread computes in registers of its own
+    }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
     // needs no check.
     const Expr* def = id->definition();

@@ -1,6 +1,7 @@
 #include <scheduler/cache_borders.h>
 
 #include <algorithm>
+#include <map>
 
 #include <ir/internal_nodes.h>
 
@@ -15,7 +16,9 @@ bool readsThroughIndex(const Expr* use, const TensorView* tv) {
 
 }  // namespace
 
-std::vector<TensorView*> cacheInputs(Fusion* fusion, bool unroll) {
+std::vector<TensorView*> cacheInputs(
+    Fusion* fusion, bool unroll,
+    const std::function<int64_t(const TensorView*, const Expr*)>& group) {
   std::vector<TensorView*> copies;
   if (!unroll) {
     return copies;
@@ -25,16 +28,18 @@ std::vector<TensorView*> cacheInputs(Fusion* fusion, bool unroll) {
       continue;
     }
     auto* tv = input->as<TensorView>();
-    std::vector<Expr*> direct;
+    std::map<int64_t, std::vector<Expr*>> direct;
     for (Expr* use : fusion->usesOf(tv)) {
       if (!readsThroughIndex(use, tv)) {
-        direct.push_back(use);
+        direct[group ? group(tv, use) : 0].push_back(use);
       }
     }
     if (direct.empty() || tv->isCpuScalar()) {
       continue;
     }
-    copies.push_back(tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, true, direct));
+    for (const auto& [number, uses] : direct) {
+      copies.push_back(tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, true, uses));
+    }
   }
   return copies;
 }

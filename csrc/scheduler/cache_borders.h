@@ -2,6 +2,7 @@
 /// tensors.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,11 @@ namespace nvfuser::scheduler_utils {
 
 /// A copy behind each input that is read element by element, for the loads to be unrolled or
 /// vectorized. Inputs that are only read through an index are left out. Nothing happens unless
-/// `unroll`.
-std::vector<TensorView*> cacheInputs(Fusion* fusion, bool unroll);
+/// `unroll`. With `group`, uses for which it gives different numbers get copies of their own: the
+/// input is then read again for each.
+std::vector<TensorView*> cacheInputs(
+    Fusion* fusion, bool unroll,
+    const std::function<int64_t(const TensorView*, const Expr*)>& group = {});
 
 /// Outputs that are read inside the Fusion are forked; with `unroll` each computed output gets a
 /// copy before it. Pairs of (copy, output).

@@ -1,13 +1,18 @@
 #include <scheduler/registry.h>
 
 #include <scheduler/greedy/greedy.h>
+#include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
+#include <scheduler/reduction/reduction.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
       &pointwiseScheduler(),
+      &reductionScheduler(),
+      &innerPersistentScheduler(),
+      &outerPersistentScheduler(),
       &greedyScheduler(),
   };
   return entries;

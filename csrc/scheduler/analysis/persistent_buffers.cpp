@@ -1,0 +1,299 @@
+#include <scheduler/analysis/persistent_buffers.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+
+namespace nvfuser {
+
+namespace {
+
+bool isExpensive(const Expr* expr) {
+  if (expr->isA<UnaryOp>()) {
+    switch (expr->as<UnaryOp>()->getUnaryOpType()) {
+      case UnaryOpType::Cast:
+      case UnaryOpType::BitCast:
+      case UnaryOpType::Abs:
+      case UnaryOpType::Ceil:
+      case UnaryOpType::Floor:
+      case UnaryOpType::Imag:
+      case UnaryOpType::Neg:
+      case UnaryOpType::Real:
+      case UnaryOpType::Reciprocal:
+      case UnaryOpType::Relu:
+      case UnaryOpType::Rsqrt:
+      case UnaryOpType::Round:
+      case UnaryOpType::Sign:
+      case UnaryOpType::Signbit:
+      case UnaryOpType::Sqrt:
+      case UnaryOpType::Trunc:
+      case UnaryOpType::BitCeil:
+      case UnaryOpType::LogicalNot:
+      case UnaryOpType::BitwiseNot:
+      case UnaryOpType::IsFinite:
+      case UnaryOpType::IsInf:
+      case UnaryOpType::IsNan:
+      case UnaryOpType::IsNegInf:
+      case UnaryOpType::IsPosInf:
+      case UnaryOpType::IsReal:
+        return false;
+      default:
+        return true;
+    }
+  }
+  if (expr->isA<BinaryOp>()) {
+    switch (expr->as<BinaryOp>()->getBinaryOpType()) {
+      case BinaryOpType::Atan2:
+      case BinaryOpType::Fmod:
+      case BinaryOpType::Pow:
+      case BinaryOpType::Remainder:
+        return true;
+      default:
+        return false;
+    }
+  }
+  return false;
+}
+
+bool isReduction(const Expr* expr) { return expr->isOneOf<ReductionOp, WelfordOp>(); }
+
+}  // namespace
+
+bool canRecompute(const Expr* expr) {
+  if (expr->outputs().size() != 1 || !expr->output(0)->isA<TensorView>()) {
+    return false;
+  }
+  if (expr->isA<LoadStoreOp>()) {
+    return !expr->output(0)->as<TensorView>()->hasRoot();
+  }
+  return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, SqueezeOp, ExpandOp, FullOp,
+                       IotaOp>() &&
+         !expr->output(0)->as<TensorView>()->hasRoot();
+}
+
+PersistentBuffers::PersistentBuffers(const Fusion& fusion, const IdGraph& permissive,
+                                     const ReductionSignature& signature)
+    : permissive_(permissive), signature_(signature) {
+  place(fusion);
+  for (TensorView* tv : fusion.allTvs()) {
+    if (!signature.spansReduced(tv, permissive)) {
+      continue;
+    }
+    int64_t first = std::numeric_limits<int64_t>::max();
+    int64_t last = -1;
+    if (tv->definition() != nullptr) {
+      first = placeOf(tv->definition());
+    }
+    for (const Expr* use : fusion.usesOf(tv)) {
+      first = std::min(first, placeOf(use));
+      last = std::max(last, placeOf(use));
+    }
+    if (last > first) {
+      held_.push_back(tv);
+      lives_.push_back({tv, {first, last}});
+    }
+  }
+  project();
+}
+
+void PersistentBuffers::place(const Fusion& fusion) {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  // As early as operands allow.
+  std::map<const Val*, int64_t> ready;
+  std::map<int64_t, int64_t> earliest;
+  for (const Expr* expr : exprs) {
+    int64_t at = 0;
+    for (const Val* in : expr->inputs()) {
+      auto known = ready.find(in);
+      at = std::max(at, known == ready.end() ? 0 : known->second);
+    }
+    earliest[expr->name()] = at;
+    for (const Val* out : expr->outputs()) {
+      ready[out] = isReduction(expr) ? at + 1 : at;
+    }
+    last_ = std::max(last_, at);
+  }
+  // As late as the first reader, unless something has to be finished here.
+  for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
+    const Expr* expr = *it;
+    int64_t at = std::numeric_limits<int64_t>::max();
+    bool fixed = isReduction(expr);
+    for (const Val* out : expr->outputs()) {
+      fixed |= out->isFusionOutput();
+      for (const Expr* use : fusion.usesOf(out)) {
+        at = std::min(at, places_.at(use->name()));
+      }
+    }
+    const int64_t early = earliest.at(expr->name());
+    places_[expr->name()] =
+        fixed || at == std::numeric_limits<int64_t>::max() ? early : std::max(early, at);
+  }
+}
+
+void PersistentBuffers::project() {
+  // Inputs behind each held tensor, with the places where they are needed.
+  std::map<const TensorView*, size_t> number;
+  std::set<int64_t> counted;
+  auto need = [&](TensorView* input, int64_t first, int64_t last) {
+    auto [place, is_new] = number.emplace(input, projected_.size());
+    if (is_new) {
+      projected_.push_back({input, {first, last}});
+    }
+    auto& life = projected_[place->second].second;
+    life = {std::min(life.first, first), std::max(life.second, last)};
+  };
+  for (const auto& [tv, life] : lives_) {
+    const int64_t last = life.second;
+    const int64_t first = life.first;
+    std::function<void(TensorView*)> walk = [&](TensorView* at) {
+      if (!signature_.spansReduced(at, permissive_)) {
+        return;
+      }
+      if (at->isFusionInput() || at->definition() == nullptr) {
+        need(at, first, last);
+        return;
+      }
+      if (!canRecompute(at->definition())) {
+        obstacle_ = obstacle_ == nullptr ? at : obstacle_;
+        return;
+      }
+      if (isExpensive(at->definition()) && counted.insert(at->name()).second) {
+        ++expensive_;
+      }
+      for (TensorView* in : tensorInputs(at->definition())) {
+        walk(in);
+      }
+    };
+    walk(tv);
+  }
+}
+
+int64_t PersistentBuffers::peak(
+    const std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>>& lives,
+    DataType index_type) const {
+  int64_t most = 0;
+  for (int64_t place = 0; place < last_; ++place) {  // between this place and the next
+    int64_t bytes = 0;
+    for (const auto& [tv, life] : lives) {
+      const bool all_kept =
+          !tv->isFusionInput() ||
+          std::all_of(signature_.kept.begin(), signature_.kept.end(), [&](int c) {
+            const auto& logical = tv->getLogicalDomain();
+            return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+              return !id->isBroadcast() && permissive_.classOf(id) == c;
+            });
+          });
+      if (all_kept && life.first <= place && life.second > place) {
+        bytes += dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
+      }
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+int64_t PersistentBuffers::bytesHeld(DataType index_type) const { return peak(lives_, index_type); }
+
+int64_t PersistentBuffers::bytesProjected(DataType index_type) const {
+  return peak(projected_, index_type);
+}
+
+namespace {
+
+/// The same operation on other operands.
+Expr* sameOperation(const Expr* expr, std::vector<Val*> inputs, std::vector<Val*> outputs) {
+  ExprFields fields{std::move(inputs), std::move(outputs), expr->attributes()};
+  Fusion* fusion = expr->fusion();
+  switch (expr->kind()) {
+#define X(Class)        \
+  case ExprKind::Class: \
+    return IrBuilder::createInContainer<Class>(fusion, std::move(fields));
+#include <ir/expr_kinds.def>
+#undef X
+  }
+  return nullptr;
+}
+
+class Projection {
+ public:
+  explicit Projection(Fusion* fusion)
+      : fusion_(fusion),
+        permissive_(*fusion, IdGraph::Mode::Permissive),
+        signature_(std::get<ReductionSignature>(reductionSignature(*fusion, permissive_))),
+        buffers_(*fusion, permissive_, signature_) {}
+
+  void run() {
+    struct Change {
+      Expr* use;
+      TensorView* tv;
+      int64_t place;
+    };
+    std::vector<Change> changes;
+    for (TensorView* tv : buffers_.held()) {
+      if (tv->isFusionInput() || tv->definition() == nullptr) {
+        continue;
+      }
+      const int64_t home = buffers_.placeOf(tv->definition());
+      for (Expr* use : fusion_->usesOf(tv)) {
+        if (buffers_.placeOf(use) > home) {
+          changes.push_back({use, tv, buffers_.placeOf(use)});
+        }
+      }
+    }
+    // All copies are made of the operations as they were.
+    std::vector<TensorView*> replacements;
+    for (const Change& change : changes) {
+      replacements.push_back(at(change.tv, change.place));
+    }
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (replacements[i] != changes[i].tv) {
+        fusion_->replaceInput(changes[i].use, changes[i].tv, replacements[i]);
+      }
+    }
+  }
+
+ private:
+  /// `tv` as computed at `place`.
+  TensorView* at(TensorView* tv, int64_t place) {
+    if (tv->isFusionInput() || tv->definition() == nullptr ||
+        !signature_.spansReduced(tv, permissive_) || !canRecompute(tv->definition()) ||
+        buffers_.placeOf(tv->definition()) == place) {
+      return tv;
+    }
+    auto known = copies_.find({tv->name(), place});
+    if (known != copies_.end()) {
+      return known->second;
+    }
+    const Expr* def = tv->definition();
+    std::vector<Val*> inputs;
+    for (Val* in : def->inputs()) {
+      inputs.push_back(in->isA<TensorView>() ? at(in->as<TensorView>(), place) : in);
+    }
+    const std::vector<IterDomain*> axes =
+        IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
+    auto* domain = IrBuilder::createInContainer<TensorDomain>(
+        fusion_, std::vector<IterDomain*>{}, axes, std::vector<IterDomain*>{}, axes,
+        TensorDomain::getContiguityFilledWith(axes, true));
+    auto* copy =
+        IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
+    sameOperation(def, std::move(inputs), {copy});
+    copies_[{tv->name(), place}] = copy;
+    return copy;
+  }
+
+  Fusion* fusion_;
+  IdGraph permissive_;
+  ReductionSignature signature_;
+  PersistentBuffers buffers_;
+  std::map<std::pair<int64_t, int64_t>, TensorView*> copies_;
+};
+
+}  // namespace
+
+void projectToInputs(Fusion* fusion) { Projection(fusion).run(); }
+
+}  // namespace nvfuser

@@ -1,0 +1,214 @@
+#include <scheduler/persistent/persistent.h>
+
+#include <algorithm>
+
+#include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/schedule.h>
+#include <scheduler/reduction/trial.h>
+
+namespace nvfuser {
+
+using namespace reduction;
+
+namespace {
+
+constexpr int64_t kHostRow = 4096;        ///< longest row whose exponentials are kept on the CPU
+constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
+constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
+constexpr int64_t kCluster = 8;           ///< blocks
+constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
+constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
+
+/// Elements that a thread may hold, and threads that a row of so many bytes should have.
+std::vector<int64_t> batchLadder(int64_t vectorization) {
+  switch (vectorization) {
+    case 1:
+      return {1, 4, 16, 32, 64};
+    case 2:
+      return {1, 4, 8, 16, 32};
+    case 4:
+      return {1, 4, 8, 16};
+    default:
+      return {1, 2, 4, 8};
+  }
+}
+
+int64_t threadsWanted(int64_t row_bytes) {
+  return row_bytes <= 2048 ? 64 : row_bytes <= 10240 ? 128 : row_bytes <= 24576 ? 256 : 512;
+}
+
+bool worthProjecting(const Problem& problem) {
+  const PersistentBuffers& buffers = problem.form.buffers;
+  if (buffers.notRecomputable() != nullptr) {
+    return false;
+  }
+  if (problem.info.isHost()) {
+    return buffers.expensiveRepeated() == 0 || problem.reduced > kHostRow;
+  }
+  const DataType index = problem.info.getIndexType();
+  return buffers.expensiveRepeated() <= kMostExpensive &&
+         buffers.bytesProjected(index) < buffers.bytesHeld(index);
+}
+
+/// Rows in registers: false if they do not fit.
+bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
+  params.vectorization = problem.widest(problem.schedule_3d);
+  const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
+  if (vectors == 0) {
+    return false;
+  }
+  const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes);
+  const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
+  int64_t batches = 0;
+  for (int64_t candidate : batchLadder(params.vectorization)) {
+    if (candidate * params.vectorization > std::max(most_elements, params.vectorization)) {
+      break;
+    }
+    batches = candidate;
+    // A single batch is for rows of one warp.
+    if (ceilDiv(vectors, candidate) <= (candidate == 1 ? 32 : wanted)) {
+      break;
+    }
+  }
+  const int64_t threads = ceilDiv(vectors, batches);
+  if (threads > kMostThreads) {
+    return false;
+  }
+  const auto ladder = batchLadder(params.vectorization);
+  params.persistence = Persistence::Registers;
+  params.batches = batches;
+  params.pad_to_warp = true;
+  params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
+  return true;
+}
+
+/// Rows that few blocks or no single one can do: a cluster of blocks each.
+bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
+  const DeviceProperties& device = problem.info.device();
+  const int64_t vectorization = problem.widest();
+  const bool whole_accesses =
+      vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
+  if (device.major < 9 || !whole_accesses || problem.schedule_3d) {
+    return false;
+  }
+  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
+  for (int64_t batches : {4, 8}) {
+    if (batches * vectorization * held_bytes > kMostHeldBytes ||
+        ceilDiv(vectors, batches) > kMostThreads) {
+      continue;
+    }
+    params.vectorization = vectorization;
+    params.persistence = Persistence::Registers;
+    params.batches = batches;
+    params.pad_to_warp = true;
+    params.cluster = kCluster;
+    return true;
+  }
+  return false;
+}
+
+bool planOuterRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
+  if (problem.reduced == 0) {
+    return false;
+  }
+  planOuter(problem, false, params);
+  params.unroll = 1;
+  const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
+  const int64_t most_rows = kMostThreads / params.threads_x;
+  int64_t batches = 1;
+  while (ceilDiv(problem.reduced, batches) > std::min(most_rows, params.threads_y) &&
+         batches * 2 * params.vectorization <= most_elements) {
+    batches *= 2;
+  }
+  if (ceilDiv(problem.reduced, batches) > most_rows) {
+    return false;
+  }
+  params.persistence = Persistence::Registers;
+  params.batches = batches;
+  params.threads_y = 0;
+  return true;
+}
+
+class PersistentScheduler : public SchedulerEntry {
+ public:
+  explicit PersistentScheduler(bool inner) : inner_(inner) {}
+
+  SchedulerType type() const override {
+    return inner_ ? SchedulerType::InnerPersistent : SchedulerType::OuterPersistent;
+  }
+
+  std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
+    auto form = Form::of(fusion);
+    if (auto* refusal = std::get_if<Refusal>(&form)) {
+      return std::move(*refusal);
+    }
+    const Form& of = *std::get<std::unique_ptr<Form>>(form);
+    if (of.buffers.held().empty()) {
+      return Refusal{text("nothing is needed both before and behind the reduction ",
+                          of.signature.reference())};
+    }
+    return tryForm(fusion, of, type());
+  }
+
+  Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
+    const auto form = std::get<std::unique_ptr<Form>>(Form::of(fusion));
+    const Problem problem(fusion, *form, info);
+    if (problem.fastest_dim != inner_) {
+      return Refusal{text(form->signature.reference(), " is reduced over ",
+                          problem.fastest_dim ? "the innermost axes" : "outer axes", " in memory")};
+    }
+    std::unique_ptr<ReductionParams> params = problem.makeParams(type());
+    const PersistentBuffers& buffers = form->buffers;
+    params->project_persistent_buffers = worthProjecting(problem);
+    if (params->host) {
+      planHost(problem, *params);
+      problem.setWidths(*params);
+      return params;
+    }
+    const DataType index = info.getIndexType();
+    const int64_t held_bytes = params->project_persistent_buffers ? buffers.bytesProjected(index)
+                                                                  : buffers.bytesHeld(index);
+    const bool few = problem.kept * kCluster <= info.device().multiprocessors &&
+                     problem.reduced * problem.input_bytes >= kClusterBytes;
+    bool fits = false;
+    if (inner_) {
+      fits = (few && planInnerCluster(problem, held_bytes, *params)) ||
+             planInnerRegisters(problem, held_bytes, *params) ||
+             planInnerCluster(problem, held_bytes, *params);
+    } else {
+      fits = planOuterRegisters(problem, held_bytes, *params);
+    }
+    if (!fits) {
+      if (const TensorView* tv = buffers.notRecomputable()) {
+        return Refusal{text("rows of ", problem.reduced, " elements do not fit registers (",
+                            held_bytes, " bytes an element), and ", tv,
+                            " cannot be computed again from inputs")};
+      }
+      params->project_persistent_buffers = true;
+      inner_ ? planInner(problem, false, *params) : planOuter(problem, false, *params);
+    }
+    problem.setWidths(*params);
+    return params;
+  }
+
+  void schedule(Fusion* fusion, const HeuristicParams& params) const override {
+    reduction::schedule(fusion, static_cast<const ReductionParams&>(params));
+  }
+
+ private:
+  bool inner_;
+};
+
+}  // namespace
+
+const SchedulerEntry& innerPersistentScheduler() {
+  static const PersistentScheduler scheduler(true);
+  return scheduler;
+}
+
+const SchedulerEntry& outerPersistentScheduler() {
+  static const PersistentScheduler scheduler(false);
+  return scheduler;
+}
+
+}  // namespace nvfuser

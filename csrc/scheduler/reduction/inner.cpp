@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <bit>
+
+#include <scheduler/reduction/plan.h>
+
+namespace nvfuser::reduction {
+
+namespace {
+
+constexpr int64_t kBytesInFlight = 64;  ///< that a thread loads in one step
+constexpr int64_t kThreads = 256;       ///< of a block, where there are blocks enough
+constexpr int64_t kMostThreads = 512;
+
+}  // namespace
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t floorPow2(int64_t value) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
+}
+
+int64_t ceilPow2(int64_t value) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
+}
+
+void planInner(const Problem& problem, bool may_split, ReductionParams& params) {
+  const DeviceProperties& device = problem.info.device();
+  const int64_t processors = device.multiprocessors;
+  params.vectorization = problem.widest();
+  const int64_t vectors = ceilDiv(problem.inner_extent, params.vectorization);
+  const int64_t others = problem.inner_extent > 0 ? problem.reduced / problem.inner_extent : 1;
+
+  // Threads of a row: several rows a warp for very short ones, whole warps for others.
+  const int64_t bytes = params.vectorization * problem.input_bytes;
+  const int64_t most_unroll = std::clamp<int64_t>(kBytesInFlight / bytes, 1, 8);
+  const bool few_rows = problem.kept < 2 * processors;
+  const int64_t most_threads = few_rows ? kMostThreads : kThreads;
+  int64_t threads = 0;
+  if (vectors < device.warp_size) {
+    threads = ceilPow2(vectors);
+  } else {
+    threads = std::clamp<int64_t>(floorPow2(vectors / most_unroll), device.warp_size, most_threads);
+  }
+  params.threads_x = threads;
+  params.unroll = std::clamp<int64_t>(floorPow2(vectors / threads), 1, most_unroll);
+  int64_t rows = std::max<int64_t>(kThreads / 2 / threads, 1);
+  while (rows > 1 && ceilDiv(problem.kept, rows) < 2 * processors && rows * threads > 32) {
+    rows /= 2;
+  }
+  params.rows = problem.kept > 1 ? rows : 1;
+
+  // Rows too few for the device: several blocks a row.
+  const int64_t blocks = ceilDiv(problem.kept, params.rows);
+  if (may_split && blocks * 2 <= processors) {
+    // Where something is computed from the result, all blocks wait for it: they must all run.
+    const bool waits = std::any_of(
+        problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
+        [&](const Expr* expr) {
+          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
+                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
+        });
+    const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks, 1));
+    const int64_t steps = params.schedule_3d ? others : vectors / (threads * params.unroll);
+    params.grid = std::min(wanted, floorPow2(steps));
+  }
+}
+
+}  // namespace nvfuser::reduction

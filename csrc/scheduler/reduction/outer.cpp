@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include <scheduler/reduction/plan.h>
+
+namespace nvfuser::reduction {
+
+namespace {
+
+constexpr int64_t kMostUnroll = 8;  ///< rows in flight
+constexpr int64_t kThreads = 256;   ///< of a block
+constexpr int64_t kMostThreads = 512;
+
+}  // namespace
+
+void planOuter(const Problem& problem, bool may_split, ReductionParams& params) {
+  const int64_t processors = problem.info.device().multiprocessors;
+  // Each of the V columns has an accumulator for each reduction.
+  params.vectorization = std::min<int64_t>(problem.widest(), 8);
+  const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
+  const int64_t others = problem.inner_extent > 0 ? problem.kept / problem.inner_extent : 1;
+  int64_t threads = std::min<int64_t>(ceilPow2(columns), 32);
+  int64_t in_block = kThreads;
+  auto blocks = [&] { return others * ceilDiv(columns, threads); };
+  // Narrower strips, down to a sector or two, before a second phase.
+  while (threads > 4 && blocks() < processors) {
+    threads /= 2;
+    in_block = kMostThreads;
+  }
+  params.threads_x = threads;
+  params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
+  const int64_t most_unroll =
+      std::clamp<int64_t>(128 / (params.vectorization * problem.input_bytes), 1, kMostUnroll);
+  params.unroll =
+      std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
+  if (may_split && blocks() * 2 <= processors) {
+    const bool waits = std::any_of(
+        problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
+        [&](const Expr* expr) {
+          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
+                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
+        });
+    const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks(), 1));
+    params.grid = std::min(wanted, floorPow2(problem.reduced / (params.threads_y * params.unroll)));
+  }
+}
+
+}  // namespace nvfuser::reduction

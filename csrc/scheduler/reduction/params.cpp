@@ -1,0 +1,39 @@
+#include <scheduler/reduction/params.h>
+
+#include <support/text.h>
+
+namespace nvfuser {
+
+std::string ReductionParams::toString() const {
+  std::string result =
+      text(fastest_dim ? "inner" : "outer", schedule_3d ? " 3-D" : "", host ? " on the host" : "",
+           ", reference T", reference, ", order [", join(order, ", "), "], inner axes ", inner_axes,
+           ", V ", vectorization, ", unroll ", unroll);
+  auto add = [&](const char* name, int64_t value, int64_t neutral) {
+    if (value != neutral) {
+      append(result, text(", ", name, " ", value));
+    }
+  };
+  if (persistence != Persistence::None) {
+    append(result, persistence == Persistence::Registers ? ", held in registers"
+                                                         : ", held in shared memory");
+  }
+  if (project_persistent_buffers) {
+    append(result, ", computed again from inputs");
+  }
+  add("batches", batches, 0);
+  add("threads x", threads_x, 0);
+  add("threads y", threads_y, 0);
+  add("rows", rows, 1);
+  if (pad_to_warp) {
+    append(result, ", whole warps");
+  }
+  add("grid", grid, 1);
+  add("cluster", cluster, 1);
+  add("tasks", tasks, 1);
+  append(result,
+         text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]"));
+  return result;
+}
+
+}  // namespace nvfuser

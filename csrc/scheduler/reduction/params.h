@@ -1,0 +1,57 @@
+/// What the schedulers of reductions and normalisations decide.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <scheduler/heuristic.h>
+
+namespace nvfuser {
+
+/// How values that are needed behind a reduction get there.
+enum class Persistence : uint8_t {
+  None,       ///< there are none, or inputs are read again from memory
+  Registers,  ///< rows stay in registers: a constant number of elements a thread
+  Shared,     ///< rows stay in shared memory
+};
+
+struct ReductionParams : HeuristicParams {
+  explicit ReductionParams(SchedulerType type) : HeuristicParams(type) {}
+
+  /// Name of the reduction's result whose axes are the loops.
+  int64_t reference = 0;
+  /// Its logical axes in the order of the largest tensor's memory, outermost first.
+  std::vector<int64_t> order;
+  /// The innermost ones are reduced; otherwise they are kept.
+  bool fastest_dim = true;
+  /// How many of `order`'s last axes lie together in memory and are vectorised.
+  int64_t inner_axes = 1;
+  /// Reduced (kept) axes outside of those have a loop of their own.
+  bool schedule_3d = false;
+  /// Tasks and SIMD loops instead of blocks and threads.
+  bool host = false;
+
+  Persistence persistence = Persistence::None;
+  /// Values are computed again from the inputs instead of being held.
+  bool project_persistent_buffers = false;
+
+  int64_t vectorization = 1;  ///< neighbours that a thread computes
+  int64_t unroll = 1;         ///< vectors in flight in one step of the serial loop
+  int64_t batches = 0;        ///< vectors of a row that a thread holds; 0: a serial loop
+  int64_t threads_x = 0;      ///< 0: as many as the batches need
+  int64_t threads_y = 0;
+  int64_t rows = 1;  ///< inner reductions of several rows in one block
+  bool pad_to_warp = false;
+  int64_t grid = 1;              ///< blocks (tasks, on the CPU) that share one row's reduction
+  int64_t cluster = 1;           ///< blocks of a cluster that share one row
+  int64_t tasks = 1;             ///< of the CPU
+  std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
+  std::vector<int64_t> outputs;  ///< the same for each output
+
+  std::string toString() const override;
+  std::unique_ptr<HeuristicParams> clone() const override {
+    return std::make_unique<ReductionParams>(*this);
+  }
+};
+
+}  // namespace nvfuser

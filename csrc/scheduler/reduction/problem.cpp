@@ -1,0 +1,200 @@
+#include <scheduler/reduction/problem.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <ir/axis_map.h>
+
+namespace nvfuser::reduction {
+
+Form::Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph)
+    : permissive(std::move(graph)),
+      signature(std::move(of_graph)),
+      buffers(fusion, permissive, signature) {}
+
+std::variant<std::unique_ptr<Form>, Refusal> Form::of(const Fusion& fusion) {
+  IdGraph graph(fusion, IdGraph::Mode::Permissive);
+  auto signature = reductionSignature(fusion, graph);
+  if (auto* refusal = std::get_if<Refusal>(&signature)) {
+    return std::move(*refusal);
+  }
+  return std::unique_ptr<Form>(
+      new Form(fusion, std::move(graph), std::get<ReductionSignature>(std::move(signature))));
+}
+
+Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeInfo& at)
+    : fusion(of_fusion), form(of_form), info(at), axes(fusion, form.signature.source()) {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  const std::vector<TensorView*> border = borderTensors(fusion);
+  // The memory order of the largest tensor, of inputs if there are several.
+  const TensorView* largest = nullptr;
+  for (const TensorView* tv : border) {
+    if (axes.covers(tv) && (largest == nullptr || info.bytes(tv) > info.bytes(largest))) {
+      largest = tv;
+    }
+  }
+  order.resize(logical.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (largest != nullptr) {
+    order = axes.memoryOrder(largest, info);
+  }
+  auto id = [&](int64_t axis) { return logical[static_cast<size_t>(axis)]; };
+  auto counts = [&](int64_t axis) { return !id(axis)->isBroadcast(); };
+  // Which kind lies innermost: axes of extent 1 do not tell.
+  bool found = false;
+  for (auto it = order.rbegin(); it != order.rend() && !found; ++it) {
+    if (counts(*it) && info.extent(id(*it)) != 1) {
+      fastest_dim = id(*it)->isReduction();
+      found = true;
+    }
+  }
+  size_t begin = order.size();
+  for (size_t i = order.size(); i-- > 0;) {
+    if (counts(order[i]) && info.extent(id(order[i])) != 1 &&
+        id(order[i])->isReduction() != fastest_dim) {
+      break;
+    }
+    begin = i;
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    const IterDomain* axis = id(order[i]);
+    (axis->isReduction() ? reduced : kept) *= info.extent(axis);
+    if (axis->isReduction() != fastest_dim) {
+      continue;
+    }
+    if (i >= begin) {
+      inner.push_back(order[i]);
+      inner_extent *= info.extent(axis);
+    } else if (counts(order[i])) {
+      schedule_3d = true;
+    }
+  }
+  for (const TensorView* tv : border) {
+    bool full = true;
+    for (size_t i = 0; i < axes.axes().size(); ++i) {
+      full &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
+    }
+    const int64_t size =
+        dataTypeSizeByte(tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype());
+    largest_dtype = std::max(largest_dtype, size);
+    if (full) {
+      ++full_tensors;
+      full_inputs += tv->isFusionInput() ? 1 : 0;
+      input_bytes += tv->isFusionInput() ? size : 0;
+    }
+  }
+  input_bytes = std::max<int64_t>(input_bytes, 1);
+}
+
+int64_t Problem::widest(bool merged) const {
+  int64_t width = 1;
+  for (const TensorView* tv : borderTensors(fusion)) {
+    width = std::max(width, axes.vectorWidth(tv, inner, info));
+  }
+  auto divides = [&] {
+    return std::all_of(inner.begin(), inner.end(), [&](int64_t axis) {
+      return info.extent(axes.axes()[static_cast<size_t>(axis)]) % width == 0;
+    });
+  };
+  while (width > 1 && (inner_extent % width != 0 || (merged && !divides()))) {
+    width /= 2;
+  }
+  return width;
+}
+
+std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
+  auto params = std::make_unique<ReductionParams>(type);
+  params->reference = form.signature.reference()->name();
+  params->order = order;
+  params->fastest_dim = fastest_dim;
+  params->inner_axes = static_cast<int64_t>(inner.size());
+  params->schedule_3d = schedule_3d;
+  params->host = info.isHost();
+  return params;
+}
+
+void Problem::setWidths(ReductionParams& params) const {
+  auto width = [&](const Val* val) -> int64_t {
+    if (!val->isA<TensorView>() || params.host) {
+      return 0;
+    }
+    const auto* tv = val->as<TensorView>();
+    const int64_t own = axes.vectorWidth(tv, inner, info);
+    return std::min(params.vectorization, own);
+  };
+  for (const Val* input : fusion.inputs()) {
+    params.inputs.push_back(width(input));
+  }
+  for (const Val* output : fusion.outputs()) {
+    params.outputs.push_back(width(output));
+  }
+}
+
+namespace {
+
+/// A tensor as the user knows it: a copy at the border is the input that it copies.
+std::string nameIn(const TensorView* tv) {
+  if (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>() &&
+      tv->definition()->input(0)->isFusionInput()) {
+    tv = tv->definition()->input(0)->as<TensorView>();
+  }
+  return text("T", tv->name());
+}
+
+}  // namespace
+
+std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params) {
+  const IdGraph graph(scheduled, IdGraph::Mode::Permissive);
+  const auto signature = reductionSignature(scheduled, graph);
+  const auto* of_copy = std::get_if<ReductionSignature>(&signature);
+  const TensorView* reference = nullptr;
+  for (const TensorView* tv : scheduled.allTvs()) {
+    if (tv->definition() != nullptr && tv->definition()->isOneOf<ReductionOp, WelfordOp>() &&
+        (reference == nullptr || tv->nDims() > reference->nDims())) {
+      reference = tv;
+    }
+  }
+  std::set<int> loops;
+  for (const IterDomain* id : reference->getLoopDomain()) {
+    loops.insert(graph.classOf(id));
+  }
+  std::set<const TensorView*> held;
+  if (of_copy != nullptr) {
+    const PersistentBuffers buffers(scheduled, graph, *of_copy);
+    held.insert(buffers.held().begin(), buffers.held().end());
+  }
+  const bool may_hold = params.persistence != Persistence::None || params.host;
+  for (const TensorView* tv : scheduled.allTvs()) {
+    if (tv->isFusionInput()) {
+      continue;
+    }
+    for (const IterDomain* id : tv->getLoopDomain()) {
+      if (!id->isBroadcast() && loops.count(graph.classOf(id)) == 0) {
+        return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
+      }
+    }
+    if (tv->isFusionOutput() || tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+      continue;
+    }
+    if (of_copy != nullptr && !of_copy->spansReduced(tv, graph)) {
+      // One value a row: kept where the row is, and computed before it is read in any case.
+      if (reference->axis(0)->isBlockDim() && !reference->axis(0)->isReduction() &&
+          tv->nDims() > 0 && !tv->axis(0)->isBroadcast() && tv->getComputeAtPosition() == 0) {
+        return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
+      }
+      continue;
+    }
+    bool rest = false;  // elements that are computed before they are read
+    for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
+      rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
+    }
+    if (rest && !(may_hold && held.count(tv) != 0)) {
+      return Refusal{text(nameIn(tv),
+                          " is needed both before and behind a reduction, or is not read at "
+                          "the element that is computed")};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace nvfuser::reduction

@@ -1,0 +1,57 @@
+/// A reduction at given sizes, as the planners see it: one kept and one reduced extent, which of
+/// them lies innermost in memory, and how wide accesses can be.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/analysis/reference_axes.h>
+#include <scheduler/reduction/params.h>
+
+namespace nvfuser::reduction {
+
+/// What holds for all sizes.
+struct Form {
+  IdGraph permissive;
+  ReductionSignature signature;
+  PersistentBuffers buffers;
+
+  static std::variant<std::unique_ptr<Form>, Refusal> of(const Fusion& fusion);
+
+ private:
+  Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph);
+};
+
+struct Problem {
+  Problem(const Fusion& fusion, const Form& form, SchedulerRuntimeInfo& info);
+
+  const Fusion& fusion;
+  const Form& form;
+  SchedulerRuntimeInfo& info;
+  ReferenceAxes axes;  ///< of what is reduced
+  std::vector<int64_t> order;
+  std::vector<int64_t> inner;  ///< the last of `order`: all reduced or all kept
+  bool fastest_dim = true;
+  bool schedule_3d = false;
+  int64_t kept = 1;
+  int64_t reduced = 1;
+  int64_t inner_extent = 1;
+  int64_t full_tensors = 0;  ///< border tensors that have all axes
+  int64_t full_inputs = 0;
+  int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
+  int64_t largest_dtype = 1;
+
+  /// Widest access to any tensor along the inner axes that divides them; with `merged`, where the
+  /// inner axes become one with outer ones, each of them.
+  int64_t widest(bool merged = false) const;
+  /// Parameters with what does not depend on a device.
+  std::unique_ptr<ReductionParams> makeParams(SchedulerType type) const;
+  /// Fills in the accesses of inputs and outputs for vectors of `params.vectorization`.
+  void setWidths(ReductionParams& params) const;
+};
+
+/// Why the loops that `schedule` made of a copy are not those of every tensor; nothing if they are.
+std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params);
+
+}  // namespace nvfuser::reduction

@@ -1,0 +1,340 @@
+#include <scheduler/reduction/schedule.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/axis_map.h>
+#include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/utils.h>
+
+namespace nvfuser::reduction {
+
+namespace {
+
+struct Loop {
+  int64_t size = 0;  ///< axes that are merged to it
+  bool exists() const { return size > 0; }
+};
+
+class Scheduler {
+ public:
+  Scheduler(Fusion* fusion, const ReductionParams& params) : fusion_(fusion), params_(params) {}
+
+  void run() {
+    scheduler_utils::clearMemorySpace(fusion_);
+    if (params_.project_persistent_buffers) {
+      projectToInputs(fusion_);
+    }
+    copyAtBorders();
+    reference_ = findReference();
+    const std::vector<ParallelType> types = params_.fastest_dim ? innerLoops() : outerLoops();
+    check(static_cast<int64_t>(types.size()) == reference_->nDims(),
+          "a reduction's loops are those that were planned");
+    TransformPropagator propagator(reference_);
+    MaxLogicalDomainInfoSpanningTree(reference_).traverse(&propagator);
+    for (size_t i = 0; i < types.size(); ++i) {
+      IterDomain* id = reference_->axis(static_cast<int64_t>(i));
+      id->parallelize(types[i]);
+      if (types[i] == ParallelType::TIDx && params_.pad_to_warp) {
+        id->padToMultipleOfWarp();
+      }
+      if (types[i] == ParallelType::BIDy && params_.cluster > 1) {
+        id->setClusteredBlocks();
+      }
+    }
+    scheduler_utils::parallelizeAllLike(reference_);
+    if (params_.host) {
+      keepLanes();
+    } else {
+      groupVectors();
+      for (auto [tv, width] : vectors_) {
+        vectorizeInnermost(tv, width);
+      }
+    }
+    inlineMost();
+    if (params_.unroll > 1 && !params_.host && unroll_at_ > 0) {
+      MaxPosCalculator calc(*fusion_);
+      for (TensorView* copy : loads_) {
+        if (copy->getComputeAtPosition() > unroll_at_) {
+          copy->inlineAt(unroll_at_, true, &calc);
+        }
+      }
+    }
+  }
+
+ private:
+  void copyAtBorders() {
+    std::map<const Val*, int64_t> width_of;
+    for (size_t i = 0; i < fusion_->inputs().size(); ++i) {
+      width_of[fusion_->inputs()[i]] = params_.inputs.empty() ? 0 : params_.inputs[i];
+    }
+    if (!params_.host) {
+      const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
+      const auto signature = std::get<ReductionSignature>(reductionSignature(*fusion_, permissive));
+      const PersistentBuffers buffers(*fusion_, permissive, signature);
+      std::map<int64_t, int64_t> place;
+      for (const Expr* expr : fusion_->exprs()) {
+        place[expr->name()] = buffers.placeOf(expr);
+      }
+      auto hasAllKept = [&](const TensorView* tv) {
+        return std::all_of(signature.kept.begin(), signature.kept.end(), [&](int kept) {
+          const auto& logical = tv->getLogicalDomain();
+          return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+            return !id->isBroadcast() && permissive.classOf(id) == kept;
+          });
+        });
+      };
+      // What a row does not own (weights) is read again rather than held.
+      std::map<const TensorView*, bool> again;
+      for (Val* input : fusion_->inputs()) {
+        if (input->isA<TensorView>()) {
+          auto* tv = input->as<TensorView>();
+          again[tv] = signature.spansReduced(tv, permissive) &&
+                      (params_.persistence == Persistence::None || !hasAllKept(tv));
+        }
+      }
+      loads_ = scheduler_utils::cacheInputs(fusion_, true,
+                                            [&](const TensorView* tv, const Expr* use) -> int64_t {
+                                              return again.at(tv) ? place.at(use->name()) : 0;
+                                            });
+      for (TensorView* copy : loads_) {
+        vectors_.emplace_back(copy, width_of[copy->definition()->input(0)]);
+      }
+    }
+    scheduler_utils::cacheAndForkOutputs(fusion_, false);
+    for (size_t i = 0; i < fusion_->outputs().size() && i < params_.outputs.size(); ++i) {
+      auto* out = fusion_->outputs()[i]->as<TensorView>();
+      if (params_.outputs[i] < 2 || out->isFusionInput()) {
+        continue;
+      }
+      // The last block of a grid reduction writes its result, without the others waiting for it.
+      const bool reduced = out->definition()->isOneOf<ReductionOp, WelfordOp>();
+      if (reduced && params_.grid > 1) {
+        continue;
+      }
+      const bool done = std::any_of(vectors_.begin(), vectors_.end(),
+                                    [&](const auto& known) { return known.first == out; });
+      if (!done) {
+        out->cacheBefore();
+        vectors_.emplace_back(out, params_.outputs[i]);
+      }
+    }
+  }
+
+  TensorView* findReference() const {
+    for (TensorView* tv : fusion_->allTvs()) {
+      if (tv->name() != params_.reference) {
+        continue;
+      }
+      // An output's reduction may have moved to a copy before it.
+      while (!tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+        tv = tv->definition()->input(0)->as<TensorView>();
+      }
+      return tv;
+    }
+    throw InternalError("the reference of a plan is a tensor of the fusion");
+  }
+
+  // Loops of extent 1 bound to Unswitch stand where a step is done without conditions if all of it
+  // exists.
+
+  /// Merges the reference's axes to [outer kept, inner kept, outer reduced, inner reduced], as far
+  /// as there are such.
+  void mergeAxes(bool merge_reduced, Loop loops[4]) {
+    std::vector<int64_t> groups[4];
+    for (int64_t axis : params_.order) {
+      const bool reduced = reference_->axis(axis)->isReduction();
+      groups[reduced ? 2 : 0].push_back(axis);
+    }
+    std::vector<int64_t>& outer = groups[params_.fastest_dim ? 2 : 0];
+    std::vector<int64_t>& inner = groups[params_.fastest_dim ? 3 : 1];
+    const auto inner_size = static_cast<size_t>(params_.inner_axes);
+    const size_t stay = params_.fastest_dim && merge_reduced
+                            ? 0
+                            : outer.size() - std::min(outer.size(), inner_size);
+    inner.assign(outer.begin() + static_cast<std::ptrdiff_t>(stay), outer.end());
+    outer.resize(stay);
+    std::unordered_map<int64_t, int64_t> old2new;
+    int64_t next = 0;
+    for (size_t g = 0; g < 4; ++g) {
+      loops[g].size = static_cast<int64_t>(groups[g].size());
+      for (int64_t axis : groups[g]) {
+        old2new[axis] = next++;
+      }
+    }
+    reference_->reorder(old2new);
+    int64_t begin = next;
+    for (size_t g = 4; g-- > 0;) {
+      begin -= loops[g].size;
+      for (int64_t i = 1; i < loops[g].size; ++i) {
+        reference_->merge(begin);
+      }
+    }
+  }
+
+  std::vector<ParallelType> innerLoops() {
+    Loop loops[4];
+    mergeAxes(params_.batches > 0, loops);
+    std::vector<ParallelType> types;
+    int64_t at = 0;
+    const bool kept = loops[0].exists();
+    if (kept && params_.host) {
+      reference_->split(at, params_.tasks, false);
+      types = {ParallelType::BIDx, ParallelType::Serial};
+    } else if (kept && params_.rows > 1) {
+      reference_->split(at, params_.rows);
+      types = {ParallelType::BIDx, ParallelType::TIDy};
+    } else if (kept) {
+      types = {ParallelType::BIDx};
+    }
+    at = static_cast<int64_t>(types.size());
+    const ParallelType grid = kept ? ParallelType::BIDy : ParallelType::BIDx;
+    if (loops[2].exists()) {
+      if (params_.grid > 1) {
+        reference_->split(at++, params_.grid, false);
+        types.push_back(grid);
+      }
+      types.push_back(ParallelType::Serial);
+      ++at;
+    }
+    reference_->split(at, params_.vectorization);
+    if (params_.host) {
+      // Whole vectors need no conditions.
+      reference_->split(at + 1, 1, false);
+      types.insert(types.end(),
+                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial});
+      return types;
+    }
+    if (params_.batches > 0) {
+      if (params_.cluster > 1) {
+        reference_->split(at++, params_.cluster, false);
+        types.push_back(ParallelType::BIDy);
+      }
+      reference_->split(at, params_.batches, false);
+      reference_->split(at, 1, false);
+      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll, ParallelType::TIDx,
+                                 ParallelType::Serial});
+      return types;
+    }
+    reference_->split(at, params_.threads_x);
+    reference_->split(at, params_.unroll);
+    if (params_.grid > 1 && !loops[2].exists()) {
+      reference_->split(at++, params_.grid, false);
+      types.push_back(grid);
+    }
+    reference_->split(at + 1, 1, false);
+    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll,
+                               ParallelType::TIDx, ParallelType::Serial});
+    unroll_at_ = at + 2;
+    return types;
+  }
+
+  std::vector<ParallelType> outerLoops() {
+    Loop loops[4];
+    mergeAxes(true, loops);
+    const bool outer = loops[0].exists();
+    int64_t columns = outer ? 1 : 0;
+    if (params_.host) {
+      return hostOuterLoops(columns);
+    }
+    reference_->split(columns, params_.vectorization);
+    reference_->split(columns, params_.threads_x);
+    if (outer) {
+      reference_->merge(0);
+    }
+    // [columns, T, V, reduced]
+    int64_t at = 3;
+    std::vector<ParallelType> types{ParallelType::BIDx};
+    if (params_.batches > 0) {
+      reference_->split(at, params_.batches, false);
+      reference_->split(at, 1, false);
+      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll});
+      at += 3;
+    } else {
+      reference_->split(at, params_.threads_y);
+      reference_->split(at, params_.unroll);
+      if (params_.grid > 1) {
+        reference_->split(at++, params_.grid, false);
+        types.push_back(ParallelType::BIDy);
+      }
+      reference_->split(at + 1, 1, false);
+      types.insert(types.end(),
+                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll});
+      at += 4;
+      unroll_at_ = at - 4;
+    }
+    types.insert(types.end(), {ParallelType::TIDy, ParallelType::TIDx, ParallelType::Serial});
+    // T and V behind the reduced loops.
+    reference_->reorder({{1, at - 2}, {2, at - 1}});
+    return types;
+  }
+
+  /// [tasks, columns, rows, V columns of a strip]: a strip's sums stay in the first-level cache.
+  std::vector<ParallelType> hostOuterLoops(int64_t columns) {
+    reference_->split(columns, params_.vectorization);
+    if (columns > 0) {
+      reference_->merge(0);
+    }
+    reference_->split(0, params_.tasks, false);
+    reference_->split(2, 1, false);
+    // [tasks, columns, 1, strip, reduced]; whole strips need no conditions.
+    reference_->reorder({{3, 4}, {4, 3}});
+    return {ParallelType::BIDx, ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial,
+            ParallelType::Serial};
+  }
+
+  /// A row is reduced into V partial results, which are reduced at its end.
+  void keepLanes() {
+    if (!params_.fastest_dim || params_.vectorization == 1) {
+      return;
+    }
+    for (TensorView* tv : scheduler_utils::getReductionTvs(fusion_)) {
+      std::vector<int64_t> axes;
+      for (int64_t i = 0; i + 1 < tv->nDims(); ++i) {
+        if (tv->axis(i)->isReduction()) {
+          axes.push_back(i);
+        }
+      }
+      tv->rFactor(axes, tensorOutputs(tv->definition()));
+    }
+  }
+
+  /// The V reductions of neighbouring columns cross the block together.
+  void groupVectors() {
+    if (params_.fastest_dim || params_.vectorization == 1) {
+      return;
+    }
+    for (TensorView* tv : scheduler_utils::getReductionTvs(fusion_)) {
+      if (tv->definition()->isA<ReductionOp>()) {
+        tv->axis(-1)->parallelize(ParallelType::Group);
+      }
+    }
+  }
+
+  void vectorizeInnermost(TensorView* tv, int64_t width) const {
+    if (width < 2 || tv->nDims() == 0) {
+      return;
+    }
+    if (width < params_.vectorization) {
+      tv->split(-1, width);
+    }
+    tv->axis(-1)->parallelize(ParallelType::Vectorize);
+  }
+
+  Fusion* fusion_;
+  const ReductionParams& params_;
+  TensorView* reference_ = nullptr;
+  std::vector<TensorView*> loads_;
+  std::vector<std::pair<TensorView*, int64_t>> vectors_;
+  /// Position behind the serial loop of the reduction.
+  int64_t unroll_at_ = 0;
+};
+
+}  // namespace
+
+void schedule(Fusion* fusion, const ReductionParams& params) {
+  FusionGuard guard(fusion);
+  Scheduler(fusion, params).run();
+}
+
+}  // namespace nvfuser::reduction

@@ -1,0 +1,20 @@
+/// Carries out the plans of all schedulers of reductions and normalisations.
+///
+///   inner   T1[i0, r1]  →  [blockIdx.x i0/Y, threadIdx.y Y, (grid G,) serial, unrolled U,
+///                           threadIdx.x, V]
+///   outer   T1[r0, i1]  →  [blockIdx.x i1/(T·V), (grid G,) serial, unrolled U, threadIdx.y,
+///                           threadIdx.x T, V]
+///
+/// Rows held in registers have a constant number of batches in place of the serial and unrolled
+/// loops, and as many threads as that takes. On the CPU a task does whole rows (columns), and a
+/// row's reduction keeps V partial results, combined at its end.
+#pragma once
+
+#include <ir/fusion.h>
+#include <scheduler/reduction/params.h>
+
+namespace nvfuser::reduction {
+
+void schedule(Fusion* fusion, const ReductionParams& params);
+
+}  // namespace nvfuser::reduction

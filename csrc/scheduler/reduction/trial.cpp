@@ -1,0 +1,43 @@
+#include <scheduler/reduction/trial.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <scheduler/reduction/schedule.h>
+
+namespace nvfuser::reduction {
+
+std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, SchedulerType type) {
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isA<ScatterOp>()) {
+      return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
+    }
+  }
+  ReductionParams trial(type);
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  trial.reference = form.signature.reference()->name();
+  trial.order.resize(logical.size());
+  std::iota(trial.order.begin(), trial.order.end(), 0);
+  for (const IterDomain* id : logical) {
+    if (!id->isBroadcast()) {
+      trial.fastest_dim = id->isReduction();
+    }
+  }
+  trial.inner_axes = std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
+    return id->isReduction() == trial.fastest_dim;
+  });
+  trial.vectorization = trial.fastest_dim ? 2 : 1;  // columns are reduced in groups of V
+  if (type == SchedulerType::Reduction) {
+    trial.threads_x = 4;
+    trial.threads_y = 4;
+  } else {
+    trial.persistence = Persistence::Registers;
+    trial.batches = 2;
+    trial.threads_x = 4;
+  }
+  Fusion copy(fusion);
+  schedule(&copy, trial);
+  return refusesLoops(copy, trial);
+}
+
+}  // namespace nvfuser::reduction

@@ -1,0 +1,77 @@
+// Kernels of the automatic schedulers: parameters and text, compared with
+// tests/golden/expected/automatic_<name>.txt. Library snippets are left out.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <fusion.h>
+#include <ops/all_ops.h>
+#include <runtime/fusion_executor_cache.h>
+
+using namespace nvfuser;
+
+namespace {
+
+struct Sample {
+  std::string name;
+  std::function<TensorView*(TensorView*)> define;
+  std::vector<int64_t> sizes;
+};
+
+std::vector<Sample> samples() {
+  return {
+      {"row_sum",
+       [](TensorView* x) {
+         return castOp(DataType::BFloat16, sum(castOp(DataType::Float, x), {1}));
+       },
+       {64, 4096}},
+      {"softmax",
+       [](TensorView* x) { return castOp(DataType::BFloat16, softmax(x, 1)); },
+       {64, 4096}},
+  };
+}
+
+std::string textOf(const Sample& sample) {
+  auto fusion = std::make_unique<Fusion>();
+  FusionGuard guard(fusion.get());
+  TensorView* x = makeContigTensor(2, DataType::BFloat16);
+  fusion->addInput(x);
+  fusion->addOutput(sample.define(x));
+  FusionExecutorCache cache(std::move(fusion));
+  KernelArgumentHolder arguments;
+  arguments.push(Tensor::meta(sample.sizes, {sample.sizes[1], 1}, DataType::BFloat16));
+  cache.prepare(arguments, PrimDataType::Int32, &emulatedDevice());
+  std::string out = cache.report();
+  for (KernelExecutor* executor : cache.executors()) {
+    const GeneratedKernel& generated = executor->compiledKernel()->generated();
+    out += "\n" + generated.text.substr(generated.own_begin);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("automatic: a row sum and a softmax as they always were") {
+  for (const Sample& sample : samples()) {
+    const std::string path =
+        text(NVFUSER_TESTS_DIR, "/golden/expected/automatic_", sample.name, ".txt");
+    const std::string got = textOf(sample);
+    CHECK(got == textOf(sample));  // the same bytes each time
+    if (std::getenv("NVFUSER_UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(path) << got;
+      continue;
+    }
+    std::ifstream file(path);
+    if (!file) {
+      FAIL("there is no ", path,
+           "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='automatic*'");
+    }
+    std::stringstream expected;
+    expected << file.rdbuf();
+    CHECK_MESSAGE(got == expected.str(), "differs from ", path,
+                  "; if it should, NVFUSER_UPDATE_GOLDEN=1 rewrites it. The text:\n", got);
+  }
+}

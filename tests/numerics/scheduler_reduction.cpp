@@ -1,0 +1,137 @@
+// The automatic scheduler of reductions.
+#include "automatic.h"
+
+using namespace nvfuser;
+using automatic::check;
+using automatic::Input;
+
+namespace {
+
+using Reduce = std::function<TensorView*(TensorView*, const std::vector<int64_t>&)>;
+
+automatic::Define reduceOver(int64_t rank, std::vector<int64_t> axes, DataType dtype,
+                             const Reduce& reduce) {
+  return [=](Fusion& fusion) {
+    TensorView* x = makeContigTensor(rank, dtype);
+    fusion.addInput(x);
+    TensorView* result = reduce(x, axes);
+    fusion.addOutput(result->dtype() == dtype ? result : castOp(dtype, result));
+  };
+}
+
+TensorView* sumOf(TensorView* x, const std::vector<int64_t>& axes) {
+  return sum(isReducedPrecisionFloat(x->dtype()) ? castOp(DataType::Float, x) : x, axes);
+}
+
+std::vector<std::vector<Input>> inDtype(const std::vector<std::vector<int64_t>>& sizes,
+                                        DataType dtype) {
+  std::vector<std::vector<Input>> runs;
+  for (const auto& one : sizes) {
+    runs.push_back({{one, dtype}});
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("scheduler reduction: inner sums of all dtypes") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16, DataType::Half, DataType::Double,
+                         DataType::ComplexFloat, DataType::Int, DataType::Int32}) {
+    CAPTURE(dtype);
+    check(
+        reduceOver(2, {1}, dtype, sumOf),
+        inDtype({{16, 768}, {1, 1}, {5, 31}, {3, 4098}, {1, 5121}, {7, 1}, {0, 5}, {5, 0}}, dtype),
+        "");
+  }
+}
+
+TEST_CASE("scheduler reduction: few long rows") {
+  check(reduceOver(2, {1}, DataType::Float, sumOf),
+        inDtype({{1, 16384}, {2, 8192}}, DataType::Float), "reduction");
+}
+
+TEST_CASE("scheduler reduction: outer sums of all dtypes") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16, DataType::Double, DataType::Int}) {
+    CAPTURE(dtype);
+    check(reduceOver(2, {0}, dtype, sumOf),
+          inDtype({{768, 16}, {31, 31}, {64, 256}, {4098, 3}, {2, 5121}, {1, 7}, {5, 0}, {0, 5}},
+                  dtype),
+          "");
+  }
+}
+
+TEST_CASE("scheduler reduction: middle, three-dimensional and full reductions") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    CAPTURE(dtype);
+    const std::vector<std::vector<int64_t>> sizes{
+        {4, 8, 64}, {3, 5, 7}, {16, 2, 31}, {1, 1, 1}, {2, 300, 9}};
+    for (const std::vector<int64_t>& axes :
+         std::vector<std::vector<int64_t>>{{1}, {0, 2}, {0, 1, 2}, {0, 1}, {1, 2}, {0}, {2}}) {
+      CAPTURE(axes.size());
+      CAPTURE(axes[0]);
+      check(reduceOver(3, axes, dtype, sumOf), inDtype(sizes, dtype));
+    }
+  }
+}
+
+TEST_CASE("scheduler reduction: other operations") {
+  const std::vector<Reduce> operations{
+      [](TensorView* x, const std::vector<int64_t>& axes) { return max(x, axes); },
+      [](TensorView* x, const std::vector<int64_t>& axes) { return min(x, axes); },
+      [](TensorView* x, const std::vector<int64_t>& axes) { return prod(x, axes); },
+      [](TensorView* x, const std::vector<int64_t>& axes) { return mean(x, axes, false); },
+      [](TensorView* x, const std::vector<int64_t>& axes) {
+        return variance_mean(x, axes, 1, false).var;
+      },
+  };
+  for (size_t i = 0; i < operations.size(); ++i) {
+    CAPTURE(i);
+    for (const std::vector<int64_t>& axes : std::vector<std::vector<int64_t>>{{1}, {0}, {0, 1}}) {
+      CAPTURE(axes[0]);
+      check(reduceOver(2, axes, DataType::Float, operations[i]),
+            inDtype({{5, 96}, {33, 31}, {2, 1030}}, DataType::Float), "reduction");
+    }
+  }
+}
+
+TEST_CASE("scheduler reduction: what is computed before and behind, and full outputs") {
+  auto define = [](int64_t axis) {
+    return [=](Fusion& fusion) {
+      TensorView* x = makeContigTensor(2, DataType::BFloat16);
+      TensorView* y = makeContigTensor(2, DataType::BFloat16);
+      TensorView* w = makeContigTensor(1, DataType::Float);
+      for (TensorView* in : {x, y, w}) {
+        fusion.addInput(in);
+      }
+      TensorView* product = mul(relu(castOp(DataType::Float, x)), castOp(DataType::Float, y));
+      TensorView* scaled = mul(product, broadcast(w, {true, false}));
+      fusion.addOutput(castOp(DataType::BFloat16, scaled));
+      TensorView* total = sum(scaled, {axis});
+      fusion.addOutput(exp(mul(total, IrBuilder::create<Val>(0.01))));
+      fusion.addOutput(max(product, {axis}));
+    };
+  };
+  auto inputs = [](int64_t rows, int64_t columns) {
+    return std::vector<Input>{{{rows, columns}, DataType::BFloat16},
+                              {{rows, columns}, DataType::BFloat16},
+                              {{columns}, DataType::Float}};
+  };
+  for (int64_t axis : {0, 1}) {
+    check(define(axis), {inputs(16, 256), inputs(3, 1030), inputs(200, 7), inputs(1, 4096)},
+          "reduction");
+  }
+}
+
+TEST_CASE("scheduler reduction: strided and expanded inputs") {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = makeSymbolicTensor(2);
+    fusion.addInput(x);
+    fusion.addOutput(sum(x, {1}));
+  };
+  check(define,
+        {{{{40, 60}, DataType::Float, {64, 1}}},
+         {{{40, 60}, DataType::Float, {1, 40}}},
+         {{{40, 60}, DataType::Float, {200, 3}}},
+         {{{8, 60}, DataType::Float, {1, 8}}}},
+        "reduction");
+}
