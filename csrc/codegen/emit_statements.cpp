@@ -111,6 +111,10 @@ void Emitter::emit(const kir::Guarded& guarded) {
 }
 
 void Emitter::emit(const kir::Random& random) {
+  out_.line(text(refText(random.dst), " = ", randomText(random), ";"));
+}
+
+std::string Emitter::randomText(const kir::Random& random) {
   const DataType dtype = storedAs(*random.dst.buffer);
   const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
   const bool wide = compute == DataType::Double;
@@ -147,7 +151,7 @@ void Emitter::emit(const kir::Random& random) {
   } else if (random.type == RNGOpType::NormalGeneral) {
     number = text(fma, number, ", ", parameter(1), ", ", parameter(0), ")");
   }
-  out_.line(text(refText(random.dst), " = ", converted(number, compute, dtype), ";"));
+  return converted(number, compute, dtype);
 }
 
 // ---- the whole

@@ -87,7 +87,7 @@ class Emitter {
 
   // ---- statements: emit_statements.cpp
   void block(const kir::Block& statements);
-  void emit(const kir::For& loop);
+  virtual void emit(const kir::For& loop);
   void emit(const kir::If& branch);
   void emit(const kir::Declare& declare);
   void emit(const kir::LoadIndex& load);
@@ -97,6 +97,8 @@ class Emitter {
   void emit(const kir::Guarded& guarded);
   void emit(const kir::Combine& combine);
   void emit(const kir::Random& random);
+  /// The random number of a statement, in the dtype of its target.
+  std::string randomText(const kir::Random& random);
   /// dst[0..width) = value(k)[0..width), element by element.
   void elementwise(const kir::Ref& dst, const kir::Operand& src);
 

@@ -35,7 +35,13 @@ std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
 
 void HostEmitter::loopPragma(const kir::For& loop) {
   if (loop.kind == kir::LoopKind::Simd) {
-    out_.directive("#pragma GCC ivdep");
+    bool accumulates = false;
+    kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+      accumulates |= std::holds_alternative<kir::Combine>(stmt.node);
+    });
+    if (!accumulates) {
+      out_.directive("#pragma GCC ivdep");
+    }
   } else if (loop.kind == kir::LoopKind::Unrolled && loop.extent->isConstant() &&
              loop.extent->value > 1 && loop.extent->value <= kLargestUnroll) {
     out_.directive(text("#pragma GCC unroll ", loop.extent->value));
@@ -95,6 +101,9 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   out.raw(unpack.take());
   out.line(
       text("for (long b = first; b < last; ++b) ", block_name, "(", join(arguments, ", "), ");"));
+  if (streams_) {
+    out.line("simdFence();");
+  }
   out.close();
 }
 

@@ -1,9 +1,24 @@
 /// C++ for the host's compiler: a block is a task, and its threads have become loops.
 #pragma once
 
+#include <optional>
+#include <unordered_map>
+
 #include <codegen/emitter.h>
 
 namespace nvfuser::codegen {
+
+/// A loop whose iterations are the lanes of vectors.
+struct LaneLoop {
+  kir::Scalar var = nullptr;
+  int64_t width = 0;    ///< lanes
+  std::string count;    ///< name of the number of lanes that count in this iteration
+  /// Values of the indices that are named inside.
+  std::unordered_map<kir::Scalar, kir::Scalar> lets;
+  std::set<const kir::Buffer*> registers;  ///< a vector each
+  /// Sums over the loop, with the name of their vector.
+  std::vector<std::pair<const kir::Combine*, std::string>> sums;
+};
 
 class HostEmitter final : public Emitter {
  public:
@@ -16,6 +31,7 @@ class HostEmitter final : public Emitter {
   void loopPragma(const kir::For& loop) override;
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
 
+  void emit(const kir::For& loop) override;
   void emit(const kir::CopyVector& copy) override;
   void emit(const kir::CopyAsync& copy) override;
   void emit(const kir::BulkCopy& copy) override;
@@ -27,6 +43,35 @@ class HostEmitter final : public Emitter {
   void emit(const kir::BlockReduce& reduce) override;
   void emit(const kir::ClusterReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
+
+  // ---- host_lanes.cpp: loops of vectors
+  /// How the loop is written in vectors; none: element by element.
+  std::optional<LaneLoop> lanesOf(const kir::For& loop);
+  bool lanesFit(const kir::Block& block, bool partial, LaneLoop& lanes);
+  bool lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes);
+  /// How many iterations satisfy the condition, which holds for all before the first that does not;
+  /// null: that is not known. `*uniform`: what does not depend on the iteration.
+  kir::Scalar prefixOf(kir::Scalar condition, const LaneLoop& lanes, kir::Scalar* uniform);
+  /// Coefficient of the loop's variable in an index; none: it is not linear.
+  std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
+  void laneLoop(const kir::For& loop, LaneLoop& lanes);
+  void laneBlock(const kir::Block& block, LaneLoop& lanes);
+  void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
+  void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
+  void laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
+                 bool streaming = false);
+  std::string laneType(DataType dtype, const LaneLoop& lanes);
+  /// An operand as a vector.
+  std::string laneOperand(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
+  std::string laneCast(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
+  std::string laneFill(const std::string& element, DataType dtype, const LaneLoop& lanes);
+  /// Lane `e` of an operand, as an element.
+  std::string laneElement(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
+  /// Vector of the elements that an expression of `e` gives.
+  std::string laneEach(const std::string& element, DataType dtype, const LaneLoop& lanes);
+  kir::Scalar atLane(kir::Scalar index, const LaneLoop& lanes);
+
+  bool streams_ = false;  ///< some store goes past the caches
 };
 
 }  // namespace nvfuser::codegen

@@ -29,6 +29,8 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
       compute(expr->as<TernaryOp>()->getTernaryOpType());
       break;
     case ExprKind::LoadStoreOp:
+      out.push_back({kir::Assign{dst, in(0), expr->as<LoadStoreOp>()->cacheOp()}});
+      break;
     case ExprKind::BroadcastOp:
     case ExprKind::SqueezeOp:
     case ExprKind::ExpandOp:

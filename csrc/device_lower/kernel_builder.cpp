@@ -182,7 +182,7 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   if (loop.parallel == ParallelType::Unroll || loop.parallel == ParallelType::Group) {
     statement.kind = kir::LoopKind::Unrolled;
   }
-  if (loop.parallel == ParallelType::Vectorize || loop.parallel == ParallelType::Bulk) {
+  if (options_.target == LowerTarget::Cpu && isSimd(node)) {
     statement.kind = kir::LoopKind::Simd;
   }
   if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
@@ -230,6 +230,31 @@ bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbo
 }
 
 }  // namespace
+
+bool KernelBuilder::isSimd(const LoopNode& node) const {
+  // Threads have no order, nor have elements that are computed each by itself. A serial reduction
+  // has one.
+  bool innermost = true;
+  bool whole = true;
+  std::function<void(const LoopNode&)> look = [&](const LoopNode& inner) {
+    for (const LoopNode& child : inner.children) {
+      innermost &= child.loop == nullptr ||
+                   (child.loop->index->isConstant() && !isGroup(child) && !isCircular(child));
+      whole &= child.leaf == nullptr || child.leaf->role == LeafRole::Whole;
+      look(child);
+    }
+  };
+  look(node);
+  const LoopClass& loop = *node.loop;
+  const bool thread =
+      std::any_of(loop.members.begin(), loop.members.end(), [](const auto& member) {
+        return isParallelTypeThreadDim(
+            member.first->getLoopDomain()[static_cast<size_t>(member.second)]->getParallelType());
+      });
+  return innermost && (thread || loop.parallel == ParallelType::Vectorize ||
+                       loop.parallel == ParallelType::Bulk ||
+                       (whole && loop.parallel == ParallelType::Serial));
+}
 
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;

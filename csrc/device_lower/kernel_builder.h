@@ -33,6 +33,8 @@ class KernelBuilder {
   void children(LoopNode& node, kir::Block& out);
   void loop(LoopNode& node, kir::Block& out);
   void unswitch(LoopNode& node, kir::Block& out);
+  /// On the CPU: whether the iterations of an innermost loop may run in any order.
+  bool isSimd(const LoopNode& node) const;
   void leaf(Leaf& leaf, kir::Block& out);
   void guarded(kir::Scalar condition, kir::Block body, kir::Block& out);
   void declare(const LoopNode& scope, kir::Block& out);

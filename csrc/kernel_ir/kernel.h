@@ -131,6 +131,7 @@ struct Compute {
 struct Assign {
   Ref dst;
   Operand src;
+  CacheOp cache_op = CacheOp::Unspecified;
 };
 
 /// dst[0..width) = src[0..width): one vector access on each side that is in global or shared

@@ -207,19 +207,20 @@ __forceinline__ void simdStoreStreaming(T* p, V v) {
   typedef long long Words32 __attribute__((vector_size(32)));
 #if defined(__clang__)
   __builtin_nontemporal_store(v, (V*)p);
-#elif defined(__AVX512F__)
+  return;
+#else
+#if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) {
     __builtin_ia32_movntdq512((Words64*)p, (Words64)v);
-  } else {
-    simdStore(p, v);
+    return;
   }
-#elif defined(__AVX__)
+#endif
+#if defined(__AVX__)
   if constexpr (sizeof(V) == 32) {
     __builtin_ia32_movntdq256((Words32*)p, (Words32)v);
-  } else {
-    simdStore(p, v);
+    return;
   }
-#else
+#endif
   simdStore(p, v);
 #endif
 }

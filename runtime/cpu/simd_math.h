@@ -4,6 +4,8 @@
 //   simdExp, simdExp2    1 ulp             all floats; to infinity and, through subnormals, to 0
 //   simdLog              1 ulp             all floats; subnormals too, -inf at 0, NaN below
 //   simdLog2, simdLog10  2 ulp             all floats
+//   simdExpm1, simdLog1p 2 ulp             all floats
+//   simdPow              1.5 ulp           all floats
 //   simdTanh, simdErf    2 ulp             all floats
 //   simdSigmoid          2 ulp             where the result is normal
 //   simdSin, simdCos     2 ulp             |x| < 10^4; the C library beyond
@@ -17,8 +19,8 @@
 // rounded to float.
 //
 // needs: cpu/simd.h
-template <class V, int N>
-__forceinline__ V simdPolynomial(V x, const float (&c)[N]) {
+template <class V, class T, int N>
+__forceinline__ V simdPolynomial(V x, const T (&c)[N]) {
   V r = V{} + c[N - 1];
   for (int i = N - 2; i >= 0; i--) {
     r = r * x + c[i];
@@ -99,6 +101,19 @@ __forceinline__ V simdExp2(V x) {
   return simdScale(simdPolynomial(f, c) * f + 1.0f, shifted);
 }
 
+// e^x - 1 = 2^n (e^r - 1 + (1 - 2^-n)); exact differences for small n.
+template <class V>
+__forceinline__ V simdExpm1(V x) {
+  constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
+  V t = simdBound(x, -25.0f, 89.0f);
+  V shifted = t * 1.44269504088896f + kSimdRound, n = shifted - kSimdRound;
+  V r = t - n * 0.693359375f;
+  r = r - n * -2.12194440e-4f;
+  V least = 1.0f - simdScale(V{} + 1.0f, kSimdRound - n);
+  V result = simdScale(simdPolynomial(r, c) * r * r + r + least, shifted);
+  return x == 0.0f ? x : result;
+}
+
 // A logarithm is `core(f, tail, e)` of x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)) and
 // log(1 + f) = f + tail. Vectors with a subnormal, a zero, an infinity, a NaN or a negative number
 // take the long way.
@@ -131,6 +146,24 @@ __forceinline__ V simdLog(V x) {
     return e * 0.693359375f + (f + (tail + e * -2.12194440e-4f));
   });
 }
+// 1 + x is rounded; what that loses comes back as the last summand, except where x itself is f.
+template <class V>
+__forceinline__ V simdLog1p(V x) {
+  using I = MaskOf<V>;
+  constexpr float c[] = {0.333333135f,  -0.250000089f, 0.200021192f,  -0.166679963f, 0.142195508f,
+                         -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
+  V u = 1.0f + x, lost = x - (u - 1.0f);
+  I b = (I)u, e = (b - 0x3f3504f3) >> 23;
+  V rounded = (V)(b - (e << 23));
+  V f = e == 0 ? x : rounded - 1.0f, square = f * f;
+  V more = (e == 0) | (e > 100) ? V{} : lost * (V)((127 - e) << 23) / rounded;
+  V n = __builtin_convertvector(e, V);
+  V tail = square * f * simdPolynomial(f, c) - square * 0.5f + more;
+  V result = n * 0.693359375f + (f + (tail + n * -2.12194440e-4f));
+  result = (x == 0.0f) | (x == __builtin_inff()) ? x : result;
+  result = x == -1.0f ? V{} - __builtin_inff() : result;
+  return x >= -1.0f ? result : V{} + __builtin_nanf("");
+}
 // log2(e) is 1 + 0.4427, log10(e) and log10(2) are two parts each; added from the smallest up.
 template <class V>
 __forceinline__ V simdLog2(V x) {
@@ -144,6 +177,53 @@ __forceinline__ V simdLog10(V x) {
     V low = (f + tail) * 0.000700731903251827651f + e * 0.000248745663981195213f;
     return low + (tail * 0.43359375f + f * 0.43359375f) + e * 0.30078125f;
   });
+}
+
+// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is not normal and positive, or
+// an exponent that is not finite, go lane by lane.
+template <class V>
+__attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
+  V result;
+  for (int i = 0; i < kLanes<V>; i++) {
+    result[i] = __builtin_powf(x[i], y[i]);
+  }
+  return result;
+}
+template <class V>
+__forceinline__ V simdPow(V x, V y) {
+  using I = MaskOf<V>;
+  constexpr int kPart = kLanes<V> < kSimdFloats / 2 ? kLanes<V> : kSimdFloats / 2;
+  using D = Simd<double, kPart>;
+  using F = Simd<float, kPart>;
+  auto plain = (x >= 1.17549435e-38f) & (x < __builtin_inff()) & (simdAbs(y) < __builtin_inff());
+  if (__builtin_expect(simdAny(~plain), 0)) {
+    return simdPowLanes(x, y);
+  }
+  // log2((1 + s) / (1 - s)) is 2 / ln 2 (s + s^3 / 3 + ...), |s| < 0.172.
+  constexpr double c[] = {2.8853900817779268, 0.9617966939259757,
+                          0.5770780163555853, 0.41219858311113244, 0.3205988979753252, 0.2623081892525388, 0.2219530832136867, 0.19235933878519512};
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  I b = (I)x, e = (b - 0x3f3504f3) >> 23;
+  // In registers of double, half as many lanes each.
+  float mantissa[kLanes<V>], exponent[kLanes<V>], power[kLanes<V>], rest[kLanes<V>];
+  simdStore(mantissa, (V)(b - (e << 23)));
+  simdStore(exponent, __builtin_convertvector(e, V));
+  simdStore(power, y);
+  for (int i = 0; i < kLanes<V>; i += kPart) {
+    D m = __builtin_convertvector(simdLoad<kPart>(mantissa + i), D);
+    D s = (m - 1.0) / (m + 1.0), square = s * s;
+    D sum = simdPolynomial(square, c) * s;
+    D z = (sum + __builtin_convertvector(simdLoad<kPart>(exponent + i), D)) *
+          __builtin_convertvector(simdLoad<kPart>(power + i), D);
+    D whole = (z + kRound) - kRound;
+    simdStore(rest + i, __builtin_convertvector(z - whole, F));
+    simdStore(exponent + i, __builtin_convertvector(whole, F));
+  }
+  constexpr float d[] = {0.693147182f,   0.240226477f,   0.0555033199f,
+                         0.00961843878f, 0.00133990042f, 0.000153532572f};
+  V f = simdBound(simdLoad<kLanes<V>>(rest), -0.5f, 0.5f);
+  V n = simdBound(simdLoad<kLanes<V>>(exponent), -200.0f, 200.0f);
+  return simdScale(simdPolynomial(f, d) * f + 1.0f, n + kSimdRound);
 }
 
 template <class V>

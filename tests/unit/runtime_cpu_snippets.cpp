@@ -72,6 +72,7 @@ double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const Function kFunctions[] = {
     {"simdExp", std::exp, 1.1, -kInf, kInf},   {"simdExp2", std::exp2, 1.1, -kInf, kInf},
+    {"simdExpm1", std::expm1, 2, -kInf, kInf}, {"simdLog1p", std::log1p, 2, -kInf, kInf},
     {"simdLog", std::log, 1, -kInf, kInf},     {"simdLog2", std::log2, 2, -kInf, kInf},
     {"simdLog10", std::log10, 2, -kInf, kInf}, {"simdTanh", std::tanh, 2, -kInf, kInf},
     {"simdErf", std::erf, 2, -kInf, kInf},     {"simdSigmoid", sigmoid, 2, -87, kInf},

@@ -142,6 +142,14 @@ std::vector<std::string_view> pointwiseSnippets(BinaryOpType type, Target target
 std::vector<std::string_view> pointwiseSnippets(TernaryOpType type, Target target, DataType compute,
                                                 DataType out = DataType::Null);
 
+/// Text on vectors of the host (runtime/cpu/lanes.h), whose lanes are of the compute dtype. Empty:
+/// there is none. Comparisons give masks of that dtype's size.
+std::string lanesText(UnaryOpType type, DataType compute, std::span<const std::string> operands);
+std::string lanesText(BinaryOpType type, DataType compute, std::span<const std::string> operands);
+std::string lanesText(TernaryOpType type, DataType compute, std::span<const std::string> operands);
+/// The pattern behind it.
+std::string_view lanesPattern(std::string_view name, DataType compute);
+
 /// `operand` of type `from` converted to `to`. Non-zero is true, complex to real takes the real
 /// part, reduced precision goes by Float. Floats are cut towards zero; beyond the range of an
 /// integer type they become its nearest end (types below 32 bits: that of int32, of which they keep

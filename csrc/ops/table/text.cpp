@@ -166,6 +166,13 @@ std::string rowText(const PointwiseRow& row, Target target, DataType compute, Da
   return castText(target, natural, out, fill(pattern, target, compute, natural, operands));
 }
 
+std::string rowLanes(const PointwiseRow& row, DataType compute,
+                     std::span<const std::string> operands) {
+  const std::string_view pattern = lanesPattern(row.name, compute);
+  return pattern.empty() ? std::string()
+                         : fill({pattern}, Target::Host, compute, row.resultType(compute), operands);
+}
+
 void addFile(std::vector<std::string_view>& files, std::string_view file) {
   if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) {
     files.push_back(file);
@@ -265,6 +272,18 @@ std::string pointwiseText(BinaryOpType type, Target target, DataType compute, Da
 std::string pointwiseText(TernaryOpType type, Target target, DataType compute, DataType out,
                           std::span<const std::string> operands) {
   return rowText(pointwiseRow(type), target, compute, out, operands);
+}
+
+std::string lanesText(UnaryOpType type, DataType compute, std::span<const std::string> operands) {
+  return rowLanes(pointwiseRow(type), compute, operands);
+}
+
+std::string lanesText(BinaryOpType type, DataType compute, std::span<const std::string> operands) {
+  return rowLanes(pointwiseRow(type), compute, operands);
+}
+
+std::string lanesText(TernaryOpType type, DataType compute, std::span<const std::string> operands) {
+  return rowLanes(pointwiseRow(type), compute, operands);
 }
 
 std::vector<std::string_view> pointwiseSnippets(UnaryOpType type, Target target, DataType compute,

@@ -14,7 +14,8 @@ namespace nvfuser {
 std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
-              flip_grid ? ", flipped grid" : "", ", inputs by [", join(inputs, ", "),
+              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "",
+              ", inputs by [", join(inputs, ", "),
               "], outputs by [", join(outputs, ", "), "]");
 }
 
@@ -23,8 +24,9 @@ namespace {
 constexpr int64_t kThreads = 128;         ///< of a block on a GPU
 constexpr int64_t kMostElements = 16;     ///< that a thread computes on a GPU
 constexpr int64_t kMostRegisters = 96;    ///< for the elements that a thread has loaded
-constexpr int64_t kHostVectorBytes = 64;  ///< of the widest SIMD register
-constexpr int64_t kHostTile = 8192;       ///< elements of a task on the CPU, at most
+constexpr int64_t kHostTile = 8192;       ///< elements of a loop on the CPU, at most
+constexpr int64_t kHostLeastTile = 64;    ///< and at least: a few vectors
+constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
 
 std::optional<Refusal> refusesOperations(const Fusion& fusion) {
@@ -180,6 +182,23 @@ class PointwiseScheduler : public SchedulerEntry {
     }
   }
 
+  /// Outputs that no cache could hold do not push out what is read again; whole lines of them are
+  /// not read before they are written.
+  static bool streams(const Fusion& fusion, const ReferenceAxes& reference,
+                      const std::vector<int64_t>& inner, int64_t right,
+                      SchedulerRuntimeInfo& info) {
+    int64_t bytes = 0;
+    for (const TensorView* tv : borderTensors(fusion)) {
+      bytes += info.bytes(tv);
+    }
+    return info.device().l3_bytes > 0 && bytes > info.device().l3_bytes &&
+           std::all_of(fusion.outputs().begin(), fusion.outputs().end(), [&](const Val* val) {
+             const auto* tv = val->as<TensorView>();
+             return right * dataTypeSizeByte(tv->dtype()) % kLineBytes == 0 &&
+                    reference.vectorWidth(tv, inner, info) > 1;
+           });
+  }
+
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
                             const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
                             PointwiseParams& params) {
@@ -193,14 +212,10 @@ class PointwiseScheduler : public SchedulerEntry {
     const int64_t processors = info.device().multiprocessors;
     int64_t elements = 1;
     if (info.isHost()) {
-      int64_t widest = 1;
-      for (const TensorView* tv : tensors) {
-        widest = std::max<int64_t>(widest, dataTypeSizeByte(tv->dtype()));
-      }
-      elements = kHostVectorBytes / std::max<int64_t>(widest, 4);
+      // A tile is one loop, whose iterations the emitter takes as lanes of vectors.
+      params.threads_x = std::clamp<int64_t>(right / (processors * 4), kHostLeastTile, kHostTile);
       params.threads_x =
-          std::clamp<int64_t>(right / (elements * processors * 4), 1, kHostTile / elements);
-      params.threads_x = std::bit_floor(static_cast<uint64_t>(params.threads_x));
+          static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(params.threads_x)));
     } else {
       for (const TensorView* tv : tensors) {
         elements = std::max(elements, reference.vectorWidth(tv, inner, info));
@@ -218,6 +233,7 @@ class PointwiseScheduler : public SchedulerEntry {
         params.threads_y = kThreads / params.threads_x;
       }
     }
+    params.streaming = info.isHost() && streams(fusion, reference, inner, right, info);
     params.vectorization = elements;
     params.flip_grid = params.break_point > 0 && ceilDiv(left, params.threads_y) > kMostGridY;
     auto width = [&](const Val* val) -> int64_t {
@@ -225,8 +241,7 @@ class PointwiseScheduler : public SchedulerEntry {
         return 0;
       }
       const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info);
-      // The host's compiler takes any number of neighbours, aligned or not.
-      return info.isHost() && fits > 0 ? elements : std::min(elements, fits);
+      return std::min(elements, fits);
     };
     for (const Val* input : fusion.inputs()) {
       params.inputs.push_back(width(input));

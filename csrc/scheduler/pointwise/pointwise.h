@@ -27,6 +27,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t threads_x = 128;       ///< T
   int64_t threads_y = 1;         ///< rows of the left part in one block
   bool flip_grid = false;        ///< the left part on blockIdx.x
+  bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first
   std::vector<int64_t> outputs;  ///< the same for each output
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <ir/builder.h>
+#include <ir/internal_nodes.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::pointwise {
@@ -53,6 +55,16 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     vectors.emplace_back(copy, width_of[copy->definition()->input(0)]);
   }
   scheduler_utils::cacheAndForkOutputs(fusion, true);
+  for (Val* output : fusion->outputs()) {
+    Expr* definition = output->definition();
+    if (params.streaming && definition != nullptr && definition->isA<LoadStoreOp>()) {
+      auto* copy = definition->as<LoadStoreOp>();
+      Val* computed = copy->in();
+      const LoadStoreOpType type = copy->opType();
+      fusion->removeExpr(copy);
+      IrBuilder::create<LoadStoreOp>(type, output, computed, CacheOp::Streaming);
+    }
+  }
   for (size_t i = 0; i < fusion->outputs().size(); ++i) {
     vectors.emplace_back(fusion->outputs()[i]->as<TensorView>(),
                          params.outputs.empty() ? 0 : params.outputs[i]);

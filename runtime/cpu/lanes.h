@@ -1,0 +1,207 @@
+// What generated loops over lanes consist of: one iteration works on N neighbouring elements, each
+// value of the scalar program is a vector of them. In the last iteration only `n` lanes count.
+//
+//   dtype                         lanes
+//   float, double, integers       Simd<T, N>
+//   half_t, bf16_t                Simd<u16, N>, their bits: arithmetic converts first
+//   bool                          Simd<i32, N>, 0 or -1
+//
+//   lanesRead<N>(p, n)            elements p[0], …; what is beyond n is not touched, and 0
+//   lanesWrite(p, v, n)           the first n lanes; lanesStream: past the caches where p allows
+//   lanesEach<N, T>(n, f)         f(0), …, f(n - 1), as T's lanes (f gives elements)
+//   lanesSpread(v, n, f)          f(e, lane e) for the first n
+//   lanesKeep(v, other, n)        v in the first n lanes, `other` in the rest
+//   lanesConvert<T>(v)            C's conversion of each lane; lanesToInteger<T>(v): as castText says
+//   lanesTruth(mask)              what a comparison gave, as lanes of bool
+//   lanesSelect(truth, a, b)
+//   lanesAdd, lanesSub, lanesMul  of integers, wrapping
+//
+// needs: cpu/simd.h
+template <class T>
+struct LaneFor {
+  typedef T lane;  ///< in a register
+  typedef T bits;  ///< in memory
+};
+template <>
+struct LaneFor<bool> {
+  typedef i32 lane;
+  typedef u8 bits;
+};
+template <>
+struct LaneFor<half_t> {
+  typedef u16 lane;
+  typedef u16 bits;
+};
+template <>
+struct LaneFor<bf16_t> {
+  typedef u16 lane;
+  typedef u16 bits;
+};
+template <class T, int N>
+using Lanes = Simd<typename LaneFor<T>::lane, N>;
+
+template <class T, int N>
+__forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bits) {
+  if constexpr (__is_same(T, bool)) {
+    return -__builtin_convertvector(bits, Simd<i32, N>);
+  } else {
+    return bits;
+  }
+}
+template <class T, int N>
+__forceinline__ Simd<typename LaneFor<T>::bits, N> lanesToBits(Lanes<T, N> v) {
+  if constexpr (__is_same(T, bool)) {
+    return __builtin_convertvector(v & 1, Simd<u8, N>);
+  } else {
+    return v;
+  }
+}
+
+template <int N, class B>
+__attribute__((noinline, cold)) static Simd<B, N> lanesReadPart(const B* p, i64 n) {
+  B elements[N] = {};
+  for (i64 i = 0; i < n; i++) {
+    elements[i] = p[i];
+  }
+  return *(const typename SimdOf<B, N>::anywhere*)elements;
+}
+template <int N, class B>
+__attribute__((noinline, cold)) static void lanesWritePart(B* p, Simd<B, N> v, i64 n) {
+  for (i64 i = 0; i < n; i++) {
+    p[i] = v[i];
+  }
+}
+template <int N, class T>
+__forceinline__ Lanes<T, N> lanesRead(const T* p, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  if (__builtin_expect(n >= N, 1)) {
+    return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)p);
+  }
+  return lanesFromBits<T, N>(lanesReadPart<N, B>((const B*)p, n));
+}
+template <class T, class V>
+__forceinline__ void lanesWrite(T* p, V v, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  constexpr int N = kLanes<V>;
+  Simd<B, N> bits = lanesToBits<T, N>(v);
+  if (__builtin_expect(n >= N, 1)) {
+    *(typename SimdOf<B, N>::anywhere*)p = bits;
+  } else {
+    lanesWritePart<N, B>((B*)p, bits, n);
+  }
+}
+
+template <class T, class V>
+__forceinline__ void lanesStream(T* p, V v, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  constexpr int N = kLanes<V>;
+  if (__builtin_expect(n >= N && (u64)p % (sizeof(B) * N) == 0, 1)) {
+    simdStoreStreaming((B*)p, lanesToBits<T, N>(v));
+  } else {
+    lanesWrite(p, v, n);
+  }
+}
+
+/// One lane from an element.
+template <class T>
+__forceinline__ typename LaneFor<T>::lane lanesOne(T x) {
+  if constexpr (__is_same(T, bool)) {
+    return -(i32)x;
+  } else if constexpr (__is_same(T, typename LaneFor<T>::lane)) {
+    return x;
+  } else {
+    return x.bits;
+  }
+}
+template <int N, class T, class F>
+__forceinline__ Lanes<T, N> lanesEach(i64 n, F f) {
+  typename LaneFor<T>::lane elements[N];
+  if (__builtin_expect(n >= N, 1)) {
+    for (int e = 0; e < N; e++) {
+      elements[e] = lanesOne<T>(f(e));
+    }
+  } else {
+    for (int e = 0; e < N; e++) {
+      elements[e] = 0;
+    }
+#pragma GCC unroll 1
+    for (int e = 0; e < n; e++) {
+      elements[e] = lanesOne<T>(f(e));
+    }
+  }
+  return *(const typename SimdOf<typename LaneFor<T>::lane, N>::anywhere*)elements;
+}
+template <class V, class F>
+__forceinline__ void lanesSpread(V v, i64 n, F f) {
+  LaneOf<V> elements[kLanes<V>];
+  *(typename SimdOf<LaneOf<V>, kLanes<V>>::anywhere*)elements = v;
+  for (int e = 0; e < n; e++) {
+    f(e, elements[e]);
+  }
+}
+template <class V>
+__forceinline__ V lanesKeep(V v, V other, i64 n) {
+  if (__builtin_expect(n >= kLanes<V>, 1)) {
+    return v;
+  }
+  for (int e = 0; e < kLanes<V>; e++) {
+    v[e] = e < n ? v[e] : other[e];
+  }
+  return v;
+}
+
+template <class T, class V>
+__forceinline__ Simd<T, kLanes<V>> lanesConvert(V v) {
+  return __builtin_convertvector(v, Simd<T, kLanes<V>>);
+}
+template <class M>
+__forceinline__ Simd<i32, kLanes<M>> lanesTruth(M mask) {
+  return __builtin_convertvector(mask, Simd<i32, kLanes<M>>);
+}
+template <class V>
+__forceinline__ V lanesSelect(Simd<i32, kLanes<V>> truth, V a, V b) {
+  return __builtin_convertvector(truth, MaskOf<V>) ? a : b;
+}
+
+template <int kBytes>
+struct LaneUnsigned;
+template <>
+struct LaneUnsigned<1> {
+  typedef u8 type;
+};
+template <>
+struct LaneUnsigned<2> {
+  typedef u16 type;
+};
+template <>
+struct LaneUnsigned<4> {
+  typedef u32 type;
+};
+template <>
+struct LaneUnsigned<8> {
+  typedef u64 type;
+};
+template <class V>
+using LanesUnsigned = Simd<typename LaneUnsigned<sizeof(LaneOf<V>)>::type, kLanes<V>>;
+
+template <class V>
+__forceinline__ V lanesAdd(V a, V b) {
+  return (V)((LanesUnsigned<V>)a + (LanesUnsigned<V>)b);
+}
+template <class V>
+__forceinline__ V lanesSub(V a, V b) {
+  return (V)((LanesUnsigned<V>)a - (LanesUnsigned<V>)b);
+}
+template <class V>
+__forceinline__ V lanesMul(V a, V b) {
+  return (V)((LanesUnsigned<V>)a * (LanesUnsigned<V>)b);
+}
+template <class V>
+__forceinline__ V lanesAbs(V x) {
+  using U = LanesUnsigned<V>;
+  return (V)((U)x & ((U){} - 1) >> 1);
+}
+template <class V>
+__forceinline__ V lanesRelu(V x) {
+  return x <= 0 ? V{} : x;
+}
