@@ -63,6 +63,7 @@ std::vector<Case> refusedByLowering();
 std::vector<Case> wrongArguments();
 std::vector<Case> wrongStorage();
 /// Those of both schedules' tables, and of both arguments' tables.
+std::vector<Case> bulkCopies();
 std::vector<Case> schedules();
 std::vector<Case> inputs();
 

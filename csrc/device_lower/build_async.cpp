@@ -8,6 +8,7 @@
 ///   T1[k·64 + v] = T0[k·64 + v]  v bound to Bulk    →    T1[k·64] = bulk T0[k·64] : min(64, i0 −
 ///   k·64)
 #include <algorithm>
+#include <set>
 
 #include <device_lower/kernel_builder.h>
 
@@ -46,15 +47,18 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
     return !kir::ScalarPool::contains(index, bulk->index) ||
            pool_.splitLinear(index, bulk->index, coefficient, first);
   };
+  auto refuse = [&](const TensorView* of, Scalar index) {
+    userError("lower: T", of->name(), " cannot be copied in bulk along the axis of T", tv->name(),
+              " that is bound to Bulk: its elements are not neighbours there (index ",
+              index->toString(), ")\n  note: ", of,
+              "\n  help: bind an axis whose memory is contiguous, or make the tensor contiguous");
+  };
   auto firstOf = [&](kir::Ref ref, const TensorView* of) {
     int64_t coefficient = 0;
     const Scalar index = ref.index;
     const bool linear = split(index, &coefficient, &ref.index);
     if (!linear || (coefficient != 1 && !bulk->extent->isConstant(1))) {
-      userError("lower: T", of->name(), " cannot be copied in bulk along the axis of T", tv->name(),
-                " that is bound to Bulk: its elements are not neighbours there (index ",
-                index->toString(), ")\n  note: ", of,
-                "\n  help: bind an axis whose memory is contiguous, or make the tensor contiguous");
+      refuse(of, index);
     }
     return ref;
   };
@@ -66,20 +70,20 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
   const bool load = asyncKindOf(copy, options_.target) == kir::AsyncKind::BulkLoad;
   const MemoryType memory = load ? MemoryType::Shared : MemoryType::Global;
   Scalar condition = predicates_.writesOnce(tv, leaf, memory, true);
+  std::set<Scalar> limits;
   for (const auto& bound : predicates_.bounds(leaf, values)) {
     int64_t coefficient = 0;
     Scalar first = nullptr;
     if (!split(bound.index, &coefficient, &first) || coefficient > 1 || coefficient < 0) {
-      userError("lower: T", tv->name(),
-                " cannot be copied in bulk: its axis that is bound to Bulk ",
-                "goes over the end of an axis of extent ", bound.extent->toString(),
-                " in the middle (index ", bound.index->toString(), ")\n  note: ", tv,
-                "\n  help: split by a factor that divides the extent, or bind the axis to Serial");
+      refuse(tv, bound.index);
     }
     if (coefficient == 0) {
       condition = pool_.logicalAnd(condition, pool_.less(first, bound.extent));
     } else if (!pool_.provesLess(bound.index, bound.extent)) {
-      statement.count = pool_.min(statement.count, pool_.sub(bound.extent, first));
+      const Scalar limit = pool_.sub(bound.extent, first);
+      if (limits.insert(limit).second) {
+        statement.count = pool_.min(statement.count, limit);
+      }
     }
   }
   if (load) {

@@ -55,7 +55,9 @@ std::vector<Case> joined(std::vector<Case> first, const std::vector<Case>& secon
 
 }  // namespace
 
-std::vector<Case> schedules() { return joined(refusedByPrimitives(), refusedByLowering()); }
+std::vector<Case> schedules() {
+  return joined(joined(refusedByPrimitives(), refusedByLowering()), bulkCopies());
+}
 std::vector<Case> inputs() { return joined(wrongArguments(), wrongStorage()); }
 
 namespace {

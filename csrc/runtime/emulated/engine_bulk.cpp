@@ -90,6 +90,12 @@ MBarrier& Engine::mbarrierAt(void* barrier, const char* what, const void* pc) {
               describeCurrent()));
   }
   access(barrier, kBarrierBytes, kBarrierBytes, Access::Atomic, pc);
+  Region& region = *locate(barrier);
+  const Stamp& initialised = found->second.initialised;
+  if (!ordered(initialised, region)) {
+    reportRace(region, static_cast<size_t>(static_cast<char*>(barrier) - region.data), initialised,
+               true, Access::Atomic, pc);
+  }
   return found->second;
 }
 
@@ -103,7 +109,9 @@ void Engine::mbarrierInit(void* barrier, unsigned arrivals, const void* pc) {
   }
   MBarrier state;
   state.arrivals = state.pending = arrivals;
-  state.initialised_by = current_->index;
+  const Thread& thread = *current_;
+  state.initialised = {thread.block->interval, thread.index,
+                       thread.block->warp_epochs[thread.warp()]};
   if (!current_->block->mbarriers.emplace(barrier, std::move(state)).second) {
     report(Kind::BarrierMisuse, pc, 0,
            text("barrier misuse: an mbarrier is initialised a second time; ", describeCurrent()));
@@ -179,7 +187,7 @@ void Engine::fenceAsyncProxy() {
   Thread& thread = *current_;
   thread.unfenced_since = 0;
   for (auto& [address, barrier] : thread.block->mbarriers) {
-    barrier.fenced |= barrier.initialised_by == thread.index;
+    barrier.fenced |= barrier.initialised.thread == thread.index;
   }
 }
 

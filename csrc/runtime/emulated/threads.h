@@ -65,7 +65,7 @@ struct MBarrier {
   int64_t announced = 0;
   int64_t delivered = 0;
   uint32_t phases_over = 0;
-  uint16_t initialised_by = 0;
+  Stamp initialised;
   bool fenced = false;            ///< bulk copies may use it
   std::vector<uint32_t> running;  ///< writes of the bulk loads of this phase, by interval
   std::vector<uint32_t> over;     ///< of phases that are over and not yet seen by everybody
