@@ -52,11 +52,15 @@ bool worthProjecting(const Problem& problem) {
 
 /// Rows in registers: false if they do not fit.
 bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
-  params.vectorization = problem.widest(problem.schedule_3d);
-  const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
-  if (vectors == 0) {
+  // A row made of separate pieces is merged to one loop, which vectors could cross; reading it
+  // again in vectors is better than holding it element by element.
+  const bool pieces = problem.schedule_3d;
+  if (problem.reduced == 0 ||
+      (pieces && problem.widest() > 1 && problem.form.buffers.notRecomputable() == nullptr)) {
     return false;
   }
+  params.vectorization = pieces ? 1 : problem.widest();
+  const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
   const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes);
   const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
   int64_t batches = 0;

@@ -86,17 +86,12 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   input_bytes = std::max<int64_t>(input_bytes, 1);
 }
 
-int64_t Problem::widest(bool merged) const {
+int64_t Problem::widest() const {
   int64_t width = 1;
   for (const TensorView* tv : borderTensors(fusion)) {
     width = std::max(width, axes.vectorWidth(tv, inner, info));
   }
-  auto divides = [&] {
-    return std::all_of(inner.begin(), inner.end(), [&](int64_t axis) {
-      return info.extent(axes.axes()[static_cast<size_t>(axis)]) % width == 0;
-    });
-  };
-  while (width > 1 && (inner_extent % width != 0 || (merged && !divides()))) {
+  while (width > 1 && inner_extent % width != 0) {
     width /= 2;
   }
   return width;
