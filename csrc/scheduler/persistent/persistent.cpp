@@ -80,6 +80,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   }
   const auto ladder = batchLadder(params.vectorization);
   params.persistence = Persistence::Registers;
+  params.most_threads = kMostThreads;
   params.batches = batches;
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
@@ -103,6 +104,7 @@ bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParam
     }
     params.vectorization = vectorization;
     params.persistence = Persistence::Registers;
+    params.most_threads = kMostThreads;
     params.batches = batches;
     params.pad_to_warp = true;
     params.cluster = kCluster;
@@ -128,6 +130,7 @@ bool planOuterRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
     return false;
   }
   params.persistence = Persistence::Registers;
+  params.most_threads = kMostThreads;
   params.batches = batches;
   params.threads_y = 0;
   return true;

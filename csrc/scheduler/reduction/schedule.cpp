@@ -54,6 +54,9 @@ class Scheduler {
         vectorizeInnermost(tv, width);
       }
     }
+    if (params_.most_threads > 0) {
+      fusion_->manage("most_threads", params_.most_threads);
+    }
     inlineMost();
     if (params_.unroll > 1 && !params_.host && unroll_at_ > 0) {
       MaxPosCalculator calc(*fusion_);
