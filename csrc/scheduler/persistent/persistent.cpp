@@ -12,7 +12,7 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kHostRow = 4096;        ///< longest row whose exponentials are kept on the CPU
+constexpr int64_t kHostRow = 32768;       ///< longest row whose exponentials are kept on the CPU
 constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
 constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;           ///< blocks
