@@ -46,7 +46,7 @@ std::string CudaEmitter::launchBounds() const {
       continue;
     }
     if (!extent->isConstant()) {
-      return "";
+      return kernel_.most_threads > 0 ? text("__launch_bounds__(", kernel_.most_threads, ") ") : "";
     }
     threads *= extent->value;
   }

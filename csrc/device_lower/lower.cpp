@@ -67,6 +67,9 @@ void buildStatements(Lowering& l) {
     l.kernel.cluster[d] = l.loops->cluster(grid[d]);
   }
   l.kernel.index_type = l.options.index_type;
+  if (l.fusion->hasManaged("most_threads")) {  // what a scheduler promises
+    l.kernel.most_threads = l.fusion->getManaged<int64_t>("most_threads");
+  }
 }
 
 void planMemory(Lowering& l) {

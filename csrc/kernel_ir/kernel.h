@@ -323,6 +323,8 @@ class Kernel {
   Scalar cluster[3] = {nullptr, nullptr, nullptr};
   Scalar shared_bytes = nullptr;
   bool cooperative = false;
+  /// Threads that a block never has more of, where its extents are no constants; 0: unknown.
+  int64_t most_threads = 0;
   std::vector<LaunchCheck> checks;
   DataType index_type = DataType::Int;
   /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).

@@ -12,7 +12,7 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kHostRow = 4096;        ///< longest row whose exponentials are kept on the CPU
+constexpr int64_t kHostRow = 32768;       ///< longest row whose exponentials are kept on the CPU
 constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
 constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;           ///< blocks
@@ -52,11 +52,15 @@ bool worthProjecting(const Problem& problem) {
 
 /// Rows in registers: false if they do not fit.
 bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
-  params.vectorization = problem.widest(problem.schedule_3d);
-  const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
-  if (vectors == 0) {
+  // A row made of separate pieces is merged to one loop, which vectors could cross; reading it
+  // again in vectors is better than holding it element by element.
+  const bool pieces = problem.schedule_3d;
+  if (problem.reduced == 0 ||
+      (pieces && problem.widest() > 1 && problem.form.buffers.notRecomputable() == nullptr)) {
     return false;
   }
+  params.vectorization = pieces ? 1 : problem.widest();
+  const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
   const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes);
   const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
   int64_t batches = 0;
@@ -76,6 +80,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   }
   const auto ladder = batchLadder(params.vectorization);
   params.persistence = Persistence::Registers;
+  params.most_threads = kMostThreads;
   params.batches = batches;
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
@@ -99,6 +104,7 @@ bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParam
     }
     params.vectorization = vectorization;
     params.persistence = Persistence::Registers;
+    params.most_threads = kMostThreads;
     params.batches = batches;
     params.pad_to_warp = true;
     params.cluster = kCluster;
@@ -124,6 +130,7 @@ bool planOuterRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
     return false;
   }
   params.persistence = Persistence::Registers;
+  params.most_threads = kMostThreads;
   params.batches = batches;
   params.threads_y = 0;
   return true;

@@ -28,6 +28,7 @@ std::string ReductionParams::toString() const {
   if (pad_to_warp) {
     append(result, ", whole warps");
   }
+  add("at most threads", most_threads, 0);
   add("grid", grid, 1);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);

@@ -42,6 +42,8 @@ struct ReductionParams : HeuristicParams {
   int64_t threads_y = 0;
   int64_t rows = 1;  ///< inner reductions of several rows in one block
   bool pad_to_warp = false;
+  /// Of a block whose threads follow from the batches; 0: they are constants.
+  int64_t most_threads = 0;
   int64_t grid = 1;              ///< blocks (tasks, on the CPU) that share one row's reduction
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU

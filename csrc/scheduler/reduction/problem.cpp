@@ -40,21 +40,33 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   }
   auto id = [&](int64_t axis) { return logical[static_cast<size_t>(axis)]; };
   auto counts = [&](int64_t axis) { return !id(axis)->isBroadcast(); };
-  // Which kind lies innermost: axes of extent 1 do not tell.
-  bool found = false;
+  // Which kind lies innermost: axes of extent 1 do not tell, unless that is all that is reduced
+  // (rows of length 1 are rows).
+  bool found = std::all_of(logical.begin(), logical.end(), [&](const IterDomain* axis) {
+    return !axis->isReduction() || info.extent(axis) == 1;
+  });
+  for (const IterDomain* axis : logical) {
+    fastest_dim = axis->isBroadcast() ? fastest_dim : axis->isReduction();
+  }
   for (auto it = order.rbegin(); it != order.rend() && !found; ++it) {
     if (counts(*it) && info.extent(id(*it)) != 1) {
       fastest_dim = id(*it)->isReduction();
       found = true;
     }
   }
-  size_t begin = order.size();
-  for (size_t i = order.size(); i-- > 0;) {
-    if (counts(order[i]) && info.extent(id(order[i])) != 1 &&
-        id(order[i])->isReduction() != fastest_dim) {
-      break;
+  auto beginOfInner = [&] {
+    size_t begin = order.size();
+    while (begin > 0 && (!counts(order[begin - 1]) || info.extent(id(order[begin - 1])) == 1 ||
+                         id(order[begin - 1])->isReduction() == fastest_dim)) {
+      --begin;
     }
-    begin = i;
+    return begin;
+  };
+  size_t begin = beginOfInner();
+  auto isInner = [&](int64_t axis) { return id(axis)->isReduction() == fastest_dim; };
+  if (std::none_of(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end(), isInner)) {
+    fastest_dim = !fastest_dim;
+    begin = beginOfInner();
   }
   for (size_t i = 0; i < order.size(); ++i) {
     const IterDomain* axis = id(order[i]);
@@ -86,17 +98,12 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   input_bytes = std::max<int64_t>(input_bytes, 1);
 }
 
-int64_t Problem::widest(bool merged) const {
+int64_t Problem::widest() const {
   int64_t width = 1;
   for (const TensorView* tv : borderTensors(fusion)) {
     width = std::max(width, axes.vectorWidth(tv, inner, info));
   }
-  auto divides = [&] {
-    return std::all_of(inner.begin(), inner.end(), [&](int64_t axis) {
-      return info.extent(axes.axes()[static_cast<size_t>(axis)]) % width == 0;
-    });
-  };
-  while (width > 1 && (inner_extent % width != 0 || (merged && !divides()))) {
+  while (width > 1 && inner_extent % width != 0) {
     width /= 2;
   }
   return width;

@@ -42,9 +42,8 @@ struct Problem {
   int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
   int64_t largest_dtype = 1;
 
-  /// Widest access to any tensor along the inner axes that divides them; with `merged`, where the
-  /// inner axes become one with outer ones, each of them.
-  int64_t widest(bool merged = false) const;
+  /// Widest access to any tensor along the inner axes that divides them.
+  int64_t widest() const;
   /// Parameters with what does not depend on a device.
   std::unique_ptr<ReductionParams> makeParams(SchedulerType type) const;
   /// Fills in the accesses of inputs and outputs for vectors of `params.vectorization`.

@@ -11,6 +11,9 @@ namespace nvfuser::reduction {
 
 namespace {
 
+/// Partial results that the CPU's last step of a reduction combines one by one.
+constexpr int64_t kLanes = 16;
+
 struct Loop {
   int64_t size = 0;  ///< axes that are merged to it
   bool exists() const { return size > 0; }
@@ -50,6 +53,9 @@ class Scheduler {
       for (auto [tv, width] : vectors_) {
         vectorizeInnermost(tv, width);
       }
+    }
+    if (params_.most_threads > 0) {
+      fusion_->manage("most_threads", params_.most_threads);
     }
     inlineMost();
     if (params_.unroll > 1 && !params_.host && unroll_at_ > 0) {
@@ -296,6 +302,11 @@ class Scheduler {
         }
       }
       tv->rFactor(axes, tensorOutputs(tv->definition()));
+      if (params_.vectorization > kLanes) {
+        // [rows…, V]: whole registers are combined first.
+        tv->split(-1, kLanes);
+        tv->rFactor({tv->nDims() - 2}, tensorOutputs(tv->definition()));
+      }
     }
   }
 

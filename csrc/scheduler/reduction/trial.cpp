@@ -36,7 +36,11 @@ std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, Scheduler
     trial.threads_x = 4;
   }
   Fusion copy(fusion);
-  schedule(&copy, trial);
+  try {
+    schedule(&copy, trial);
+  } catch (const UserError& error) {
+    return Refusal{error.what()};  // a primitive says what it cannot do
+  }
   return refusesLoops(copy, trial);
 }
 
