@@ -117,7 +117,7 @@ TEST_CASE("families run in few kernels") {
          output(add(x, broadcast(v, {true, false})));
        }},
       {"rotary embedding",
-       2,
+       3,
        {{9, 32}, {9, 32}, {9, 32}},
        [] {
          TensorView* x = input({9, 32});

@@ -315,5 +315,23 @@ TEST_CASE("all results of one expression stand at one position") {
   CHECK(w.avg->getComputeAtPosition() == 2);
 }
 
+TEST_CASE("what is read at another element than the loops give is not inlined") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigTensor(2);
+  TensorView* y = makeContigTensor(2);
+  fusion.addInput(x);
+  fusion.addInput(y);
+  TensorView* turned = transpose(x, 0, 1);
+  TensorView* crossed = add(y, turned);
+  TensorView* out = add(x, crossed);
+  fusion.addOutput(out);
+  out->merge(0);
+  TransformPropagator propagator(out);
+  MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
+  inlineMost();
+  CHECK(crossed->getComputeAtPosition() * turned->getComputeAtPosition() == 0);
+}
+
 }  // namespace
 }  // namespace nvfuser

@@ -229,10 +229,32 @@ int64_t MaxPosCalculator::getMaxPosSelf(const TensorView* tv, bool allow_reducti
 
 int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* producer,
                                                         const TensorView* consumer) const {
+  // Axes that the operation reads at another index than the loops give: in x + (y + transpose(x))
+  // the axes of y + transpose(x) cannot be those of both of its operands.
+  std::unordered_set<const Val*> crossed;
+  for (auto [p, c] : mapAxes(consumer->definition(), producer, consumer)) {
+    if (!p->isBroadcast() && !c->isBroadcast() && !state_->graph.mapped(p, c)) {
+      crossed.insert(p);
+    }
+  }
+  auto crosses = [&](IterDomain* loop) {
+    if (crossed.empty() || crossed.count(loop) != 0) {
+      return !crossed.empty();
+    }
+    for (const Expr* transform : transformsBefore({loop}, {})) {
+      for (const Val* in : transform->inputs()) {
+        if (crossed.count(in) != 0) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
   const int64_t limit = std::min(getMaxPosSelf(producer), consumer->nDims());
   int64_t pos = 0;
   while (pos < limit && isAllowedID(consumer->axis(pos), true) &&
-         state_->graph.mapped(producer->axis(pos), consumer->axis(pos))) {
+         state_->graph.mapped(producer->axis(pos), consumer->axis(pos)) &&
+         !crosses(producer->axis(pos))) {
     ++pos;
   }
   return pos;
