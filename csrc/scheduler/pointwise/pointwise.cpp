@@ -14,18 +14,17 @@ namespace nvfuser {
 std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
-              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "",
-              ", inputs by [", join(inputs, ", "),
-              "], outputs by [", join(outputs, ", "), "]");
+              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
+              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]");
 }
 
 namespace {
 
-constexpr int64_t kThreads = 128;         ///< of a block on a GPU
-constexpr int64_t kMostElements = 16;     ///< that a thread computes on a GPU
-constexpr int64_t kMostRegisters = 96;    ///< for the elements that a thread has loaded
-constexpr int64_t kHostTile = 8192;       ///< elements of a loop on the CPU, at most
-constexpr int64_t kHostLeastTile = 64;    ///< and at least: a few vectors
+constexpr int64_t kThreads = 128;       ///< of a block on a GPU
+constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
+constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
+constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
+constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
 
@@ -212,10 +211,13 @@ class PointwiseScheduler : public SchedulerEntry {
     const int64_t processors = info.device().multiprocessors;
     int64_t elements = 1;
     if (info.isHost()) {
-      // A tile is one loop, whose iterations the emitter takes as lanes of vectors.
-      params.threads_x = std::clamp<int64_t>(right / (processors * 4), kHostLeastTile, kHostTile);
-      params.threads_x =
-          static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(params.threads_x)));
+      // A tile is a loop of vectors; small problems are one, so that no thread is woken for them.
+      // The tile does not follow the sizes: one kernel serves many.
+      params.threads_x = kHostTile;
+      if (params.break_point > 0) {
+        params.threads_y = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
+            std::clamp<int64_t>(kHostTile / std::max<int64_t>(right, 1), 1, kMostHostRows))));
+      }
     } else {
       for (const TensorView* tv : tensors) {
         elements = std::max(elements, reference.vectorWidth(tv, inner, info));
