@@ -208,5 +208,5 @@ __forceinline__ MaskOf<V> lanesSignbit(V x) {
 }
 template <class V>
 __forceinline__ V lanesRelu(V x) {
-  return x <= 0 ? V{} : x;
+  return x <= V{} ? V{} : x;
 }

@@ -24,6 +24,7 @@ constexpr int64_t kThreads = 128;       ///< of a block on a GPU
 constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
 constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
+constexpr int64_t kLeastHostRow = 256;  ///< elements, for a loop of its own
 constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
@@ -178,6 +179,16 @@ class PointwiseScheduler : public SchedulerEntry {
         best = bytes;
         params.break_point = static_cast<int64_t>(left);
       }
+    }
+    // One axis for all would take apart each element's index where a tensor is not in this order;
+    // on the CPU nothing hides that.
+    const auto last = static_cast<size_t>(params.order.back());
+    if (info.isHost() && params.break_point == 0 && params.order.size() > 1 &&
+        info.extent(reference.axes()[last]) >= kLeastHostRow &&
+        std::any_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
+          return reference.vectorWidth(tv, params.order, info) <= 1;
+        })) {
+      params.break_point = static_cast<int64_t>(params.order.size()) - 1;
     }
   }
 
