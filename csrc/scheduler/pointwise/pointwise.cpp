@@ -182,9 +182,8 @@ class PointwiseScheduler : public SchedulerEntry {
     }
     // One axis for all would take apart each element's index where a tensor is not in this order;
     // on the CPU nothing hides that.
-    const auto last = static_cast<size_t>(params.order.back());
     if (info.isHost() && params.break_point == 0 && params.order.size() > 1 &&
-        info.extent(reference.axes()[last]) >= kLeastHostRow &&
+        info.extent(reference.axes()[static_cast<size_t>(params.order.back())]) >= kLeastHostRow &&
         std::any_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
           return reference.vectorWidth(tv, params.order, info) <= 1;
         })) {
