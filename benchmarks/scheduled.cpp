@@ -142,6 +142,17 @@ void bulkRowSum(int64_t stages, int64_t rows_a_block) {
   rows->circularBuffer(stages);
 }
 
+/// On the CPU: a task a row, whose threads are lanes of vectors.
+void rowByLanes(bool largest) {
+  Fusion* fusion = FusionGuard::getCurFusion();
+  TensorView* x = makeContigTensor(2);
+  fusion->addInput(x);
+  TensorView* out = largest ? max(x, {1}) : sum(x, {1});
+  fusion->addOutput(out);
+  out->axis(0)->parallelize(ParallelType::BIDx);
+  out->axis(1)->parallelize(ParallelType::TIDx);
+}
+
 void softmaxInRegisters(int64_t row) {
   Fusion* fusion = FusionGuard::getCurFusion();
   TensorView* x = makeContigConcreteTensor({-1, row});
@@ -226,6 +237,12 @@ std::vector<Program> programs(bool gpu) {
                    [=] { bulkRowSum(stages, 16); },
                    {{rows, 8192}},
                    DataType::Float});
+  }
+  if (!gpu) {
+    all.push_back(
+        {"row sum float, lanes", [] { rowByLanes(false); }, {{rows, 8192}}, DataType::Float});
+    all.push_back(
+        {"row maximum float, lanes", [] { rowByLanes(true); }, {{rows, 8192}}, DataType::Float});
   }
   all.push_back({"softmax float, row of 8192 in registers",
                  [] { softmaxInRegisters(8192); },

@@ -11,12 +11,13 @@ namespace nvfuser::codegen {
 /// A loop whose iterations are the lanes of vectors.
 struct LaneLoop {
   kir::Scalar var = nullptr;
-  int64_t width = 0;    ///< lanes
-  std::string count;    ///< name of the number of lanes that count in this iteration
+  int64_t width = 0;  ///< lanes
+  std::string count;  ///< name of the number of lanes that count in this iteration
   /// Values of the indices that are named inside.
   std::unordered_map<kir::Scalar, kir::Scalar> lets;
   std::set<const kir::Buffer*> registers;  ///< a vector each
-  /// Sums over the loop, with the name of their vector.
+  int64_t part = 0;                        ///< of the vectors that a sum is kept in
+  /// Sums over the loop, with the name of their vectors.
   std::vector<std::pair<const kir::Combine*, std::string>> sums;
 };
 

@@ -1,13 +1,14 @@
 /// Loops of vectors: the iterations of a loop that may run in any order, N at a time.
 ///
-///   for k in 0..8192 simd                     const Index end_k = indexMin(8192, i0 - bid_x * 8192);
+///   for k in 0..8192 simd                     const Index end_k = indexMin(8192, i0 - bid_x *
+///   8192);
 ///     if (bid_x * 8192 + k < i0)       →      for (Index k = 0; k < end_k; k += 16) {
 ///       T2 = mul(T0[…], T1[…])                  const Index n_k = end_k - k;
 ///       …                                       T2 = lanesRead<16>(&T0[…], n_k) * …
 ///
-/// A condition that holds up to some iteration becomes the loop's end, so that no element is tested;
-/// the lanes beyond it in the last vector are neither read nor written. What has no text on vectors
-/// is computed lane by lane between two vectors, and does not keep the rest from being one.
+/// A condition that holds up to some iteration becomes the loop's end, so that no element is
+/// tested; the lanes beyond it in the last vector are neither read nor written. What has no text on
+/// vectors is computed lane by lane between two vectors, and does not keep the rest from being one.
 #include <algorithm>
 #include <bit>
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr int64_t kVectorBytes = 64;  ///< of the widest type; the compiler halves what is too wide
 constexpr int64_t kLeastLanes = 4;
+constexpr int64_t kSumParts = 4;
+constexpr int64_t kMostSimpleStatements = 6;
 
 bool hasLanes(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
@@ -38,9 +41,7 @@ bool combinesLanes(BinaryOpType op) {
          op == BinaryOpType::Min;
 }
 
-int64_t bytesOf(DataType dtype) {
-  return isBooleanType(dtype) ? 4 : dataTypeSizeByte(dtype);
-}
+int64_t bytesOf(DataType dtype) { return isBooleanType(dtype) ? 4 : dataTypeSizeByte(dtype); }
 
 }  // namespace
 
@@ -108,7 +109,9 @@ bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& 
         return false;
       }
     }
-    lanes.sums.emplace_back(&combine, text(state.buffer->name, "_lanes", lanes.sums.size()));
+    lanes.sums.emplace_back(
+        &combine, text(state.buffer->name, "_lanes",
+                       lanes.sums.empty() ? std::string() : text(lanes.sums.size()), "_"));
   }
   return hasLanes(dtypeOf(combine.value[0]));
 }
@@ -130,7 +133,8 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lane
     const bool shared = lanes.registers.count(dst.buffer) == 0 && strideOf(dst, lanes) == 0;
     return !shared && std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
       auto* ref = std::get_if<kir::Ref>(&operand);
-      return (ref == nullptr || ref->width == 1) && note(dtypeOf(operand));
+      // Others are converted before they become a vector.
+      return ref == nullptr || (ref->width == 1 && note(dtypeOf(operand)));
     });
   };
   for (const kir::Stmt& stmt : block) {
@@ -197,6 +201,24 @@ const kir::If* onlyBranch(const kir::Block& body) {
     only = branch;
   }
   return only;
+}
+
+/// How many vectors a sum is kept in, so that an addition need not wait for the one before.
+int64_t partsOf(const kir::For& loop, const LaneLoop& lanes) {
+  int64_t statements = 0;
+  bool simple = true;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    const auto* compute = std::get_if<kir::Compute>(&stmt.node);
+    statements += compute != nullptr ? 1 : 0;
+    simple =
+        simple && (compute == nullptr ||
+                   std::visit([](auto op) { return pointwiseRow(op).cost; }, compute->op) <= 2);
+  });
+  const bool long_enough =
+      !loop.extent->isConstant() || loop.extent->value >= kSumParts * lanes.width;
+  return !lanes.sums.empty() && simple && statements <= kMostSimpleStatements && long_enough
+             ? kSumParts
+             : 1;
 }
 
 }  // namespace
@@ -376,7 +398,8 @@ void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const
   const DataType dtype = storedAs(*dst.buffer);
   if (strideOf(dst, lanes) == 1) {
     streams_ |= streaming;
-    out_.line(text(streaming ? "lanesStream(" : "lanesWrite(", addressText(dst), ", ", value, ", ", lanes.count, ");"));
+    out_.line(text(streaming ? "lanesStream(" : "lanesWrite(", addressText(dst), ", ", value, ", ",
+                   lanes.count, ");"));
     return;
   }
   kir::Ref at = dst;
@@ -394,9 +417,7 @@ void HostEmitter::laneStatement(const kir::Compute& compute, LaneLoop& lanes) {
   const DataType type = resolved(compute.compute);
   const bool selects = std::holds_alternative<TernaryOpType>(compute.op) &&
                        std::get<TernaryOpType>(compute.op) == TernaryOpType::Where;
-  auto dtypeAt = [&](size_t i) {
-    return selects && i == 0 ? DataType(DataType::Bool) : type;
-  };
+  auto dtypeAt = [&](size_t i) { return selects && i == 0 ? DataType(DataType::Bool) : type; };
   const auto* unary = std::get_if<UnaryOpType>(&compute.op);
   if (unary != nullptr && *unary == UnaryOpType::Cast) {
     laneStore(compute.dst, laneOperand(compute.operands[0], dtype, lanes), lanes);
@@ -422,8 +443,8 @@ void HostEmitter::laneStatement(const kir::Compute& compute, LaneLoop& lanes) {
               lanes);
     return;
   }
-  const std::string_view pattern = std::visit(
-      [&](auto op) { return lanesPattern(pointwiseRow(op).name, type); }, compute.op);
+  const std::string_view pattern =
+      std::visit([&](auto op) { return lanesPattern(pointwiseRow(op).name, type); }, compute.op);
   if (pattern.find("simd") != std::string_view::npos) {
     snippets_.add("cpu/simd_math.h");
   }
@@ -445,7 +466,8 @@ void HostEmitter::laneStatement(const kir::Combine& combine, LaneLoop& lanes) {
       const std::string identity =
           laneFill(operandText(combine.monoid.identity[0], dtype), dtype, lanes);
       value = text("lanesKeep(", value, ", ", identity, ", ", lanes.count, ")");
-      out_.line(text(name, " = ", combined(name, value), ";"));
+      const std::string lanes_of_part = text(name, lanes.part);
+      out_.line(text(lanes_of_part, " = ", combined(lanes_of_part, value), ";"));
       return;
     }
   }
@@ -493,8 +515,7 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
       out_.open("{");
       out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
       out_.open(text("if (", lanes.count, " > 0",
-                     uniform->isConstant(1) ? std::string()
-                                            : text(" && (", scalar_(uniform), ")"),
+                     uniform->isConstant(1) ? std::string() : text(" && (", scalar_(uniform), ")"),
                      ") {"));
       laneBlock(*branch->then_body, lanes);
       out_.close();
@@ -525,21 +546,20 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     out_.line(text("const Index end_", var, " = ", scalar_(end), ";"));
     end_text = "end_" + var;
   }
+  const bool whole = end->isConstant() && end->value % lanes.width == 0;
+  const int64_t parts = partsOf(loop, lanes);
   for (const auto& [combine, name] : lanes.sums) {
     const DataType dtype = storedAs(*combine->state[0].buffer);
-    out_.line(text(laneType(dtype, lanes), " ", name, " = ",
-                   laneFill(operandText(combine->monoid.identity[0], dtype), dtype, lanes), ";"));
+    for (int64_t part = 0; part < parts; ++part) {
+      out_.line(text(laneType(dtype, lanes), " ", name, part, " = ",
+                     laneFill(operandText(combine->monoid.identity[0], dtype), dtype, lanes), ";"));
+    }
   }
-  out_.open(text("for (Index ", var, " = 0; ", var, " < ", end_text, "; ", var,
-                 " += ", lanes.width, ") {"),
-            loop.comment);
-  const bool whole = end->isConstant() && end->value % lanes.width == 0;
-  if (whole) {
-    lanes.count = text(lanes.width);
-  } else {
-    out_.line(text("const Index ", lanes.count, " = ", end_text, " - ", var, ";"));
-  }
-  if (branch != nullptr) {
+  auto body = [&] {
+    if (branch == nullptr) {
+      laneBlock(*loop.body, lanes);
+      return;
+    }
     kir::Block before;
     for (const kir::Stmt& stmt : *loop.body) {
       if (!std::holds_alternative<kir::If>(stmt.node)) {
@@ -548,17 +568,50 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     }
     laneBlock(before, lanes);
     laneBlock(*branch->then_body, lanes);
-  } else {
-    laneBlock(*loop.body, lanes);
+  };
+  const std::string count = lanes.count;
+  std::string begin = "0";
+  if (parts > 1) {
+    begin = "at_" + var;
+    const int64_t step = parts * lanes.width;
+    lanes.count = text(lanes.width);
+    out_.line(text("Index ", begin, " = 0;"));
+    out_.open(
+        text("for (; ", begin, " + ", step, " <= ", end_text, "; ", begin, " += ", step, ") {"),
+        loop.comment);
+    for (lanes.part = 0; lanes.part < parts; ++lanes.part) {
+      out_.open("{");
+      out_.line(text("const Index ", var, " = ", begin, " + ", lanes.part * lanes.width, ";"));
+      body();
+      out_.close();
+    }
+    out_.close();
+    lanes.part = 0;
   }
+  out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", end_text, "; ", var,
+                 " += ", lanes.width, ") {"),
+            loop.comment);
+  lanes.count = whole ? text(lanes.width) : count;
+  if (!whole) {
+    out_.line(text("const Index ", lanes.count, " = ", end_text, " - ", var, ";"));
+  }
+  body();
   out_.close();
+  for (const auto& [combine, name] : lanes.sums) {
+    const DataType dtype = storedAs(*combine->state[0].buffer);
+    for (int64_t part = 1; part < parts; ++part) {
+      out_.line(text(name, "0 = ",
+                     lanesText(combine->monoid.op, dtype,
+                               std::vector<std::string>{name + "0", text(name, part)}),
+                     ";"));
+    }
+  }
   for (const auto& [combine, name] : lanes.sums) {
     const kir::Ref& state = combine->state[0];
     const DataType dtype = storedAs(*state.buffer);
-    out_.line(text("for (int e = 0; e < ", lanes.width, "; ++e) ", refText(state), " = ",
-                   pointwise(combine->monoid.op, dtype, dtype,
-                             {refText(state), text(name, "[e]")}),
-                   ";"));
+    out_.line(text(
+        "for (int e = 0; e < ", lanes.width, "; ++e) ", refText(state), " = ",
+        pointwise(combine->monoid.op, dtype, dtype, {refText(state), text(name, "0[e]")}), ";"));
   }
   if (scope) {
     out_.close();

@@ -246,14 +246,13 @@ bool KernelBuilder::isSimd(const LoopNode& node) const {
   };
   look(node);
   const LoopClass& loop = *node.loop;
-  const bool thread =
-      std::any_of(loop.members.begin(), loop.members.end(), [](const auto& member) {
-        return isParallelTypeThreadDim(
-            member.first->getLoopDomain()[static_cast<size_t>(member.second)]->getParallelType());
-      });
-  return innermost && (thread || loop.parallel == ParallelType::Vectorize ||
-                       loop.parallel == ParallelType::Bulk ||
-                       (whole && loop.parallel == ParallelType::Serial));
+  const bool thread = std::any_of(loop.members.begin(), loop.members.end(), [](const auto& member) {
+    return isParallelTypeThreadDim(
+        member.first->getLoopDomain()[static_cast<size_t>(member.second)]->getParallelType());
+  });
+  return innermost &&
+         (thread || loop.parallel == ParallelType::Vectorize ||
+          loop.parallel == ParallelType::Bulk || (whole && loop.parallel == ParallelType::Serial));
 }
 
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {

@@ -10,8 +10,8 @@
 
 namespace nvfuser {
 
-/// On `Cpu`, blocks become tasks, threads become loops inside a task, Vectorize becomes a SIMD
-/// loop.
+/// On `Cpu`, blocks become tasks, threads become loops inside a task; innermost ones, like
+/// those of Vectorize, are SIMD loops.
 enum class LowerTarget : uint8_t { Cuda, Cpu };
 
 struct LowerOptions {

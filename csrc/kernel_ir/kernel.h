@@ -85,7 +85,7 @@ using Block = std::vector<Stmt>;
 enum class LoopKind : uint8_t {
   Serial,
   Unrolled,
-  Simd,  ///< iterations are independent and contiguous: the host compiler may vectorize
+  Simd,  ///< innermost; iterations may run in any order, several at once (the CPU's vectors)
 };
 
 struct For {

@@ -120,8 +120,8 @@ TensorView* tanhGeluArgument(TensorView* x) {
 
 TensorView* tanh_gelu(TensorView* x) {
   ops::requireTensor(x, "tanh_gelu");
-  TensorView* bounded = add(tanh(tanhGeluArgument(x)), constant(1.0));
-  return mul(mul(x, constant(0.5)), bounded);
+  // (1 + tanh(u)) / 2 is sigmoid(2 u): one exponential, and no difference of nearly equal numbers.
+  return mul(x, sigmoid(mul(tanhGeluArgument(x), constant(2.0))));
 }
 
 TensorView* tanh_gelu_backward(TensorView* dy, TensorView* x) {

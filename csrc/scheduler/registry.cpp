@@ -9,11 +9,8 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &pointwiseScheduler(),
-      &reductionScheduler(),
-      &innerPersistentScheduler(),
-      &outerPersistentScheduler(),
-      &greedyScheduler(),
+      &pointwiseScheduler(),       &reductionScheduler(), &innerPersistentScheduler(),
+      &outerPersistentScheduler(), &greedyScheduler(),
   };
   return entries;
 }

@@ -11,10 +11,9 @@
 //   lanesEach<N, T>(n, f)         f(0), …, f(n - 1), as T's lanes (f gives elements)
 //   lanesSpread(v, n, f)          f(e, lane e) for the first n
 //   lanesKeep(v, other, n)        v in the first n lanes, `other` in the rest
-//   lanesConvert<T>(v)            C's conversion of each lane; lanesToInteger<T>(v): as castText says
-//   lanesTruth(mask)              what a comparison gave, as lanes of bool
-//   lanesSelect(truth, a, b)
-//   lanesAdd, lanesSub, lanesMul  of integers, wrapping
+//   lanesConvert<T>(v)            C's conversion of each lane; lanesToInteger<T>(v): as castText
+//   says lanesTruth(mask)              what a comparison gave, as lanes of bool lanesSelect(truth,
+//   a, b) lanesAdd, lanesSub, lanesMul  of integers, wrapping
 //
 // needs: cpu/simd.h
 template <class T>
@@ -43,7 +42,7 @@ using Lanes = Simd<typename LaneFor<T>::lane, N>;
 template <class T, int N>
 __forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bits) {
   if constexpr (__is_same(T, bool)) {
-    return -__builtin_convertvector(bits, Simd<i32, N>);
+    return __builtin_convertvector(bits != 0, Simd<i32, N>);
   } else {
     return bits;
   }
@@ -106,7 +105,7 @@ __forceinline__ void lanesStream(T* p, V v, i64 n) {
 template <class T>
 __forceinline__ typename LaneFor<T>::lane lanesOne(T x) {
   if constexpr (__is_same(T, bool)) {
-    return -(i32)x;
+    return -(i32)(bitCast<u8>(x) != 0);  // also of other bits than 0 and 1
   } else if constexpr (__is_same(T, typename LaneFor<T>::lane)) {
     return x;
   } else {
@@ -144,10 +143,12 @@ __forceinline__ V lanesKeep(V v, V other, i64 n) {
   if (__builtin_expect(n >= kLanes<V>, 1)) {
     return v;
   }
+  using I = LaneOf<MaskOf<V>>;
+  MaskOf<V> lane;
   for (int e = 0; e < kLanes<V>; e++) {
-    v[e] = e < n ? v[e] : other[e];
+    lane[e] = (I)e;
   }
-  return v;
+  return lane < (I)n ? v : other;
 }
 
 template <class T, class V>
@@ -202,6 +203,10 @@ __forceinline__ V lanesAbs(V x) {
   return (V)((U)x & ((U){} - 1) >> 1);
 }
 template <class V>
+__forceinline__ MaskOf<V> lanesSignbit(V x) {
+  return (MaskOf<V>)x < 0;
+}
+template <class V>
 __forceinline__ V lanesRelu(V x) {
-  return x <= 0 ? V{} : x;
+  return x <= V{} ? V{} : x;
 }

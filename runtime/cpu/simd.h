@@ -111,6 +111,13 @@ __forceinline__ Simd<u16, N> simdToBf16Bits(Simd<float, N> v) {
       return (Simd<u16, 16>)__builtin_ia32_cvtneps2bf16_v16sf(v);
     }
   }
+#if defined(__AVX512VL__)
+  if constexpr (N == 8) {
+    if (__builtin_expect(__builtin_ia32_fpclassps256_mask(v, 0x20, (u8)-1) == 0, 1)) {
+      return (Simd<u16, 8>)__builtin_ia32_cvtneps2bf16_v8sf(v);
+    }
+  }
+#endif
 #endif
   U rounded = (f + 0x7fffu + ((f >> 16) & 1u)) >> 16;
   rounded = v != v ? U{} + 0x7fffu : rounded;

@@ -179,8 +179,8 @@ __forceinline__ V simdLog10(V x) {
   });
 }
 
-// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is not normal and positive, or
-// an exponent that is not finite, go lane by lane.
+// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is not normal and positive,
+// or an exponent that is not finite, go lane by lane.
 template <class V>
 __attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
   V result;
@@ -200,8 +200,9 @@ __forceinline__ V simdPow(V x, V y) {
     return simdPowLanes(x, y);
   }
   // log2((1 + s) / (1 - s)) is 2 / ln 2 (s + s^3 / 3 + ...), |s| < 0.172.
-  constexpr double c[] = {2.8853900817779268, 0.9617966939259757,
-                          0.5770780163555853, 0.41219858311113244, 0.3205988979753252, 0.2623081892525388, 0.2219530832136867, 0.19235933878519512};
+  constexpr double c[] = {2.8853900817779268,  0.9617966939259757, 0.5770780163555853,
+                          0.41219858311113244, 0.3205988979753252, 0.2623081892525388,
+                          0.2219530832136867,  0.19235933878519512};
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
   I b = (I)x, e = (b - 0x3f3504f3) >> 23;
   // In registers of double, half as many lanes each.

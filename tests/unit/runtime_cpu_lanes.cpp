@@ -47,16 +47,17 @@ TEST_CASE("cpu lanes: the end of a loop touches nothing beyond") {
   for (const auto& flags : variants()) {
     for (std::string type : {"u8", "u16", "float", "double", "i64", "half_t", "bf16_t"}) {
       CAPTURE(type);
-      SharedObject object = compiled(text("extern \"C\" void run(", type, "* y, const ", type,
-                                          "* x, long n, int stream) {\n",
-                                          "  auto v = lanesRead<8>(x, n);\n",
-                                          "  if (stream) { lanesStream(y, v, n); simdFence(); }\n",
-                                          "  else lanesWrite(y, v, n);\n}\n"),
-                                     flags);
+      SharedObject object =
+          compiled(text("extern \"C\" void run(", type, "* y, const ", type,
+                        "* x, long n, int stream) {\n", "  auto v = lanesRead<8>(x, n);\n",
+                        "  if (stream) { lanesStream(y, v, n); simdFence(); }\n",
+                        "  else lanesWrite(y, v, n);\n}\n"),
+                   flags);
       auto run = reinterpret_cast<void (*)(void*, const void*, long, int)>(object.symbol("run"));
-      const size_t size = type == "u8" ? 1 : type.ends_with("16") || type.ends_with("_t") ? 2
-                          : type == "float"                                              ? 4
-                                                                                         : 8;
+      const size_t size = type == "u8"                                   ? 1
+                          : type.ends_with("16") || type.ends_with("_t") ? 2
+                          : type == "float"                              ? 4
+                                                                         : 8;
       for (int stream : {0, 1}) {
         for (size_t n = 0; n <= 8; ++n) {
           for (size_t offset : {0, 1, 3}) {
@@ -137,10 +138,10 @@ TEST_CASE("cpu snippets: powers are within 1.5 units of the last place") {
   for (long i = 0; i < n; i += 16) lanesWrite(z + i, simdPow(lanesRead<16>(x + i, 16), lanesRead<16>(y + i, 16)), 16);
 })",
         flags);
-    auto run = reinterpret_cast<void (*)(float*, const float*, const float*, long)>(
-        object.symbol("run"));
+    auto run =
+        reinterpret_cast<void (*)(float*, const float*, const float*, long)>(object.symbol("run"));
     constexpr float inf = std::numeric_limits<float>::infinity();
-    const float special[] = {0.f, -0.f, 1.f,  -1.f,       2.f, -2.f, inf, -inf,
+    const float special[] = {0.f,  -0.f, 1.f,  -1.f,      2.f,   -2.f,  inf,           -inf,
                              0.5f, 3.f,  -3.f, 0x1p-149f, 1e30f, -0.5f, std::nanf(""), 1.5f};
     std::vector<float> x, y;
     for (float a : special) {

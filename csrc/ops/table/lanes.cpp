@@ -62,6 +62,7 @@ constexpr LaneRow kLaneRows[] = {
     {"relu", "lanesRelu($0)", "lanesRelu($0)", "$0"},
     {"rsqrt", "simdRsqrt($0)"},
     {"sigmoid", "1.0$f / (1.0$f + simdExp(-$0))"},
+    {"signbit", "lanesSignbit($0)"},
     {"silu", "$0 / (1.0$f + simdExp(-$0))"},
     {"sin", "simdSin($0)"},
     {"sqrt", "simdSqrt($0)"},

@@ -169,8 +169,9 @@ std::string rowText(const PointwiseRow& row, Target target, DataType compute, Da
 std::string rowLanes(const PointwiseRow& row, DataType compute,
                      std::span<const std::string> operands) {
   const std::string_view pattern = lanesPattern(row.name, compute);
-  return pattern.empty() ? std::string()
-                         : fill({pattern}, Target::Host, compute, row.resultType(compute), operands);
+  return pattern.empty()
+             ? std::string()
+             : fill({pattern}, Target::Host, compute, row.resultType(compute), operands);
 }
 
 void addFile(std::vector<std::string_view>& files, std::string_view file) {

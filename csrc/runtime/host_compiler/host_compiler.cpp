@@ -150,6 +150,7 @@ std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contra
   if (compiler.family == HostCompiler::Family::Gnu) {
     flags.emplace_back("-fno-semantic-interposition");
     flags.emplace_back("-mprefer-vector-width=512");
+    flags.emplace_back("-Wno-psabi");  // how vectors are passed matters to nobody else
   }
   return flags;
 }

@@ -14,18 +14,18 @@ namespace nvfuser {
 std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
-              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "",
-              ", inputs by [", join(inputs, ", "),
-              "], outputs by [", join(outputs, ", "), "]");
+              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
+              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]");
 }
 
 namespace {
 
-constexpr int64_t kThreads = 128;         ///< of a block on a GPU
-constexpr int64_t kMostElements = 16;     ///< that a thread computes on a GPU
-constexpr int64_t kMostRegisters = 96;    ///< for the elements that a thread has loaded
-constexpr int64_t kHostTile = 8192;       ///< elements of a loop on the CPU, at most
-constexpr int64_t kHostLeastTile = 64;    ///< and at least: a few vectors
+constexpr int64_t kThreads = 128;       ///< of a block on a GPU
+constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
+constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
+constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
+constexpr int64_t kLeastHostRow = 256;  ///< elements, for a loop of its own
+constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
 
@@ -180,6 +180,15 @@ class PointwiseScheduler : public SchedulerEntry {
         params.break_point = static_cast<int64_t>(left);
       }
     }
+    // One axis for all would take apart each element's index where a tensor is not in this order;
+    // on the CPU nothing hides that.
+    if (info.isHost() && params.break_point == 0 && params.order.size() > 1 &&
+        info.extent(reference.axes()[static_cast<size_t>(params.order.back())]) >= kLeastHostRow &&
+        std::any_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
+          return reference.vectorWidth(tv, params.order, info) <= 1;
+        })) {
+      params.break_point = static_cast<int64_t>(params.order.size()) - 1;
+    }
   }
 
   /// Outputs that no cache could hold do not push out what is read again; whole lines of them are
@@ -212,10 +221,13 @@ class PointwiseScheduler : public SchedulerEntry {
     const int64_t processors = info.device().multiprocessors;
     int64_t elements = 1;
     if (info.isHost()) {
-      // A tile is one loop, whose iterations the emitter takes as lanes of vectors.
-      params.threads_x = std::clamp<int64_t>(right / (processors * 4), kHostLeastTile, kHostTile);
-      params.threads_x =
-          static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(params.threads_x)));
+      // A tile is a loop of vectors; small problems are one, so that no thread is woken for them.
+      // The tile does not follow the sizes: one kernel serves many.
+      params.threads_x = kHostTile;
+      if (params.break_point > 0) {
+        params.threads_y = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
+            std::clamp<int64_t>(kHostTile / std::max<int64_t>(right, 1), 1, kMostHostRows))));
+      }
     } else {
       for (const TensorView* tv : tensors) {
         elements = std::max(elements, reference.vectorWidth(tv, inner, info));

@@ -5,7 +5,8 @@
 ///
 /// One axis is enough unless tensors are broadcast: then memory is read less often if the axes are
 /// cut where the broadcasts are. Each thread computes V neighbours and moves them in as few
-/// accesses as each tensor's dtype, layout and alignment allow.
+/// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
+/// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
 ///
 /// It takes fusions without reductions of which one output, the reference, has every axis that
 /// another tensor has, and where each tensor is read at the element that is computed.
