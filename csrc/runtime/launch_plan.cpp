@@ -310,6 +310,7 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolde
           const auto& inputs = plan.compiled().fusion().inputs();
           for (size_t k = 0; k < inputs.size(); ++k) {
             if (!inputs[k]->isA<TensorView>()) {
+              evaluator->invalidate(inputs[k]);  // -0 equals 0, but is another value
               evaluator->bind(inputs[k], args[k].scalar());
             }
           }

@@ -88,6 +88,61 @@ class LoopSizes {
   std::unordered_map<int, std::vector<int>> by_class_;
 };
 
+/// What the index of an axis is, as a hash of its expression over the numbers of the tensor's loops.
+/// Two tensors whose loops correspond walk through an axis alike if the hashes are equal.
+///
+///   loops of T[i0]: split(i0, 4) → (o, n)      i0 = L0·|n| + L1, |n| by its class
+class IndicesOfLoops {
+ public:
+  IndicesOfLoops(const TensorView* tv, const IdGraph& graph) {
+    const auto& loop = tv->getLoopDomain();
+    for (size_t i = 0; i < loop.size(); ++i) {
+      known_[loop[i]] = mix({i});
+    }
+    const std::vector<Expr*> transforms = tv->domain()->allExprs();
+    for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
+      const auto& ins = (*it)->inputs();
+      const auto kind = static_cast<uint64_t>((*it)->kind());
+      for (size_t i = 0; i < ins.size(); ++i) {
+        if (!ins[i]->isA<IterDomain>()) {
+          continue;
+        }
+        // Extents and attributes are those of the classes.
+        uint64_t made = mix({kind, i});
+        for (const auto& ids : {ins, (*it)->outputs()}) {
+          for (const Val* id : ids) {
+            made = id->isA<IterDomain>() ? mix({made, classOf(id, graph)}) : made;
+          }
+        }
+        for (const Val* out : (*it)->outputs()) {
+          made = mix({made, of(out)});
+        }
+        known_[ins[i]] = made;
+      }
+    }
+  }
+
+  uint64_t of(const Val* id) const {
+    auto found = known_.find(id);
+    return found == known_.end() ? 0 : found->second;
+  }
+
+ private:
+  static uint64_t classOf(const Val* id, const IdGraph& graph) {
+    return static_cast<uint64_t>(graph.classOf(id->as<IterDomain>())) + 1;
+  }
+  static uint64_t mix(std::initializer_list<uint64_t> parts) {
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    for (uint64_t part : parts) {
+      hash = (hash ^ (part + 1)) * 0xbf58476d1ce4e5b9u;
+      hash ^= hash >> 31;
+    }
+    return hash;
+  }
+
+  std::unordered_map<const Val*, uint64_t> known_;
+};
+
 }  // namespace
 
 struct MaxPosCalculator::State {
@@ -232,8 +287,16 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
   // Axes that the operation reads at another index than the loops give: in x + (y + transpose(x))
   // the axes of y + transpose(x) cannot be those of both of its operands.
   std::unordered_set<const Val*> crossed;
+  const IndicesOfLoops of_producer(producer, state_->graph);
+  const IndicesOfLoops of_consumer(consumer, state_->graph);
   for (auto [p, c] : mapAxes(consumer->definition(), producer, consumer)) {
-    if (!p->isBroadcast() && !c->isBroadcast() && !state_->graph.mapped(p, c)) {
+    if (p->isBroadcast() || c->isBroadcast()) {
+      continue;
+    }
+    // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
+    // through x in another order.
+    const bool same_index = !consumer->hasRoot() || of_producer.of(p) == of_consumer.of(c);
+    if (!state_->graph.mapped(p, c) || !same_index) {
       crossed.insert(p);
     }
   }
