@@ -272,7 +272,7 @@ TEST_CASE("disk cache: a second process compiles nothing") {
   };
   const Run cold = run("");
   CHECK(cold.compilers >= 2);
-  CHECK(cold.compiled >= 4);
+  CHECK(cold.compiled == 2);  // one kernel on each device
   const Run warm = run("");
   CHECK(warm.compilers == 0);
   CHECK(warm.compiled == 0);

@@ -174,7 +174,7 @@ TEST_CASE("options: a fusion's way through the cache is shown") {
   for (const char* words :
        {"nvfuser_7: fusion_ir_original ----", "nvfuser_7: fusion_ir_preseg ----",
         "nvfuser_7_1: fusion_ir_presched ----",
-        "nvfuser_7_2: scheduler_params ----\nscheduler greedy",
+        "nvfuser_7_1: scheduler_params ----\nscheduler greedy",
         "nvfuser_7: segmented_fusion ----\nkernel 1: (T0", "kernel 2: (",
         "nvfuser_7: fusion_args ----", "nvfuser_7_2: launch_param ----"}) {
     CHECK_MESSAGE(kept.has(words), words, "\n", *kept.shown);
