@@ -134,7 +134,7 @@ template <class V, class F>
 __forceinline__ void lanesSpread(V v, i64 n, F f) {
   LaneOf<V> elements[kLanes<V>];
   *(typename SimdOf<LaneOf<V>, kLanes<V>>::anywhere*)elements = v;
-  for (int e = 0; e < n; e++) {
+  for (int e = 0; e < kLanes<V> && e < n; e++) {  // n is what is left of the loop: often more
     f(e, elements[e]);
   }
 }

@@ -88,8 +88,8 @@ class LoopSizes {
   std::unordered_map<int, std::vector<int>> by_class_;
 };
 
-/// What the index of an axis is, as a hash of its expression over the numbers of the tensor's loops.
-/// Two tensors whose loops correspond walk through an axis alike if the hashes are equal.
+/// What the index of an axis is, as a hash of its expression over the numbers of the tensor's
+/// loops. Two tensors whose loops correspond walk through an axis alike if the hashes are equal.
 ///
 ///   loops of T[i0]: split(i0, 4) → (o, n)      i0 = L0·|n| + L1, |n| by its class
 class IndicesOfLoops {
@@ -295,7 +295,9 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
     }
     // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
     // through x in another order.
-    const bool same_index = !consumer->hasRoot() || of_producer.of(p) == of_consumer.of(c);
+    const auto& logical = consumer->getLogicalDomain();
+    const bool reshaped = std::find(logical.begin(), logical.end(), c) == logical.end();
+    const bool same_index = !reshaped || of_producer.of(p) == of_consumer.of(c);
     if (!state_->graph.mapped(p, c) || !same_index) {
       crossed.insert(p);
     }
