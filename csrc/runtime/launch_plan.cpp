@@ -86,6 +86,20 @@ bool dependsOnInput(const Val* val, const Fusion& fusion) {
   return false;
 }
 
+/// Whether some reduction has no elements: what follows from that is not what a kernel computes
+/// (a variance of nothing is NaN).
+bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
+  for (const TensorView* tv : fusion.allTvs()) {
+    for (const IterDomain* id : tv->getLogicalDomain()) {
+      if (id->isReduction() &&
+          values.evaluator().evaluateInt(id->extent(), "a reduced axis's size") == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
@@ -120,7 +134,8 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     return;
   }
   chooseShape(values, launch);
-  if (kind_ == Kind::Interpret) {
+  if (kind_ == Kind::Interpret || reducesNothing(fusion, values)) {
+    kind_ = Kind::Interpret;
     return;
   }
   for (const kir::Param& param : kernel.params) {

@@ -26,7 +26,7 @@ class LaunchPlan {
   enum class Kind : uint8_t {
     Launch,
     Nothing,    ///< no output has elements
-    Interpret,  ///< there are elements, but a launched axis has none: reductions over nothing
+    Interpret,  ///< there are elements, but a launched or reduced axis has none
   };
 
   /// Throws `UserError` for sizes that the kernel cannot take, for scalars without a value and

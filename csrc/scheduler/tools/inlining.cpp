@@ -296,7 +296,8 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
     // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
     // through x in another order.
     const auto& logical = consumer->getLogicalDomain();
-    const bool reshaped = std::find(logical.begin(), logical.end(), c) == logical.end();
+    const bool reshaped = !consumer->definition()->isOneOf<ReductionOp, WelfordOp>() &&
+                          std::find(logical.begin(), logical.end(), c) == logical.end();
     const bool same_index = !reshaped || of_producer.of(p) == of_consumer.of(c);
     if (!state_->graph.mapped(p, c) || !same_index) {
       crossed.insert(p);
