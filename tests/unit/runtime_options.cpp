@@ -174,8 +174,8 @@ TEST_CASE("options: a fusion's way through the cache is shown") {
   cache.runFusionWithInputs({Tensor::zeros({4, 8}, DataType::Float, cpuDevice())});
   for (const char* words :
        {"nvfuser_7: fusion_ir_original ----", "nvfuser_7: fusion_ir_preseg ----",
-        "nvfuser_7_1: fusion_ir_presched ----", "scheduler_params ----\nscheduler inner persistent",
-        "scheduler_params ----\nscheduler reduction", "nvfuser_7_2: fusion_ir_presched ----",
+        "nvfuser_7_1: fusion_ir_presched ----", "scheduler_params ----\nscheduler reduction: inner",
+        "scheduler_params ----\nscheduler reduction: outer", "nvfuser_7_2: fusion_ir_presched ----",
         "nvfuser_7: segmented_fusion ----\nkernel 1: (T0", "kernel 2: (",
         "nvfuser_7: fusion_args ----", "nvfuser_7_2: launch_param ----"}) {
     CHECK_MESSAGE(kept.has(words), words, "\n", *kept.shown);
