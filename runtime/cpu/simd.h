@@ -10,7 +10,7 @@
 //   simdStoreStreaming(p, v)       past the caches; p a multiple of the vector's size
 //   simdFence()                    at the end of a task that streams
 //   simdMin, simdMax               one instruction: the second operand when either is NaN
-//   simdMinNan, simdMaxNan         NaN if either is
+//   simdMinNan, simdMaxNan         NaN if either is; -0 is less than +0
 //   simdSum(v), simdLargest(v), simdLeast(v), simdProduct(v)   over the lanes, in a fixed tree
 //   simdMap(v, f)                  f on each lane
 //
@@ -272,13 +272,18 @@ __forceinline__ V simdMin(V a, V b) {
 #endif
   return a < b ? a : b;
 }
+// Equal numbers have equal bits but for zeros, of which -0 is the lesser.
 template <class V>
 __forceinline__ V simdMaxNan(V a, V b) {
-  return a != a ? a : simdMax(a, b);
+  using I = MaskOf<V>;
+  V r = a == b ? (V)((I)a & (I)b) : simdMax(a, b);
+  return a != a ? a : r;
 }
 template <class V>
 __forceinline__ V simdMinNan(V a, V b) {
-  return a != a ? a : simdMin(a, b);
+  using I = MaskOf<V>;
+  V r = a == b ? (V)((I)a | (I)b) : simdMin(a, b);
+  return a != a ? a : r;
 }
 
 // --- over the lanes --------------------------------------------------------------------------
