@@ -31,7 +31,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) && own;
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
-      result.push_back({loop->index, loop->extent});
+      result.push_back({loops_.parallelIndex(loop->parallel), loop->extent});
     }
     open.push_back(loop->promoted);
   }
@@ -59,9 +59,12 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
     // needs no check.
     const Expr* def = id->definition();
-    const bool implied =
-        eliminate && def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
-        std::find(partial.begin(), partial.end(), def->as<Split>()->in()) != partial.end();
+    const auto isChecked = [&](IterDomain* in) {
+      return values.of(in) != nullptr &&
+             std::find(partial.begin(), partial.end(), in) != partial.end();
+    };
+    const bool implied = eliminate && def != nullptr && def->isA<Split>() &&
+                         def->as<Split>()->outer() == id && isChecked(def->as<Split>()->in());
     if (implied) {
       continue;
     }
