@@ -146,8 +146,12 @@ bool isArithmetic(const Expr* expr) {
 }
 
 void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Context& context) {
-  const uint64_t seed = (context.options.disturbance << 32) + position;
-  if (isArithmetic(expr)) {
+  const uint64_t pair = context.options.disturbance / 2;
+  const uint64_t opposite = context.options.disturbance % 2;
+  const uint64_t seed = (opposite << 63) + (pair << 32) + position;
+  if (expr->isA<TernaryOp>() && expr->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Lerp) {
+    arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
+  } else if (isArithmetic(expr)) {
     arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<ReductionOp>()) {
     arrays[0] = disturbedReduction(expr->as<ReductionOp>(), arrays[0], seed, context);

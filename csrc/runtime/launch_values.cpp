@@ -109,8 +109,11 @@ int64_t LaunchValues::of(kir::Scalar scalar) {
       if (from.kind == kir::SymbolSource::Kind::Extent) {
         result = tensor.size(from.axis);
       } else {
-        result = allocationLayout(from.tv, tensor.sizes(), tensor.strides(), evaluator_)
-                     .strides[static_cast<size_t>(from.axis)];
+        const AllocationLayout layout =
+            allocationLayout(from.tv, tensor.sizes(), tensor.strides(), evaluator_);
+        const auto axis = static_cast<size_t>(from.axis);
+        // Of one element no stride matters, also not whether vectors would fit it.
+        result = layout.sizes[axis] == 1 ? 0 : layout.strides[axis];
       }
     }
     cache_[symbol] = result;

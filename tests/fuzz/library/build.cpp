@@ -61,7 +61,8 @@ bool isExact(std::string_view operation) {
 
 /// Operations that round inside, where only their operands can be disturbed.
 bool isComposite(std::string_view operation) {
-  return !isExact(operation) && findPointwiseFunction(operation) == nullptr && operation != "cast";
+  return operation == "lerp" || (!isExact(operation) && operation != "cast" &&
+                                 findPointwiseFunction(operation) == nullptr);
 }
 
 bool isReduction(std::string_view operation) {

@@ -10,8 +10,9 @@
 namespace nvfuser::fuzz {
 
 /// One output as the interpreter has it: exactly but for the roundings that the program asks for,
-/// rounded after each operation, and with noise of a few roundings on each operation (pairs with
-/// opposite signs). In exact mode all of them are equal, and the first alone is given.
+/// rounded after each operation, disturbed (evaluator/interpreter.h), and with noise of a few
+/// roundings on each operation (pairs with opposite signs). In exact mode all of them are equal,
+/// and the first alone is given.
 struct Expected {
   std::vector<HostTensor> references;
   double operations = 0;  ///< of `Value`
