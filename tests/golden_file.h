@@ -1,12 +1,12 @@
 /// Texts that are kept: what a test makes has to be what the file of that name holds.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
-
-#include <doctest/doctest.h>
 
 namespace nvfuser {
 

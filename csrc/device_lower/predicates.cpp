@@ -8,11 +8,18 @@ namespace nvfuser {
 using kir::Scalar;
 
 bool Predicates::divides(const Split* split) const {
-  // A reshape's splits divide: its input and output have the same number of elements.
-  const TensorView* tv = exact_.tensorOf(split->in());
-  if (split->outer()->isRFactorProduct() && tv != nullptr && tv->definition() != nullptr &&
-      tv->definition()->isA<ReshapeOp>()) {
-    return true;
+  // A reshape's splits divide: its input and output have the same number of elements. So does the
+  // same split of the axes of another tensor, which follows the reshape's.
+  for (const Expr* same : exact_.uses(exact_.classOf(split->in()))) {
+    if (!same->isA<Split>() || !same->as<Split>()->outer()->isRFactorProduct()) {
+      continue;
+    }
+    const TensorView* tv = exact_.tensorOf(same->as<Split>()->in());
+    if (tv != nullptr && tv->definition() != nullptr && tv->definition()->isA<ReshapeOp>() &&
+        exact_.mapped(same->as<Split>()->outer(), split->outer()) &&
+        exact_.mapped(same->as<Split>()->inner(), split->inner())) {
+      return true;
+    }
   }
   Scalar factor = symbols_.extent(split->innerSplit() ? split->inner() : split->outer());
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);

@@ -102,9 +102,10 @@ struct Multiplication {
   long double least = 1;
 
   void multiply(long double size) { (size > 1 ? most : least) *= size; }
-  /// Whether some order overflows, while all of them together need not.
+  /// Whether some order overflows, while all of them together need not, or parts of a complex
+  /// number that do are subtracted.
   bool mayLeaveRange(DataType dtype) const {
-    return std::isfinite(most) && most > greatestOf(dtype) && least < 1;
+    return std::isfinite(most) && most > greatestOf(dtype) && (least < 1 || isComplexType(dtype));
   }
 };
 

@@ -1,7 +1,6 @@
 // Text of whole kernels, compared with tests/golden/expected/. Snippets are left out: they are
 // files of their own.
 #include <codegen_kernels.h>
-#include <golden_file.h>
 
 #include <doctest/doctest.h>
 
@@ -9,6 +8,7 @@
 
 #include <codegen/generate.h>
 #include <codegen/snippets.h>
+#include <golden_file.h>
 #include <support/error.h>
 
 using namespace nvfuser;

@@ -5,9 +5,8 @@
 #include <functional>
 #include <set>
 
-#include <golden_file.h>
-
 #include <device_lower/lower.h>
+#include <golden_file.h>
 #include <ops/all_ops.h>
 #include <scheduler/utils.h>
 

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <golden_file.h>
-
 #include <options.h>
 
 TEST_CASE("docs/options.md is up to date") {

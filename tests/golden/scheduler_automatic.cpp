@@ -4,9 +4,8 @@
 
 #include <functional>
 
-#include <golden_file.h>
-
 #include <fusion.h>
+#include <golden_file.h>
 #include <ops/all_ops.h>
 #include <runtime/fusion_executor_cache.h>
 
