@@ -220,10 +220,15 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     // Deviations from a mean that is off by its own error.
     const double moment = squares[i] + std::sqrt(squares[i] * n) * std::fabs(mean[i]);
     const auto at = static_cast<uint64_t>(i);
-    // Whether an infinity, given or on the way, meets another depends on the order.
+    // Whether an infinity, given or on the way, meets another depends on the order: in means of
+    // parts, whose difference d is at most √(n·squares), and in d²·n.
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (!std::isfinite(squares[i]) || moment > greatest || size > greatest) {
-      squares[i] = std::isnan(squares[i]) ? kInfinity : std::numeric_limits<double>::quiet_NaN();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
+      mean[i] = std::isnan(mean[i]) ? kInfinity : kNan;
+    }
+    if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
+      squares[i] = std::isnan(squares[i]) ? kInfinity : kNan;
       continue;
     }
     mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);

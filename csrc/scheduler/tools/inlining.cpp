@@ -106,8 +106,8 @@ class IndicesOfLoops {
       const auto& ins = (*it)->inputs();
       const auto& outs = (*it)->outputs();
       const auto kind = static_cast<uint64_t>((*it)->kind());
-      const bool is_own = std::all_of(outs.begin(), outs.end(),
-                                      [&](const Val* out) { return of(out) == kOwn; });
+      const bool is_own =
+          std::all_of(outs.begin(), outs.end(), [&](const Val* out) { return of(out) == kOwn; });
       for (size_t i = 0; i < ins.size(); ++i) {
         if (!ins[i]->isA<IterDomain>()) {
           continue;

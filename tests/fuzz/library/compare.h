@@ -24,7 +24,7 @@ struct Comparison {
   int64_t elements = 0;
   /// Elements whose value is not determined well enough to compare: a reference is of another class
   /// (NaN, infinity, finite) or another integer, or the tolerance is more than a tenth of the
-  /// value.
+  /// value, or that is below 128 times the least normal Float.
   int64_t skipped = 0;
   std::string mismatch;  ///< empty: they agree
 };
