@@ -10,7 +10,7 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &transposeScheduler(), &pointwiseScheduler(), &reductionScheduler(),
+      &transposeScheduler(),       &pointwiseScheduler(),       &reductionScheduler(),
       &innerPersistentScheduler(), &outerPersistentScheduler(), &greedyScheduler(),
   };
   return entries;

@@ -91,8 +91,8 @@ class Scheduler {
       along_other_.insert(tile);
     }
     tiles_.push_back(tile);
-    const int64_t size = dataTypeSizeByte(tile->dtype() == DataType::Index ? DataType::Int
-                                                                           : tile->dtype());
+    const int64_t size =
+        dataTypeSizeByte(tile->dtype() == DataType::Index ? DataType::Int : tile->dtype());
     if (!params_.host && (!along_other || !loads_.empty())) {
       const int64_t vector = along_other ? params_.other_vector : params_.compute_vector;
       vectors_.emplace_back(tile, std::min(vector, kMaxVectorBytes / size));
@@ -195,10 +195,15 @@ class Scheduler {
     MaxPosCalculator calc(*fusion_);
     for (TensorView* copy : params_.host ? turned_ : loads_) {
       const int64_t position = params_.host ? tile_at_ : tile_at_ + 1;
-      if (copy->getComputeAtPosition() > position) {
+      if (copy->getComputeAtPosition() > position && hasAllAxes(copy)) {
         copy->inlineAt(position, true, &calc);
       }
     }
+  }
+
+  bool hasAllAxes(const TensorView* tv) const {
+    const auto axes = TensorDomain::noBroadcasts(tv->getLogicalDomain());
+    return axes.size() == params_.order.size();
   }
 
   Fusion* fusion_;

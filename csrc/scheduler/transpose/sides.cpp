@@ -28,10 +28,11 @@ class Search {
       }
     }
     if (bytes_along.size() < 2) {
-      return Refusal{bytes_along.empty()
-                         ? std::string("no tensor has more than one element")
-                         : text("all tensors lie in memory along one axis, ",
-                                reference_.axes()[static_cast<size_t>(bytes_along.begin()->first)])};
+      return Refusal{
+          bytes_along.empty()
+              ? std::string("no tensor has more than one element")
+              : text("all tensors lie in memory along one axis, ",
+                     reference_.axes()[static_cast<size_t>(bytes_along.begin()->first)])};
     }
     const int64_t first = most(bytes_along);
     bytes_along.erase(first);
@@ -91,9 +92,8 @@ class Search {
     const IterDomain* id = reference_.find(tv, static_cast<size_t>(axis));
     const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
     const auto place = std::find(logical.begin(), logical.end(), id);
-    return place == logical.end()
-               ? 0
-               : info_.strides(tv)[static_cast<size_t>(place - logical.begin())];
+    return place == logical.end() ? 0
+                                  : info_.strides(tv)[static_cast<size_t>(place - logical.begin())];
   }
 
   int64_t extentOf(int64_t axis) const { return info_.extent(axisOf(axis)); }
@@ -189,8 +189,7 @@ class Search {
       const int64_t stride = strideOf(tv, axis);
       const int64_t size = sizeOf(tv);
       const bool together = info_.isHost() ? stride <= 1 : stride * size <= line;
-      bytes += bytesOf(tv) *
-               (together ? 1 : static_cast<double>(line) / static_cast<double>(size));
+      bytes += bytesOf(tv) * (together ? 1 : static_cast<double>(line) / static_cast<double>(size));
     }
     return bytes;
   }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <id_model/id_graph.h>
+#include <ir/internal_nodes.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/pointwise/schedule.h>
 #include <scheduler/transpose/schedule.h>
@@ -35,14 +36,22 @@ constexpr int64_t kMostTile = 512;
 constexpr int64_t kHostTask = 8192;  ///< elements
 constexpr int64_t kHostLine = 64;    ///< bytes
 constexpr int64_t kHostLanes = 16;
+constexpr int64_t kHostLongTile = 4;
+/// Bytes from which lines that are written side by side push each other out of a cache's sets.
+constexpr double kHostStream = 2 << 20;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t ceilPow2(int64_t value) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
 }
 
-/// Whether, whatever the sizes, all tensors lie along one axis.
+/// Whether, whatever the sizes, all tensors lie along one axis (or something is reduced).
 std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+      return Refusal{text(expr->output(0), " is reduced")};
+    }
+  }
   const IdGraph graph(fusion, IdGraph::Mode::Permissive);
   const IterDomain* first = nullptr;
   for (const TensorView* tv : borderTensors(fusion)) {
@@ -122,10 +131,13 @@ class Planner {
     // Whole lines are written.
     const int64_t side = std::max(kHostLanes, kHostLine / least);
     params_.other_tile = params_.compute_tile = side;
-    params_.tiles = std::max<int64_t>(kHostTask / (side * side), 1);
+    // Rows that begin inside a line share two lines a tile with their neighbours: longer pieces.
+    if (sides_.other_extent * least % kHostLine != 0) {
+      params_.other_tile *= kHostLongTile;
+    }
+    params_.tiles = std::max<int64_t>(kHostTask / (side * params_.other_tile), 1);
     params_.threads = 1;
-    params_.streaming = info_.device().l3_bytes > 0 &&
-                        sides_.bytes > static_cast<double>(info_.device().l3_bytes);
+    params_.streaming = sides_.bytes > kHostStream;
   }
 
   void planDevice() {
@@ -174,12 +186,12 @@ class Planner {
     while (blocks() < 2 * info_.device().multiprocessors && shrink(kSmallTile)) {
     }
     const int64_t widest = std::max(params_.other_vector, params_.compute_vector);
-    const int64_t elements =
-        std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
-                                kThreadBytes / std::max<int64_t>(element_bytes, 1)))),
-                            widest, std::max(widest, kThreadElements));
-    params_.threads = std::clamp(other * compute / elements, std::min(kWarp, other * compute / widest),
-                                 kMostThreads);
+    const int64_t elements = std::clamp<int64_t>(
+        static_cast<int64_t>(std::bit_floor(
+            static_cast<uint64_t>(kThreadBytes / std::max<int64_t>(element_bytes, 1)))),
+        widest, std::max(widest, kThreadElements));
+    params_.threads = std::clamp(other * compute / elements,
+                                 std::min(kWarp, other * compute / widest), kMostThreads);
   }
 
   static int64_t clampTile(int64_t preferred, int64_t extent, int64_t vector) {
