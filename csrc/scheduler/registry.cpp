@@ -4,13 +4,14 @@
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
+#include <scheduler/transpose/transpose.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &pointwiseScheduler(),       &reductionScheduler(), &innerPersistentScheduler(),
-      &outerPersistentScheduler(), &greedyScheduler(),
+      &transposeScheduler(),       &pointwiseScheduler(),       &reductionScheduler(),
+      &innerPersistentScheduler(), &outerPersistentScheduler(), &greedyScheduler(),
   };
   return entries;
 }

@@ -26,6 +26,12 @@ std::vector<Sample> samples() {
          return castOp(DataType::BFloat16, sum(castOp(DataType::Float, x), {1}));
        },
        {64, 4096}},
+      {"transpose",
+       [](TensorView* x) {
+         TensorView* y = relu(castOp(DataType::Float, x));
+         return castOp(DataType::BFloat16, transpose(y, 0, 1));
+       },
+       {1024, 4096}},
       {"softmax",
        [](TensorView* x) { return castOp(DataType::BFloat16, softmax(x, 1)); },
        {64, 4096}},
@@ -52,7 +58,7 @@ std::string textOf(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE("automatic: a row sum and a softmax as they always were") {
+TEST_CASE("automatic: a row sum, a transpose and a softmax as they always were") {
   for (const Sample& sample : samples()) {
     const std::string got = textOf(sample);
     CHECK(got == textOf(sample));  // the same bytes each time
