@@ -122,7 +122,7 @@ class IndicesOfLoops {
         for (const Val* out : outs) {
           made = mix({made, of(out)});
         }
-        known_[ins[i]] = is_own ? kOwn : made;
+        known_.emplace(ins[i], is_own ? kOwn : made);
       }
     }
   }
