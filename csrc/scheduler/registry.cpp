@@ -1,6 +1,7 @@
 #include <scheduler/registry.h>
 
 #include <scheduler/greedy/greedy.h>
+#include <scheduler/persistent/inner_outer.h>
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
@@ -11,7 +12,8 @@ namespace nvfuser {
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
       &transposeScheduler(),       &pointwiseScheduler(),       &reductionScheduler(),
-      &innerPersistentScheduler(), &outerPersistentScheduler(), &greedyScheduler(),
+      &innerPersistentScheduler(), &outerPersistentScheduler(), &innerOuterPersistentScheduler(),
+      &greedyScheduler(),
   };
   return entries;
 }
