@@ -1,6 +1,7 @@
 #include <scheduler/registry.h>
 
 #include <scheduler/greedy/greedy.h>
+#include <scheduler/no_op/no_op.h>
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
@@ -9,8 +10,12 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &pointwiseScheduler(),       &reductionScheduler(), &innerPersistentScheduler(),
-      &outerPersistentScheduler(), &greedyScheduler(),
+      &noOpScheduler(),
+      &pointwiseScheduler(),
+      &reductionScheduler(),
+      &innerPersistentScheduler(),
+      &outerPersistentScheduler(),
+      &greedyScheduler(),
   };
   return entries;
 }
