@@ -5,8 +5,11 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/internal_nodes.h>
+#include <preseg_passes/pipeline.h>
+#include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
 #include <runtime/launch_values.h>
+#include <scheduler/no_op/no_op.h>
 #include <segmenter/segment_fusion.h>
 #include <support/dump.h>
 
@@ -16,18 +19,35 @@ namespace nvfuser {
 struct FusionExecutorCache::Prepared {
   struct Step {
     FusionSegment* segment;
-    SegmentKernel* kernel;
+    SegmentKernel* kernel;  ///< null: its outputs are views of its inputs
     std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
     std::vector<size_t> inputs;                               ///< slots
     std::vector<size_t> outputs;
     std::vector<size_t> dead;                ///< slots that nobody reads any more
     std::shared_ptr<const LaunchPlan> plan;  ///< from the first call on
+    std::vector<NoOpParams::View> views;     ///< of the inputs, instead of a kernel
+  };
+  struct ViewStep {
+    PlannedView view;
+    size_t source;  ///< slots
+    size_t result;
   };
   std::vector<Step> steps;
+  std::vector<ViewStep> views;    ///< after all steps
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   KnownScalars sizes;
   bool compiled = false;
+};
+
+/// What is left to compute where some outputs are views.
+struct FusionExecutorCache::Variant {
+  std::unique_ptr<Fusion> own;  ///< null where all outputs are computed
+  const Fusion* fusion;
+  std::vector<const Val*> outputs;  ///< for each output of the whole; null for a view
+  std::vector<const Val*> sources;  ///< of the views
+  /// By the names of their expressions and outputs.
+  std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments;
 };
 
 /// What one call asks for.
@@ -49,7 +69,8 @@ struct FusionExecutorCache::Call {
 namespace {
 
 constexpr size_t kMostPrepared = 256;  ///< keys remembered
-constexpr size_t kMostInBatch = 32;    ///< kernels in one text: its compilation has a deadline
+constexpr size_t kNoSlot = SIZE_MAX;
+constexpr size_t kMostInBatch = 32;  ///< kernels in one text: its compilation has a deadline
 
 int64_t alignmentOf(const Tensor& tensor) {
   const auto address = reinterpret_cast<uintptr_t>(tensor.data());
@@ -84,6 +105,30 @@ bool showsLaunches(const Options& options) {
          options.dumps(BankConflict) || options.dumps(DumpEffBandwidth);
 }
 
+/// `tensor`, row-major, in the order in memory that `tv` declares.
+Tensor inDeclaredOrder(Tensor tensor, const TensorView* tv) {
+  if (!tv->hasAllocation() || tensor.numel() == 0) {
+    return tensor;
+  }
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  const std::vector<IterDomain*> memory = TensorDomain::noReductions(tv->getAllocationDomain());
+  std::vector<int64_t> strides(logical.size(), 1);
+  int64_t stride = 1;
+  for (size_t i = memory.size(); i-- > 0;) {
+    const auto place = std::find(logical.begin(), logical.end(), memory[i]);
+    if (place == logical.end()) {
+      return tensor;
+    }
+    const auto axis = static_cast<size_t>(place - logical.begin());
+    strides[axis] = stride;
+    stride *= tensor.sizes()[axis];
+  }
+  Tensor ordered =
+      Tensor::emptyStrided(tensor.sizes(), std::move(strides), tensor.dtype(), tensor.device());
+  ordered.copyFrom(tensor);
+  return ordered;
+}
+
 /// A segment without a kernel, on the host.
 KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
                                       Device& device) {
@@ -94,7 +139,8 @@ KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgument
   }
   KernelArgumentHolder results;
   for (const HostTensor& result : interpret(fusion, on_host.inputs())) {
-    results.push(Tensor::fromHostTensor(result, device));
+    const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
+    results.push(inDeclaredOrder(Tensor::fromHostTensor(result, device), tv));
   }
   return results;
 }
@@ -120,8 +166,34 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
   if (options.dumps(DebugDumpOption::FusionIrOriginal)) {
     dump(options, name(), "fusion_ir_original", fusion_->toString());
   }
+  graph_ = fusion_.get();
+  if (auto_schedule_) {
+    rewrite(options);
+  }
   if (options.dumps(DebugDumpOption::FusionIrPreseg)) {
-    dump(options, name(), "fusion_ir_preseg", fusion_->toString());
+    dump(options, name(), "fusion_ir_preseg", graph_->toString());
+  }
+}
+
+void FusionExecutorCache::rewrite(const Options& options) {
+  equal_extents_ = preseg_passes::equalExtents(*fusion_);
+  rewritten_ = std::make_unique<Fusion>(*fusion_);
+  preseg_passes::runAll(*rewritten_, options, name());
+  graph_ = rewritten_.get();
+}
+
+/// The rewritten fusion takes for granted what the user's fusion requires of sizes.
+void FusionExecutorCache::checkInputs(const KernelArgumentHolder& args) const {
+  ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
+  for (auto [extent, used] : equal_extents_) {
+    const PolymorphicValue a = evaluator.evaluate(extent);
+    const PolymorphicValue b = evaluator.evaluate(used);
+    if (a.hasValue() && b.hasValue() && !(a == b)) {
+      userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ",
+                a.toString(), ") as ", b.toString(),
+                ": the inputs' sizes do not agree; axes of extent ", extent->toString(), " and ",
+                used->toString(), " meet in one operation");
+    }
   }
 }
 
@@ -178,7 +250,36 @@ std::string FusionExecutorCache::keyOf(const Call& call) const {
   return key;
 }
 
-FusionSegment& FusionExecutorCache::segmentOf(const Group& group) {
+FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Call& call,
+                                                              std::vector<PlannedView>& views) {
+  call.evaluator = bindAllInputs(*graph_, call.args);
+  views = planViews(*graph_, call.args, call.evaluator);
+  std::vector<size_t> positions;
+  for (const PlannedView& view : views) {
+    positions.push_back(view.output);
+  }
+  std::unique_ptr<Variant>& variant = variants_[positions];
+  if (variant == nullptr) {
+    variant = std::make_unique<Variant>();
+    if (views.empty()) {
+      variant->fusion = graph_;
+      variant->outputs.assign(graph_->outputs().begin(), graph_->outputs().end());
+    } else {
+      WithoutViews rest = withoutViews(*graph_, views);
+      variant->own = std::move(rest.fusion);
+      variant->fusion = variant->own.get();
+      variant->outputs = std::move(rest.outputs);
+      variant->sources = std::move(rest.sources);
+    }
+  }
+  if (variant->own != nullptr) {
+    call.evaluator = bindAllInputs(*variant->fusion, call.args);
+  }
+  call.sizes = sizesByName(*variant->fusion, call.evaluator);
+  return *variant;
+}
+
+FusionSegment& FusionExecutorCache::segmentOf(Variant& variant, const Group& group) {
   std::vector<int64_t> names;
   for (const Expr* expr : group.exprs) {
     names.push_back(expr->name());
@@ -187,9 +288,12 @@ FusionSegment& FusionExecutorCache::segmentOf(const Group& group) {
   for (const TensorView* output : group.outputs) {
     names.push_back(output->name());
   }
-  std::unique_ptr<FusionSegment>& segment = segments_[names];
+  std::unique_ptr<FusionSegment>& segment = variant.segments[names];
   if (segment == nullptr) {
-    segment = std::make_unique<FusionSegment>(*fusion_, group);
+    segment = std::make_unique<FusionSegment>(*variant.fusion, group);
+    if (!variant.fusion->getOutputAliases().empty()) {
+      segment->setFailed(SchedulerType::NoOp);  // a view would show what is written later
+    }
   }
   return *segment;
 }
@@ -219,16 +323,14 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
       const Tensor& tensor = args[static_cast<size_t>(place - inputs.begin())].tensor();
       layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor)};
     } else {
-      int64_t stride = 1;
-      for (const IterDomain* id : own->as<TensorView>()->getLogicalDomain()) {
-        layout.sizes.push_back(
-            evaluator.evaluateInt(id->getMaybeExpandedExtent(), "a segment input's size"));
-      }
-      layout.strides.resize(layout.sizes.size());
-      for (size_t axis = layout.sizes.size(); axis-- > 0;) {
-        const bool broadcast = own->as<TensorView>()->getLogicalDomain()[axis]->isBroadcast();
-        layout.strides[axis] = broadcast ? 0 : stride;
-        stride *= broadcast ? 1 : std::max<int64_t>(layout.sizes[axis], 1);
+      const auto dense = denseLayout(own->as<TensorView>(), evaluator);
+      check(dense.has_value(), "tensors between kernels are dense");
+      layout.sizes = dense->sizes;
+      layout.strides = dense->strides;
+      for (size_t axis = 0; axis < layout.sizes.size(); ++axis) {
+        if (own->as<TensorView>()->getLogicalDomain()[axis]->isBroadcast()) {
+          layout.strides[axis] = 0;
+        }
       }
     }
     layouts.push_back(std::move(layout));
@@ -242,13 +344,14 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 /// Plans and lowers every segment of a cut. False where all schedulers refuse one of several
 /// operations, so that it has to be cut further; with `all` it is computed on the host instead, as
 /// a single operation always is.
-bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared& result) {
+bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool all, Call& call,
+                                  Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
-    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr};
+    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
     while (step.kernel == nullptr) {
-      SchedulerRuntimeInfo info =
-          runtimeInfo(*segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
+      SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
+                                              *call.device, call.index_type);
       Proposal proposal = auto_schedule_ ? segment->propose(info) : Proposal();
       step.refusals = std::move(proposal.refusals);
       if (auto_schedule_ && proposal.params == nullptr) {
@@ -256,6 +359,10 @@ bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared
           return false;
         }
         step.kernel = &segment->interpreted();
+        break;
+      }
+      if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::NoOp) {
+        step.views = static_cast<const NoOpParams&>(*proposal.params).views;
         break;
       }
       try {
@@ -276,15 +383,14 @@ bool FusionExecutorCache::planAll(const Cut& cut, bool all, Call& call, Prepared
   return true;
 }
 
-std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
-  call.evaluator = bindAllInputs(*fusion_, call.args);
-  call.sizes = sizesByName(*fusion_, call.evaluator);
-  auto result = std::make_shared<Prepared>();
-  result->sizes = call.sizes;
+/// A plan that fails when it is carried out is not proposed again, so the fusion is cut further;
+/// where that changes nothing, the host computes what is left.
+void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& result) {
+  const Fusion& fusion = *variant.fusion;
   auto takes = [&](const Group& group) {
-    FusionSegment& segment = segmentOf(group);
+    FusionSegment& segment = segmentOf(variant, group);
     SchedulerRuntimeInfo info =
-        runtimeInfo(segment, *fusion_, call.args, call.sizes, *call.device, call.index_type);
+        runtimeInfo(segment, fusion, call.args, call.sizes, *call.device, call.index_type);
     return segment.propose(info).params != nullptr;
   };
   SegmentCall about;
@@ -293,30 +399,38 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
     return call.evaluator.evaluateInt(id->getMaybeExpandedExtent(), "the size of an axis");
   };
   about.layout = [&](const TensorView* input) {
-    const auto place = std::find(fusion_->inputs().begin(), fusion_->inputs().end(), input);
-    const Tensor& tensor =
-        call.args[static_cast<size_t>(place - fusion_->inputs().begin())].tensor();
+    const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
+    const Tensor& tensor = call.args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
     return text(alignmentOf(tensor), " ", join(tensor.strides(), ","));
   };
-  // A plan that fails when it is carried out is not proposed again, so the fusion is cut further;
-  // where that changes nothing, the host computes what is left.
   Cut cut;
   for (bool planned = false; !planned;) {
     Cut next;
     if (!auto_schedule_) {
-      if (!fusion_->isNoOp()) {
-        next.push_back(&segmentOf(wholeGroup(*fusion_)));
+      if (!fusion.isNoOp()) {
+        next.push_back(&segmentOf(variant, wholeGroup(fusion)));
       }
     } else {
-      for (const Group& group : segmentFusion(*fusion_, about, takes)) {
-        next.push_back(&segmentOf(group));
+      for (const Group& group : segmentFusion(fusion, about, takes)) {
+        next.push_back(&segmentOf(variant, group));
       }
     }
     const bool same = next == cut;
     cut = std::move(next);
-    planned = planAll(cut, same, call, *result);
+    planned = planAll(variant, cut, same, call, result);
     about.one_answer_per_form = false;
   }
+}
+
+std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
+  if (rewritten_ != nullptr) {
+    checkInputs(call.args);
+  }
+  auto result = std::make_shared<Prepared>();
+  std::vector<PlannedView> views;
+  Variant& variant = variantFor(call, views);
+  result->sizes = call.sizes;
+  cutAndPlan(variant, call, *result);
   // Slots.
   std::map<const Val*, size_t> slot_of;
   auto slot = [&](const Val* val) {
@@ -326,7 +440,7 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
     }
     return place->second;
   };
-  for (const Val* input : fusion_->inputs()) {
+  for (const Val* input : variant.fusion->inputs()) {
     slot(input);
   }
   for (Prepared::Step& step : result->steps) {
@@ -337,13 +451,27 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
       step.outputs.push_back(slot(val));
     }
   }
-  std::vector<bool> seen(result->slots.size(), false);
-  for (const Val* output : fusion_->outputs()) {
-    result->outputs.push_back(slot(output));
-    seen.resize(result->slots.size(), false);
-    seen[result->outputs.back()] = true;
+  std::vector<size_t> kept;  // to the end of a call
+  for (const Val* output : variant.outputs) {
+    result->outputs.push_back(output == nullptr ? kNoSlot : slot(output));
+    if (output != nullptr) {
+      kept.push_back(result->outputs.back());
+    }
   }
-  std::fill_n(seen.begin(), fusion_->inputs().size(), true);  // the caller's
+  for (size_t i = 0; i < views.size(); ++i) {
+    kept.push_back(slot(variant.sources[i]));
+    result->views.push_back({views[i], kept.back(), kNoSlot});
+  }
+  for (Prepared::ViewStep& step : result->views) {
+    step.result = result->slots.size();
+    result->outputs[step.view.output] = step.result;
+    result->slots.push_back(graph_->outputs()[step.view.output]);
+  }
+  std::vector<bool> seen(result->slots.size(), false);
+  for (size_t used : kept) {
+    seen[used] = true;
+  }
+  std::fill_n(seen.begin(), graph_->inputs().size(), true);  // the caller's
   for (auto step = result->steps.rbegin(); step != result->steps.rend(); ++step) {
     for (const auto& list : {step->outputs, step->inputs}) {
       for (size_t used : list) {
@@ -383,7 +511,7 @@ void FusionExecutorCache::compile(Prepared& what, const Call& call) {
   }
   std::vector<KernelExecutor*> waiting;
   for (const Prepared::Step& step : what.steps) {
-    KernelExecutor* executor = step.kernel->executor.get();
+    KernelExecutor* executor = step.kernel != nullptr ? step.kernel->executor.get() : nullptr;
     if (executor != nullptr && executor->needsCompiling() &&
         std::find(waiting.begin(), waiting.end(), executor) == waiting.end()) {
       waiting.push_back(executor);
@@ -427,7 +555,13 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
       step_args.push(slots[slot]);
     }
     KernelArgumentHolder results;
-    if (step.plan != nullptr && !shows) {
+    if (step.kernel == nullptr) {
+      for (const NoOpParams::View& view : step.views) {
+        const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
+        results.push(source.asStrided(view.layout.sizes, view.layout.strides,
+                                      source.storageOffset() + view.layout.offset));
+      }
+    } else if (step.plan != nullptr && !shows) {
       results = KernelExecutor::run(*step.plan, step_args, seed_, offset_);
     } else if (KernelExecutor* executor = step.kernel->executor.get()) {
       executor->setRandomState(seed_, offset_);
@@ -444,12 +578,15 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
       slots[slot] = KernelArgument();
     }
   }
+  for (const Prepared::ViewStep& step : plan->views) {
+    slots[step.result] = viewOf(slots[step.source].tensor(), step.view);
+  }
   offset_ += static_cast<uint64_t>(num_draws_);
   // In-place outputs go to their input's storage when nobody reads it any more.
   KernelArgumentHolder results;
-  const auto& inputs = fusion_->inputs();
+  const auto& inputs = graph_->inputs();
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
-    const AliasInfo& alias = fusion_->getOutputAlias(fusion_->outputs()[i]);
+    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
     const KernelArgument& value = slots[plan->outputs[i]];
     if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
       const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
@@ -488,7 +625,7 @@ std::vector<KernelExecutor*> FusionExecutorCache::executors() const {
   std::vector<KernelExecutor*> executors;
   if (last_ != nullptr) {
     for (const Prepared::Step& step : last_->steps) {
-      if (step.kernel->executor != nullptr) {
+      if (step.kernel != nullptr && step.kernel->executor != nullptr) {
         executors.push_back(step.kernel->executor.get());
       }
     }
@@ -498,7 +635,12 @@ std::vector<KernelExecutor*> FusionExecutorCache::executors() const {
 
 size_t FusionExecutorCache::numKernels() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return last_ != nullptr ? last_->steps.size() : 0;
+  if (last_ == nullptr) {
+    return 0;
+  }
+  const auto& steps = last_->steps;
+  return static_cast<size_t>(std::count_if(
+      steps.begin(), steps.end(), [](const auto& step) { return step.kernel != nullptr; }));
 }
 
 size_t FusionExecutorCache::numKernelsMade() const {
@@ -533,10 +675,15 @@ std::string FusionExecutorCache::report() const {
     return "nothing has run yet\n";
   }
   std::string lines;
-  for (size_t i = 0; i < last_->steps.size(); ++i) {
-    const Prepared::Step& step = last_->steps[i];
-    append(lines, text("kernel ", i + 1, ": (", namesOf(step.segment->inputs()), ") -> (",
-                       namesOf(step.segment->outputs()), ")\n"));
+  size_t number = 0;
+  for (const Prepared::Step& step : last_->steps) {
+    const std::string what = text("(", namesOf(step.segment->inputs()), ") -> (",
+                                  namesOf(step.segment->outputs()), ")\n");
+    if (step.kernel == nullptr) {
+      append(lines, text("views: ", what));
+      continue;
+    }
+    append(lines, text("kernel ", ++number, ": ", what));
     if (const HeuristicParams* params = step.kernel->params.get()) {
       append(lines, text("  scheduler ", schedulerTypeName(params->scheduler_type), ": ",
                          params->toString(), "\n"));
@@ -546,6 +693,11 @@ std::string FusionExecutorCache::report() const {
     for (const auto& [type, refusal] : step.refusals) {
       append(lines, text("  not ", schedulerTypeName(type), ": ", refusal.why, "\n"));
     }
+  }
+  for (const Prepared::ViewStep& step : last_->views) {
+    append(lines, text("output ", step.view.output, ", ",
+                       graph_->outputs()[step.view.output]->toInlineString(), ": a view of ",
+                       step.view.source->toInlineString(), "\n"));
   }
   return lines;
 }

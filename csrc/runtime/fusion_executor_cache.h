@@ -1,11 +1,13 @@
 /// `FusionExecutorCache`: runs any legal Fusion for any inputs, without a schedule from the user.
 ///
+///   fusion → rewritten as a whole, once (preseg_passes/)
 ///   arguments → (seen before?) → cut into segments, each with the plan of a scheduler
 ///             → kernels (found by plan, else scheduled and compiled) → run in order
 ///
 /// What a plan depends on (sizes, strides, alignment, device) is the key of what was prepared; the
 /// kernels themselves serve every call whose plan has the same parameters. Tensors between segments
-/// live in memory of the device and are freed after their last reader.
+/// live in memory of the device and are freed after their last reader. Outputs that are an input or
+/// another result in another shape are views of its memory where strides allow it.
 ///
 /// What cannot be scheduled, lowered or compiled still runs: the group is cut further, down to
 /// single operations, and what remains is computed on the host; one warning says why. With
@@ -19,12 +21,14 @@
 #include <vector>
 
 #include <runtime/fusion_segment.h>
+#include <runtime/view_outputs.h>
 
 namespace nvfuser {
 
 class FusionExecutorCache {
  public:
-  /// With `auto_schedule` false the fusion is one kernel, scheduled by the user.
+  /// With `auto_schedule` false the fusion is one kernel, scheduled by the user. The passes of
+  /// preseg_passes/ run here, on a copy, under the options of this moment.
   explicit FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id = 0,
                                bool auto_schedule = true);
   ~FusionExecutorCache();
@@ -42,14 +46,18 @@ class FusionExecutorCache {
 
   /// Whether a call with such arguments finds everything compiled.
   bool isCompiled(const KernelArgumentHolder& args);
+  /// As the user defined it.
   Fusion* fusion() const { return fusion_.get(); }
+  /// As it is cut into kernels.
+  const Fusion& rewritten() const { return *graph_; }
 
   // Of the call (or `prepare`) before.
   /// Text of the kernels.
   std::vector<std::string> getMostRecentCode() const;
   /// One for each kernel, in the order in which they run.
   std::vector<KernelExecutor*> executors() const;
-  /// Number of segments that the fusion was cut into.
+  /// Number of segments that the fusion was cut into. Those that are views of their inputs are not
+  /// counted: they have no kernel.
   size_t numKernels() const;
   /// How it was cut: each segment's scheduler, parameters, inputs and outputs, and why no scheduler
   /// took more.
@@ -62,6 +70,7 @@ class FusionExecutorCache {
  private:
   struct Prepared;
   struct Call;
+  struct Variant;
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
@@ -69,18 +78,26 @@ class FusionExecutorCache {
   std::shared_ptr<Prepared> prepared(const Call& call);
   Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
                 Device* device) const;
-  FusionSegment& segmentOf(const Group& group);
-  bool planAll(const Cut& cut, bool all, Call& call, Prepared& result);
+  Variant& variantFor(Call& call, std::vector<PlannedView>& views);
+  FusionSegment& segmentOf(Variant& variant, const Group& group);
+  void cutAndPlan(Variant& variant, Call& call, Prepared& result);
+  bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
   void compile(Prepared& what, const Call& call);
   void showSegments(const Prepared& what, const Options& options) const;
+  void rewrite(const Options& options);
+  void checkInputs(const KernelArgumentHolder& args) const;
 
   std::unique_ptr<Fusion> fusion_;
+  std::unique_ptr<Fusion> rewritten_;  ///< none for a fusion that the user scheduled
+  const Fusion* graph_ = nullptr;      ///< what is run: one of the two
+  /// Extents of `fusion_` that are equal in every run, which the rewritten one relies on.
+  std::vector<std::pair<Val*, Val*>> equal_extents_;
   int64_t fusion_id_;
   bool auto_schedule_;
   mutable std::mutex mutex_;
-  /// By the names of their expressions and outputs.
-  std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments_;
+  /// What is computed by kernels, by which outputs are views (positions).
+  std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants_;
   std::list<std::pair<std::string, std::shared_ptr<Prepared>>> recent_;  ///< last used first
   std::map<std::string, decltype(recent_)::iterator, std::less<>> by_key_;
   std::shared_ptr<Prepared> last_;

@@ -19,7 +19,9 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
       form = form_.emplace(entry->type(), entry->refusesForm(fusion())).first;
     }
     if (form->second) {
-      proposal.refusals.emplace_back(entry->type(), *form->second);
+      if (entry->type() != SchedulerType::NoOp) {  // that something is computed needs no words
+        proposal.refusals.emplace_back(entry->type(), *form->second);
+      }
       continue;
     }
     Plan plan = entry->plan(fusion(), info);

@@ -1,6 +1,7 @@
 #include <scheduler/registry.h>
 
 #include <scheduler/greedy/greedy.h>
+#include <scheduler/no_op/no_op.h>
 #include <scheduler/persistent/inner_outer.h>
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
@@ -11,8 +12,13 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &transposeScheduler(),       &pointwiseScheduler(),       &reductionScheduler(),
-      &innerPersistentScheduler(), &outerPersistentScheduler(), &innerOuterPersistentScheduler(),
+      &noOpScheduler(),
+      &transposeScheduler(),
+      &pointwiseScheduler(),
+      &reductionScheduler(),
+      &innerPersistentScheduler(),
+      &outerPersistentScheduler(),
+      &innerOuterPersistentScheduler(),
       &greedyScheduler(),
   };
   return entries;

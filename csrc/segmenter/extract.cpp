@@ -1,5 +1,6 @@
 #include <segmenter/extract.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include <ir/axis_map.h>
@@ -11,12 +12,27 @@ namespace nvfuser {
 
 namespace {
 
-/// A tensor between two kernels is for its reader an input like any other.
+/// A tensor between two kernels is for its reader an input like any other, dense in the order in
+/// memory that it was given.
 void becomePlainInput(TensorView* tv) {
-  std::vector<IterDomain*> axes =
-      IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  const std::vector<IterDomain*> memory =
+      TensorDomain::noReductions(tv->getMaybeAllocationDomain());
+  std::vector<IterDomain*> axes = IterDomain::clone(logical);
   auto* domain = IrBuilder::createInContainer<TensorDomain>(
       tv->fusion(), axes, TensorDomain::getContiguityFilledWith(axes, true));
+  std::vector<IterDomain*> ordered;
+  for (const IterDomain* id : memory) {
+    const auto place = std::find(logical.begin(), logical.end(), id);
+    if (place != logical.end()) {
+      ordered.push_back(axes[static_cast<size_t>(place - logical.begin())]);
+    }
+  }
+  // An order of other axes (splits) is refused when the tensor is allocated.
+  if (ordered.size() == axes.size() && ordered != axes) {
+    Contiguity contiguity = TensorDomain::getContiguityFilledWith(ordered, true);
+    domain->setAllocationDomain(std::move(ordered), std::move(contiguity));
+  }
   ReplaceDomain::set(tv, domain);
 }
 

@@ -308,6 +308,10 @@ const std::vector<std::string>& Options::arguments(EnableOption option) const {
   return argumentsIn(data_->on[1], static_cast<uint8_t>(option));
 }
 
+const std::vector<std::string>& Options::arguments(DisableOption option) const {
+  return argumentsIn(data_->on[2], static_cast<uint8_t>(option));
+}
+
 const std::string& Options::text(Setting setting) const {
   return data_->settings[static_cast<size_t>(setting)];
 }

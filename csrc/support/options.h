@@ -78,6 +78,7 @@ class Options {
   /// What stood in parentheses behind the name.
   const std::vector<std::string>& arguments(DebugDumpOption option) const;
   const std::vector<std::string>& arguments(EnableOption option) const;
+  const std::vector<std::string>& arguments(DisableOption option) const;
   /// The setting, or its default.
   const std::string& text(Setting setting) const;
   int64_t number(Setting setting) const;

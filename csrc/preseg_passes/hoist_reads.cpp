@@ -1,0 +1,167 @@
+#include <preseg_passes/hoist_reads.h>
+
+#include <algorithm>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/axes.h>
+#include <ops/indexing.h>
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+bool readsPart(const Expr* expr) {
+  return expr->isOneOf<SliceOp, SelectOp, IndexSelectOp, GatherOp>();
+}
+
+/// `read` of another tensor with the axes of the first one, of which some may be broadcast; the
+/// tensor itself where there is nothing to cut.
+TensorView* readOf(const Expr* read, TensorView* x) {
+  const std::vector<IterDomain*> axes = ops::axesOf(x);
+  if (read->isA<SliceOp>()) {
+    const auto* op = read->as<SliceOp>();
+    const std::vector<IterDomain*> whole = ops::axesOf(op->in()->as<TensorView>());
+    std::vector<Slice> ranges(axes.size());
+    bool cuts = false;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const bool all = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(whole[i]));
+      if (!all && !axes[i]->isBroadcast()) {
+        ranges[i] = {op->start(i), op->stop(i), nullptr};
+        cuts = true;
+      }
+    }
+    return cuts ? slice(x, ranges, true) : x;
+  }
+  if (read->isA<SelectOp>()) {
+    const auto* op = read->as<SelectOp>();
+    std::vector<IterDomain*> kept = ops::freshAxes(x);
+    kept.erase(kept.begin() + op->dim());
+    TensorView* out = ops::newTensor(std::move(kept), x->dtype());
+    Val* index = axes[static_cast<size_t>(op->dim())]->isBroadcast()
+                     ? x->fusion()->zeroVal(DataType::Index)
+                     : op->input(1);
+    IrBuilder::create<SelectOp>(out, x, op->dim(), index);
+    return out;
+  }
+  auto* index = read->input(1)->as<TensorView>();
+  if (read->isA<IndexSelectOp>()) {
+    return indexSelect(x, read->as<IndexSelectOp>()->dim(), index);
+  }
+  const auto* op = read->as<GatherOp>();
+  return op->exactSizes() ? takeAlongAxis(x, index, op->dim()) : gather(x, op->dim(), index);
+}
+
+/// Whether `computed` can be computed from parts of its operands.
+bool canMove(const Expr* read, const Expr* computed) {
+  if (!computed->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
+    return false;
+  }
+  if (onlyTensorOperand(computed)) {
+    return true;
+  }
+  // Broadcast operands stay whole, which indexed reads cannot say.
+  return read->isOneOf<SliceOp, SelectOp>();
+}
+
+constexpr size_t kMostSlices = 4;  ///< of one tensor
+
+class Hoister {
+ public:
+  explicit Hoister(Fusion& fusion) : fusion_(fusion) {}
+
+  void run() {
+    for (const Expr* expr : fusion_.exprs()) {
+      for (const TensorView* in : tensorInputs(expr)) {
+        readers_[in].push_back(expr);
+      }
+    }
+    // Bottom up: a tensor's readers are looked at before what it is computed from.
+    const std::vector<Expr*> exprs = fusion_.exprs();
+    for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
+      for (TensorView* out : tensorOutputs(*it)) {
+        hoistReadersOf(out, *it);
+      }
+    }
+  }
+
+ private:
+  /// A read of `tv`, computed from parts of the operands instead.
+  struct Move {
+    TensorView* old;
+    TensorView* result;
+    /// New readers of the operands.
+    std::vector<std::pair<TensorView*, const Expr*>> reads;
+  };
+
+  void hoistReadersOf(TensorView* tv, const Expr* computed) {
+    const auto found = readers_.find(tv);
+    if (found == readers_.end() || tv->isFusionOutput()) {
+      return;
+    }
+    const std::vector<const Expr*>& readers = found->second;
+    const bool all_move = std::all_of(readers.begin(), readers.end(), [&](const Expr* read) {
+      return readsPart(read) && read->input(0) == tv && canMove(read, computed) &&
+             (read->inputs().size() < 2 || read->input(1) != tv);
+    });
+    // Slices share little; indexed reads may compute an element once for each of them.
+    const bool cheap =
+        readers.size() == 1 || (readers.size() <= kMostSlices &&
+                                std::all_of(readers.begin(), readers.end(), [](const Expr* read) {
+                                  return read->isOneOf<SliceOp, SelectOp>();
+                                }));
+    if (!all_move || !cheap) {
+      return;
+    }
+    std::vector<Move> moves;
+    for (const Expr* read : readers) {
+      moves.push_back(moved(read, computed));
+      if (!sameForm(moves.back().old, moves.back().result)) {
+        return;
+      }
+    }
+    for (const Val* in : computed->inputs()) {
+      if (in->isA<TensorView>()) {
+        std::erase(readers_[in->as<TensorView>()], computed);
+      }
+    }
+    for (const Move& move : moves) {
+      replaceTensor(move.old, move.result);
+      for (const auto& [tensor, read] : move.reads) {
+        readers_[tensor].push_back(read);
+      }
+    }
+  }
+
+  static Move moved(const Expr* read, const Expr* computed) {
+    Move move{read->output(0)->as<TensorView>(), nullptr, {}};
+    std::vector<Val*> operands = computed->inputs();
+    for (Val*& operand : operands) {
+      if (!operand->isA<TensorView>()) {
+        continue;
+      }
+      auto* before = operand->as<TensorView>();
+      TensorView* part = readOf(read, before);
+      if (part != before) {
+        move.reads.emplace_back(before, part->definition());
+      }
+      operand = part;
+    }
+    move.result = applyTo(computed, operands);
+    return move;
+  }
+
+  Fusion& fusion_;
+  std::unordered_map<const TensorView*, std::vector<const Expr*>> readers_;
+};
+
+}  // namespace
+
+void hoistReads(Fusion& fusion) {
+  FusionGuard guard(&fusion);
+  Hoister(fusion).run();
+}
+
+}  // namespace nvfuser::preseg_passes

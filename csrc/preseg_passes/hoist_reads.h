@@ -1,0 +1,24 @@
+/// Pass `hoist-reads`: what reads a part of a computed tensor (slice, select, index-select, gather)
+/// reads that part of the operands instead, if the tensor is computed element by element and nobody
+/// needs it whole.
+///
+///   T1_l_float[ iS2{i0}, iS3{64} ]   = sin(T0_g_float[ iS0{i0}, iS1{64} ])
+///   T2_g_float[ iS4{i0}, iS6rf{8} ]  = slice(T1, 0, i0, 1, 0, 8, 1)
+/// becomes
+///   T3_l_float[ iS7{i0}, iS9rf{8} ]   = slice(T0, 0, i0, 1, 0, 8, 1)
+///   T4_g_float[ iS10{i0}, iS11{8} ]   = sin(T3)
+///
+/// Less is computed, and inputs are read at any place, whereas a computed tensor that is read
+/// elsewhere than it is computed has to be stored by a kernel of its own.
+///
+/// Left alone: tensors that are outputs, or read by anything else; gathers by an index that may be
+/// larger than the tensor, unless one operand alone is a tensor.
+#pragma once
+
+#include <ir/fusion.h>
+
+namespace nvfuser::preseg_passes {
+
+void hoistReads(Fusion& fusion);
+
+}  // namespace nvfuser::preseg_passes

@@ -1,0 +1,119 @@
+#include <preseg_passes/pipeline.h>
+
+#include <algorithm>
+#include <array>
+
+#include <preseg_passes/broadcast_squeeze.h>
+#include <preseg_passes/cancel_split_cat.h>
+#include <preseg_passes/cat_to_repeat.h>
+#include <preseg_passes/consecutive_casts.h>
+#include <preseg_passes/hoist_reads.h>
+#include <preseg_passes/mark_views.h>
+#include <preseg_passes/memory_order.h>
+#include <preseg_passes/move_pad.h>
+#include <preseg_passes/remove_empty.h>
+#include <preseg_passes/rewrite.h>
+#include <preseg_passes/substitute_extents.h>
+#include <support/dump.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+// Sizes first: the passes behind it look for constants. Then what makes the graph smaller, so that
+// the others meet their patterns.
+constexpr std::array kPasses = {
+    Pass{"substitute-extents", "axes of equal size get one extent, a constant where one is known",
+         "sizes, provided that equal ones were checked to be equal", substituteExtents},
+    Pass{"remove-empty", "tensors without elements, and what only they need, are not computed",
+         "values; a reduction of nothing is its neutral element", removeEmpty},
+    Pass{"consecutive-casts", "a cast of a lossless cast is one cast, or none",
+         "every value, bit by bit", mergeConsecutiveCasts},
+    Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
+         "the axes of every output", cancelBroadcastSqueeze},
+    Pass{"cancel-split-cat", "slices of a tensor that are joined again in order are the tensor",
+         "every value; the operations in between see the same elements", cancelSplitCat},
+    Pass{"cat-to-repeat", "a tensor joined with itself is expanded along a new axis, then merged",
+         "every value, and the sizes of the result", turnCatIntoRepeat},
+    Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
+         "every element that is read; the others are not computed", hoistReads},
+    Pass{"move-pad", "a pad of a computed tensor is computed from padded operands",
+         "every value: only where zeros give +0", movePad},
+    Pass{"memory-order", "outputs lie in memory as the inputs that they have their axes from",
+         "values and sizes; strides that the user declared", inferMemoryOrder},
+    Pass{"mark-views", "outputs that are inputs or results in another shape are marked as views",
+         "the graph", markViews},
+};
+
+bool isDisabled(const Pass& pass, const Options& options) {
+  if (!options.isDisabled(DisableOption::Preseg)) {
+    return false;
+  }
+  const auto& names = options.arguments(DisableOption::Preseg);
+  return names.empty() || std::find(names.begin(), names.end(), pass.name) != names.end();
+}
+
+const Pass& passOf(std::string_view name) {
+  const auto found = std::find_if(kPasses.begin(), kPasses.end(),
+                                  [&](const Pass& pass) { return pass.name == name; });
+  if (found == kPasses.end()) {
+    userError("preseg: there is no pass '", name, "'; those are ",
+              join(kPasses, ", ", [](const Pass& pass) { return pass.name; }));
+  }
+  return *found;
+}
+
+bool shows(const Pass& pass, const Options& options) {
+  if (!options.dumps(DebugDumpOption::PreSegmenterLogging)) {
+    return false;
+  }
+  const auto& names = options.arguments(DebugDumpOption::PreSegmenterLogging);
+  return names.empty() || std::find(names.begin(), names.end(), pass.name) != names.end();
+}
+
+void runAndSweep(const Pass& pass, Fusion& fusion) {
+  pass.run(fusion);
+  sweep(fusion);
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+void runOne(Fusion& fusion, std::string_view name) { runAndSweep(passOf(name), fusion); }
+
+void runAll(Fusion& fusion, const Options& options, std::string_view subject,
+            const Observer& observer) {
+  for (const std::string& name : options.arguments(DisableOption::Preseg)) {
+    passOf(name);
+  }
+  for (const Pass& pass : kPasses) {
+    if (isDisabled(pass, options)) {
+      continue;
+    }
+    const bool shown = shows(pass, options);
+    const std::string before = shown ? fusion.mathString() : std::string();
+    if (observer) {
+      observer(pass, fusion, false);
+    }
+    runAndSweep(pass, fusion);
+    if (options.flag(Setting::Verify)) {
+      try {
+        fusion.verify();
+      } catch (const std::exception& error) {
+        throw InternalError(text("after the pass ", pass.name, ": ", error.what()));
+      }
+    }
+    if (observer) {
+      observer(pass, fusion, true);
+    }
+    if (shown) {
+      const std::string after = fusion.mathString();
+      dump(options, subject, text("pre_segmenter_logging ", pass.name),
+           after == before ? std::string("unchanged\n")
+                           : text("before:\n", before, "after:\n", after));
+    }
+  }
+}
+
+}  // namespace nvfuser::preseg_passes

@@ -1,0 +1,98 @@
+#include <preseg_passes/remove_empty.h>
+
+#include <algorithm>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+bool isEmpty(const TensorView* tv) {
+  const std::vector<IterDomain*> axes = ops::axesOf(tv);
+  return std::any_of(axes.begin(), axes.end(),
+                     [](const IterDomain* id) { return ops::constantOf(ops::extentOf(id)) == 0; });
+}
+
+/// A tensor with the axes of `tv`, all elements `value`; an iterated axis of one element stays
+/// iterated, an expanded one expanded.
+TensorView* filled(const TensorView* tv, Val* value) {
+  std::vector<IterDomain*> axes;
+  for (IterDomain* id : ops::freshAxes(tv)) {
+    axes.push_back(id->isBroadcast() ? ops::newBroadcastAxis(id->expandedExtent())
+                                     : ops::newIterAxis(ops::extentOf(id)));
+  }
+  TensorView* out = ops::newTensor(std::move(axes), tv->dtype());
+  IrBuilder::create<FullOp>(out, SimplifyingIrBuilder::maybeCastExpr(tv->dtype(), value));
+  return out;
+}
+
+/// What `expr` gives although an operand has no elements; null for what stays as it is.
+TensorView* ofNothing(const Expr* expr, const TensorView* out) {
+  if (isEmpty(out)) {
+    return filled(out, out->fusion()->zeroVal(out->dtype()));
+  }
+  const auto* in = expr->input(0)->as<TensorView>();
+  if (expr->isA<ReductionOp>() && isEmpty(in)) {
+    return filled(out, expr->as<ReductionOp>()->init());
+  }
+  if (expr->isA<PadOp>() && isEmpty(in)) {
+    return filled(out, expr->as<PadOp>()->value());
+  }
+  return nullptr;
+}
+
+/// The tensor that a concatenation pads; null if it is given padded.
+const TensorView* padded(const Val* part) {
+  const Expr* def = part->definition();
+  return def != nullptr && def->isA<PadOp>() ? def->input(0)->as<TensorView>() : nullptr;
+}
+
+/// A concatenation of its parts with elements; null if all have some.
+TensorView* joinedAgain(const CatOp* cat) {
+  std::vector<TensorView*> kept;
+  for (Val* part : cat->inputs()) {
+    const TensorView* inside = padded(part);
+    if (inside == nullptr || !isEmpty(inside)) {
+      kept.push_back(part->as<TensorView>());
+    }
+  }
+  if (kept.empty() || kept.size() == cat->inputs().size()) {
+    return nullptr;
+  }
+  return nvfuser::cat(kept, cat->concatenatedDim(), std::nullopt, true);
+}
+
+}  // namespace
+
+void removeEmpty(Fusion& fusion) {
+  FusionGuard guard(&fusion);
+  const std::vector<Expr*> exprs = fusion.exprs();
+  // Concatenations first, while their parts are still pads.
+  for (const Expr* expr : exprs) {
+    if (expr->isA<CatOp>() && !isEmpty(expr->output(0)->as<TensorView>())) {
+      TensorView* out = expr->output(0)->as<TensorView>();
+      TensorView* joined = joinedAgain(expr->as<CatOp>());
+      if (joined != nullptr && sameForm(out, joined)) {
+        replaceTensor(out, joined);
+      }
+    }
+  }
+  for (const Expr* expr : exprs) {
+    const std::vector<TensorView*> outputs = tensorOutputs(expr);
+    if (outputs.size() != 1 || expr->isA<FullOp>() || tensorInputs(expr).empty() ||
+        outputs[0]->isFusionInput()) {
+      continue;
+    }
+    if (TensorView* replacement = ofNothing(expr, outputs[0])) {
+      replaceTensor(outputs[0], replacement);
+    }
+  }
+}
+
+}  // namespace nvfuser::preseg_passes

@@ -1,0 +1,180 @@
+#include <preseg_passes/rewrite.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ops/alias.h>
+#include <ops/axes.h>
+#include <ops/utils.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+size_t positionOf(const std::vector<IterDomain*>& list, const IterDomain* id) {
+  return static_cast<size_t>(std::find(list.begin(), list.end(), id) - list.begin());
+}
+
+/// Whether both lie in memory alike: no order of their own, or the same permutation.
+bool sameMemoryOrder(const TensorView* a, const TensorView* b) {
+  if (!a->hasAllocation() && !b->hasAllocation()) {
+    return true;
+  }
+  auto order = [](const TensorView* tv) {
+    const std::vector<IterDomain*> axes = ops::axesOf(tv);
+    std::vector<size_t> places;
+    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
+      places.push_back(positionOf(axes, id));
+    }
+    return places;
+  };
+  return order(a) == order(b);
+}
+
+/// `to`, a plain copy, lies in memory as `from` was declared to.
+void takeMemoryOrder(TensorView* to, const TensorView* from) {
+  if (!from->hasAllocation()) {
+    return;
+  }
+  const std::vector<IterDomain*> source = ops::axesOf(from);
+  const std::vector<IterDomain*> target = ops::axesOf(to);
+  std::vector<IterDomain*> allocation;
+  for (const IterDomain* id : TensorDomain::noReductions(from->getAllocationDomain())) {
+    const size_t place = positionOf(source, id);
+    check(place < target.size(), "an allocation domain with splits is not moved");
+    allocation.push_back(target[place]);
+  }
+  Contiguity contiguity = TensorDomain::getContiguityFilledWith(allocation, true);
+  to->setAllocationDomain(std::move(allocation), std::move(contiguity));
+}
+
+/// Entries of the axes that are in memory.
+Contiguity contiguityOf(const TensorView* tv) {
+  Contiguity kept;
+  const auto& memory = tv->getMaybeAllocationDomain();
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (!memory[i]->isReduction()) {
+      kept.push_back(tv->getContiguity()[i]);
+    }
+  }
+  return kept;
+}
+
+bool isPermutedOrPlain(const TensorView* tv) {
+  const std::vector<IterDomain*>& logical = tv->getLogicalDomain();
+  const auto& memory = tv->getMaybeAllocationDomain();
+  return std::all_of(memory.begin(), memory.end(), [&](const IterDomain* id) {
+    return positionOf(logical, id) < logical.size();
+  });
+}
+
+}  // namespace
+
+void replaceTensor(TensorView* old, TensorView* with) {
+  Fusion& fusion = *old->fusion();
+  FusionGuard guard(&fusion);
+  const std::vector<Expr*> readers = old->uses();
+  for (Expr* reader : readers) {
+    const auto& inputs = reader->inputs();
+    if (with->definition() != reader &&
+        std::find(inputs.begin(), inputs.end(), old) != inputs.end()) {
+      fusion.replaceInput(reader, old, with);
+    }
+  }
+  if (!old->isFusionOutput()) {
+    return;
+  }
+  check(isPermutedOrPlain(old), "an output whose memory is split in axes keeps its definition");
+  const bool takes_place = !with->isFusionInput() && !with->isFusionOutput() &&
+                           sameMemoryOrder(old, with) && contiguityOf(old) == contiguityOf(with);
+  if (!takes_place) {
+    TensorView* copy = set(with);
+    takeMemoryOrder(copy, old);
+    with = copy;
+  }
+  fusion.replaceOutput(old, with);
+}
+
+bool sameForm(const TensorView* a, const TensorView* b) {
+  const std::vector<IterDomain*> first = ops::axesOf(a);
+  const std::vector<IterDomain*> second = ops::axesOf(b);
+  if (a->dtype() != b->dtype() || first.size() != second.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i]->isBroadcast() != second[i]->isBroadcast() ||
+        first[i]->hasExpandedExtent() != second[i]->hasExpandedExtent() ||
+        first[i]->isVectorComponent() != second[i]->isVectorComponent()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ReaderCounts::ReaderCounts(const Fusion& fusion) {
+  for (const Expr* expr : fusion.exprs()) {
+    for (const Val* in : expr->inputs()) {
+      ++counts_[in];
+    }
+  }
+  for (const Val* out : fusion.outputs()) {
+    ++counts_[out];
+  }
+}
+
+int ReaderCounts::of(const Val* val) const {
+  const auto found = counts_.find(val);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+std::optional<size_t> onlyTensorOperand(const Expr* expr) {
+  if (!expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
+    return std::nullopt;
+  }
+  std::optional<size_t> place;
+  for (size_t i = 0; i < expr->inputs().size(); ++i) {
+    if (!expr->input(i)->isA<TensorView>()) {
+      continue;
+    }
+    if (place) {
+      return std::nullopt;
+    }
+    place = i;
+  }
+  return place;
+}
+
+TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands) {
+  Fusion& fusion = *expr->fusion();
+  FusionGuard guard(&fusion);
+  TensorView* out = ops::newOutputTV(operands, expr->output(0)->dtype(), expr->getOpString());
+  if (expr->isA<UnaryOp>()) {
+    IrBuilder::create<UnaryOp>(expr->as<UnaryOp>()->getUnaryOpType(), out, operands.at(0));
+  } else if (expr->isA<BinaryOp>()) {
+    IrBuilder::create<BinaryOp>(expr->as<BinaryOp>()->getBinaryOpType(), out, operands.at(0),
+                                operands.at(1));
+  } else {
+    IrBuilder::create<TernaryOp>(expr->as<TernaryOp>()->getTernaryOpType(), out, operands.at(0),
+                                 operands.at(1), operands.at(2));
+  }
+  return out;
+}
+
+void sweep(Fusion& fusion) {
+  const std::vector<Expr*> alive = fusion.exprs();
+  std::unordered_set<const Expr*> kept(alive.begin(), alive.end());
+  // Scalars and axes are described by expressions that lead to no output: they stay.
+  std::vector<Expr*> dead;
+  for (const auto& expr : fusion.allExprs()) {
+    if (kept.count(expr.get()) == 0 && !tensorOutputs(expr.get()).empty()) {
+      dead.push_back(expr.get());
+    }
+  }
+  for (Expr* expr : dead) {
+    fusion.removeExpr(expr);
+  }
+}
+
+}  // namespace nvfuser::preseg_passes

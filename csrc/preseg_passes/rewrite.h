@@ -1,0 +1,42 @@
+/// What passes do to a Fusion: exchange one tensor for another, compute an operation again on other
+/// operands. All of it in the Fusion of the tensors given; none needs a `FusionGuard`.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <ir/fusion.h>
+#include <ir/internal_nodes.h>
+
+namespace nvfuser::preseg_passes {
+
+/// Whoever reads `old` reads `with`, which has its dtype, sizes and broadcast axes. If `old` is an
+/// output, so is `with`, or a copy of it where it cannot take that place itself: an input, another
+/// output, or another order in memory. Aliases move along.
+void replaceTensor(TensorView* old, TensorView* with);
+
+/// Same dtype, and axis by axis the same kind (iterated, broadcast, expanded).
+bool sameForm(const TensorView* a, const TensorView* b);
+
+/// How often each tensor is read or is an output.
+class ReaderCounts {
+ public:
+  explicit ReaderCounts(const Fusion& fusion);
+  int of(const Val* val) const;
+
+ private:
+  std::unordered_map<const Val*, int> counts_;
+};
+
+/// The operand of a pointwise operation that is a tensor, where only one is, and all else is
+/// scalars. Nothing for other operations (permutations included).
+std::optional<size_t> onlyTensorOperand(const Expr* expr);
+
+/// `expr`, a pointwise operation, on other operands: a fresh tensor of the dtype of its result.
+TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands);
+
+/// Expressions that lead to no output go.
+void sweep(Fusion& fusion);
+
+}  // namespace nvfuser::preseg_passes

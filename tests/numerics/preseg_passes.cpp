@@ -1,0 +1,415 @@
+// Whole fusions with and without the passes that rewrite them: equal results, both equal to the
+// reference, and as few kernels as the pass is there for.
+#include <doctest/doctest.h>
+
+#include "automatic.h"
+#include <preseg_passes/optimization_pass.h>
+
+using namespace nvfuser;
+using automatic::Define;
+using automatic::Input;
+
+namespace {
+
+TensorView* input(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
+  TensorView* tv = makeContigConcreteTensor(shape, dtype);
+  FusionGuard::getCurFusion()->addInput(tv);
+  return tv;
+}
+
+TensorView* strided(int64_t rank, DataType dtype = DataType::Float) {
+  TensorView* tv = makeSymbolicTensor(rank, dtype);
+  FusionGuard::getCurFusion()->addInput(tv);
+  return tv;
+}
+
+void output(TensorView* tv) { FusionGuard::getCurFusion()->addOutput(tv); }
+
+Val* size(int64_t value) {
+  return IrBuilder::create<Val>(PolymorphicValue(value), DataType(DataType::Index));
+}
+
+bool sameBytes(const Tensor& a, const Tensor& b) {
+  const HostTensor x = a.toHostTensor();
+  const HostTensor y = b.toHostTensor();
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
+         (x.numel() == 0 || std::memcmp(x.data(), y.data(), x.sizeBytes()) == 0);
+}
+
+std::unique_ptr<FusionExecutorCache> cacheOf(const Define& define) {
+  auto fusion = std::make_unique<Fusion>();
+  FusionGuard guard(fusion.get());
+  define(*fusion);
+  return std::make_unique<FusionExecutorCache>(std::move(fusion));
+}
+
+struct Case {
+  std::string pass;
+  std::string title;
+  size_t kernels;  ///< with the pass
+  size_t kernels_without;
+  std::vector<Input> inputs;
+  std::function<void()> define;
+  bool same_bits = true;  ///< false: sums in another order
+  /// Values of indices; other tensors are drawn.
+  std::vector<std::pair<size_t, std::vector<int64_t>>> indices = {};
+};
+
+void check(const Case& c) {
+  CAPTURE(c.title);
+  auto define = [&](Fusion&) { c.define(); };
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    KernelArgumentHolder arguments;
+    const KernelArgumentHolder drawn = automatic::makeInputs(c.inputs, *device);
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      KernelArgument argument = drawn[i];
+      for (const auto& [position, values] : c.indices) {
+        if (position == i) {
+          argument = Tensor::fromHost(values, c.inputs[i].sizes, *device);
+        }
+      }
+      arguments.push(argument);
+    }
+    const OptionsGuard strict(Options::current().disable("fallback").set("VERIFY", "1"));
+    auto with = cacheOf(define);
+    const KernelArgumentHolder results = with->runFusionWithInputs(arguments);
+    const std::string report = with->report();
+    CAPTURE(report);
+    CHECK(with->numKernels() == c.kernels);
+    testValidate(with->fusion(), results, arguments, __LINE__, __FILE__, c.title);
+    // Again, from the plan.
+    const KernelArgumentHolder again = with->runFusionWithInputs(arguments);
+
+    const OptionsGuard off(Options::current().disable("preseg(" + c.pass + ")"));
+    auto without = cacheOf(define);
+    const KernelArgumentHolder plain = without->runFusionWithInputs(arguments);
+    const std::string plain_report = without->report();
+    CAPTURE(plain_report);
+    CHECK(without->numKernels() == c.kernels_without);
+    REQUIRE(plain.size() == results.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      CHECK(sameBytes(again[i].tensor(), results[i].tensor()));
+      if (c.same_bits) {
+        CHECK(sameBytes(plain[i].tensor(), results[i].tensor()));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("preseg: sizes, empty tensors, casts and broadcasts") {
+  const Case cases[] = {
+      {"substitute-extents",
+       "a constant of one operand",
+       1,
+       1,
+       {{{5, 24}}, {{5, 24}}},
+       [] {
+         TensorView* x = input({-1, -1});
+         output(sin(add(x, input({-1, 24}))));
+       }},
+      {"substitute-extents",
+       "sizes of slices and reshapes",
+       1,
+       1,
+       {{{6, 8}}, {{6, 8}}},
+       [] {
+         TensorView* x = input({-1, -1});
+         TensorView* y = sin(add(x, input({6, 8})));
+         output(flatten(y));
+         output(slice(x, {Slice{}, Slice{nullptr, size(3), nullptr}}));
+       }},
+      {"remove-empty",
+       "an empty part, and reductions of nothing",
+       3,
+       1,
+       {{{7, 0}}, {{7}}},
+       [] {
+         TensorView* x = sin(input({-1, 0}));
+         TensorView* y = input({-1});
+         output(cos(x));
+         output(add(sum(x, {1}), y));
+         output(max(x, {1}));
+       }},
+      {"consecutive-casts",
+       "half, float, double, half",
+       1,
+       1,
+       {{{33, 17}, DataType::Half}},
+       [] {
+         TensorView* x =
+             castOp(DataType::Double, castOp(DataType::Float, strided(2, DataType::Half)));
+         output(castOp(DataType::BFloat16, x));
+         output(sin(castOp(DataType::Float, castOp(DataType::Half, x))));
+       }},
+      {"consecutive-casts",
+       "integers",
+       1,
+       1,
+       {{{301}, DataType::Char}},
+       [] {
+         TensorView* x = castOp(DataType::Int, strided(1, DataType::Char));
+         output(castOp(DataType::Byte, x));
+         output(castOp(DataType::Float, x));
+       }},
+      {"broadcast-squeeze",
+       "a softmax written with kept axes",
+       1,
+       1,
+       {{{19, 65}}},
+       [] {
+         TensorView* x = strided(2);
+         TensorView* most = squeeze(max(x, {1}, true), {1});
+         TensorView* e = exp(sub(x, broadcast(most, {false, true})));
+         output(div(e, sum(e, {1}, true)));
+       },
+       false},
+  };
+  for (const Case& c : cases) {
+    check(c);
+  }
+}
+
+TEST_CASE("preseg: slices, concatenations, pads and gathers") {
+  const Case cases[] = {
+      {"cancel-split-cat",
+       "projections cut and joined",
+       1,
+       7,
+       {{{9, 24}}},
+       [] {
+         std::vector<TensorView*> done;
+         for (TensorView* p : chunk(input({-1, 24}), 3, 1)) {
+           done.push_back(relu(p));
+         }
+         output(cat(done, 1));
+       }},
+      {"cancel-split-cat",
+       "joined in another order",
+       3,
+       3,
+       {{{9, 24}}},
+       [] {
+         const auto p = chunk(input({-1, 24}), 2, 1);
+         output(cat({p[1], p[0]}, 1));
+       }},
+      {"cat-to-repeat",
+       "angles",
+       1,
+       2,
+       {{{9, 24}}},
+       [] {
+         TensorView* x = abs(input({-1, 24}));
+         output(neg(cat({x, x}, 1)));
+       }},
+      {"hoist-reads",
+       "two halves",
+       1,
+       3,
+       {{{11, 30}}},
+       [] {
+         TensorView* x = relu(input({-1, 30}));
+         const auto p = chunk(x, 2, 1);
+         output(mul(p[0], p[1]));
+       }},
+      {"hoist-reads",
+       "rows by index",
+       1,
+       2,
+       {{{11, 30}, DataType::Half}, {{5}, DataType::Int}},
+       [] {
+         TensorView* x = castOp(DataType::Float, strided(2, DataType::Half));
+         output(relu(indexSelect(neg(x), 0, strided(1, DataType::Int))));
+       },
+       true,
+       {{1, {3, 0, 10, 3, 7}}}},
+      {"hoist-reads",
+       "the loss of the labels",
+       1,
+       2,
+       {{{4, 30}}, {{4, 1}, DataType::Int}},
+       [] {
+         TensorView* x = neg(sqrt(abs(strided(2))));
+         output(takeAlongAxis(x, input({-1, 1}, DataType::Int), 1));
+       },
+       true,
+       {{1, {3, 0, 29, 3}}}},
+      {"move-pad",
+       "a padded activation",
+       1,
+       2,
+       {{{11, 30}}},
+       [] { output(pad(relu(sqrt(abs(input({-1, -1})))), {size(1), size(4), size(0), size(3)})); }},
+  };
+  for (const Case& c : cases) {
+    check(c);
+  }
+}
+
+TEST_CASE("preseg: channels last stays channels last") {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = TensorViewBuilder().ndims(4).contiguity(true).strideOrder({3, 0, 2, 1}).build();
+    TensorView* bias = makeContigTensor(1);
+    fusion.addInput(x);
+    fusion.addInput(bias);
+    TensorView* y = relu(add(x, broadcast(bias, {true, false, true, true})));
+    fusion.addOutput(y);
+    fusion.addOutput(sum(y, {0, 2, 3}));
+    fusion.addOutput(mul(y, broadcast(sum(y, {2, 3}), {false, false, true, true})));
+  };
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    automatic::Program program(define, *device);
+    const KernelArgumentHolder arguments =
+        automatic::makeInputs({{{2, 5, 3, 7}, DataType::Float, {105, 1, 35, 5}}, {{5}}}, *device);
+    program.run(arguments);
+    const KernelArgumentHolder results = program.cache().runFusionWithInputs(arguments);
+    CHECK(results[0].tensor().strides() == std::vector<int64_t>{105, 1, 35, 5});
+    CHECK(results[2].tensor().strides() == std::vector<int64_t>{105, 1, 35, 5});
+  }
+}
+
+namespace {
+
+bool sharesMemory(const KernelArgument& a, const KernelArgument& b, int64_t offset = 0) {
+  const auto* first = static_cast<const std::byte*>(a.tensor().data());
+  const auto* second = static_cast<const std::byte*>(b.tensor().data());
+  return first == second + offset * dataTypeSizeByte(b.tensor().dtype());
+}
+
+}  // namespace
+
+TEST_CASE("preseg: outputs that are views run no kernel") {
+  auto define = [](Fusion&) {
+    TensorView* x = strided(2);
+    output(permute(x, {1, 0}));
+    output(reshape(x, {4, 6}, {2, 12}));
+    output(slice(x, {1, 2}, {3, 6}));
+    output(broadcast(select(x, 0, size(2)), {true, false}));
+    output(expand(unsqueeze(x, 0), {size(5), size(-1), size(-1)}));
+  };
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    auto cache = cacheOf(define);
+    const KernelArgumentHolder arguments = automatic::makeInputs({{{4, 6}}}, *device);
+    const KernelArgumentHolder results = cache->runFusionWithInputs(arguments);
+    CHECK(cache->numKernels() == 0);
+    CHECK(cache->executors().empty());
+    testValidate(cache->fusion(), results, arguments, __LINE__, __FILE__);
+    CHECK(sharesMemory(results[0], arguments[0]));
+    CHECK(results[0].tensor().strides() == std::vector<int64_t>{1, 6});
+    CHECK(sharesMemory(results[1], arguments[0]));
+    CHECK(sharesMemory(results[2], arguments[0], 8));
+    CHECK(results[2].tensor().strides() == std::vector<int64_t>{6, 1});
+    CHECK(sharesMemory(results[3], arguments[0], 12));
+    CHECK(results[4].tensor().sizes() == std::vector<int64_t>{5, 4, 6});
+    CHECK(results[4].tensor().strides() == std::vector<int64_t>{0, 6, 1});
+
+    // Strides that the reshape cannot be said with: a kernel copies, the others stay views.
+    const KernelArgumentHolder gaps =
+        automatic::makeInputs({{{4, 6}, DataType::Float, {9, 1}}}, *device);
+    const KernelArgumentHolder copied = cache->runFusionWithInputs(gaps);
+    CHECK(cache->numKernels() == 1);
+    testValidate(cache->fusion(), copied, gaps, __LINE__, __FILE__);
+    CHECK_FALSE(sharesMemory(copied[1], gaps[0]));
+    CHECK(sharesMemory(copied[2], gaps[0], 11));
+
+    // No elements, no views of anything that could be overrun.
+    auto empty = cacheOf([](Fusion&) { output(permute(strided(2), {1, 0})); });
+    const KernelArgumentHolder none = automatic::makeInputs({{{0, 6}}}, *device);
+    CHECK(empty->runFusionWithInputs(none)[0].tensor().sizes() == std::vector<int64_t>{6, 0});
+    CHECK(empty->numKernels() == 0);
+
+    const OptionsGuard off(Options::current().disable("preseg(mark-views)"));
+    auto plain = cacheOf([](Fusion&) { output(permute(strided(2), {1, 0})); });
+    const KernelArgumentHolder separate = plain->runFusionWithInputs(arguments);
+    CHECK(plain->numKernels() == 1);
+    CHECK_FALSE(sharesMemory(separate[0], arguments[0]));
+    CHECK(sameBytes(separate[0].tensor(), results[0].tensor()));
+  }
+}
+
+TEST_CASE("preseg: views of results, of other outputs and between kernels") {
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    auto cache = cacheOf([](Fusion&) {
+      TensorView* x = strided(2);
+      TensorView* y = softmax(x, 1);
+      output(reshape(y, {6, 8}, {6, 2, 4}));
+      TensorView* z = sin(x);
+      output(z);
+      output(permute(z, {1, 0}));
+    });
+    const KernelArgumentHolder arguments = automatic::makeInputs({{{6, 8}}}, *device);
+    const KernelArgumentHolder results = cache->runFusionWithInputs(arguments);
+    const std::string report = cache->report();
+    CAPTURE(report);
+    testValidate(cache->fusion(), results, arguments, __LINE__, __FILE__);
+    CHECK(cache->numKernels() <= 2);
+    CHECK(sharesMemory(results[2], results[1]));
+
+    // A reshape in front of a reduction costs nothing.
+    auto heads = cacheOf([](Fusion&) {
+      TensorView* x = input({-1, 8});
+      output(softmax(reshape(x, {6, 8}, {6, 2, 4}), 2));
+    });
+    const KernelArgumentHolder shares = heads->runFusionWithInputs(arguments);
+    const std::string heads_report = heads->report();
+    CAPTURE(heads_report);
+    testValidate(heads->fusion(), shares, arguments, __LINE__, __FILE__);
+    CHECK(heads->numKernels() == 1);
+  }
+}
+
+TEST_CASE("preseg: an input that is overwritten is not shown as a view") {
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    auto cache = cacheOf([](Fusion& fusion) {
+      TensorView* x = strided(2);
+      output(permute(x, {1, 0}));
+      output(reshape(x, {4, 6}, {24}));
+      // Each row minus the first: read through a broadcast while it is written.
+      TensorView* first = broadcast(select(x, 0, size(0)), {true, false});
+      fusion.aliasOutputToInput(sub(x, first), x, AllocationType::ReuseBuffer);
+    });
+    const KernelArgumentHolder arguments = automatic::makeInputs({{{4, 6}}}, *device);
+    const Tensor before = arguments[0].tensor().clone();
+    const KernelArgumentHolder results = cache->runFusionWithInputs(arguments);
+    REQUIRE(results.size() == 2);
+    CHECK(sameBytes(results[0].tensor(), before.permute({1, 0})));
+    CHECK(sameBytes(results[1].tensor(), before.view({24})));
+    const std::vector<float> was = before.toHost<float>();
+    const std::vector<float> is = arguments[0].tensor().toHost<float>();
+    for (size_t i = 0; i < was.size(); ++i) {
+      CHECK(is[i] == was[i] - was[i % 6]);
+    }
+  }
+}
+
+TEST_CASE("preseg: the user's fusion stays as it was, and guards leave a pass out") {
+  auto define = [](Fusion&) {
+    TensorView* x = castOp(DataType::Float, strided(1, DataType::Half));
+    output(castOp(DataType::Half, sin(castOp(DataType::Float, castOp(DataType::Half, x)))));
+  };
+  auto count = [](const Fusion& fusion) { return fusion.exprs().size(); };
+  auto all = cacheOf(define);
+  CHECK(count(*all->fusion()) == 5);
+  CHECK(count(all->rewritten()) == 3);
+  {
+    OptimizationPassGuard<preseg_passes::ConsecutiveCastPass> off(false);
+    CHECK(count(cacheOf(define)->rewritten()) == 5);
+    OptimizationPassGuard<preseg_passes::RemoveEmptyPass> both(false);
+    CHECK(count(cacheOf(define)->rewritten()) == 5);
+  }
+  {
+    OptimizationPassGuard<preseg_passes::PreSegmenter> off(false);
+    CHECK(count(cacheOf(define)->rewritten()) == 5);
+  }
+  Fusion fusion(*all->fusion());
+  OptimizationPass<preseg_passes::ConsecutiveCastPass>::runPass(&fusion);
+  CHECK(count(fusion) == 3);
+  const OptionsGuard off(Options::current().disable("preseg"));
+  CHECK(count(cacheOf(define)->rewritten()) == 5);
+}
