@@ -93,6 +93,32 @@ void addSums(std::vector<Program>& all, std::vector<int64_t> sizes, DataType dty
        dtype});
 }
 
+void addTransposes(std::vector<Program>& all, std::vector<int64_t> sizes, DataType dtype) {
+  const std::string of = text(" ", sizeText(sizes), " ", dtype);
+  all.push_back({"transpose of relu(x + y)" + of,
+                 [=](Fusion& fusion) {
+                   TensorView* x = wide(input(fusion, 2, dtype));
+                   TensorView* y = wide(input(fusion, 2, dtype));
+                   output(fusion, transpose(relu(add(x, y)), 0, 1), dtype);
+                 },
+                 {sizes, sizes},
+                 dtype});
+  all.push_back(
+      {"transpose" + of,
+       [=](Fusion& fusion) { fusion.addOutput(transpose(input(fusion, 2, dtype), 0, 1)); },
+       {sizes},
+       dtype});
+  all.push_back({"x + transpose(y)" + of,
+                 [=](Fusion& fusion) {
+                   TensorView* x = wide(input(fusion, 2, dtype));
+                   TensorView* y = wide(input(fusion, 2, dtype));
+                   output(fusion, add(x, transpose(y, 0, 1)), dtype);
+                 },
+                 {sizes, {sizes[1], sizes[0]}},
+                 dtype,
+                 0});
+}
+
 std::vector<Program> programs(bool gpu) {
   const int64_t part = gpu ? 1 : 16;  // of the rows
   std::vector<Program> all;
@@ -101,6 +127,17 @@ std::vector<Program> programs(bool gpu) {
              {16384, 8192}, {131072, 1024}, {32768, 4096}, {8192, 5121}, {4096, 32768}}) {
       addNorms(all, {sizes[0] / part, sizes[1]}, dtype);
     }
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+             {8192, 8192}, {16384, 8192}, {32767, 4098}, {8191, 4097}, {2048, 2048}}) {
+      addTransposes(all, {sizes[0] / part, sizes[1]}, dtype);
+    }
+    all.push_back({text("NCHW to NHWC ", 64 / part, "x256x56x56 ", dtype),
+                   [=](Fusion& fusion) {
+                     TensorView* x = relu(input(fusion, 4, dtype));
+                     fusion.addOutput(permute(x, {0, 2, 3, 1}));
+                   },
+                   {{64 / part, 256, 56, 56}},
+                   dtype});
     addNorms(all, {16, 65536}, dtype);
     addNorms(all, {1024, 4096}, dtype);
     addSums(all, {16384 / part, 8192}, dtype);
@@ -148,7 +185,7 @@ KernelArgumentHolder makeInputs(const Program& program, Device& device, bool sma
   KernelArgumentHolder arguments;
   uint64_t seed = 1;
   for (std::vector<int64_t> sizes : program.sizes) {
-    if (small && sizes.size() > 1) {
+    if (small && sizes.size() > 1 && program.rows_when_checked > 0) {
       sizes[0] = std::min(sizes[0], program.rows_when_checked);
     }
     arguments.push(benchmark::randomTensor(sizes, program.dtype, seed++, device));

@@ -72,6 +72,10 @@ class HostEmitter final : public Emitter {
   std::string laneEach(const std::string& element, DataType dtype, const LaneLoop& lanes);
   kir::Scalar atLane(kir::Scalar index, const LaneLoop& lanes);
 
+  // ---- host_turn.cpp: tiles turned in registers
+  /// Emits the loop if it turns a tile.
+  bool turns(const kir::For& outer);
+
   bool streams_ = false;  ///< some store goes past the caches
 };
 

@@ -619,6 +619,9 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
 }
 
 void HostEmitter::emit(const kir::For& loop) {
+  if (turns(loop)) {
+    return;
+  }
   if (std::optional<LaneLoop> lanes = lanesOf(loop)) {
     laneLoop(loop, *lanes);
     return;

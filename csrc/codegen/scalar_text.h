@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <kernel_ir/scalar.h>
+#include <kernel_ir/scalar_print.h>
 
 namespace nvfuser::codegen {
 
@@ -21,13 +21,13 @@ inline constexpr LaunchIndex kLaunchIndices[] = {
     {"gridDim.x", "gdim_x"},  {"gridDim.y", "gdim_y"},  {"gridDim.z", "gdim_z"},
 };
 
-/// Prints with only the parentheses that are needed, and remembers what the text relies on. All
-/// symbols have the type Index, so that the arithmetic has it too.
-class ScalarText {
+/// Prints for C++, and remembers what the text relies on. All symbols have the type Index, so that
+/// the arithmetic has it too.
+class ScalarText : public kir::ScalarPrinter {
  public:
-  std::string operator()(kir::Scalar scalar) const { return show(scalar, 0); }
+  std::string operator()(kir::Scalar scalar) const { return print(scalar); }
   /// As an operand of a comparison or of an addition.
-  std::string operand(kir::Scalar scalar) const;
+  std::string operand(kir::Scalar scalar) const { return print(scalar, kir::Precedence::Add); }
   /// The C++ name of a symbol.
   std::string name(kir::Scalar symbol) const;
 
@@ -39,10 +39,19 @@ class ScalarText {
   /// Whether an expression is a truth value.
   static bool isBoolean(kir::Scalar scalar);
 
- private:
-  std::string show(kir::Scalar scalar, int around) const;
-  std::string sum(kir::Scalar scalar) const;
+ protected:
+  std::string symbol(kir::Scalar scalar) const override { return name(scalar); }
+  std::string constant(int64_t value) const override;
+  std::string_view minimum() const override {
+    uses_min_ = true;
+    return "indexMin";
+  }
+  std::string_view maximum() const override {
+    uses_max_ = true;
+    return "indexMax";
+  }
 
+ private:
   mutable std::set<std::string_view> launch_indices_;
   mutable bool uses_min_ = false;
   mutable bool uses_max_ = false;

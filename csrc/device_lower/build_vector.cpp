@@ -53,20 +53,21 @@ Scalar uniformPart(kir::ScalarPool& pool, Scalar term, const Symbols& symbols) {
   return result;
 }
 
-/// Extents and strides that the vector's variable is divided by.
-void divisorsOf(Scalar a, Scalar variable, std::vector<Scalar>* divisors) {
-  if ((a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod) &&
-      kir::ScalarPool::contains(a->args[0], variable)) {
-    if (std::find(divisors->begin(), divisors->end(), a->args[1]) == divisors->end()) {
-      divisors->push_back(a->args[1]);
+/// The innermost quotient or rest of something that the vector's variable is part of.
+Scalar divisorOf(Scalar a, Scalar variable) {
+  for (const auto& [term, coefficient] : a->terms) {
+    if (Scalar inner = divisorOf(term, variable)) {
+      return inner;
     }
   }
-  for (const auto& [term, coefficient] : a->terms) {
-    divisorsOf(term, variable, divisors);
-  }
   for (Scalar arg : a->args) {
-    divisorsOf(arg, variable, divisors);
+    if (Scalar inner = divisorOf(arg, variable)) {
+      return inner;
+    }
   }
+  const bool divides = (a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod) &&
+                       kir::ScalarPool::contains(a->args[0], variable);
+  return divides ? a->args[1] : nullptr;
 }
 
 }  // namespace
@@ -94,13 +95,12 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
               "\n  help: vectorize an axis whose memory is contiguous, or make the tensor "
               "contiguous");
   };
-  // Where the index is divided by extents, those must be multiples of the width: n = width·n'.
+  // Where the index is divided by an extent, that must be a multiple of the width: n = width·n'.
+  // (width·k + v) / n is then k / n', of which quotients and rests do not depend on v.
   Scalar index = at.index;
-  std::vector<Scalar> divisors;
-  divisorsOf(index, vector->index, &divisors);
-  std::unordered_map<Scalar, Scalar> as_multiple;
-  for (Scalar divisor : divisors) {
+  for (Scalar divisor; (divisor = divisorOf(index, vector->index)) != nullptr;) {
     requireDivisible(divisor, width, tv);
+    std::unordered_map<Scalar, Scalar> as_multiple;
     for (Scalar symbol : kir::ScalarPool::symbolsOf(divisor)) {
       // One factor of the divisor carries the width; taking the innermost extent keeps the proof
       // simple.
@@ -111,8 +111,12 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
           pool_.mul(pool_.symbol(text(symbol->name, "/", width), nullptr, 0), width);
       requireDivisible(symbol, width, tv);
     }
+    Scalar simpler = pool_.substitute(index, as_multiple);
+    if (simpler == index) {
+      notContiguous();
+    }
+    index = simpler;
   }
-  index = pool_.substitute(index, as_multiple);
   int64_t coefficient = 0;
   Scalar rest = nullptr;
   if (!pool_.splitLinear(index, vector->index, &coefficient, &rest) || coefficient != 1) {

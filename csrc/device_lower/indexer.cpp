@@ -34,8 +34,13 @@ void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& se
       auto* op = expr->as<Merge>();
       Scalar inner_extent = symbols.extent(op->inner());
       if (Scalar out = get(op->out())) {
-        set(op->outer(), pool.div(out, inner_extent));
-        set(op->inner(), pool.mod(out, inner_extent));
+        if (symbols.extent(op->outer()) == pool.one()) {
+          set(op->outer(), pool.zero());
+          set(op->inner(), out);
+        } else {
+          set(op->outer(), pool.div(out, inner_extent));
+          set(op->inner(), pool.mod(out, inner_extent));
+        }
       } else if (Scalar outer = get(op->outer())) {
         if (Scalar inner = get(op->inner())) {
           set(op->out(), pool.add(pool.mul(outer, inner_extent), inner));

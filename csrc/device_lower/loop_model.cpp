@@ -233,10 +233,10 @@ void LoopModel::setDimensions() {
 
 void LoopModel::setIndex(LoopClass& loop) {
   kir::ScalarPool& pool = symbols_.pool();
-  if (loop.isThread()) {
+  if (loop.extent->isConstant(1)) {
+    loop.index = pool.zero();  // also where more threads are launched: all know the one element
+  } else if (loop.isThread()) {
     loop.index = parallelIndex(loop.parallel);
-  } else if (loop.extent->isConstant(1)) {
-    loop.index = pool.zero();
   } else {
     loop.index = pool.symbol(text("k", loop.id), loop.extent);
   }

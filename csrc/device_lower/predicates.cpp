@@ -8,11 +8,18 @@ namespace nvfuser {
 using kir::Scalar;
 
 bool Predicates::divides(const Split* split) const {
-  // A reshape's splits divide: its input and output have the same number of elements.
-  const TensorView* tv = exact_.tensorOf(split->in());
-  if (split->outer()->isRFactorProduct() && tv != nullptr && tv->definition() != nullptr &&
-      tv->definition()->isA<ReshapeOp>()) {
-    return true;
+  // A reshape's splits divide: its input and output have the same number of elements. So does the
+  // same split of the axes of another tensor, which follows the reshape's.
+  for (const Expr* same : exact_.uses(exact_.classOf(split->in()))) {
+    if (!same->isA<Split>() || !same->as<Split>()->outer()->isRFactorProduct()) {
+      continue;
+    }
+    const TensorView* tv = exact_.tensorOf(same->as<Split>()->in());
+    if (tv != nullptr && tv->definition() != nullptr && tv->definition()->isA<ReshapeOp>() &&
+        exact_.mapped(same->as<Split>()->outer(), split->outer()) &&
+        exact_.mapped(same->as<Split>()->inner(), split->inner())) {
+      return true;
+    }
   }
   Scalar factor = symbols_.extent(split->innerSplit() ? split->inner() : split->outer());
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
@@ -31,7 +38,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) && own;
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
-      result.push_back({loop->index, loop->extent});
+      result.push_back({loops_.parallelIndex(loop->parallel), loop->extent});
     }
     open.push_back(loop->promoted);
   }
@@ -59,9 +66,12 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
     // needs no check.
     const Expr* def = id->definition();
-    const bool implied =
-        eliminate && def != nullptr && def->isA<Split>() && def->as<Split>()->outer() == id &&
-        std::find(partial.begin(), partial.end(), def->as<Split>()->in()) != partial.end();
+    const auto isChecked = [&](IterDomain* in) {
+      return values.of(in) != nullptr &&
+             std::find(partial.begin(), partial.end(), in) != partial.end();
+    };
+    const bool implied = eliminate && def != nullptr && def->isA<Split>() &&
+                         def->as<Split>()->outer() == id && isChecked(def->as<Split>()->in());
     if (implied) {
       continue;
     }

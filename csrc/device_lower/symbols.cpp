@@ -21,6 +21,19 @@ bool better(const Val* a, const Val* b) {
 }  // namespace
 
 Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& pool) : pool_(pool) {
+  for (const Val* input : fusion.inputs()) {
+    if (!input->isA<TensorView>()) {
+      continue;
+    }
+    auto* tv = input->as<TensorView>();
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      input_extents_.emplace(
+          axes[i]->getMaybeExpandedExtent(),
+          kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv, static_cast<int64_t>(i),
+                            axes[i]->getMaybeExpandedExtent()});
+    }
+  }
   auto find = [&](const Val* val) {
     while (true) {
       auto up = parent_.find(val);
@@ -34,7 +47,8 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
     const Val* first = nullptr;
     for (const IterDomain* id : exact.members(c)) {
       const Val* extent = id->extent();
-      if (id->isBroadcast() || (!isLeaf(extent) && !extent->isConst())) {
+      const bool known = isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
+      if (id->isBroadcast() || !known) {
         continue;
       }
       const Val* root = find(extent);
@@ -48,19 +62,6 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
         }
         first = winner;
       }
-    }
-  }
-  for (const Val* input : fusion.inputs()) {
-    if (!input->isA<TensorView>()) {
-      continue;
-    }
-    auto* tv = input->as<TensorView>();
-    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
-    for (size_t i = 0; i < axes.size(); ++i) {
-      input_extents_.emplace(
-          axes[i]->getMaybeExpandedExtent(),
-          kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv, static_cast<int64_t>(i),
-                            axes[i]->getMaybeExpandedExtent()});
     }
   }
 }

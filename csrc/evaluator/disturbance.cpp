@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <limits>
 
 #include <evaluator/operations.h>
 
@@ -13,6 +14,12 @@ namespace {
 /// Half a unit in the last place of 1, where results of `dtype` are computed.
 double roundoff(DataType dtype) {
   return getTypeFromComplexType(dtype) == DataType::Double ? 0x1p-53 : 0x1p-24;
+}
+
+/// The greatest number where results of `dtype` are computed.
+double greatestOf(DataType dtype) {
+  return getTypeFromComplexType(dtype) == DataType::Double ? std::numeric_limits<double>::max()
+                                                           : std::numeric_limits<float>::max();
 }
 
 /// Numbers of at most a Float's digits are results of exact arithmetic, mostly: whole numbers,
@@ -32,9 +39,11 @@ uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
-/// −1 or 1, the same for the same words.
+/// −1 or 1, the same for the same words. Seeds that differ in their highest bit are opposites.
 double direction(uint64_t seed, uint64_t i) {
-  return (mix(seed * 0x9e3779b97f4a7c15ull + i) & 1) != 0 ? 1 : -1;
+  const uint64_t opposite = seed >> 63;
+  const uint64_t word = mix((seed & ~(uint64_t{1} << 63)) * 0x9e3779b97f4a7c15ull + i);
+  return ((word ^ opposite) & 1) != 0 ? 1 : -1;
 }
 
 /// x ± amount, in the direction for element i. Both parts of a complex number move.
@@ -57,6 +66,7 @@ template <typename Wide>
 struct Addition {
   Wide sum{};
   long double squares = 0;
+  long double sizes = 0;    ///< sum of the terms' sizes
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
   bool is_exact = true;  ///< no sum on the way was rounded
@@ -66,6 +76,7 @@ struct Addition {
     is_exact = is_exact && isShort(sum);
     const long double size = std::abs(x);
     squares += size * size;
+    sizes += size;
     largest = std::max(largest, std::abs(sum));
     ++count;
   }
@@ -79,7 +90,33 @@ struct Addition {
     const long double size = std::max(largest, std::sqrt(squares));
     return finiteOrZero(static_cast<double>(std::sqrt(count) / 2 * size));
   }
+  /// Whether another order has a sum on the way that is beyond the greatest number of `dtype`.
+  bool mayOverflow(DataType dtype) const {
+    return std::isfinite(sizes) && sizes > greatestOf(dtype);
+  }
 };
+
+/// What numbers that are multiplied one after the other may come by.
+struct Multiplication {
+  long double most = 1;  ///< product of the factors above 1
+  long double least = 1;
+
+  void multiply(long double size) { (size > 1 ? most : least) *= size; }
+  /// Whether some order overflows, while all of them together need not, or parts of a complex
+  /// number that do are subtracted.
+  bool mayLeaveRange(DataType dtype) const {
+    return std::isfinite(most) && most > greatestOf(dtype) && (least < 1 || isComplexType(dtype));
+  }
+};
+
+/// A sum that is moved across zero may be zero: all its digits are lost.
+double movedSum(double sum, double amount, uint64_t seed, uint64_t i) {
+  const double to = moved(sum, amount, seed, i);
+  return (sum < 0) != (to < 0) && to != 0 ? 0 : to;
+}
+Complex movedSum(Complex sum, double amount, uint64_t seed, uint64_t i) {
+  return {movedSum(sum.real(), amount, seed, 2 * i), movedSum(sum.imag(), amount, seed, 2 * i + 1)};
+}
 
 }  // namespace
 
@@ -100,6 +137,22 @@ Array disturbed(const Array& array, uint64_t seed) {
   return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
 }
 
+Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context) {
+  if (result.kind() != HostNumber::Real) {
+    return disturbed(result, seed);
+  }
+  // start + weight · (end − start): what is added is rounded for itself.
+  const double unit = roundoff(result.dtype);
+  const std::array<Array, 2> operands{result, convert(context.operand(op->in1()), result.dtype)};
+  uint64_t i = 0;
+  return mapElements<double, double>(
+      operands, result.sizes, result.dtype, [&](double x, double start) {
+        const double size = std::abs(start) + std::abs(x - start);
+        const double amount = isShort(x) && isShort(start) ? 0 : finiteOrZero(size);
+        return moved(x, unit * amount, seed, i++);
+      });
+}
+
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context) {
   if (result.kind() == HostNumber::Integer) {
@@ -118,12 +171,24 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
   out.numbers = std::make_shared<Numbers>(*out.numbers);
   auto move = [&]<typename T, typename Wide>(T, Wide) {
     std::vector<Addition<Wide>> sums(static_cast<size_t>(out.numel()));
-    forEachReduced<T>(op, context, [&](size_t at, T x) { sums[at].add(Wide(x)); });
+    std::vector<Multiplication> products(sums.size());
+    forEachReduced<T>(op, context, [&](size_t at, T x) {
+      sums[at].add(Wide(x));
+      products[at].multiply(std::abs(x));
+    });
     T* to = out.data<T>() + out.offset;
     for (size_t i = 0; i < sums.size(); ++i) {
-      const double steps = static_cast<double>(std::sqrt(sums[i].count)) / 2;
-      const double size = adds ? sums[i].growth() : isShort(to[i]) ? 0 : std::abs(to[i]) * steps;
-      to[i] = moved(to[i], unit * finiteOrZero(size), seed, i);
+      if (adds) {
+        const double amount = sums[i].mayOverflow(result.dtype)
+                                  ? std::numeric_limits<double>::infinity()
+                                  : unit * sums[i].growth();
+        to[i] = movedSum(to[i], amount, seed, i);
+      } else if (products[i].mayLeaveRange(result.dtype)) {
+        to[i] = T(std::numeric_limits<double>::quiet_NaN());
+      } else if (!isShort(to[i])) {
+        const double steps = static_cast<double>(std::sqrt(sums[i].count)) / 2;
+        to[i] = moved(to[i], unit * finiteOrZero(std::abs(to[i]) * steps), seed, i);
+      }
     }
   };
   if (out.kind() == HostNumber::Real) {
@@ -136,6 +201,7 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
 
 void disturbWelford(std::vector<Array>& results, uint64_t seed) {
   const double unit = roundoff(results[0].dtype);
+  const double greatest = greatestOf(results[0].dtype);
   for (Array* array : {&results[0], &results[1]}) {
     *array = contiguous(*array);
     array->numbers = std::make_shared<Numbers>(*array->numbers);
@@ -154,6 +220,17 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     // Deviations from a mean that is off by its own error.
     const double moment = squares[i] + std::sqrt(squares[i] * n) * std::fabs(mean[i]);
     const auto at = static_cast<uint64_t>(i);
+    // Whether an infinity, given or on the way, meets another depends on the order: in means of
+    // parts, whose difference d is at most √(n·squares), and in d²·n.
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
+      mean[i] = std::isnan(mean[i]) ? kInfinity : kNan;
+    }
+    if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
+      squares[i] = std::isnan(squares[i]) ? kInfinity : kNan;
+      continue;
+    }
     mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     squares[i] = moved(squares[i], growth * finiteOrZero(moment), seed, 2 * at + 1);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <evaluator/operations.h>
+#include <ir/axis_map.h>
 
 namespace nvfuser {
 
@@ -128,6 +129,29 @@ void settleExtents(const TensorView* tv, const Array& array, Context& context) {
   }
 }
 
+/// Axes that meet in an operation have one size. Only an axis that is declared broadcast is
+/// stretched: one that has one element by chance is not, as no kernel is made for that.
+void requireCommonSizes(const Expr* expr, const TensorView* out, Context& context) {
+  for (const Val* input : expr->inputs()) {
+    if (!input->isA<TensorView>()) {
+      continue;
+    }
+    auto* in = input->as<TensorView>();
+    for (auto [axis, result] : mapAxes(expr, in, out)) {
+      if (axis->isBroadcast() || result->isBroadcast()) {
+        continue;
+      }
+      const PolymorphicValue size = context.evaluator.evaluate(axis->extent());
+      const PolymorphicValue common = context.evaluator.evaluate(result->extent());
+      if (size.hasValue() && common.hasValue() && size != common) {
+        userError("the inputs' sizes do not agree: ", axis, " of ", in, " has extent ", size,
+                  ", but ", common, " is needed in ", *expr,
+                  "; an axis is stretched only if it is declared as a broadcast axis");
+      }
+    }
+  }
+}
+
 /// Whether a kernel rounds the results of a kind of operation: it computes numbers rather than
 /// moves them.
 bool isArithmetic(const Expr* expr) {
@@ -146,8 +170,12 @@ bool isArithmetic(const Expr* expr) {
 }
 
 void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Context& context) {
-  const uint64_t seed = (context.options.disturbance << 32) + position;
-  if (isArithmetic(expr)) {
+  const uint64_t pair = context.options.disturbance / 2;
+  const uint64_t opposite = context.options.disturbance % 2;
+  const uint64_t seed = (opposite << 63) + (pair << 32) + position;
+  if (expr->isA<TernaryOp>() && expr->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Lerp) {
+    arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
+  } else if (isArithmetic(expr)) {
     arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<ReductionOp>()) {
     arrays[0] = disturbedReduction(expr->as<ReductionOp>(), arrays[0], seed, context);
@@ -171,6 +199,7 @@ void run(const Expr* expr, size_t position, Context& context) {
                             TensorDomain::noReductions(tv->getLogicalDomain()), 0, context);
     }
     settleExtents(tv, array, context);
+    requireCommonSizes(expr, tv, context);
     if (context.options.rounding == Rounding::EveryOperation) {
       array = rounded(array);
     }

@@ -33,7 +33,7 @@ enum class Rounding : uint8_t { CastsAndOutputs, EveryOperation, Disturbed };
 
 struct InterpreterOptions {
   Rounding rounding = Rounding::CastsAndOutputs;
-  uint64_t disturbance = 0;  ///< seed of `Rounding::Disturbed`
+  uint64_t disturbance = 0;  ///< seed of `Rounding::Disturbed`; 2k and 2k + 1 move oppositely
   uint64_t philox_seed = 0;
   uint64_t philox_offset = 0;  ///< in units of 4 of the framework's generator
 };

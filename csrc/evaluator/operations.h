@@ -61,6 +61,7 @@ void forEachReduced(const ReductionOp* op, Context& context,
 
 // disturbance.cpp: `Rounding::Disturbed`, by a unit of rounding times the size that matters.
 Array disturbed(const Array& array, uint64_t seed);
+Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);
 void disturbWelford(std::vector<Array>& results, uint64_t seed);

@@ -270,6 +270,8 @@ Array broadcast(const BroadcastOp* op, Context& context) {
 
 Array squeeze(const SqueezeOp* op, Context& context) {
   const Array in = context.operand(op->in());
+  // All elements along an expanded axis are one and the same.
+  const auto axes = TensorDomain::noReductions(op->in()->as<TensorView>()->getLogicalDomain());
   Array out = in;
   out.sizes.clear();
   out.strides.clear();
@@ -277,7 +279,7 @@ Array squeeze(const SqueezeOp* op, Context& context) {
     if (!op->isSqueezeDim(axis)) {
       out.sizes.push_back(in.sizes[axis]);
       out.strides.push_back(in.strides[axis]);
-    } else if (in.sizes[axis] != 1 && in.strides[axis] != 0) {
+    } else if (in.sizes[axis] != 1 && !axes.at(axis)->isBroadcast()) {
       userError("squeeze: axis ", axis, " of ", *op->in(), " has extent ", in.sizes[axis],
                 "; only axes of extent 1 can be dropped");
     }

@@ -1,94 +1,113 @@
-/// Expressions as text, with only the parentheses that they need.
-#include <kernel_ir/scalar.h>
+#include <kernel_ir/scalar_print.h>
+
+#include <utility>
+
+#include <support/error.h>
 #include <support/text.h>
 
 namespace nvfuser::kir {
 
 namespace {
 
-enum Precedence : int { kSelect, kOr, kAnd, kXor, kEqual, kLess, kAdd, kMul, kUnary, kAtom };
-
-std::string show(Scalar a, int around);
-
-std::string wrap(std::string inside, int own, int around) {
+std::string wrap(std::string inside, Precedence own, Precedence around) {
   return own < around ? "(" + inside + ")" : inside;
 }
 
-std::string showSum(Scalar a) {
-  std::string out;
-  for (const auto& [term, coefficient] : a->terms) {
-    const bool negative = coefficient < 0;
-    const auto magnitude =
-        negative ? -static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
-    if (out.empty()) {
-      if (negative) {
-        out += "-";
-      }
-    } else {
-      out += negative ? " - " : " + ";
-    }
-    if (magnitude == 1) {
-      out += show(term, kMul);
-    } else {
-      out += text(show(term, kMul), " * ", magnitude);
-    }
-  }
-  if (a->value != 0) {
-    out += a->value < 0 ? text(" - ", -a->value) : text(" + ", a->value);
-  }
-  return out;
-}
-
-std::string show(Scalar a, int around) {
-  auto infix = [&](std::string_view symbol, int own) {
-    std::string out;
-    for (size_t i = 0; i < a->args.size(); ++i) {
-      if (i > 0) {
-        out += text(" ", symbol, " ");
-      }
-      out += show(a->args[i], own + (i > 0 ? 1 : 0));
-    }
-    return wrap(std::move(out), own, around);
-  };
-  switch (a->op) {
-    case ScalarOp::Constant:
-      return a->value < 0 ? wrap(text(a->value), kUnary, around) : text(a->value);
-    case ScalarOp::Symbol:
-      return a->name;
-    case ScalarOp::Sum:
-      return wrap(showSum(a), kAdd, around);
-    case ScalarOp::Product:
-      return infix("*", kMul);
-    case ScalarOp::Div:
-      return infix("/", kMul);
-    case ScalarOp::Mod:
-      return infix("%", kMul);
-    case ScalarOp::Min:
-      return text("min(", show(a->args[0], kSelect), ", ", show(a->args[1], kSelect), ")");
-    case ScalarOp::Max:
-      return text("max(", show(a->args[0], kSelect), ", ", show(a->args[1], kSelect), ")");
-    case ScalarOp::Xor:
-      return wrap(text(show(a->args[0], kAdd), " ^ ", show(a->args[1], kAdd)), kXor, around);
-    case ScalarOp::Less:
-      return infix("<", kLess);
-    case ScalarOp::Equal:
-      return infix("==", kEqual);
-    case ScalarOp::And:
-      return infix("&&", kAnd);
-    case ScalarOp::Or:
-      return infix("||", kOr);
-    case ScalarOp::Not:
-      return text("!", show(a->args[0], kUnary));
-    case ScalarOp::Select:
-      return wrap(
-          text(show(a->args[0], kOr), " ? ", show(a->args[1], kOr), " : ", show(a->args[2], kOr)),
-          kSelect, around);
-  }
-  return "";
+Precedence tighter(Precedence precedence) {
+  return static_cast<Precedence>(static_cast<int>(precedence) + 1);
 }
 
 }  // namespace
 
-std::string ScalarNode::toString() const { return show(this, kSelect); }
+std::string ScalarPrinter::constant(int64_t value) const { return text(value); }
+
+std::string ScalarPrinter::sum(Scalar scalar) const {
+  std::string out;
+  for (const auto& [term, coefficient] : scalar->terms) {
+    const bool negative = coefficient < 0;
+    const uint64_t magnitude =
+        negative ? -static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
+    out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+    out += print(term, Precedence::Mul);
+    if (magnitude != 1) {
+      append(out, text(" * ", magnitude));
+    }
+  }
+  if (scalar->value != 0) {
+    const auto value = static_cast<uint64_t>(scalar->value);
+    append(out, scalar->value < 0 ? text(" - ", -value) : text(" + ", value));
+  }
+  return out;
+}
+
+std::string ScalarPrinter::infix(Scalar scalar, std::string_view symbol, Precedence own,
+                                 Precedence around) const {
+  std::string out;
+  for (size_t i = 0; i < scalar->args.size(); ++i) {
+    if (i > 0) {
+      append(out, text(" ", symbol, " "));
+    }
+    out += print(scalar->args[i], i > 0 ? tighter(own) : own);
+  }
+  return wrap(std::move(out), own, around);
+}
+
+std::string ScalarPrinter::comparison(Scalar a, std::string_view symbol, Scalar b, Precedence own,
+                                      Precedence around) const {
+  return wrap(text(print(a, own), " ", symbol, " ", print(b, tighter(own))), own, around);
+}
+
+std::string ScalarPrinter::print(Scalar scalar, Precedence around) const {
+  using enum Precedence;
+  const auto& args = scalar->args;
+  // Operands are in order of creation.
+  const auto equality = [&](std::string_view symbol, const std::vector<Scalar>& sides) {
+    const size_t left = sides[0]->isConstant() ? 1 : 0;
+    return comparison(sides[left], symbol, sides[1 - left], Equal, around);
+  };
+  switch (scalar->op) {
+    case ScalarOp::Constant:
+      return scalar->value < 0 && around >= Unary ? "(" + constant(scalar->value) + ")"
+                                                  : constant(scalar->value);
+    case ScalarOp::Symbol:
+      return symbol(scalar);
+    case ScalarOp::Sum:
+      return wrap(sum(scalar), Add, around);
+    case ScalarOp::Product:
+      return infix(scalar, "*", Mul, around);
+    case ScalarOp::Div:
+      return infix(scalar, "/", Mul, around);
+    case ScalarOp::Mod:
+      return infix(scalar, "%", Mul, around);
+    case ScalarOp::Min:
+      return text(minimum(), "(", print(args[0]), ", ", print(args[1]), ")");
+    case ScalarOp::Max:
+      return text(maximum(), "(", print(args[0]), ", ", print(args[1]), ")");
+    case ScalarOp::Xor:
+      return infix(scalar, "^", Xor, around);
+    case ScalarOp::Less:
+      return comparison(args[0], "<", args[1], Less, around);
+    case ScalarOp::Equal:
+      return equality("==", args);
+    case ScalarOp::And:
+      return infix(scalar, "&&", And, around);
+    case ScalarOp::Or:
+      return infix(scalar, "||", Or, around);
+    case ScalarOp::Not:
+      if (args[0]->op == ScalarOp::Less) {
+        return comparison(args[0]->args[1], "<=", args[0]->args[0], Less, around);
+      }
+      if (args[0]->op == ScalarOp::Equal) {
+        return equality("!=", args[0]->args);
+      }
+      return wrap("!" + print(args[0], Unary), Unary, around);
+    case ScalarOp::Select:
+      return wrap(text(print(args[0], Or), " ? ", print(args[1], Or), " : ", print(args[2], Or)),
+                  Select, around);
+  }
+  throw InternalError("an index expression of an unknown kind");
+}
+
+std::string ScalarNode::toString() const { return ScalarPrinter().print(this); }
 
 }  // namespace nvfuser::kir

@@ -114,7 +114,41 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
     }
     return false;
   };
-  while (recombine()) {
+  // k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F.
+  auto joinRemainders = [&]() -> bool {
+    for (size_t m = 0; m < terms.size(); ++m) {
+      for (Scalar inner : factorsOf(terms[m].first)) {
+        if (inner->op != ScalarOp::Mod) {
+          continue;
+        }
+        std::vector<Scalar> rest = factorsOf(terms[m].first);
+        removeFactor(&rest, inner);
+        Scalar x = inner->args[0];
+        Scalar y = inner->args[1];
+        Scalar around = makeProduct(terms[m].second, rest);
+        Scalar scale = mul(around, y);
+        Scalar quotient = div(x, y);
+        for (size_t n = 0; n < terms.size(); ++n) {
+          for (Scalar outer : factorsOf(terms[n].first)) {
+            if (n == m || outer->op != ScalarOp::Mod || outer->args[0] != quotient) {
+              continue;
+            }
+            std::vector<Scalar> others = factorsOf(terms[n].first);
+            removeFactor(&others, outer);
+            if (makeProduct(terms[n].second, others) != scale) {
+              continue;
+            }
+            terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::max(m, n)));
+            terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::min(m, n)));
+            decompose(mul(around, mod(x, mul(y, outer->args[1]))), &value, &terms);
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  };
+  while (recombine() || joinRemainders()) {
     collect();
   }
 

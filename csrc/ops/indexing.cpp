@@ -106,7 +106,15 @@ TensorView* gather(TensorView* input, int64_t dim, TensorView* index) {
   requireIndex(index, "gather");
   const int64_t axis = dimOfEqualRanks("gather", input, index, dim);
   checkNotLonger("gather", index, input, axis);
-  TensorView* out = ops::newTensor(ops::freshAxes(index), input->dtype());
+  std::vector<IterDomain*> axes = ops::freshAxes(index);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    // An index that is the same all along an axis still reads each of the input's elements there.
+    if (static_cast<int64_t>(i) != axis && axes[i]->hasExpandedExtent() &&
+        !axesOf(input)[i]->isBroadcast()) {
+      axes[i] = ops::newIterAxis(extentOf(axes[i]));
+    }
+  }
+  TensorView* out = ops::newTensor(std::move(axes), input->dtype());
   IrBuilder::create<GatherOp>(out, input, axis, index, false);
   return out;
 }

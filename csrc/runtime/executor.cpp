@@ -137,11 +137,7 @@ namespace {
 /// Computes everything on the host: for what no launch can express (a reduction over no elements).
 void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
                    KernelArgumentHolder& outputs) {
-  KernelArgumentHolder on_host;
-  for (const KernelArgument& argument : args) {
-    on_host.push(argument.isTensor() ? KernelArgument(argument.tensor().copyTo(cpuDevice()))
-                                     : argument);
-  }
+  const KernelArgumentHolder on_host = args.onHost();
   std::vector<HostTensor> results = interpret(fusion, on_host.inputs());
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor target = outputs[i].tensor();

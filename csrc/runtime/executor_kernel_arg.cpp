@@ -76,6 +76,22 @@ PrimDataType KernelArgumentHolder::getSmallestIndexTypeOfArguments() const {
   return PrimDataType::Int32;
 }
 
+KernelArgumentHolder KernelArgumentHolder::onHost() const {
+  KernelArgumentHolder result;
+  for (const KernelArgument& argument : arguments_) {
+    if (!argument.isTensor() || argument.tensor().isMeta() ||
+        argument.tensor().device().kind() == DeviceKind::Cpu) {
+      result.push(argument);
+      continue;
+    }
+    const Tensor& tensor = argument.tensor();
+    Tensor host = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype());
+    host.copyFrom(tensor);
+    result.push(host);
+  }
+  return result;
+}
+
 std::vector<InterpreterInput> KernelArgumentHolder::inputs() const {
   std::vector<InterpreterInput> result;
   result.reserve(arguments_.size());

@@ -147,6 +147,8 @@ class KernelArgumentHolder {
 
   /// For `bindInputs` and `interpret`.
   std::vector<InterpreterInput> inputs() const;
+  /// The same with tensors in host memory, in their own layouts. Those that are there are shared.
+  KernelArgumentHolder onHost() const;
   std::string toString() const;
 
  private:

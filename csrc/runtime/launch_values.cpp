@@ -44,6 +44,20 @@ void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const Kernel
   evaluator.bind(input, argument.scalar());
 }
 
+/// Of one element no stride matters, also not whether vectors fit it, unless the next axis outwards
+/// is contiguous: its stride is computed from this one.
+bool isStrideUnused(const TensorView* tv, size_t axis, const AllocationLayout& layout) {
+  const std::vector<IterDomain*>& axes = tv->getMaybeAllocationDomain();
+  size_t outer = axis;
+  do {
+    if (outer == 0) {
+      return layout.sizes[axis] == 1;
+    }
+    --outer;
+  } while (axes[outer]->isBroadcast() || axes[outer]->isReduction());
+  return layout.sizes[axis] == 1 && tv->getContiguity()[outer] != true;
+}
+
 }  // namespace
 
 ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments) {
@@ -109,8 +123,10 @@ int64_t LaunchValues::of(kir::Scalar scalar) {
       if (from.kind == kir::SymbolSource::Kind::Extent) {
         result = tensor.size(from.axis);
       } else {
-        result = allocationLayout(from.tv, tensor.sizes(), tensor.strides(), evaluator_)
-                     .strides[static_cast<size_t>(from.axis)];
+        const AllocationLayout layout =
+            allocationLayout(from.tv, tensor.sizes(), tensor.strides(), evaluator_);
+        const auto axis = static_cast<size_t>(from.axis);
+        result = isStrideUnused(from.tv, axis, layout) ? 0 : layout.strides[axis];
       }
     }
     cache_[symbol] = result;

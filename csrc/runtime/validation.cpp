@@ -246,27 +246,6 @@ std::vector<size_t> comparedOutputs(const Fusion& fusion, size_t count, const Pl
   return visible;
 }
 
-/// The arguments with tensors in memory of the host. `kept` owns it.
-std::vector<InterpreterInput> hostInputs(const KernelArgumentHolder& inputs,
-                                         std::vector<Tensor>& kept) {
-  std::vector<InterpreterInput> result;
-  for (const KernelArgument& argument : inputs) {
-    if (!argument.isTensor() || argument.tensor().isMeta() ||
-        argument.tensor().device().kind() == DeviceKind::Cpu) {
-      result.push_back(argument.input());
-      continue;
-    }
-    // Element for element; the layout is given its original strides back for the check of
-    // contiguity.
-    const Tensor& tensor = argument.tensor();
-    Tensor host = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype());
-    host.copyFrom(tensor);
-    kept.push_back(host);
-    result.emplace_back(host.ref());
-  }
-  return result;
-}
-
 /// What the interpreter says of all outputs.
 std::vector<Reference> references(const Fusion& fusion, std::span<const InterpreterInput> arguments,
                                   const InterpreterOptions& options) {
@@ -299,8 +278,8 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
                   const std::string& message, const InterpreterOptions& options) {
   const Place place{line, file, message};
   const std::vector<size_t> compared = comparedOutputs(*fusion, outputs.size(), place);
-  std::vector<Tensor> kept;
-  const std::vector<InterpreterInput> arguments = hostInputs(inputs, kept);
+  const KernelArgumentHolder on_host = inputs.onHost();
+  const std::vector<InterpreterInput> arguments = on_host.inputs();
   auto paths = findPaths(*fusion);
   const std::vector<Reference> all = references(*fusion, arguments, options);
   for (size_t n = 0; n < compared.size(); ++n) {
@@ -320,8 +299,8 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
     throw ValidationError(text(outputs.size(), " results were given to compare with ",
                                expected.size(), " expected ones", place.text()));
   }
-  std::vector<Tensor> kept;
-  const std::vector<InterpreterInput> arguments = hostInputs(inputs, kept);
+  const KernelArgumentHolder on_host = inputs.onHost();
+  const std::vector<InterpreterInput> arguments = on_host.inputs();
   auto paths = findPaths(*fusion);
   const std::vector<Reference> all = references(*fusion, arguments, {});
   for (size_t n = 0; n < compared.size(); ++n) {

@@ -2,19 +2,23 @@
 
 #include <scheduler/greedy/greedy.h>
 #include <scheduler/no_op/no_op.h>
+#include <scheduler/persistent/inner_outer.h>
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
+#include <scheduler/transpose/transpose.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
       &noOpScheduler(),
+      &transposeScheduler(),
       &pointwiseScheduler(),
       &reductionScheduler(),
       &innerPersistentScheduler(),
       &outerPersistentScheduler(),
+      &innerOuterPersistentScheduler(),
       &greedyScheduler(),
   };
   return entries;

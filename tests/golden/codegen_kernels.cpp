@@ -4,12 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include <codegen/generate.h>
 #include <codegen/snippets.h>
+#include <golden_file.h>
 #include <support/error.h>
 
 using namespace nvfuser;
@@ -30,21 +29,7 @@ std::string withoutSnippets(const GeneratedKernel& generated) {
 }
 
 void checkGolden(const std::string& name, const GeneratedKernel& generated) {
-  const std::string path = std::string(NVFUSER_TESTS_DIR) + "/golden/expected/" + name;
-  const std::string got = withoutSnippets(generated);
-  if (std::getenv("NVFUSER_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path) << got;
-    return;
-  }
-  std::ifstream file(path);
-  if (!file) {
-    FAIL("there is no ", path,
-         "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='codegen*'");
-  }
-  std::stringstream expected;
-  expected << file.rdbuf();
-  CHECK_MESSAGE(got == expected.str(), "differs from ", path,
-                "; if it should, NVFUSER_UPDATE_GOLDEN=1 rewrites it. The text:\n", got);
+  checkGoldenFile("golden/expected/" + name, withoutSnippets(generated));
 }
 
 void checkLines(const GeneratedKernel& generated) {

@@ -2,13 +2,11 @@
 // tests/golden/expected/lowering_<name>.txt. A pass that changed nothing says so.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <set>
-#include <sstream>
 
 #include <device_lower/lower.h>
+#include <golden_file.h>
 #include <ops/all_ops.h>
 #include <scheduler/utils.h>
 
@@ -144,22 +142,8 @@ std::string passesText(const Sample& sample) {
 
 TEST_CASE("lowering: passes leave behind what they did") {
   for (const Sample& sample : samples()) {
-    const std::string path =
-        text(NVFUSER_TESTS_DIR, "/golden/expected/lowering_", sample.name, ".txt");
     const std::string got = passesText(sample);
     CHECK(got == passesText(sample));  // the same bytes each time
-    if (std::getenv("NVFUSER_UPDATE_GOLDEN") != nullptr) {
-      std::ofstream(path) << got;
-      continue;
-    }
-    std::ifstream file(path);
-    if (!file) {
-      FAIL("there is no ", path,
-           "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='lowering*'");
-    }
-    std::stringstream expected;
-    expected << file.rdbuf();
-    CHECK_MESSAGE(got == expected.str(), "differs from ", path,
-                  "; if it should, NVFUSER_UPDATE_GOLDEN=1 rewrites it. The text:\n", got);
+    checkGoldenFile(text("golden/expected/lowering_", sample.name, ".txt"), got);
   }
 }

@@ -2,12 +2,10 @@
 // tests/golden/expected/automatic_<name>.txt. Library snippets are left out.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include <fusion.h>
+#include <golden_file.h>
 #include <ops/all_ops.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -28,6 +26,12 @@ std::vector<Sample> samples() {
          return castOp(DataType::BFloat16, sum(castOp(DataType::Float, x), {1}));
        },
        {64, 4096}},
+      {"transpose",
+       [](TensorView* x) {
+         TensorView* y = relu(castOp(DataType::Float, x));
+         return castOp(DataType::BFloat16, transpose(y, 0, 1));
+       },
+       {1024, 4096}},
       {"softmax",
        [](TensorView* x) { return castOp(DataType::BFloat16, softmax(x, 1)); },
        {64, 4096}},
@@ -54,24 +58,10 @@ std::string textOf(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE("automatic: a row sum and a softmax as they always were") {
+TEST_CASE("automatic: a row sum, a transpose and a softmax as they always were") {
   for (const Sample& sample : samples()) {
-    const std::string path =
-        text(NVFUSER_TESTS_DIR, "/golden/expected/automatic_", sample.name, ".txt");
     const std::string got = textOf(sample);
     CHECK(got == textOf(sample));  // the same bytes each time
-    if (std::getenv("NVFUSER_UPDATE_GOLDEN") != nullptr) {
-      std::ofstream(path) << got;
-      continue;
-    }
-    std::ifstream file(path);
-    if (!file) {
-      FAIL("there is no ", path,
-           "; to make it: NVFUSER_UPDATE_GOLDEN=1 build/bin/nvfuser_test_golden -tc='automatic*'");
-    }
-    std::stringstream expected;
-    expected << file.rdbuf();
-    CHECK_MESSAGE(got == expected.str(), "differs from ", path,
-                  "; if it should, NVFUSER_UPDATE_GOLDEN=1 rewrites it. The text:\n", got);
+    checkGoldenFile(text("golden/expected/automatic_", sample.name, ".txt"), got);
   }
 }

@@ -277,6 +277,11 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   CHECK_FALSE(pool.provesLess(index, n));
   CHECK(pool.symbol("n") == n);
   CHECK(pool.add(pool.mul(o, 128), t)->toString() == "t + o * 128");
+  const Scalar rows = pool.symbol("rows", nullptr, 1);
+  const Scalar row = pool.symbol("row", nullptr, 1);
+  const Scalar rest = pool.mod(index, row);
+  const Scalar next = pool.mod(pool.div(index, row), rows);
+  CHECK(pool.add(rest, pool.mul(row, next)) == pool.mod(index, pool.mul(row, rows)));
   pool.assumeDivisible(n, 128);
   CHECK(pool.provesDivisible(n, pool.constant(64)));
   CHECK_FALSE(pool.provesDivisible(n, pool.constant(3)));

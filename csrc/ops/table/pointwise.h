@@ -10,8 +10,10 @@
 ///   is not.
 /// - Reduced-precision floats never are the compute dtype, except of `where` and casts, which only
 ///   move them.
-/// - Signed integers wrap: data is computed in unsigned types where C++ leaves overflow undefined.
-///   Index is taken not to overflow and printed plainly.
+/// - Signed integers wrap: data is computed in unsigned types where C++ leaves overflow undefined;
+///   on the host, whose text is compiled with -fwrapv, in its own (GCC 12 vectorizes sums between
+///   such casts wrongly: tests/fuzz/found/sums_of_comparisons.fuzz). Index is taken not to overflow
+///   and printed plainly.
 /// - Dividing an integer by zero gives 0.
 /// - Casts of floats to integers have a value for every number: see `castText`.
 #pragma once
@@ -61,9 +63,10 @@ enum class ResultKind : uint8_t { Same, Bool, RealPart, MakeComplex };
 enum class Identity : uint8_t { None, Zero, One, Lowest, Highest, AllOnes };
 
 /// An operation on one class of numbers. `text` empty: not defined there. Placeholders: `$0 $1 $2`
-/// operands, `$u0` … operands as unsigned (in a pattern that begins with `~`, whose result is
-/// brought back to the type and wraps), `$T` compute type, `$O` the result's type, `$f` "f" for
-/// Float, `$m` the prefix of C's mathematical functions, `$M` the greatest finite number.
+/// operands, `$u0` … operands as unsigned where that is needed to wrap (in a pattern that begins
+/// with
+/// `~`, whose result is brought back to the type), `$T` compute type, `$O` the result's type, `$f`
+/// "f" for Float, `$m` the prefix of C's mathematical functions, `$M` the greatest finite number.
 template <typename Number>
 struct Meaning {
   std::string_view text;

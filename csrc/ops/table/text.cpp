@@ -127,7 +127,7 @@ std::string fill(Pattern pattern, Target target, DataType compute, DataType resu
       case 'u': {
         const std::string& operand = operandAt(rest[0]);
         rest.remove_prefix(1);
-        if (pattern.wraps) {
+        if (pattern.wraps && target != Target::Host) {
           append(out, text(unsignedText(compute), "(", operand, ")"));
         } else {
           out += asOperand(operand);
@@ -142,7 +142,11 @@ std::string fill(Pattern pattern, Target target, DataType compute, DataType resu
       }
     }
   }
-  return pattern.wraps ? text(typeText(compute), "(", out, ")") : out;
+  // Host text is compiled with -fwrapv, so only what C++ computes in int is brought back.
+  const bool is_promoted = dataTypeSizeBit(compute) < 32;
+  return pattern.wraps && (target != Target::Host || is_promoted)
+             ? text(typeText(compute), "(", out, ")")
+             : out;
 }
 
 std::string rowText(const PointwiseRow& row, Target target, DataType compute, DataType out,

@@ -133,7 +133,8 @@ bool hasHostCompiler() { return !processCompiler().compiler.command.empty(); }
 std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contract) {
   std::vector<std::string> flags = {
       "-std=c++20",
-      "-O3",  // as fast to compile as -O2, and it vectorises plain loops
+      "-O3",      // as fast to compile as -O2, and it vectorises plain loops
+      "-fwrapv",  // text of integers counts on it (ops/table/pointwise.h)
 #if defined(__aarch64__)
       "-mcpu=native",
 #else

@@ -59,8 +59,6 @@ bool isExpensive(const Expr* expr) {
   return false;
 }
 
-bool isReduction(const Expr* expr) { return expr->isOneOf<ReductionOp, WelfordOp>(); }
-
 }  // namespace
 
 bool canRecompute(const Expr* expr) {
@@ -102,6 +100,10 @@ PersistentBuffers::PersistentBuffers(const Fusion& fusion, const IdGraph& permis
 
 void PersistentBuffers::place(const Fusion& fusion) {
   const std::vector<Expr*> exprs = fusion.exprs();
+  auto isReduction = [&](const Expr* expr) {
+    const auto& of_rows = signature_.reductions;
+    return std::find(of_rows.begin(), of_rows.end(), expr) != of_rows.end();
+  };
   // As early as operands allow.
   std::map<const Val*, int64_t> ready;
   std::map<int64_t, int64_t> earliest;
@@ -223,7 +225,7 @@ class Projection {
   explicit Projection(Fusion* fusion)
       : fusion_(fusion),
         permissive_(*fusion, IdGraph::Mode::Permissive),
-        signature_(std::get<ReductionSignature>(reductionSignature(*fusion, permissive_))),
+        signature_(std::get<ReductionSignature>(rowSignature(*fusion, permissive_))),
         buffers_(*fusion, permissive_, signature_) {}
 
   void run() {

@@ -1,6 +1,7 @@
 #include <scheduler/analysis/reductions.h>
 
 #include <algorithm>
+#include <map>
 
 namespace nvfuser {
 
@@ -19,6 +20,28 @@ bool ReductionSignature::spansReduced(const TensorView* tv, const IdGraph& permi
   });
 }
 
+namespace {
+
+struct ReductionAxes {
+  std::set<int> reduced;
+  std::set<int> kept;
+};
+
+/// A broadcast that is kept has the class of what it meets elsewhere; the source tells.
+ReductionAxes axesOf(const Expr* expr, const IdGraph& permissive) {
+  ReductionAxes axes;
+  for (const IterDomain* id : expr->output(0)->as<TensorView>()->getLogicalDomain()) {
+    if (id->isReduction()) {
+      axes.reduced.insert(permissive.classOf(id));
+    } else if (!id->isBroadcast()) {
+      axes.kept.insert(permissive.classOf(id));
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
 std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusion,
                                                              const IdGraph& permissive) {
   ReductionSignature result;
@@ -29,17 +52,8 @@ std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusio
     if (!expr->input(0)->isA<TensorView>()) {
       return Refusal{text(expr->output(0), " reduces a scalar")};
     }
-    // A broadcast that is kept has the class of what it meets elsewhere; the source tells.
     const auto* out = expr->output(0)->as<TensorView>();
-    std::set<int> reduced;
-    std::set<int> kept;
-    for (const IterDomain* id : out->getLogicalDomain()) {
-      if (id->isReduction()) {
-        reduced.insert(permissive.classOf(id));
-      } else if (!id->isBroadcast()) {
-        kept.insert(permissive.classOf(id));
-      }
-    }
+    auto [reduced, kept] = axesOf(expr, permissive);
     if (!result.reductions.empty() && (reduced != result.reduced || kept != result.kept)) {
       return Refusal{text(result.reference(), " and ", out, " are reduced over different axes")};
     }
@@ -51,6 +65,114 @@ std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusio
     return Refusal{"nothing is reduced"};
   }
   return result;
+}
+
+std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& fusion,
+                                                                 const IdGraph& permissive) {
+  // The outer ones come last: nothing that has their reduced axes reads what they give.
+  std::vector<Expr*> reductions;
+  std::map<const Expr*, ReductionAxes> axes;
+  const std::vector<Expr*> exprs = fusion.exprs();
+  for (Expr* expr : exprs) {
+    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+      if (!expr->input(0)->isA<TensorView>()) {
+        return Refusal{text(expr->output(0), " reduces a scalar")};
+      }
+      reductions.push_back(expr);
+      axes.emplace(expr, axesOf(expr, permissive));
+    }
+  }
+  if (reductions.empty()) {
+    return Refusal{"nothing is reduced"};
+  }
+  const ReductionAxes& first = axes.at(reductions.front());
+  const Expr* other = nullptr;
+  for (const Expr* expr : reductions) {
+    const ReductionAxes& of = axes.at(expr);
+    if (of.reduced == first.reduced && of.kept == first.kept) {
+      continue;
+    }
+    if (of.reduced != first.kept || of.kept != first.reduced) {
+      return Refusal{text(reductions.front()->output(0), " and ", expr->output(0),
+                          " are reduced neither over the same axes nor over each other's")};
+    }
+    other = other == nullptr ? expr : other;
+  }
+  if (other == nullptr) {
+    return Refusal{"all reductions are over the same axes"};
+  }
+  // Whoever is read by the other kind is the inner one.
+  std::string why;
+  for (const Expr* outer_like : {other, static_cast<const Expr*>(reductions.front())}) {
+    const ReductionAxes& outer_axes = axes.at(outer_like);
+    InnerOuterReductions result;
+    result.inner.reduced = outer_axes.kept;
+    result.inner.kept = outer_axes.reduced;
+    std::set<const Val*> in_tail;
+    bool fits = true;
+    for (Expr* expr : exprs) {
+      if (axes.count(expr) != 0) {
+        const bool outer = axes.at(expr).reduced == outer_axes.reduced;
+        (outer ? result.outer : result.inner.reductions).push_back(expr);
+        fits = fits && !(outer && !expr->isA<ReductionOp>());
+        if (std::any_of(expr->inputs().begin(), expr->inputs().end(),
+                        [&](const Val* in) { return in_tail.count(in) != 0; })) {
+          fits = false;
+          why = text(expr->output(0), " reduces what is computed from ", outer_like->output(0));
+        }
+        if (outer) {
+          in_tail.insert(expr->outputs().begin(), expr->outputs().end());
+        }
+        continue;
+      }
+      const bool reads_tail = std::any_of(expr->inputs().begin(), expr->inputs().end(),
+                                          [&](const Val* in) { return in_tail.count(in) != 0; });
+      if (!reads_tail) {
+        continue;
+      }
+      result.tail.push_back(expr);
+      for (const Val* out : expr->outputs()) {
+        in_tail.insert(out);
+        const auto* tv = out->as<TensorView>();
+        std::set<int> has;
+        for (const IterDomain* id : tv->getLogicalDomain()) {
+          if (id->isBroadcast() || tv->hasRoot()) {
+            has.insert(-1);
+          } else {
+            has.insert(permissive.classOf(id));
+          }
+        }
+        if (has != outer_axes.kept) {
+          fits = false;
+          why = text(tv, " reads ", outer_like->output(0), " and has other axes");
+        }
+      }
+      for (const Val* in : expr->inputs()) {
+        if (in->isA<TensorView>() && in_tail.count(in) == 0) {
+          fits = false;
+          why = text(expr->output(0), " reads ", outer_like->output(0), " and ", in,
+                     ", which is computed elsewhere");
+        }
+      }
+    }
+    if (fits) {
+      return result;
+    }
+  }
+  return Refusal{why};
+}
+
+std::variant<ReductionSignature, Refusal> rowSignature(const Fusion& fusion,
+                                                       const IdGraph& permissive) {
+  auto one = reductionSignature(fusion, permissive);
+  if (std::holds_alternative<ReductionSignature>(one)) {
+    return one;
+  }
+  auto two = innerOuterReductions(fusion, permissive);
+  if (auto* found = std::get_if<InnerOuterReductions>(&two)) {
+    return std::move(found->inner);
+  }
+  return one;
 }
 
 }  // namespace nvfuser

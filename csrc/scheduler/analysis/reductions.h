@@ -33,4 +33,22 @@ struct ReductionSignature {
 std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusion,
                                                              const IdGraph& permissive);
 
+/// Reductions over the inner axes of a row, and over the outer ones of what the rows give.
+///
+///   T2[i0, r1] = sum(T0)    T3[r0, i1] = sum(T1)    T3 and what is computed of it is not read by
+///                                                   anything that has i0
+struct InnerOuterReductions {
+  ReductionSignature inner;
+  /// Their results have the axes that `inner` reduces.
+  std::vector<Expr*> outer;
+  /// What is computed from the outer ones' results, in definition order.
+  std::vector<Expr*> tail;
+};
+std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& fusion,
+                                                                 const IdGraph& permissive);
+
+/// The signature of the loops over rows: the only one, or the inner one of two.
+std::variant<ReductionSignature, Refusal> rowSignature(const Fusion& fusion,
+                                                       const IdGraph& permissive);
+
 }  // namespace nvfuser

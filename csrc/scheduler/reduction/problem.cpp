@@ -22,6 +22,16 @@ std::variant<std::unique_ptr<Form>, Refusal> Form::of(const Fusion& fusion) {
       new Form(fusion, std::move(graph), std::get<ReductionSignature>(std::move(signature))));
 }
 
+std::variant<std::unique_ptr<Form>, Refusal> Form::ofInnerOuter(const Fusion& fusion) {
+  IdGraph graph(fusion, IdGraph::Mode::Permissive);
+  auto found = innerOuterReductions(fusion, graph);
+  if (auto* refusal = std::get_if<Refusal>(&found)) {
+    return std::move(*refusal);
+  }
+  return std::unique_ptr<Form>(
+      new Form(fusion, std::move(graph), std::move(std::get<InnerOuterReductions>(found).inner)));
+}
+
 Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeInfo& at)
     : fusion(of_fusion), form(of_form), info(at), axes(fusion, form.signature.source()) {
   const auto& logical = form.signature.reference()->getLogicalDomain();

@@ -17,7 +17,10 @@ struct Form {
   ReductionSignature signature;
   PersistentBuffers buffers;
 
+  /// With reductions of one signature.
   static std::variant<std::unique_ptr<Form>, Refusal> of(const Fusion& fusion);
+  /// With inner and outer reductions; the signature is that of the inner ones.
+  static std::variant<std::unique_ptr<Form>, Refusal> ofInnerOuter(const Fusion& fusion);
 
  private:
   Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph);

@@ -89,35 +89,40 @@ class LoopSizes {
 };
 
 /// What the index of an axis is, as a hash of its expression over the numbers of the tensor's
-/// loops. Two tensors whose loops correspond walk through an axis alike if the hashes are equal.
+/// first loops, those that are shared. Two tensors walk through an axis alike if the hashes are
+/// equal. Loops that are not shared, and what is made of those alone, are as good as any other.
 ///
 ///   loops of T[i0]: split(i0, 4) → (o, n)      i0 = L0·|n| + L1, |n| by its class
+///   of which one is shared                     i0 = L0·|n| + own
 class IndicesOfLoops {
  public:
-  IndicesOfLoops(const TensorView* tv, const IdGraph& graph) {
+  IndicesOfLoops(const TensorView* tv, const IdGraph& graph, int64_t num_shared) {
     const auto& loop = tv->getLoopDomain();
     for (size_t i = 0; i < loop.size(); ++i) {
-      known_[loop[i]] = mix({i});
+      known_[loop[i]] = static_cast<int64_t>(i) < num_shared ? mix({i}) : kOwn;
     }
     const std::vector<Expr*> transforms = tv->domain()->allExprs();
     for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
       const auto& ins = (*it)->inputs();
+      const auto& outs = (*it)->outputs();
       const auto kind = static_cast<uint64_t>((*it)->kind());
+      const bool is_own =
+          std::all_of(outs.begin(), outs.end(), [&](const Val* out) { return of(out) == kOwn; });
       for (size_t i = 0; i < ins.size(); ++i) {
         if (!ins[i]->isA<IterDomain>()) {
           continue;
         }
         // Extents and attributes are those of the classes.
         uint64_t made = mix({kind, i});
-        for (const auto& ids : {ins, (*it)->outputs()}) {
+        for (const auto& ids : {ins, outs}) {
           for (const Val* id : ids) {
             made = id->isA<IterDomain>() ? mix({made, classOf(id, graph)}) : made;
           }
         }
-        for (const Val* out : (*it)->outputs()) {
+        for (const Val* out : outs) {
           made = mix({made, of(out)});
         }
-        known_[ins[i]] = made;
+        known_.emplace(ins[i], is_own ? kOwn : made);
       }
     }
   }
@@ -139,6 +144,8 @@ class IndicesOfLoops {
     }
     return hash;
   }
+
+  static constexpr uint64_t kOwn = 1;
 
   std::unordered_map<const Val*, uint64_t> known_;
 };
@@ -287,19 +294,19 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
   // Axes that the operation reads at another index than the loops give: in x + (y + transpose(x))
   // the axes of y + transpose(x) cannot be those of both of its operands.
   std::unordered_set<const Val*> crossed;
-  const IndicesOfLoops of_producer(producer, state_->graph);
-  const IndicesOfLoops of_consumer(consumer, state_->graph);
-  for (auto [p, c] : mapAxes(consumer->definition(), producer, consumer)) {
-    if (p->isBroadcast() || c->isBroadcast()) {
-      continue;
+  const std::vector<std::pair<IterDomain*, IterDomain*>> pairs =
+      mapAxes(consumer->definition(), producer, consumer);
+  std::unordered_set<const IterDomain*> partners;
+  for (auto [p, c] : pairs) {
+    partners.insert(p);
+    if (!p->isBroadcast() && !c->isBroadcast() && !state_->graph.mapped(p, c)) {
+      crossed.insert(p);
     }
-    // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
-    // through x in another order.
-    const auto& logical = consumer->getLogicalDomain();
-    const bool reshaped = !consumer->definition()->isOneOf<ReductionOp, WelfordOp>() &&
-                          std::find(logical.begin(), logical.end(), c) == logical.end();
-    const bool same_index = !reshaped || of_producer.of(p) == of_consumer.of(c);
-    if (!state_->graph.mapped(p, c) || !same_index) {
+  }
+  // What a gather or a select reads at another index is not there yet in the same iteration, even
+  // where another tensor makes the axes meet.
+  for (const IterDomain* p : TensorDomain::noReductions(producer->getLogicalDomain())) {
+    if (!p->isBroadcast() && partners.count(p) == 0) {
       crossed.insert(p);
     }
   }
@@ -322,6 +329,19 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
          state_->graph.mapped(producer->axis(pos), consumer->axis(pos)) &&
          !crosses(producer->axis(pos))) {
     ++pos;
+  }
+  // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
+  // through x in another order.
+  const auto readsAlike = [&](int64_t num_shared) {
+    const IndicesOfLoops of_producer(producer, state_->graph, num_shared);
+    const IndicesOfLoops of_consumer(consumer, state_->graph, num_shared);
+    return std::all_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return pair.first->isBroadcast() || pair.second->isBroadcast() ||
+             of_producer.of(pair.first) == of_consumer.of(pair.second);
+    });
+  };
+  while (pos > 0 && !readsAlike(pos)) {
+    --pos;
   }
   return pos;
 }

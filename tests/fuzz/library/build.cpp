@@ -1,6 +1,7 @@
 #include <fuzz/library/build.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <random>
 #include <set>
@@ -13,22 +14,8 @@
 namespace nvfuser::fuzz {
 
 double roundoff(DataType dtype) {
-  switch (getTypeFromComplexType(dtype).type) {
-    case PrimDataType::Double:
-      return 0x1p-53;
-    case PrimDataType::Float:
-      return 0x1p-24;
-    case PrimDataType::Half:
-      return 0x1p-11;
-    case PrimDataType::BFloat16:
-      return 0x1p-8;
-    case PrimDataType::Float8_e4m3fn:
-      return 0x1p-4;
-    case PrimDataType::Float8_e5m2:
-      return 0x1p-3;
-    default:
-      return 0;
-  }
+  const int bits = significandBits(dtype);
+  return bits == 0 ? 0 : std::ldexp(1.0, -bits);
 }
 
 namespace {
@@ -61,7 +48,8 @@ bool isExact(std::string_view operation) {
 
 /// Operations that round inside, where only their operands can be disturbed.
 bool isComposite(std::string_view operation) {
-  return !isExact(operation) && findPointwiseFunction(operation) == nullptr && operation != "cast";
+  return operation == "lerp" || (!isExact(operation) && operation != "cast" &&
+                                 findPointwiseFunction(operation) == nullptr);
 }
 
 bool isReduction(std::string_view operation) {

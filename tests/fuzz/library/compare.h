@@ -10,8 +10,9 @@
 namespace nvfuser::fuzz {
 
 /// One output as the interpreter has it: exactly but for the roundings that the program asks for,
-/// rounded after each operation, and with noise of a few roundings on each operation (pairs with
-/// opposite signs). In exact mode all of them are equal, and the first alone is given.
+/// rounded after each operation, disturbed (evaluator/interpreter.h), and with noise of a few
+/// roundings on each operation (pairs with opposite signs). In exact mode all of them are equal,
+/// and the first alone is given.
 struct Expected {
   std::vector<HostTensor> references;
   double operations = 0;  ///< of `Value`
@@ -23,7 +24,7 @@ struct Comparison {
   int64_t elements = 0;
   /// Elements whose value is not determined well enough to compare: a reference is of another class
   /// (NaN, infinity, finite) or another integer, or the tolerance is more than a tenth of the
-  /// value.
+  /// value, or that is below 128 times the least normal Float.
   int64_t skipped = 0;
   std::string mismatch;  ///< empty: they agree
 };

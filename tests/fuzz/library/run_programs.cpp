@@ -175,6 +175,11 @@ class Run {
       return;
     }
     keep(std::move(rounded));
+    // Where a sum may be zero, or overflows on the way, depends on its order.
+    options.rounding = Rounding::Disturbed;
+    for (options.disturbance = 0; options.disturbance < 2; ++options.disturbance) {
+      keep(interpret(*fusion_, arguments.inputs(), options));
+    }
     options.rounding = Rounding::CastsAndOutputs;
     Builder noisy = build(program_, true);
     for (int i = 0; i < 2 * kNoisePairs; ++i) {

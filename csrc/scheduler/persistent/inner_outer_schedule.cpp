@@ -1,0 +1,249 @@
+#include <scheduler/persistent/inner_outer_schedule.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <ir/axis_map.h>
+#include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/utils.h>
+
+namespace nvfuser::inner_outer {
+
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kRowLoop = 3;   ///< loops outside of a row: blocks, threads of rows, rows
+constexpr int64_t kRowsOnly = 2;  ///< of them, those outside of the loop over rows
+
+class Scheduler {
+ public:
+  Scheduler(Fusion* fusion, const InnerOuterParams& params) : fusion_(fusion), params_(params) {}
+
+  std::optional<Refusal> run() {
+    scheduler_utils::clearMemorySpace(fusion_);
+    if (params_.project) {
+      projectToInputs(fusion_);
+    }
+    copyAtBorders();
+    findParts();
+    scheduleRows();
+    for (TensorView* sum : sums_) {
+      makeStages(sum);
+    }
+    for (TensorView* tv : tail_) {
+      scheduleColumns(tv);
+    }
+    for (auto [tv, width] : vectors_) {
+      vectorizeInnermost(tv, width);
+    }
+    fusion_->manage("most_threads", kWarp * params_.warps * params_.rows);
+    inlineMost();
+    place();
+    return check();
+  }
+
+ private:
+  void copyAtBorders() {
+    const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
+    const auto signature = std::get<ReductionSignature>(rowSignature(*fusion_, permissive));
+    std::map<const Val*, int64_t> width_of;
+    for (size_t i = 0; i < fusion_->inputs().size(); ++i) {
+      width_of[fusion_->inputs()[i]] = params_.inputs.empty() ? 0 : params_.inputs[i];
+    }
+    auto hasKept = [&](const TensorView* tv) {
+      const auto& logical = tv->getLogicalDomain();
+      return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+        return !id->isBroadcast() && !id->isReduction() &&
+               signature.kept.count(permissive.classOf(id)) != 0;
+      });
+    };
+    for (TensorView* copy : scheduler_utils::cacheInputs(fusion_, true)) {
+      const auto* input = copy->definition()->input(0)->as<TensorView>();
+      vectors_.emplace_back(copy, width_of[input]);
+      if (signature.spansReduced(input, permissive) && !hasKept(input)) {
+        weights_.push_back(copy);
+      }
+    }
+    scheduler_utils::cacheAndForkOutputs(fusion_, false);
+    std::set<const Val*> done;
+    for (size_t i = 0; i < fusion_->outputs().size() && i < params_.outputs.size(); ++i) {
+      auto* out = fusion_->outputs()[i]->as<TensorView>();
+      const bool has_rows = hasKept(out);
+      if (params_.outputs[i] < 2 || out->isFusionInput() || !has_rows || !done.insert(out).second) {
+        continue;
+      }
+      out->cacheBefore();
+      vectors_.emplace_back(out, params_.outputs[i]);
+    }
+  }
+
+  void findParts() {
+    const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
+    const auto found = std::get<InnerOuterReductions>(innerOuterReductions(*fusion_, permissive));
+    const PersistentBuffers buffers(*fusion_, permissive, found.inner);
+    held_.insert(buffers.held().begin(), buffers.held().end());
+    for (Expr* expr : found.outer) {
+      sums_.push_back(expr->output(0)->as<TensorView>());
+      tail_.push_back(sums_.back());
+    }
+    for (Expr* expr : found.tail) {
+      tail_.push_back(expr->output(0)->as<TensorView>());
+    }
+    for (Expr* expr : found.inner.reductions) {
+      auto* tv = expr->output(0)->as<TensorView>();
+      if (reference_ == nullptr || tv->name() == params_.reference) {
+        reference_ = tv;
+      }
+    }
+  }
+
+  /// [blocks, threads of rows, rows, 1, batches, warps, lanes, V] for everything.
+  void scheduleRows() {
+    std::unordered_map<int64_t, int64_t> old2new;
+    int64_t next = 0;
+    int64_t kept = 0;
+    for (bool reduced : {false, true}) {
+      for (int64_t axis : params_.order) {
+        if (reference_->axis(axis)->isReduction() == reduced) {
+          old2new[axis] = next++;
+          kept += reduced ? 0 : 1;
+        }
+      }
+    }
+    reference_->reorder(old2new);
+    for (int64_t i = kept + 1; i < next; ++i) {
+      reference_->merge(kept);
+    }
+    for (int64_t i = 1; i < kept; ++i) {
+      reference_->merge(0);
+    }
+    reference_->split(0, params_.grid, false);
+    reference_->split(1, params_.rows, false);
+    reference_->split(kRowLoop, params_.vectorization);
+    reference_->split(kRowLoop, params_.batches, false);
+    reference_->split(kRowLoop + 1, kWarp);
+    reference_->split(kRowLoop, 1, false);
+    TransformPropagator propagator(reference_);
+    MaxLogicalDomainInfoSpanningTree(reference_).traverse(&propagator);
+    const ParallelType types[] = {
+        ParallelType::BIDx,   ParallelType::TIDz, ParallelType::Serial, ParallelType::Unswitch,
+        ParallelType::Unroll, ParallelType::TIDy, ParallelType::TIDx,   ParallelType::Serial};
+    for (size_t i = 0; i < std::size(types); ++i) {
+      reference_->axis(static_cast<int64_t>(i))->parallelize(types[i]);
+    }
+    scheduler_utils::parallelizeAllLike(reference_);
+  }
+
+  /// A sum of columns: of a block's rows in registers, then of blocks.
+  void makeStages(TensorView* sum) {
+    TensorView* partial = sum->rFactor({kRowsOnly});
+    partial_.insert(partial);
+    TensorView* stored = partial->cacheAfter();
+    stored->setMemoryType(MemoryType::Global);
+    stored_.insert(stored);
+    vectors_.emplace_back(stored, std::min(params_.vectorization,
+                                           kMaxVectorBytes / dataTypeSizeByte(stored->dtype())));
+    TensorView* read = stored->cacheAfter();
+    read_.push_back(read);
+    tail_.push_back(read);
+  }
+
+  /// [blocks, columns, (steps, U, threads of rows, warps,) lanes] anew.
+  void scheduleColumns(TensorView* tv) const {
+    tv->setLoopDomain(tv->getLogicalDomain());
+    for (IterDomain* id : tv->getLoopDomain()) {
+      id->parallelize(ParallelType::Serial);
+    }
+    // Axes of blocks and threads of rows, in front.
+    const bool has_partials = contains(read_, tv) || contains(sums_, tv);
+    const int64_t partials = has_partials ? kRowsOnly : 0;
+    while (tv->nDims() > partials + 1) {
+      tv->merge(partials);
+    }
+    tv->split(partials, kWarp);
+    tv->split(partials, params_.grid, false);
+    // [partials…, blocks, columns, lanes]
+    if (has_partials) {
+      tv->merge(0);
+      tv->split(0, params_.warps);
+      tv->split(0, params_.rows);
+      tv->split(0, params_.unroll);
+      // [steps, U, Z, warps, blocks, columns, lanes] → [blocks, columns, steps, U, Z, warps, lanes]
+      tv->reorder({{4, 0}, {5, 1}});
+      tv->axis(3)->parallelize(ParallelType::Unroll);
+      tv->axis(4)->parallelize(ParallelType::TIDz);
+      tv->axis(5)->parallelize(ParallelType::TIDy);
+    }
+    tv->axis(0)->parallelize(ParallelType::BIDx);
+    tv->axis(-1)->parallelize(ParallelType::TIDx);
+  }
+
+  static bool contains(const std::vector<TensorView*>& tvs, const TensorView* tv) {
+    return std::find(tvs.begin(), tvs.end(), tv) != tvs.end();
+  }
+
+  void vectorizeInnermost(TensorView* tv, int64_t width) const {
+    if (width < 2 || tv->nDims() == 0) {
+      return;
+    }
+    if (width < params_.vectorization) {
+      tv->split(-1, width);
+    }
+    tv->axis(-1)->parallelize(ParallelType::Vectorize);
+  }
+
+  void place() {
+    MaxPosCalculator calc(*fusion_);
+    for (TensorView* copy : weights_) {
+      if (copy->getComputeAtPosition() > kRowsOnly) {
+        copy->inlineAt(kRowsOnly, true, &calc);  // read once for all rows of a block
+      }
+    }
+    for (TensorView* copy : read_) {
+      if (copy->getComputeAtPosition() > 3) {
+        copy->inlineAt(3, true, &calc);
+      }
+    }
+  }
+
+  std::optional<Refusal> check() const {
+    for (const TensorView* tv : fusion_->allTvs()) {
+      if (tv->isFusionInput() || tv->isFusionOutput() || held_.count(tv) != 0 ||
+          contains(weights_, tv) || partial_.count(tv) != 0 || stored_.count(tv) != 0 ||
+          tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+        continue;
+      }
+      bool rest = false;
+      for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
+        rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
+      }
+      const bool one_of_row = tv->getComputeAtPosition() >= kRowLoop;
+      if (rest && !one_of_row) {
+        return Refusal{text("T", tv->name(), " is not read at the element that is computed")};
+      }
+    }
+    return std::nullopt;
+  }
+
+  Fusion* fusion_;
+  const InnerOuterParams& params_;
+  TensorView* reference_ = nullptr;
+  std::vector<TensorView*> sums_;  ///< results of the outer reductions
+  std::vector<TensorView*> tail_;  ///< them, what is computed from them, and what they read
+  std::set<const TensorView*> held_;
+  std::vector<TensorView*> weights_;     ///< copies of what all rows read
+  std::set<const TensorView*> partial_;  ///< sums of a block's rows
+  std::set<const TensorView*> stored_;   ///< the same in global memory
+  std::vector<TensorView*> read_;        ///< and read from there
+  std::vector<std::pair<TensorView*, int64_t>> vectors_;
+};
+
+}  // namespace
+
+std::optional<Refusal> schedule(Fusion* fusion, const InnerOuterParams& params) {
+  FusionGuard guard(fusion);
+  return Scheduler(fusion, params).run();
+}
+
+}  // namespace nvfuser::inner_outer
