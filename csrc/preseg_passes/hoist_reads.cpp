@@ -138,18 +138,24 @@ class Hoister {
   static Move moved(const Expr* read, const Expr* computed) {
     Move move{read->output(0)->as<TensorView>(), nullptr, {}};
     std::vector<Val*> operands = computed->inputs();
+    std::vector<TensorView*> whole;
     for (Val*& operand : operands) {
       if (!operand->isA<TensorView>()) {
         continue;
       }
       auto* before = operand->as<TensorView>();
       TensorView* part = readOf(read, before);
-      if (part != before) {
+      if (part == before) {
+        whole.push_back(before);
+      } else {
         move.reads.emplace_back(before, part->definition());
       }
       operand = part;
     }
     move.result = applyTo(computed, operands);
+    for (TensorView* operand : whole) {
+      move.reads.emplace_back(operand, move.result->definition());
+    }
     return move;
   }
 

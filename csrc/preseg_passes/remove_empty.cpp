@@ -37,14 +37,11 @@ TensorView* ofNothing(const Expr* expr, const TensorView* out) {
   if (isEmpty(out)) {
     return filled(out, out->fusion()->zeroVal(out->dtype()));
   }
-  const auto* in = expr->input(0)->as<TensorView>();
-  if (expr->isA<ReductionOp>() && isEmpty(in)) {
-    return filled(out, expr->as<ReductionOp>()->init());
+  if (!expr->isOneOf<ReductionOp, PadOp>() || !isEmpty(expr->input(0)->as<TensorView>())) {
+    return nullptr;
   }
-  if (expr->isA<PadOp>() && isEmpty(in)) {
-    return filled(out, expr->as<PadOp>()->value());
-  }
-  return nullptr;
+  return filled(out,
+                expr->isA<PadOp>() ? expr->as<PadOp>()->value() : expr->as<ReductionOp>()->init());
 }
 
 /// The tensor that a concatenation pads; null if it is given padded.

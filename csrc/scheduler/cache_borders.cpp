@@ -38,7 +38,8 @@ std::vector<TensorView*> cacheInputs(
       continue;
     }
     for (const auto& [number, uses] : direct) {
-      copies.push_back(tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, true, uses));
+      // On the chip the order of loops counts, not that of the input in memory.
+      copies.push_back(tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, false, uses));
     }
   }
   return copies;

@@ -177,7 +177,7 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
       {"cancel-split-cat",
        "projections cut and joined",
        1,
-       7,
+       4,
        {{{9, 24}}},
        [] {
          std::vector<TensorView*> done;
@@ -207,7 +207,7 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
       {"hoist-reads",
        "two halves",
        1,
-       3,
+       2,
        {{{11, 30}}},
        [] {
          TensorView* x = relu(input({-1, 30}));
