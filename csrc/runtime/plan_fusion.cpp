@@ -131,6 +131,18 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 
 }  // namespace
 
+/// Where falling back is allowed: says why, and does not ask that scheduler again.
+bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
+                                      std::string_view what, const std::exception& error) const {
+  if (!call.mayFallBack()) {
+    return false;
+  }
+  warn(text(name(), ": a ", what, " (scheduler ", schedulerTypeName(type),
+            "), so its part runs in another way: ", error.what()));
+  segment.setFailed(type);
+  return true;
+}
+
 /// Plans and lowers every segment of a cut. False where all schedulers refuse one of several
 /// operations, so that it has to be cut further; with `all` it is computed on the host instead, as
 /// a single operation always is.
@@ -159,13 +171,10 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.kernel = &segment->kernelFor(proposal.params.get(), *call.device, call.index_type,
                                           call.params, fusion_id_, next_kernel_);
       } catch (const std::exception& error) {
-        if (!call.mayFallBack() || !auto_schedule_) {
+        if (!auto_schedule_ || !discardPlan(*segment, proposal.params->scheduler_type, call,
+                                            "plan could not be carried out", error)) {
           throw;
         }
-        warn(text(name(), ": the plan of the scheduler ",
-                  schedulerTypeName(proposal.params->scheduler_type),
-                  " could not be carried out, so it runs in another way: ", error.what()));
-        segment->setFailed(proposal.params->scheduler_type);
       }
     }
     result.steps.push_back(std::move(step));
