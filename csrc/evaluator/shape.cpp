@@ -284,6 +284,10 @@ Array squeeze(const SqueezeOp* op, Context& context) {
                 "; only axes of extent 1 can be dropped");
     }
   }
+  if (in.numel() == 0 && out.numel() > 0) {
+    // Nothing was stretched to nothing: what a sum over that axis multiplies by 0.
+    return contiguous(splat(0, out.dtype, out.sizes));
+  }
   return out;
 }
 

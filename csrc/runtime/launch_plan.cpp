@@ -87,12 +87,17 @@ bool dependsOnInput(const Val* val, const Fusion& fusion) {
 }
 
 /// Whether some reduction has no elements: what follows from that is not what a kernel computes
-/// (a variance of nothing is NaN).
+/// (a variance of nothing is NaN). One over an axis that is stretched to nothing is a squeeze.
 bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
+  const auto isEmpty = [&](const Val* extent) {
+    return values.evaluator().evaluateInt(extent, "a reduced axis's size") == 0;
+  };
   for (const TensorView* tv : fusion.allTvs()) {
-    for (const IterDomain* id : tv->getLogicalDomain()) {
-      if (id->isReduction() &&
-          values.evaluator().evaluateInt(id->extent(), "a reduced axis's size") == 0) {
+    const bool squeezes = tv->definition() != nullptr && tv->definition()->isA<SqueezeOp>();
+    const TensorView* reduced = squeezes ? tv->definition()->input(0)->as<TensorView>() : tv;
+    for (const IterDomain* id : reduced->getLogicalDomain()) {
+      if ((id->isReduction() && isEmpty(id->extent())) ||
+          (squeezes && id->hasExpandedExtent() && isEmpty(id->getMaybeExpandedExtent()))) {
         return true;
       }
     }

@@ -1,0 +1,67 @@
+/// What FusionExecutorCache keeps of its calls. Private to the files that implement it:
+/// fusion_executor_cache.cpp (keys, compilation, runs), plan_fusion.cpp (cuts and plans),
+/// report_fusion.cpp (what is shown).
+#pragma once
+
+#include <runtime/fusion_executor_cache.h>
+#include <scheduler/no_op/no_op.h>
+
+namespace nvfuser {
+
+inline constexpr size_t kNoSlot = SIZE_MAX;
+
+/// One way of running the fusion: for all calls with the same key.
+struct FusionExecutorCache::Prepared {
+  struct Step {
+    FusionSegment* segment;
+    SegmentKernel* kernel;  ///< null: its outputs are views of its inputs
+    std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
+    std::vector<size_t> inputs;                               ///< slots
+    std::vector<size_t> outputs;
+    std::vector<size_t> dead;                ///< slots that nobody reads any more
+    std::shared_ptr<const LaunchPlan> plan;  ///< from the first call on
+    std::vector<NoOpParams::View> views;     ///< of the inputs, instead of a kernel
+  };
+  struct ViewStep {
+    PlannedView view;
+    size_t source;  ///< slots
+    size_t result;
+  };
+  std::vector<Step> steps;
+  std::vector<ViewStep> views;    ///< after all steps
+  std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
+  std::vector<size_t> outputs;    ///< slots of the fusion's outputs
+  KnownScalars sizes;
+  bool compiled = false;
+};
+
+/// What is left to compute where some outputs are views.
+struct FusionExecutorCache::Variant {
+  std::unique_ptr<Fusion> own;  ///< null where all outputs are computed
+  const Fusion* fusion;
+  std::vector<const Val*> outputs;  ///< for each output of the whole; null for a view
+  std::vector<const Val*> sources;  ///< of the views
+  /// By the names of their expressions and outputs.
+  std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments;
+};
+
+/// What one call asks for.
+struct FusionExecutorCache::Call {
+  const KernelArgumentHolder& args;
+  Device* device;
+  PrimDataType index_type;
+  CompileParams params;
+  /// Knows all sizes, once a plan is needed.
+  ExpressionEvaluator evaluator;
+  KnownScalars sizes;
+
+  bool mayFallBack() const {
+    return !params.options->isDisabled(DisableOption::Fallback) &&
+           !params.options->flag(Setting::DisableFallback);
+  }
+};
+
+/// The largest power of 2 that divides the address, as far as schedulers care.
+int64_t alignmentOf(const Tensor& tensor);
+
+}  // namespace nvfuser

@@ -1,0 +1,61 @@
+// What a FusionExecutorCache tells of its last call.
+#include <runtime/prepared_fusion.h>
+#include <support/dump.h>
+
+namespace nvfuser {
+
+namespace {
+
+std::string namesOf(const std::vector<const Val*>& vals) {
+  return join(vals, ", ", [](const Val* val) { return val->toInlineString(); });
+}
+
+}  // namespace
+
+void FusionExecutorCache::showSegments(const Prepared& what, const Options& options) const {
+  if (!options.dumps(DebugDumpOption::SegmentedFusion)) {
+    return;
+  }
+  std::string lines;
+  for (size_t i = 0; i < what.steps.size(); ++i) {
+    const FusionSegment& segment = *what.steps[i].segment;
+    append(lines, text("kernel ", i + 1, ": (", namesOf(segment.inputs()), ") -> (",
+                       namesOf(segment.outputs()), ")\n", segment.fusion().mathString(), "\n"));
+  }
+  dump(options, name(), "segmented_fusion", lines);
+}
+
+std::string FusionExecutorCache::report() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (last_ == nullptr) {
+    return "nothing has run yet\n";
+  }
+  std::string lines;
+  size_t number = 0;
+  for (const Prepared::Step& step : last_->steps) {
+    const std::string what = text("(", namesOf(step.segment->inputs()), ") -> (",
+                                  namesOf(step.segment->outputs()), ")\n");
+    if (step.kernel == nullptr) {
+      append(lines, text("views: ", what));
+      continue;
+    }
+    append(lines, text("kernel ", ++number, ": ", what));
+    if (const HeuristicParams* params = step.kernel->params.get()) {
+      append(lines, text("  scheduler ", schedulerTypeName(params->scheduler_type), ": ",
+                         params->toString(), "\n"));
+    } else {
+      append(lines, "  interpreted on the host\n");
+    }
+    for (const auto& [type, refusal] : step.refusals) {
+      append(lines, text("  not ", schedulerTypeName(type), ": ", refusal.why, "\n"));
+    }
+  }
+  for (const Prepared::ViewStep& step : last_->views) {
+    append(lines, text("output ", step.view.output, ", ",
+                       graph_->outputs()[step.view.output]->toInlineString(), ": a view of ",
+                       step.view.source->toInlineString(), "\n"));
+  }
+  return lines;
+}
+
+}  // namespace nvfuser
