@@ -18,7 +18,7 @@ namespace {
 
 enum class Key : bool { No, Yes };
 /// What a setting may hold.
-enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Order };
+enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Level, Order };
 
 constexpr auto kDumps = std::to_array<OptionInfo>({
 #define NVFUSER_DUMP_OPTION(id, name, arguments, layer, meaning) \
