@@ -116,6 +116,8 @@ std::string refusal(SettingType type, std::string_view value) {
       return number && *number >= 0 && *number <= 1'000'000 ? "" : "an integer, 0…1000000";
     case SettingType::Registers:
       return number && *number >= 0 && *number <= 255 ? "" : "an integer, 0…255";
+    case SettingType::Level:
+      return number && *number >= 0 && *number <= 3 ? "" : "an integer, 0…3";
     case SettingType::Order: {
       const bool seeded =
           value.starts_with("random:") && integer(value.substr(7)).value_or(-1) >= 0;
