@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ir/internal_nodes.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <segmenter/segment_fusion.h>
@@ -131,14 +132,51 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 
 }  // namespace
 
+/// Outputs of a step that its kernel, one of the pointwise scheduler, may write straight to the
+/// inputs that they reuse: dense ones, which no later step reads.
+std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant, const Cut& cut,
+                                                    size_t step, Call& call) {
+  const FusionSegment& segment = *cut[step];
+  auto positionIn = [](const std::vector<const Val*>& list, const Val* val) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
+  };
+  std::vector<InPlace> pairs;
+  for (size_t k = 0; k < segment.outputs().size(); ++k) {
+    const AliasInfo& alias = variant.fusion->getOutputAlias(segment.outputs()[k]);
+    const size_t place = positionIn(segment.inputs(), alias.aliased_io);
+    if (alias.type != AllocationType::ReuseBuffer || alias.aliased_io == nullptr ||
+        place == segment.inputs().size() || alias.aliased_io->isFusionOutput()) {
+      continue;
+    }
+    bool read_later = false;
+    for (size_t later = step + 1; later < cut.size(); ++later) {
+      const auto& inputs = cut[later]->inputs();
+      read_later |= positionIn(inputs, alias.aliased_io) < inputs.size();
+    }
+    const auto& arguments = variant.fusion->inputs();
+    const auto argument = std::find(arguments.begin(), arguments.end(), alias.aliased_io);
+    const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
+    const auto* out = segment.outputs()[k]->as<TensorView>();
+    const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
+    if (!read_later && dense && tensor.sizes() == dense->sizes &&
+        tensor.strides() == dense->strides &&
+        readsOnlyWhereItWrites(segment.fusion(), segment.fusion().inputs()[place]->as<TensorView>(),
+                               segment.fusion().outputs()[k]->as<TensorView>())) {
+      pairs.push_back({k, place});
+    }
+  }
+  return pairs;
+}
+
 /// Plans and lowers every segment of a cut. False where all schedulers refuse one of several
 /// operations, so that it has to be cut further; with `all` it is computed on the host instead, as
 /// a single operation always is.
 bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool all, Call& call,
                                   Prepared& result) {
   result.steps.clear();
-  for (FusionSegment* segment : cut) {
-    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
+  for (size_t place = 0; place < cut.size(); ++place) {
+    FusionSegment* segment = cut[place];
+    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}, {}};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
                                               *call.device, call.index_type);
@@ -156,8 +194,11 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         break;
       }
       try {
-        step.kernel = &segment->kernelFor(proposal.params.get(), *call.device, call.index_type,
-                                          call.params, fusion_id_, next_kernel_);
+        if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::PointWise) {
+          step.in_place = inPlaceOf(variant, cut, place, call);
+        }
+        step.kernel = &segment->kernelFor(proposal.params.get(), step.in_place, *call.device,
+                                          call.index_type, call.params, fusion_id_, next_kernel_);
       } catch (const std::exception& error) {
         if (!call.mayFallBack() || !auto_schedule_) {
           throw;
