@@ -103,6 +103,9 @@ TEST_CASE("scheduler inner-outer: gradients of layer norm and RMS norm") {
     std::vector<std::vector<Input>> layer;
     std::vector<std::vector<Input>> rms;
     for (const auto& sizes : kRows) {
+      if (dtype == DataType::Double && sizes[1] > 2000) {
+        continue;  // more than the registers hold
+      }
       layer.push_back(gradientInputs(sizes, dtype, true));
       rms.push_back(gradientInputs(sizes, dtype, false));
     }
