@@ -198,6 +198,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.views = static_cast<const NoOpParams&>(*proposal.params).views;
         break;
       }
+      step.in_place.clear();
       try {
         if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::PointWise &&
             segment == cut.back()) {
