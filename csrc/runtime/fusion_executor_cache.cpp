@@ -5,6 +5,7 @@
 #include <preseg_passes/pipeline.h>
 #include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <support/dump.h>
@@ -269,8 +270,14 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
   for (Prepared::Step& step : plan.steps) {
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
-    for (size_t slot : step.inputs) {
-      step_args.push(slots[slot]);
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const size_t slot = step.inputs[i];
+      const bool written = std::any_of(step.in_place.begin(), step.in_place.end(),
+                                       [&](const InPlace& pair) { return pair.input == i; });
+      // What shares memory with another argument is written when all have been read.
+      step_args.push(written && overlapsAnother(call.args, slot)
+                         ? KernelArgument(slots[slot].tensor().clone())
+                         : slots[slot]);
     }
     KernelArgumentHolder results;
     if (step.kernel == nullptr) {
@@ -320,7 +327,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
     if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
       const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
       Tensor target = call.args[static_cast<size_t>(source - inputs.begin())].tensor();
-      if (target.numel() > 0) {
+      if (target.numel() > 0 && value.tensor().data() != target.data()) {
         target.copyFrom(value.tensor());
       }
       if (alias.visibility != OutputVisibility::kHidden) {

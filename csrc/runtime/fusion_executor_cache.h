@@ -81,6 +81,8 @@ class FusionExecutorCache {
   Variant& variantFor(Call& call, std::vector<PlannedView>& views);
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);
+  static std::vector<InPlace> inPlaceOf(const Variant& variant, const FusionSegment& segment,
+                                        Call& call);
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
