@@ -87,7 +87,8 @@ bool dependsOnInput(const Val* val, const Fusion& fusion) {
 }
 
 /// Whether some reduction has no elements: what follows from that is not what a kernel computes
-/// (a variance of nothing is NaN).
+/// (a variance of nothing is NaN). Or whether a broadcast is expanded to nothing: a kernel takes
+/// its one element, which no memory has.
 bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
   for (const TensorView* tv : fusion.allTvs()) {
     for (const IterDomain* id : tv->getLogicalDomain()) {
@@ -95,9 +96,21 @@ bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
           values.evaluator().evaluateInt(id->extent(), "a reduced axis's size") == 0) {
         return true;
       }
+      if (id->isBroadcast() && id->hasExpandedExtent() &&
+          values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an expanded size") == 0) {
+        return true;
+      }
     }
   }
   return false;
+}
+
+/// Whether loops over an axis without elements go around something that has some.
+bool leavesOut(const kir::Kernel& kernel, LaunchValues& values) {
+  return std::any_of(
+      kernel.checks.begin(), kernel.checks.end(), [&](const kir::LaunchCheck& check) {
+        return check.kind == kir::LaunchCheck::Kind::NotEmpty && values.of(check.value) == 0;
+      });
 }
 
 }  // namespace
@@ -134,7 +147,7 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     return;
   }
   chooseShape(values, launch);
-  if (kind_ == Kind::Interpret || reducesNothing(fusion, values)) {
+  if (kind_ == Kind::Interpret || reducesNothing(fusion, values) || leavesOut(kernel, values)) {
     kind_ = Kind::Interpret;
     return;
   }
@@ -154,6 +167,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
                   " to be a multiple of ", check.divisor, ", got ", value,
                   "; use a narrower vector or pass a tensor that fits");
       }
+      continue;
+    }
+    if (check.kind == kir::LaunchCheck::Kind::NotEmpty) {
       continue;
     }
     for (size_t i = 0; i < kernel.params.size(); ++i) {
