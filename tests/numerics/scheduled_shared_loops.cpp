@@ -97,7 +97,7 @@ TEST_CASE("what one thread writes to shared memory is there for all that repeat 
     CAPTURE(type);
     scheduled::check(
         [&](Fusion& fusion) {
-          TensorView* x = makeSymbolicTensor(1);
+          TensorView* x = makeConcreteTensor({5});
           fusion.addInput(x);
           TensorView* wide = broadcast(x, {true, false});
           TensorView* kept = exp(wide);
@@ -110,7 +110,7 @@ TEST_CASE("what one thread writes to shared memory is there for all that repeat 
           scheduler_utils::parallelizeAllLike(out);
           inlineAllAt(out, 1, true);
         },
-        {{{5}}, {{1}}});
+        {{{5}}});
   }
 }
 
