@@ -160,7 +160,9 @@ AxisValues Indexer::around(const Leaf& leaf,
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
   for (size_t next = 0; next < open.size(); ++next) {
     for (const Expr* expr : exact_.definitions(open[next])) {
-      if (!expr->isA<Resize>()) {
+      // Of several reshapes that made an axis, the first leads back.
+      const bool is_known = !expr->isA<Merge>() && get(expr->input(0)->as<IterDomain>()) != nullptr;
+      if (!expr->isA<Resize>() && !is_known) {
         follow(expr);
       }
     }
