@@ -300,6 +300,7 @@ struct LaunchCheck {
   enum class Kind : uint8_t {
     Divisible,  ///< value % divisor == 0
     Aligned,    ///< the address of `buffer` is a multiple of divisor bytes
+    NotEmpty,   ///< value > 0; if not, loops would leave out what does not depend on it
   } kind = Kind::Divisible;
   Scalar value = nullptr;
   const Buffer* buffer = nullptr;
