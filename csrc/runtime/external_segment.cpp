@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -35,6 +36,21 @@ external::Machine hostMachine() {
   return machine;
 }
 
+/// The primary context, which the device holds for as long as the process runs; asked for once.
+cuda::Context contextOf(const cuda::Driver& driver, int index) {
+  static std::mutex mutex;
+  static auto* contexts = new std::map<int, cuda::Context>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  cuda::Context& context = (*contexts)[index];
+  if (context == nullptr) {
+    cuda::DeviceId id = 0;
+    cuda::throwIfFailed(driver, driver.DeviceGet(&id, index), "cuDeviceGet");
+    cuda::throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context, id),
+                        "cuDevicePrimaryCtxRetain");
+  }
+  return context;
+}
+
 /// Makes the device's context current, as libraries need it.
 class CurrentDevice {
  public:
@@ -44,13 +60,8 @@ class CurrentDevice {
     }
     driver_ = cuda::driver();
     check(driver_ != nullptr, "a CUDA device without a driver");
-    cuda::DeviceId id = 0;
-    cuda::Context context = nullptr;
-    cuda::throwIfFailed(*driver_, driver_->DeviceGet(&id, device.index()), "cuDeviceGet");
-    // The device holds the context itself for as long as the process runs.
-    cuda::throwIfFailed(*driver_, driver_->DevicePrimaryCtxRetain(&context, id),
-                        "cuDevicePrimaryCtxRetain");
-    cuda::throwIfFailed(*driver_, driver_->CtxPushCurrent(context), "cuCtxPushCurrent");
+    cuda::throwIfFailed(*driver_, driver_->CtxPushCurrent(contextOf(*driver_, device.index())),
+                        "cuCtxPushCurrent");
     pushed_ = true;
   }
   ~CurrentDevice() {
