@@ -62,6 +62,10 @@ template <typename T, typename Wide>
 void storeNumber(T& at, Wide value, DataType dtype) {
   if constexpr (std::is_same_v<T, bool>) {
     at = value != 0;
+  } else if constexpr (std::is_same_v<T, BFloat16Bits> && std::is_same_v<Wide, float>) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const uint32_t to_even = bits + 0x7fff + (bits >> 16 & 1);
+    at.bits = static_cast<uint16_t>(value == value ? to_even >> 16 : bits >> 16 | 0x40);
   } else if constexpr (isReducedReal<T>) {
     storeReal(&at, dtype, static_cast<double>(value));
   } else {

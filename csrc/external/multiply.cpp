@@ -8,9 +8,12 @@
 //     for each pair of panels:      a register block of the tile += A panel · B panel
 //   tile + bias → C, rounded once
 //
-// Panels are filled up with zeros, so that register blocks are whole. Every element is summed in
-// the same order for any number of threads. Integers and complex numbers take plain loops.
+// One row, or a few, times a weight whose rows lie side by side reads the weight once as it is
+// (multiplyFewRows). Panels are filled up with zeros, so that register blocks are whole. Every
+// element is summed in the same order for any number of threads. Integers and complex numbers take
+// plain loops.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <external/elements.h>
@@ -27,10 +30,18 @@ constexpr int64_t kDepth = 256;
 
 int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
+template <typename From, typename T>
+void toNumbers(const From* from, int64_t count, T* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = numberOf(from[i]);
+  }
+}
+
 /// `count` lines of `depth` elements each as panels of `width` lines: panel[p][line].
 template <typename From, typename T>
 void pack(const From* from, int64_t line_stride, int64_t depth_stride, int64_t count, int64_t depth,
           int64_t width, T* to) {
+  std::array<T, kDepth> line_numbers;
   for (int64_t first = 0; first < count; first += width, to += width * depth) {
     const int64_t lines = std::min(width, count - first);
     const From* own = from + first * line_stride;
@@ -41,6 +52,13 @@ void pack(const From* from, int64_t line_stride, int64_t depth_stride, int64_t c
       for (int64_t p = 0; p < depth; ++p) {
         for (int64_t line = 0; line < lines; ++line) {
           to[p * width + line] = numberOf(own[p * depth_stride + line]);
+        }
+      }
+    } else if (depth_stride == 1) {
+      for (int64_t line = 0; line < lines; ++line) {
+        toNumbers(own + line * line_stride, depth, line_numbers.data());
+        for (int64_t p = 0; p < depth; ++p) {
+          to[p * width + line] = line_numbers[static_cast<size_t>(p)];
         }
       }
     } else {
@@ -127,8 +145,75 @@ BatchOffset offsetOf(const Product& product, int64_t batch) {
   return offset;
 }
 
+constexpr int64_t kFewRows = 4;
+constexpr int64_t kColumnsOfTask = 16;
+
+/// Σ a·b in 16 sums side by side, which are vectors.
+template <typename T>
+T dot(const T* a, const T* b, int64_t count) {
+  constexpr int64_t kSums = 16;
+  T sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (int64_t lane = 0; lane < kSums; ++lane) {
+      sums[lane] += a[i + lane] * b[i + lane];
+    }
+  }
+  for (; i < count; ++i) {
+    sums[0] += a[i] * b[i];
+  }
+  T sum = 0;
+  for (const T& one : sums) {
+    sum += one;
+  }
+  return sum;
+}
+
+template <typename From, typename T>
+void multiplyFewRows(const Product& p, const Machine& machine) {
+  const int64_t each = (p.n + kColumnsOfTask - 1) / kColumnsOfTask;
+  machine.parallel(p.numBatches() * each, [&](int64_t first, int64_t last) {
+    thread_local std::vector<T> scratch;
+    scratch.resize(static_cast<size_t>((p.m + 1) * p.k));
+    T* rows = scratch.data();
+    T* converted = rows + p.m * p.k;
+    int64_t batch_of_rows = -1;
+    for (int64_t task = first; task < last; ++task) {
+      const int64_t batch = task / each;
+      const BatchOffset offset = offsetOf(p, batch);
+      const From* a = static_cast<const From*>(p.a) + offset.a;
+      for (int64_t i = 0; batch != batch_of_rows && i < p.m * p.k; ++i) {
+        rows[i] = numberOf(a[i / p.k * p.a_row + i % p.k * p.a_column]);
+      }
+      batch_of_rows = batch;
+      From* c = static_cast<From*>(p.c) + offset.c;
+      const auto* bias = static_cast<const From*>(p.bias);
+      const int64_t begin = task % each * kColumnsOfTask;
+      for (int64_t j = begin; j < std::min(begin + kColumnsOfTask, p.n); ++j) {
+        const From* column = static_cast<const From*>(p.b) + offset.b + j * p.b_column;
+        const T* numbers = converted;
+        if constexpr (std::is_same_v<From, T>) {
+          numbers = column;
+        } else {
+          toNumbers(column, p.k, converted);
+        }
+        for (int64_t i = 0; i < p.m; ++i) {
+          T value = dot(rows + i * p.k, numbers, p.k);
+          if (bias != nullptr) {
+            value += numberOf(bias[j * p.bias_step]);
+          }
+          storeNumber(c[i * p.c_row + j * p.c_column], value, p.dtype);
+        }
+      }
+    }
+  });
+}
+
 template <typename From, typename T>
 void multiplyReals(const Product& product, const Machine& machine) {
+  if (product.m <= kFewRows && product.b_row == 1 && product.k > 0) {
+    return multiplyFewRows<From, T>(product, machine);
+  }
   // Smaller tiles where there are too few for all threads.
   int64_t tile_rows = kTileRows;
   const int64_t batches = product.numBatches();

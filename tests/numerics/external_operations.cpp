@@ -120,10 +120,13 @@ TEST_CASE("linear with and without bias") {
   for (PrimDataType dtype : kProductDtypes) {
     check({{{7, 13}, dtype}, {{5, 13}, dtype}, {{5}, dtype}},
           [](const auto& t) { return std::vector{linear(t[0], t[1], t[2])}; });
+    check({{{2, 45}, dtype}, {{19, 45}, dtype}, {{19}, dtype}},
+          [](const auto& t) { return std::vector{linear(t[0], t[1], t[2])}; });
   }
   const std::pair<Sizes, Sizes> shapes[] = {
-      {{13}, {5, 13}},      {{13}, {13}},       {{2, 3, 13}, {13}}, {{2, 3, 13}, {5, 13}},
-      {{3, 70}, {300, 70}}, {{0, 13}, {5, 13}}, {{3, 0}, {5, 0}}};
+      {{13}, {5, 13}},       {{13}, {13}},         {{2, 3, 13}, {13}},
+      {{2, 3, 13}, {5, 13}}, {{3, 70}, {300, 70}}, {{1, 333}, {37, 333}},
+      {{6, 2, 40}, {9, 40}}, {{0, 13}, {5, 13}},   {{3, 0}, {5, 0}}};
   for (const auto& [x, w] : shapes) {
     check({{x}, {w}}, [](const auto& t) { return std::vector{linear(t[0], t[1])}; });
     const Sizes bias = w.size() == 2 ? Sizes{w[0]} : Sizes{};
