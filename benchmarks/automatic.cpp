@@ -93,6 +93,43 @@ void addSums(std::vector<Program>& all, std::vector<int64_t> sizes, DataType dty
        dtype});
 }
 
+void addNormGradients(std::vector<Program>& all, std::vector<int64_t> sizes, DataType dtype) {
+  const std::string of = text(" ", sizeText(sizes), " ", dtype);
+  const int64_t row = sizes[1];
+  all.push_back({"layer norm backward" + of,
+                 [=](Fusion& fusion) {
+                   TensorView* dy = input(fusion, 2, dtype);
+                   TensorView* x = input(fusion, 2, dtype);
+                   TensorView* mean = castOp(DataType::Float, input(fusion, 1, dtype));
+                   TensorView* rstd = castOp(DataType::Float, input(fusion, 1, dtype));
+                   TensorView* w = input(fusion, 1, dtype);
+                   TensorView* b = input(fusion, 1, dtype);
+                   auto result = layer_norm_backward(
+                       dy, x, std::vector<int64_t>{-1}, broadcast(mean, {false, true}),
+                       broadcast(rstd, {false, true}), w, b, {true, true, true});
+                   output(fusion, result.grad_input, dtype);
+                   output(fusion, result.grad_weight, dtype);
+                   output(fusion, result.grad_bias, dtype);
+                 },
+                 {sizes, sizes, {sizes[0]}, {sizes[0]}, {row}, {row}},
+                 dtype,
+                 0});
+  all.push_back({"RMS norm backward" + of,
+                 [=](Fusion& fusion) {
+                   TensorView* dy = input(fusion, 2, dtype);
+                   TensorView* x = input(fusion, 2, dtype);
+                   TensorView* rstd = castOp(DataType::Float, input(fusion, 1, dtype));
+                   TensorView* w = input(fusion, 1, dtype);
+                   auto result = rms_norm_backward(dy, x, std::vector<int64_t>{-1},
+                                                   broadcast(rstd, {false, true}), w, {true, true});
+                   output(fusion, result.grad_input, dtype);
+                   output(fusion, result.grad_weight, dtype);
+                 },
+                 {sizes, sizes, {sizes[0]}, {row}},
+                 dtype,
+                 0});
+}
+
 void addTransposes(std::vector<Program>& all, std::vector<int64_t> sizes, DataType dtype) {
   const std::string of = text(" ", sizeText(sizes), " ", dtype);
   all.push_back({"transpose of relu(x + y)" + of,
@@ -130,6 +167,15 @@ std::vector<Program> programs(bool gpu) {
     for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
              {8192, 8192}, {16384, 8192}, {32767, 4098}, {8191, 4097}, {2048, 2048}}) {
       addTransposes(all, {sizes[0] / part, sizes[1]}, dtype);
+    }
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{32768, 2048},
+                                                                               {16384, 4096},
+                                                                               {8192, 12288},
+                                                                               {2048, 16384},
+                                                                               {16384, 5122},
+                                                                               {131072, 256},
+                                                                               {2048, 1024}}) {
+      addNormGradients(all, {sizes[0] / part, sizes[1]}, dtype);
     }
     all.push_back({text("NCHW to NHWC ", 64 / part, "x256x56x56 ", dtype),
                    [=](Fusion& fusion) {

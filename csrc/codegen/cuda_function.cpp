@@ -40,17 +40,21 @@ CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
 }
 
 std::string CudaEmitter::launchBounds() const {
+  auto bounds = [&](int64_t threads) {
+    return text("__launch_bounds__(", threads,
+                kernel_.least_blocks > 1 ? text(", ", kernel_.least_blocks) : std::string(), ") ");
+  };
   int64_t threads = 1;
   for (kir::Scalar extent : kernel_.block) {
     if (extent == nullptr) {
       continue;
     }
     if (!extent->isConstant()) {
-      return kernel_.most_threads > 0 ? text("__launch_bounds__(", kernel_.most_threads, ") ") : "";
+      return kernel_.most_threads > 0 ? bounds(kernel_.most_threads) : "";
     }
     threads *= extent->value;
   }
-  return text("__launch_bounds__(", threads, ") ");
+  return bounds(threads);
 }
 
 void CudaEmitter::loopPragma(const kir::For& loop) {

@@ -120,7 +120,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       const int64_t bytes = constant ? buffer.elements->value * dataTypeSizeByte(buffer.dtype) : 0;
       const bool too_big = task_memory ? bytes > kTaskBytes : bytes > kThreadBytes - thread_bytes;
       if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
-        if (!task_memory && any_thread) {
+        if (!task_memory && (any_thread || tv->isCircularBuffered())) {
           userError("lower: ", tv, " cannot be kept in registers: its size there is ",
                     buffer.elements->toString(),
                     constant ? text(" elements, and a thread has room for ",

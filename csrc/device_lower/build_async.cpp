@@ -64,12 +64,12 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
   };
   kir::BulkCopy statement;
   statement.src =
-      firstOf(markRead(indexer_.read(in, indexer_.producerAxes(copy, in, tv, values))), in);
+      firstOf(markRead(indexer_.read(in, tv, indexer_.producerAxes(copy, in, tv, values))), in);
   statement.dst = firstOf(markWritten(indexer_.write(tv, leaf, values)), tv);
   statement.count = bulk->extent;
   const bool load = asyncKindOf(copy, options_.target) == kir::AsyncKind::BulkLoad;
   const MemoryType memory = load ? MemoryType::Shared : MemoryType::Global;
-  Scalar condition = predicates_.writesOnce(tv, leaf, memory, true);
+  Scalar condition = predicates_.writesOnce(tv, leaf, memory, values, true);
   std::set<Scalar> limits;
   for (const auto& bound : predicates_.bounds(leaf, values)) {
     int64_t coefficient = 0;

@@ -20,8 +20,8 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
   } else {
     auto* index_tv = expr->input(1)->as<TensorView>();
     index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axes[dim]));
-    kir::Ref at =
-        markRead(indexer_.read(index_tv, indexer_.producerAxes(expr, index_tv, result, values)));
+    kir::Ref at = markRead(
+        indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, values)));
     out.push_back({kir::LoadIndex{index, at}});
   }
   known[axes[dim]] = axes[dim]->isBroadcast() ? pool_.zero() : index;
@@ -34,7 +34,7 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
       }
     }
   }
-  out.push_back({kir::Assign{dst, markRead(indexer_.read(in, std::move(known)))}});
+  out.push_back({kir::Assign{dst, markRead(indexer_.read(in, result, std::move(known)))}});
 }
 
 }  // namespace nvfuser

@@ -1,4 +1,6 @@
 /// Operations that compute each element by itself.
+#include <algorithm>
+
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
 #include <ops/table/pointwise.h>
@@ -51,7 +53,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
       break;
     case ExprKind::EyeOp: {
       const auto& axes = leaf.out->getLogicalDomain();
-      Scalar same = pool_.equal(values.of(axes[0]), values.of(axes[1]));
+      Scalar same = pool_.equal(elementIndex(axes[0], values), elementIndex(axes[1], values));
       out.push_back({kir::Assign{
           dst, kir::IndexValue{pool_.select(same, pool_.one(), pool_.zero()), leaf.out->dtype()}}});
       break;
@@ -104,18 +106,23 @@ void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Re
   AxisIndex axes = indexer_.producerAxes(op, in, result, values);
   Scalar inside = pool_.one();
   for (auto [p, c] : mapAxes(op, in, result)) {
-    // The consumer's root axis has the producer's extent; its index may lie outside.
-    Scalar index = values.of(c);
+    // The consumer's root axis has the producer's extent; its index may lie outside, where it is
+    // padded.
     if (p->isBroadcast() && !c->isBroadcast()) {
       axes[p] = pool_.zero();
     }
+    const auto& logical = result->getLogicalDomain();
+    if (std::find(logical.begin(), logical.end(), c) != logical.end()) {
+      continue;
+    }
+    Scalar index = values.of(c);
     Scalar extent = symbols_.extent(c);
     if (index->lo < 0) {
       inside = pool_.logicalAnd(inside, pool_.less(pool_.constant(-1), index));
     }
     inside = pool_.logicalAnd(inside, pool_.less(index, extent));
   }
-  kir::Operand src = markRead(indexer_.read(in, std::move(axes)));
+  kir::Operand src = markRead(indexer_.read(in, result, std::move(axes)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
   } else {
@@ -144,24 +151,36 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
   Scalar index = values.of(result->getLogicalDomain()[dim]);
   const std::vector<Val*>& inputs = op->inputs();
   // The last input that starts at or before the index holds it.
-  out.push_back({kir::Assign{dst, operand(inputs[0], op, result, values)}});
-  for (size_t i = 1; i < inputs.size(); ++i) {
+  kir::Block body{{kir::Assign{dst, operand(inputs.back(), op, result, values)}}};
+  for (size_t i = inputs.size() - 1; i > 0; --i) {
     const PadOp* pad = padBehind(inputs[i]->as<TensorView>());
     if (pad == nullptr) {
       userError("lower: input ", i, " of ", op->toString(),
                 " does not come from a pad; concatenate with cat(), which pads its inputs");
     }
-    Scalar start = symbols_.of(pad->leftWidth(dim));
-    kir::Block body;
-    body.push_back({kir::Assign{dst, operand(inputs[i], op, result, values)}});
-    guarded(pool_.logicalNot(pool_.less(index, start)), std::move(body), out);
+    Scalar before = pool_.less(index, symbols_.of(pad->leftWidth(dim)));
+    kir::Block other{{kir::Assign{dst, operand(inputs[i - 1], op, result, values)}}};
+    if (before->isConstant()) {
+      body = before->isConstant(0) ? std::move(body) : std::move(other);
+      continue;
+    }
+    kir::If branch;
+    branch.condition = before;
+    branch.then_body = std::make_shared<kir::Block>(std::move(other));
+    branch.else_body = std::make_shared<kir::Block>(std::move(body));
+    body = {{std::move(branch)}};
   }
+  std::move(body.begin(), body.end(), std::back_inserter(out));
+}
+
+Scalar KernelBuilder::elementIndex(const IterDomain* id, const AxisValues& values) const {
+  return id->isBroadcast() || id->extent()->isOneInt() ? pool_.zero() : values.of(id);
 }
 
 void KernelBuilder::iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst,
                          kir::Block& out) {
   auto* result = op->out()->as<TensorView>();
-  Scalar index = values.of(result->getLogicalDomain()[0]);
+  Scalar index = elementIndex(result->getLogicalDomain()[0], values);
   const DataType dtype = result->dtype();
   if (op->step()->isOne() && op->start()->isZero()) {
     out.push_back({kir::Assign{dst, kir::IndexValue{index, dtype}}});

@@ -125,17 +125,22 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
   const kir::Monoid monoid = monoidOf(leaf.expr);
   const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
   const std::vector<kir::Ref> parts = state(leaf, values);
+  const auto accumulator = accumulators_.find(leaf.out);
+  const bool accumulates = accumulator != accumulators_.end() && accumulator->second != nullptr;
+  const Allocation& allocation = allocations_.of(leaf.out);
+  const bool in_memory = !accumulates && allocation.buffer->memory != MemoryType::Local;
+  if (in_memory && !allocation.per_task && leaf.role != LeafRole::Finish) {
+    condition = pool_.logicalAnd(
+        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values));
+  }
   switch (leaf.role) {
     case LeafRole::Init: {
       kir::Block body;
-      bool in_memory = false;
       for (size_t i = 0; i < parts.size(); ++i) {
-        in_memory |= parts[i].buffer == allocations_.of(outputs[i]).buffer &&
-                     parts[i].buffer->memory != MemoryType::Local;
         body.push_back({kir::Assign{parts[i], monoid.identity[i]}});
       }
       // Registers also where no element exists, so that threads outside contribute nothing.
-      guarded(in_memory ? condition : pool_.one(), std::move(body), out);
+      guarded(in_memory ? condition : predicates_.startsInside(leaf, values), std::move(body), out);
       break;
     }
     case LeafRole::Update: {
@@ -143,24 +148,28 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
       for (const Val* in : leaf.expr->inputs()) {
         value.push_back(operand(in, leaf.expr, leaf.out, values));
       }
-      // A broadcast axis may share a loop of several iterations. Where they share one state, too,
-      // it takes the element in the first of them alone.
-      auto accumulator = accumulators_.find(leaf.out);
-      if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
-        for (int position : loopsBehindReduction(leaf.out, loops_)) {
-          if (leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
-            const LoopClass& loop = loops_.of(leaf.out, position);
-            condition =
-                pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(&loop), pool_.zero()));
-          }
+      std::vector<const LoopClass*> separate;
+      for (int position : loopsBehindReduction(leaf.out, loops_)) {
+        const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
+        if (!id->isBroadcast() || accumulates) {
+          separate.push_back(&loops_.of(leaf.out, position));
         }
       }
+      condition = pool_.logicalAnd(condition, predicates_.takesOnce(leaf, indexer_, separate));
       guarded(condition, {{kir::Combine{monoid, parts, std::move(value)}}}, out);
       break;
     }
     default:
       finishReduction(leaf, nullptr, out);
   }
+}
+
+bool KernelBuilder::isSpreadReduction(const TensorView* tv) const {
+  return std::any_of(std::begin(kParallelTypeThreads), std::end(kParallelTypeThreads),
+                     [&](ParallelType type) {
+                       const IterDomain* id = loops_.boundAxis(tv, type);
+                       return id != nullptr && id->isReduction() && loops_.isUsed(type);
+                     });
 }
 
 bool KernelBuilder::isGroup(const LoopNode& node) const {
@@ -226,7 +235,7 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
     const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
     Scalar writes = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
     writes = pool_.logicalAnd(
-        writes, predicates_.writesOnce(leaf.out, leaf, last ? MemoryType::Shared : memory));
+        writes, predicates_.writesOnce(leaf.out, leaf, last ? MemoryType::Shared : memory, values));
     guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
   });
 }
@@ -283,9 +292,15 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     (void)dtype;
     state_bytes += widest;
   }
-  auto workspace = [&](const char* name, MemoryType memory, Scalar elements, bool zeroed) {
+  auto workspace = [&](const char* name, MemoryType memory, Scalar elements,
+                       bool zeroed) -> kir::Buffer* {
     kir::Buffer buffer;
     buffer.name = text(name, leaf.out->name());
+    for (const auto& made : kernel_.buffers) {
+      if (made->name == buffer.name) {
+        return made.get();  // for another copy of the statement
+      }
+    }
     buffer.dtype = zeroed ? DataType(DataType::UInt32) : DataType(DataType::Byte);
     buffer.memory = memory;
     buffer.elements = elements;

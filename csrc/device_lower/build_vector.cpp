@@ -199,15 +199,16 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   }
   kir::CopyVector statement;
   statement.cache_op = copy->cacheOp();
-  statement.src = markRead(vectorRef(
-      indexer_.read(in, indexer_.producerAxes(copy, in, leaf.out, values)),
-      indexer_.read(in, indexer_.producerAxes(copy, in, leaf.out, first)), vector, width, in));
+  statement.src = markRead(
+      vectorRef(indexer_.read(in, leaf.out, indexer_.producerAxes(copy, in, leaf.out, values)),
+                indexer_.read(in, leaf.out, indexer_.producerAxes(copy, in, leaf.out, first)),
+                vector, width, in));
   statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, leaf, values),
                                         indexer_.write(leaf.out, leaf, first, at_first), vector,
                                         width, leaf.out));
   const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
   if (memory != MemoryType::Local) {
-    condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory));
+    condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory, first));
   }
   if (isAsyncCopy(copy)) {
     guarded(condition, {asyncCopy(copy, statement.dst, statement.src)}, out);

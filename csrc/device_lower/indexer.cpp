@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include <ir/axis_map.h>
 
@@ -84,6 +85,17 @@ void propagate(const Expr* expr, Symbols& symbols, const Get& get, const Set& se
   }
 }
 
+bool isSameTransform(const Expr* a, const Expr* b, const IdGraph& exact) {
+  const auto alike = [&](const std::vector<Val*>& x, const std::vector<Val*>& y) {
+    return x.size() == y.size() &&
+           std::equal(x.begin(), x.end(), y.begin(), [&](const Val* p, const Val* q) {
+             return exact.mapped(p->as<IterDomain>(), q->as<IterDomain>());
+           });
+  };
+  return a == b || (a->kind() == b->kind() && alike(a->inputs(), b->inputs()) &&
+                    alike(a->outputs(), b->outputs()));
+}
+
 }  // namespace
 
 Scalar AxisValues::of(const IterDomain* id) const {
@@ -94,49 +106,112 @@ Scalar AxisValues::of(const IterDomain* id) const {
   return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
 }
 
+Scalar AxisValues::ofLoops(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  const bool known = id_class >= 0 && from_loops_[static_cast<size_t>(id_class)];
+  return known ? by_class_[static_cast<size_t>(id_class)] : nullptr;
+}
+
+bool AxisValues::isAmbiguous(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  return id_class >= 0 && ambiguous_[static_cast<size_t>(id_class)];
+}
+
 AxisValues Indexer::around(const Leaf& leaf,
                            const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisValues values(exact_, symbols_);
   values.by_class_.resize(static_cast<size_t>(exact_.numClasses()), nullptr);
+  values.ambiguous_.resize(values.by_class_.size(), false);
+  values.from_loops_.resize(values.by_class_.size(), false);
   std::deque<int> open;
+  // The transform by which each class was reached, and the one that is looked at. To go it back is
+  // no second way to an axis.
+  std::vector<const Expr*> reached(values.by_class_.size(), nullptr);
+  const Expr* by = nullptr;
+  bool goes_back = false;
   auto set = [&](const IterDomain* id, Scalar index) {
     const int id_class = exact_.classOf(id);
     if (id_class < 0) {
       return;
     }
-    Scalar& slot = values.by_class_[static_cast<size_t>(id_class)];
-    if (slot != nullptr) {
+    const auto c = static_cast<size_t>(id_class);
+    if (values.by_class_[c] != nullptr) {
+      const bool other = !goes_back && values.by_class_[c] != index;
+      values.ambiguous_[c] = values.ambiguous_[c] || other;
       return;
     }
-    slot = index;
+    values.by_class_[c] = index;
+    reached[c] = by;
     open.push_back(id_class);
+  };
+  auto get = [&](const IterDomain* id) { return values.of(id); };
+  auto follow = [&](const Expr* expr) {
+    by = expr;
+    goes_back = false;
+    for (const auto* axes : {&expr->inputs(), &expr->outputs()}) {
+      for (const Val* axis : *axes) {
+        const int id_class = exact_.classOf(axis->as<IterDomain>());
+        const Expr* way = id_class < 0 ? nullptr : reached[static_cast<size_t>(id_class)];
+        goes_back = goes_back || (way != nullptr && isSameTransform(way, expr, exact_));
+      }
+    }
+    propagate(expr, symbols_, get, set);
   };
   for (const LoopClass* loop : leaf.path) {
     auto found = replaced.find(loop);
     set(loop->promoted, found != replaced.end() ? found->second : iteration(loop));
   }
+  // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
+  // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
+  for (size_t next = 0; next < open.size(); ++next) {
+    for (const Expr* expr : exact_.definitions(open[next])) {
+      // Of several reshapes that made an axis, the first leads back.
+      const bool is_known = !expr->isA<Merge>() && get(expr->input(0)->as<IterDomain>()) != nullptr;
+      if (!expr->isA<Resize>() && !is_known) {
+        follow(expr);
+      }
+    }
+  }
+  for (int id_class : open) {
+    values.from_loops_[static_cast<size_t>(id_class)] = true;
+  }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    requireOneIndex(tv, values);
+  }
   for (int c = 0; c < exact_.numClasses(); ++c) {
     const IterDomain* id = exact_.members(c)[0];
-    if (id->isBroadcast() && id->definition() == nullptr) {
+    if (id->isBroadcast() && id->definition() == nullptr &&
+        values.by_class_[static_cast<size_t>(c)] == nullptr) {
+      by = nullptr;
       set(id, symbols_.pool().zero());
     }
   }
-  auto get = [&](const IterDomain* id) { return values.of(id); };
   while (!open.empty()) {
     const int id_class = open.front();
     open.pop_front();
     // Backward first: from the schedule towards the shape.
     for (const Expr* expr : exact_.definitions(id_class)) {
-      propagate(expr, symbols_, get, set);
+      follow(expr);
     }
     for (const Expr* expr : exact_.uses(id_class)) {
-      propagate(expr, symbols_, get, set);
+      follow(expr);
     }
   }
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
     followRoots(tv, values);
   }
   return values;
+}
+
+void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (!id->isBroadcast() && values.isAmbiguous(id)) {
+      userError(
+          "lower: the loops around ", tv, " go through its axis ", id,
+          " twice, once for itself and once for a tensor that shares some of them; inline it, "
+          "and what it reads, at a smaller position");
+    }
+  }
 }
 
 void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
@@ -195,7 +270,8 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
     for (IterDomain* id : producer->domain()->allIDs()) {
-      if (Scalar index = id->isBroadcast() ? nullptr : values.of(id)) {
+      Scalar index = id->isBroadcast() || values.isAmbiguous(id) ? nullptr : values.of(id);
+      if (index != nullptr) {
         known.try_emplace(id, index);
       }
     }
@@ -273,7 +349,7 @@ Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {
   return result;
 }
 
-kir::Ref Indexer::read(const TensorView* producer, AxisIndex known) const {
+void Indexer::followTransforms(const TensorView* producer, AxisIndex& known) const {
   // Walk the producer's own transforms from its logical axes to the axes in memory.
   auto get = [&](const IterDomain* id) -> Scalar {
     auto found = known.find(id);
@@ -293,14 +369,79 @@ kir::Ref Indexer::read(const TensorView* producer, AxisIndex known) const {
       propagate(expr, symbols_, get, set);
     }
   }
+}
+
+kir::Ref Indexer::read(const TensorView* producer, const TensorView* consumer,
+                       AxisIndex known) const {
+  followTransforms(producer, known);
+  requireComputed(producer, consumer, known);
   return {allocations_.of(producer).buffer, offset(producer, known), 1};
+}
+
+void Indexer::noteWriter(const Leaf& leaf) {
+  if (leaf.role == LeafRole::Whole || leaf.role == LeafRole::Finish) {
+    for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+      writer_[tv] = &leaf;
+    }
+  }
+}
+
+bool Indexer::holdsOneIndex(const TensorView* tv, int position) const {
+  const LoopClass& loop = loops_.of(tv, position);
+  const Allocation& allocation = allocations_.of(tv);
+  const MemoryType memory =
+      allocation.per_task || loops_.isCpu() ? MemoryType::Local : allocation.buffer->memory;
+  if (loop.isThread() && loops_.isUsed(loop.parallel)) {
+    // What other threads and blocks wrote is there behind a barrier.
+    return memory == MemoryType::Local ||
+           (memory == MemoryType::Shared && isParallelTypeBlockDim(loop.parallel));
+  }
+  return position < static_cast<int>(tv->getComputeAtPosition());
+}
+
+void Indexer::requireComputed(const TensorView* producer, const TensorView* consumer,
+                              const AxisIndex& known) const {
+  auto writer = writer_.find(producer);
+  if (writer == writer_.end()) {
+    return;
+  }
+  const auto& axes = producer->getLoopDomain();
+  std::optional<AxisValues> values;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int position = static_cast<int>(i);
+    auto read = known.find(axes[i]);
+    if (axes[i]->isBroadcast() || axes[i]->isReduction() || axes[i]->extent()->isOneInt() ||
+        read == known.end() || !holdsOneIndex(producer, position)) {
+      continue;
+    }
+    const LoopClass& loop = loops_.of(producer, position);
+    Scalar written = iteration(&loop);
+    if (!exact_.mapped(loop.promoted, axes[i])) {
+      if (!values) {
+        values = around(*writer->second);
+      }
+      written = values->of(axes[i]);
+    }
+    if (written == read->second) {
+      continue;
+    }
+    userError("lower: the loops that T", producer->name(), " shares with its consumer T",
+              consumer->name(), " compute it at other elements than are read: axis ", i, " (",
+              axes[i], ") is at ", written ? written->toString() : "no known index", ", where T",
+              consumer->name(), " reads ", read->second->toString(), "\n  note: ", producer,
+              "\n  note: ", consumer,
+              "\n  help: inline it at a position before that axis, or bind both alike");
+  }
 }
 
 kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
                         const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisIndex known;
+  const auto& logical = tv->getLogicalDomain();
   for (IterDomain* id : tv->domain()->allIDs()) {
-    if (Scalar index = values.of(id)) {
+    const bool own = std::find(logical.begin(), logical.end(), id) != logical.end();
+    Scalar index = own || !values.isAmbiguous(id) ? values.of(id) : nullptr;
+    if (index != nullptr) {
       known[id] = index;
     }
   }
@@ -311,10 +452,13 @@ kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues
         continue;
       }
       auto found = replaced.find(loop);
-      known[tv->getLoopDomain()[static_cast<size_t>(position)]] =
-          found != replaced.end() ? found->second : iteration(loop);
+      const IterDomain* own = tv->getLoopDomain()[static_cast<size_t>(position)];
+      if (known.count(own) == 0 || exact_.mapped(own, loop->promoted)) {
+        known[own] = found != replaced.end() ? found->second : iteration(loop);
+      }
     }
   }
+  followTransforms(tv, known);
   return {allocations_.of(tv).buffer, offset(tv, known), 1};
 }
 
@@ -325,7 +469,9 @@ Scalar Indexer::logicalElement(const TensorView* tv, const AxisValues& values) c
     if (id->isReduction()) {
       continue;
     }
-    element = pool.add(pool.mul(element, symbols_.extent(id)), values.of(id));
+    // A broadcast axis has one element, however often a loop goes around it.
+    Scalar index = id->isBroadcast() ? pool.zero() : values.of(id);
+    element = pool.add(pool.mul(element, symbols_.extent(id)), index);
   }
   return element;
 }

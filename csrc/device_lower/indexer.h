@@ -18,12 +18,19 @@ class AxisValues {
   AxisValues(const IdGraph& exact, Symbols& symbols) : exact_(&exact), symbols_(&symbols) {}
   /// Null where nothing leads to the axis.
   kir::Scalar of(const IterDomain* id) const;
+  /// The same, of an axis that the loops were made from.
+  kir::Scalar ofLoops(const IterDomain* id) const;
+  /// Whether two ways lead to the axis, and not to one index: a loop may be shared with a tensor
+  /// that goes through the same axis otherwise. `of` gives that of the loops, if they lead there.
+  bool isAmbiguous(const IterDomain* id) const;
 
  private:
   friend class Indexer;
   const IdGraph* exact_;
   Symbols* symbols_;
   std::vector<kir::Scalar> by_class_;
+  std::vector<bool> ambiguous_;   ///< by class
+  std::vector<bool> from_loops_;  ///< by class
   /// What the statement's own logical axes were made from. Its class may have another index: the
   /// roots of two slices of x are one class, but x is read at two places.
   std::unordered_map<const IterDomain*, kir::Scalar> own_roots_;
@@ -36,6 +43,10 @@ class Indexer {
  public:
   Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
       : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
+
+  /// The statement that completes a tensor. Reading requires that it ran at the element that is
+  /// read, in the same iteration of the loops that both share.
+  void noteWriter(const Leaf& leaf);
 
   /// From now on statements are indexed as if `loop` were at `index`: a load that runs ahead of its
   /// loop. Null ends it.
@@ -52,8 +63,9 @@ class Indexer {
   /// index or dropped (gather, select) are left for the caller to fill in.
   AxisIndex producerAxes(const Expr* expr, const TensorView* producer, const TensorView* consumer,
                          const AxisValues& values) const;
-  /// Element that is read, given the indices of the producer's logical axes.
-  kir::Ref read(const TensorView* producer, AxisIndex logical) const;
+  /// Element that `consumer` reads, given the indices of the producer's logical axes. A `UserError`
+  /// where the loops that both share have computed another one.
+  kir::Ref read(const TensorView* producer, const TensorView* consumer, AxisIndex logical) const;
   /// Element of its own memory that a statement computing `tv` writes.
   kir::Ref write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
                  const std::unordered_map<const LoopClass*, kir::Scalar>& replaced = {}) const;
@@ -63,9 +75,18 @@ class Indexer {
   kir::Scalar logicalElement(const TensorView* tv, const AxisValues& values) const;
 
  private:
+  /// A `UserError` where the loops alone lead to two indices of an axis that is written.
+  static void requireOneIndex(const TensorView* tv, const AxisValues& values);
   /// Fills in the roots of a tensor that the statement writes, from its logical axes.
   void followRoots(const TensorView* tv, AxisValues& values) const;
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
+  /// Fills in the axes that the producer's logical axes were made into.
+  void followTransforms(const TensorView* producer, AxisIndex& known) const;
+  void requireComputed(const TensorView* producer, const TensorView* consumer,
+                       const AxisIndex& known) const;
+  /// Whether one place in memory serves all indices of an axis, one after the other or one for each
+  /// thread.
+  bool holdsOneIndex(const TensorView* tv, int position) const;
   kir::Scalar taskBase(const Allocation& allocation) const;
   kir::Scalar stageBase(const TensorView* tv) const;
 
@@ -73,6 +94,7 @@ class Indexer {
   LoopModel& loops_;
   Symbols& symbols_;
   Allocations& allocations_;
+  std::unordered_map<const TensorView*, const Leaf*> writer_;
   const LoopClass* shifted_ = nullptr;
   kir::Scalar shifted_to_ = nullptr;
 };

@@ -15,21 +15,6 @@ struct Place {
   std::vector<LoopNode*> ancestors;  ///< from the root down
 };
 
-/// The axis of `leaf`'s tensor bound to a dimension; null if none is.
-const IterDomain* boundAxis(const Leaf& leaf, ParallelType type) {
-  for (const LoopClass* loop : leaf.path) {
-    if (loop->parallel != type) {
-      continue;
-    }
-    for (auto [member, position] : loop->members) {
-      if (member == leaf.out) {
-        return member->getLoopDomain()[static_cast<size_t>(position)];
-      }
-    }
-  }
-  return nullptr;
-}
-
 class SyncInserter {
  public:
   SyncInserter(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
@@ -106,9 +91,14 @@ class SyncInserter {
       if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) {
         continue;
       }
-      const IterDomain* written = boundAxis(writer, type);
-      const IterDomain* read = boundAxis(reader, type);
-      if (written != nullptr && read != nullptr && exact_.mapped(written, read)) {
+      // What the dimension does not spread is written by its index 0 alone; so may be what shares
+      // the loop of more axes.
+      const IterDomain* written = loops_.boundAxis(writer.out, type);
+      const bool own = loops_.isSpread(writer.out, type) && loops_.isSpread(reader.out, type) &&
+                       exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
+                       exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
+                       !(memory == MemoryType::Global && loops_.isRepeated(writer.out, type));
+      if (own) {
         continue;
       }
       if (isParallelTypeBlockDim(type)) {

@@ -54,9 +54,33 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
 }
 
 void KernelBuilder::build(LoopNode& root) {
+  forEachLeaf(root, [&](Leaf& leaf, const auto&) {
+    indexer_.noteWriter(leaf);
+    requireIterations(leaf);
+  });
   initialiseBarriers(kernel_.body);
   declare(root, kernel_.body);
   children(root, kernel_.body);
+}
+
+void KernelBuilder::requireIterations(const Leaf& leaf) {
+  const bool kept = allocations_.of(leaf.out).buffer->memory != MemoryType::Local;
+  const bool whole = leaf.role == LeafRole::Whole && kept;
+  if ((!whole && leaf.role != LeafRole::Update) || ownLoops(leaf.out, leaf.path, exact_)) {
+    return;
+  }
+  for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
+    Scalar extent = symbols_.extent(axis.id);
+    const bool known = std::any_of(
+        kernel_.checks.begin(), kernel_.checks.end(), [&](const kir::LaunchCheck& check) {
+          return check.kind == kir::LaunchCheck::Kind::NotEmpty && check.value == extent;
+        });
+    if (axis.id->isBroadcast() || known || (extent->isConstant() && extent->value > 0)) {
+      continue;
+    }
+    kernel_.checks.push_back({kir::LaunchCheck::Kind::NotEmpty, extent, nullptr, 1,
+                              text("T", leaf.out->name(), " is computed in a loop over it")});
+  }
 }
 
 kir::Ref KernelBuilder::markRead(kir::Ref ref) {
@@ -107,13 +131,6 @@ namespace {
 bool onlyLeavesBelow(const LoopNode& node) {
   return std::all_of(node.children.begin(), node.children.end(),
                      [](const LoopNode& child) { return child.leaf != nullptr; });
-}
-
-/// Whether all threads of the block take part in something inside: a barrier, a wait, a bulk copy.
-bool exchangesData(const LoopNode& node) {
-  const bool bulk = node.loop != nullptr && node.loop->parallel == ParallelType::Bulk;
-  return node.sync || node.async_wait || bulk ||
-         std::any_of(node.children.begin(), node.children.end(), exchangesData);
 }
 
 std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
@@ -255,6 +272,14 @@ bool KernelBuilder::isSimd(const LoopNode& node) const {
           loop.parallel == ParallelType::Bulk || (whole && loop.parallel == ParallelType::Serial));
 }
 
+bool KernelBuilder::exchangesData(const LoopNode& node) const {
+  const bool bulk = node.loop != nullptr && node.loop->parallel == ParallelType::Bulk;
+  return node.sync || node.async_wait || bulk ||
+         (node.leaf && node.leaf->role == LeafRole::Finish && isSpreadReduction(node.leaf->out)) ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [&](const LoopNode& child) { return exchangesData(child); });
+}
+
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
   // The bounds of all statements inside at the last iteration of all loops inside. Only indices
@@ -351,8 +376,8 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
   }
   const Allocation& allocation = allocations_.of(leaf.out);
   if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
-    condition = pool_.logicalAnd(condition,
-                                 predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory));
+    condition = pool_.logicalAnd(
+        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values));
   }
   kir::Block body;
   const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
@@ -382,7 +407,7 @@ kir::Operand KernelBuilder::operand(const Val* val, const Expr* expr, const Tens
     return scalarOperand(val);
   }
   auto* tv = val->as<TensorView>();
-  return markRead(indexer_.read(tv, indexer_.producerAxes(expr, tv, out, values)));
+  return markRead(indexer_.read(tv, out, indexer_.producerAxes(expr, tv, out, values)));
 }
 
 }  // namespace nvfuser

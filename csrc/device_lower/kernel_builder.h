@@ -33,6 +33,9 @@ class KernelBuilder {
   void children(LoopNode& node, kir::Block& out);
   void loop(LoopNode& node, kir::Block& out);
   void unswitch(LoopNode& node, kir::Block& out);
+  /// Whether threads take part together in something inside: a barrier, a wait, a bulk copy, a
+  /// reduction across them.
+  bool exchangesData(const LoopNode& node) const;
   /// On the CPU: whether the iterations of an innermost loop may run in any order.
   bool isSimd(const LoopNode& node) const;
   void leaf(Leaf& leaf, kir::Block& out);
@@ -41,6 +44,9 @@ class KernelBuilder {
   kir::Operand operand(const Val* val, const Expr* expr, const TensorView* out,
                        const AxisValues& values);
   kir::Operand scalarOperand(const Val* val);
+  /// At each launch the axes of other tensors must have an element, around which a statement is
+  /// computed that does not depend on them.
+  void requireIterations(const Leaf& leaf);
   kir::Ref markRead(kir::Ref ref);
   kir::Ref markWritten(kir::Ref ref);
 
@@ -52,6 +58,8 @@ class KernelBuilder {
   void random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
   void complexPart(const ViewAsScalar* op, const AxisValues& values, const kir::Ref& dst,
                    kir::Block& out);
+  /// Index of an axis where its value counts: 0 in all iterations of loops over one element.
+  kir::Scalar elementIndex(const IterDomain* id, const AxisValues& values) const;
   const kir::Buffer* temporary(DataType dtype, kir::Block& out);
 
   // build_indirect.cpp
@@ -65,6 +73,8 @@ class KernelBuilder {
   /// `group`: the loop whose iterations are reduced together, or null.
   void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
   bool isGroup(const LoopNode& node) const;
+  /// Whether threads or blocks each hold a part of the sum.
+  bool isSpreadReduction(const TensorView* tv) const;
   /// Null, or the symbol that is true in the only block that has the result.
   kir::Scalar combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
                                    const std::vector<kir::Ref>& parts, bool in_loop,

@@ -284,6 +284,50 @@ Scalar LoopModel::parallelIndex(ParallelType type) const {
   return index_[static_cast<size_t>(type)];
 }
 
+const IterDomain* LoopModel::boundAxis(const TensorView* tv, ParallelType type) const {
+  const auto& path = paths_.at(tv);
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i]->parallel == type) {
+      return tv->getLoopDomain()[i];
+    }
+  }
+  return nullptr;
+}
+
+const IterDomain* LoopModel::promotedAxis(const TensorView* tv, ParallelType type) const {
+  for (const LoopClass* loop : paths_.at(tv)) {
+    if (loop->parallel == type) {
+      return loop->promoted;
+    }
+  }
+  return nullptr;
+}
+
+bool LoopModel::isSpread(const TensorView* tv, ParallelType type) const {
+  const IterDomain* id = boundAxis(tv, type);
+  return id != nullptr && !id->isBroadcast() && !id->isReduction();
+}
+
+bool LoopModel::isRepeated(const TensorView* tv, ParallelType type) const {
+  std::vector<const IterDomain*> open;
+  if (const IterDomain* id = boundAxis(tv, type)) {
+    open.push_back(id);
+  }
+  while (!open.empty()) {
+    const IterDomain* id = open.back();
+    open.pop_back();
+    if (id->isBroadcast() && !id->extent()->isOneInt()) {
+      return true;
+    }
+    if (id->definition() != nullptr) {
+      for (const Val* in : id->definition()->inputs()) {
+        open.push_back(in->as<IterDomain>());
+      }
+    }
+  }
+  return false;
+}
+
 bool LoopModel::isUsed(ParallelType type) const {
   Scalar extent = dimension(type);
   return extent != nullptr && !extent->isConstant(1);

@@ -52,6 +52,17 @@ class LoopModel {
   kir::Scalar parallelIndex(ParallelType type) const;
   /// Whether more than one block / thread may run along the dimension.
   bool isUsed(ParallelType type) const;
+  /// The axis of a tensor whose loop is bound to the dimension; null if none is.
+  const IterDomain* boundAxis(const TensorView* tv, ParallelType type) const;
+  /// What that loop runs over.
+  const IterDomain* promotedAxis(const TensorView* tv, ParallelType type) const;
+  /// Whether the threads (blocks) along the dimension compute different elements of `tv`. If not,
+  /// each of them computes all of it.
+  bool isSpread(const TensorView* tv, ParallelType type) const;
+  /// Whether some of them compute the same element all the same: their axis has a broadcast axis
+  /// merged in.
+  bool isRepeated(const TensorView* tv, ParallelType type) const;
+  bool isCpu() const { return options_.target == LowerTarget::Cpu; }
   /// Binding of an axis as this target sees it (threads are loops on the CPU).
   ParallelType effective(const TensorView* tv, int position) const;
 

@@ -70,6 +70,9 @@ void buildStatements(Lowering& l) {
   if (l.fusion->hasManaged("most_threads")) {  // what a scheduler promises
     l.kernel.most_threads = l.fusion->getManaged<int64_t>("most_threads");
   }
+  if (l.fusion->hasManaged("least_blocks")) {
+    l.kernel.least_blocks = l.fusion->getManaged<int64_t>("least_blocks");
+  }
 }
 
 void planMemory(Lowering& l) {

@@ -7,6 +7,18 @@ namespace nvfuser {
 
 using kir::Scalar;
 
+namespace {
+
+/// Whether the loop is over an axis that the leaf's tensor reduces.
+bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
+  return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
+    const auto& [tv, position] = member;
+    return tv == leaf.out && tv->getLoopDomain()[static_cast<size_t>(position)]->isReduction();
+  });
+}
+
+}  // namespace
+
 bool Predicates::divides(const Split* split) const {
   // A reshape's splits divide: its input and output have the same number of elements. So does the
   // same split of the axes of another tensor, which follows the reshape's.
@@ -29,13 +41,19 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
                                                   bool eliminate) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> open;
+  // What a reduction updates is in registers, wherever its result goes.
+  const bool in_registers =
+      leaf.role == LeafRole::Update ||
+      (leaf.out->getMemoryType() == MemoryType::Local && leaf.role == LeafRole::Whole);
+  const MemoryType memory =
+      leaf.out->isFusionOutput() ? MemoryType::Global : leaf.out->getMemoryType();
   for (const LoopClass* loop : leaf.path) {
-    // An axis of extent 1 has one index: each thread computes the element in registers of its own,
-    // each block in shared memory of its own, where all of them may read it.
-    const MemoryType memory = leaf.out->getMemoryType();
-    const bool own = memory == MemoryType::Local ||
-                     (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
-    const bool redundant = leaf.role == LeafRole::Whole && loop->extent->isConstant(1) && own;
+    // An axis of one element has one index: each thread computes the element in registers of its
+    // own, each block in shared memory of its own, where all of them may read it.
+    const bool own =
+        in_registers || (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
+    const bool one_element = loop->extent->isConstant(1) || loop->promoted->isBroadcast();
+    const bool redundant = one_element && own && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       result.push_back({loops_.parallelIndex(loop->parallel), loop->extent});
@@ -58,10 +76,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       open.push_back(in->as<IterDomain>());
     }
   }
-  const bool own = leaf.role == LeafRole::Whole && leaf.out->getMemoryType() == MemoryType::Local;
   for (IterDomain* id : partial) {
-    if (own && id->isBroadcast()) {
-      continue;  // one element, which each thread computes in registers of its own
+    if ((in_registers || memory == MemoryType::Shared) && id->isBroadcast()) {
+      continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
     // needs no check.
@@ -75,7 +92,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     if (implied) {
       continue;
     }
-    Scalar index = values.of(id);
+    Scalar index = values.ofLoops(id);
     if (index == nullptr) {
       continue;  // made of axes that this statement does not iterate: reduced already, or not yet
     }
@@ -93,30 +110,104 @@ Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
   return condition;
 }
 
-Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                              bool whole_block) const {
+Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
-  for (ParallelType type : kParallelTypeThreads) {
-    if (!loops_.isUsed(type) || (whole_block && isParallelTypeThreadDim(type))) {
+  if (ownLoops(leaf.out, leaf.path, exact_)) {
+    return condition;
+  }
+  std::set<int> own;
+  for (const IterDomain* id : leaf.out->domain()->allIDs()) {
+    own.insert(exact_.classOf(id));
+  }
+  std::vector<const IterDomain*> open;
+  for (const LoopClass* loop : leaf.path) {
+    if (!loop->isThread()) {
+      open.push_back(loop->promoted);
+    }
+  }
+  std::set<const Expr*> seen;
+  while (!open.empty()) {
+    const Expr* def = open.back()->definition();
+    open.pop_back();
+    if (def == nullptr || !seen.insert(def).second) {
       continue;
     }
+    for (const Val* in : def->inputs()) {
+      const auto* id = in->as<IterDomain>();
+      open.push_back(id);
+      Scalar index = values.ofLoops(id);
+      if (def->isA<Split>() && !id->isBroadcast() && !divides(def->as<Split>()) &&
+          index != nullptr && own.count(exact_.classOf(id)) == 0) {
+        condition = pool.logicalAnd(condition, pool.less(index, symbols_.extent(id)));
+      }
+    }
+  }
+  return condition;
+}
+
+Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
+                              const AxisValues& values, bool whole_block) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  Scalar condition = pool.one();
+  auto matters = [&](ParallelType type) {
     // Each block has shared memory of its own.
-    if (memory == MemoryType::Shared && isParallelTypeBlockDim(type)) {
-      continue;
-    }
-    bool spread = false;
-    for (const LoopClass* loop : leaf.path) {
-      if (loop->parallel != type) {
-        continue;
-      }
-      for (auto [member, position] : loop->members) {
-        const IterDomain* id = member->getLoopDomain()[static_cast<size_t>(position)];
-        spread |= member == tv && !id->isBroadcast() && !id->isReduction();
-      }
-    }
-    if (!spread) {
+    return loops_.isUsed(type) && !(whole_block && isParallelTypeThreadDim(type)) &&
+           !(memory == MemoryType::Shared && isParallelTypeBlockDim(type));
+  };
+  for (ParallelType type : kParallelTypeThreads) {
+    if (matters(type) && !loops_.isSpread(tv, type)) {
       condition = pool.logicalAnd(condition, pool.equal(loops_.parallelIndex(type), pool.zero()));
+    }
+  }
+  if (ownLoops(tv, leaf.path, exact_)) {
+    return condition;
+  }
+  const bool reductions = leaf.role == LeafRole::Update;
+  for (const LoopCover::Axis& axis : coverOf(tv, leaf.path, reductions, exact_).besides) {
+    const bool shared_loop =
+        std::any_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
+          return loop->isThread() && matters(loop->parallel) && loops_.isSpread(tv, loop->parallel);
+        });
+    if (!axis.id->isBroadcast() && shared_loop) {
+      condition = pool.logicalAnd(condition, pool.equal(values.of(axis.id), pool.zero()));
+    }
+  }
+  return condition;
+}
+
+Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
+                             const std::vector<const LoopClass*>& separate) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  Scalar condition = pool.one();
+  const auto& axes = leaf.out->getLoopDomain();
+  const bool has_broadcast =
+      std::any_of(axes.begin(), axes.end(), [](const IterDomain* id) { return id->isBroadcast(); });
+  const auto& logical = leaf.out->getLogicalDomain();
+  const bool has_broadcasts = std::any_of(logical.begin(), logical.end(),
+                                          [](const IterDomain* id) { return id->isBroadcast(); });
+  if (!has_broadcast && !has_broadcasts && ownLoops(leaf.out, leaf.path, exact_)) {
+    return condition;
+  }
+  // Loops whose iterations add to one state; in the others index 0 stands for all.
+  std::unordered_map<const LoopClass*, Scalar> outside;
+  bool behind = false;
+  for (const LoopClass* loop : leaf.path) {
+    const bool reduced = isReducedIn(leaf, *loop);
+    behind |= reduced;
+    const bool has_state = !behind || loop->isThread() ||
+                           std::find(separate.begin(), separate.end(), loop) != separate.end();
+    if (!reduced && has_state) {
+      outside[loop] = pool.zero();
+    }
+  }
+  const AxisValues values = indexer.around(leaf, outside);
+  for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
+    if (Scalar index = values.of(axis.id)) {
+      const bool repeats =
+          std::any_of(axis.loops.begin(), axis.loops.end(),
+                      [&](const LoopClass* loop) { return outside.count(loop) == 0; });
+      condition = repeats ? pool.logicalAnd(condition, pool.equal(index, pool.zero())) : condition;
     }
   }
   return condition;

@@ -7,10 +7,17 @@
 /// own read).
 ///
 /// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension
-/// which the kernel uses is written by index 0 of that dimension alone.
+/// which the kernel uses is written by index 0 of that dimension alone. So is one that shares a
+/// thread's loop with a tensor of more axes: where the index of these is 0 (loop_cover.h).
+///
+/// Redundant iterations: registers may be computed again and again, but a reduction takes each
+/// element once:
+///
+///   T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
 #pragma once
 
 #include <device_lower/indexer.h>
+#include <device_lower/loop_cover.h>
 
 namespace nvfuser {
 
@@ -35,7 +42,15 @@ class Predicates {
   /// (`whole_block`: for a statement that all threads of a block carry out together, true for the
   /// blocks that do.)
   kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                         bool whole_block = false) const;
+                         const AxisValues& values, bool whole_block = false) const;
+
+  /// True where a reduction starts anew. Iterations of a shared loop outside of other tensors' axes
+  /// compute nothing; they must leave the sum of those before as it is.
+  kir::Scalar startsInside(const Leaf& leaf, const AxisValues& values) const;
+  /// True where a reduction takes the element: of the iterations that share a state, in one alone.
+  /// `separate`: loops behind the reduction's first one whose iterations each have a state.
+  kir::Scalar takesOnce(const Leaf& leaf, const Indexer& indexer,
+                        const std::vector<const LoopClass*>& separate) const;
 
  private:
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;

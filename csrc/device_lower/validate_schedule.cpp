@@ -4,6 +4,7 @@
 #include <set>
 
 #include <device_lower/async_copy.h>
+#include <device_lower/loop_cover.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -121,6 +122,7 @@ class ScheduleCheck {
       oneAxisPerDimension(tv);
       circularBuffer(tv);
       validateBulk(tv, loops_);
+      covered(tv);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
       }
@@ -143,6 +145,65 @@ class ScheduleCheck {
                     "; merge the two first, or bind one of them to "
                     "another dimension"));
       }
+    }
+  }
+
+  /// Whether the loops visit each element, and each is written once where others see it.
+  void covered(const TensorView* tv) const {
+    const std::vector<const LoopClass*> path = loops_.path(tv);
+    if (ownLoops(tv, path, exact_)) {
+      return;
+    }
+    const auto visit = [&](const std::vector<const LoopClass*>& loops, bool reductions) {
+      LoopCover cover = coverOf(tv, loops, reductions, exact_);
+      if (cover.missing != nullptr) {
+        refuse(tv,
+               text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
+                    ": some of them are shared with a tensor that has other axes merged in, others "
+                    "are its own"),
+               "inline it, and what it reads, further, or not at all");
+      }
+      return cover;
+    };
+    for (const LoopCover::Axis& axis : visit(path, true).besides) {
+      writtenOnce(tv, axis);
+    }
+    // The result of a reduction is stored outside of its loops.
+    std::vector<const LoopClass*> around;
+    const auto& axes = tv->getLoopDomain();
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (!axes[i]->isReduction()) {
+        around.push_back(path[i]);
+      }
+    }
+    if (around.size() < path.size()) {
+      visit(around, false);
+    }
+  }
+
+  void writtenOnce(const TensorView* tv, const LoopCover::Axis& besides) const {
+    const bool global = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
+    if (besides.id->isBroadcast() || (tv->getMemoryType() == MemoryType::Local && !global)) {
+      return;
+    }
+    const LoopClass* mixed = nullptr;
+    bool repeated = false;
+    for (const LoopClass* loop : besides.loops) {
+      if (!loop->isThread()) {
+        repeated |= !loop->extent->isConstant(1);
+      } else if (loops_.isUsed(loop->parallel) && loops_.isSpread(tv, loop->parallel) &&
+                 (global || isParallelTypeThreadDim(loop->parallel))) {
+        mixed = loop;
+      }
+    }
+    if (mixed != nullptr && (!global || (repeated && !consumersOf(tv).empty()))) {
+      refuse(tv,
+             text("several of ", parallelTypeName(mixed->parallel), " compute one element of T",
+                  tv->name(), ", which is kept in ", global ? "global" : "shared",
+                  " memory: their loop runs over ", besides.id,
+                  ", too, an axis of a tensor that shares it"),
+             text("setMemoryType(MemoryType::Local) of T", tv->name(),
+                  ", or inline it at a position before that loop"));
     }
   }
 
@@ -215,7 +276,14 @@ class ScheduleCheck {
       if ((tv->getMemoryType() == MemoryType::Shared || global) && !block) {
         continue;
       }
-      if (!loops_.isUsed(type) || sameThread(tv, consumer, type)) {
+      if (!loops_.isUsed(type)) {
+        continue;
+      }
+      if (global && (!loops_.isSpread(tv, type) || loops_.isRepeated(tv, type))) {
+        writtenByOneTask(tv, consumer, type);
+        continue;
+      }
+      if (sameThread(tv, consumer, type)) {
         continue;
       }
       const int written = boundAxis(tv, type);
@@ -239,6 +307,21 @@ class ScheduleCheck {
                            "setMemoryType(MemoryType::",
                            block ? "Global" : "Shared", ") of T", tv->name()));
     }
+  }
+
+  /// Task 0 writes such a tensor; it may read it, too.
+  void writtenByOneTask(const TensorView* tv, const TensorView* consumer, ParallelType type) const {
+    const bool global =
+        consumer->getMemoryType() == MemoryType::Global || consumer->isFusionOutput();
+    if (global && !loops_.isSpread(tv, type) && !loops_.isSpread(consumer, type)) {
+      return;
+    }
+    refuse(tv,
+           text("T", tv->name(), " is kept in global memory, which one task of ",
+                parallelTypeName(type), " writes for several, but its consumer T", consumer->name(),
+                " reads it in others, too"),
+           text("tasks cannot wait for each other: setMemoryType(MemoryType::Local) of T",
+                tv->name(), ", so that each has its own, or make two kernels (segment_set)"));
   }
 
   const IdGraph& exact_;

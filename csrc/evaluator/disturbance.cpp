@@ -262,13 +262,13 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     const auto at = static_cast<uint64_t>(i);
     // Whether an infinity, given or on the way, meets another depends on the order: in means of
     // parts, whose difference d is at most √(n·squares), and in d²·n.
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const double either = direction(seed, at) > 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                  : std::numeric_limits<double>::infinity();
     if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
-      mean[i] = std::isnan(mean[i]) ? kInfinity : kNan;
+      mean[i] = either;
     }
     if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
-      squares[i] = std::isnan(squares[i]) ? kInfinity : kNan;
+      squares[i] = either;
       continue;
     }
     mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);

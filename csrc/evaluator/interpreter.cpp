@@ -1,6 +1,7 @@
 #include <evaluator/interpreter.h>
 
 #include <algorithm>
+#include <map>
 
 #include <evaluator/operations.h>
 #include <ir/axis_map.h>
@@ -223,8 +224,10 @@ void run(const Expr* expr, size_t position, Context& context) {
   }
 }
 
-/// k of each random operation that draws from the executor's generator, in order of definition.
-std::unordered_map<const Expr*, int64_t> randomIndices(const std::vector<Expr*>& exprs) {
+/// k of each random operation that draws from the executor's generator, in order of definition;
+/// part of a larger fusion keeps that fusion's numbers.
+std::unordered_map<const Expr*, int64_t> randomIndices(const Fusion& fusion,
+                                                       const std::vector<Expr*>& exprs) {
   std::vector<const Expr*> drawing;
   for (const Expr* expr : exprs) {
     if (expr->isA<RNGOp>() && !expr->as<RNGOp>()->isDeterministic()) {
@@ -234,8 +237,13 @@ std::unordered_map<const Expr*, int64_t> randomIndices(const std::vector<Expr*>&
   std::sort(drawing.begin(), drawing.end(),
             [](const Expr* a, const Expr* b) { return a->name() < b->name(); });
   std::unordered_map<const Expr*, int64_t> indices;
+  const bool numbered = fusion.hasManaged("random_draws");
   for (const Expr* expr : drawing) {
-    indices.emplace(expr, static_cast<int64_t>(indices.size()));
+    const auto next = static_cast<int64_t>(indices.size());
+    indices.emplace(
+        expr, numbered
+                  ? fusion.getManaged<std::map<int64_t, int64_t>>("random_draws").at(expr->name())
+                  : next);
   }
   return indices;
 }
@@ -247,7 +255,7 @@ std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const Interpre
                                   const InterpreterOptions& options) {
   using namespace reference;
   const std::vector<Expr*> exprs = fusion.exprs();
-  Context context{bindInputs(fusion, inputs), options, {}, randomIndices(exprs)};
+  Context context{bindInputs(fusion, inputs), options, {}, randomIndices(fusion, exprs)};
   for (size_t number = 0; number < inputs.size(); ++number) {
     if (const auto* tensor = std::get_if<TensorRef>(&inputs[number])) {
       context.arrays[fusion.inputs()[number]] = load(*tensor);

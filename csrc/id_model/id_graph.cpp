@@ -89,7 +89,10 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     if (node_of_.count(a) == 0 || node_of_.count(b) == 0) {
       continue;
     }
-    if (mode == Mode::Permissive || a->isBroadcast() == b->isBroadcast()) {
+    // A broadcast axis of one element and one that is gone through several times are no one index.
+    const bool alike =
+        a->isBroadcast() == b->isBroadcast() && (!a->isBroadcast() || sameExtent(a, b));
+    if (mode == Mode::Permissive || alike) {
       unite(a, b);
     }
   }

@@ -300,6 +300,7 @@ struct LaunchCheck {
   enum class Kind : uint8_t {
     Divisible,  ///< value % divisor == 0
     Aligned,    ///< the address of `buffer` is a multiple of divisor bytes
+    NotEmpty,   ///< value > 0; if not, loops would leave out what does not depend on it
   } kind = Kind::Divisible;
   Scalar value = nullptr;
   const Buffer* buffer = nullptr;
@@ -325,6 +326,9 @@ class Kernel {
   bool cooperative = false;
   /// Threads that a block never has more of, where its extents are no constants; 0: unknown.
   int64_t most_threads = 0;
+  /// Blocks that a multiprocessor must have registers for at once, if `most_threads` says how many
+  /// threads they have; 0: any number. (A barrier of the grid needs all blocks resident.)
+  int64_t least_blocks = 0;
   std::vector<LaunchCheck> checks;
   DataType index_type = DataType::Int;
   /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).

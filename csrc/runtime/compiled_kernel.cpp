@@ -34,6 +34,10 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
       words.emplace_back(word);
     }
   };
+  if (const int64_t level = options.number(Setting::HostOptLevel);
+      level != 3 && device.kind() == DeviceKind::Cpu) {
+    words.push_back(text("-O", level));
+  }
   if (options.isDisabled(DisableOption::Fma)) {
     add("-ffp-contract=off", "--fmad=false");
   }

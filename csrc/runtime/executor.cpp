@@ -135,9 +135,10 @@ namespace {
 
 /// Computes everything on the host: for what no launch can express (a reduction over no elements).
 void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
-                   KernelArgumentHolder& outputs) {
+                   KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset) {
   const KernelArgumentHolder on_host = args.onHost();
-  std::vector<HostTensor> results = interpret(fusion, on_host.inputs());
+  std::vector<HostTensor> results =
+      interpret(fusion, on_host.inputs(), {.philox_seed = seed, .philox_offset = offset});
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor target = outputs[i].tensor();
     if (target.numel() > 0) {
@@ -184,7 +185,8 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
     return results;
   }
   if (plan->kind() == LaunchPlan::Kind::Interpret) {
-    interpretInto(compiled->fusion(), args, results);
+    interpretInto(compiled->fusion(), args, results, seed_, offset_);
+    offset_ += plan->numDraws();
     return results;
   }
   checkStorage(compiled->fusion(), args, results, device, values->evaluator());
@@ -206,7 +208,7 @@ KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArg
                                          uint64_t seed, uint64_t offset) {
   KernelArgumentHolder results = plan.allocateOutputs(args);
   if (plan.kind() == LaunchPlan::Kind::Interpret) {
-    interpretInto(plan.compiled().fusion(), args, results);
+    interpretInto(plan.compiled().fusion(), args, results, seed, offset);
   } else if (plan.kind() == LaunchPlan::Kind::Launch) {
     const BoundArguments bound(plan, args, results, seed, offset);
     Device& device = plan.compiled().device();

@@ -5,6 +5,7 @@
 #include <preseg_passes/pipeline.h>
 #include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <support/dump.h>
@@ -183,24 +184,53 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::prepared(con
   return last_;
 }
 
-void FusionExecutorCache::compile(Prepared& what, const Call& call) {
+void FusionExecutorCache::forget(const Call& call) {
+  const auto found = by_key_.find(keyOf(call));
+  if (found != by_key_.end()) {
+    recent_.erase(found->second);
+    by_key_.erase(found);
+  }
+}
+
+/// False where a kernel does not compile and its plan is dropped: the call has to be planned anew.
+bool FusionExecutorCache::compile(Prepared& what, const Call& call) {
   if (what.compiled) {
-    return;
+    return true;
   }
   std::vector<KernelExecutor*> waiting;
-  for (const Prepared::Step& step : what.steps) {
+  std::vector<Prepared::Step*> steps;
+  for (Prepared::Step& step : what.steps) {
     KernelExecutor* executor = step.kernel != nullptr ? step.kernel->executor.get() : nullptr;
     if (executor != nullptr && executor->needsCompiling() &&
         std::find(waiting.begin(), waiting.end(), executor) == waiting.end()) {
       waiting.push_back(executor);
+      steps.push_back(&step);
     }
   }
+  bool complete = true;
+  const auto compileRange = [&](const auto& self, size_t begin, size_t count) -> void {
+    try {
+      compileBatch(std::span(waiting).subspan(begin, count), *call.device, call.index_type,
+                   call.params);
+    } catch (const CompileError& error) {
+      if (count > 1) {  // which one is it?
+        self(self, begin, count / 2);
+        self(self, begin + count / 2, count - count / 2);
+        return;
+      }
+      const HeuristicParams* params = steps[begin]->kernel->params.get();
+      if (params == nullptr || !discardPlan(*steps[begin]->segment, params->scheduler_type, call,
+                                            "kernel could not be compiled", error)) {
+        throw;
+      }
+      complete = false;
+    }
+  };
   for (size_t begin = 0; begin < waiting.size(); begin += kMostInBatch) {
-    const size_t count = std::min(kMostInBatch, waiting.size() - begin);
-    compileBatch(std::span(waiting).subspan(begin, count), *call.device, call.index_type,
-                 call.params);
+    compileRange(compileRange, begin, std::min(kMostInBatch, waiting.size() - begin));
   }
-  what.compiled = true;
+  what.compiled = complete;
+  return complete;
 }
 
 void FusionExecutorCache::prepare(const KernelArgumentHolder& args,
@@ -218,24 +248,41 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
   if (options.dumps(DebugDumpOption::FusionArgs)) {
     dump(options, name(), "fusion_args", args.toString());
   }
-  const std::shared_ptr<Prepared> plan = prepared(call);
-  compile(*plan, call);
-
-  std::vector<KernelArgument> slots(plan->slots.size());
-  for (size_t i = 0; i < args.size(); ++i) {
-    slots[i] = args[i];
+  while (true) {
+    const std::shared_ptr<Prepared> plan = prepared(call);
+    if (compile(*plan, call)) {
+      if (std::optional<KernelArgumentHolder> results = run(*plan, call)) {
+        return *std::move(results);
+      }
+    }
+    forget(call);
   }
-  const bool shows = showsLaunches(options);
-  for (Prepared::Step& step : plan->steps) {
+}
+
+/// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
+/// that the caller sees.
+std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, const Call& call) {
+  std::vector<KernelArgument> slots(plan.slots.size());
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    slots[i] = call.args[i];
+  }
+  const bool shows = showsLaunches(*call.params.options);
+  for (Prepared::Step& step : plan.steps) {
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
-    for (size_t slot : step.inputs) {
-      step_args.push(slots[slot]);
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const size_t slot = step.inputs[i];
+      const bool written = std::any_of(step.in_place.begin(), step.in_place.end(),
+                                       [&](const InPlace& pair) { return pair.input == i; });
+      // What shares memory with another argument is written when all have been read.
+      step_args.push(written && overlapsAnother(call.args, slot)
+                         ? KernelArgument(slots[slot].tensor().clone())
+                         : slots[slot]);
     }
     KernelArgumentHolder results;
     if (step.external) {
       results =
-          runExternal(step.segment->fusion(), step_args, *call.device, plan->sizes, *step.external);
+          runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes, *step.external);
     } else if (step.kernel == nullptr) {
       for (const NoOpParams::View& view : step.views) {
         const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
@@ -246,8 +293,19 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
       results = KernelExecutor::run(*step.plan, step_args, seed_, offset_);
     } else if (KernelExecutor* executor = step.kernel->executor.get()) {
       executor->setRandomState(seed_, offset_);
-      executor->setKnownScalars(plan->sizes);
-      results = executor->run(step_args, {}, LaunchParams(), call.params);
+      executor->setKnownScalars(plan.sizes);
+      try {
+        results = executor->run(step_args, {}, LaunchParams(), call.params);
+      } catch (const OutOfMemoryError&) {
+        throw;
+      } catch (const UserError& error) {
+        const HeuristicParams* params = step.kernel->params.get();
+        if (params == nullptr || !discardPlan(*step.segment, params->scheduler_type, call,
+                                              "kernel could not be launched", error)) {
+          throw;
+        }
+        return std::nullopt;
+      }
       step.plan = executor->lastPlan();
     } else {
       results = interpretSegment(step.segment->fusion(), step_args, *call.device);
@@ -259,20 +317,20 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
       slots[slot] = KernelArgument();
     }
   }
-  for (const Prepared::ViewStep& step : plan->views) {
+  for (const Prepared::ViewStep& step : plan.views) {
     slots[step.result] = viewOf(slots[step.source].tensor(), step.view);
   }
   offset_ += static_cast<uint64_t>(num_draws_);
   // In-place outputs go to their input's storage when nobody reads it any more.
   KernelArgumentHolder results;
   const auto& inputs = graph_->inputs();
-  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
-    const KernelArgument& value = slots[plan->outputs[i]];
+    const KernelArgument& value = slots[plan.outputs[i]];
     if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
       const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
-      Tensor target = args[static_cast<size_t>(source - inputs.begin())].tensor();
-      if (target.numel() > 0) {
+      Tensor target = call.args[static_cast<size_t>(source - inputs.begin())].tensor();
+      if (target.numel() > 0 && value.tensor().data() != target.data()) {
         target.copyFrom(value.tensor());
       }
       if (alias.visibility != OutputVisibility::kHidden) {

@@ -83,9 +83,15 @@ class FusionExecutorCache {
   Variant& variantFor(Call& call, std::vector<PlannedView>& views);
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);
+  static std::vector<InPlace> inPlaceOf(const Variant& variant, const FusionSegment& segment,
+                                        Call& call);
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
-  void compile(Prepared& what, const Call& call);
+  bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
+                   std::string_view what, const std::exception& error) const;
+  bool compile(Prepared& what, const Call& call);
+  std::optional<KernelArgumentHolder> run(Prepared& plan, const Call& call);
+  void forget(const Call& call);
   void showSegments(const Prepared& what, const Options& options) const;
   void rewrite(const Options& options);
   void checkInputs(const KernelArgumentHolder& args) const;

@@ -35,17 +35,25 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
   return proposal;
 }
 
-SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params, Device& device,
+SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
+                                        const std::vector<InPlace>& in_place, Device& device,
                                         PrimDataType index_type, const CompileParams& compile,
                                         int64_t fusion_id, int64_t& next_name) {
-  const std::string key = params == nullptr ? std::string("as scheduled")
-                                            : text(schedulerTypeName(params->scheduler_type), " ",
-                                                   params->max_registers, " ", params->toString());
+  std::string key = params == nullptr ? std::string("as scheduled")
+                                      : text(schedulerTypeName(params->scheduler_type), " ",
+                                             params->max_registers, " ", params->toString());
+  for (const InPlace& pair : in_place) {
+    key += text(" in place ", pair.output, " ", pair.input);
+  }
   std::unique_ptr<SegmentKernel>& kernel = kernels_[key];
   if (kernel == nullptr) {
     auto made = std::make_unique<SegmentKernel>();
     made->executor = std::make_unique<KernelExecutor>(fusion_id, 0, 0, next_name);
     Fusion scheduled(fusion());
+    for (const InPlace& pair : in_place) {
+      scheduled.aliasOutputToInput(scheduled.outputs()[pair.output], scheduled.inputs()[pair.input],
+                                   AllocationType::ReuseBuffer);
+    }
     const Options& options = *compile.options;
     const std::string& name = made->executor->name();
     if (options.dumps(DebugDumpOption::FusionIrPresched)) {

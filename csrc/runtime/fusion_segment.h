@@ -24,6 +24,12 @@ struct SegmentKernel {
   std::unique_ptr<KernelExecutor> executor;  ///< null: it is interpreted on the host
 };
 
+/// An output of a segment that is written to the storage of one of its inputs (positions).
+struct InPlace {
+  size_t output;
+  size_t input;
+};
+
 class FusionSegment {
  public:
   /// `group` is part of `whole`, which outlives this.
@@ -40,8 +46,10 @@ class FusionSegment {
   /// The kernel of a plan (null: as the user scheduled it): found, or scheduled and lowered (not
   /// compiled) for `device`, named by `next_name`. A scheduler's or a lowering's failure is thrown
   /// as it is.
-  SegmentKernel& kernelFor(const HeuristicParams* params, Device& device, PrimDataType index_type,
-                           const CompileParams& compile, int64_t fusion_id, int64_t& next_name);
+  /// Outputs go straight to the storage of inputs as `in_place` says.
+  SegmentKernel& kernelFor(const HeuristicParams* params, const std::vector<InPlace>& in_place,
+                           Device& device, PrimDataType index_type, const CompileParams& compile,
+                           int64_t fusion_id, int64_t& next_name);
   /// Runs on the host, one operation after the other.
   SegmentKernel& interpreted();
 

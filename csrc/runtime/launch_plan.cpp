@@ -87,17 +87,14 @@ bool dependsOnInput(const Val* val, const Fusion& fusion) {
 }
 
 /// Whether some reduction has no elements: what follows from that is not what a kernel computes
-/// (a variance of nothing is NaN). One over an axis that is stretched to nothing is a squeeze.
+/// (a variance of nothing is NaN). Or whether a broadcast is expanded to nothing: a kernel takes
+/// its one element, which no memory has.
 bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
-  const auto isEmpty = [&](const Val* extent) {
-    return values.evaluator().evaluateInt(extent, "a reduced axis's size") == 0;
-  };
   for (const TensorView* tv : fusion.allTvs()) {
-    const bool squeezes = tv->definition() != nullptr && tv->definition()->isA<SqueezeOp>();
-    const TensorView* reduced = squeezes ? tv->definition()->input(0)->as<TensorView>() : tv;
-    for (const IterDomain* id : reduced->getLogicalDomain()) {
-      if ((id->isReduction() && isEmpty(id->extent())) ||
-          (squeezes && id->hasExpandedExtent() && isEmpty(id->getMaybeExpandedExtent()))) {
+    for (const IterDomain* id : tv->getLogicalDomain()) {
+      const bool combined = id->isReduction() || (id->isBroadcast() && id->hasExpandedExtent());
+      if (combined && values.evaluator().evaluateInt(id->getMaybeExpandedExtent(),
+                                                     "a reduced or expanded axis's size") == 0) {
         return true;
       }
     }
@@ -139,7 +136,7 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     return;
   }
   chooseShape(values, launch);
-  if (kind_ == Kind::Interpret || reducesNothing(fusion, values)) {
+  if (kind_ == Kind::Interpret || reducesNothing(fusion, values) || leavesOut(kernel, values)) {
     kind_ = Kind::Interpret;
     return;
   }
@@ -159,6 +156,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
                   " to be a multiple of ", check.divisor, ", got ", value,
                   "; use a narrower vector or pass a tensor that fits");
       }
+      continue;
+    }
+    if (check.kind == kir::LaunchCheck::Kind::NotEmpty) {
       continue;
     }
     for (size_t i = 0; i < kernel.params.size(); ++i) {

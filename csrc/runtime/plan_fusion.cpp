@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ir/internal_nodes.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <segmenter/segment_fusion.h>
@@ -131,6 +132,48 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 
 }  // namespace
 
+/// Outputs of the last step that its kernel, one of the pointwise scheduler, may write straight to
+/// the inputs that they reuse, which have to be dense. Earlier steps may not: who runs after them
+/// may read the input, and if that fails the call is run again.
+std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant,
+                                                    const FusionSegment& segment, Call& call) {
+  auto positionIn = [](const std::vector<const Val*>& list, const Val* val) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
+  };
+  std::vector<InPlace> pairs;
+  for (size_t k = 0; k < segment.outputs().size(); ++k) {
+    const AliasInfo& alias = variant.fusion->getOutputAlias(segment.outputs()[k]);
+    const size_t place = positionIn(segment.inputs(), alias.aliased_io);
+    if (alias.type != AllocationType::ReuseBuffer || alias.aliased_io == nullptr ||
+        place == segment.inputs().size() || alias.aliased_io->isFusionOutput()) {
+      continue;
+    }
+    const auto& arguments = variant.fusion->inputs();
+    const auto argument = std::find(arguments.begin(), arguments.end(), alias.aliased_io);
+    const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
+    const auto* out = segment.outputs()[k]->as<TensorView>();
+    const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
+    if (dense && tensor.sizes() == dense->sizes && tensor.strides() == dense->strides &&
+        readsOnlyWhereItWrites(segment.fusion(), segment.fusion().inputs()[place]->as<TensorView>(),
+                               segment.fusion().outputs()[k]->as<TensorView>())) {
+      pairs.push_back({k, place});
+    }
+  }
+  return pairs;
+}
+
+/// Where falling back is allowed: says why, and does not ask that scheduler again.
+bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
+                                      std::string_view what, const std::exception& error) const {
+  if (!call.mayFallBack()) {
+    return false;
+  }
+  warn(text(name(), ": a ", what, " (scheduler ", schedulerTypeName(type),
+            "), so its part runs in another way: ", error.what()));
+  segment.setFailed(type);
+  return true;
+}
+
 /// Plans and lowers every segment of a cut. False where all schedulers refuse one of several
 /// operations, so that it has to be cut further; with `all` it is computed on the host instead, as
 /// a single operation always is.
@@ -138,7 +181,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
                                   Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
-    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
+    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}, {}};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
                                               *call.device, call.index_type);
@@ -159,17 +202,19 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.views = static_cast<const NoOpParams&>(*proposal.params).views;
         break;
       }
+      step.in_place.clear();
       try {
-        step.kernel = &segment->kernelFor(proposal.params.get(), *call.device, call.index_type,
-                                          call.params, fusion_id_, next_kernel_);
+        if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::PointWise &&
+            segment == cut.back()) {
+          step.in_place = inPlaceOf(variant, *segment, call);
+        }
+        step.kernel = &segment->kernelFor(proposal.params.get(), step.in_place, *call.device,
+                                          call.index_type, call.params, fusion_id_, next_kernel_);
       } catch (const std::exception& error) {
-        if (!call.mayFallBack() || !auto_schedule_) {
+        if (!auto_schedule_ || !discardPlan(*segment, proposal.params->scheduler_type, call,
+                                            "plan could not be carried out", error)) {
           throw;
         }
-        warn(text(name(), ": the plan of the scheduler ",
-                  schedulerTypeName(proposal.params->scheduler_type),
-                  " could not be carried out, so it runs in another way: ", error.what()));
-        segment->setFailed(proposal.params->scheduler_type);
       }
     }
     result.steps.push_back(std::move(step));

@@ -24,6 +24,7 @@ struct FusionExecutorCache::Prepared {
     std::vector<size_t> dead;                  ///< slots that nobody reads any more
     std::shared_ptr<const LaunchPlan> plan;    ///< from the first call on
     std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
+    std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
     std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
   };
   struct ViewStep {

@@ -202,6 +202,18 @@ std::vector<int64_t> requireReductionAxes(const TensorView* tv, const std::vecto
       scheduleError("rFactor", tv, text(axisText(tv, at), " is no reduction"),
                     "choose reduction axes");
     }
+    for (const Expr* transform : transformsBefore({tv->axis(at)}, tv->getLogicalDomain())) {
+      for (const Val* in : transform->inputs()) {
+        const auto* id = in->as<IterDomain>();
+        const auto& logical = tv->getLogicalDomain();
+        if (!id->isReduction() && std::find(logical.begin(), logical.end(), id) != logical.end()) {
+          scheduleError("rFactor", tv,
+                        text(axisText(tv, at), " has ", id, " merged in, which T", tv->name(),
+                             " does not reduce"),
+                        "choose an axis that is made of reductions alone");
+        }
+      }
+    }
     if (!chosen.insert(at).second) {
       scheduleError("rFactor", tv, text(axisText(tv, at), " is chosen twice"),
                     "name each axis once");

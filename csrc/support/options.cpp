@@ -18,7 +18,7 @@ namespace {
 
 enum class Key : bool { No, Yes };
 /// What a setting may hold.
-enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Order };
+enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Level, Order };
 
 constexpr auto kDumps = std::to_array<OptionInfo>({
 #define NVFUSER_DUMP_OPTION(id, name, arguments, layer, meaning) \
@@ -116,6 +116,8 @@ std::string refusal(SettingType type, std::string_view value) {
       return number && *number >= 0 && *number <= 1'000'000 ? "" : "an integer, 0…1000000";
     case SettingType::Registers:
       return number && *number >= 0 && *number <= 255 ? "" : "an integer, 0…255";
+    case SettingType::Level:
+      return number && *number >= 0 && *number <= 3 ? "" : "an integer, 0…3";
     case SettingType::Order: {
       const bool seeded =
           value.starts_with("random:") && integer(value.substr(7)).value_or(-1) >= 0;

@@ -175,6 +175,20 @@ std::vector<Case> refusedByLowering() {
          out->axis(0)->parallelize(TIDx);
          p.lower();
        }},
+      {"shared memory that threads of a wider loop write together",
+       "several of threadIdx.x compute one element of T3",
+       [](Program& p) {
+         TensorView* wide = broadcast(set(p.input({8})), {true, false});
+         TensorView* kept = set(wide);
+         TensorView* out = p.output(add(kept, p.input({4, 8})));
+         out->merge(0);
+         out->axis(0)->parallelize(TIDx);
+         scheduler_utils::transformPropagateToAllFrom(out);
+         scheduler_utils::parallelizeAllLike(out);
+         kept->setMemoryType(MemoryType::Shared);
+         inlineMost();
+         p.lower();
+       }},
       {"registers of a size known only at run time", "cannot be kept in registers",
        [](Program& p) {
          TensorView* load = set(p.symbolicInput(2));

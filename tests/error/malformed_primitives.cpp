@@ -103,6 +103,14 @@ std::vector<Case> refusedByPrimitives() {
          p.ready();
          c.total->rFactor({0});
        }},
+      {"rFactor of a reduction with a broadcast merged in", "merged in, which T3 does not reduce",
+       [](Program& p) {
+         TensorView* wide = broadcast(set(p.input({8, 64})), {false, false, true});
+         TensorView* total = p.output(sum(wide, {1}));
+         total->merge(1);
+         total->split(1, 4);
+         total->rFactor({1});
+       }},
       {"rFactor of all reduction axes", "nothing is left for the second step",
        [](Program& p) {
          Centred c(p);

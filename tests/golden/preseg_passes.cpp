@@ -1,5 +1,5 @@
 // Each pass over whole fusions on small ones: IR in, IR out, compared with
-// tests/golden/expected/preseg_<pass>.txt; and the table of passes in docs/passes.md.
+// tests/golden/expected/preseg_<pass>.txt. Samples in which a pass does not fire come first.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -15,38 +15,68 @@ namespace {
 
 struct Sample {
   std::string name;
-  std::function<TensorView*(TensorView*)> define;
-  std::vector<int64_t> sizes;
+  std::function<void(Fusion&)> define;
+  std::vector<std::vector<int64_t>> sizes;  ///< of the inputs
 };
 
+TensorView* input(Fusion& fusion, std::vector<int64_t> shape, DataType dtype) {
+  TensorView* tv = makeContigConcreteTensor(std::move(shape), dtype);
+  fusion.addInput(tv);
+  return tv;
+}
+
+TensorView* bf16(TensorView* tv) { return castOp(DataType::BFloat16, tv); }
+
 std::vector<Sample> samples() {
+  const DataType half = DataType::BFloat16;
   return {
       {"row_sum",
-       [](TensorView* x) {
-         return castOp(DataType::BFloat16, sum(castOp(DataType::Float, x), {1}));
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {-1, -1}, half);
+         fusion.addOutput(bf16(sum(castOp(DataType::Float, x), {1})));
        },
-       {64, 4096}},
+       {{64, 4096}}},
       {"transpose",
-       [](TensorView* x) {
-         TensorView* y = relu(castOp(DataType::Float, x));
-         return castOp(DataType::BFloat16, transpose(y, 0, 1));
+       [=](Fusion& fusion) {
+         TensorView* x = relu(castOp(DataType::Float, input(fusion, {-1, -1}, half)));
+         fusion.addOutput(bf16(transpose(x, 0, 1)));
        },
-       {1024, 4096}},
+       {{1024, 4096}}},
       {"softmax",
-       [](TensorView* x) { return castOp(DataType::BFloat16, softmax(x, 1)); },
-       {64, 4096}},
+       [=](Fusion& fusion) { fusion.addOutput(bf16(softmax(input(fusion, {-1, -1}, half), 1))); },
+       {{64, 4096}}},
+      {"layer_norm_backward",
+       [=](Fusion& fusion) {
+         TensorView* dy = input(fusion, {-1, -1}, half);
+         TensorView* x = input(fusion, {-1, -1}, half);
+         TensorView* mean = input(fusion, {-1, 1}, DataType::Float);
+         TensorView* rstd = input(fusion, {-1, 1}, DataType::Float);
+         TensorView* w = input(fusion, {-1}, half);
+         TensorView* b = input(fusion, {-1}, half);
+         auto result = layer_norm_backward(dy, x, std::vector<int64_t>{-1}, mean, rstd, w, b,
+                                           {true, true, true});
+         fusion.addOutput(bf16(result.grad_input));
+         fusion.addOutput(bf16(result.grad_weight));
+         fusion.addOutput(bf16(result.grad_bias));
+       },
+       {{512, 4096}, {512, 4096}, {512, 1}, {512, 1}, {4096}, {4096}}},
   };
 }
 
 std::string textOf(const Sample& sample) {
   auto fusion = std::make_unique<Fusion>();
   FusionGuard guard(fusion.get());
-  TensorView* x = makeContigTensor(2, DataType::BFloat16);
-  fusion->addInput(x);
-  fusion->addOutput(sample.define(x));
+  sample.define(*fusion);
   FusionExecutorCache cache(std::move(fusion));
   KernelArgumentHolder arguments;
-  arguments.push(Tensor::meta(sample.sizes, {sample.sizes[1], 1}, DataType::BFloat16));
+  for (size_t i = 0; i < sample.sizes.size(); ++i) {
+    const std::vector<int64_t>& sizes = sample.sizes[i];
+    std::vector<int64_t> strides(sizes.size(), 1);
+    if (sizes.size() == 2) {
+      strides[0] = sizes[1];
+    }
+    arguments.push(Tensor::meta(sizes, strides, cache.fusion()->inputs()[i]->dtype()));
+  }
   cache.prepare(arguments, PrimDataType::Int32, &emulatedDevice());
   std::string out = cache.report();
   for (KernelExecutor* executor : cache.executors()) {
@@ -58,7 +88,7 @@ std::string textOf(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE("automatic: a row sum, a transpose and a softmax as they always were") {
+TEST_CASE("automatic: kernels of each family as they always were") {
   for (const Sample& sample : samples()) {
     const std::string got = textOf(sample);
     CHECK(got == textOf(sample));  // the same bytes each time

@@ -2,6 +2,9 @@
 // reference, and as few kernels as the pass is there for.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "automatic.h"
 #include <preseg_passes/optimization_pass.h>
 
@@ -385,6 +388,90 @@ TEST_CASE("preseg: an input that is overwritten is not shown as a view") {
     for (size_t i = 0; i < was.size(); ++i) {
       CHECK(is[i] == was[i] - was[i % 6]);
     }
+  }
+}
+
+namespace {
+
+/// Outputs that the kernels of the last call wrote to the storage of inputs.
+size_t writtenInPlace(const FusionExecutorCache& cache) {
+  size_t count = 0;
+  for (const KernelExecutor* executor : cache.executors()) {
+    count += executor->fusion()->getOutputAliases().size();
+  }
+  return count;
+}
+
+/// Runs, and compares what is in the first input afterwards.
+void checkUpdate(FusionExecutorCache& cache, const KernelArgumentHolder& arguments,
+                 const std::function<float(const std::vector<float>&, size_t)>& expected) {
+  const std::vector<float> was = arguments[0].tensor().toHost<float>();
+  cache.runFusionWithInputs(arguments);
+  const std::vector<float> is = arguments[0].tensor().toHost<float>();
+  for (size_t i = 0; i < was.size(); ++i) {
+    CHECK(is[i] == expected(was, i));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("preseg: updates in place, by the kernel where it reads what it writes") {
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    auto step = cacheOf([](Fusion& fusion) {
+      TensorView* p = strided(2);
+      TensorView* g = strided(2);
+      TensorView* next = add(p, relu(g));
+      fusion.aliasOutputToInput(next, p, AllocationType::ReuseBuffer);
+      output(neg(p));  // reads the same elements
+    });
+    const KernelArgumentHolder arguments = automatic::makeInputs({{{33, 65}}, {{33, 65}}}, *device);
+    const std::vector<float> g = arguments[1].tensor().toHost<float>();
+    auto sum = [&](const std::vector<float>& p, size_t i) { return p[i] + std::max(g[i], 0.0f); };
+    for (int call = 0; call < 3; ++call) {
+      checkUpdate(*step, arguments, sum);
+      CHECK(step->numKernels() == 1);
+      CHECK(writtenInPlace(*step) == 1);
+    }
+    const Tensor before = arguments[0].tensor().clone();
+    const KernelArgumentHolder results = step->runFusionWithInputs(arguments);
+    CHECK(results.size() == 1);
+    CHECK(results[0].tensor().toHost<float>()[7] == -before.toHost<float>()[7]);
+
+    // The gradient is the parameter, turned around: all of it is read before any is written.
+    KernelArgumentHolder turned;
+    const Tensor square = Tensor::randn({16, 16}, DataType::Float, 3, *device);
+    turned.push(square);
+    turned.push(square.permute({1, 0}));
+    checkUpdate(*step, turned, [](const std::vector<float>& p, size_t i) {
+      return p[i] + std::max(p[i % 16 * 16 + i / 16], 0.0f);
+    });
+
+    // Memory with gaps is copied to.
+    const KernelArgumentHolder gaps =
+        automatic::makeInputs({{{8, 6}, DataType::Float, {9, 1}}, {{8, 6}}}, *device);
+    const std::vector<float> other = gaps[1].tensor().toHost<float>();
+    checkUpdate(*step, gaps, [&](const std::vector<float>& p, size_t i) {
+      return p[i] + std::max(other[i], 0.0f);
+    });
+    CHECK(writtenInPlace(*step) == 0);
+
+    // Row 0 is read by all rows, and a permutation at other places.
+    auto rows = cacheOf([](Fusion& fusion) {
+      TensorView* x = strided(2);
+      TensorView* first = broadcast(select(x, 0, size(0)), {true, false});
+      fusion.aliasOutputToInput(sub(x, first), x, AllocationType::ReuseBuffer);
+    });
+    checkUpdate(*rows, automatic::makeInputs({{{40, 65}}}, *device),
+                [](const std::vector<float>& x, size_t i) { return x[i] - x[i % 65]; });
+    CHECK(writtenInPlace(*rows) == 0);
+    auto flipped = cacheOf([](Fusion& fusion) {
+      TensorView* x = input({16, 16});
+      fusion.aliasOutputToInput(add(x, transpose(x, 0, 1)), x, AllocationType::ReuseBuffer);
+    });
+    checkUpdate(
+        *flipped, automatic::makeInputs({{{16, 16}}}, *device),
+        [](const std::vector<float>& x, size_t i) { return x[i] + x[i % 16 * 16 + i / 16]; });
   }
 }
 

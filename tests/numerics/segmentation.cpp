@@ -142,6 +142,23 @@ TEST_CASE("families run in few kernels") {
          TensorView* x = sin(input({31, 31}));
          output(add(x, transpose(x, 0, 1)));
        }},
+      {"a sum, transposed",
+       1,
+       {{40, 70}, {40, 70}},
+       [] { output(transpose(add(input({-1, -1}), input({-1, -1})), 0, 1)); }},
+      {"gradients of RMS norm",
+       2,  // one on a GPU
+       {{30, 70}, {30, 70}, {30, 1}, {70}},
+       [] {
+         TensorView* dy = input({-1, -1});
+         TensorView* x = input({-1, -1});
+         TensorView* rstd = input({-1, 1});
+         TensorView* weight = input({-1});
+         auto result =
+             rms_norm_backward(dy, x, std::vector<int64_t>{-1}, rstd, weight, {true, true});
+         output(result.grad_input);
+         output(result.grad_weight);
+       }},
       {"mean, then variance, then both",
        4,
        {{16, 50}},

@@ -14,8 +14,9 @@ using namespace reduction;
 std::string InnerOuterParams::toString() const {
   return text("reference T", reference, ", order [", join(order, ", "), "]",
               project ? ", computed again from inputs" : "", ", V ", vectorization, ", batches ",
-              batches, ", warps ", warps, ", rows ", rows, ", grid ", grid, ", unroll ", unroll,
-              ", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]");
+              batches, ", warps ", warps, ", rows ", rows, ", grid ", grid, ", blocks ", blocks,
+              ", unroll ", unroll, ", inputs by [", join(inputs, ", "), "], outputs by [",
+              join(outputs, ", "), "]");
 }
 
 namespace {
@@ -24,7 +25,7 @@ constexpr int64_t kWarp = 32;
 constexpr int64_t kMostWarps = 16;       ///< of a block
 constexpr int64_t kLeastWarps = 4;       ///< of a block, where rows are short
 constexpr int64_t kMostBytes = 400;      ///< that a thread holds of rows and sums
-constexpr int64_t kOtherRegisters = 40;  ///< of a thread
+constexpr int64_t kOtherRegisters = 32;  ///< of a thread
 constexpr int64_t kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 3;  ///< of a multiprocessor
 constexpr int64_t kUnroll = 4;
@@ -137,11 +138,9 @@ class InnerOuterScheduler : public SchedulerEntry {
     const int64_t most =
         std::min({device.registers_per_multiprocessor / (threads * wanted),
                   device.max_threads_per_multiprocessor / threads,
-                  std::max<int64_t>(kMostBlocks, 32 / (params.warps * params.rows))});
+                  std::max<int64_t>(kMostBlocks, 16 / (params.warps * params.rows))});
     const int64_t blocks = std::max<int64_t>(most, 1);
-    // All blocks are resident: that many registers a thread, in steps of 8.
-    params.max_registers = static_cast<int>(
-        std::min(device.registers_per_multiprocessor / (threads * blocks) / 8 * 8, kMostRegisters));
+    params.blocks = blocks;
     const int64_t needed = ceilDiv(problem.kept, params.rows);
     params.grid = device.multiprocessors * blocks;
     if (needed < params.grid) {

@@ -31,6 +31,7 @@ struct InnerOuterParams : HeuristicParams {
   int64_t warps = 1;             ///< of a row, at most: threadIdx.y in the second stage
   int64_t rows = 1;              ///< Z: rows that a block has under way
   int64_t grid = 1;              ///< G
+  int64_t blocks = 1;            ///< that a multiprocessor has registers for
   int64_t unroll = 1;            ///< U: rows of partial sums in flight
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output

@@ -38,6 +38,7 @@ class Scheduler {
       vectorizeInnermost(tv, width);
     }
     fusion_->manage("most_threads", kWarp * params_.warps * params_.rows);
+    fusion_->manage("least_blocks", params_.blocks);
     inlineMost();
     place();
     return check();

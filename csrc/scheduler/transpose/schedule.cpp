@@ -101,6 +101,7 @@ class Scheduler {
 
   /// All tensors as [blocks, other tile, compute tile] (tasks and their tiles on the CPU).
   void makeTiles(TensorView* reference) {
+    axes_ = TensorDomain::noBroadcasts(reference->getLogicalDomain()).size();
     std::unordered_map<int64_t, int64_t> old2new;
     for (size_t i = 0; i < params_.order.size(); ++i) {
       old2new[params_.order[i]] = static_cast<int64_t>(i);
@@ -202,8 +203,7 @@ class Scheduler {
   }
 
   bool hasAllAxes(const TensorView* tv) const {
-    const auto axes = TensorDomain::noBroadcasts(tv->getLogicalDomain());
-    return axes.size() == params_.order.size();
+    return TensorDomain::noBroadcasts(tv->getLogicalDomain()).size() == axes_;
   }
 
   Fusion* fusion_;
@@ -213,6 +213,7 @@ class Scheduler {
   std::vector<TensorView*> tiles_;
   std::vector<TensorView*> turned_;  ///< copies that read a tile against its grain
   std::vector<std::pair<TensorView*, int64_t>> vectors_;
+  size_t axes_ = 0;      ///< of the reference that are no broadcasts
   int64_t tile_at_ = 1;  ///< position of the tile's loops
 };
 

@@ -1,0 +1,153 @@
+/// Tensors that share loops with tensors of other axes: broadcasts that were split and merged,
+/// reductions inside loops over foreign axes, elements that several threads or blocks compute.
+#include "scheduled.h"
+
+namespace nvfuser {
+namespace {
+
+using enum ParallelType;
+
+/// [r, c] + broadcast of a row, both merged into one axis and split.
+struct Widened {
+  TensorView* row;
+  TensorView* wide;
+  TensorView* out;
+
+  explicit Widened(Fusion& fusion) {
+    TensorView* x = makeSymbolicTensor(1);
+    TensorView* y = makeSymbolicTensor(2);
+    fusion.addInput(x);
+    fusion.addInput(y);
+    row = exp(x);
+    wide = broadcast(row, {true, false});
+    out = add(wide, y);
+    fusion.addOutput(out);
+    out->merge(0);
+    out->split(0, 4);
+  }
+};
+
+const std::vector<scheduled::Sizes> kRowsAndColumns = {
+    {{5}, {3, 5}}, {{1}, {7, 1}}, {{33}, {2, 33}}, {{4}, {1, 4}}};
+
+TEST_CASE("a broadcast axis merged into the loop that it is widened in") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        Widened w(fusion);
+        scheduler_utils::transformPropagateToAllFrom(w.out);
+        inlineMost();
+      },
+      kRowsAndColumns);
+}
+
+TEST_CASE("an output beside a wider one is written once by the threads that share its loop") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        Widened w(fusion);
+        fusion.addOutput(neg(w.wide));
+        scheduler_utils::transformPropagateToAllFrom(w.out);
+        w.out->axis(0)->parallelize(BIDx);
+        w.out->axis(1)->parallelize(TIDx);
+        scheduler_utils::parallelizeAllLike(w.out);
+        inlineMost();
+      },
+      kRowsAndColumns);
+}
+
+TEST_CASE("loops over an axis without elements leave out nothing of other tensors") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        Widened w(fusion);
+        fusion.addOutput(neg(w.wide));
+        scheduler_utils::transformPropagateToAllFrom(w.out);
+        inlineMost();
+      },
+      {{{5}, {0, 5}}, {{5}, {3, 5}}});
+}
+
+TEST_CASE("a sum in loops over a broadcast axis is started and taken once") {
+  for (int64_t factor : {1, 3, 8}) {
+    for (bool merged : {false, true}) {
+      CAPTURE(factor);
+      CAPTURE(merged);
+      scheduled::check(
+          [&](Fusion& fusion) {
+            TensorView* x = makeSymbolicTensor(1);
+            TensorView* y = makeSymbolicTensor(2);
+            fusion.addInput(x);
+            fusion.addInput(y);
+            TensorView* wide = broadcast(exp(x), {true, false});
+            TensorView* total = sum(wide, {1});
+            TensorView* out = add(broadcast(total, {false, true}), y);
+            fusion.addOutput(out);
+            out->split(0, factor);
+            if (merged) {
+              out->merge(1);
+            }
+            scheduler_utils::transformPropagateToAllFrom(out);
+            inlineMost();
+          },
+          {{{5}, {3, 5}}, {{7}, {10, 7}}, {{1}, {1, 1}}});
+    }
+  }
+}
+
+TEST_CASE("what one thread writes to shared memory is there for all that repeat its axis") {
+  for (ParallelType type : {TIDx, BIDx}) {
+    CAPTURE(type);
+    scheduled::check(
+        [&](Fusion& fusion) {
+          TensorView* x = makeConcreteTensor({5});
+          fusion.addInput(x);
+          TensorView* wide = broadcast(x, {true, false});
+          TensorView* kept = exp(wide);
+          TensorView* out = neg(kept);
+          fusion.addOutput(out);
+          out->split(0, 8);  // an axis of one element, in eight
+          scheduler_utils::transformPropagateToAllFrom(out);
+          kept->setMemoryType(MemoryType::Shared);
+          out->axis(1)->parallelize(type);
+          scheduler_utils::parallelizeAllLike(out);
+          inlineAllAt(out, 1, true);
+        },
+        {{{5}}});
+  }
+}
+
+TEST_CASE("pads and numbers of an axis of one element in many iterations") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        TensorView* x = makeConcreteTensor({-1, 1});
+        fusion.addInput(x);
+        TensorView* y = exp(x);
+        TensorView* twice = cat({y, neg(y)}, 0);
+        fusion.addOutput(twice);
+        TensorView* one = broadcast(sum(y, {0, 1}), {true});
+        fusion.addOutput(add(one, iota(IrBuilder::create<Val>(int64_t{1}))));
+        twice->split(1, 64);
+        scheduler_utils::transformPropagateToAllFrom(twice);
+        scheduler_utils::transformPropagateToAllFrom(fusion.outputs()[1]->as<TensorView>());
+        inlineMost();
+      },
+      {{{5, 1}}, {{1, 1}}});
+}
+
+TEST_CASE("reductions across threads in an unswitched loop") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        TensorView* x = makeSymbolicTensor(2);
+        fusion.addInput(x);
+        TensorView* total = sum(x, {1});
+        fusion.addOutput(exp(total));
+        total->split(0, 4);
+        scheduler_utils::transformPropagateToAllFrom(total);
+        total->axis(0)->parallelize(Unswitch);
+        total->axis(2)->parallelize(BIDx);
+        scheduler_utils::parallelizeAllLike(total);
+        inlineMost();
+      },
+      {{{6, 9}}, {{4, 33}}});
+}
+
+}  // namespace
+}  // namespace nvfuser
