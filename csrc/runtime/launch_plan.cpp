@@ -102,6 +102,14 @@ bool reducesNothing(const Fusion& fusion, LaunchValues& values) {
   return false;
 }
 
+/// Whether loops over an axis without elements go around something that has some.
+bool leavesOut(const kir::Kernel& kernel, LaunchValues& values) {
+  return std::any_of(
+      kernel.checks.begin(), kernel.checks.end(), [&](const kir::LaunchCheck& check) {
+        return check.kind == kir::LaunchCheck::Kind::NotEmpty && values.of(check.value) == 0;
+      });
+}
+
 }  // namespace
 
 LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
