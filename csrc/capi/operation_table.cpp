@@ -306,6 +306,41 @@ std::vector<Operation> operationTable() {
          [](Tv arg) { return rand_like(arg); }),
       op("randn_like", "arg", "Tensor", "Standard normal random numbers in the shape of arg.",
          [](Tv arg) { return randn_like(arg); }),
+      // Of a library, between kernels.
+      op("matmul", "a, b", "Tensor",
+         "a times b; operands of one axis are vectors, axes before the last two are batches.",
+         [](Tv a, Tv b) { return matmul(a, b); }),
+      op("linear", "arg, weight, bias=None", "Tensor",
+         "arg times the transposed weight [out, in], plus bias.",
+         [](Tv arg, Tv weight, Tv bias) { return linear(arg, weight, bias); }),
+      op("cumsum", "arg, dim, init=None", "Tensor", "Sums of the elements up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Add, init); }),
+      op("cumprod", "arg, dim, init=None", "Tensor",
+         "Products of the elements up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Mul, init); }),
+      op("cummax", "arg, dim, init=None", "Tensor", "The greatest element up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Max, init); }),
+      op("cummin", "arg, dim, init=None", "Tensor", "The least element up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Min, init); }),
+      op("argsort", "arg, dim, descending=False, stable=False", "Tensor",
+         "Positions that sort along dim; NaN is the greatest. Equal elements keep their order.",
+         [](Tv arg, int64_t dim, bool descending, bool stable) {
+           return argsort(arg, dim, descending, stable);
+         }),
+      op("topk", "arg, k, dim=-1, largest=True, sorted=False", "(values, indices)",
+         "The k largest (or smallest) elements along dim, in order, and their positions.",
+         [](Tv arg, Scalar k, int64_t dim, bool largest, bool sorted) {
+           auto r = topk(arg, k, dim, largest, sorted);
+           return Vals{r.values, r.indices};
+         }),
+      op("embedding_fwd",
+         "arg, weight, padding_idx=None, max_norm=None, norm_type=None, scale_grad_by_freq=None, "
+         "sparse=None",
+         "Tensor", "Rows of weight by an index of any shape; max_norm scales long rows down.",
+         [](Tv arg, Tv weight, Scalar padding, Scalar max_norm, Scalar norm_type, Scalar by_freq,
+            Scalar sparse) {
+           return embedding_fwd(arg, weight, padding, max_norm, norm_type, by_freq, sparse);
+         }),
       // Composites.
       op("softmax", "arg, dim=-1", "Tensor", "exp(x) / sum(exp(x)) along dim.",
          [](Tv arg, int64_t dim) { return softmax(arg, dim); }),

@@ -70,7 +70,12 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
       indirect(expr, values, dst, out);
       break;
     case ExprKind::ScatterOp:
-      userError("lower: scatter (", expr->toString(),
+    case ExprKind::MatmulOp:
+    case ExprKind::LinearOp:
+    case ExprKind::ScanOp:
+    case ExprKind::ArgsortOp:
+    case ExprKind::TopKOp:
+      userError("lower: ", expr->getOpString(), " (", expr->toString(),
                 ") cannot be part of a generated kernel; run it as an operation of its own");
     case ExprKind::ReductionOp:
     case ExprKind::WelfordOp:

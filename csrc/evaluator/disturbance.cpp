@@ -199,6 +199,46 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
   return out;
 }
 
+namespace {
+
+/// Sums moved by half a unit of rounding for each root of `steps` times the root of `squares`.
+Array movedSums(const Array& result, const Array& squares, double steps, uint64_t seed) {
+  const double unit = roundoff(result.dtype);
+  const Array sizes = contiguous(squares);
+  const double* size = sizes.data<double>() + sizes.offset;
+  Array out = contiguous(result);
+  out.numbers = std::make_shared<Numbers>(*out.numbers);
+  auto move = [&](auto* to) {
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const double growth = (std::sqrt(steps) + 2) / 2 * std::sqrt(size[i]);
+      to[i] = movedSum(to[i], unit * finiteOrZero(growth), seed, static_cast<uint64_t>(i));
+    }
+  };
+  if (out.kind() == HostNumber::Real) {
+    move(out.data<double>() + out.offset);
+  } else {
+    move(out.data<Complex>() + out.offset);
+  }
+  return out;
+}
+
+}  // namespace
+
+Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context) {
+  if (result.kind() == HostNumber::Integer) {
+    return result;
+  }
+  const auto length = static_cast<double>(context.operand(op->input(0)).sizes.back());
+  return movedSums(result, sizesOfProductTerms(op, context), length, seed);
+}
+
+Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Context& context) {
+  if (result.kind() == HostNumber::Integer) {
+    return result;
+  }
+  return movedSums(result, sizesOfScanTerms(op, result, context), 1, seed);
+}
+
 void disturbWelford(std::vector<Array>& results, uint64_t seed) {
   const double unit = roundoff(results[0].dtype);
   const double greatest = greatestOf(results[0].dtype);

@@ -143,6 +143,9 @@ Array scatter(const ScatterOp* op, Context& context) {
                       to[start[0] + i * step[0]] = old[start[1] + i * step[1]];
                     }
                   });
+    if (op->accumulateOp()) {
+      return;
+    }
     const T* from = source.data<T>();
     forEachRun<3>(
         index.sizes, {strides, source.strides, index.strides}, {0, source.offset, index.offset},
@@ -154,6 +157,9 @@ Array scatter(const ScatterOp* op, Context& context) {
           }
         });
   });
+  if (op->accumulateOp()) {
+    accumulate(op, out, source, index);
+  }
   return out;
 }
 

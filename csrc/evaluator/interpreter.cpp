@@ -101,6 +101,16 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {gather(expr->as<GatherOp>(), context)};
     case ExprKind::ScatterOp:
       return {scatter(expr->as<ScatterOp>(), context)};
+    case ExprKind::MatmulOp:
+      return {matmul(expr->as<MatmulOp>(), context)};
+    case ExprKind::LinearOp:
+      return {linear(expr->as<LinearOp>(), context)};
+    case ExprKind::ScanOp:
+      return {scan(expr->as<ScanOp>(), context)};
+    case ExprKind::ArgsortOp:
+      return {argsort(expr->as<ArgsortOp>(), context)};
+    case ExprKind::TopKOp:
+      return topk(expr->as<TopKOp>(), context);
     case ExprKind::ViewAsScalar:
       return {viewAsScalar(expr->as<ViewAsScalar>(), context)};
     case ExprKind::Split:
@@ -180,6 +190,12 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<ReductionOp>()) {
     arrays[0] = disturbedReduction(expr->as<ReductionOp>(), arrays[0], seed, context);
+  } else if (expr->isOneOf<MatmulOp, LinearOp>()) {
+    arrays[0] = disturbedProduct(expr, arrays[0], seed, context);
+  } else if (expr->isA<ScanOp>()) {
+    arrays[0] = disturbedScan(expr->as<ScanOp>(), arrays[0], seed, context);
+  } else if (expr->isA<ScatterOp>() && expr->as<ScatterOp>()->accumulateOp()) {
+    arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<WelfordOp>()) {
     disturbWelford(arrays, seed);
   }

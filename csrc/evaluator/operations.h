@@ -64,6 +64,8 @@ Array disturbed(const Array& array, uint64_t seed);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);
+Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context);
+Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Context& context);
 void disturbWelford(std::vector<Array>& results, uint64_t seed);
 
 // random.cpp
@@ -74,5 +76,18 @@ Array select(const SelectOp* op, Context& context);
 Array indexSelect(const IndexSelectOp* op, Context& context);
 Array gather(const GatherOp* op, Context& context);
 Array scatter(const ScatterOp* op, Context& context);
+
+// external.cpp: operations of a library
+Array matmul(const MatmulOp* op, Context& context);
+Array linear(const LinearOp* op, Context& context);
+Array scan(const ScanOp* op, Context& context);
+Array argsort(const ArgsortOp* op, Context& context);
+std::vector<Array> topk(const TopKOp* op, Context& context);
+/// Combines the elements of `source` with those of `out` (row-major) that `index` names.
+void accumulate(const ScatterOp* op, Array& out, const Array& source, const Array& index);
+/// The sums of the squares of what a product of matrices adds; the same for a scan, times the
+/// number of additions. Real numbers.
+Array sizesOfProductTerms(const Expr* op, Context& context);
+Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context);
 
 }  // namespace nvfuser::reference

@@ -4,6 +4,14 @@
 
 namespace nvfuser {
 
+namespace {
+
+size_t rankOf(const Val* tensor) {
+  return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
+}
+
+}  // namespace
+
 std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
                                                          const TensorView* producer,
                                                          const TensorView* consumer) {
@@ -78,6 +86,38 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
         zip(none, none);
       }
       break;
+    case ExprKind::MatmulOp: {
+      const bool is_a = producer == expr->input(0);
+      const size_t vectors = rankOf(expr->input(0)) == 1 ? 1 : 0;
+      const size_t columns = rankOf(expr->input(1)) == 1 ? 0 : 1;
+      const size_t rows = 1 - vectors;
+      const size_t batches = to.size() - rows - columns;
+      const size_t own = from.size() < 2 ? 0 : from.size() - 2;
+      for (size_t i = 0; i < own; ++i) {
+        pairs.emplace_back(from[i], to[batches - own + i]);
+      }
+      if (is_a && from.size() > 1) {
+        pairs.emplace_back(from[own], to[batches]);
+      } else if (!is_a && from.size() > 1) {
+        pairs.emplace_back(from.back(), to.back());
+      }
+      // One tensor as both operands: its axes are matched as the first one's.
+      break;
+    }
+    case ExprKind::LinearOp:
+      if (producer == expr->input(0)) {
+        for (size_t i = 0; i + 1 < from.size(); ++i) {
+          pairs.emplace_back(from[i], to[i]);
+        }
+      } else if (producer == expr->input(1) ? from.size() > 1 : !from.empty()) {
+        pairs.emplace_back(from[0], to.back());
+      }
+      break;
+    case ExprKind::TopKOp: {
+      const auto dim = static_cast<size_t>(expr->as<TopKOp>()->dim());
+      zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
+      break;
+    }
     default:
       zip(none, none);
   }

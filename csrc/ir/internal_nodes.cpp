@@ -98,8 +98,39 @@ GatherOp::GatherOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val
     : ExprOf(passkey, {{in, index}, {out}, {dim, exact_sizes}}) {}
 
 ScatterOp::ScatterOp(IrBuilderPasskey passkey, Val* out, Val* self, int64_t dim, Val* index,
-                     Val* src)
-    : ExprOf(passkey, {{self, index, src}, {out}, {dim}}) {}
+                     Val* src, std::optional<BinaryOpType> accumulate_op)
+    : ExprOf(passkey, {{self, index, src},
+                       {out},
+                       {dim, accumulate_op ? static_cast<int64_t>(*accumulate_op) : int64_t{-1}}}) {
+}
+
+std::optional<BinaryOpType> ScatterOp::accumulateOp() const {
+  const auto type = attribute<int64_t>(1);
+  return type < 0 ? std::nullopt : std::optional(static_cast<BinaryOpType>(type));
+}
+
+MatmulOp::MatmulOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b)
+    : ExprOf(passkey, {{a, b}, {out}, {}}) {}
+
+LinearOp::LinearOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* weight, Val* bias)
+    : ExprOf(passkey,
+             {bias != nullptr ? std::vector<Val*>{in, weight, bias} : std::vector<Val*>{in, weight},
+              {out},
+              {}}) {}
+
+ScanOp::ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
+               Val* init)
+    : ExprOf(passkey, {init != nullptr ? std::vector<Val*>{in, init} : std::vector<Val*>{in},
+                       {out},
+                       {enumAttribute(type), dim}}) {}
+
+ArgsortOp::ArgsortOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, bool descending,
+                     bool stable)
+    : ExprOf(passkey, {{in}, {out}, {dim, descending, stable}}) {}
+
+TopKOp::TopKOp(IrBuilderPasskey passkey, Val* out_values, Val* out_indices, Val* in, Val* k,
+               int64_t dim, bool largest, bool sorted)
+    : ExprOf(passkey, {{in, k}, {out_values, out_indices}, {dim, largest, sorted}}) {}
 
 Split::Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in,
              Val* factor, bool inner_split)

@@ -176,6 +176,10 @@ std::string Expr::getOpString() const {
     }
     case ExprKind::ReductionOp:
       return text("reduction_", opName(as<ReductionOp>()->getReductionOpType()));
+    case ExprKind::ScanOp:
+      return text("scan_", opName(as<ScanOp>()->scanType()));
+    case ExprKind::TopKOp:
+      return "topk";
     case ExprKind::RNGOp: {
       static constexpr std::string_view kNames[] = {"rand", "uniform", "randn", "normal"};
       return std::string(kNames[static_cast<size_t>(as<RNGOp>()->getRNGOpType())]);
@@ -226,8 +230,20 @@ std::string attributesText(const Expr* expr) {
     case ExprKind::SelectOp:
     case ExprKind::IndexSelectOp:
     case ExprKind::GatherOp:
-    case ExprKind::ScatterOp:
       return text(", dim = ", expr->attribute<int64_t>(0));
+    case ExprKind::ScatterOp: {
+      const auto accumulate = expr->as<ScatterOp>()->accumulateOp();
+      return text(", dim = ", expr->attribute<int64_t>(0),
+                  accumulate ? text(", accumulate = ", opName(*accumulate)) : std::string());
+    }
+    case ExprKind::ScanOp:
+      return text(", dim = ", expr->as<ScanOp>()->dim());
+    case ExprKind::ArgsortOp:
+      return text(", dim = ", expr->as<ArgsortOp>()->dim(),
+                  expr->as<ArgsortOp>()->isDescending() ? ", descending" : "");
+    case ExprKind::TopKOp:
+      return text(", dim = ", expr->as<TopKOp>()->dim(),
+                  expr->as<TopKOp>()->isLargest() ? ", largest" : ", smallest");
     default:
       return "";
   }

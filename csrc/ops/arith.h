@@ -212,6 +212,27 @@ Val* at(const std::vector<Val*>& inp, int64_t index);
 /// The real numbers of a complex tensor along a new last axis of extent 2.
 TensorView* viewAsScalar(TensorView* inp);
 
+// ---- scans and sorting (scan_sort.cpp): of a library, between kernels --------------------------
+
+/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along `dim`, in the dtype of `in_tv`. Combines by Add, Mul,
+/// Max, Min, FMax or FMin.
+TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init = nullptr);
+TensorView* cumsum(TensorView* tv, int64_t dim);
+TensorView* prefixSum(TensorView* tv, int64_t dim);
+TensorView* cumprod(TensorView* tv, int64_t dim);
+/// Positions (Int) that sort along `dim`; NaN is the greatest. Equal elements keep their order,
+/// `stable` or not.
+TensorView* argsort(TensorView* v1, int64_t dim, bool descending = false, bool stable = false);
+
+struct TopKResult {
+  TensorView* values = nullptr;
+  TensorView* indices = nullptr;
+};
+/// The `k` largest (or smallest) along `dim` with their positions (Int), in order whether or not
+/// `sorted`; of equal ones the first.
+TopKResult topk(TensorView* v1, Val* k, int64_t dim = -1, bool largest = true, bool sorted = false,
+                bool maybe_symbolic = true);
+
 // ---- random numbers (random.cpp) ---------------------------------------------------------------
 
 /// Uniform in [0, 1) and standard normal. Seed and offset (Int scalars) are given together or not

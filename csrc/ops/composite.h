@@ -47,6 +47,20 @@ TensorView* tanh_backward(TensorView* dy, TensorView* tanh_x);
 LstmResult lstm(TensorView* prev_cell, TensorView* in_x, TensorView* forget_x, TensorView* cell_x,
                 TensorView* out_x);
 
+/// a · b as PyTorch's matmul: operands of one axis are vectors, axes before the last two are
+/// batches and broadcast. Of a library, between kernels; sums of Half and BFloat16 are Float.
+TensorView* matmul(TensorView* tv_a, TensorView* tv_b);
+/// input · weightᵀ (+ bias), weight [out, in] or [in], bias one axis less.
+TensorView* linear(TensorView* input, TensorView* weight, TensorView* bias);
+TensorView* linear(TensorView* input, TensorView* weight);
+
+/// Rows of `weight` by an index of any shape. With `max_norm`, rows whose norm (`norm_type`, 2
+/// unless given) is above it are scaled down to it; `weight` itself stays. The others matter to
+/// gradients alone.
+TensorView* embedding_fwd(TensorView* input, TensorView* weight, Val* padding_idx = nullptr,
+                          Val* max_norm = nullptr, Val* norm_type = nullptr,
+                          Val* scale_grad_by_freq = nullptr, Val* sparse = nullptr);
+
 /// A complex tensor as reals, with a last axis of extent 2 for real and imaginary part.
 TensorView* view_as_real(TensorView* x);
 

@@ -144,8 +144,15 @@ TensorView* scatter(TensorView* self, int64_t dim, TensorView* index, Val* src,
     userError("scatter: the source is null; a tensor or a scalar is needed");
   }
   if (accumulate_op) {
-    userError("scatter: accumulation is not supported; elements of ", self,
-              " can only be overwritten");
+    using enum BinaryOpType;
+    const BinaryOpType type = *accumulate_op;
+    if (type != Add && type != Mul && type != Max && type != Min) {
+      userError("scatter: elements of ", self, " cannot be accumulated by ", opName(type),
+                "; add, mul, max and min can");
+    }
+    if (type == Max || type == Min) {
+      ops::requireReal(self, "scatter");
+    }
   }
   const int64_t axis = dimOfEqualRanks("scatter", self, index, dim);
   checkNotLonger("scatter", index, self, axis);
@@ -163,7 +170,7 @@ TensorView* scatter(TensorView* self, int64_t dim, TensorView* index, Val* src,
   // Stretched axes hold one element only: each of the result's is written by itself.
   self = ops::materialize(self, std::vector<bool>(rankOfOperand(self), true));
   TensorView* out = ops::newTensor(ops::freshAxes(self), self->dtype());
-  IrBuilder::create<ScatterOp>(out, self, axis, index, src);
+  IrBuilder::create<ScatterOp>(out, self, axis, index, src, accumulate_op);
   return out;
 }
 

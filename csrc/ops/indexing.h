@@ -27,7 +27,9 @@ TensorView* gather(TensorView* input, int64_t dim, TensorView* index);
 TensorView* takeAlongAxis(TensorView* input, TensorView* index, int64_t dim);
 
 /// A copy of `self` with out[index[i, j], j] = src[i, j] for dim 0; `src` is a tensor or a scalar.
-/// Which of several elements with one target stays is not specified. Accumulation is not supported.
+/// Which of several elements with one target stays is not specified. With `accumulate_op` (Add,
+/// Mul, Max, Min) they are combined with what is there, in their order along `dim`: every run gives
+/// the same bits.
 TensorView* scatter(TensorView* self, int64_t dim, TensorView* index, Val* src,
                     std::optional<BinaryOpType> accumulate_op = std::nullopt);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <evaluator/interpreter.h>
-#include <ir/internal_nodes.h>
+#include <ir/external_ops.h>
 #include <runtime/check_storage.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/launch_plan.h>
@@ -24,8 +24,7 @@ KernelExecutor::KernelExecutor(int64_t fusion_id, int64_t, int64_t, int64_t grou
 
 bool KernelExecutor::supported(Fusion* fusion) {
   const std::vector<Expr*> exprs = fusion->exprs();
-  return std::none_of(exprs.begin(), exprs.end(),
-                      [](const Expr* expr) { return expr->isA<ScatterOp>(); });
+  return std::none_of(exprs.begin(), exprs.end(), isExternalOp);
 }
 
 Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,

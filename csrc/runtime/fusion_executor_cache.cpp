@@ -280,7 +280,10 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
                          : slots[slot]);
     }
     KernelArgumentHolder results;
-    if (step.kernel == nullptr) {
+    if (step.external) {
+      results =
+          runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes, *step.external);
+    } else if (step.kernel == nullptr) {
       for (const NoOpParams::View& view : step.views) {
         const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
         results.push(source.asStrided(view.layout.sizes, view.layout.strides,
@@ -377,6 +380,16 @@ size_t FusionExecutorCache::numKernels() const {
   const auto& steps = last_->steps;
   return static_cast<size_t>(std::count_if(
       steps.begin(), steps.end(), [](const auto& step) { return step.kernel != nullptr; }));
+}
+
+size_t FusionExecutorCache::numExternalCalls() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (last_ == nullptr) {
+    return 0;
+  }
+  const auto& steps = last_->steps;
+  return static_cast<size_t>(std::count_if(
+      steps.begin(), steps.end(), [](const auto& step) { return step.external.has_value(); }));
 }
 
 size_t FusionExecutorCache::numKernelsMade() const {

@@ -59,6 +59,8 @@ class FusionExecutorCache {
   /// Number of segments that the fusion was cut into. Those that are views of their inputs are not
   /// counted: they have no kernel.
   size_t numKernels() const;
+  /// Number of segments that are an operation of a library, run between kernels.
+  size_t numExternalCalls() const;
   /// How it was cut: each segment's scheduler, parameters, inputs and outputs, and why no scheduler
   /// took more.
   std::string report() const;

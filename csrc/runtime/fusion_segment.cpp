@@ -19,7 +19,8 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
       form = form_.emplace(entry->type(), entry->refusesForm(fusion())).first;
     }
     if (form->second) {
-      if (entry->type() != SchedulerType::NoOp) {  // that something is computed needs no words
+      // That something is computed, and not by a library, needs no words.
+      if (entry->type() != SchedulerType::NoOp && entry->type() != SchedulerType::ExprEval) {
         proposal.refusals.emplace_back(entry->type(), *form->second);
       }
       continue;

@@ -194,6 +194,10 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.kernel = &segment->interpreted();
         break;
       }
+      if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::ExprEval) {
+        step.external.emplace();
+        break;
+      }
       if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::NoOp) {
         step.views = static_cast<const NoOpParams&>(*proposal.params).views;
         break;

@@ -3,6 +3,9 @@
 /// report_fusion.cpp (what is shown).
 #pragma once
 
+#include <optional>
+
+#include <runtime/external_segment.h>
 #include <runtime/fusion_executor_cache.h>
 #include <scheduler/no_op/no_op.h>
 
@@ -14,14 +17,15 @@ inline constexpr size_t kNoSlot = SIZE_MAX;
 struct FusionExecutorCache::Prepared {
   struct Step {
     FusionSegment* segment;
-    SegmentKernel* kernel;  ///< null: its outputs are views of its inputs
+    SegmentKernel* kernel;  ///< null: a library's operation, or views of its inputs
     std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
     std::vector<size_t> inputs;                               ///< slots
     std::vector<size_t> outputs;
-    std::vector<size_t> dead;                ///< slots that nobody reads any more
-    std::shared_ptr<const LaunchPlan> plan;  ///< from the first call on
-    std::vector<NoOpParams::View> views;     ///< of the inputs, instead of a kernel
-    std::vector<InPlace> in_place;           ///< outputs that overwrite inputs of the call
+    std::vector<size_t> dead;                  ///< slots that nobody reads any more
+    std::shared_ptr<const LaunchPlan> plan;    ///< from the first call on
+    std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
+    std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
+    std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
   };
   struct ViewStep {
     PlannedView view;

@@ -32,9 +32,17 @@ std::string FusionExecutorCache::report() const {
   }
   std::string lines;
   size_t number = 0;
+  size_t external = 0;
   for (const Prepared::Step& step : last_->steps) {
     const std::string what = text("(", namesOf(step.segment->inputs()), ") -> (",
                                   namesOf(step.segment->outputs()), ")\n");
+    if (step.external) {
+      const std::string by =
+          step.external->ran_by.empty() ? "" : text(", run by ", step.external->ran_by);
+      append(lines, text("external call ", ++external, ": ", what, "  ",
+                         tensorExprs(step.segment->fusion()).back()->getOpString(), by, "\n"));
+      continue;
+    }
     if (step.kernel == nullptr) {
       append(lines, text("views: ", what));
       continue;

@@ -45,6 +45,10 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion) {
       case ExprKind::IotaOp:
       case ExprKind::ReductionOp:
       case ExprKind::WelfordOp:
+      case ExprKind::MatmulOp:
+      case ExprKind::LinearOp:
+      case ExprKind::ScanOp:
+      case ExprKind::ScatterOp:
         path.operations += 1;
         break;
       default:

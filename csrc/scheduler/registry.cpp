@@ -1,5 +1,6 @@
 #include <scheduler/registry.h>
 
+#include <scheduler/expr_eval/expr_eval.h>
 #include <scheduler/greedy/greedy.h>
 #include <scheduler/no_op/no_op.h>
 #include <scheduler/persistent/inner_outer.h>
@@ -12,6 +13,7 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
+      &exprEvalScheduler(),  // one operation of a library
       &noOpScheduler(),
       &transposeScheduler(),
       &pointwiseScheduler(),

@@ -7,6 +7,7 @@
 
 #include <id_model/id_graph.h>
 #include <ir/axis_map.h>
+#include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <segmenter/group.h>
 
@@ -237,7 +238,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
       unit.kept = spaces.number(kept);
     }
     unit.space = spaces.number(all);
-    unit.alone = expr->isA<ScatterOp>();
+    unit.alone = isExternalOp(expr);
     unit.copies = copies(expr);
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);

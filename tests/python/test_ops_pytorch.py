@@ -7,6 +7,7 @@ computed in the same dtype and cast to the result's.
 """
 
 import operation_composites  # noqa: F401  its cases join the others
+import operation_library  # noqa: F401  and so do these
 import pytest
 import torch
 from nvf import TORCH_DTYPES, DType, Failed, Fusion, Status, op_names

@@ -1,6 +1,7 @@
 #include <scheduler/greedy/greedy.h>
 
 #include <ir/cloner.h>
+#include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/utils.h>
 
@@ -64,8 +65,9 @@ class GreedyScheduler : public SchedulerEntry {
 
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
     for (const Expr* expr : fusion.exprs()) {
-      if (expr->isA<ScatterOp>()) {
-        return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
+      if (isExternalOp(expr)) {
+        return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
+                            ", which has no kernel")};
       }
     }
     const Expr* last = nullptr;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <id_model/id_graph.h>
+#include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/pointwise/schedule.h>
@@ -34,8 +35,9 @@ std::optional<Refusal> refusesOperations(const Fusion& fusion) {
     if (expr->isOneOf<ReductionOp, WelfordOp>()) {
       return Refusal{text(expr->output(0), " is reduced")};
     }
-    if (expr->isA<ScatterOp>()) {
-      return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
+    if (isExternalOp(expr)) {
+      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
+                          ", which has no kernel")};
     }
   }
   for (const TensorView* tv : fusion.allTvs()) {

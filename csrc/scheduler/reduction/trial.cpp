@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ir/external_ops.h>
 #include <scheduler/reduction/schedule.h>
 
 namespace nvfuser::reduction {
 
 std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, SchedulerType type) {
   for (const Expr* expr : fusion.exprs()) {
-    if (expr->isA<ScatterOp>()) {
-      return Refusal{text(expr->output(0), " is a scatter, which has no kernel")};
+    if (isExternalOp(expr)) {
+      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
+                          ", which has no kernel")};
     }
   }
   ReductionParams trial(type);

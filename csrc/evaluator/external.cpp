@@ -1,0 +1,392 @@
+// Operations of a library: products of matrices, scans and sorting, as they are defined.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <evaluator/operations.h>
+#include <ops/table/reference_math.h>
+
+namespace nvfuser::reference {
+
+namespace {
+
+/// What sums of products are held in.
+template <typename T>
+struct Wide {
+  using Type = long double;
+};
+template <>
+struct Wide<int64_t> {
+  using Type = uint64_t;  // wraps
+};
+template <>
+struct Wide<Complex> {
+  using Type = std::complex<long double>;
+};
+
+template <typename T>
+T narrow(typename Wide<T>::Type sum, DataType dtype) {
+  if constexpr (std::is_same_v<T, Complex>) {
+    return {static_cast<double>(sum.real()), static_cast<double>(sum.imag())};
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return wrapToDtype(static_cast<int64_t>(sum), dtype);
+  } else {
+    return static_cast<double>(sum);
+  }
+}
+
+/// `array` as a batch of matrices: at least two axes.
+Array asMatrices(Array array, bool is_row) {
+  if (array.rank() == 1) {
+    array.sizes.insert(is_row ? array.sizes.begin() : array.sizes.end(), 1);
+    array.strides.insert(is_row ? array.strides.begin() : array.strides.end(), 0);
+  }
+  return array;
+}
+
+Array product(Array a, Array b, const Expr* op) {
+  const bool has_rows = a.rank() > 1;
+  const bool has_columns = b.rank() > 1;
+  a = asMatrices(std::move(a), true);
+  b = asMatrices(std::move(b), false);
+  const int64_t rows = a.sizes[a.rank() - 2];
+  const int64_t length = a.sizes.back();
+  const int64_t columns = b.sizes.back();
+  if (b.sizes[b.rank() - 2] != length) {
+    userError(op->getOpString(), ": ", length, " and ", b.sizes[b.rank() - 2],
+              " elements cannot be multiplied and summed, in ", *op);
+  }
+  auto batchOf = [](const Array& array) {
+    Array batch = array;
+    batch.sizes.resize(array.rank() - 2);
+    batch.strides.resize(array.rank() - 2);
+    return batch;
+  };
+  Array batch_a = batchOf(a);
+  Array batch_b = batchOf(b);
+  const size_t axes = std::max(batch_a.rank(), batch_b.rank());
+  for (Array* batch : {&batch_a, &batch_b}) {
+    const size_t missing = axes - batch->rank();
+    batch->sizes.insert(batch->sizes.begin(), missing, 1);
+    batch->strides.insert(batch->strides.begin(), missing, 0);
+  }
+  const std::vector<int64_t> batches = commonSizes({&batch_a, &batch_b}, op->getOpString());
+  std::vector<int64_t> sizes = batches;
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  Array out = makeArray(a.dtype, sizes);
+  std::vector<int64_t> out_strides(out.strides.begin(), out.strides.end() - 2);
+  withNumberType(out.kind(), [&](auto type) {
+    using T = decltype(type);
+    using Sum = typename Wide<T>::Type;
+    const T* from_a = a.data<T>();
+    const T* from_b = b.data<T>();
+    T* to = out.data<T>();
+    forEachRun<3>(
+        batches,
+        {out_strides, broadcastTo(batch_a, batches).strides, broadcastTo(batch_b, batches).strides},
+        {0, a.offset, b.offset},
+        [&](int64_t count, const std::array<int64_t, 3>& start,
+            const std::array<int64_t, 3>& step) {
+          for (int64_t i = 0; i < count * rows * columns; ++i) {
+            const int64_t matrix = i / (rows * columns);
+            const int64_t row = i / columns % rows;
+            const int64_t column = i % columns;
+            const T* left = from_a + start[1] + matrix * step[1] + row * a.strides[a.rank() - 2];
+            const T* right = from_b + start[2] + matrix * step[2] + column * b.strides.back();
+            Sum sum{};
+            for (int64_t k = 0; k < length; ++k) {
+              sum += Sum(left[k * a.strides.back()]) * Sum(right[k * b.strides[b.rank() - 2]]);
+            }
+            to[start[0] + matrix * step[0] + row * columns + column] = narrow<T>(sum, out.dtype);
+          }
+        });
+  });
+  if (!has_columns) {
+    out.sizes.pop_back();
+    out.strides.pop_back();
+  }
+  if (!has_rows) {
+    const auto at = static_cast<std::ptrdiff_t>(out.rank() - (has_columns ? 2 : 1));
+    out.sizes.erase(out.sizes.begin() + at);
+    out.strides.erase(out.strides.begin() + at);
+  }
+  return out;
+}
+
+Array transposed(Array matrix) {
+  if (matrix.rank() == 2) {
+    std::swap(matrix.sizes[0], matrix.sizes[1]);
+    std::swap(matrix.strides[0], matrix.strides[1]);
+  }
+  return matrix;
+}
+
+Array productOf(const Expr* op, const Array& a, const Array& b) {
+  return product(a, op->isA<LinearOp>() ? transposed(b) : b, op);
+}
+
+/// Squares of the elements' sizes, as real numbers.
+Array squares(const Array& array) {
+  const std::array<Array, 1> operand{array};
+  if (array.kind() == HostNumber::Complex) {
+    return mapElements<double, Complex>(operand, array.sizes, DataType::Double,
+                                        [](Complex x) { return std::norm(x); });
+  }
+  return mapElements<double, double>(operand, array.sizes, DataType::Double,
+                                     [](double x) { return x * x; });
+}
+
+/// One line along an axis: its places in memory.
+struct Lane {
+  int64_t start;
+  int64_t step;
+  int64_t length;
+};
+
+/// Calls `body(out_lane, in_lane)` for each line along `dim` of arrays of equal other sizes.
+template <typename Body>
+void forEachLane(const Array& out, const Array& in, size_t dim, const Body& body) {
+  if (in.rank() == 0) {
+    return body(Lane{out.offset, 1, 1}, Lane{in.offset, 1, 1});
+  }
+  std::vector<int64_t> sizes = in.sizes;
+  sizes[dim] = 1;
+  forEachRun<2>(
+      sizes, {out.strides, in.strides}, {out.offset, in.offset},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          body(Lane{start[0] + i * step[0], out.strides[dim], out.sizes[dim]},
+               Lane{start[1] + i * step[1], in.strides[dim], in.sizes[dim]});
+        }
+      });
+}
+
+template <typename T>
+typename Wide<T>::Type combined(BinaryOpType type, typename Wide<T>::Type a, T next,
+                                DataType dtype) {
+  using Sum = typename Wide<T>::Type;
+  const Sum b = Sum(next);
+  using enum BinaryOpType;
+  if (type == Add) {
+    return a + b;
+  }
+  if (type == Mul) {
+    return a * b;
+  }
+  if constexpr (std::is_same_v<T, int64_t>) {
+    const bool less =
+        dtype == DataType::UInt64 ? a < b : static_cast<int64_t>(a) < static_cast<int64_t>(b);
+    return less == (type == Max || type == FMax) ? b : a;
+  } else if constexpr (std::is_same_v<T, double>) {
+    switch (type) {
+      case Max:
+        return maxNan<long double>(a, b);
+      case Min:
+        return minNan<long double>(a, b);
+      case FMax:
+        return maxNumber<long double>(a, b);
+      default:
+        return minNumber<long double>(a, b);
+    }
+  }
+  throwInternal("complex numbers have no order", std::source_location::current());
+}
+
+/// Whether a stands before b; NaN is the greatest number.
+template <typename T>
+bool before(T a, T b, DataType dtype) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return dtype == DataType::UInt64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  } else {
+    throwInternal("complex numbers have no order", std::source_location::current());
+  }
+}
+
+/// Positions in order; equal ones as they stand.
+template <typename T>
+std::vector<int64_t> sortedPositions(const T* data, const Lane& lane, bool descending,
+                                     DataType dtype) {
+  std::vector<int64_t> order(static_cast<size_t>(lane.length));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  auto at = [&](int64_t i) { return data[lane.start + i * lane.step]; };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return descending ? before(at(b), at(a), dtype) : before(at(a), at(b), dtype);
+  });
+  return order;
+}
+
+}  // namespace
+
+Array matmul(const MatmulOp* op, Context& context) {
+  return product(context.operand(op->input(0)), context.operand(op->input(1)), op);
+}
+
+Array linear(const LinearOp* op, Context& context) {
+  const Array sums = productOf(op, context.operand(op->input(0)), context.operand(op->input(1)));
+  if (!op->hasBias()) {
+    return sums;
+  }
+  Array bias = context.operand(op->input(2));
+  if (bias.rank() != 0) {
+    bias.sizes.insert(bias.sizes.begin(), sums.rank() - 1, 1);
+    bias.strides.insert(bias.strides.begin(), sums.rank() - 1, 0);
+  }
+  return withNumberType(sums.kind(), [&](auto type) {
+    using T = decltype(type);
+    return mapElements<T, T>(
+        std::array<Array, 2>{sums, bias}, sums.sizes, sums.dtype, [&](T a, T b) {
+          if constexpr (std::is_same_v<T, int64_t>) {
+            const auto sum = static_cast<uint64_t>(a) + static_cast<uint64_t>(b);
+            return wrapToDtype(static_cast<int64_t>(sum), sums.dtype);
+          } else {
+            return a + b;
+          }
+        });
+  });
+}
+
+Array sizesOfProductTerms(const Expr* op, Context& context) {
+  const Array a = context.operand(op->input(0));
+  return productOf(op, squares(a), squares(context.operand(op->input(1))));
+}
+
+Array scan(const ScanOp* op, Context& context) {
+  const Array in = context.operand(op->input(0));
+  Array out = makeArray(in.dtype, in.sizes);
+  const auto dim = static_cast<size_t>(op->dim());
+  withNumberType(out.kind(), [&](auto type) {
+    using T = decltype(type);
+    using Sum = typename Wide<T>::Type;
+    const T* from = in.data<T>();
+    T* to = out.data<T>();
+    std::optional<T> init;
+    if (op->inputs().size() > 1) {
+      const Array given = convert(context.operand(op->input(1)), in.dtype);
+      init = given.data<T>()[given.offset];
+    }
+    forEachLane(out, in, dim, [&](const Lane& result, const Lane& lane) {
+      Sum sum{};
+      for (int64_t i = 0; i < lane.length; ++i) {
+        const T next = from[lane.start + i * lane.step];
+        if (i == 0) {
+          sum = init ? combined<T>(op->scanType(), Sum(*init), next, in.dtype) : Sum(next);
+        } else {
+          sum = combined<T>(op->scanType(), sum, next, in.dtype);
+        }
+        to[result.start + i * result.step] = narrow<T>(sum, in.dtype);
+      }
+    });
+  });
+  return out;
+}
+
+Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context) {
+  const Array in = context.operand(op->input(0));
+  Array sizes = makeArray(DataType::Double, result.sizes);
+  const Array of_in = squares(in);
+  const Array of_out = squares(result);
+  const bool adds = op->scanType() == BinaryOpType::Add;
+  const bool multiplies = op->scanType() == BinaryOpType::Mul;
+  forEachLane(sizes, of_in, static_cast<size_t>(op->dim()), [&](const Lane& to, const Lane& lane) {
+    double sum = 0;
+    for (int64_t i = 0; i < lane.length; ++i) {
+      sum += of_in.data<double>()[lane.start + i * lane.step];
+      const double term =
+          adds ? sum : of_out.data<double>()[of_out.offset + to.start + i * to.step];
+      sizes.data<double>()[to.start + i * to.step] =
+          adds || multiplies ? static_cast<double>(i) * term : 0;
+    }
+  });
+  return sizes;
+}
+
+Array argsort(const ArgsortOp* op, Context& context) {
+  const Array in = context.operand(op->input(0));
+  Array out = makeArray(DataType::Int, in.sizes);
+  auto* to = out.data<int64_t>();
+  withNumberType(in.kind(), [&](auto type) {
+    using T = decltype(type);
+    forEachLane(out, in, static_cast<size_t>(op->dim()), [&](const Lane& result, const Lane& lane) {
+      const auto order = sortedPositions(in.data<T>(), lane, op->isDescending(), in.dtype);
+      for (int64_t i = 0; i < lane.length; ++i) {
+        to[result.start + i * result.step] = order[static_cast<size_t>(i)];
+      }
+    });
+  });
+  return out;
+}
+
+std::vector<Array> topk(const TopKOp* op, Context& context) {
+  const Array in = context.operand(op->input(0));
+  const auto dim = static_cast<size_t>(op->dim());
+  const int64_t k = onlyElement(context.operand(op->input(1))).as<int64_t>();
+  const int64_t length = in.rank() == 0 ? 1 : in.sizes[dim];
+  if (k < 0 || k > length) {
+    userError("topk: k is ", k, " for an axis of extent ", length, ", in ", *op,
+              "; it lies between 0 and that");
+  }
+  std::vector<int64_t> sizes = in.sizes;
+  if (in.rank() != 0) {
+    sizes[dim] = k;
+  }
+  Array values = makeArray(in.dtype, sizes);
+  Array indices = makeArray(DataType::Int, sizes);
+  withNumberType(in.kind(), [&](auto type) {
+    using T = decltype(type);
+    const T* from = in.data<T>();
+    forEachLane(values, in, dim, [&](const Lane& result, const Lane& lane) {
+      const auto order = sortedPositions(from, lane, op->isLargest(), in.dtype);
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t at = order[static_cast<size_t>(i)];
+        values.data<T>()[result.start + i * result.step] = from[lane.start + at * lane.step];
+        indices.data<int64_t>()[result.start + i * result.step] = at;
+      }
+    });
+  });
+  return {values, indices};
+}
+
+void accumulate(const ScatterOp* op, Array& out, const Array& source, const Array& index) {
+  const auto dim = static_cast<size_t>(op->dim());
+  std::vector<int64_t> sizes = index.sizes;
+  sizes[dim] = std::min<int64_t>(sizes[dim], 1);
+  withNumberType(out.kind(), [&](auto type) {
+    using T = decltype(type);
+    using Sum = typename Wide<T>::Type;
+    std::vector<Sum> sums(static_cast<size_t>(out.sizes[dim]));
+    T* to = out.data<T>();
+    const T* from = source.data<T>();
+    const auto* positions = index.data<int64_t>();
+    forEachRun<3>(
+        sizes, {out.strides, source.strides, index.strides}, {0, source.offset, index.offset},
+        [&](int64_t count, const std::array<int64_t, 3>& start,
+            const std::array<int64_t, 3>& step) {
+          for (int64_t line = 0; line < count; ++line) {
+            T* own = to + start[0] + line * step[0];
+            for (int64_t i = 0; i < out.sizes[dim]; ++i) {
+              sums[static_cast<size_t>(i)] = Sum(own[i * out.strides[dim]]);
+            }
+            for (int64_t i = 0; i < index.sizes[dim]; ++i) {
+              const int64_t at = positions[start[2] + line * step[2] + i * index.strides[dim]];
+              if (at < 0 || at >= out.sizes[dim]) {
+                userError("scatter: index ", at, " is out of range for an axis of extent ",
+                          out.sizes[dim], ", in ", *op);
+              }
+              Sum& sum = sums[static_cast<size_t>(at)];
+              sum =
+                  combined<T>(*op->accumulateOp(), sum,
+                              from[start[1] + line * step[1] + i * source.strides[dim]], out.dtype);
+            }
+            for (int64_t i = 0; i < out.sizes[dim]; ++i) {
+              own[i * out.strides[dim]] = narrow<T>(sums[static_cast<size_t>(i)], out.dtype);
+            }
+          }
+        });
+  });
+}
+
+}  // namespace nvfuser::reference

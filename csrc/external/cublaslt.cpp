@@ -1,0 +1,381 @@
+// C = A · B of row-major tensors is Cᵗ = Bᵗ · Aᵗ for cuBLASLt, whose matrices are column by column.
+// Its A is therefore our B, and the bias, one number for each of its rows, one for each of our
+// columns.
+#include <external/cublaslt.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <external/product.h>
+
+namespace nvfuser::external {
+
+using namespace cublaslt;
+
+namespace {
+
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+// ---- the library
+
+template <typename Function>
+bool resolve(void* library, const char* name, Function*& slot, std::string* why) {
+  slot = reinterpret_cast<Function*>(dlsym(library, name));
+  if (slot == nullptr) {
+    *why = text("cuBLASLt is too old: it has no ", name, "; install a newer one");
+  }
+  return slot != nullptr;
+}
+
+bool fill(void* library, Table& t, std::string* why) {
+  return resolve(library, "cublasLtCreate", t.Create, why) &&
+         resolve(library, "cublasLtMatmulDescCreate", t.MatmulDescCreate, why) &&
+         resolve(library, "cublasLtMatmulDescDestroy", t.MatmulDescDestroy, why) &&
+         resolve(library, "cublasLtMatmulDescSetAttribute", t.MatmulDescSetAttribute, why) &&
+         resolve(library, "cublasLtMatrixLayoutCreate", t.MatrixLayoutCreate, why) &&
+         resolve(library, "cublasLtMatrixLayoutDestroy", t.MatrixLayoutDestroy, why) &&
+         resolve(library, "cublasLtMatrixLayoutSetAttribute", t.MatrixLayoutSetAttribute, why) &&
+         resolve(library, "cublasLtMatmulPreferenceCreate", t.MatmulPreferenceCreate, why) &&
+         resolve(library, "cublasLtMatmulPreferenceDestroy", t.MatmulPreferenceDestroy, why) &&
+         resolve(library, "cublasLtMatmulPreferenceSetAttribute", t.MatmulPreferenceSetAttribute,
+                 why) &&
+         resolve(library, "cublasLtMatmulAlgoGetHeuristic", t.MatmulAlgoGetHeuristic, why) &&
+         resolve(library, "cublasLtMatmul", t.Matmul, why);
+}
+
+struct Library {
+  std::mutex mutex;
+  std::vector<std::string> folders;
+  int most_major = 13;
+  bool tried = false;
+  bool usable = false;
+  std::string why;
+  Table table{};
+  std::map<int, Handle> handles;  ///< by device
+};
+
+Library& library() {
+  static auto* one = new Library;  // never destroyed: kernels may run until the process ends
+  return *one;
+}
+
+/// One that the process already has comes first (PyTorch's), then the newest.
+void* openAny(const Library& l) {
+  for (int flags : {RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL}) {
+    for (int major = l.most_major; major >= 11; --major) {
+      const std::string name = text("libcublasLt.so.", major);
+      if (void* opened = dlopen(name.c_str(), flags)) {
+        return opened;
+      }
+      for (const std::string& folder : l.folders) {
+        if (void* opened = dlopen((folder + "/" + name).c_str(), flags)) {
+          return opened;
+        }
+      }
+    }
+  }
+  return nullptr;
+}
+
+void open(Library& l) {
+  l.tried = true;
+  void* opened = openAny(l);
+  if (opened == nullptr) {
+    l.why =
+        text("cuBLASLt (libcublasLt.so.", l.most_major,
+             " or older) was not found; install the wheel nvidia-cublas, a CUDA toolkit, or set "
+             "LD_LIBRARY_PATH");
+    return;
+  }
+  l.usable = fill(opened, l.table, &l.why);
+}
+
+// ---- matrices
+
+/// A matrix, column by column as the library has it, or transposed.
+struct Operand {
+  int64_t rows, columns;  ///< as stored
+  int64_t ld;
+  bool transposed;
+};
+
+std::optional<Operand> operand(int64_t rows, int64_t columns, int64_t row_stride,
+                               int64_t column_stride) {
+  if ((row_stride == 1 || rows == 1) && (column_stride >= rows || columns == 1)) {
+    return Operand{rows, columns, columns == 1 ? rows : column_stride, false};
+  }
+  if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) {
+    return Operand{columns, rows, rows == 1 ? columns : row_stride, true};
+  }
+  return std::nullopt;
+}
+
+struct Kinds {
+  DataKind data;
+  ComputeKind compute;
+  DataKind scale;
+};
+std::optional<Kinds> kindsOf(DataType dtype) {
+  switch (dtype.type) {
+    case PrimDataType::Half:
+      return Kinds{R_16F, Compute32F, R_32F};
+    case PrimDataType::BFloat16:
+      return Kinds{R_16BF, Compute32F, R_32F};
+    case PrimDataType::Float:
+      return Kinds{R_32F, Compute32F, R_32F};
+    case PrimDataType::Double:
+      return Kinds{R_64F, Compute64F, R_64F};
+    case PrimDataType::ComplexFloat:
+      return Kinds{C_32F, Compute32F, C_32F};
+    case PrimDataType::ComplexDouble:
+      return Kinds{C_64F, Compute64F, C_64F};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// C with its columns side by side in memory: where its rows are, the transposed product.
+Product rowMajor(Product p) {
+  if (p.c_column == 1 || p.n == 1) {
+    return p;
+  }
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  std::swap(p.a_row, p.b_column);
+  std::swap(p.a_column, p.b_row);
+  std::swap(p.c_row, p.c_column);
+  for (Product::Batch& batch : p.batches) {
+    std::swap(batch.a, batch.b);
+  }
+  return p;
+}
+
+void throwIfFailed(Status status, const char* call, const Call& of) {
+  if (status == kSuccess) {
+    return;
+  }
+  userError("cublasLt", call, " failed with status ", status, " for ", of.op->toString(),
+            "; a provider registered for ", operationName(of.op), " would run instead");
+}
+
+/// The library's objects of one call, destroyed with it.
+class Descriptors {
+ public:
+  Descriptors(const Table& table, const Call& call) : t_(table), call_(call) {}
+  ~Descriptors() {
+    for (Layout layout : layouts_) {
+      t_.MatrixLayoutDestroy(layout);
+    }
+    if (desc_ != nullptr) {
+      t_.MatmulDescDestroy(desc_);
+    }
+    if (preference_ != nullptr) {
+      t_.MatmulPreferenceDestroy(preference_);
+    }
+  }
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+
+  MatmulDesc desc(const Kinds& kinds) {
+    throwIfFailed(t_.MatmulDescCreate(&desc_, kinds.compute, kinds.scale), "MatmulDescCreate",
+                  call_);
+    return desc_;
+  }
+  template <typename T>
+  void set(DescAttribute attribute, const T& value) {
+    throwIfFailed(t_.MatmulDescSetAttribute(desc_, attribute, &value, sizeof value),
+                  "MatmulDescSetAttribute", call_);
+  }
+  Layout layout(DataKind kind, const Operand& o, int64_t batch_count, int64_t batch_stride) {
+    Layout made = nullptr;
+    throwIfFailed(t_.MatrixLayoutCreate(&made, kind, static_cast<uint64_t>(o.rows),
+                                        static_cast<uint64_t>(o.columns), o.ld),
+                  "MatrixLayoutCreate", call_);
+    layouts_.push_back(made);
+    if (batch_count > 1) {
+      const auto count = static_cast<int32_t>(batch_count);
+      throwIfFailed(t_.MatrixLayoutSetAttribute(made, BatchCount, &count, sizeof count),
+                    "MatrixLayoutSetAttribute", call_);
+      throwIfFailed(
+          t_.MatrixLayoutSetAttribute(made, BatchStride, &batch_stride, sizeof batch_stride),
+          "MatrixLayoutSetAttribute", call_);
+    }
+    return made;
+  }
+  Preference preference() {
+    throwIfFailed(t_.MatmulPreferenceCreate(&preference_), "MatmulPreferenceCreate", call_);
+    return preference_;
+  }
+  template <typename T>
+  void prefer(PreferenceAttribute attribute, const T& value) {
+    throwIfFailed(t_.MatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value),
+                  "MatmulPreferenceSetAttribute", call_);
+  }
+
+ private:
+  const Table& t_;
+  const Call& call_;
+  MatmulDesc desc_ = nullptr;
+  Preference preference_ = nullptr;
+  std::vector<Layout> layouts_;
+};
+
+/// Bytes that an address, and those of all batches, are a multiple of; at most 256.
+uint32_t alignmentOf(const void* data, int64_t batch_bytes) {
+  const auto bits = reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(batch_bytes) | 256;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
+const char* at(const void* data, int64_t elements, int64_t size) {
+  return static_cast<const char*>(data) + elements * size;
+}
+
+struct Workspace {
+  const Machine& machine;
+  void* data;
+  ~Workspace() {
+    if (data != nullptr) {
+      machine.release(data);
+    }
+  }
+};
+
+}  // namespace
+
+void setCublasLtSearch(std::vector<std::string> folders, int most_major) {
+  Library& l = library();
+  const std::lock_guard<std::mutex> lock(l.mutex);
+  if (!l.tried) {
+    l.folders = std::move(folders);
+    l.most_major = most_major;
+  }
+}
+
+bool runCublasLt(const Call& call, std::string* why) {
+  if (!call.op->isOneOf<MatmulOp, LinearOp>()) {
+    *why = "";  // nobody expects it
+    return false;
+  }
+  Library& l = library();
+  Handle handle = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(l.mutex);
+    if (!l.tried) {
+      open(l);
+    }
+    if (!l.usable) {
+      *why = l.why;
+      return false;
+    }
+    Handle& own = l.handles[call.machine->index];
+    if (own == nullptr) {
+      throwIfFailed(l.table.Create(&own), "Create", call);
+    }
+    handle = own;
+  }
+  return runCublasLt(l.table, handle, call, why);
+}
+
+bool runCublasLt(const Table& table, Handle handle, const Call& call, std::string* why) {
+  const Product given = productOf(call);
+  const auto kinds = kindsOf(given.dtype);
+  if (!kinds) {
+    *why = text("cuBLASLt has no products of ", dataTypeName(given.dtype));
+    return false;
+  }
+  if (given.numBatches() * given.m * given.n == 0) {
+    return true;
+  }
+  const int64_t size = dataTypeSizeByte(given.dtype);
+  const Product p = rowMajor(given);
+  // The library's A, B and D: Bᵗ, Aᵗ and Cᵗ.
+  const auto a = operand(p.n, p.k, p.b_column, p.b_row);
+  const auto b = operand(p.k, p.m, p.a_column, p.a_row);
+  const auto d = operand(p.n, p.m, p.c_column, p.c_row);
+  if (p.k == 0 || !a || !b || !d || d->transposed) {
+    *why = p.k == 0 ? "nothing is summed"
+                    : "cuBLASLt takes matrices whose rows or columns lie side by side";
+    return false;
+  }
+  const bool has_bias = given.bias != nullptr;
+  const bool is_wide = kinds->compute == Compute64F || kinds->data == C_32F;
+  if (has_bias &&
+      (is_wide || p.m != given.m || p.a != given.a || (given.bias_step != 1 && given.n != 1))) {
+    *why = "cuBLASLt adds a dense bias of Half, BFloat16 or Float to row-major results only";
+    return false;
+  }
+  const Product::Batch inner = p.batches.empty() ? Product::Batch{1, 0, 0, 0} : p.batches.back();
+  Descriptors made(table, call);
+  const MatmulDesc desc = made.desc(*kinds);
+  if (a->transposed) {
+    made.set(TransA, kTransposed);
+  }
+  if (b->transposed) {
+    made.set(TransB, kTransposed);
+  }
+  if (has_bias) {
+    made.set(EpilogueKind, kEpilogueBias);
+    made.set(BiasPointer, given.bias);
+  }
+  const Layout of_a = made.layout(kinds->data, *a, inner.size, inner.b);
+  const Layout of_b = made.layout(kinds->data, *b, inner.size, inner.a);
+  const Layout of_d = made.layout(kinds->data, *d, inner.size, inner.c);
+  int64_t outer = 1;
+  uint32_t align_a = alignmentOf(p.b, inner.b * size);
+  uint32_t align_b = alignmentOf(p.a, inner.a * size);
+  uint32_t align_d = alignmentOf(p.c, inner.c * size);
+  for (size_t i = 0; i + 1 < p.batches.size(); ++i) {
+    outer *= p.batches[i].size;
+    align_a = std::min(align_a, alignmentOf(p.b, p.batches[i].b * size));
+    align_b = std::min(align_b, alignmentOf(p.a, p.batches[i].a * size));
+    align_d = std::min(align_d, alignmentOf(p.c, p.batches[i].c * size));
+  }
+  const Preference preference = made.preference();
+  made.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
+  made.prefer(AlignA, align_a);
+  made.prefer(AlignB, align_b);
+  made.prefer(AlignC, align_d);
+  made.prefer(AlignD, align_d);
+  Heuristic choice{};
+  int found = 0;
+  const Status status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_d, of_d,
+                                                     preference, 1, &choice, &found);
+  if (status != kSuccess || found == 0 || choice.state != kSuccess) {
+    *why = text("cuBLASLt has no algorithm for a product of ", given.m, " x ", given.k, " and ",
+                given.k, " x ", given.n, " (status ", status, ")");
+    return false;
+  }
+  const bool in_double = kinds->scale == R_64F || kinds->scale == C_64F;
+  const std::array<double, 2> one_double{1, 0}, zero_double{0, 0};
+  const std::array<float, 2> one_float{1, 0}, zero_float{0, 0};
+  const void* one = in_double ? static_cast<const void*>(&one_double) : &one_float;
+  const void* zero = in_double ? static_cast<const void*>(&zero_double) : &zero_float;
+  const Workspace workspace{*call.machine, choice.workspace_bytes > 0
+                                               ? call.machine->allocate(choice.workspace_bytes)
+                                               : nullptr};
+  for (int64_t batch = 0; batch < outer; ++batch) {
+    int64_t offset_a = 0, offset_b = 0, offset_c = 0;
+    int64_t rest = batch;
+    for (size_t i = p.batches.size() < 2 ? 0 : p.batches.size() - 1; i-- > 0;) {
+      const int64_t here = rest % p.batches[i].size;
+      rest /= p.batches[i].size;
+      offset_a += here * p.batches[i].a;
+      offset_b += here * p.batches[i].b;
+      offset_c += here * p.batches[i].c;
+    }
+    auto* result = const_cast<char*>(at(p.c, offset_c, size));
+    throwIfFailed(
+        table.Matmul(handle, desc, one, at(p.b, offset_b, size), of_a, at(p.a, offset_a, size),
+                     of_b, zero, result, of_d, result, of_d, &choice.algorithm, workspace.data,
+                     choice.workspace_bytes, call.machine->stream),
+        "Matmul", call);
+  }
+  return true;
+}
+
+}  // namespace nvfuser::external

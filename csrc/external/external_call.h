@@ -1,0 +1,54 @@
+/// One call of an operation that belongs to a library, as plain data: what it is, where its
+/// operands and results are, and what an implementation may ask of the machine.
+///
+/// Tensors have any strides, results too; axes of stride 0 occur in operands only. Sizes are those
+/// of the operation; shapes that disagree are a `UserError` of the implementation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <evaluator/interpreter.h>
+#include <ir/external_ops.h>
+#include <support/device_properties.h>
+
+namespace nvfuser::external {
+
+/// Runs `run(first, last)` over pieces of 0 ≤ t < tasks, and returns when all are done.
+using ParallelFor =
+    std::function<void(int64_t tasks, const std::function<void(int64_t first, int64_t last)>& run)>;
+
+/// Where the call runs. On the CPU and where the host stands in for a device, memory is the host's.
+struct Machine {
+  DeviceKind kind = DeviceKind::Cpu;
+  int index = 0;
+  void* stream = nullptr;
+  int threads = 1;
+  ParallelFor parallel = [](int64_t tasks, const auto& run) { run(0, tasks); };
+  /// Memory of the device, in the order of the stream.
+  std::function<void*(size_t bytes)> allocate = {};
+  std::function<void(void* data)> release = {};
+};
+
+struct Call {
+  const Expr* op = nullptr;
+  std::vector<InterpreterInput> inputs;  ///< as `op->inputs()`
+  std::vector<TensorRef> outputs;        ///< as `op->outputs()`
+  const Machine* machine = nullptr;
+
+  const TensorRef& input(size_t i) const { return std::get<TensorRef>(inputs.at(i)); }
+  bool isScalar(size_t i) const { return std::holds_alternative<PolymorphicValue>(inputs.at(i)); }
+  const PolymorphicValue& scalar(size_t i) const {
+    return std::get<PolymorphicValue>(inputs.at(i));
+  }
+};
+
+/// "matmul", "linear", "scan", "argsort", "topk", "scatter": what providers are registered for.
+std::string operationName(const Expr* op);
+
+/// In memory of the host, on the machine's threads; takes every operation that `isExternalOp`.
+void runPortable(const Call& call);
+
+}  // namespace nvfuser::external

@@ -1,0 +1,29 @@
+/// Who runs an operation of a library. First those that a caller registered (PyTorch registers
+/// itself here), the last one first; then the device's own library.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <external/external_call.h>
+
+namespace nvfuser::external {
+
+/// Fills the results and returns true; or false, having done nothing, for a call that it does not
+/// take. What it throws reaches the caller of the fusion. May be called from several threads.
+using Provider = std::function<bool(const Call&)>;
+
+/// `operation` as `operationName` gives it. Operands and results are in memory of the device; on
+/// emulated CUDA a provider is not asked. `name` stands in reports. Returns what `unregister`
+/// takes.
+int64_t registerProvider(std::string operation, DeviceKind device, std::string name,
+                         Provider provider);
+void unregisterProvider(int64_t id);
+
+/// Runs the call on its device, by whom is returned; nothing if nobody takes it. `why` then says
+/// what is missing, where there is something.
+std::optional<std::string> runOnDevice(const Call& call, std::string* why);
+
+}  // namespace nvfuser::external

@@ -1,0 +1,124 @@
+// Scatter: elements go to places within their own line along `dim`, so lines are independent and
+// each is worked on by one thread in the order of its elements.
+#include <atomic>
+#include <cstring>
+
+#include <evaluator/strided_loop.h>
+#include <external/combine.h>
+#include <external/lanes.h>
+
+namespace nvfuser::external {
+
+namespace {
+
+void checkSizes(const Call& call, int64_t dim) {
+  const TensorRef& self = call.input(0);
+  const TensorRef& index = call.input(1);
+  for (size_t axis = 0; axis < index.sizes.size(); ++axis) {
+    if (static_cast<int64_t>(axis) != dim && index.sizes[axis] > self.sizes[axis]) {
+      userError("scatter: along axis ", axis, " the index has extent ", index.sizes[axis],
+                ", but what it is applied to only ", self.sizes[axis]);
+    }
+    if (!call.isScalar(2) && index.sizes[axis] > call.input(2).sizes[axis]) {
+      userError("scatter: along axis ", axis, " the index has extent ", index.sizes[axis],
+                ", but the source only ", call.input(2).sizes[axis]);
+    }
+  }
+}
+
+template <typename T>
+void copyElements(const TensorRef& from, const TensorRef& to) {
+  forEachRun<2>(
+      to.sizes, {to.strides, from.strides}, {0, 0},
+      [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          static_cast<T*>(to.data)[start[0] + i * step[0]] =
+              static_cast<const T*>(from.data)[start[1] + i * step[1]];
+        }
+      });
+}
+
+/// The index tensor as 64-bit integers in its own strides.
+int64_t indexAt(const TensorRef& index, int64_t offset) {
+  if (index.dtype == DataType::Int) {
+    return static_cast<const int64_t*>(index.data)[offset];
+  }
+  return loadInteger(
+      static_cast<const std::byte*>(index.data) + offset * dataTypeSizeByte(index.dtype),
+      index.dtype);
+}
+
+template <typename T>
+void scatterElements(const Call& call, const ScatterOp* op, const TensorRef& source) {
+  const TensorRef& index = call.input(1);
+  const TensorRef& out = call.outputs.at(0);
+  const Lanes<3> lanes({&out, &source, &index}, index.sizes, op->dim());
+  const int64_t extent = lanes.length(0);
+  const auto type = op->accumulateOp();
+  std::atomic<int64_t> wrong{-1};
+  std::atomic<bool> failed{false};
+  call.machine->parallel(lanes.count(), [&](int64_t first, int64_t last) {
+    std::vector<Wide<T>> sums;
+    for (int64_t lane = first; lane < last && !failed; ++lane) {
+      const auto starts = lanes.starts(lane);
+      T* to = static_cast<T*>(out.data) + starts[0];
+      const T* from = static_cast<const T*>(source.data) + starts[1];
+      if (type) {
+        sums.resize(static_cast<size_t>(extent));
+        for (int64_t i = 0; i < extent; ++i) {
+          sums[static_cast<size_t>(i)] = widened(to[i * lanes.step(0)]);
+        }
+      }
+      for (int64_t i = 0; i < lanes.length(2); ++i) {
+        const int64_t at = indexAt(index, starts[2] + i * lanes.step(2));
+        if (at < 0 || at >= extent) {
+          wrong = at;
+          failed = true;
+          return;
+        }
+        const T value = from[i * lanes.step(1)];
+        if (type) {
+          Wide<T>& sum = sums[static_cast<size_t>(at)];
+          sum = combine(*type, sum, widened(value));
+        } else {
+          to[at * lanes.step(0)] = value;
+        }
+      }
+      for (int64_t i = 0; type && i < extent; ++i) {
+        storeNumber(to[i * lanes.step(0)], sums[static_cast<size_t>(i)], out.dtype);
+      }
+    }
+  });
+  if (failed) {
+    userError("scatter: index ", wrong.load(), " is out of range for an axis of extent ", extent,
+              ", in ", op->toString());
+  }
+}
+
+}  // namespace
+
+void runScatter(const Call& call) {
+  const auto* op = call.op->as<ScatterOp>();
+  checkSizes(call, op->dim());
+  const TensorRef& out = call.outputs.at(0);
+  withElementType(out.dtype, "scatter", [&](auto type) {
+    using T = decltype(type);
+    copyElements<T>(call.input(0), out);
+    if (call.input(1).numel() == 0) {
+      return;
+    }
+    T value{};
+    TensorRef source{.data = &value,
+                     .dtype = out.dtype,
+                     .sizes = call.input(1).sizes,
+                     .strides = std::vector<int64_t>(out.sizes.size(), 0)};
+    if (call.isScalar(2)) {
+      storeElement(&value, out.dtype, call.scalar(2));
+    } else {
+      source = call.input(2);
+    }
+    scatterElements<T>(call, op, source);
+  });
+}
+
+}  // namespace nvfuser::external

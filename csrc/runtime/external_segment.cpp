@@ -1,0 +1,248 @@
+#include <runtime/external_segment.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <external/cublaslt.h>
+#include <external/providers.h>
+#include <runtime/cpu/thread_pool.h>
+#include <runtime/cuda/driver.h>
+#include <runtime/cuda/nvrtc_search.h>
+#include <support/dump.h>
+
+namespace nvfuser {
+
+namespace {
+
+const Expr* operationOf(const Fusion& segment) {
+  for (const Expr* expr : segment.exprs()) {
+    if (isExternalOp(expr)) {
+      return expr;
+    }
+  }
+  throwInternal("a segment without a library's operation", std::source_location::current());
+}
+
+external::Machine hostMachine() {
+  external::Machine machine;
+  machine.threads = cpuThreadPool().threads();
+  machine.parallel = [](int64_t tasks, const auto& run) {
+    cpuThreadPool().parallelFor(tasks, run);
+  };
+  return machine;
+}
+
+/// The primary context, which the device holds for as long as the process runs; asked for once.
+cuda::Context contextOf(const cuda::Driver& driver, int index) {
+  static std::mutex mutex;
+  static auto* contexts = new std::map<int, cuda::Context>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  cuda::Context& context = (*contexts)[index];
+  if (context == nullptr) {
+    cuda::DeviceId id = 0;
+    cuda::throwIfFailed(driver, driver.DeviceGet(&id, index), "cuDeviceGet");
+    cuda::throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context, id),
+                        "cuDevicePrimaryCtxRetain");
+  }
+  return context;
+}
+
+/// Makes the device's context current, as libraries need it.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Device& device) {
+    if (device.kind() != DeviceKind::Cuda) {
+      return;
+    }
+    driver_ = cuda::driver();
+    check(driver_ != nullptr, "a CUDA device without a driver");
+    cuda::throwIfFailed(*driver_, driver_->CtxPushCurrent(contextOf(*driver_, device.index())),
+                        "cuCtxPushCurrent");
+    pushed_ = true;
+  }
+  ~CurrentDevice() {
+    cuda::Context popped = nullptr;
+    if (pushed_) {
+      driver_->CtxPopCurrent(&popped);
+    }
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  const cuda::Driver* driver_ = nullptr;
+  bool pushed_ = false;
+};
+
+/// Where cuBLASLt may be: beside NVRTC, or in the wheel that is its neighbour.
+void tellWhereLibrariesAre() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::string own_path;
+    Dl_info self{};
+    if (dladdr(reinterpret_cast<void*>(&tellWhereLibrariesAre), &self) != 0 &&
+        self.dli_fname != nullptr) {
+      own_path = self.dli_fname;
+    }
+    std::vector<std::string> folders;
+    for (const std::string& folder : cuda::nvrtcFolders(own_path)) {
+      folders.push_back(folder);
+      const size_t wheel = folder.find("/nvidia/cuda_nvrtc/lib");
+      if (wheel != std::string::npos) {
+        folders.push_back(folder.substr(0, wheel) + "/nvidia/cublas/lib");
+      }
+    }
+    const cuda::Driver* driver = cuda::driver();
+    external::setCublasLtSearch(std::move(folders), driver ? driver->version / 1000 : 13);
+  });
+}
+
+external::Machine machineOf(Device& device) {
+  if (device.kind() == DeviceKind::Cpu) {
+    return hostMachine();
+  }
+  external::Machine machine;
+  machine.kind = device.kind();
+  machine.index = device.index();
+  machine.allocate = [&device](size_t bytes) { return device.allocate(bytes, nullptr); };
+  machine.release = [&device](void* data) { device.release(data, nullptr); };
+  if (device.kind() == DeviceKind::Cuda) {
+    tellWhereLibrariesAre();
+  }
+  return machine;
+}
+
+void warnOnce(const std::string& operation, const std::string& why) {
+  static std::mutex mutex;
+  static auto* said = new std::set<std::string>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (said->insert(why).second) {
+    warn(text(operation, " runs on the host, in its memory: ", why));
+  }
+}
+
+/// Sizes by name and the scalars among the arguments.
+ExpressionEvaluator evaluatorOf(const Fusion& segment, const KernelArgumentHolder& args,
+                                const KnownScalars& sizes) {
+  ExpressionEvaluator evaluator;
+  for (const auto& [name, value] : sizes) {
+    evaluator.bind(name, value);
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].isTensor()) {
+      evaluator.bind(segment.inputs()[i], args[i].scalar());
+    }
+  }
+  return evaluator;
+}
+
+std::vector<ViewLayout> layoutsOf(const Expr* op, ExpressionEvaluator& evaluator) {
+  std::vector<ViewLayout> layouts;
+  for (const Val* output : op->outputs()) {
+    const auto* tv = output->as<TensorView>();
+    auto layout = denseLayout(tv, evaluator);
+    if (!layout) {
+      userError(op->getOpString(), ": the result ", tv,
+                " has an order in memory that is no permutation of its axes; give it one");
+    }
+    layouts.push_back(std::move(*layout));
+  }
+  return layouts;
+}
+
+std::vector<Tensor> allocate(const Expr* op, const std::vector<ViewLayout>& layouts,
+                             Device& device) {
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    results.push_back(
+        Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides, op->output(i)->dtype(), device));
+  }
+  return results;
+}
+
+external::Call callOf(const Expr* op, const std::vector<KernelArgument>& operands,
+                      const std::vector<Tensor>& results, const external::Machine& machine) {
+  external::Call call;
+  call.op = op;
+  call.machine = &machine;
+  for (const KernelArgument& operand : operands) {
+    if (operand.isTensor()) {
+      call.inputs.emplace_back(operand.tensor().ref());
+    } else {
+      call.inputs.emplace_back(operand.scalar());
+    }
+  }
+  for (const Tensor& result : results) {
+    call.outputs.push_back(result.ref());
+  }
+  return call;
+}
+
+}  // namespace
+
+KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
+                                 Device& device, const KnownScalars& sizes, ExternalRun& run) {
+  const Expr* op = operationOf(segment);
+  const bool has_scalars = std::any_of(op->inputs().begin(), op->inputs().end(),
+                                       [](const Val* in) { return !in->isA<TensorView>(); });
+  ExpressionEvaluator evaluator;
+  if (run.results.empty() || has_scalars) {
+    evaluator = evaluatorOf(segment, args, sizes);
+  }
+  if (run.results.empty()) {
+    run.results = layoutsOf(op, evaluator);
+  }
+  std::vector<KernelArgument> operands;
+  for (const Val* input : op->inputs()) {
+    if (!input->isA<TensorView>()) {
+      const PolymorphicValue value = evaluator.evaluate(input);
+      if (!value.hasValue()) {
+        userError(op->getOpString(), ": the scalar ", input->toInlineString(),
+                  " has no value; pass it to the fusion");
+      }
+      operands.emplace_back(value);
+      continue;
+    }
+    const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
+    operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
+  }
+  std::vector<Tensor> results = allocate(op, run.results, device);
+  std::string why;
+  std::optional<std::string> ran_by;
+  {
+    const external::Machine machine = machineOf(device);
+    const CurrentDevice current(device);
+    ran_by = external::runOnDevice(callOf(op, operands, results, machine), &why);
+  }
+  if (!ran_by) {
+    if (!why.empty()) {
+      warnOnce(op->getOpString(), why);
+    }
+    for (KernelArgument& operand : operands) {
+      if (operand.isTensor()) {
+        operand = operand.tensor().copyTo(cpuDevice());
+      }
+    }
+    results = allocate(op, run.results, cpuDevice());
+    const external::Machine machine = hostMachine();
+    external::runPortable(callOf(op, operands, results, machine));
+    for (Tensor& result : results) {
+      result = result.copyTo(device);
+    }
+    ran_by = "portable code on the host";
+  }
+  run.ran_by = *ran_by;
+  KernelArgumentHolder outputs;
+  for (const Val* output : segment.outputs()) {
+    const auto place = std::find(op->outputs().begin(), op->outputs().end(), output);
+    check(place != op->outputs().end(), "a library's operation is alone in its segment");
+    outputs.push(results[static_cast<size_t>(place - op->outputs().begin())]);
+  }
+  return outputs;
+}
+
+}  // namespace nvfuser

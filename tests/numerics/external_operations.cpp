@@ -1,0 +1,328 @@
+// Operations of a library through FusionExecutorCache, on the CPU and on emulated CUDA, against the
+// reference: products of matrices, scans, sorting, scatter, rows of tables.
+#include <doctest/doctest.h>
+
+#include <external/providers.h>
+#include <numerics/automatic.h>
+
+using namespace nvfuser;
+
+namespace {
+
+using automatic::Input;
+using Sizes = std::vector<int64_t>;
+
+constexpr PrimDataType kProductDtypes[] = {
+    DataType::Float,        DataType::Double,        DataType::BFloat16, DataType::Half,
+    DataType::ComplexFloat, DataType::ComplexDouble, DataType::Int,      DataType::Int32,
+    DataType::Char,         DataType::Byte};
+
+/// Symbolic sizes, 1 for broadcast axes; strides of the caller's.
+TensorView* input(const Input& of) {
+  Sizes shape;
+  for (int64_t size : of.sizes) {
+    shape.push_back(size == 1 ? 1 : -1);
+  }
+  TensorView* tv =
+      TensorViewBuilder().shape(shape).dtype(of.dtype).contiguity(of.strides.empty()).build();
+  FusionGuard::getCurFusion()->addInput(tv);
+  return tv;
+}
+
+struct Counts {
+  size_t calls = 1;
+  size_t kernels = 0;
+};
+
+/// Defines on inputs of these forms, runs on both devices, compares with the reference.
+void check(const std::vector<Input>& inputs,
+           const std::function<std::vector<TensorView*>(const std::vector<TensorView*>&)>& define,
+           Counts counts = {}) {
+  std::string sizes;
+  for (const Input& one : inputs) {
+    sizes += text("[", join(one.sizes, ", "), "] ", one.dtype, " ");
+  }
+  CAPTURE(sizes);
+  for (Device* device : automatic::devices()) {
+    CAPTURE(device->properties().name);
+    auto fusion = std::make_unique<Fusion>();
+    {
+      FusionGuard guard(fusion.get());
+      std::vector<TensorView*> tensors;
+      for (const Input& one : inputs) {
+        tensors.push_back(input(one));
+      }
+      for (TensorView* output : define(tensors)) {
+        fusion->addOutput(output);
+      }
+    }
+    FusionExecutorCache cache(std::move(fusion));
+    const KernelArgumentHolder arguments = automatic::makeInputs(inputs, *device);
+    for (int run = 0; run < 2; ++run) {
+      try {
+        const KernelArgumentHolder results = cache.runFusionWithInputs(arguments);
+        testValidate(cache.fusion(), results, arguments, __LINE__, __FILE__, sizes);
+      } catch (const std::exception& error) {
+        FAIL_CHECK(error.what());
+      }
+    }
+    CAPTURE(cache.report());
+    CHECK(cache.numExternalCalls() == counts.calls);
+    CHECK(cache.numKernels() == counts.kernels);
+  }
+}
+
+void checkMatmul(Input a, Input b, DataType dtype) {
+  a.dtype = b.dtype = dtype;
+  check({a, b}, [](const auto& t) { return std::vector{matmul(t[0], t[1])}; });
+}
+
+}  // namespace
+
+TEST_CASE("matmul of all dtypes") {
+  for (PrimDataType dtype : kProductDtypes) {
+    checkMatmul({{7, 13}}, {{13, 5}}, dtype);
+    checkMatmul({{2, 1, 3, 4}}, {{5, 4, 2}}, dtype);
+  }
+}
+
+TEST_CASE("matmul of all shapes") {
+  const std::pair<Input, Input> shapes[] = {
+      {{{5}}, {{5}}},
+      {{{5}}, {{5, 3}}},
+      {{{4, 5}}, {{5}}},
+      {{{2, 3, 5}}, {{5}}},
+      {{{5}}, {{2, 5, 3}}},
+      {{{2, 3, 5}}, {{5, 4}}},
+      {{{3, 5}}, {{2, 5, 4}}},
+      {{{3, 1, 4, 5}}, {{1, 2, 5, 6}}},
+      {{{1, 5}}, {{5, 1}}},
+      {{{131, 300}}, {{300, 259}}},  // several tiles, depth cut
+      {{{97, 257}}, {{257, 1}}},
+      {{{1, 600}}, {{600, 300}}},
+      {{{0, 5}}, {{5, 3}}},
+      {{{4, 0}}, {{0, 3}}},  // sums of nothing
+      {{{4, 5}}, {{5, 0}}},
+      {{{0, 4, 5}}, {{5, 3}}},
+      // transposed, every second, repeated
+      {{{13, 7}, DataType::Float, {1, 13}}, {{7, 5}}},
+      {{{13, 7}}, {{7, 5}, DataType::Float, {1, 7}}},
+      {{{13, 7}, DataType::Float, {20, 2}}, {{7, 5}, DataType::Float, {15, 3}}},
+      {{{3, 4, 6}, DataType::Float, {6, 18, 1}}, {{3, 6, 2}, DataType::Float, {2, 6, 1}}},
+  };
+  for (const auto& [a, b] : shapes) {
+    checkMatmul(a, b, DataType::Float);
+    checkMatmul(a, b, DataType::BFloat16);
+  }
+}
+
+TEST_CASE("linear with and without bias") {
+  for (PrimDataType dtype : kProductDtypes) {
+    check({{{7, 13}, dtype}, {{5, 13}, dtype}, {{5}, dtype}},
+          [](const auto& t) { return std::vector{linear(t[0], t[1], t[2])}; });
+    check({{{2, 45}, dtype}, {{19, 45}, dtype}, {{19}, dtype}},
+          [](const auto& t) { return std::vector{linear(t[0], t[1], t[2])}; });
+  }
+  const std::pair<Sizes, Sizes> shapes[] = {
+      {{13}, {5, 13}},       {{13}, {13}},         {{2, 3, 13}, {13}},
+      {{2, 3, 13}, {5, 13}}, {{3, 70}, {300, 70}}, {{1, 333}, {37, 333}},
+      {{6, 2, 40}, {9, 40}}, {{0, 13}, {5, 13}},   {{3, 0}, {5, 0}}};
+  for (const auto& [x, w] : shapes) {
+    check({{x}, {w}}, [](const auto& t) { return std::vector{linear(t[0], t[1])}; });
+    const Sizes bias = w.size() == 2 ? Sizes{w[0]} : Sizes{};
+    check({{x}, {w}, {bias}}, [](const auto& t) { return std::vector{linear(t[0], t[1], t[2])}; });
+  }
+}
+
+TEST_CASE("neighbours of a product are fused around it") {
+  check({{{9, 33}}, {{20, 33}}, {{20}}},
+        [](const auto& t) { return std::vector{gelu(linear(t[0], t[1], t[2]))}; }, {1, 1});
+  check({{{9, 33}}, {{33, 40}}, {{9, 40}}, {{40}}, {{40}}},
+        [](const auto& t) {
+          TensorView* sums = add(matmul(t[0], t[1]), t[2]);
+          return std::vector{layer_norm(sums, 1, t[3], t[4], IrBuilder::create<Val>(1e-5)).output};
+        },
+        {1, 1});
+  check({{{9, 33}, DataType::BFloat16}, {{20, 33}, DataType::BFloat16}},
+        [](const auto& t) {
+          TensorView* x = castOp(DataType::BFloat16, relu(castOp(DataType::Float, t[0])));
+          return std::vector{castOp(DataType::BFloat16, gelu(linear(x, t[1])))};
+        },
+        {1, 2});
+  // Two products, one after the other.
+  check({{{9, 33}}, {{20, 33}}, {{7, 20}}},
+        [](const auto& t) { return std::vector{linear(gelu(linear(t[0], t[1])), t[2])}; }, {2, 1});
+}
+
+TEST_CASE("a report names who ran a call") {
+  auto fusion = std::make_unique<Fusion>();
+  {
+    FusionGuard guard(fusion.get());
+    TensorView* a = input({{4, 5}});
+    fusion->addOutput(gelu(matmul(a, input({{5, 6}}))));
+  }
+  FusionExecutorCache cache(std::move(fusion));
+  const KernelArgumentHolder arguments = automatic::makeInputs({{{4, 5}}, {{5, 6}}}, cpuDevice());
+  cache.runFusionWithInputs(arguments);
+  CAPTURE(cache.report());
+  CHECK(cache.report().find("matmul, run by portable code") != std::string::npos);
+
+  int asked = 0;
+  const int64_t declines = external::registerProvider(
+      "matmul", DeviceKind::Cpu, "one that declines", [&](const external::Call&) {
+        ++asked;
+        return false;
+      });
+  const int64_t takes = external::registerProvider(
+      "matmul", DeviceKind::Cpu, "zeros", [&](const external::Call& call) {
+        const TensorRef& out = call.outputs[0];
+        std::fill_n(static_cast<float*>(out.data), out.numel(), 0.0f);
+        return call.input(0).sizes == Sizes{4, 5};
+      });
+  KernelArgumentHolder results = cache.runFusionWithInputs(arguments);
+  CHECK(cache.report().find("run by zeros") != std::string::npos);
+  CHECK(asked == 0);  // the last one registered comes first
+  CHECK(results[0].tensor().toHost<float>() == std::vector<float>(24, 0.0f));
+  external::unregisterProvider(takes);
+  results = cache.runFusionWithInputs(arguments);
+  CHECK(asked == 1);
+  testValidate(cache.fusion(), results, arguments, __LINE__, __FILE__);
+  external::unregisterProvider(declines);
+  CHECK_THROWS_AS(external::unregisterProvider(declines), UserError);
+}
+
+TEST_CASE("scans along every axis") {
+  for (PrimDataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16, DataType::Half,
+                             DataType::ComplexFloat, DataType::Int, DataType::Char}) {
+    for (int64_t dim : {0, 1, -1}) {
+      check({{{5, 7, 3}, dtype}}, [&](const auto& t) { return std::vector{cumsum(t[0], dim)}; });
+    }
+    check({{{40}, dtype}}, [&](const auto& t) { return std::vector{cumprod(t[0], 0)}; });
+  }
+  for (BinaryOpType type : {BinaryOpType::Max, BinaryOpType::Min}) {
+    check({{{4, 33}, DataType::Float, {1, 9}}},
+          [&](const auto& t) { return std::vector{scan(t[0], 1, type)}; });
+  }
+  check({{{4, 33}}}, [&](const auto& t) {
+    return std::vector{scan(t[0], 1, BinaryOpType::Add, IrBuilder::create<Val>(2.5))};
+  });
+  check({{{}}}, [&](const auto& t) { return std::vector{cumsum(t[0], 0)}; });
+  check({{{3, 0}}}, [&](const auto& t) { return std::vector{cumsum(t[0], 1)}; });
+  check({{{0, 3}}}, [&](const auto& t) { return std::vector{cumsum(t[0], 1)}; });
+}
+
+TEST_CASE("sorting along every axis") {
+  for (PrimDataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16, DataType::Half,
+                             DataType::Int, DataType::Byte, DataType::Bool}) {
+    for (bool descending : {false, true}) {
+      check({{{6, 17}, dtype}},
+            [&](const auto& t) { return std::vector{argsort(t[0], -1, descending)}; });
+      check({{{6, 17}, dtype}}, [&](const auto& t) {
+        const TopKResult top = topk(t[0], IrBuilder::create<Val>(int64_t{4}), 1, descending);
+        return std::vector{top.values, top.indices};
+      });
+    }
+  }
+  check({{{6, 17}}}, [&](const auto& t) { return std::vector{argsort(t[0], 0)}; });
+  check({{{6, 0}}}, [&](const auto& t) { return std::vector{argsort(t[0], 1)}; });
+  check({{{}}}, [&](const auto& t) { return std::vector{argsort(t[0], 0)}; });
+  check({{{6, 17}}}, [&](const auto& t) {
+    return std::vector{topk(t[0], IrBuilder::create<Val>(int64_t{0}), 0).values};
+  });
+  check({{{6, 17}}}, [&](const auto& t) {
+    return std::vector{topk(t[0], IrBuilder::create<Val>(int64_t{1}), 0).indices};
+  });
+}
+
+TEST_CASE("NaN is the greatest number of a sort") {
+  auto fusion = std::make_unique<Fusion>();
+  {
+    FusionGuard guard(fusion.get());
+    TensorView* x = input({{6}});
+    fusion->addOutput(argsort(x, 0));
+    fusion->addOutput(argsort(x, 0, true));
+    const TopKResult top = topk(x, IrBuilder::create<Val>(int64_t{2}));
+    fusion->addOutput(top.indices);
+  }
+  FusionExecutorCache cache(std::move(fusion));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const KernelArgumentHolder results = cache.runFusionWithInputs(
+      {Tensor::fromHost(std::vector<float>{2, nan, -1, 2, nan, -3}, {6})});
+  CHECK(results[0].tensor().toHost<int64_t>() == Sizes{5, 2, 0, 3, 1, 4});
+  CHECK(results[1].tensor().toHost<int64_t>() == Sizes{1, 4, 0, 3, 2, 5});
+  CHECK(results[2].tensor().toHost<int64_t>() == Sizes{1, 4});
+}
+
+TEST_CASE("scatter, also accumulating, gives the same bits each time") {
+  for (PrimDataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16, DataType::Half,
+                             DataType::ComplexFloat, DataType::Int, DataType::Int32}) {
+    using enum BinaryOpType;
+    for (std::optional<BinaryOpType> type :
+         {std::optional<BinaryOpType>(), std::optional(Add), std::optional(Mul), std::optional(Max),
+          std::optional(Min)}) {
+      if (isComplexType(dtype) && (type == Max || type == Min)) {
+        continue;
+      }
+      for (int64_t dim : {0, 1}) {
+        std::vector<Tensor> before;
+        for (Device* device : automatic::devices()) {
+          auto fusion = std::make_unique<Fusion>();
+          {
+            FusionGuard guard(fusion.get());
+            TensorView* self = input({{8, 9}, dtype});
+            TensorView* index = input({{5, 6}, DataType::Int});
+            TensorView* source = input({{7, 6}, dtype});
+            fusion->addOutput(scatter(self, dim, index, source, type));
+          }
+          FusionExecutorCache cache(std::move(fusion));
+          std::vector<int64_t> places;
+          for (int64_t i = 0; i < 30; ++i) {
+            // Accumulated ones meet; others do not.
+            places.push_back(type ? i * i % 4 : (dim == 0 ? i / 6 : i % 6));
+          }
+          const KernelArgumentHolder arguments{Tensor::randn({8, 9}, dtype, 1, *device),
+                                               Tensor::fromHost(places, {5, 6}, *device),
+                                               Tensor::randn({7, 6}, dtype, 2, *device)};
+          const KernelArgumentHolder results = cache.runFusionWithInputs(arguments);
+          testValidate(cache.fusion(), results, arguments, __LINE__, __FILE__);
+          CHECK(cache.numExternalCalls() == 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of a table are an indexed read that is fused") {
+  for (PrimDataType dtype : {DataType::Float, DataType::BFloat16}) {
+    for (const Sizes& shape : {Sizes{7}, Sizes{2, 3}, Sizes{2, 3, 4}, Sizes{}, Sizes{0, 3}}) {
+      for (bool limited : {false, true}) {
+        for (Device* device : automatic::devices()) {
+          auto fusion = std::make_unique<Fusion>();
+          {
+            FusionGuard guard(fusion.get());
+            TensorView* index = input({shape, DataType::Int});
+            TensorView* table = input({{10, 6}, dtype});
+            Val* most = limited ? IrBuilder::create<Val>(1.5) : nullptr;
+            fusion->addOutput(embedding_fwd(index, table, nullptr, most));
+          }
+          FusionExecutorCache cache(std::move(fusion));
+          int64_t count = 1;
+          for (int64_t size : shape) {
+            count *= size;
+          }
+          std::vector<int64_t> rows;
+          for (int64_t i = 0; i < count; ++i) {
+            rows.push_back(i * 7 % 10);
+          }
+          const KernelArgumentHolder arguments{Tensor::fromHost(rows, shape, *device),
+                                               Tensor::randn({10, 6}, dtype, 1, *device)};
+          const KernelArgumentHolder results = cache.runFusionWithInputs(arguments);
+          CAPTURE(cache.report());
+          testValidate(cache.fusion(), results, arguments, __LINE__, __FILE__);
+          CHECK(cache.numExternalCalls() == 0);
+          CHECK(cache.report().find("interpreted") == std::string::npos);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,255 @@
+// The calls that cuBLASLt gets, through a table of functions of our own that does what the library
+// would: so layouts, transpositions and batches are checked by their results.
+#include <doctest/doctest.h>
+
+#include <external/cublaslt.h>
+#include <fusion.h>
+#include <ir/builder.h>
+#include <ops/all_ops.h>
+#include <runtime/tensor.h>
+
+namespace nvfuser {
+namespace {
+
+using namespace external::cublaslt;
+
+struct FakeDesc {
+  bool trans_a = false, trans_b = false;
+  const float* bias = nullptr;
+};
+struct FakeLayout {
+  int type;
+  uint64_t rows, columns;
+  int64_t ld;
+  int32_t batches = 1;
+  int64_t stride = 0;
+};
+struct Seen {
+  int products = 0;
+  int objects = 0;  ///< made and not destroyed
+  bool no_algorithm = false;
+  size_t workspace = 0;
+};
+Seen seen;
+
+template <typename T>
+T valueOf(const void* value, size_t bytes) {
+  REQUIRE(bytes == sizeof(T));
+  T read{};
+  std::memcpy(&read, value, sizeof read);
+  return read;
+}
+
+Status create(Handle* handle) {
+  *handle = &seen;
+  return 0;
+}
+Status makeDesc(MatmulDesc* desc, int compute, int scale) {
+  CHECK(compute == Compute32F);
+  CHECK(scale == R_32F);
+  ++seen.objects;
+  *desc = new FakeDesc;
+  return 0;
+}
+Status dropDesc(MatmulDesc desc) {
+  --seen.objects;
+  delete static_cast<FakeDesc*>(desc);
+  return 0;
+}
+Status setDesc(MatmulDesc desc, int attribute, const void* value, size_t bytes) {
+  auto* own = static_cast<FakeDesc*>(desc);
+  switch (attribute) {
+    case TransA:
+      own->trans_a = valueOf<int32_t>(value, bytes) == 1;
+      return 0;
+    case TransB:
+      own->trans_b = valueOf<int32_t>(value, bytes) == 1;
+      return 0;
+    case EpilogueKind:
+      return valueOf<uint32_t>(value, bytes) == kEpilogueBias ? 0 : 7;
+    case BiasPointer:
+      own->bias = valueOf<const float*>(value, bytes);
+      return 0;
+    default:
+      return 7;
+  }
+}
+Status makeLayout(Layout* layout, int type, uint64_t rows, uint64_t columns, int64_t ld) {
+  CHECK(ld >= static_cast<int64_t>(rows));
+  ++seen.objects;
+  *layout = new FakeLayout{type, rows, columns, ld};
+  return 0;
+}
+Status dropLayout(Layout layout) {
+  --seen.objects;
+  delete static_cast<FakeLayout*>(layout);
+  return 0;
+}
+Status setLayout(Layout layout, int attribute, const void* value, size_t bytes) {
+  auto* own = static_cast<FakeLayout*>(layout);
+  if (attribute == BatchCount) {
+    own->batches = valueOf<int32_t>(value, bytes);
+  } else {
+    own->stride = valueOf<int64_t>(value, bytes);
+  }
+  return 0;
+}
+Status makePreference(Preference* preference) {
+  ++seen.objects;
+  *preference = new int;
+  return 0;
+}
+Status dropPreference(Preference preference) {
+  --seen.objects;
+  delete static_cast<int*>(preference);
+  return 0;
+}
+Status setPreference(Preference, int, const void*, size_t) { return 0; }
+Status findAlgorithm(Handle, MatmulDesc, Layout, Layout, Layout, Layout, Preference, int,
+                     Heuristic* results, int* found) {
+  results->state = 0;
+  results->workspace_bytes = 64;
+  *found = seen.no_algorithm ? 0 : 1;
+  return 0;
+}
+Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layout of_a,
+                const void* b, Layout of_b, const void* beta, const void*, Layout, void* d,
+                Layout of_d, const Algorithm*, void* workspace, size_t bytes, void*) {
+  CHECK(*static_cast<const float*>(alpha) == 1.0f);
+  CHECK(*static_cast<const float*>(beta) == 0.0f);
+  CHECK((workspace != nullptr) == (bytes > 0));
+  ++seen.products;
+  const auto* how = static_cast<const FakeDesc*>(desc);
+  const auto* la = static_cast<const FakeLayout*>(of_a);
+  const auto* lb = static_cast<const FakeLayout*>(of_b);
+  const auto* ld = static_cast<const FakeLayout*>(of_d);
+  const uint64_t depth = how->trans_a ? la->rows : la->columns;
+  CHECK(depth == (how->trans_b ? lb->columns : lb->rows));
+  CHECK(ld->rows == (how->trans_a ? la->columns : la->rows));
+  CHECK(ld->columns == (how->trans_b ? lb->rows : lb->columns));
+  auto at = [](const void* data, const FakeLayout* l, bool transposed, int64_t batch, uint64_t row,
+               uint64_t column) {
+    const auto i = static_cast<int64_t>(transposed ? column : row);
+    const auto j = static_cast<int64_t>(transposed ? row : column);
+    return static_cast<const float*>(data)[batch * l->stride + j * l->ld + i];
+  };
+  for (int32_t batch = 0; batch < ld->batches; ++batch) {
+    for (uint64_t j = 0; j < ld->columns; ++j) {
+      for (uint64_t i = 0; i < ld->rows; ++i) {
+        float sum = how->bias != nullptr ? how->bias[i] : 0.0f;
+        for (uint64_t k = 0; k < depth; ++k) {
+          sum += at(a, la, how->trans_a, batch, i, k) * at(b, lb, how->trans_b, batch, k, j);
+        }
+        static_cast<float*>(
+            d)[batch * ld->stride + static_cast<int64_t>(j) * ld->ld + static_cast<int64_t>(i)] =
+            sum;
+      }
+    }
+  }
+  return 0;
+}
+
+const Table kTable{create,         makeDesc,      dropDesc,      setDesc,
+                   makeLayout,     dropLayout,    setLayout,     makePreference,
+                   dropPreference, setPreference, findAlgorithm, multiply};
+
+/// Whether the library took it; its result is compared with the portable code's.
+bool agrees(const std::vector<Tensor>& operands, std::vector<int64_t> sizes,
+            std::vector<int64_t> strides, bool is_linear, std::string* why) {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  std::vector<TensorView*> tensors;
+  external::Call call;
+  external::Machine machine;
+  machine.allocate = [](size_t bytes) {
+    seen.workspace += bytes;
+    return ::operator new(bytes);
+  };
+  machine.release = [](void* data) { ::operator delete(data); };
+  call.machine = &machine;
+  for (const Tensor& operand : operands) {
+    tensors.push_back(makeSymbolicTensor(operand.dim(), operand.dtype()));
+    call.inputs.emplace_back(operand.ref());
+  }
+  TensorView* out = is_linear
+                        ? linear(tensors[0], tensors[1], tensors.size() > 2 ? tensors[2] : nullptr)
+                        : matmul(tensors[0], tensors[1]);
+  call.op = out->definition();
+  const Tensor result =
+      Tensor::emptyStrided(sizes, strides, operands[0].dtype(), cpuDevice(), true);
+  call.outputs = {result.ref()};
+  if (!runCublasLt(kTable, &seen, call, why)) {
+    CHECK(seen.objects == 0);
+    return false;
+  }
+  CHECK(seen.objects == 0);
+  const Tensor expected =
+      Tensor::emptyStrided(sizes, strides, operands[0].dtype(), cpuDevice(), true);
+  call.outputs = {expected.ref()};
+  external::runPortable(call);
+  const std::vector<float> got = result.toHost<float>();
+  const std::vector<float> wanted = expected.toHost<float>();
+  for (size_t i = 0; i < got.size(); ++i) {
+    CHECK(got[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+  }
+  return true;
+}
+
+Tensor real(std::vector<int64_t> sizes, uint64_t seed = 1) {
+  return Tensor::randn(std::move(sizes), DataType::Float, seed);
+}
+
+TEST_CASE("cuBLASLt is told shapes, transpositions and batches") {
+  std::string why;
+  const Tensor a = real({5, 7});
+  const Tensor b = real({7, 3}, 2);
+  CHECK(agrees({a, b}, {5, 3}, {3, 1}, false, &why));
+  CHECK(agrees({a, b}, {5, 3}, {1, 5}, false, &why));  // the result column by column
+  CHECK(agrees({real({7, 5}).transpose(0, 1), b}, {5, 3}, {3, 1}, false, &why));
+  CHECK(agrees({a, real({3, 7}).transpose(0, 1)}, {5, 3}, {3, 1}, false, &why));
+  CHECK(agrees({real({5, 9}).slice(1, 0, 7), b}, {5, 3}, {3, 1}, false, &why));
+  CHECK(agrees({real({7}), b}, {3}, {1}, false, &why));
+  CHECK(agrees({a, real({7})}, {5}, {1}, false, &why));
+  CHECK(agrees({real({1, 7}), real({7, 1})}, {1, 1}, {1, 1}, false, &why));
+  CHECK(seen.workspace > 0);
+  // Batches: one call for the innermost axis, one for each of the others.
+  seen.products = 0;
+  CHECK(agrees({real({4, 5, 7}), real({4, 7, 3}, 2)}, {4, 5, 3}, {15, 3, 1}, false, &why));
+  CHECK(seen.products == 1);
+  CHECK(
+      agrees({real({2, 1, 5, 7}), real({4, 7, 3}, 2)}, {2, 4, 5, 3}, {60, 15, 3, 1}, false, &why));
+  CHECK(seen.products == 3);
+  // A batch that is just more rows.
+  CHECK(agrees({real({4, 5, 7}), b}, {4, 5, 3}, {15, 3, 1}, false, &why));
+  CHECK(seen.products == 4);
+}
+
+TEST_CASE("cuBLASLt adds the bias of a linear") {
+  std::string why;
+  CHECK(agrees({real({5, 7}), real({3, 7}, 2), real({3}, 3)}, {5, 3}, {3, 1}, true, &why));
+  CHECK(
+      agrees({real({2, 5, 7}), real({3, 7}, 2), real({3}, 3)}, {2, 5, 3}, {15, 3, 1}, true, &why));
+  CHECK(agrees({real({5, 7}), real({3, 7}, 2)}, {5, 3}, {3, 1}, true, &why));
+  CHECK(agrees({real({5, 7}), real({7}, 2), real({}, 3)}, {5}, {1}, true, &why));
+  CHECK_FALSE(agrees({real({5, 7}), real({3, 7}, 2), real({3}, 3)}, {5, 3}, {1, 5}, true, &why));
+  CHECK(why.find("dense bias") != std::string::npos);
+}
+
+TEST_CASE("what cuBLASLt does not take is declined, with nothing left behind") {
+  std::string why;
+  CHECK_FALSE(
+      agrees({real({5, 14}).slice(1, 0, 14, 2), real({7, 3})}, {5, 3}, {3, 1}, false, &why));
+  CHECK(why.find("side by side") != std::string::npos);
+  CHECK_FALSE(agrees({real({5, 0}), real({0, 3})}, {5, 3}, {3, 1}, false, &why));
+  const Tensor whole = Tensor::ones({5, 5}, DataType::Int);
+  CHECK_FALSE(agrees({whole, whole}, {5, 5}, {5, 1}, false, &why));
+  CHECK(why.find("no products of") != std::string::npos);
+  seen.no_algorithm = true;
+  CHECK_FALSE(agrees({real({5, 7}), real({7, 3})}, {5, 3}, {3, 1}, false, &why));
+  CHECK(why.find("no algorithm") != std::string::npos);
+  seen.no_algorithm = false;
+  CHECK(agrees({real({0, 7}), real({7, 3})}, {0, 3}, {3, 1}, false, &why));  // nothing to do
+}
+
+}  // namespace
+}  // namespace nvfuser
