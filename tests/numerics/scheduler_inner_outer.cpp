@@ -170,5 +170,6 @@ TEST_CASE("scheduler inner-outer: one kernel serves many shapes") {
     program.cache().prepare(shapes, {}, &emulatedDevice());
     CHECK(program.cache().numKernels() <= 2);
   }
-  CHECK(program.cache().numKernelsMade() <= 48);
+  // Where a row does not fit the registers of a block, a shape has two.
+  CHECK(program.cache().numKernelsMade() <= 56);
 }
