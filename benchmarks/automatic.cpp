@@ -345,8 +345,7 @@ int main(int argc, char** argv) {
     }
     try {
       rows.push_back(run(program, *device, settings));
-      std::fprintf(stderr, "%s: %.3f of copy\n", program.name.c_str(),
-                   rows.back().fraction());
+      std::fprintf(stderr, "%s: %.3f of copy\n", program.name.c_str(), rows.back().fraction());
     } catch (const std::exception& error) {
       ++failures;
       std::printf("%s: FAILED: %s\n", program.name.c_str(), error.what());

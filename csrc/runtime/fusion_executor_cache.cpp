@@ -6,6 +6,7 @@
 #include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
 #include <runtime/in_place.h>
+#include <runtime/launch_help.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <support/dump.h>
@@ -296,9 +297,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
       executor->setKnownScalars(plan.sizes);
       try {
         results = executor->run(step_args, {}, LaunchParams(), call.params);
-      } catch (const OutOfMemoryError&) {
-        throw;
-      } catch (const UserError& error) {
+      } catch (const LaunchError& error) {
         const HeuristicParams* params = step.kernel->params.get();
         if (params == nullptr || !discardPlan(*step.segment, params->scheduler_type, call,
                                               "kernel could not be launched", error)) {

@@ -1,9 +1,27 @@
-/// What to do about a launch that is beyond a device's limits: the ends of messages, the same on
-/// emulated and real devices.
+/// Launches that are beyond a device's limits or what a kernel was made for: the error, and the
+/// ends of messages, which say what to do about it, the same on emulated and real devices.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include <support/error.h>
+#include <support/text.h>
+
+namespace nvfuser {
+
+/// The arguments are good, but not for this kernel; one of another plan may take them.
+class LaunchError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+template <typename... Parts>
+[[noreturn]] void launchError(const Parts&... parts) {
+  throw LaunchError(text(parts...));
+}
+
+}  // namespace nvfuser
 
 namespace nvfuser::launch_help {
 

@@ -5,6 +5,7 @@
 
 #include <evaluator/host_tensor.h>
 #include <ir/internal_nodes.h>
+#include <runtime/launch_help.h>
 
 namespace nvfuser {
 
@@ -160,9 +161,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     if (check.kind == kir::LaunchCheck::Kind::Divisible) {
       const int64_t value = values.of(check.value);
       if (value % check.divisor != 0) {
-        userError("run: ", check.reason, ", which needs ", check.value->toString(),
-                  " to be a multiple of ", check.divisor, ", got ", value,
-                  "; use a narrower vector or pass a tensor that fits");
+        launchError("run: ", check.reason, ", which needs ", check.value->toString(),
+                    " to be a multiple of ", check.divisor, ", got ", value,
+                    "; use a narrower vector or pass a tensor that fits");
       }
       continue;
     }
@@ -358,8 +359,8 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolde
     uintptr_t address = 0;
     std::memcpy(&address, values_[check.argument].data(), sizeof(address));
     if (address % static_cast<uintptr_t>(check.divisor) != 0) {
-      userError("run: ", check.reason, ", which needs its address to be a multiple of ",
-                check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
+      launchError("run: ", check.reason, ", which needs its address to be a multiple of ",
+                  check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
     }
   }
 }

@@ -342,9 +342,10 @@ class CudaDevice final : public Device {
                        blocksPerMultiprocessor(kernel, threads, shape.shared_bytes);
     int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
     if (blocks > resident) {
-      userError("cooperative launch of ", kernel.name(), ": the grid has ", blocks, " blocks, but ",
-                properties_.name, " holds ", resident, " blocks of ", threads, " threads with ",
-                shape.shared_bytes, " bytes of shared memory at a time", launch_help::kResident);
+      launchError("cooperative launch of ", kernel.name(), ": the grid has ", blocks,
+                  " blocks, but ", properties_.name, " holds ", resident, " blocks of ", threads,
+                  " threads with ", shape.shared_bytes, " bytes of shared memory at a time",
+                  launch_help::kResident);
     }
   }
 

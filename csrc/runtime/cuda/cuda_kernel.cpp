@@ -117,8 +117,8 @@ bool checkLaunch(const CudaKernel& kernel, const DeviceProperties& properties,
                  const LaunchShape& shape) {
   auto refuse = [&](const std::string& what, int64_t value, const char* limit_name, int64_t limit,
                     std::string_view help) {
-    userError("launch of ", kernel.name(), ": ", what, " is ", value, ", but ", limit_name, " of ",
-              properties.name, " is ", limit, help);
+    launchError("launch of ", kernel.name(), ": ", what, " is ", value, ", but ", limit_name,
+                " of ", properties.name, " is ", limit, help);
   };
   bool empty = false;
   int64_t threads = 1, cluster_blocks = 1;

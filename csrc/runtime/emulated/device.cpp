@@ -245,7 +245,9 @@ class EmulatedDevice final : public Device {
   }
 
   void checkShape(const EmulatedKernel& kernel, const LaunchShape& shape, size_t arg_count) const {
-    auto refuse = [&](const auto&... why) { userError("launch of ", kernel.name(), ": ", why...); };
+    auto refuse = [&](const auto&... why) {
+      launchError("launch of ", kernel.name(), ": ", why...);
+    };
     int64_t threads = 1, blocks = 1, members = 1;
     for (int axis = 0; axis < 3; ++axis) {
       if (shape.block[axis] < 1 || shape.block[axis] > properties_.max_block[axis]) {
