@@ -16,7 +16,6 @@
 // Before `Stream` below: GCC says of ParallelType::Stream, if it comes later, that it shadows it.
 #include <ir/type.h>
 #include <support/device_properties.h>
-#include <support/error.h>
 
 namespace nvfuser {
 
@@ -62,12 +61,6 @@ class LoadedKernel {
   virtual const KernelResources& resources() const = 0;
   /// Device assembly ("ptx", "sass"), empty where there is none.
   virtual std::string assembly(const std::string& kind) const = 0;
-};
-
-/// No memory is left on a device, which no other way of computing helps against.
-class OutOfMemoryError : public UserError {
- public:
-  using UserError::UserError;
 };
 
 /// A device. All members may be called from several threads. Failures are thrown: `UserError` where

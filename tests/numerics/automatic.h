@@ -26,6 +26,13 @@ struct Input {
   std::vector<int64_t> strides = {};  ///< none: row-major
 };
 
+/// A dense input of any sizes.
+inline TensorView* input(Fusion& fusion, int64_t rank, DataType dtype) {
+  TensorView* tv = makeContigTensor(rank, dtype);
+  fusion.addInput(tv);
+  return tv;
+}
+
 inline KernelArgumentHolder makeInputs(const std::vector<Input>& inputs, Device& device) {
   KernelArgumentHolder arguments;
   uint64_t seed = 1;

@@ -10,12 +10,6 @@ using namespace nvfuser::automatic;
 
 namespace {
 
-TensorView* input(Fusion& fusion, int64_t rank, DataType dtype) {
-  TensorView* tv = makeContigTensor(rank, dtype);
-  fusion.addInput(tv);
-  return tv;
-}
-
 /// One value a row.
 TensorView* ofRows(Fusion& fusion) {
   TensorView* tv = makeContigConcreteTensor({-1, 1}, DataType::Float);

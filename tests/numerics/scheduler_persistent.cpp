@@ -6,18 +6,13 @@
 #include "automatic.h"
 
 using namespace nvfuser;
+using nvfuser::automatic::input;
 using automatic::check;
 using automatic::Define;
 using automatic::Input;
 using automatic::Program;
 
 namespace {
-
-TensorView* input(Fusion& fusion, int64_t rank, DataType dtype) {
-  TensorView* tv = makeContigTensor(rank, dtype);
-  fusion.addInput(tv);
-  return tv;
-}
 
 void output(Fusion& fusion, TensorView* tv, DataType dtype) {
   fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));

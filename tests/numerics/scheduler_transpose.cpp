@@ -8,12 +8,6 @@ using namespace nvfuser::automatic;
 
 namespace {
 
-TensorView* input(Fusion& fusion, int64_t rank, DataType dtype) {
-  TensorView* tv = makeContigTensor(rank, dtype);
-  fusion.addInput(tv);
-  return tv;
-}
-
 TensorView* wide(TensorView* tv) {
   return isReducedPrecisionFloat(tv->dtype()) ? castOp(DataType::Float, tv) : tv;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <codegen/snippets.h>
+#include <host_variants.h>
 #include <runtime/host_compiler/host_compiler.h>
 #include <support/text.h>
 
@@ -29,22 +30,10 @@ SharedObject compiled(const std::string& text, const std::vector<std::string>& m
   return compileSharedObject(request);
 }
 
-std::vector<std::vector<std::string>> variants() {
-  std::vector<std::vector<std::string>> all = {{}};
-#if defined(__x86_64__)
-  const std::string level = hostCompiler().is_zig ? "-march=x86_64" : "-march=x86-64";
-  all.push_back({level, "-Wno-psabi"});
-  if (__builtin_cpu_supports("avx2")) {
-    all.push_back({level + (hostCompiler().is_zig ? "_v3" : "-v3"), "-Wno-psabi"});
-  }
-#endif
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("cpu lanes: the end of a loop touches nothing beyond") {
-  for (const auto& flags : variants()) {
+  for (const auto& flags : hostVariants()) {
     for (std::string type : {"u8", "u16", "float", "double", "i64", "half_t", "bf16_t"}) {
       CAPTURE(type);
       SharedObject object =
@@ -82,7 +71,7 @@ TEST_CASE("cpu lanes: the end of a loop touches nothing beyond") {
 }
 
 TEST_CASE("cpu lanes: truth values are 0 and -1 in registers, 0 and 1 in memory") {
-  for (const auto& flags : variants()) {
+  for (const auto& flags : hostVariants()) {
     SharedObject object = compiled(
         R"(extern "C" void run(bool* y, double* z, const double* a, const bool* b) {
   auto x = lanesRead<8>(a, 8);
@@ -107,7 +96,7 @@ TEST_CASE("cpu lanes: truth values are 0 and -1 in registers, 0 and 1 in memory"
 }
 
 TEST_CASE("cpu lanes: integers wrap") {
-  for (const auto& flags : variants()) {
+  for (const auto& flags : hostVariants()) {
     SharedObject object = compiled(
         R"(extern "C" void run(i32* y, const i32* a, const i32* b) {
   auto x = lanesRead<4>(a, 4), z = lanesRead<4>(b, 4);
@@ -132,7 +121,7 @@ TEST_CASE("cpu lanes: integers wrap") {
 }
 
 TEST_CASE("cpu snippets: powers are within 1.5 units of the last place") {
-  for (const auto& flags : variants()) {
+  for (const auto& flags : hostVariants()) {
     SharedObject object = compiled(
         R"(extern "C" void run(float* z, const float* x, const float* y, long n) {
   for (long i = 0; i < n; i += 16) lanesWrite(z + i, simdPow(lanesRead<16>(x + i, 16), lanesRead<16>(y + i, 16)), 16);

@@ -8,26 +8,11 @@
 #include <vector>
 
 #include <codegen/snippets.h>
+#include <host_variants.h>
 #include <runtime/host_compiler/host_compiler.h>
 #include <support/text.h>
 
 using namespace nvfuser;
-
-namespace {
-
-std::vector<std::vector<std::string>> variants() {
-  std::vector<std::vector<std::string>> all = {{}};
-#if defined(__x86_64__)
-  const std::string level = hostCompiler().is_zig ? "-march=x86_64" : "-march=x86-64";
-  all.push_back({level, "-Wno-psabi"});
-  if (__builtin_cpu_supports("avx2")) {
-    all.push_back({level + (hostCompiler().is_zig ? "_v3" : "-v3"), "-Wno-psabi"});
-  }
-#endif
-  return all;
-}
-
-}  // namespace
 
 TEST_CASE("cpu turn: a tile over its diagonal") {
   struct Shape {
@@ -35,7 +20,7 @@ TEST_CASE("cpu turn: a tile over its diagonal") {
   };
   const Shape shapes[] = {{16, 16, 16, 16}, {32, 32, 32, 32}, {16, 64, 64, 16},
                           {64, 16, 20, 70}, {3, 5, 5, 3},     {16, 24, 24, 17}};
-  for (const auto& flags : variants()) {
+  for (const auto& flags : hostVariants()) {
     HostCompileRequest request;
     for (const char* path :
          {"cpu/prelude.h", "cpu/half.h", "cpu/bf16.h", "cpu/simd.h", "cpu/turn.h"}) {

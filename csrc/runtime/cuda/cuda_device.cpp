@@ -141,9 +141,8 @@ class CudaDevice final : public Device {
       status = allocateOnce(&result, bytes, stream);
     }
     if (status == cuda::kErrorOutOfMemory) {
-      throw OutOfMemoryError(text("allocate: no memory left on ", properties_.name, " for ", bytes,
-                                  " bytes (", properties_.memory_bytes, " in all); ",
-                                  describe(driver_, status)));
+      userError("allocate: no memory left on ", properties_.name, " for ", bytes, " bytes (",
+                properties_.memory_bytes, " in all); ", describe(driver_, status));
     }
     throwIfFailed(driver_, status, pool_ ? "cuMemAllocFromPoolAsync" : "cuMemAlloc");
     return reinterpret_cast<void*>(result);

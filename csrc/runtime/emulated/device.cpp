@@ -85,9 +85,8 @@ class EmulatedDevice final : public Device {
   void* allocate(size_t bytes, Stream) override {
     std::scoped_lock lock(mutex_);
     if (memory_.bytesInUse() + static_cast<int64_t>(bytes) > properties_.memory_bytes) {
-      throw OutOfMemoryError(text("emulated CUDA: out of memory: ", bytes, " bytes asked for, ",
-                                  memory_.bytesInUse(), " of ", properties_.memory_bytes,
-                                  " in use"));
+      userError("emulated CUDA: out of memory: ", bytes, " bytes asked for, ", memory_.bytesInUse(),
+                " of ", properties_.memory_bytes, " in use");
     }
     return memory_.allocate(bytes, settings_.poison);
   }
