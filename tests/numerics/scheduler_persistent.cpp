@@ -6,9 +6,9 @@
 #include "automatic.h"
 
 using namespace nvfuser;
-using nvfuser::automatic::input;
 using automatic::check;
 using automatic::Define;
+using automatic::input;
 using automatic::Input;
 using automatic::Program;
 
