@@ -35,7 +35,7 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
     }
   };
   if (const int64_t level = options.number(Setting::HostOptLevel);
-      level != 3 && device.kind() == DeviceKind::Cpu) {
+      level != 2 && device.kind() == DeviceKind::Cpu) {
     words.push_back(text("-O", level));
   }
   if (options.isDisabled(DisableOption::Fma)) {

@@ -27,15 +27,15 @@ KernelSource sourceOf(const GeneratedKernel& generated) {
 
 /// Memory of a device with a copy on the host.
 template <typename T>
-class Tensor {
+class Buffer {
  public:
-  Tensor(Device& device, std::vector<T> values) : device_(device), values_(std::move(values)) {
+  Buffer(Device& device, std::vector<T> values) : device_(device), values_(std::move(values)) {
     data_ = device.allocate(bytes(), nullptr);
     device.copyFromHost(data_, values_.data(), bytes(), nullptr);
   }
-  ~Tensor() { device_.release(data_, nullptr); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
+  ~Buffer() { device_.release(data_, nullptr); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
 
   void* argument() { return &data_; }
   const std::vector<T>& read() {
@@ -125,9 +125,9 @@ TEST_CASE("codegen: a predicate keeps what is behind the end") {
     Device& device = host ? cpuDevice() : emulatedDevice();
     constexpr size_t kCount = 1000;
     constexpr size_t kBehind = 24;
-    Tensor<float> t0(device, ramp(kCount));
-    Tensor<float> t1(device, ramp(kCount));
-    Tensor<float> t2(device, std::vector<float>(kCount + kBehind, -7.0f));
+    Buffer<float> t0(device, ramp(kCount));
+    Buffer<float> t1(device, ramp(kCount));
+    Buffer<float> t2(device, std::vector<float>(kCount + kBehind, -7.0f));
     int32_t n32 = kCount;
     int64_t n64 = kCount;
     Case test = codegen_kernels::pointwise("k", DataType::Int32, host ? 1 : 128);
@@ -147,8 +147,8 @@ TEST_CASE("codegen: a predicate keeps what is behind the end") {
 TEST_CASE("codegen: vectors arrive in their places") {
   Device& device = emulatedDevice();
   constexpr size_t kCount = 2052;
-  Tensor<float> t0(device, ramp(kCount));
-  Tensor<float> t3(device, std::vector<float>(kCount, -7.0f));
+  Buffer<float> t0(device, ramp(kCount));
+  Buffer<float> t3(device, std::vector<float>(kCount, -7.0f));
   int32_t n = kCount;
   run(device, generateCuda(codegen_kernels::vectors().kernel), shapeOf(3, 128),
       {t0.argument(), t3.argument(), &n});
@@ -164,8 +164,8 @@ TEST_CASE("codegen: a block adds up a row") {
   Device& device = emulatedDevice();
   constexpr int32_t kRows = 3;
   constexpr int32_t kColumns = 301;
-  Tensor<uint16_t> t0(device, std::vector<uint16_t>(kRows * kColumns, 0x3e00));  // 1.5
-  Tensor<float> t2(device, std::vector<float>(kRows));
+  Buffer<uint16_t> t0(device, std::vector<uint16_t>(kRows * kColumns, 0x3e00));  // 1.5
+  Buffer<float> t2(device, std::vector<float>(kRows));
   int32_t rows = kRows;
   int32_t columns = kColumns;
   run(device, generateCuda(codegen_kernels::blockReduce().kernel), shapeOf(kRows, 128, 512),
@@ -180,10 +180,10 @@ TEST_CASE("codegen: mean and variance over the grid") {
     CAPTURE(all);
     Device& device = emulatedDevice();
     constexpr size_t kCount = 700;
-    Tensor<float> t0(device, ramp(kCount));
-    Tensor<float> t4(device, std::vector<float>(2));
-    Tensor<char> work(device, std::vector<char>(6 * 128 * 12));
-    Tensor<uint32_t> tickets(device, {0});
+    Buffer<float> t0(device, ramp(kCount));
+    Buffer<float> t4(device, std::vector<float>(2));
+    Buffer<char> work(device, std::vector<char>(6 * 128 * 12));
+    Buffer<uint32_t> tickets(device, {0});
     int64_t n = kCount;
     LaunchShape shape = shapeOf(6, 128, 128 * 12);
     shape.cooperative = all;
@@ -225,8 +225,8 @@ TEST_CASE("codegen: bulk copies arrive, whole and cut off") {
   for (int n : {512, 300, 301, 1}) {
     CAPTURE(n);
     Device& device = emulatedDevice();
-    Tensor<float> t0(device, ramp(512));
-    Tensor<float> t2(device, std::vector<float>(512, -9.0f));
+    Buffer<float> t0(device, ramp(512));
+    Buffer<float> t2(device, std::vector<float>(512, -9.0f));
     const int64_t blocks = (n + 255) / 256;
     run(device, generateCuda(codegen_kernels::bulkCopy().kernel), shapeOf(blocks, 32, 16 + 1024),
         {t0.argument(), t2.argument(), &n});
@@ -239,8 +239,8 @@ TEST_CASE("codegen: bulk copies arrive, whole and cut off") {
 TEST_CASE("codegen: asynchronous copies arrive, and the rest is zero") {
   Device& device = emulatedDevice();
   constexpr size_t kCount = 384;
-  Tensor<float> t0(device, ramp(kCount));
-  Tensor<float> t2(device, std::vector<float>(kCount));
+  Buffer<float> t0(device, ramp(kCount));
+  Buffer<float> t2(device, std::vector<float>(kCount));
   int32_t n = kCount;
   run(device, generateCuda(codegen_kernels::asyncCopy().kernel), shapeOf(2, 32, 1024),
       {t0.argument(), t2.argument(), &n});
@@ -258,12 +258,12 @@ TEST_CASE("codegen: random numbers agree on the host and on the emulated device"
   std::vector<std::vector<char>> results;
   for (bool host : {false, true}) {
     Device& device = host ? cpuDevice() : emulatedDevice();
-    Tensor<float> f32(device, std::vector<float>(kCount));
-    Tensor<uint16_t> half(device, std::vector<uint16_t>(kCount));
-    Tensor<double> f64(device, std::vector<double>(kCount));
-    Tensor<float> range(device, std::vector<float>(kCount));
-    Tensor<uint16_t> normal(device, std::vector<uint16_t>(kCount));
-    Tensor<double> general(device, std::vector<double>(kCount));
+    Buffer<float> f32(device, std::vector<float>(kCount));
+    Buffer<uint16_t> half(device, std::vector<uint16_t>(kCount));
+    Buffer<double> f64(device, std::vector<double>(kCount));
+    Buffer<float> range(device, std::vector<float>(kCount));
+    Buffer<uint16_t> normal(device, std::vector<uint16_t>(kCount));
+    Buffer<double> general(device, std::vector<double>(kCount));
     int64_t seed = 42;
     int64_t offset = 5;
     double low = 1.5;
@@ -296,16 +296,16 @@ TEST_CASE("codegen: constants arrive exactly") {
   for (bool host : {false, true}) {
     CAPTURE(host);
     Device& device = host ? cpuDevice() : emulatedDevice();
-    Tensor<float> f32(device, std::vector<float>(7));
-    Tensor<double> f64(device, std::vector<double>(3));
-    Tensor<uint16_t> half(device, {0});
-    Tensor<int64_t> i64(device, std::vector<int64_t>(3));
-    Tensor<int32_t> i32(device, {0});
-    Tensor<uint64_t> u64(device, {0});
-    Tensor<int8_t> i8(device, {0});
-    Tensor<uint8_t> truth(device, {0});
-    Tensor<double> c128(device, {0, 0});
-    Tensor<double> widened(device, {0});
+    Buffer<float> f32(device, std::vector<float>(7));
+    Buffer<double> f64(device, std::vector<double>(3));
+    Buffer<uint16_t> half(device, {0});
+    Buffer<int64_t> i64(device, std::vector<int64_t>(3));
+    Buffer<int32_t> i32(device, {0});
+    Buffer<uint64_t> u64(device, {0});
+    Buffer<int8_t> i8(device, {0});
+    Buffer<uint8_t> truth(device, {0});
+    Buffer<double> c128(device, {0, 0});
+    Buffer<double> widened(device, {0});
     Case test = codegen_kernels::literals();
     run(device, host ? generateHost(test.kernel) : generateCuda(test.kernel), shapeOf(1, 1),
         {f32.argument(), f64.argument(), half.argument(), i64.argument(), i32.argument(),
@@ -335,8 +335,8 @@ TEST_CASE("codegen: constants arrive exactly") {
 TEST_CASE("codegen: a row in the memory of a task") {
   Device& device = cpuDevice();
   constexpr size_t kRows = 5;
-  Tensor<float> t0(device, ramp(kRows * 64));
-  Tensor<float> t3(device, std::vector<float>(kRows * 64));
+  Buffer<float> t0(device, ramp(kRows * 64));
+  Buffer<float> t3(device, std::vector<float>(kRows * 64));
   int64_t n = kRows;
   run(device, generateHost(codegen_kernels::rows().kernel), shapeOf(kRows, 1),
       {t0.argument(), t3.argument(), &n});

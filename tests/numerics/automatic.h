@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "devices.h"
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
@@ -84,13 +85,11 @@ class Program {
   std::unique_ptr<FusionExecutorCache> cache_;
 };
 
-inline std::vector<Device*> devices() { return {&cpuDevice(), &emulatedDevice()}; }
-
 /// Runs all input sets on both devices; each call must be `kernels` kernels (0: any number) of
 /// which one is scheduled by `scheduler`.
 inline void check(const Define& define, const std::vector<std::vector<Input>>& runs,
                   std::string_view scheduler = "", size_t kernels = 1) {
-  for (Device* device : devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Program program(define, *device);
     for (const std::vector<Input>& inputs : runs) {

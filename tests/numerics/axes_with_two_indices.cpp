@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "devices.h"
 #include <ops/all_ops.h>
 #include <runtime/fusion_executor_cache.h>
 #include <runtime/validation.h>
@@ -13,7 +14,7 @@ namespace {
 
 void checkOnAllDevices(const std::vector<int64_t>& sizes,
                        const std::function<TensorView*(TensorView*)>& define) {
-  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto fusion = std::make_unique<Fusion>();
     {

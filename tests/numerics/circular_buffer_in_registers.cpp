@@ -1,6 +1,7 @@
 /// A circular buffer that each thread keeps for itself.
 #include <doctest/doctest.h>
 
+#include "devices.h"
 #include <ops/all_ops.h>
 #include <runtime/executor.h>
 #include <runtime/validation.h>
@@ -10,7 +11,7 @@ namespace nvfuser {
 namespace {
 
 TEST_CASE("a circular buffer in registers holds its stages from one iteration to the next") {
-  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Fusion fusion;
     FusionGuard guard(&fusion);

@@ -43,7 +43,7 @@ void check(const std::vector<Input>& inputs,
     sizes += text("[", join(one.sizes, ", "), "] ", one.dtype, " ");
   }
   CAPTURE(sizes);
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto fusion = std::make_unique<Fusion>();
     {
@@ -265,7 +265,7 @@ TEST_CASE("scatter, also accumulating, gives the same bits each time") {
       }
       for (int64_t dim : {0, 1}) {
         std::vector<Tensor> before;
-        for (Device* device : automatic::devices()) {
+        for (Device* device : testDevices()) {
           auto fusion = std::make_unique<Fusion>();
           {
             FusionGuard guard(fusion.get());
@@ -296,7 +296,7 @@ TEST_CASE("rows of a table are an indexed read that is fused") {
   for (PrimDataType dtype : {DataType::Float, DataType::BFloat16}) {
     for (const Sizes& shape : {Sizes{7}, Sizes{2, 3}, Sizes{2, 3, 4}, Sizes{}, Sizes{0, 3}}) {
       for (bool limited : {false, true}) {
-        for (Device* device : automatic::devices()) {
+        for (Device* device : testDevices()) {
           auto fusion = std::make_unique<Fusion>();
           {
             FusionGuard guard(fusion.get());

@@ -52,7 +52,7 @@ std::unique_ptr<FusionExecutorCache> makeCache() {
 }  // namespace
 
 TEST_CASE("fallback: a kernel that does not compile is made by another scheduler") {
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     const KernelArgumentHolder args = automatic::makeInputs({{{7, 33}, DataType::Float}}, *device);
     const BrokenKernel broken(makeCache, args, device == &cpuDevice() ? ".cpp" : ".cu");

@@ -1,6 +1,7 @@
 /// Launches that no kernel can express and the interpreter carries out: they must not differ.
 #include <doctest/doctest.h>
 
+#include "devices.h"
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/executor.h>
@@ -9,7 +10,7 @@ namespace nvfuser {
 namespace {
 
 TEST_CASE("random numbers beside a reduction of nothing are those beside one of something") {
-  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Fusion fusion;
     FusionGuard guard(&fusion);

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 
+#include "devices.h"
 #include <ir/builder.h>
 #include <runtime/compile_batch.h>
 
@@ -45,17 +45,7 @@ std::string_view deviceName(const Device& device) {
   }
 }
 
-Device& cudaLike() {
-  if (std::getenv("NVFUSER_TEST_GPU") == nullptr) {
-    return emulatedDevice();
-  }
-  std::string why;
-  Device* gpu = cudaDevice(0, &why);
-  if (gpu == nullptr) {
-    throw UserError("NVFUSER_TEST_GPU is set, but there is no GPU: " + why);
-  }
-  return *gpu;
-}
+Device& cudaLike() { return testsOnlyGpu() ? neededGpu() : emulatedDevice(); }
 
 TensorView* Definition::tensor(const Sizes& sizes, DataType dtype, Values values,
                                std::optional<Sizes> empty) {

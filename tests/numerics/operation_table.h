@@ -132,7 +132,7 @@ class Table {
 /// Element `i` (of operand number `operand`) in the order that pairs of operands meet each other.
 PolymorphicValue elementOf(DataType dtype, Values values, int64_t i, size_t operand);
 
-/// Emulated CUDA, or the first GPU if NVFUSER_TEST_GPU is set (an error if there is none).
+/// Emulated CUDA, or the GPU if it alone is wanted.
 Device& cudaLike();
 std::string_view deviceName(const Device& device);
 

@@ -61,7 +61,7 @@ struct Case {
 void check(const Case& c) {
   CAPTURE(c.title);
   auto define = [&](Fusion&) { c.define(); };
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     KernelArgumentHolder arguments;
     const KernelArgumentHolder drawn = automatic::makeInputs(c.inputs, *device);
@@ -262,7 +262,7 @@ TEST_CASE("preseg: channels last stays channels last") {
     fusion.addOutput(sum(y, {0, 2, 3}));
     fusion.addOutput(mul(y, broadcast(sum(y, {2, 3}), {false, false, true, true})));
   };
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     automatic::Program program(define, *device);
     const KernelArgumentHolder arguments =
@@ -293,7 +293,7 @@ TEST_CASE("preseg: outputs that are views run no kernel") {
     output(broadcast(select(x, 0, size(2)), {true, false}));
     output(expand(unsqueeze(x, 0), {size(5), size(-1), size(-1)}));
   };
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto cache = cacheOf(define);
     const KernelArgumentHolder arguments = automatic::makeInputs({{{4, 6}}}, *device);
@@ -335,7 +335,7 @@ TEST_CASE("preseg: outputs that are views run no kernel") {
 }
 
 TEST_CASE("preseg: views of results, of other outputs and between kernels") {
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto cache = cacheOf([](Fusion&) {
       TensorView* x = strided(2);
@@ -367,7 +367,7 @@ TEST_CASE("preseg: views of results, of other outputs and between kernels") {
 }
 
 TEST_CASE("preseg: an input that is overwritten is not shown as a view") {
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto cache = cacheOf([](Fusion& fusion) {
       TensorView* x = strided(2);
@@ -416,7 +416,7 @@ void checkUpdate(FusionExecutorCache& cache, const KernelArgumentHolder& argumen
 }  // namespace
 
 TEST_CASE("preseg: updates in place, by the kernel where it reads what it writes") {
-  for (Device* device : automatic::devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto step = cacheOf([](Fusion& fusion) {
       TensorView* p = strided(2);

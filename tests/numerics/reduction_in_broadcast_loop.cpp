@@ -1,6 +1,7 @@
 /// A reduction inside a loop that only a broadcast axis of its operand brings.
 #include <doctest/doctest.h>
 
+#include "devices.h"
 #include <ops/all_ops.h>
 #include <runtime/executor.h>
 #include <runtime/validation.h>
@@ -10,7 +11,7 @@ namespace nvfuser {
 namespace {
 
 TEST_CASE("a sum takes each element once, however often a broadcast axis goes around it") {
-  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Fusion fusion;
     FusionGuard guard(&fusion);

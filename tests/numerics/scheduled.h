@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "devices.h"
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
@@ -22,11 +23,7 @@ using Sizes = std::vector<std::vector<int64_t>>;
 inline void check(const std::function<void(Fusion&)>& define, const std::vector<Sizes>& runs,
                   DataType dtype = DataType::Float,
                   const std::function<void(const std::string&)>& text = {}) {
-  std::vector<Device*> devices{&cpuDevice(), &emulatedDevice()};
-  if (Device* gpu = cudaDevice(0)) {
-    devices.push_back(gpu);
-  }
-  for (Device* device : devices) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Fusion fusion;
     FusionGuard guard(&fusion);

@@ -255,11 +255,7 @@ TEST_CASE("scheduled: tensors loaded in bulk together, on their way before the f
 }
 
 TEST_CASE("scheduled: bulk copies of tensors that begin between two multiples of 16 bytes") {
-  std::vector<Device*> devices{&cpuDevice(), &emulatedDevice()};
-  if (Device* gpu = cudaDevice(0)) {
-    devices.push_back(gpu);
-  }
-  for (Device* device : devices) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Fusion fusion;
     FusionGuard guard(&fusion);

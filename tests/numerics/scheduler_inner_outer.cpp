@@ -67,7 +67,7 @@ const std::vector<std::vector<int64_t>> kRows{{1, 1},    {2, 31},   {37, 96},  {
 
 /// One kernel on emulated CUDA, two on the CPU.
 void checkGradients(const Define& define, const std::vector<std::vector<Input>>& runs) {
-  for (Device* device : devices()) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     Program program(define, *device);
     for (const std::vector<Input>& inputs : runs) {
@@ -135,7 +135,7 @@ TEST_CASE("scheduler inner-outer: rows of several axes, empty ones, and what com
                     {{sizes[2], sizes[3]}}});
   }
   checkGradients(define, runs);
-  for (Device* device : devices()) {
+  for (Device* device : testDevices()) {
     Program program(layerNormGradients(DataType::Float), *device);
     program.run(gradientInputs({0, 40}, DataType::Float, true));
     program.run(gradientInputs({5, 0}, DataType::Float, true));

@@ -57,7 +57,7 @@ TEST_CASE("scheduler transpose: one kernel serves many shapes") {
   constexpr uint64_t kSeed = 7;
   CAPTURE(kSeed);
   std::mt19937_64 random(kSeed);
-  for (Device* device : devices()) {
+  for (Device* device : testDevices()) {
     Program program(addReluTransposed(DataType::BFloat16), *device);
     for (int i = 0; i < 12; ++i) {
       const auto rows = static_cast<int64_t>(random() % 300);

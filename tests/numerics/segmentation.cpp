@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "devices.h"
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
@@ -35,11 +36,7 @@ struct Family {
 
 void check(const Family& family) {
   CAPTURE(family.name);
-  std::vector<Device*> devices{&cpuDevice(), &emulatedDevice()};
-  if (Device* gpu = cudaDevice(0)) {
-    devices.push_back(gpu);
-  }
-  for (Device* device : devices) {
+  for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
     auto fusion = std::make_unique<Fusion>();
     {

@@ -12,6 +12,8 @@ constexpr int64_t kLine = 64;      ///< the same of a CPU
 constexpr int64_t kEnough = 512;   ///< elements of a side that need no further axis
 constexpr int64_t kLeastSide = 8;  ///< elements of a side that are worth a tile
 constexpr double kGain = 1.3;      ///< by which lines moved must exceed bytes
+/// Less lies in a CPU's first cache, where reading across rows costs nothing.
+constexpr double kLeastOnHost = 8192;
 
 class Search {
  public:
@@ -63,6 +65,10 @@ class Search {
       if (innermost(tv) == other && has(tv, compute)) {
         sides.turned.push_back(tv);
       }
+    }
+    if (info_.isHost() && sides.bytes < kLeastOnHost) {
+      return Refusal{text(sides.bytes, " bytes stay in the first cache; tiles gain from ",
+                          kLeastOnHost, " on")};
     }
     sides.turned_bytes = keep ? along_second : along_first;
     sides.pointwise_bytes = std::min(linesMoved(compute), linesMoved(other));

@@ -1,0 +1,189 @@
+"""The families of automatic.cpp in PyTorch on a GPU: eager, torch.compile and its max-autotune.
+
+    python benchmarks/peers.py [--only TEXT] [--modes eager,compile,autotune] [--ours FILE]
+
+Each run is timed with events, in turns with a copy of the same bytes (each input read once, each output
+written once); a spin kernel before each round keeps the host ahead. With `--ours`, the table that
+`bench_automatic` printed on the same machine is joined by name and the ratio to the best peer is printed,
+losers first.
+"""
+
+import argparse
+import re
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+ROUNDS = 5
+REPEATS = 10
+SPIN_CYCLES = 4_000_000
+
+
+@dataclass
+class Case:
+    name: str
+    function: Callable
+    sizes: list
+    dtype: torch.dtype
+
+
+DTYPES = {torch.bfloat16: "__bfloat", torch.float32: "float"}
+
+
+def sum_to(x, axes):
+    return x.float().sum(axes).to(x.dtype)
+
+
+def rms_norm(x, weight):
+    wide = x.float()
+    return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5) * weight.float()).to(x.dtype)
+
+
+def layer_norm_backward(dy, x, mean, rstd, weight, bias):
+    mean, rstd = mean.float()[:, None], rstd.float()[:, None]
+    normal = (x.float() - mean) * rstd
+    scaled = dy.float() * weight.float()
+    a, b = scaled.mean(-1, keepdim=True), (scaled * normal).mean(-1, keepdim=True)
+    dx = (scaled - a - normal * b) * rstd
+    return dx.to(x.dtype), (dy.float() * normal).sum(0).to(x.dtype), dy.float().sum(0).to(x.dtype)
+
+
+def rms_norm_backward(dy, x, rstd, weight):
+    rstd = rstd.float()[:, None]
+    normal = x.float() * rstd
+    scaled = dy.float() * weight.float()
+    dx = (scaled - normal * (scaled * normal).mean(-1, keepdim=True)) * rstd
+    return dx.to(x.dtype), (dy.float() * normal).sum(0).to(x.dtype)
+
+
+def norm_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    yield Case("softmax" + of, lambda x: F.softmax(x, -1), [(rows, row)], dtype)
+    layer_norm = lambda x, w, b: F.layer_norm(x, (row,), w, b)  # noqa: E731
+    yield Case("layer norm" + of, layer_norm, [(rows, row), (row,), (row,)], dtype)
+    yield Case("RMS norm" + of, rms_norm, [(rows, row), (row,)], dtype)
+
+
+def sum_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    yield Case("sum of rows" + of, lambda x: sum_to(x, 1), [(rows, row)], dtype)
+    yield Case("sum of columns" + of, lambda x: sum_to(x, 0), [(rows, row)], dtype)
+    yield Case("sum of all" + of, lambda x: x.float().sum(), [(rows, row)], dtype)
+
+
+def gradient_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    pair = [(rows, row), (rows, row)]
+    yield Case("layer norm backward" + of, layer_norm_backward, [*pair, (rows,), (rows,), (row,), (row,)], dtype)
+    yield Case("RMS norm backward" + of, rms_norm_backward, [*pair, (rows,), (row,)], dtype)
+
+
+def transpose_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    pair = [(rows, row), (rows, row)]
+    yield Case("transpose of relu(x + y)" + of, lambda x, y: torch.relu(x + y).t().contiguous(), pair, dtype)
+    yield Case("transpose" + of, lambda x: x.t().contiguous(), [(rows, row)], dtype)
+    yield Case("x + transpose(y)" + of, lambda x, y: x + y.t(), [(rows, row), (row, rows)], dtype)
+
+
+def cases():
+    for dtype, kind in DTYPES.items():
+        for sizes in ((16384, 8192), (131072, 1024), (32768, 4096), (8192, 5121), (4096, 32768)):
+            yield from norm_cases(*sizes, dtype)
+        for sizes in ((8192, 8192), (16384, 8192), (32767, 4098), (8191, 4097), (2048, 2048)):
+            yield from transpose_cases(*sizes, dtype)
+        gradients = ((32768, 2048), (16384, 4096), (8192, 12288), (2048, 16384), (16384, 5122), (131072, 256))
+        for sizes in (*gradients, (2048, 1024)):
+            yield from gradient_cases(*sizes, dtype)
+        image = (64, 256, 56, 56)
+        to_last = lambda x: torch.relu(x).permute(0, 2, 3, 1).contiguous()  # noqa: E731
+        yield Case(f"NCHW to NHWC 64x256x56x56 {kind}", to_last, [image], dtype)
+        for sizes in ((16, 65536), (1024, 4096)):
+            yield from norm_cases(*sizes, dtype)
+        for sizes in ((16384, 8192), (2048, 4096), (64, 4194304)):
+            yield from sum_cases(*sizes, dtype)
+        yield Case(f"softmax of columns 8192x16384 {kind}", lambda x: F.softmax(x, 0), [(8192, 16384)], dtype)
+        batch_norm = lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)  # noqa: E731
+        yield Case(f"batch norm NCHW 64x256x56x56 {kind}", batch_norm, [image, (256,), (256,)], dtype)
+        big = (16384, 8192)
+        yield Case(f"multiply 16384x8192 {kind}", lambda x, y: x * y, [big, big], dtype)
+        gelu = lambda x, b: F.gelu(x + b, approximate="tanh")  # noqa: E731
+        yield Case(f"bias + gelu 16384x8192 {kind}", gelu, [big, (8192,)], dtype)
+
+
+def time_of(run):
+    """Median milliseconds of a run by itself, of REPEATS."""
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(REPEATS)]
+    torch.cuda._sleep(SPIN_CYCLES)
+    for begin, end in events:
+        begin.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return statistics.median(begin.elapsed_time(end) for begin, end in events)
+
+
+def compiled(mode, function):
+    if mode == "eager":
+        return function
+    torch._dynamo.reset()
+    return torch.compile(function, dynamic=False, mode="max-autotune-no-cudagraphs" if mode == "autotune" else None)
+
+
+def measure(case, modes):
+    """Fractions of the copy's speed by mode, and the copy's milliseconds."""
+    inputs = [torch.randn(sizes, device="cuda").to(case.dtype) for sizes in case.sizes]
+    outputs = case.function(*inputs)
+    tensors = inputs + (list(outputs) if isinstance(outputs, tuple) else [outputs])
+    half = sum(tensor.numel() * tensor.element_size() for tensor in tensors) // 2
+    source, target = (torch.zeros(half, dtype=torch.uint8, device="cuda") for _ in range(2))
+    del outputs, tensors
+    runs = {mode: compiled(mode, case.function) for mode in modes}
+    for run in runs.values():
+        run(*inputs)
+    times = {mode: [] for mode in (*modes, "copy")}
+    for _ in range(ROUNDS):
+        times["copy"].append(time_of(lambda: target.copy_(source)))
+        for mode, run in runs.items():
+            times[mode].append(time_of(lambda run=run: run(*inputs)))
+    copy = statistics.median(times["copy"])
+    return {mode: copy / statistics.median(times[mode]) for mode in modes}, copy
+
+
+def read_ours(path):
+    """Fractions of copy by name, out of the table of bench_automatic."""
+    row = re.compile(r"^(.+?)(?: \(\d+\))?((?:\s+[\d.]+){4})\s+([\d.]+)$")
+    with open(path) as lines:
+        return {match[1].strip(): float(match[3]) for match in map(row.match, lines) if match}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="cases whose name contains this text")
+    parser.add_argument("--modes", default="eager,compile", help="of eager, compile, autotune")
+    parser.add_argument("--ours", help="what bench_automatic printed on this machine")
+    arguments = parser.parse_args()
+    modes = arguments.modes.split(",")
+    ours = read_ours(arguments.ours) if arguments.ours else {}
+    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    rows = []
+    for case in cases():
+        if arguments.only not in case.name:
+            continue
+        fractions, copy = measure(case, modes)
+        mine = ours.get(case.name)
+        rows.append((case.name, copy, fractions, mine, mine / max(fractions.values()) if mine else None))
+        print(case.name, {mode: round(value, 3) for mode, value in fractions.items()}, mine, file=sys.stderr)
+    rows.sort(key=lambda row: (row[4] is None, row[4] or 0))
+    print(f"{'case':44} {'copy ms':>8}", *(f"{mode:>9}" for mode in modes), f"{'ours':>9} {'ours/best':>9}")
+    for name, copy, fractions, mine, ratio in rows:
+        last = f"{mine:9.3f} {ratio:9.3f}" if mine else f"{'-':>9} {'-':>9}"
+        print(f"{name:44} {copy:8.4f}", *(f"{fractions[mode]:9.3f}" for mode in modes), last)
+
+
+if __name__ == "__main__":
+    main()
