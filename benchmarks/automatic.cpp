@@ -143,11 +143,6 @@ void addTransposes(std::vector<Program>& all, std::vector<int64_t> sizes, DataTy
                  },
                  {sizes, sizes},
                  dtype});
-  all.push_back(
-      {"transpose" + of,
-       [=](Fusion& fusion) { fusion.addOutput(transpose(input(fusion, 2, dtype), 0, 1)); },
-       {sizes},
-       dtype});
   all.push_back({"x + transpose(y)" + of,
                  [=](Fusion& fusion) {
                    TensorView* x = wide(input(fusion, 2, dtype));

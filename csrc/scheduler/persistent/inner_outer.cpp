@@ -23,7 +23,9 @@ namespace {
 
 constexpr int64_t kWarp = 32;
 constexpr int64_t kMostWarps = 16;       ///< of a block
-constexpr int64_t kLeastWarps = 4;       ///< of a block, where rows are short
+constexpr int64_t kLeastWarps = 16;      ///< of a block, where rows are short
+constexpr int64_t kRowsOfBlock = 16;     ///< that pay for a block's share of the sums of columns
+constexpr int64_t kEnoughBlocks = 64;    ///< where there are fewer rows
 constexpr int64_t kMostBytes = 400;      ///< that a thread holds of rows and sums
 constexpr int64_t kOtherRegisters = 32;  ///< of a thread
 constexpr int64_t kMostRegisters = 255;
@@ -142,7 +144,8 @@ class InnerOuterScheduler : public SchedulerEntry {
     const int64_t blocks = std::max<int64_t>(most, 1);
     params.blocks = blocks;
     const int64_t needed = ceilDiv(problem.kept, params.rows);
-    params.grid = device.multiprocessors * blocks;
+    params.grid = std::min(device.multiprocessors * blocks,
+                           std::max(floorPow2(problem.kept / kRowsOfBlock), kEnoughBlocks));
     if (needed < params.grid) {
       params.grid = floorPow2(needed);
     }

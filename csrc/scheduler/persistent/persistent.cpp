@@ -19,7 +19,7 @@ constexpr int64_t kCluster = 8;           ///< blocks
 constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
 constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
 
-/// Elements that a thread may hold, and threads that a row of so many bytes should have.
+/// Vectors that a thread may hold.
 std::vector<int64_t> batchLadder(int64_t vectorization) {
   switch (vectorization) {
     case 1:
@@ -33,8 +33,15 @@ std::vector<int64_t> batchLadder(int64_t vectorization) {
   }
 }
 
-int64_t threadsWanted(int64_t row_bytes) {
-  return row_bytes <= 2048 ? 64 : row_bytes <= 10240 ? 128 : row_bytes <= 24576 ? 256 : 512;
+/// Few threads with much in flight each: what a block does for a row besides, it does for each
+/// thread. (Of rows read element by element, a thread holds half as much.)
+int64_t threadsWanted(int64_t row_bytes, int64_t vectorization) {
+  const int64_t wanted = row_bytes <= 2048    ? 32
+                         : row_bytes <= 8192  ? 64
+                         : row_bytes <= 16384 ? 128
+                         : row_bytes <= 32768 ? 256
+                                              : 512;
+  return vectorization == 1 ? std::min(2 * wanted, kMostThreads) : wanted;
 }
 
 bool worthProjecting(const Problem& problem) {
@@ -61,7 +68,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   }
   params.vectorization = pieces ? 1 : problem.widest();
   const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
-  const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes);
+  const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes, params.vectorization);
   const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
   int64_t batches = 0;
   for (int64_t candidate : batchLadder(params.vectorization)) {

@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kBytesInFlight = 64;  ///< that a thread loads in one step
 constexpr int64_t kThreads = 256;       ///< of a block, where there are blocks enough
 constexpr int64_t kMostThreads = 512;
+constexpr int64_t kResident = 2;  ///< blocks that a multiprocessor holds at once
 
 }  // namespace
 
@@ -41,8 +42,14 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   } else {
     threads = std::clamp<int64_t>(floorPow2(vectors / most_unroll), device.warp_size, most_threads);
   }
-  params.threads_x = threads;
   params.unroll = std::clamp<int64_t>(floorPow2(vectors / threads), 1, most_unroll);
+  if (params.schedule_3d && few_rows && vectors >= device.warp_size) {
+    // A short run at each step: threads for all of it, rather than few with several vectors each.
+    const int64_t share = ceilDiv(vectors, ceilDiv(vectors, kMostThreads));
+    threads = ceilDiv(share, device.warp_size) * device.warp_size;
+    params.unroll = 1;
+  }
+  params.threads_x = threads;
   int64_t rows = std::max<int64_t>(kThreads / 2 / threads, 1);
   while (rows > 1 && ceilDiv(problem.kept, rows) < 2 * processors && rows * threads > 32) {
     rows /= 2;
@@ -52,16 +59,18 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   // Rows too few for the device: several blocks a row.
   const int64_t blocks = ceilDiv(problem.kept, params.rows);
   if (may_split && blocks * 2 <= processors) {
-    // Where something is computed from the result, all blocks wait for it: they must all run.
-    const bool waits = std::any_of(
-        problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
-        [&](const Expr* expr) {
-          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
-                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
-        });
-    const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks, 1));
-    const int64_t steps = params.schedule_3d ? others : vectors / (threads * params.unroll);
-    params.grid = std::min(wanted, floorPow2(steps));
+    splitOverBlocks(problem, blocks,
+                    params.schedule_3d ? others : vectors / (threads * params.unroll), params);
+  }
+}
+
+void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t steps,
+                     ReductionParams& params) {
+  const int64_t processors = problem.info.device().multiprocessors;
+  const int64_t wanted = floorPow2(kResident * processors / std::max<int64_t>(blocks, 1));
+  params.grid = std::min(wanted, floorPow2(steps));
+  if (params.grid > 1) {
+    params.resident_blocks = kResident;
   }
 }
 

@@ -6,8 +6,9 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kMostUnroll = 8;  ///< rows in flight
-constexpr int64_t kThreads = 256;   ///< of a block
+constexpr int64_t kMostUnroll = 8;         ///< rows in flight
+constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
+constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
 
 }  // namespace
@@ -28,19 +29,14 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   params.threads_x = threads;
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
-  const int64_t most_unroll =
-      std::clamp<int64_t>(128 / (params.vectorization * problem.input_bytes), 1, kMostUnroll);
+  const int64_t most_unroll = std::clamp<int64_t>(
+      std::min(128 / problem.input_bytes, kElementsInFlight) / params.vectorization, 1,
+      kMostUnroll);
   params.unroll =
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
   if (may_split && blocks() * 2 <= processors) {
-    const bool waits = std::any_of(
-        problem.form.signature.reductions.begin(), problem.form.signature.reductions.end(),
-        [&](const Expr* expr) {
-          return std::any_of(expr->outputs().begin(), expr->outputs().end(),
-                             [&](const Val* out) { return !problem.fusion.usesOf(out).empty(); });
-        });
-    const int64_t wanted = floorPow2((waits ? 1 : 2) * processors / std::max<int64_t>(blocks(), 1));
-    params.grid = std::min(wanted, floorPow2(problem.reduced / (params.threads_y * params.unroll)));
+    splitOverBlocks(problem, blocks(), problem.reduced / (params.threads_y * params.unroll),
+                    params);
   }
 }
 

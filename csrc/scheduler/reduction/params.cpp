@@ -30,6 +30,7 @@ std::string ReductionParams::toString() const {
   }
   add("at most threads", most_threads, 0);
   add("grid", grid, 1);
+  add("resident blocks", resident_blocks, 0);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
   append(result,

@@ -45,6 +45,7 @@ struct ReductionParams : HeuristicParams {
   /// Of a block whose threads follow from the batches; 0: they are constants.
   int64_t most_threads = 0;
   int64_t grid = 1;              ///< blocks (tasks, on the CPU) that share one row's reduction
+  int64_t resident_blocks = 0;   ///< that a multiprocessor must hold at once; 0: does not matter
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised

@@ -57,6 +57,9 @@ class Scheduler {
     if (params_.most_threads > 0) {
       fusion_->manage("most_threads", params_.most_threads);
     }
+    if (params_.resident_blocks > 0) {
+      fusion_->manage("least_blocks", params_.resident_blocks);
+    }
     inlineMost();
     if (params_.unroll > 1 && !params_.host && unroll_at_ > 0) {
       MaxPosCalculator calc(*fusion_);
