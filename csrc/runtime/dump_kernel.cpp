@@ -18,12 +18,6 @@ using Dump = DebugDumpOption;
 
 namespace {
 
-std::string fixed(double value, int digits) {
-  char buffer[64];
-  const int size = std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
-  return std::string(buffer, static_cast<size_t>(size));
-}
-
 /// Bytes that the elements of a tensor occupy; an expanded axis repeats them.
 int64_t bytesOf(const Tensor& tensor) {
   int64_t elements = 1;
@@ -295,9 +289,14 @@ void dumpLaunch(const Options& options, const CompiledKernel& compiled, LaunchVa
   }
 }
 
-void dumpBandwidth(const Options& options, const CompiledKernel& compiled,
-                   const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
-                   double milliseconds) {
+std::string fixed(double value, int digits) {
+  char buffer[64];
+  const int size = std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+  return std::string(buffer, static_cast<size_t>(size));
+}
+
+int64_t bytesOfLaunch(const CompiledKernel& compiled, const KernelArgumentHolder& args,
+                      const KernelArgumentHolder& outputs) {
   int64_t bytes = 0;
   for (const kir::Param& param : compiled.kernel().params) {
     if (param.kind != kir::ParamKind::TensorArg) {
@@ -311,6 +310,13 @@ void dumpBandwidth(const Options& options, const CompiledKernel& compiled,
       bytes += bytesOf(argumentOf(fusion.outputs(), outputs, param.buffer->tv).tensor());
     }
   }
+  return bytes;
+}
+
+void dumpBandwidth(const Options& options, const CompiledKernel& compiled,
+                   const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                   double milliseconds) {
+  const int64_t bytes = bytesOfLaunch(compiled, args, outputs);
   dump(options, compiled.kernelName(), "dump_eff_bandwidth",
        text(fixed(milliseconds, 4), " ms, ", bytes, " bytes, ",
             fixed(static_cast<double>(bytes) / milliseconds / 1e6, 2), " GB/s"));

@@ -44,6 +44,12 @@ void dumpLoaded(const Options& options, const std::string& subject, const Loaded
 void dumpLaunch(const Options& options, const CompiledKernel& compiled, LaunchValues& values,
                 const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
                 const LaunchShape& shape, bool first);
+/// A number with so many digits behind the point, as dumps and profiles show it.
+std::string fixed(double value, int digits);
+/// What a launch moves: each input read once, each output written once; elements that a tensor
+/// repeats count once.
+int64_t bytesOfLaunch(const CompiledKernel& compiled, const KernelArgumentHolder& args,
+                      const KernelArgumentHolder& outputs);
 /// dump_eff_bandwidth.
 void dumpBandwidth(const Options& options, const CompiledKernel& compiled,
                    const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,

@@ -199,8 +199,8 @@ bool FusionExecutorCache::compile(Prepared& what, const Call& call) {
     return true;
   }
   std::vector<KernelExecutor*> waiting;
-  std::vector<Prepared::Step*> steps;
-  for (Prepared::Step& step : what.steps) {
+  std::vector<Step*> steps;
+  for (Step& step : what.steps) {
     KernelExecutor* executor = step.kernel != nullptr ? step.kernel->executor.get() : nullptr;
     if (executor != nullptr && executor->needsCompiling() &&
         std::find(waiting.begin(), waiting.end(), executor) == waiting.end()) {
@@ -262,13 +262,14 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
 
 /// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
 /// that the caller sees.
-std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, const Call& call) {
+std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, const Call& call,
+                                                             const StepObserver& observe) {
   std::vector<KernelArgument> slots(plan.slots.size());
   for (size_t i = 0; i < call.args.size(); ++i) {
     slots[i] = call.args[i];
   }
   const bool shows = showsLaunches(*call.params.options);
-  for (Prepared::Step& step : plan.steps) {
+  for (Step& step : plan.steps) {
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -308,6 +309,9 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
       step.plan = executor->lastPlan();
     } else {
       results = interpretSegment(step.segment->fusion(), step_args, *call.device);
+    }
+    if (observe) {
+      observe(step, step_args, results);
     }
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       slots[step.outputs[i]] = results[i];
@@ -362,7 +366,7 @@ std::vector<KernelExecutor*> FusionExecutorCache::executors() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<KernelExecutor*> executors;
   if (last_ != nullptr) {
-    for (const Prepared::Step& step : last_->steps) {
+    for (const Step& step : last_->steps) {
       if (step.kernel != nullptr && step.kernel->executor != nullptr) {
         executors.push_back(step.kernel->executor.get());
       }

@@ -14,12 +14,14 @@
 /// `NVFUSER_DISABLE=fallback` it is an error instead.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include <runtime/fusion_profile.h>
 #include <runtime/fusion_segment.h>
 #include <runtime/view_outputs.h>
 
@@ -64,6 +66,11 @@ class FusionExecutorCache {
   /// How it was cut: each segment's scheduler, parameters, inputs and outputs, and why no scheduler
   /// took more.
   std::string report() const;
+  /// Runs a call, compiling what is missing, then each of its kernels `repeats` times by itself and
+  /// beside a copy of as many bytes on the same device. The tensors given stay as they are: what
+  /// the fusion updates is updated in a copy. Throws what `runFusionWithInputs` throws.
+  FusionProfile profile(const KernelArgumentHolder& args, int repeats = 10,
+                        Device* device = nullptr);
 
   /// Number of kernels made so far, over all arguments.
   size_t numKernelsMade() const;
@@ -71,6 +78,7 @@ class FusionExecutorCache {
 
  private:
   struct Prepared;
+  struct Step;
   struct Call;
   struct Variant;
   using Cut = std::vector<FusionSegment*>;
@@ -90,7 +98,11 @@ class FusionExecutorCache {
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
                    std::string_view what, const std::exception& error) const;
   bool compile(Prepared& what, const Call& call);
-  std::optional<KernelArgumentHolder> run(Prepared& plan, const Call& call);
+  using StepObserver = std::function<void(const Step&, const KernelArgumentHolder& args,
+                                          const KernelArgumentHolder& results)>;
+  std::optional<KernelArgumentHolder> run(Prepared& plan, const Call& call,
+                                          const StepObserver& observe = {});
+  static std::string stepTensors(const Step& step);
   void forget(const Call& call);
   void showSegments(const Prepared& what, const Options& options) const;
   void rewrite(const Options& options);

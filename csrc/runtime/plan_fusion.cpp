@@ -181,7 +181,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
                                   Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
-    Prepared::Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}, {}};
+    Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}, {}};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
                                               *call.device, call.index_type);
@@ -282,7 +282,7 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   for (const Val* input : variant.fusion->inputs()) {
     slot(input);
   }
-  for (Prepared::Step& step : result->steps) {
+  for (Step& step : result->steps) {
     for (const Val* val : step.segment->inputs()) {
       step.inputs.push_back(slot(val));
     }

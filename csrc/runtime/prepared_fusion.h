@@ -1,6 +1,6 @@
 /// What FusionExecutorCache keeps of its calls. Private to the files that implement it:
 /// fusion_executor_cache.cpp (keys, compilation, runs), plan_fusion.cpp (cuts and plans),
-/// report_fusion.cpp (what is shown).
+/// report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs).
 #pragma once
 
 #include <optional>
@@ -13,20 +13,21 @@ namespace nvfuser {
 
 inline constexpr size_t kNoSlot = SIZE_MAX;
 
+struct FusionExecutorCache::Step {
+  FusionSegment* segment;
+  SegmentKernel* kernel;  ///< null: a library's operation, or views of its inputs
+  std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
+  std::vector<size_t> inputs;                               ///< slots
+  std::vector<size_t> outputs;
+  std::vector<size_t> dead;                  ///< slots that nobody reads any more
+  std::shared_ptr<const LaunchPlan> plan;    ///< from the first call on
+  std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
+  std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
+  std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
+};
+
 /// One way of running the fusion: for all calls with the same key.
 struct FusionExecutorCache::Prepared {
-  struct Step {
-    FusionSegment* segment;
-    SegmentKernel* kernel;  ///< null: a library's operation, or views of its inputs
-    std::vector<std::pair<SchedulerType, Refusal>> refusals;  ///< before its plan
-    std::vector<size_t> inputs;                               ///< slots
-    std::vector<size_t> outputs;
-    std::vector<size_t> dead;                  ///< slots that nobody reads any more
-    std::shared_ptr<const LaunchPlan> plan;    ///< from the first call on
-    std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
-    std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
-    std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
-  };
   struct ViewStep {
     PlannedView view;
     size_t source;  ///< slots

@@ -25,6 +25,11 @@ void FusionExecutorCache::showSegments(const Prepared& what, const Options& opti
   dump(options, name(), "segmented_fusion", lines);
 }
 
+std::string FusionExecutorCache::stepTensors(const Step& step) {
+  return text("(", namesOf(step.segment->inputs()), ") -> (", namesOf(step.segment->outputs()),
+              ")");
+}
+
 std::string FusionExecutorCache::report() const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (last_ == nullptr) {
@@ -33,9 +38,8 @@ std::string FusionExecutorCache::report() const {
   std::string lines;
   size_t number = 0;
   size_t external = 0;
-  for (const Prepared::Step& step : last_->steps) {
-    const std::string what = text("(", namesOf(step.segment->inputs()), ") -> (",
-                                  namesOf(step.segment->outputs()), ")\n");
+  for (const Step& step : last_->steps) {
+    const std::string what = stepTensors(step) + "\n";
     if (step.external) {
       const std::string by =
           step.external->ran_by.empty() ? "" : text(", run by ", step.external->ran_by);

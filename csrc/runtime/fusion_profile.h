@@ -1,0 +1,43 @@
+/// What one call of a fusion costs, kernel by kernel: `FusionExecutorCache::profile`.
+///
+///   NVIDIA H200: 1 kernel, a call 0.1420 ms
+///   kernel 1: (T0) -> (T10)
+///     scheduler inner persistent: inner, … V 8, …
+///     grid (16384, 1, 1), block (128, 1, 1), 32 bytes of shared memory, 40 registers, compiled
+///     in 63.1 ms 536870912 bytes in 0.1380 ms, 3890 GB/s, 0.942 of a copy not reduction: T1 is
+///     needed both before and behind a reduction
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <runtime/device.h>
+
+namespace nvfuser {
+
+struct KernelProfile {
+  std::string name;                   ///< "kernel 1", "external call 1: matmul", "views"
+  std::string tensors;                ///< "(T0) -> (T10)"
+  std::string scheduler;              ///< with its parameters; empty for what is no kernel
+  std::vector<std::string> refusals;  ///< schedulers asked before, and why they declined
+  LaunchShape shape;
+  KernelResources resources;
+  int64_t bytes = 0;   ///< each tensor read once, each written once
+  double ms = 0;       ///< median of the launches; 0: not a kernel, or not launched for these sizes
+  double copy_ms = 0;  ///< of a copy that moves as many bytes
+
+  double gigabytesPerSecond() const { return ms > 0 ? static_cast<double>(bytes) / ms / 1e6 : 0; }
+  double ofCopy() const { return ms > 0 ? copy_ms / ms : 0; }
+  std::string toString() const;
+};
+
+struct FusionProfile {
+  std::string device;
+  std::vector<KernelProfile> kernels;  ///< in the order in which they run
+  double call_ms = 0;  ///< of a whole call, host and device, results waited for; mean of several
+
+  std::string toString() const;
+};
+
+}  // namespace nvfuser

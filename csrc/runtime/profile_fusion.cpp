@@ -1,0 +1,150 @@
+// FusionExecutorCache::profile: kernels of one call by themselves, beside copies of the same bytes.
+#include <algorithm>
+#include <chrono>
+
+#include <runtime/dump_kernel.h>
+#include <runtime/fusion_profile.h>
+#include <runtime/prepared_fusion.h>
+
+namespace nvfuser {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+/// Milliseconds of a copy that reads and writes `bytes` in all.
+double timeCopy(Device& device, int64_t bytes, int repeats) {
+  const int64_t half = std::max<int64_t>(bytes / 2, 1);
+  const Tensor from = Tensor::zeros({half}, DataType::Byte, device);
+  const Tensor to = Tensor::zeros({half}, DataType::Byte, device);
+  auto copy = [&] {
+    device.copyWithin(to.data(), from.data(), static_cast<size_t>(half), nullptr);
+  };
+  copy();
+  device.synchronize(nullptr);
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < repeats; ++i) {
+    copy();
+  }
+  device.synchronize(nullptr);
+  return millisecondsSince(begin) / repeats;
+}
+
+std::string extents(const int64_t (&of)[3]) {
+  return text("(", of[0], ", ", of[1], ", ", of[2], ")");
+}
+
+}  // namespace
+
+std::string KernelProfile::toString() const {
+  std::string lines = text(name, ": ", tensors, "\n");
+  if (!scheduler.empty()) {
+    append(lines, text("  scheduler ", scheduler, "\n"));
+  }
+  if (ms > 0) {
+    append(lines, text("  grid ", extents(shape.grid), ", block ", extents(shape.block)));
+    const bool in_clusters = shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1;
+    append(lines, in_clusters ? text(", cluster ", extents(shape.cluster)) : std::string());
+    append(lines, text(", ", shape.shared_bytes, " bytes of shared memory"));
+    if (resources.registers >= 0) {
+      append(lines, text(", ", resources.registers, " registers, ", resources.spill_bytes,
+                         " bytes spilled"));
+    }
+    append(lines, resources.from_cache
+                      ? std::string(", from the cache\n")
+                      : text(", compiled in ", fixed(resources.compile_ms, 1), " ms\n"));
+    append(lines,
+           text("  ", bytes, " bytes in ", fixed(ms, 4), " ms, ", fixed(gigabytesPerSecond(), 1),
+                " GB/s, ", fixed(ofCopy(), 3), " of a copy's speed\n"));
+  }
+  for (const std::string& refusal : refusals) {
+    append(lines, text("  not ", refusal, "\n"));
+  }
+  return lines;
+}
+
+std::string FusionProfile::toString() const {
+  std::string lines = text(device, ": ", kernels.size(), kernels.size() == 1 ? " step" : " steps",
+                           ", a call ", fixed(call_ms, 4), " ms\n");
+  for (const KernelProfile& kernel : kernels) {
+    append(lines, kernel.toString());
+  }
+  return lines;
+}
+
+FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int repeats,
+                                           Device* wanted) {
+  if (repeats < 1) {
+    userError("profile: ", repeats, " repeats; at least one is needed");
+  }
+  // What runs again and again must not update the caller's tensors again and again.
+  KernelArgumentHolder own;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Val* input = i < fusion_->inputs().size() ? fusion_->inputs()[i] : nullptr;
+    const bool updated =
+        std::any_of(fusion_->getOutputAliases().begin(), fusion_->getOutputAliases().end(),
+                    [&](const auto& alias) { return alias.second.aliased_io == input; });
+    own.push(updated && args[i].isTensor() ? KernelArgument(args[i].tensor().clone()) : args[i]);
+  }
+  runFusionWithInputs(own, {}, wanted);
+  FusionProfile result;
+  std::unique_lock<std::mutex> lock(mutex_);
+  const Call call = makeCall(own, {}, wanted);
+  const std::shared_ptr<Prepared> plan = prepared(call);
+  Device& device = *call.device;
+  size_t kernels = 0;
+  size_t externals = 0;
+  run(*plan, call,
+      [&](const Step& step, const KernelArgumentHolder& step_args,
+          const KernelArgumentHolder& results) {
+        KernelProfile one;
+        one.tensors = stepTensors(step);
+        for (const auto& [type, refusal] : step.refusals) {
+          one.refusals.push_back(text(schedulerTypeName(type), ": ", refusal.why));
+        }
+        if (step.external) {
+          one.name = text("external call ", ++externals, ", ",
+                          tensorExprs(step.segment->fusion()).back()->getOpString());
+        } else if (step.kernel == nullptr) {
+          one.name = "views";
+        } else {
+          one.name = text("kernel ", ++kernels);
+          const HeuristicParams* params = step.kernel->params.get();
+          one.scheduler = params == nullptr ? "none: interpreted on the host"
+                                            : text(schedulerTypeName(params->scheduler_type), ": ",
+                                                   params->toString());
+        }
+        if (step.plan != nullptr && step.plan->kind() == LaunchPlan::Kind::Launch) {
+          const CompiledKernel& compiled = step.plan->compiled();
+          KernelExecutor& executor = *step.kernel->executor;
+          one.shape = step.plan->shape();
+          one.resources = compiled.loaded().resources();
+          one.bytes = bytesOfLaunch(compiled, step_args, results);
+          executor.setRandomState(seed_, offset_);
+          executor.setKnownScalars(plan->sizes);
+          one.ms = median(executor.time(step_args, results, repeats));
+          one.copy_ms = timeCopy(device, one.bytes, repeats);
+        }
+        result.kernels.push_back(std::move(one));
+      });
+  lock.unlock();
+  result.device = device.properties().name;
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < repeats; ++i) {
+    runFusionWithInputs(own, {}, wanted);
+  }
+  device.synchronize(nullptr);
+  result.call_ms = millisecondsSince(begin) / repeats;
+  return result;
+}
+
+}  // namespace nvfuser
