@@ -165,5 +165,5 @@ TEST_CASE("scheduler inner-outer: one kernel serves many shapes") {
     CHECK(program.cache().numKernels() <= 2);
   }
   // Where a row does not fit the registers of a block, a shape has two.
-  CHECK(program.cache().numKernelsMade() <= 60);
+  CHECK(program.cache().numKernelsMade() <= 56);
 }

@@ -141,7 +141,7 @@ class InnerOuterScheduler : public SchedulerEntry {
         std::min({device.registers_per_multiprocessor / (threads * wanted),
                   device.max_threads_per_multiprocessor / threads,
                   std::max<int64_t>(kMostBlocks, 16 / (params.warps * params.rows))});
-    const int64_t blocks = std::max<int64_t>(most, 1);
+    const int64_t blocks = floorPow2(most);  // few values, for few kernels
     params.blocks = blocks;
     const int64_t needed = ceilDiv(problem.kept, params.rows);
     params.grid = std::min(device.multiprocessors * blocks,
