@@ -1,11 +1,11 @@
 /// What one call of a fusion costs, kernel by kernel: `FusionExecutorCache::profile`.
 ///
-///   NVIDIA H200: 1 kernel, a call 0.1420 ms
-///   kernel 1: (T0) -> (T10)
-///     scheduler inner persistent: inner, … V 8, …
-///     grid (16384, 1, 1), block (128, 1, 1), 32 bytes of shared memory, 40 registers, compiled
-///     in 63.1 ms 536870912 bytes in 0.1380 ms, 3890 GB/s, 0.942 of a copy not reduction: T1 is
-///     needed both before and behind a reduction
+///   AMD EPYC: 1 step, a call 9.3529 ms
+///   kernel 1: (T0) -> (T8)
+///     scheduler inner persistent: inner on the host, …
+///     grid (8, 1, 1), block (1, 1, 1), 0 bytes of shared memory, compiled in 293.2 ms
+///     67108864 bytes in 8.9736 ms, 7.5 GB/s, 0.424 of a copy's speed
+///     not reduction: T0 is needed both before and behind a reduction
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace nvfuser {
 
 struct KernelProfile {
-  std::string name;                   ///< "kernel 1", "external call 1: matmul", "views"
+  std::string name;                   ///< "kernel 1", "external call 1, matmul", "views"
   std::string tensors;                ///< "(T0) -> (T10)"
   std::string scheduler;              ///< with its parameters; empty for what is no kernel
   std::vector<std::string> refusals;  ///< schedulers asked before, and why they declined

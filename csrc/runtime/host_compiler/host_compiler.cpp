@@ -133,7 +133,7 @@ bool hasHostCompiler() { return !processCompiler().compiler.command.empty(); }
 std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contract) {
   std::vector<std::string> flags = {
       "-std=c++20",
-      "-O2",      // -O3 compiles for up to 2.7 times as long, for kernels that are no faster
+      "-O2",      // -O3 compiles longer, for kernels about as fast (docs/performance.md)
       "-fwrapv",  // text of integers counts on it (ops/table/pointwise.h)
 #if defined(__aarch64__)
       "-mcpu=native",
