@@ -60,6 +60,16 @@ std::vector<int> loopsBehindReduction(const TensorView* tv, const LoopModel& loo
   return positions;
 }
 
+/// The loop over an axis of `tv` around the statement: its parts have loops of their own.
+const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position) {
+  const std::pair<const TensorView*, int> member(tv, position);
+  auto found = std::find_if(leaf.path.begin(), leaf.path.end(), [&](const LoopClass* loop) {
+    return std::find(loop->members.begin(), loop->members.end(), member) != loop->members.end();
+  });
+  check(found != leaf.path.end(), "a reduction is in the loops of its axes");
+  return *found;
+}
+
 }  // namespace
 
 void KernelBuilder::makeAccumulators(const Expr* expr) {
@@ -106,14 +116,8 @@ std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values)
     }
     Scalar index = pool_.zero();
     for (int position : loopsBehindReduction(tv, loops_)) {
-      for (const LoopClass* loop : leaf.path) {
-        const bool is_it =
-            std::find(loop->members.begin(), loop->members.end(),
-                      std::pair<const TensorView*, int>(tv, position)) != loop->members.end();
-        if (is_it) {
-          index = pool_.add(pool_.mul(index, loop->extent), indexer_.iteration(loop));
-        }
-      }
+      const LoopClass* loop = loopOf(leaf, tv, position);
+      index = pool_.add(pool_.mul(index, loop->extent), indexer_.iteration(loop));
     }
     result.push_back({accumulator->second, index, 1});
   }
@@ -214,7 +218,11 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   const bool in_loop = std::any_of(leaf.path.begin(), leaf.path.end(), [&](const LoopClass* loop) {
     return loop != group && !loop->isThread() && !loop->extent->isConstant(1);
   });
-  Scalar last = combineAcrossThreads(leaf, monoid, parts, in_loop, out);
+  kir::Block combined;
+  Scalar last = combineAcrossThreads(leaf, monoid, parts, in_loop, combined);
+  if (!combined.empty()) {
+    guarded(finishesOnce(leaf, group), std::move(combined), out);
+  }
 
   forEachOfGroup([&] {
     const AxisValues values = indexer_.around(leaf);
@@ -238,6 +246,20 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
         writes, predicates_.writesOnce(leaf.out, leaf, last ? MemoryType::Shared : memory, values));
     guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
   });
+}
+
+Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) const {
+  Scalar condition = pool_.one();
+  if (accumulators_.count(leaf.out) != 0) {
+    return condition;
+  }
+  for (int position : loopsBehindReduction(leaf.out, loops_)) {
+    const LoopClass* loop = loopOf(leaf, leaf.out, position);
+    if (loop != group && leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
+      condition = pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(loop), pool_.zero()));
+    }
+  }
+  return condition;
 }
 
 Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,

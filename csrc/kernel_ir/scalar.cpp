@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <support/text.h>
-
 namespace nvfuser::kir {
 
 ScalarPool::ScalarPool() {
@@ -11,21 +9,37 @@ ScalarPool::ScalarPool() {
   one_ = constant(1);
 }
 
+size_t ScalarPool::Hash::operator()(Scalar node) const {
+  size_t hash = std::hash<std::string>()(node->name);
+  const auto mix = [&hash](int64_t value) {
+    hash = (hash ^ static_cast<size_t>(value)) * 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
+    hash ^= hash >> 32;
+  };
+  mix(static_cast<int64_t>(node->op));
+  mix(node->value);
+  for (const auto& [term, coefficient] : node->terms) {
+    mix(term->id);
+    mix(coefficient);
+  }
+  for (Scalar arg : node->args) {
+    mix(arg->id);
+  }
+  return hash;
+}
+
+bool ScalarPool::Same::operator()(Scalar a, Scalar b) const {
+  return a->op == b->op && a->value == b->value && a->terms == b->terms && a->args == b->args &&
+         a->name == b->name;
+}
+
 Scalar ScalarPool::intern(ScalarNode node) {
-  std::string key = text(static_cast<int>(node.op), ":", node.value, ":", node.name);
-  for (const auto& [term, coefficient] : node.terms) {
-    key += text(";", term->id, "*", coefficient);
-  }
-  for (Scalar arg : node.args) {
-    key += text(",", arg->id);
-  }
-  auto found = interned_.find(key);
+  auto found = interned_.find(&node);
   if (found != interned_.end()) {
-    return found->second;
+    return *found;
   }
   node.id = static_cast<int>(nodes_.size());
   nodes_.push_back(std::move(node));
-  return interned_[key] = &nodes_.back();
+  return *interned_.insert(&nodes_.back()).first;
 }
 
 Scalar ScalarPool::constant(int64_t value) {

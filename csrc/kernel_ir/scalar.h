@@ -26,6 +26,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -130,6 +131,14 @@ class ScalarPool {
   static std::vector<Scalar> symbolsOf(Scalar a);
 
  private:
+  /// Of nodes, by what makes them equal: not their interval nor their bound, which follow from it.
+  struct Hash {
+    size_t operator()(Scalar node) const;
+  };
+  struct Same {
+    bool operator()(Scalar a, Scalar b) const;
+  };
+
   Scalar intern(ScalarNode node);
   Scalar makeSum(int64_t constant, std::vector<std::pair<Scalar, int64_t>> terms);
   Scalar makeProduct(int64_t coefficient, std::vector<Scalar> factors);
@@ -140,7 +149,7 @@ class ScalarPool {
   void splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* remainder);
 
   std::deque<ScalarNode> nodes_;
-  std::unordered_map<std::string, Scalar> interned_;
+  std::unordered_set<Scalar, Hash, Same> interned_;
   std::vector<std::pair<Scalar, int64_t>> divisible_;
   std::unordered_map<Scalar, Scalar> upper_bounds_;  ///< for what is known to be divisible so far
   bool keep_comparisons_ = false;
