@@ -70,6 +70,9 @@ __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
   S* slots = static_cast<S*>(smem);
   const u32 thread = linearThread();
   if (blockReduceNeighbours<X, Y, Z>(bx, by, bz)) {
+    if (r == 32) {
+      return warpAllReduce<32>(s);
+    }
     if (r <= 32 && (r & (r - 1)) == 0) {
       u32 lanes = bx * by * bz - thread / 32 * 32;  // of this warp
       return warpAllReduce(s, (int)r, lanes >= 32 ? 0xffffffffu : (1u << lanes) - 1u);

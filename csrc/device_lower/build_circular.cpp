@@ -11,6 +11,10 @@
 /// load, so that the number of open groups stays the same. Bulk loads have no groups but an
 /// mbarrier for each stage, which is waited for as often as it is loaded.
 ///
+/// Registers have no indices at run time, so the loop is unrolled by the stages:
+///
+///   for o { for u < stages { if (o·stages + u < extent) iteration o·stages + u } }
+///
 /// Where bulk stores read a stage, they must have done so before it is loaded again: iteration k
 /// waits for those of iteration k + prefetch − stages, before the barrier.
 #include <algorithm>
@@ -108,6 +112,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     return loaded.count(leaf->out) != 0 && isAsyncCopy(leaf->expr);
   });
   std::vector<const TensorView*> bulk;
+  bool in_registers = false;
   bool stored = false;         // by bulk stores
   bool stored_pieces = false;  // and written by threads
   for (const Leaf* leaf : leaves) {
@@ -116,6 +121,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     if (allocations_.of(tv).stages == 1 || loaded.count(tv) == 0) {
       continue;
     }
+    in_registers |= allocations_.of(tv).buffer->memory == MemoryType::Local;
     if (by_bulk) {
       bulk.push_back(tv);
     }
@@ -124,6 +130,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
       stored_pieces |= !by_bulk;
     }
   }
+  Scalar at = nullptr;  // of the loop around a load
   auto load = [&](Scalar iteration, kir::Block& into) {
     indexer_.shift(&loop, iteration);
     kir::Block body;
@@ -136,7 +143,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     for (const TensorView* tv : bulk) {
       commit(kir::AsyncKind::BulkLoad, tv, body);
     }
-    indexer_.shift(nullptr, nullptr);
+    indexer_.shift(&loop, at);
     guarded(pool_.less(iteration, loop.extent), std::move(body), into);
     if (pieces) {
       commit(kir::AsyncKind::Pieces, nullptr, into);
@@ -152,13 +159,22 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
   out.push_back({std::move(ahead)});
 
   kir::For statement;
-  statement.var =
-      loop.index->isConstant() ? pool_.symbol(text("k", loop.id), loop.extent) : loop.index;
-  statement.extent = loop.extent;
+  statement.extent = in_registers ? pool_.ceilDiv(loop.extent, pool_.constant(stages)) : loop.extent;
+  statement.var = in_registers || loop.index->isConstant()
+                      ? pool_.symbol(text(in_registers ? "o" : "k", loop.id), statement.extent)
+                      : loop.index;
   statement.comment = text("T", first->name(), " ", loop.promoted, ", loads run ", prefetch,
                            " ahead in ", first->circularBufferOptions().stage, " stages");
   statement.body = std::make_shared<kir::Block>();
-  kir::Block& body = *statement.body;
+  kir::For each;
+  each.extent = pool_.constant(stages);
+  each.var = pool_.symbol(text("u", loop.id), each.extent);
+  each.kind = kir::LoopKind::Unrolled;
+  each.comment = "one of each stage";
+  each.body = std::make_shared<kir::Block>();
+  at = in_registers ? pool_.add(pool_.mul(statement.var, stages), each.var) : statement.var;
+  indexer_.shift(&loop, at);
+  kir::Block body;
   if (pieces) {
     wait(kir::AsyncKind::Pieces, prefetch - 1, nullptr, body);
   }
@@ -175,7 +191,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     body.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
                               text("T", first->name(), " is loaded, and its next stage is free")}});
   }
-  load(pool_.add(statement.var, pool_.constant(prefetch)), body);
+  load(pool_.add(at, pool_.constant(prefetch)), body);
   declare(node, body);
   for (LoopNode& child : node.children) {
     if (loads.count(&child) == 0) {
@@ -184,6 +200,13 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
   }
   if (stored) {
     commit(kir::AsyncKind::BulkStore, nullptr, body);
+  }
+  indexer_.shift(&loop, nullptr);
+  if (in_registers) {
+    guarded(pool_.less(at, loop.extent), std::move(body), *each.body);
+    statement.body->push_back({std::move(each)});
+  } else {
+    *statement.body = std::move(body);
   }
   out.push_back({std::move(statement)});
 }

@@ -12,6 +12,7 @@
 
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
+#include <kernel_ir/accesses.h>
 
 namespace nvfuser {
 
@@ -41,6 +42,7 @@ namespace {
 
 /// The most reductions of a group.
 constexpr int64_t kMaxGroup = 16;
+constexpr int64_t kWarp = 32;
 /// The most elements that an accumulator may have.
 constexpr int64_t kMaxAccumulators = 1024;
 
@@ -201,7 +203,7 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       indexer_.shift(group, group != nullptr ? pool_.constant(i) : nullptr);
       body();
     }
-    indexer_.shift(nullptr, nullptr);
+    indexer_.shift(group, nullptr);
   };
   const kir::Monoid one = monoidOf(leaf.expr);
   kir::Monoid monoid = one;
@@ -218,10 +220,12 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   const bool in_loop = std::any_of(leaf.path.begin(), leaf.path.end(), [&](const LoopClass* loop) {
     return loop != group && !loop->isThread() && !loop->extent->isConstant(1);
   });
-  kir::Block combined;
-  Scalar last = combineAcrossThreads(leaf, monoid, parts, in_loop, combined);
-  if (!combined.empty()) {
-    guarded(finishesOnce(leaf, group), std::move(combined), out);
+  Scalar last = nullptr;
+  if (isSpreadReduction(leaf.out)) {
+    Scalar once = finishesOnce(leaf, group);
+    kir::Block repeated;
+    last = combineAcrossThreads(leaf, monoid, parts, in_loop, once->isConstant() ? out : repeated);
+    guarded(once, std::move(repeated), out);
   }
 
   forEachOfGroup([&] {
@@ -260,6 +264,71 @@ Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) con
     }
   }
   return condition;
+}
+
+Scalar KernelBuilder::sharedAmongWarps(const kir::BlockReduce& reduce) const {
+  const ParallelType types[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
+  Scalar lanes = loops_.dimension(types[0]);
+  if (!reduce.dims[0] || lanes == nullptr || !lanes->isConstant(kWarp)) {
+    return pool_.one();
+  }
+  Scalar warps = pool_.one();
+  for (int d = 1; d < 3; ++d) {
+    Scalar extent = loops_.dimension(types[d]);
+    if (reduce.dims[d] && extent != nullptr) {
+      warps = pool_.mul(warps, extent);
+    }
+  }
+  return pool_.less(pool_.one(), warps);
+}
+
+bool KernelBuilder::joinsBlockReduce(const kir::BlockReduce& reduce, Scalar bytes,
+                                     kir::Block& out) const {
+  auto touches = [&](const kir::Stmt& stmt) {
+    const std::vector<const kir::Buffer*> buffers = kir::buffersOf(stmt);
+    return std::any_of(reduce.state.begin(), reduce.state.end(), [&](const kir::Ref& part) {
+      auto* declare = std::get_if<kir::Declare>(&stmt.node);
+      return std::find(buffers.begin(), buffers.end(), part.buffer) != buffers.end() ||
+             (declare != nullptr && declare->buffer == part.buffer);
+    });
+  };
+  for (auto stmt = out.rbegin(); stmt != out.rend(); ++stmt) {
+    if (auto* before = std::get_if<kir::BlockReduce>(&stmt->node)) {
+      const bool alike = std::equal(std::begin(reduce.dims), std::end(reduce.dims), before->dims) &&
+                         reduce.monoid.kind == kir::Monoid::Kind::Op &&
+                         before->monoid.kind == kir::Monoid::Kind::Op &&
+                         before->monoid.op == reduce.monoid.op &&
+                         before->monoid.dtypes[0] == reduce.monoid.dtypes[0];
+      if (!alike || touches(*stmt) ||
+          before->state.size() + reduce.state.size() > static_cast<size_t>(kMaxGroup)) {
+        return false;
+      }
+      auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+      append(before->state, reduce.state);
+      append(before->monoid.dtypes, reduce.monoid.dtypes);
+      append(before->monoid.identity, reduce.monoid.identity);
+      auto* workspace = const_cast<kir::Buffer*>(before->workspace);
+      workspace->elements = pool_.add(workspace->elements, bytes);
+      return true;
+    }
+    const bool computes = std::holds_alternative<kir::Compute>(stmt->node) ||
+                          std::holds_alternative<kir::Assign>(stmt->node) ||
+                          std::holds_alternative<kir::Declare>(stmt->node) ||
+                          std::holds_alternative<kir::Combine>(stmt->node) ||
+                          std::holds_alternative<kir::If>(stmt->node);
+    bool barrier = false;
+    if (auto* branch = std::get_if<kir::If>(&stmt->node)) {
+      barrier = branch->else_body != nullptr;
+      kir::forEach(*branch->then_body, [&](const kir::Stmt& inner) {
+        barrier |= !std::holds_alternative<kir::Compute>(inner.node) &&
+                   !std::holds_alternative<kir::Assign>(inner.node);
+      });
+    }
+    if (!computes || barrier || touches(*stmt)) {
+      return false;
+    }
+  }
+  return false;
 }
 
 Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
@@ -336,12 +405,17 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     statement.monoid = monoid;
     statement.state = parts;
     std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.dims));
-    if (in_loop) {
-      out.push_back({kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
-                               "the last iteration is done with the workspace"}});
+    Scalar bytes = pool_.mul(threads, state_bytes);
+    if (!any_cluster && !any_grid && joinsBlockReduce(statement, bytes, out)) {
+      return nullptr;
     }
-    statement.workspace =
-        workspace("block_work", MemoryType::Shared, pool_.mul(threads, state_bytes), false);
+    if (in_loop) {
+      guarded(sharedAmongWarps(statement),
+              {{kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
+                          "the last iteration is done with the workspace"}}},
+              out);
+    }
+    statement.workspace = workspace("block_work", MemoryType::Shared, bytes, false);
     out.push_back({std::move(statement)});
   }
   if (any_cluster) {

@@ -84,6 +84,9 @@ void KernelBuilder::requireDivisible(Scalar value, int64_t width, const TensorVi
   kernel_.checks.push_back(
       {kir::LaunchCheck::Kind::Divisible, value, nullptr, width,
        text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
+  if (options_.predicate_elimination) {
+    pool_.assumeDivisible(value, width);
+  }
 }
 
 kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,

@@ -315,12 +315,12 @@ Scalar Indexer::stageBase(const TensorView* tv) const {
 }
 
 void Indexer::shift(const LoopClass* loop, Scalar index) {
-  shifted_ = loop;
-  shifted_to_ = index;
+  shifted_[loop] = index;
 }
 
 Scalar Indexer::iteration(const LoopClass* loop) const {
-  return loop == shifted_ && shifted_to_ != nullptr ? shifted_to_ : loop->index;
+  auto found = shifted_.find(loop);
+  return found != shifted_.end() && found->second != nullptr ? found->second : loop->index;
 }
 
 Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {

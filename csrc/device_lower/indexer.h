@@ -49,7 +49,7 @@ class Indexer {
   void noteWriter(const Leaf& leaf);
 
   /// From now on statements are indexed as if `loop` were at `index`: a load that runs ahead of its
-  /// loop. Null ends it.
+  /// loop, a member of a group. A null index ends it.
   void shift(const LoopClass* loop, kir::Scalar index);
   /// Where the loop is: its variable, unless it is shifted.
   kir::Scalar iteration(const LoopClass* loop) const;
@@ -95,8 +95,7 @@ class Indexer {
   Symbols& symbols_;
   Allocations& allocations_;
   std::unordered_map<const TensorView*, const Leaf*> writer_;
-  const LoopClass* shifted_ = nullptr;
-  kir::Scalar shifted_to_ = nullptr;
+  std::unordered_map<const LoopClass*, kir::Scalar> shifted_;
 };
 
 }  // namespace nvfuser

@@ -1,6 +1,7 @@
 #include <device_lower/kernel_builder.h>
 
 #include <algorithm>
+#include <set>
 #include <map>
 
 #include <ir/axis_map.h>
@@ -282,11 +283,13 @@ bool KernelBuilder::exchangesData(const LoopNode& node) const {
 
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
-  // The bounds of all statements inside at the last iteration of all loops inside. Only indices
+  // The bounds of all statements inside, at the last iteration of all loops inside. Only indices
   // that grow with every loop variable can be judged there; one that does not keeps the loop as it
   // is.
   Scalar fits = pool_.one();
   bool monotone = true;
+  // What each statement asks for itself.
+  std::set<Scalar> conditions;
   std::function<void(LoopNode&, std::vector<const LoopClass*>)> collect =
       [&](LoopNode& inner, std::vector<const LoopClass*> inside) {
         if (inner.loop != nullptr && inner.loop->index->op == kir::ScalarOp::Symbol &&
@@ -300,6 +303,10 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
             replaced[vector] = pool_.zero();
           }
           AxisValues values = indexer_.around(*inner.leaf, replaced);
+          // (A sum starts, and is finished, under conditions of its own.)
+          const bool by_bounds =
+              inner.leaf->role == LeafRole::Whole || inner.leaf->role == LeafRole::Update;
+          conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, values) : pool_.one());
           for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
             std::unordered_map<Scalar, Scalar> last;
             for (const LoopClass* l : inside) {
@@ -335,6 +342,16 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   };
   if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
     body(monotone && fits->isConstant(1), out);
+    return;
+  }
+  if (conditions == std::set<Scalar>{pool_.one()}) {
+    body(false, out);
+    return;
+  }
+  if (conditions == std::set<Scalar>{fits}) {  // all or nothing
+    kir::Block proven;
+    body(true, proven);
+    guarded(fits, std::move(proven), out);
     return;
   }
   kir::If branch;

@@ -78,6 +78,12 @@ class KernelBuilder {
   bool isGroup(const LoopNode& node) const;
   /// Whether threads or blocks each hold a part of the sum.
   bool isSpreadReduction(const TensorView* tv) const;
+  /// Whether warps of a block exchange what they have in shared memory, rather than the lanes of
+  /// each alone.
+  kir::Scalar sharedAmongWarps(const kir::BlockReduce& reduce) const;
+  /// Adds the reduction, which needs `bytes` of workspace, to one before it in `out`, where nothing
+  /// in between depends on it: one exchange for both.
+  bool joinsBlockReduce(const kir::BlockReduce& reduce, kir::Scalar bytes, kir::Block& out) const;
   /// Null, or the symbol that is true in the only block that has the result.
   kir::Scalar combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
                                    const std::vector<kir::Ref>& parts, bool in_loop,

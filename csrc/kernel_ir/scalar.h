@@ -146,6 +146,10 @@ class ScalarPool {
   /// Product of sums multiplied out, for proofs.
   Scalar expand(Scalar a);
   Scalar computeUpperBound(Scalar a);
+  /// The largest constant that is known, without looking at its parts, to divide `a`.
+  int64_t knownDivisor(Scalar a) const;
+  /// The largest multiple of `divisor` that is at most `a`, where its terms tell; null otherwise.
+  Scalar floorToMultiple(Scalar a, int64_t divisor);
   void splitByDivisor(Scalar a, Scalar b, Scalar* quotient, Scalar* remainder);
 
   std::deque<ScalarNode> nodes_;

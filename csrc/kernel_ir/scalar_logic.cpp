@@ -6,6 +6,16 @@
 
 namespace nvfuser::kir {
 
+namespace {
+
+/// Whether `b` is min(a, …) or max(a, …), nested or not.
+bool isOneOf(Scalar a, Scalar b, ScalarOp op) {
+  return b->op == op && std::any_of(b->args.begin(), b->args.end(),
+                                    [&](Scalar arg) { return arg == a || isOneOf(a, arg, op); });
+}
+
+}  // namespace
+
 Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
   ScalarNode node{.op = op, .id = 0, .args = {a, b}};
   switch (op) {
@@ -35,10 +45,10 @@ Scalar ScalarPool::makeBinary(ScalarOp op, Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::min(Scalar a, Scalar b) {
-  if (a == b || a->hi <= b->lo) {
+  if (a == b || a->hi <= b->lo || isOneOf(b, a, ScalarOp::Min)) {
     return a;
   }
-  if (b->hi <= a->lo) {
+  if (b->hi <= a->lo || isOneOf(a, b, ScalarOp::Min)) {
     return b;
   }
   if (byId(b, a)) {
@@ -48,10 +58,10 @@ Scalar ScalarPool::min(Scalar a, Scalar b) {
 }
 
 Scalar ScalarPool::max(Scalar a, Scalar b) {
-  if (a == b || b->hi <= a->lo) {
+  if (a == b || b->hi <= a->lo || isOneOf(b, a, ScalarOp::Max)) {
     return a;
   }
-  if (a->hi <= b->lo) {
+  if (a->hi <= b->lo || isOneOf(a, b, ScalarOp::Max)) {
     return b;
   }
   if (byId(b, a)) {
@@ -106,6 +116,12 @@ Scalar ScalarPool::less(Scalar a, Scalar b) {
   }
   if (provesLess(a, b)) {
     return one_;
+  }
+  // 8·x + v < 8·m, with v below 8, says 8·x < 8·m: the elements of a vector share a condition.
+  if (const int64_t divisor = b->isConstant() ? 1 : knownDivisor(b); divisor > 1) {
+    if (Scalar floor = floorToMultiple(a, divisor); floor != nullptr && floor != a) {
+      return less(floor, b);
+    }
   }
   return makeBinary(ScalarOp::Less, a, b);
 }

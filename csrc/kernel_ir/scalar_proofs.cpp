@@ -166,6 +166,28 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
   return true;
 }
 
+int64_t ScalarPool::knownDivisor(Scalar a) const {
+  int64_t known = a->isConstant() ? a->value : 1;
+  for (const auto& [assumed, divisor] : divisible_) {
+    known = assumed == a ? std::max(known, divisor) : known;
+  }
+  return known;
+}
+
+Scalar ScalarPool::floorToMultiple(Scalar a, int64_t divisor) {
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  decompose(a, &value, &terms);
+  Scalar multiple = zero_;
+  Scalar rest = constant(value);
+  for (const auto& [term, coefficient] : terms) {
+    Scalar part = mul(term, coefficient);
+    Scalar& side = provesDivisible(part, constant(divisor)) ? multiple : rest;
+    side = add(side, part);
+  }
+  return rest->lo >= 0 && rest->hi < divisor ? multiple : nullptr;
+}
+
 void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) {
   divisible_.emplace_back(a, divisor);
   upper_bounds_.clear();  // they may be simpler now

@@ -15,7 +15,7 @@ std::string InnerOuterParams::toString() const {
   return text("reference T", reference, ", order [", join(order, ", "), "]",
               project ? ", computed again from inputs" : "", ", V ", vectorization, ", batches ",
               batches, ", warps ", warps, ", rows ", rows, ", grid ", grid, ", blocks ", blocks,
-              ", unroll ", unroll, ", inputs by [", join(inputs, ", "), "], outputs by [",
+              ", stages ", stages, ", unroll ", unroll, ", inputs by [", join(inputs, ", "), "], outputs by [",
               join(outputs, ", "), "]");
 }
 
@@ -28,6 +28,7 @@ constexpr int64_t kRowsOfBlock = 16;     ///< that pay for a block's share of th
 constexpr int64_t kEnoughBlocks = 64;    ///< where there are fewer rows
 constexpr int64_t kMostBytes = 400;      ///< that a thread holds of rows and sums
 constexpr int64_t kOtherRegisters = 32;  ///< of a thread
+constexpr int64_t kRegistersOfBatch = 8;  ///< for where a further vector of the next row is
 constexpr int64_t kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 3;  ///< of a multiprocessor
 constexpr int64_t kUnroll = 4;
@@ -107,15 +108,16 @@ class InnerOuterScheduler : public SchedulerEntry {
     const auto found =
         std::get<InnerOuterReductions>(innerOuterReductions(fusion, form.permissive));
     int64_t bytes = params.project ? buffers.bytesProjected(index) : buffers.bytesHeld(index);
+    int64_t loaded = 0;
     for (const Expr* expr : found.outer) {
       bytes += dataTypeSizeByte(expr->output(0)->dtype());
     }
     for (const TensorView* tv : borderTensors(fusion)) {
-      const bool row = form.signature.spansReduced(tv, form.permissive);
-      bytes += tv->isFusionInput() && row &&
-                       info.extent(tv->getLogicalDomain()) < problem.kept * problem.reduced
-                   ? dataTypeSizeByte(tv->dtype())
-                   : 0;
+      if (tv->isFusionInput() && form.signature.spansReduced(tv, form.permissive)) {
+        const bool of_all_rows =
+            info.extent(tv->getLogicalDomain()) < problem.kept * problem.reduced;
+        (of_all_rows ? bytes : loaded) += dataTypeSizeByte(tv->dtype());
+      }
     }
     params.vectorization = problem.widest();
     const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
@@ -142,13 +144,18 @@ class InnerOuterScheduler : public SchedulerEntry {
                   device.max_threads_per_multiprocessor / threads,
                   std::max<int64_t>(kMostBlocks, 16 / (params.warps * params.rows))});
     const int64_t blocks = floorPow2(most);  // few values, for few kernels
-    params.blocks = blocks;
     const int64_t needed = ceilDiv(problem.kept, params.rows);
     params.grid = std::min(device.multiprocessors * blocks,
                            std::max(floorPow2(problem.kept / kRowsOfBlock), kEnoughBlocks));
     if (needed < params.grid) {
       params.grid = floorPow2(needed);
     }
+    params.blocks = std::min(blocks, ceilDiv(params.grid, device.multiprocessors));
+    // The next row is loaded ahead where registers are left.
+    const int64_t with_next = wanted + ceilDiv(batches * params.vectorization * loaded, 4) +
+                              kRegistersOfBatch * (batches - 1);
+    params.stages =
+        with_next * threads * params.blocks <= device.registers_per_multiprocessor ? 2 : 1;
     params.unroll = kUnroll;
     return std::nullopt;
   }

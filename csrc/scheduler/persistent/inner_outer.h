@@ -32,6 +32,7 @@ struct InnerOuterParams : HeuristicParams {
   int64_t rows = 1;              ///< Z: rows that a block has under way
   int64_t grid = 1;              ///< G
   int64_t blocks = 1;            ///< that a multiprocessor has registers for
+  int64_t stages = 1;            ///< S: rows of a thread that it holds or loads; 1: none ahead
   int64_t unroll = 1;            ///< U: rows of partial sums in flight
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output

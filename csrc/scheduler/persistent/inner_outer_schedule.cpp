@@ -64,6 +64,8 @@ class Scheduler {
       vectors_.emplace_back(copy, width_of[input]);
       if (signature.spansReduced(input, permissive) && !hasKept(input)) {
         weights_.push_back(copy);
+      } else if (hasKept(input)) {
+        rows_.push_back(copy);
       }
     }
     scheduler_utils::cacheAndForkOutputs(fusion_, false);
@@ -136,12 +138,19 @@ class Scheduler {
     scheduler_utils::parallelizeAllLike(reference_);
   }
 
-  /// A sum of columns: of a block's rows in registers, then of blocks.
+  /// A sum of columns: of a thread's rows in registers, of a block's threads, then of blocks.
   void makeStages(TensorView* sum) {
     TensorView* partial = sum->rFactor({kRowsOnly});
     partial_.insert(partial);
+    if (params_.rows > 1) {
+      partial = sum->rFactor({kRowsOnly - 1});
+      partial_.insert(partial);
+    }
     TensorView* stored = partial->cacheAfter();
     stored->setMemoryType(MemoryType::Global);
+    if (params_.rows > 1) {
+      partial->axis(-1)->parallelize(ParallelType::Group);  // one exchange for a vector of sums
+    }
     stored_.insert(stored);
     vectors_.emplace_back(stored, std::min(params_.vectorization,
                                            kMaxVectorBytes / dataTypeSizeByte(stored->dtype())));
@@ -158,7 +167,7 @@ class Scheduler {
     }
     // Axes of blocks and threads of rows, in front.
     const bool has_partials = contains(read_, tv) || contains(sums_, tv);
-    const int64_t partials = has_partials ? kRowsOnly : 0;
+    const int64_t partials = !has_partials ? 0 : params_.rows > 1 ? 1 : kRowsOnly;
     while (tv->nDims() > partials + 1) {
       tv->merge(partials);
     }
@@ -166,7 +175,9 @@ class Scheduler {
     tv->split(partials, params_.grid, false);
     // [partials…, blocks, columns, lanes]
     if (has_partials) {
-      tv->merge(0);
+      for (int64_t i = 1; i < partials; ++i) {
+        tv->merge(0);
+      }
       tv->split(0, params_.warps);
       tv->split(0, params_.rows);
       tv->split(0, params_.unroll);
@@ -201,6 +212,13 @@ class Scheduler {
         copy->inlineAt(kRowsOnly, true, &calc);  // read once for all rows of a block
       }
     }
+    for (TensorView* copy : rows_) {
+      if (params_.stages < 2 || copy->getComputeAtPosition() < kRowLoop) {
+        continue;
+      }
+      copy->inlineAt(kRowLoop, true, &calc);
+      copy->circularBuffer(params_.stages);
+    }
     for (TensorView* copy : read_) {
       if (copy->getComputeAtPosition() > 3) {
         copy->inlineAt(3, true, &calc);
@@ -234,6 +252,7 @@ class Scheduler {
   std::vector<TensorView*> tail_;  ///< them, what is computed from them, and what they read
   std::set<const TensorView*> held_;
   std::vector<TensorView*> weights_;     ///< copies of what all rows read
+  std::vector<TensorView*> rows_;        ///< copies of the rows, and of what each has one of
   std::set<const TensorView*> partial_;  ///< sums of a block's rows
   std::set<const TensorView*> stored_;   ///< the same in global memory
   std::vector<TensorView*> read_;        ///< and read from there

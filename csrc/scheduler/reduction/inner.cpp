@@ -49,6 +49,9 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
     threads = ceilDiv(share, device.warp_size) * device.warp_size;
     params.unroll = 1;
   }
+  if (params.schedule_3d && params.unroll == 1) {
+    params.unroll_runs = std::clamp<int64_t>(floorPow2(others), 1, most_unroll);
+  }
   params.threads_x = threads;
   int64_t rows = std::max<int64_t>(kThreads / 2 / threads, 1);
   while (rows > 1 && ceilDiv(problem.kept, rows) < 2 * processors && rows * threads > 32) {

@@ -21,6 +21,7 @@ std::string ReductionParams::toString() const {
   if (project_persistent_buffers) {
     append(result, ", computed again from inputs");
   }
+  add("unroll runs", unroll_runs, 1);
   add("batches", batches, 0);
   add("threads x", threads_x, 0);
   add("threads y", threads_y, 0);

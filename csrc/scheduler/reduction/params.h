@@ -37,6 +37,7 @@ struct ReductionParams : HeuristicParams {
 
   int64_t vectorization = 1;  ///< neighbours that a thread computes
   int64_t unroll = 1;         ///< vectors in flight in one step of the serial loop
+  int64_t unroll_runs = 1;    ///< of a 3-D reduction: runs in flight in one step of their loop
   int64_t batches = 0;        ///< vectors of a row that a thread holds; 0: a serial loop
   int64_t threads_x = 0;      ///< 0: as many as the batches need
   int64_t threads_y = 0;

@@ -61,7 +61,7 @@ class Scheduler {
       fusion_->manage("least_blocks", params_.resident_blocks);
     }
     inlineMost();
-    if (params_.unroll > 1 && !params_.host && unroll_at_ > 0) {
+    if (params_.unroll * params_.unroll_runs > 1 && !params_.host && unroll_at_ > 0) {
       MaxPosCalculator calc(*fusion_);
       for (TensorView* copy : loads_) {
         if (copy->getComputeAtPosition() > unroll_at_) {
@@ -198,6 +198,7 @@ class Scheduler {
     }
     at = static_cast<int64_t>(types.size());
     const ParallelType grid = kept ? ParallelType::BIDy : ParallelType::BIDx;
+    const bool unrolls_runs = params_.unroll_runs > 1 && params_.batches == 0;
     if (loops[2].exists()) {
       if (params_.grid > 1) {
         reference_->split(at++, params_.grid, false);
@@ -205,6 +206,10 @@ class Scheduler {
       }
       types.push_back(ParallelType::Serial);
       ++at;
+      if (unrolls_runs) {
+        reference_->split(at - 1, params_.unroll_runs);
+        reference_->reorder({{at, at + 1}});  // [runs, run, U]
+      }
     }
     reference_->split(at, params_.vectorization);
     if (params_.host) {
@@ -231,9 +236,15 @@ class Scheduler {
       reference_->split(at++, params_.grid, false);
       types.push_back(grid);
     }
+    if (unrolls_runs) {
+      reference_->reorder({{at + 4, at + 1}});
+    }
     reference_->split(at + 1, 1, false);
-    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll,
-                               ParallelType::TIDx, ParallelType::Serial});
+    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll});
+    if (unrolls_runs) {
+      types.push_back(ParallelType::Unroll);
+    }
+    types.insert(types.end(), {ParallelType::TIDx, ParallelType::Serial});
     unroll_at_ = at + 2;
     return types;
   }
