@@ -159,7 +159,8 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
   out.push_back({std::move(ahead)});
 
   kir::For statement;
-  statement.extent = in_registers ? pool_.ceilDiv(loop.extent, pool_.constant(stages)) : loop.extent;
+  statement.extent =
+      in_registers ? pool_.ceilDiv(loop.extent, pool_.constant(stages)) : loop.extent;
   statement.var = in_registers || loop.index->isConstant()
                       ? pool_.symbol(text(in_registers ? "o" : "k", loop.id), statement.extent)
                       : loop.index;

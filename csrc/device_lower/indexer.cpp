@@ -314,9 +314,7 @@ Scalar Indexer::stageBase(const TensorView* tv) const {
                                 : symbols_.pool().mul(stage(tv), allocation.stage_elements);
 }
 
-void Indexer::shift(const LoopClass* loop, Scalar index) {
-  shifted_[loop] = index;
-}
+void Indexer::shift(const LoopClass* loop, Scalar index) { shifted_[loop] = index; }
 
 Scalar Indexer::iteration(const LoopClass* loop) const {
   auto found = shifted_.find(loop);

@@ -4,7 +4,9 @@
 ///   kernel_builder.cpp    loops, declarations, predicates around statements
 ///   build_pointwise.cpp   operations that compute each element by itself
 ///   build_indirect.cpp    select, index_select, gather
-///   build_reduction.cpp   reductions and Welford: serial, block, grid
+///   build_unswitch.cpp    one condition around a loop in place of one for each element
+///   build_reduction.cpp   reductions and Welford: where a sum starts, is added to, and ends
+///   build_thread_reduction.cpp   its end across the threads of a block, a cluster, the grid
 ///   build_circular.cpp    loops whose loads run ahead
 ///   build_async.cpp       copies beside the threads: cp.async, bulk copies
 ///   build_vector.cpp      vector accesses and what they need of strides and addresses
@@ -14,6 +16,9 @@
 #include <device_lower/predicates.h>
 
 namespace nvfuser {
+
+/// The axis that a loop is over.
+std::string loopComment(const LoopClass& loop, const IdGraph& exact);
 
 class KernelBuilder {
  public:
@@ -27,12 +32,13 @@ class KernelBuilder {
 
  private:
   using Replaced = std::unordered_map<const LoopClass*, kir::Scalar>;
+  /// The most reductions that threads carry out together.
+  static constexpr int64_t kMaxGroup = 16;
 
   // kernel_builder.cpp
   void node(LoopNode& node, kir::Block& out);
   void children(LoopNode& node, kir::Block& out);
   void loop(LoopNode& node, kir::Block& out);
-  void unswitch(LoopNode& node, kir::Block& out);
   /// Whether threads take part together in something inside: a barrier, a wait, a bulk copy, a
   /// reduction across them.
   bool exchangesData(const LoopNode& node) const;
@@ -49,6 +55,9 @@ class KernelBuilder {
   void requireIterations(const Leaf& leaf);
   kir::Ref markRead(kir::Ref ref);
   kir::Ref markWritten(kir::Ref ref);
+
+  // build_unswitch.cpp
+  void unswitch(LoopNode& node, kir::Block& out);
 
   // build_pointwise.cpp
   void pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
@@ -78,6 +87,8 @@ class KernelBuilder {
   bool isGroup(const LoopNode& node) const;
   /// Whether threads or blocks each hold a part of the sum.
   bool isSpreadReduction(const TensorView* tv) const;
+
+  // build_thread_reduction.cpp
   /// Whether warps of a block exchange what they have in shared memory, rather than the lanes of
   /// each alone.
   kir::Scalar sharedAmongWarps(const kir::BlockReduce& reduce) const;

@@ -263,6 +263,25 @@ TEST_CASE("scalar: substitution and linear parts") {
   }
 }
 
+TEST_CASE("scalar: the elements of a vector share a condition where the extent is a multiple") {
+  ScalarPool pool;
+  Scalar n = pool.symbol("n");
+  Scalar x = pool.symbol("x");
+  Scalar v = pool.symbol("v", pool.constant(8));
+  Scalar first = pool.mul(x, 8);
+  Scalar element = pool.add(first, v);
+  CHECK(pool.less(element, n) != pool.less(first, n));
+  pool.assumeDivisible(n, 8);
+  CHECK(pool.less(element, n) == pool.less(first, n));
+  // Not where the elements may lie in two vectors, or the extent is no multiple.
+  Scalar shifted = pool.add(element, pool.one());
+  CHECK(pool.less(shifted, n) != pool.less(first, n));
+  CHECK(pool.less(pool.add(pool.mul(x, 4), v), n)->toString() == "x * 4 + v < n");
+  Scalar less = pool.less(element, pool.add(n, pool.one()));
+  CHECK(less->args[0] == element);
+  CHECK(pool.max(x, pool.max(n, pool.max(x, v))) == pool.max(n, pool.max(x, v)));
+}
+
 TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   ScalarPool pool;
   const Scalar n = pool.symbol("n", nullptr, 1);

@@ -15,19 +15,19 @@ std::string InnerOuterParams::toString() const {
   return text("reference T", reference, ", order [", join(order, ", "), "]",
               project ? ", computed again from inputs" : "", ", V ", vectorization, ", batches ",
               batches, ", warps ", warps, ", rows ", rows, ", grid ", grid, ", blocks ", blocks,
-              ", stages ", stages, ", unroll ", unroll, ", inputs by [", join(inputs, ", "), "], outputs by [",
-              join(outputs, ", "), "]");
+              ", stages ", stages, ", unroll ", unroll, ", inputs by [", join(inputs, ", "),
+              "], outputs by [", join(outputs, ", "), "]");
 }
 
 namespace {
 
 constexpr int64_t kWarp = 32;
-constexpr int64_t kMostWarps = 16;       ///< of a block
-constexpr int64_t kLeastWarps = 16;      ///< of a block, where rows are short
-constexpr int64_t kRowsOfBlock = 16;     ///< that pay for a block's share of the sums of columns
-constexpr int64_t kEnoughBlocks = 64;    ///< where there are fewer rows
-constexpr int64_t kMostBytes = 400;      ///< that a thread holds of rows and sums
-constexpr int64_t kOtherRegisters = 32;  ///< of a thread
+constexpr int64_t kMostWarps = 16;        ///< of a block
+constexpr int64_t kLeastWarps = 16;       ///< of a block, where rows are short
+constexpr int64_t kRowsOfBlock = 16;      ///< that pay for a block's share of the sums of columns
+constexpr int64_t kEnoughBlocks = 64;     ///< where there are fewer rows
+constexpr int64_t kMostBytes = 400;       ///< that a thread holds of rows and sums
+constexpr int64_t kOtherRegisters = 32;   ///< of a thread
 constexpr int64_t kRegistersOfBatch = 8;  ///< for where a further vector of the next row is
 constexpr int64_t kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 3;  ///< of a multiprocessor

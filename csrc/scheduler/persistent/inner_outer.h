@@ -6,11 +6,12 @@
 ///   [blockIdx.x G, threadIdx.z Z, rows, batches, threadIdx.y, threadIdx.x 32, V]
 ///
 /// Each block goes over a stretch of rows and adds what they give to sums of columns, which its
-/// threads hold in registers. At its end they are written to global memory (G·Z rows); after a
-/// barrier of the grid the same blocks reduce those, each some columns:
+/// threads hold in registers; where these are left, the next row is loaded ahead (S stages). At the
+/// end threads of different rows add theirs together, and a block writes one row of sums to global
+/// memory. After a barrier of the grid the same blocks reduce those G rows, each some columns:
 ///
-///   T9[r G·Z, i1]  →  [blockIdx.x G, columns, serial, unrolled U, threadIdx.z, threadIdx.y,
-///                      threadIdx.x 32]
+///   T9[r G, i1]  →  [blockIdx.x G, columns, serial, unrolled U, threadIdx.z, threadIdx.y,
+///                    threadIdx.x 32]
 ///
 /// All blocks must be resident, so registers are limited to what lets G blocks run at once. On the
 /// CPU tasks cannot wait for each other: there it takes nothing.

@@ -5,6 +5,9 @@
 ///   outer   T1[r0, i1]  →  [blockIdx.x i1/(T·V), (grid G,) serial, unrolled U, threadIdx.y,
 ///                           threadIdx.x T, V]
 ///
+/// An inner reduction whose rows lie in runs (3-D) has a serial loop over those around the others,
+/// or over several at a time, unrolled innermost (unroll runs).
+///
 /// Rows held in registers have a constant number of batches in place of the serial and unrolled
 /// loops, and as many threads as that takes. On the CPU a task does whole rows (columns), and a
 /// row's reduction keeps V partial results, combined at its end.

@@ -1,0 +1,247 @@
+/// Reductions across threads: of a block, a cluster, the grid.
+///
+/// Neighbours that do not depend on each other share an exchange:
+///
+///   T18 = add over threadIdx.x of T18        (T18, T22) = add over threadIdx.x of (T18, T22)
+///   T19 = T18 / n                        →   T19 = T18 / n
+///   T22 = add over threadIdx.x of T22
+#include <algorithm>
+
+#include <device_lower/kernel_builder.h>
+#include <ir/axis_map.h>
+#include <kernel_ir/accesses.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+constexpr int64_t kWarp = 32;
+
+/// Whether a statement, and each one that it guards, computes elements and waits for no thread.
+bool onlyComputes(const kir::Stmt& stmt) {
+  if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+    return branch->else_body == nullptr &&
+           std::all_of(branch->then_body->begin(), branch->then_body->end(), onlyComputes);
+  }
+  return std::holds_alternative<kir::Compute>(stmt.node) ||
+         std::holds_alternative<kir::Assign>(stmt.node) ||
+         std::holds_alternative<kir::Declare>(stmt.node) ||
+         std::holds_alternative<kir::Combine>(stmt.node);
+}
+
+}  // namespace
+
+Scalar KernelBuilder::sharedAmongWarps(const kir::BlockReduce& reduce) const {
+  const ParallelType types[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
+  Scalar lanes = loops_.dimension(types[0]);
+  if (!reduce.dims[0] || lanes == nullptr || !lanes->isConstant(kWarp)) {
+    return pool_.one();
+  }
+  Scalar warps = pool_.one();
+  for (int d = 1; d < 3; ++d) {
+    Scalar extent = loops_.dimension(types[d]);
+    if (reduce.dims[d] && extent != nullptr) {
+      warps = pool_.mul(warps, extent);
+    }
+  }
+  return pool_.less(pool_.one(), warps);
+}
+
+bool KernelBuilder::joinsBlockReduce(const kir::BlockReduce& reduce, Scalar bytes,
+                                     kir::Block& out) const {
+  auto touches = [&](const kir::Stmt& stmt) {
+    const std::vector<const kir::Buffer*> buffers = kir::buffersOf(stmt);
+    return std::any_of(reduce.state.begin(), reduce.state.end(), [&](const kir::Ref& part) {
+      auto* declare = std::get_if<kir::Declare>(&stmt.node);
+      return std::find(buffers.begin(), buffers.end(), part.buffer) != buffers.end() ||
+             (declare != nullptr && declare->buffer == part.buffer);
+    });
+  };
+  for (auto stmt = out.rbegin(); stmt != out.rend(); ++stmt) {
+    if (auto* before = std::get_if<kir::BlockReduce>(&stmt->node)) {
+      const bool alike = std::equal(std::begin(reduce.dims), std::end(reduce.dims), before->dims) &&
+                         reduce.monoid.kind == kir::Monoid::Kind::Op &&
+                         before->monoid.kind == kir::Monoid::Kind::Op &&
+                         before->monoid.op == reduce.monoid.op &&
+                         before->monoid.dtypes[0] == reduce.monoid.dtypes[0];
+      if (!alike || touches(*stmt) ||
+          before->state.size() + reduce.state.size() > static_cast<size_t>(kMaxGroup)) {
+        return false;
+      }
+      auto append = [](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
+      append(before->state, reduce.state);
+      append(before->monoid.dtypes, reduce.monoid.dtypes);
+      append(before->monoid.identity, reduce.monoid.identity);
+      auto* workspace = const_cast<kir::Buffer*>(before->workspace);
+      workspace->elements = pool_.add(workspace->elements, bytes);
+      return true;
+    }
+    if (!onlyComputes(*stmt) || touches(*stmt)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
+                                           const std::vector<kir::Ref>& parts, bool in_loop,
+                                           kir::Block& out) {
+  bool block_dims[3] = {false, false, false};
+  bool grid_dims[3] = {false, false, false};
+  bool cluster_dims[3] = {false, false, false};
+  bool any_block = false;
+  bool any_cluster = false;
+  bool any_grid = false;
+  const auto& axes = leaf.out->getLoopDomain();
+  static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
+                                          ParallelType::TIDz};
+  static constexpr ParallelType kBid[] = {ParallelType::BIDx, ParallelType::BIDy,
+                                          ParallelType::BIDz};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!axes[i]->isReduction()) {
+      continue;
+    }
+    const ParallelType type = loops_.of(leaf.out, static_cast<int>(i)).parallel;
+    if (!isParallelTypeThread(type) || !loops_.isUsed(type)) {
+      continue;
+    }
+    for (int d = 0; d < 3; ++d) {
+      if (type == kTid[d]) {
+        any_block = block_dims[d] = true;
+      }
+      if (type == kBid[d] && loops_.cluster(type) != nullptr) {
+        cluster_dims[d] = any_cluster = true;
+      } else if (type == kBid[d]) {
+        any_grid = grid_dims[d] = true;
+      }
+    }
+  }
+  if (!any_block && !any_cluster && !any_grid) {
+    return nullptr;
+  }
+  Scalar threads = pool_.one();
+  for (ParallelType type : kTid) {
+    if (loops_.dimension(type) != nullptr) {
+      threads = pool_.mul(threads, loops_.dimension(type));
+    }
+  }
+  int64_t state_bytes = 0;
+  for (DataType dtype : monoid.dtypes) {
+    // The three parts of one state lie side by side, each aligned to the widest.
+    int64_t widest = 0;
+    for (DataType other : monoid.dtypes) {
+      widest = std::max(widest, dataTypeSizeByte(other));
+    }
+    (void)dtype;
+    state_bytes += widest;
+  }
+  auto workspace = [&](const char* name, MemoryType memory, Scalar elements,
+                       bool zeroed) -> kir::Buffer* {
+    kir::Buffer buffer;
+    buffer.name = text(name, leaf.out->name());
+    for (const auto& made : kernel_.buffers) {
+      if (made->name == buffer.name) {
+        return made.get();  // for another copy of the statement
+      }
+    }
+    buffer.dtype = zeroed ? DataType(DataType::UInt32) : DataType(DataType::Byte);
+    buffer.memory = memory;
+    buffer.elements = elements;
+    buffer.alignment = 16;
+    buffer.zeroed = zeroed;
+    buffer.read = buffer.written = true;
+    return kernel_.addBuffer(std::move(buffer));
+  };
+  if (any_block) {
+    kir::BlockReduce statement;
+    statement.monoid = monoid;
+    statement.state = parts;
+    std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.dims));
+    Scalar bytes = pool_.mul(threads, state_bytes);
+    if (!any_cluster && !any_grid && joinsBlockReduce(statement, bytes, out)) {
+      return nullptr;
+    }
+    if (in_loop) {
+      guarded(sharedAmongWarps(statement),
+              {{kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
+                          "the last iteration is done with the workspace"}}},
+              out);
+    }
+    statement.workspace = workspace("block_work", MemoryType::Shared, bytes, false);
+    out.push_back({std::move(statement)});
+  }
+  if (any_cluster) {
+    for (int d = 0; d < 3; ++d) {
+      if (loops_.cluster(kBid[d]) != nullptr && !cluster_dims[d]) {
+        userError("lower: ", leaf.out,
+                  " is reduced over a cluster of blocks that also extends "
+                  "along ",
+                  parallelTypeName(kBid[d]), "; a cluster is reduced as a whole");
+      }
+    }
+    if (options_.compute_capability < 90) {
+      userError("lower: ", leaf.out,
+                " is reduced over a cluster of blocks, which needs compute "
+                "capability 9.0; this device has ",
+                options_.compute_capability / 10, ".", options_.compute_capability % 10);
+    }
+    kir::ClusterReduce statement;
+    statement.monoid = monoid;
+    statement.state = parts;
+    std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.threads));
+    Scalar results = pool_.one();
+    for (int d = 0; d < 3; ++d) {
+      if (!block_dims[d] && loops_.dimension(kTid[d]) != nullptr) {
+        results = pool_.mul(results, loops_.dimension(kTid[d]));
+      }
+    }
+    statement.workspace =
+        workspace("cluster_work", MemoryType::Shared, pool_.mul(results, state_bytes), false);
+    out.push_back({std::move(statement)});
+  }
+  if (any_grid) {
+    Scalar blocks = pool_.one();
+    Scalar segments = pool_.one();
+    for (int d = 0; d < 3; ++d) {
+      Scalar extent = loops_.dimension(kBid[d]);
+      if (extent == nullptr) {
+        continue;
+      }
+      blocks = pool_.mul(blocks, extent);
+      if (!grid_dims[d]) {
+        segments = pool_.mul(segments, extent);
+      }
+    }
+    kir::GridReduce statement;
+    statement.monoid = monoid;
+    statement.state = parts;
+    std::copy(std::begin(grid_dims), std::end(grid_dims), std::begin(statement.dims));
+    statement.workspace = workspace("grid_work", MemoryType::Global,
+                                    pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
+    statement.tickets = workspace("tickets", MemoryType::Global, segments, true);
+    // What is read again is needed in all blocks; so is the barrier behind a reduction in a loop.
+    statement.all = in_loop;
+    for (const TensorView* output : tensorOutputs(leaf.expr)) {
+      statement.all |= !consumersOf(output).empty();
+    }
+    if (statement.all) {
+      kernel_.cooperative = true;
+    } else {
+      statement.last = pool_.symbol(text("last", leaf.out->name()), nullptr, 0, 1);
+    }
+    Scalar last = statement.last;
+    out.push_back({std::move(statement)});
+    if (in_loop) {
+      out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,
+                               "the next iteration reuses the workspace"}});
+    }
+    return last;
+  }
+  return nullptr;
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,133 @@
+/// Unswitch: one condition around a loop, in front of a copy of it without conditions.
+///
+///   for v < 4 { if (i + v < n) … }     →     if (i + 3 < n) { for v < 4 { … } }
+///                                            else { for v < 4 { if (i + v < n) … } }
+///
+/// Where all statements ask for the same, which no loop inside changes, nothing is left to do in
+/// the other copy:
+///
+///   for v < 4 { if (i < n) … }         →     if (i < n) { for v < 4 { … } }
+#include <algorithm>
+#include <set>
+
+#include <device_lower/kernel_builder.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+/// Whether an index does not get less as a loop's variable grows: a sum where the variable occurs
+/// as itself, or times extents.
+bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbols& symbols) {
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  pool.decompose(index, &value, &terms);
+  return std::all_of(terms.begin(), terms.end(), [&](const auto& part) {
+    const auto& [term, coefficient] = part;
+    if (!kir::ScalarPool::contains(term, variable)) {
+      return true;
+    }
+    if (coefficient < 0 || (term != variable && term->op != kir::ScalarOp::Product)) {
+      return false;
+    }
+    int64_t times = term == variable ? 1 : 0;
+    for (Scalar factor : term->args) {
+      const std::vector<Scalar> used = kir::ScalarPool::symbolsOf(factor);
+      times += factor == variable ? 1 : 0;
+      if (factor != variable && !std::all_of(used.begin(), used.end(), [&](Scalar s) {
+            return symbols.sources().count(s) != 0;
+          })) {
+        return false;
+      }
+    }
+    return times == 1;
+  });
+}
+
+}  // namespace
+
+void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
+  const LoopClass& loop = *node.loop;
+  // The bounds of all statements inside, at the last iteration of all loops inside. Only indices
+  // that grow with every loop variable can be judged there; one that does not keeps the loop as it
+  // is.
+  Scalar fits = pool_.one();
+  bool monotone = true;
+  // What each statement asks for itself.
+  std::set<Scalar> conditions;
+  std::function<void(LoopNode&, std::vector<const LoopClass*>)> collect =
+      [&](LoopNode& inner, std::vector<const LoopClass*> inside) {
+        if (inner.loop != nullptr && inner.loop->index->op == kir::ScalarOp::Symbol &&
+            !inner.loop->isThread()) {
+          inside.push_back(inner.loop);
+        }
+        if (inner.leaf) {
+          const LoopClass* vector = nullptr;
+          Replaced replaced;
+          if (isVectorized(*inner.leaf, &vector)) {
+            replaced[vector] = pool_.zero();
+          }
+          AxisValues values = indexer_.around(*inner.leaf, replaced);
+          // (A sum starts, and is finished, under conditions of its own.)
+          const bool by_bounds =
+              inner.leaf->role == LeafRole::Whole || inner.leaf->role == LeafRole::Update;
+          conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, values) : pool_.one());
+          for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
+            std::unordered_map<Scalar, Scalar> last;
+            for (const LoopClass* l : inside) {
+              monotone &= growsWith(pool_, bound.index, l->index, symbols_);
+              last[l->index] = pool_.sub(l->extent, pool_.one());
+            }
+            fits = pool_.logicalAnd(fits,
+                                    pool_.less(pool_.substitute(bound.index, last), bound.extent));
+          }
+        }
+        for (LoopNode& child : inner.children) {
+          collect(child, inside);
+        }
+      };
+  collect(node, {});
+
+  auto body = [&](bool proven, kir::Block& into) {
+    kir::For statement;
+    statement.var = loop.index;
+    statement.extent = loop.extent;
+    statement.kind = kir::LoopKind::Unrolled;
+    statement.comment = loopComment(loop, exact_);
+    statement.body = std::make_shared<kir::Block>();
+    kir::Block& block = loop.index->isConstant() ? into : *statement.body;  // once: no loop
+    const bool outer = bounds_proven_;
+    bounds_proven_ = outer || proven;
+    declare(node, block);
+    children(node, block);
+    bounds_proven_ = outer;
+    if (!loop.index->isConstant()) {
+      into.push_back({std::move(statement)});
+    }
+  };
+  if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
+    body(monotone && fits->isConstant(1), out);
+    return;
+  }
+  if (conditions == std::set<Scalar>{pool_.one()}) {
+    body(false, out);
+    return;
+  }
+  if (conditions == std::set<Scalar>{fits}) {  // all or nothing
+    kir::Block proven;
+    body(true, proven);
+    guarded(fits, std::move(proven), out);
+    return;
+  }
+  kir::If branch;
+  branch.condition = fits;
+  branch.then_body = std::make_shared<kir::Block>();
+  branch.else_body = std::make_shared<kir::Block>();
+  body(true, *branch.then_body);
+  body(false, *branch.else_body);
+  out.push_back({std::move(branch)});
+}
+
+}  // namespace nvfuser
