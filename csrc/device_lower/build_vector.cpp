@@ -167,6 +167,9 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
 
 void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
   const int64_t width = vector->extent->value;
+  if (width == 0) {
+    return;  // of an axis without elements
+  }
   auto* copy = leaf.expr->as<LoadStoreOp>();
   auto* in = copy->in()->as<TensorView>();
   if (in->dtype() != leaf.out->dtype()) {

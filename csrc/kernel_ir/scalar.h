@@ -146,7 +146,7 @@ class ScalarPool {
   /// Product of sums multiplied out, for proofs.
   Scalar expand(Scalar a);
   Scalar computeUpperBound(Scalar a);
-  /// The largest constant that is known, without looking at its parts, to divide `a`.
+  /// The largest constant that was assumed to divide `a` as a whole; 1 if none was.
   int64_t knownDivisor(Scalar a) const;
   /// The largest multiple of `divisor` that is at most `a`, where its terms tell; null otherwise.
   Scalar floorToMultiple(Scalar a, int64_t divisor);
@@ -154,7 +154,7 @@ class ScalarPool {
 
   std::deque<ScalarNode> nodes_;
   std::unordered_set<Scalar, Hash, Same> interned_;
-  std::vector<std::pair<Scalar, int64_t>> divisible_;
+  std::unordered_map<Scalar, int64_t> divisible_;    ///< what was assumed
   std::unordered_map<Scalar, Scalar> upper_bounds_;  ///< for what is known to be divisible so far
   bool keep_comparisons_ = false;
   Scalar zero_;

@@ -118,8 +118,8 @@ Scalar ScalarPool::less(Scalar a, Scalar b) {
     return one_;
   }
   // 8·x + v < 8·m, with v below 8, says 8·x < 8·m: the elements of a vector share a condition.
-  if (const int64_t divisor = b->isConstant() ? 1 : knownDivisor(b); divisor > 1) {
-    if (Scalar floor = floorToMultiple(a, divisor); floor != nullptr && floor != a) {
+  for (int64_t d = knownDivisor(b); d > 1; d = d % 2 == 0 ? d / 2 : 1) {
+    if (Scalar floor = floorToMultiple(a, d); floor != nullptr && floor != a) {
       return less(floor, b);
     }
   }

@@ -148,17 +148,9 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
   for (const auto& [term, coefficient] : terms) {
     int64_t known = std::gcd(coefficient, b->value);
     for (Scalar factor : factorsOf(term)) {
-      for (const auto& [assumed, divisor] : divisible_) {
-        if (assumed == factor) {
-          known = mulSat(known, divisor);
-        }
-      }
+      known = mulSat(known, knownDivisor(factor));
     }
-    for (const auto& [assumed, divisor] : divisible_) {
-      if (assumed == term) {
-        known = std::max(known, std::gcd(coefficient, b->value) * divisor);
-      }
-    }
+    known = std::max(known, mulSat(std::gcd(coefficient, b->value), knownDivisor(term)));
     if (known % b->value != 0) {
       return false;
     }
@@ -167,11 +159,8 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
 }
 
 int64_t ScalarPool::knownDivisor(Scalar a) const {
-  int64_t known = a->isConstant() ? a->value : 1;
-  for (const auto& [assumed, divisor] : divisible_) {
-    known = assumed == a ? std::max(known, divisor) : known;
-  }
-  return known;
+  auto known = divisible_.find(a);
+  return known != divisible_.end() ? known->second : 1;
 }
 
 Scalar ScalarPool::floorToMultiple(Scalar a, int64_t divisor) {
@@ -189,7 +178,8 @@ Scalar ScalarPool::floorToMultiple(Scalar a, int64_t divisor) {
 }
 
 void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) {
-  divisible_.emplace_back(a, divisor);
+  int64_t& known = divisible_.emplace(a, 1).first->second;
+  known = std::lcm(known, divisor);
   upper_bounds_.clear();  // they may be simpler now
 }
 

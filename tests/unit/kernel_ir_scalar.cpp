@@ -271,7 +271,7 @@ TEST_CASE("scalar: the elements of a vector share a condition where the extent i
   Scalar first = pool.mul(x, 8);
   Scalar element = pool.add(first, v);
   CHECK(pool.less(element, n) != pool.less(first, n));
-  pool.assumeDivisible(n, 8);
+  pool.assumeDivisible(n, 16);
   CHECK(pool.less(element, n) == pool.less(first, n));
   // Not where the elements may lie in two vectors, or the extent is no multiple.
   Scalar shifted = pool.add(element, pool.one());
@@ -304,4 +304,8 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   pool.assumeDivisible(n, 128);
   CHECK(pool.provesDivisible(n, pool.constant(64)));
   CHECK_FALSE(pool.provesDivisible(n, pool.constant(3)));
+  // A multiple of 128 and of 64 is no multiple of their product.
+  pool.assumeDivisible(n, 64);
+  CHECK_FALSE(pool.provesDivisible(n, pool.constant(256)));
+  CHECK(pool.provesDivisible(pool.mul(n, n), pool.constant(256)));
 }
