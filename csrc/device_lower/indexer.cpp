@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <set>
 
 #include <ir/axis_map.h>
 
@@ -251,6 +252,33 @@ void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
   }
 }
 
+namespace {
+
+/// Axes of `tv` of which the loops' values cannot be taken: their class has two indices here, or
+/// that of an axis that they are made of has. (An axis of 16 is reshaped to 2 x 8 and met by its
+/// own reshape: the part of 8 is one index as a column, another as a part of the row.)
+std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
+  std::set<const IterDomain*> result;
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    if (values.isAmbiguous(id)) {
+      result.insert(id);
+    }
+  }
+  for (const Expr* expr : tv->domain()->allExprs()) {
+    const bool made_of = std::any_of(expr->inputs().begin(), expr->inputs().end(), [&](Val* in) {
+      return result.count(in->as<IterDomain>()) != 0;
+    });
+    for (const Val* out : expr->outputs()) {
+      if (made_of) {
+        result.insert(out->as<IterDomain>());
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
                                 const TensorView* consumer, const AxisValues& values) const {
   AxisIndex known;
@@ -269,8 +297,9 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   }
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
+    const std::set<const IterDomain*> ambiguous = ambiguousAxes(producer, values);
     for (IterDomain* id : producer->domain()->allIDs()) {
-      Scalar index = id->isBroadcast() || values.isAmbiguous(id) ? nullptr : values.of(id);
+      Scalar index = id->isBroadcast() || ambiguous.count(id) != 0 ? nullptr : values.of(id);
       if (index != nullptr) {
         known.try_emplace(id, index);
       }
@@ -436,9 +465,10 @@ kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues
                         const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisIndex known;
   const auto& logical = tv->getLogicalDomain();
+  const std::set<const IterDomain*> ambiguous = ambiguousAxes(tv, values);
   for (IterDomain* id : tv->domain()->allIDs()) {
     const bool own = std::find(logical.begin(), logical.end(), id) != logical.end();
-    Scalar index = own || !values.isAmbiguous(id) ? values.of(id) : nullptr;
+    Scalar index = own || ambiguous.count(id) == 0 ? values.of(id) : nullptr;
     if (index != nullptr) {
       known[id] = index;
     }
