@@ -87,6 +87,11 @@ std::string Emitter::operandText(const kir::Operand& operand, DataType dtype,
     bool needs_basics = false;
     PolymorphicValue value = literal->value;
     DataType from = resolved(literal->dtype);
+    if (literal->dtype == DataType::Index && index_type_ == DataType::Int32) {
+      // Where 32 bits index everything, the limits of 64 bits (a minimum starts there) are theirs.
+      constexpr std::numeric_limits<int32_t> kIndex;
+      value = std::clamp<int64_t>(value.as<int64_t>(), kIndex.min(), kIndex.max());
+    }
     if (foldLiteral({value, from}, dtype, &value)) {
       from = dtype;
     }

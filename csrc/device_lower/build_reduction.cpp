@@ -79,7 +79,8 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
     }
     Scalar elements = pool_.one();
     for (int position : loopsBehindReduction(tv, loops_)) {
-      elements = pool_.mul(elements, loops_.of(tv, position).extent);
+      const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
+      elements = pool_.mul(elements, symbols_.extent(id));
     }
     if (!elements->isConstant() || elements->value > kMaxAccumulators) {
       if (options_.target != LowerTarget::Cpu) {
@@ -88,6 +89,7 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
                   "the reduction, or split the axis behind the reduction by a constant");
       }
       accumulators_[tv] = nullptr;  // one task owns the memory
+      predicates_.noteSummedInMemory(tv);
       continue;
     }
     kir::Buffer buffer;
@@ -116,7 +118,19 @@ std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values)
     Scalar index = pool_.zero();
     for (int position : loopsBehindReduction(tv, loops_)) {
       const LoopClass* loop = loopOf(leaf, tv, position);
-      index = pool_.add(pool_.mul(index, loop->extent), indexer_.iteration(loop));
+      const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
+      // The loop may be shared with a tensor that has more axes merged in.
+      const bool is_own = exact_.mapped(loop->promoted, id);
+      Scalar sum = is_own ? indexer_.iteration(loop) : values.of(id);
+      if (id->isBroadcast() && !is_own) {
+        sum = pool_.zero();
+      }
+      if (sum == nullptr) {
+        userError("lower: the loops around ", tv, " do not lead to its axis ", id,
+                  ", behind those that it reduces, which it shares with a tensor of more axes; "
+                  "inline that at a position before it");
+      }
+      index = pool_.add(pool_.mul(index, symbols_.extent(id)), sum);
     }
     result.push_back({accumulator->second, index, 1});
   }
@@ -154,8 +168,9 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
       std::vector<const LoopClass*> separate;
       for (int position : loopsBehindReduction(leaf.out, loops_)) {
         const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
-        if (!id->isBroadcast() || accumulates) {
-          separate.push_back(&loops_.of(leaf.out, position));
+        const LoopClass& loop = loops_.of(leaf.out, position);
+        if (exact_.mapped(loop.promoted, id) && (!id->isBroadcast() || accumulates)) {
+          separate.push_back(&loop);
         }
       }
       condition = pool_.logicalAnd(condition, predicates_.takesOnce(leaf, indexer_, separate));
@@ -241,10 +256,12 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       return;
     }
     // One block of each segment has the result, if not all; its place in the grid is not known.
-    const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
+    const Allocation& allocation = allocations_.of(leaf.out);
+    const MemoryType memory = last ? MemoryType::Shared : allocation.buffer->memory;
     Scalar writes = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
-    writes = pool_.logicalAnd(
-        writes, predicates_.writesOnce(leaf.out, leaf, last ? MemoryType::Shared : memory, values));
+    if (!allocation.per_task) {
+      writes = pool_.logicalAnd(writes, predicates_.writesOnce(leaf.out, leaf, memory, values));
+    }
     guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
   });
 }

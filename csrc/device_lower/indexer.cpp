@@ -180,11 +180,13 @@ AxisValues Indexer::around(const Leaf& leaf,
     requireOneIndex(tv, values);
   }
   for (int c = 0; c < exact_.numClasses(); ++c) {
-    const IterDomain* id = exact_.members(c)[0];
-    if (id->isBroadcast() && id->definition() == nullptr &&
-        values.by_class_[static_cast<size_t>(c)] == nullptr) {
+    const auto& members = exact_.members(c);
+    const bool is_broadcast = std::any_of(members.begin(), members.end(), [](const IterDomain* id) {
+      return id->isBroadcast() && id->definition() == nullptr;
+    });
+    if (is_broadcast && values.by_class_[static_cast<size_t>(c)] == nullptr) {
       by = nullptr;
-      set(id, symbols_.pool().zero());
+      set(members[0], symbols_.pool().zero());
     }
   }
   while (!open.empty()) {
@@ -254,6 +256,21 @@ void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
 
 namespace {
 
+/// `axes` of `tv` and what is made of them.
+std::set<const IterDomain*> withProducts(const TensorView* tv, std::set<const IterDomain*> axes) {
+  for (const Expr* expr : tv->domain()->allExprs()) {
+    const bool made_of = std::any_of(expr->inputs().begin(), expr->inputs().end(), [&](Val* in) {
+      return axes.count(in->as<IterDomain>()) != 0;
+    });
+    for (const Val* out : expr->outputs()) {
+      if (made_of) {
+        axes.insert(out->as<IterDomain>());
+      }
+    }
+  }
+  return axes;
+}
+
 /// Axes of `tv` of which the loops' values cannot be taken: their class has two indices here, or
 /// that of an axis that they are made of has. (An axis of 16 is reshaped to 2 x 8 and met by its
 /// own reshape: the part of 8 is one index as a column, another as a part of the row.)
@@ -264,17 +281,20 @@ std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues
       result.insert(id);
     }
   }
-  for (const Expr* expr : tv->domain()->allExprs()) {
-    const bool made_of = std::any_of(expr->inputs().begin(), expr->inputs().end(), [&](Val* in) {
-      return result.count(in->as<IterDomain>()) != 0;
-    });
-    for (const Val* out : expr->outputs()) {
-      if (made_of) {
-        result.insert(out->as<IterDomain>());
-      }
+  return withProducts(tv, std::move(result));
+}
+
+/// Axes of `tv` with a part of a broadcast axis in them that the loops go through: split by 16, its
+/// one element is computed 16 times, but perhaps stored at the first place alone.
+std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const AxisValues& values) {
+  std::set<const IterDomain*> result;
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    Scalar index = id->isBroadcast() ? values.of(id) : nullptr;
+    if (index != nullptr && !index->isConstant(0)) {
+      result.insert(id);
     }
   }
-  return result;
+  return withProducts(tv, std::move(result));
 }
 
 }  // namespace
@@ -297,9 +317,17 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   }
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
-    const std::set<const IterDomain*> ambiguous = ambiguousAxes(producer, values);
+    std::set<const IterDomain*> left_out = ambiguousAxes(producer, values);
+    std::set<const IterDomain*> repeated = repeatedAxes(producer, values);
+    const auto& loop_axes = producer->getLoopDomain();
+    for (size_t i = 0; i < loop_axes.size() && !producer->isFusionInput(); ++i) {
+      if (holdsOneIndex(producer, static_cast<int>(i))) {
+        repeated.erase(loop_axes[i]);
+      }
+    }
+    left_out.merge(repeated);
     for (IterDomain* id : producer->domain()->allIDs()) {
-      Scalar index = id->isBroadcast() || ambiguous.count(id) != 0 ? nullptr : values.of(id);
+      Scalar index = id->isBroadcast() || left_out.count(id) != 0 ? nullptr : values.of(id);
       if (index != nullptr) {
         known.try_emplace(id, index);
       }

@@ -41,10 +41,11 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
                                                   bool eliminate) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> open;
-  // What a reduction updates is in registers, wherever its result goes.
+  // What a reduction updates is in registers, wherever its result goes, but for a few.
   const bool in_registers =
-      leaf.role == LeafRole::Update ||
-      (leaf.out->getMemoryType() == MemoryType::Local && leaf.role == LeafRole::Whole);
+      (leaf.role == LeafRole::Update && summed_in_memory_.count(leaf.out) == 0) ||
+      (leaf.out->getMemoryType() == MemoryType::Local &&
+       (leaf.role == LeafRole::Whole || leaf.role == LeafRole::Finish));
   const MemoryType memory =
       leaf.out->isFusionOutput() ? MemoryType::Global : leaf.out->getMemoryType();
   for (const LoopClass* loop : leaf.path) {

@@ -16,6 +16,8 @@
 ///   T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
 #pragma once
 
+#include <unordered_set>
+
 #include <device_lower/indexer.h>
 #include <device_lower/loop_cover.h>
 
@@ -26,6 +28,10 @@ class Predicates {
   /// Without `eliminate` conditions are given also where they are known to hold.
   Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols, bool eliminate)
       : exact_(exact), loops_(loops), symbols_(symbols), eliminate_(eliminate) {}
+
+  /// A reduction that adds up in memory itself, not in registers: an update is guarded as a store
+  /// is.
+  void noteSummedInMemory(const TensorView* tv) { summed_in_memory_.insert(tv); }
 
   struct Bound {
     kir::Scalar index;
@@ -60,6 +66,7 @@ class Predicates {
   LoopModel& loops_;
   Symbols& symbols_;
   const bool eliminate_;
+  std::unordered_set<const TensorView*> summed_in_memory_;
 };
 
 }  // namespace nvfuser

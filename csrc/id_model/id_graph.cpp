@@ -38,6 +38,14 @@ bool sameExtent(const IterDomain* a, const IterDomain* b) {
   return a->extent() == b->extent() || a->extent()->sameAs(b->extent());
 }
 
+/// Whether an axis and the one it becomes have the same index: a broadcast axis and what it meets
+/// do where both are known to have one element (repeated once, it is no broadcast axis any more).
+bool sameIndex(const IterDomain* p, const IterDomain* c) {
+  return p->isBroadcast() == c->isBroadcast() ||
+         (p->extent()->isOneInt() && c->extent()->isOneInt() && !p->hasExpandedExtent() &&
+          !c->hasExpandedExtent());
+}
+
 }  // namespace
 
 IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
@@ -71,7 +79,7 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     for (TensorView* consumer : outputs) {
       for (TensorView* producer : tensorInputs(expr)) {
         for (auto [p, c] : mapAxes(expr, producer, consumer)) {
-          if (mode == Mode::Permissive || p->isBroadcast() == c->isBroadcast()) {
+          if (mode == Mode::Permissive || sameIndex(p, c)) {
             unite(p, c);
           }
         }

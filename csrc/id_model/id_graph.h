@@ -3,9 +3,9 @@
 /// classes.
 ///
 /// Exact: an axis of a producer and the axis it becomes in a consumer are one class; a broadcast
-/// axis and the concrete axis it meets are not. Permissive: they are too, so a class says "may
-/// share a loop". Both are closed under congruence: transforms of one kind with equal attributes
-/// and equal inputs have equal outputs.
+/// axis and the concrete axis it meets are not, unless both have one element. Permissive: they are
+/// too, so a class says "may share a loop". Both are closed under congruence: transforms of one
+/// kind with equal attributes and equal inputs have equal outputs.
 ///
 ///   T1[i0, b1] = broadcast(T0[i2]);  T3[i3, i4] = T1 + T2[i5, i6]
 ///   exact:      {i2, i0, i5, i3}  {b1}  {i6, i4}

@@ -28,7 +28,8 @@ TensorView* readOf(const Expr* read, TensorView* x) {
     bool cuts = false;
     for (size_t i = 0; i < axes.size(); ++i) {
       const bool all = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(whole[i]));
-      if (!all && !axes[i]->isBroadcast()) {
+      // A broadcast axis goes with any range, unless it is expanded: then it has all elements.
+      if (!all && (!axes[i]->isBroadcast() || axes[i]->hasExpandedExtent())) {
         ranges[i] = {op->start(i), op->stop(i), nullptr};
         cuts = true;
       }

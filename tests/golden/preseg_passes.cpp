@@ -338,6 +338,12 @@ TEST_CASE("preseg: hoist-reads") {
              TensorView* y = input({6, 1});
              output(slice(add(x, y), {0, 2}, {6, 5}));
            }},
+          {"a slice of two operands, one expanded",
+           [] {
+             TensorView* x = input({6, 8});
+             TensorView* y = expand(input({6, 1}), {size(6), size(8)});
+             output(slice(add(sin(x), y), {0, 2}, {6, 5}));
+           }},
           {"halves",
            [] {
              TensorView* x = sin(input({6, 8}));
