@@ -257,10 +257,11 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
     }
     // One block of each segment has the result, if not all; its place in the grid is not known.
     const Allocation& allocation = allocations_.of(leaf.out);
-    const MemoryType memory = last ? MemoryType::Shared : allocation.buffer->memory;
     Scalar writes = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
     if (!allocation.per_task) {
-      writes = pool_.logicalAnd(writes, predicates_.writesOnce(leaf.out, leaf, memory, values));
+      writes = pool_.logicalAnd(
+          writes, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values, false,
+                                         /*by_last=*/last != nullptr));
     }
     guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
   });

@@ -67,7 +67,7 @@ class SyncInserter {
             insertBulkWait(write, places, in)) {
           return true;
         }
-        if (auto kind = needed(*write.leaf, *reader.leaf, allocation.buffer->memory)) {
+        if (auto kind = needed(*write.leaf, *reader.leaf, in, allocation.buffer->memory)) {
           if (insertBetween(write, reader, *kind, in)) {
             return true;
           }
@@ -81,9 +81,19 @@ class SyncInserter {
     return false;
   }
 
-  std::optional<kir::SyncKind> needed(const Leaf& writer, const Leaf& reader,
+  /// Whether each axis of `tv` becomes one of its own class. (Where x meets its transpose they do
+  /// not: what a thread reads has another index than its class says.)
+  bool keepsClasses(const Leaf& reader, const TensorView* tv) const {
+    const auto axes = mapAxes(reader.expr, tv, reader.out);
+    return std::all_of(axes.begin(), axes.end(), [&](const auto& pair) {
+      return pair.first->isBroadcast() || exact_.mapped(pair.first, pair.second);
+    });
+  }
+
+  std::optional<kir::SyncKind> needed(const Leaf& writer, const Leaf& reader, const TensorView* tv,
                                       MemoryType memory) const {
     std::optional<kir::SyncKind> kind;
+    const bool keeps_classes = keepsClasses(reader, tv);
     for (ParallelType type : kParallelTypeThreads) {
       if (!loops_.isUsed(type)) {
         continue;
@@ -92,11 +102,13 @@ class SyncInserter {
         continue;
       }
       // What the dimension does not spread is written by its index 0 alone; so may be what shares
-      // the loop of more axes.
+      // the loop of more axes. (And what such a loop reads, each iteration reads.)
       const IterDomain* written = loops_.boundAxis(writer.out, type);
-      const bool own = loops_.isSpread(writer.out, type) && loops_.isSpread(reader.out, type) &&
+      const bool own = keeps_classes && loops_.isSpread(writer.out, type) &&
+                       loops_.isSpread(reader.out, type) &&
                        exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
                        exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
+                       exact_.mapped(written, loops_.promotedAxis(reader.out, type)) &&
                        !(memory == MemoryType::Global && loops_.isRepeated(writer.out, type));
       if (own) {
         continue;

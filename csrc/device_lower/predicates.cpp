@@ -37,6 +37,14 @@ bool Predicates::divides(const Split* split) const {
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
 }
 
+bool Predicates::dependsOnBlock(Scalar index) const {
+  return std::any_of(std::begin(kParallelTypeThreads), std::end(kParallelTypeThreads),
+                     [&](ParallelType type) {
+                       return isParallelTypeBlockDim(type) && loops_.isUsed(type) &&
+                              kir::ScalarPool::contains(index, loops_.parallelIndex(type));
+                     });
+}
+
 std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
                                                   bool eliminate) const {
   std::vector<Bound> result;
@@ -78,7 +86,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     }
   }
   for (IterDomain* id : partial) {
-    if ((in_registers || memory == MemoryType::Shared) && id->isBroadcast()) {
+    if (in_registers && id->isBroadcast()) {
       continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
@@ -96,6 +104,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     Scalar index = values.ofLoops(id);
     if (index == nullptr) {
       continue;  // made of axes that this statement does not iterate: reduced already, or not yet
+    }
+    if (memory == MemoryType::Shared && id->isBroadcast() && dependsOnBlock(index)) {
+      continue;  // each block needs the element in memory of its own
     }
     result.push_back({index, symbols_.extent(id)});
   }
@@ -148,10 +159,14 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
 }
 
 Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                              const AxisValues& values, bool whole_block) const {
+                              const AxisValues& values, bool whole_block, bool by_last) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
   auto matters = [&](ParallelType type) {
+    const IterDomain* bound = loops_.boundAxis(tv, type);
+    if (by_last && isParallelTypeBlockDim(type) && bound != nullptr && bound->isReduction()) {
+      return false;
+    }
     // Each block has shared memory of its own.
     return loops_.isUsed(type) && !(whole_block && isParallelTypeThreadDim(type)) &&
            !(memory == MemoryType::Shared && isParallelTypeBlockDim(type));
