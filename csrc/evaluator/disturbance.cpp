@@ -22,6 +22,12 @@ double greatestOf(DataType dtype) {
                                                            : std::numeric_limits<float>::max();
 }
 
+/// The least one above zero that is not subnormal: below, a device may have zero.
+double leastOf(DataType dtype) {
+  return getTypeFromComplexType(dtype) == DataType::Double ? std::numeric_limits<double>::min()
+                                                           : std::numeric_limits<float>::min();
+}
+
 /// Numbers of at most a Float's digits are results of exact arithmetic, mostly: whole numbers,
 /// truth values, zeros.
 template <std::floating_point T>
@@ -46,9 +52,10 @@ double direction(uint64_t seed, uint64_t i) {
   return ((word ^ opposite) & 1) != 0 ? 1 : -1;
 }
 
-/// x ± amount, in the direction for element i. Both parts of a complex number move.
+/// x ± amount, in the direction for element i. Both parts of a complex number move. No operation
+/// says which sign its NaN has.
 double moved(double x, double amount, uint64_t seed, uint64_t i) {
-  return x + direction(seed, i) * amount;
+  return std::isnan(x) ? std::copysign(x, direction(seed, i)) : x + direction(seed, i) * amount;
 }
 Complex moved(Complex z, double amount, uint64_t seed, uint64_t i) {
   return {moved(z.real(), amount, seed, 2 * i), moved(z.imag(), amount, seed, 2 * i + 1)};
@@ -66,7 +73,7 @@ template <typename Wide>
 struct Addition {
   Wide sum{};
   long double squares = 0;
-  long double sizes = 0;    ///< sum of the terms' sizes
+  long double sizes = 0;    ///< sum of the sizes of the finite terms
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
   bool is_exact = true;  ///< no sum on the way was rounded
@@ -76,7 +83,7 @@ struct Addition {
     is_exact = is_exact && isShort(sum);
     const long double size = std::abs(x);
     squares += size * size;
-    sizes += size;
+    sizes += std::isfinite(size) ? size : 0;
     largest = std::max(largest, std::abs(sum));
     ++count;
   }
@@ -90,10 +97,9 @@ struct Addition {
     const long double size = std::max(largest, std::sqrt(squares));
     return finiteOrZero(static_cast<double>(std::sqrt(count) / 2 * size));
   }
-  /// Whether another order has a sum on the way that is beyond the greatest number of `dtype`.
-  bool mayOverflow(DataType dtype) const {
-    return std::isfinite(sizes) && sizes > greatestOf(dtype);
-  }
+  /// Whether another order has a sum on the way that is beyond the greatest number of `dtype` (and
+  /// that perhaps meets a term that is the opposite infinity).
+  bool mayOverflow(DataType dtype) const { return sizes > greatestOf(dtype); }
 };
 
 /// What numbers that are multiplied one after the other may come by.
@@ -103,9 +109,12 @@ struct Multiplication {
 
   void multiply(long double size) { (size > 1 ? most : least) *= size; }
   /// Whether some order overflows, while all of them together need not, or parts of a complex
-  /// number that do are subtracted.
+  /// number that do are subtracted; or whether some order comes to zero before it meets a factor
+  /// above 1, which may be an infinity.
   bool mayLeaveRange(DataType dtype) const {
-    return std::isfinite(most) && most > greatestOf(dtype) && (least < 1 || isComplexType(dtype));
+    const bool overflows = std::isfinite(most) && most > greatestOf(dtype);
+    const bool underflows = least < leastOf(dtype);
+    return (overflows && (least < 1 || isComplexType(dtype))) || (underflows && most > 1);
   }
 };
 
@@ -148,7 +157,9 @@ Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Con
   return mapElements<double, double>(
       operands, result.sizes, result.dtype, [&](double x, double start) {
         const double size = std::abs(start) + std::abs(x - start);
-        const double amount = isShort(x) && isShort(start) ? 0 : finiteOrZero(size);
+        // (What is added may have more digits than either.)
+        const bool is_exact = isShort(x) && isShort(start) && isShort(x - start);
+        const double amount = is_exact ? 0 : finiteOrZero(size);
         return moved(x, unit * amount, seed, i++);
       });
 }
@@ -184,7 +195,10 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
                                   : unit * sums[i].growth();
         to[i] = movedSum(to[i], amount, seed, i);
       } else if (products[i].mayLeaveRange(result.dtype)) {
-        to[i] = T(std::numeric_limits<double>::quiet_NaN());
+        // Out of range it is anything: a NaN, or the zero that it came to on the way.
+        to[i] = direction(seed, i) > 0 ? T(std::numeric_limits<double>::quiet_NaN()) : T(0);
+      } else if (to[i] != T(0) && std::abs(to[i]) < leastOf(result.dtype)) {
+        to[i] = direction(seed, i) > 0 ? to[i] : T(0);
       } else if (!isShort(to[i])) {
         const double steps = static_cast<double>(std::sqrt(sums[i].count)) / 2;
         to[i] = moved(to[i], unit * finiteOrZero(std::abs(to[i]) * steps), seed, i);
@@ -262,8 +276,10 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     const auto at = static_cast<uint64_t>(i);
     // Whether an infinity, given or on the way, meets another depends on the order: in means of
     // parts, whose difference d is at most √(n·squares), and in d²·n.
-    const double either = direction(seed, at) > 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                  : std::numeric_limits<double>::infinity();
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double either = direction(seed, at) > 0       ? std::numeric_limits<double>::quiet_NaN()
+                          : direction(seed, at + 1) > 0 ? -infinity
+                                                        : infinity;
     if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
       mean[i] = either;
     }

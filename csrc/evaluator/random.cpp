@@ -70,8 +70,9 @@ double normal(Words& words, uint64_t element, DataType dtype) {
     u = uniform(words, even + 1, DataType::Float);
   }
   const double radius = std::sqrt(-2 * std::log(v));
-  const double angle = 2 * std::numbers::pi * u;
-  return radius * (element % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  // (Near a multiple of a quarter turn an angle in double has lost digits of what is left.)
+  const long double angle = 2 * std::numbers::pi_v<long double> * u;
+  return radius * static_cast<double>(element % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
 /// a·b + c rounded once, in the dtype that a kernel computes in.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include <fuzz/library/build.h>
@@ -11,6 +12,7 @@
 #include <ir/cloner.h>
 #include <runtime/compile_batch.h>
 #include <runtime/fusion_executor_cache.h>
+#include <runtime/launch_values.h>
 
 namespace nvfuser::fuzz {
 
@@ -18,6 +20,12 @@ namespace {
 
 constexpr int kNoisePairs = 2;
 constexpr uint64_t kRandomOffset = 8;
+
+/// The most iterations of the loops around one tensor that a schedule may ask for: axes of one
+/// element, split by 128 three times, take longer than anybody waits. On the CPU a tensor may have
+/// as much memory; on the emulated device each may meet a barrier.
+constexpr double kMostIterations = 1 << 25;
+constexpr double kMostEmulatedIterations = 1 << 19;
 
 std::string deviceName(const Device& device) {
   return device.kind() == DeviceKind::Cpu ? "cpu" : "emulated";
@@ -177,7 +185,7 @@ class Run {
     keep(std::move(rounded));
     // Where a sum may be zero, or overflows on the way, depends on its order.
     options.rounding = Rounding::Disturbed;
-    for (options.disturbance = 0; options.disturbance < 2; ++options.disturbance) {
+    for (options.disturbance = 0; options.disturbance < 4; ++options.disturbance) {
       keep(interpret(*fusion_, arguments.inputs(), options));
     }
     options.rounding = Rounding::CastsAndOutputs;
@@ -207,17 +215,22 @@ class Run {
     if (!is_scheduled) {
       return;
     }
+    const double iterations = iterationsOf(*scheduled);
     for (Device* device : devices()) {
       const std::string at = text(name, " ", deviceName(*device));
       if (!wants(at)) {
         continue;
       }
+      const bool on_cpu = device->kind() == DeviceKind::Cpu;
+      if (iterations > (on_cpu ? kMostIterations : kMostEmulatedIterations)) {
+        refuse("fuzz: more iterations than are worth waiting for");
+        continue;
+      }
       stage(at, [&] {
         try {
-          const CompiledKernel lowered(
-              *scheduled, "lowered", *device,
-              device->kind() == DeviceKind::Cpu ? DataType(DataType::Int) : indexType(),
-              CompileParams());
+          const CompiledKernel lowered(*scheduled, "lowered", *device,
+                                       on_cpu ? DataType(DataType::Int) : indexType(),
+                                       CompileParams());
           if (options_.verbose) {
             std::printf("---- %s\n%s\n", at.c_str(), lowered.kernelString().c_str());
           }
@@ -231,6 +244,31 @@ class Run {
         manual_.push_back({at, device, executor});
       });
     }
+  }
+
+  /// Of the loops around the tensor that has most of them, over all blocks and threads: what is not
+  /// bound to these is computed in each.
+  double iterationsOf(Fusion& scheduled) const {
+    ExpressionEvaluator evaluator = bindAllInputs(scheduled, makeArguments(program_, cpuDevice()));
+    std::map<ParallelType, double> launched;
+    double most = 0;
+    for (const TensorView* tv : scheduled.allTvs()) {
+      double iterations = tv->isFusionInput() ? 0 : 1;
+      for (const IterDomain* axis : tv->getLoopDomain()) {
+        const auto extent = evaluator.evaluate(axis->extent()).as<double>();
+        if (isParallelTypeThread(axis->getParallelType())) {
+          double& size = launched[axis->getParallelType()];
+          size = std::max(size, extent);
+        } else {
+          iterations *= extent;
+        }
+      }
+      most = std::max(most, iterations);
+    }
+    for (const auto& [type, size] : launched) {
+      most *= size;
+    }
+    return most;
   }
 
   void refuse(const std::string& why) {
