@@ -68,6 +68,23 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
 constexpr int64_t kTaskBytes = 256 * 1024;
 constexpr int64_t kThreadBytes = 48 * 1024;
 
+/// Whether whole vectors of the tensor's elements are copied, to it or from it.
+bool isCopiedInVectors(const TensorView* tv) {
+  const auto has_vectors = [](const TensorView* out) {
+    const auto& axes = out->getLoopDomain();
+    return std::any_of(axes.begin(), axes.end(), [](const IterDomain* id) {
+      return id->getParallelType() == ParallelType::Vectorize;
+    });
+  };
+  bool found = has_vectors(tv);
+  for (const Expr* use : tv->uses()) {
+    for (const TensorView* out : tensorOutputs(use)) {
+      found = found || (use->isA<LoadStoreOp>() && has_vectors(out));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 void Allocations::addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel) {
@@ -134,8 +151,12 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
         thread_bytes += bytes;
       }
     }
-    if (buffer.role != kir::BufferRole::Intermediate && tv->dtype() == DataType::Index) {
-      buffer.dtype = DataType::Int;  // a tensor's elements are wide whatever the kernel counts in
+    const bool in_vectors = buffer.role == kir::BufferRole::Intermediate && isCopiedInVectors(tv);
+    if ((buffer.role != kir::BufferRole::Intermediate || in_vectors) &&
+        tv->dtype() == DataType::Index) {
+      // A tensor's elements are wide whatever the kernel counts in, and vector copies do not
+      // convert.
+      buffer.dtype = DataType::Int;
     }
     if (buffer.memory == MemoryType::Global && buffer.role == kir::BufferRole::Intermediate &&
         !allocation.per_task) {

@@ -35,8 +35,11 @@ int64_t SchedulerRuntimeInfo::extent(const std::vector<IterDomain*>& ids) {
 }
 
 int64_t SchedulerRuntimeInfo::bytes(const TensorView* tv) {
-  return extent(TensorDomain::noReductions(tv->getLogicalDomain())) *
-         dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type_ : tv->dtype());
+  return extent(TensorDomain::noReductions(tv->getLogicalDomain())) * elementBytes(tv);
+}
+
+int64_t SchedulerRuntimeInfo::elementBytes(const TensorView* tv) {
+  return dataTypeSizeByte(tv->dtype() == DataType::Index ? DataType::Int : tv->dtype());
 }
 
 std::vector<int64_t> SchedulerRuntimeInfo::strides(const TensorView* tv) {

@@ -48,6 +48,8 @@ class SchedulerRuntimeInfo {
   int64_t extent(const std::vector<IterDomain*>& ids);
   /// Bytes that `tv` takes in memory (broadcasts once).
   int64_t bytes(const TensorView* tv);
+  /// Bytes of one element in global memory, where an index has 64 bits whatever kernels count in.
+  static int64_t elementBytes(const TensorView* tv);
 
   /// Strides of an input's logical axes in elements. Outputs and tensors between kernels are dense
   /// in the order of their allocation domain, 0 along broadcast axes.

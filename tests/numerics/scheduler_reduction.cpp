@@ -122,6 +122,18 @@ TEST_CASE("scheduler reduction: what is computed before and behind, and full out
   }
 }
 
+TEST_CASE("scheduler reduction: indices have 64 bits in memory") {
+  check(
+      [](Fusion& fusion) {
+        TensorView* x = makeContigTensor(2, DataType::Int32);
+        fusion.addInput(x);
+        TensorView* indices = castOp(DataType::Index, x);
+        fusion.addOutput(indices);
+        fusion.addOutput(min(indices, {1}));
+      },
+      inDtype({{16, 768}, {3, 4098}, {1, 1}}, DataType::Int32), "reduction");
+}
+
 TEST_CASE("scheduler reduction: strided and expanded inputs") {
   auto define = [](Fusion& fusion) {
     TensorView* x = makeSymbolicTensor(2);

@@ -91,8 +91,7 @@ std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
 
 int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
                                    SchedulerRuntimeInfo& info) const {
-  const int64_t size =
-      dataTypeSizeByte(tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype());
+  const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
   std::vector<MemoryAxis> memory = memoryAxes(tv, info);
   int64_t run = 1;
   size_t used = 0;  // memory axes from the innermost one that are in the run

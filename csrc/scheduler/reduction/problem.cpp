@@ -96,8 +96,7 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     for (size_t i = 0; i < axes.axes().size(); ++i) {
       full &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
     }
-    const int64_t size =
-        dataTypeSizeByte(tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype());
+    const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
     largest_dtype = std::max(largest_dtype, size);
     if (full) {
       ++full_tensors;

@@ -91,8 +91,7 @@ class Scheduler {
       along_other_.insert(tile);
     }
     tiles_.push_back(tile);
-    const int64_t size =
-        dataTypeSizeByte(tile->dtype() == DataType::Index ? DataType::Int : tile->dtype());
+    const int64_t size = SchedulerRuntimeInfo::elementBytes(tile);
     if (!params_.host && (!along_other || !loads_.empty())) {
       const int64_t vector = along_other ? params_.other_vector : params_.compute_vector;
       vectors_.emplace_back(tile, std::min(vector, kMaxVectorBytes / size));

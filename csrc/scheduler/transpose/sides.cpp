@@ -113,10 +113,6 @@ class Search {
 
   double bytesOf(const TensorView* tv) const { return static_cast<double>(info_.bytes(tv)); }
 
-  int64_t sizeOf(const TensorView* tv) const {
-    return dataTypeSizeByte(tv->dtype() == DataType::Index ? info_.getIndexType() : tv->dtype());
-  }
-
   /// The axis with the least stride among those that are longer than 1; −1 if there is none.
   int64_t innermost(const TensorView* tv) const {
     int64_t found = -1;
@@ -193,7 +189,7 @@ class Search {
     double bytes = 0;
     for (const TensorView* tv : tensors_) {
       const int64_t stride = strideOf(tv, axis);
-      const int64_t size = sizeOf(tv);
+      const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
       const bool together = info_.isHost() ? stride <= 1 : stride * size <= line;
       bytes += bytesOf(tv) * (together ? 1 : static_cast<double>(line) / static_cast<double>(size));
     }

@@ -75,10 +75,6 @@ std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
                                   : text("all tensors lie in memory along one axis, ", first)};
 }
 
-int64_t sizeOf(const TensorView* tv, SchedulerRuntimeInfo& info) {
-  return dataTypeSizeByte(tv->dtype() == DataType::Index ? info.getIndexType() : tv->dtype());
-}
-
 class Planner {
  public:
   Planner(const Fusion& fusion, const ReferenceAxes& reference, const transpose::Sides& sides,
@@ -126,7 +122,7 @@ class Planner {
   void planHost() {
     int64_t least = kHostLine;
     for (const TensorView* tv : tensors_) {
-      least = std::min(least, sizeOf(tv, info_));
+      least = std::min(least, SchedulerRuntimeInfo::elementBytes(tv));
     }
     // Whole lines are written.
     const int64_t side = std::max(kHostLanes, kHostLine / least);
@@ -147,7 +143,7 @@ class Planner {
     int64_t tile_bytes = 0;     // of an element in all tiles
     int64_t element_bytes = 0;  // of an element of everything that is loaded
     for (const TensorView* tv : tensors_) {
-      const int64_t size = sizeOf(tv, info_);
+      const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
       if (isTurned(tv)) {
         largest = std::max(largest, size);
         tile_bytes += size;
