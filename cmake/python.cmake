@@ -1,5 +1,5 @@
-# The Python package nvfuser: the extension module nvfuser._C, in build/python/nvfuser beside a link to the package's
-# Python files. pip builds a wheel of the same (pyproject.toml), with the library beside the module.
+# The Python packages nvfuser and nvfuser_direct: the extension module nvfuser._C, in build/python/nvfuser, and links
+# to the packages' Python files. pip builds a wheel of the same (pyproject.toml), with the library beside the module.
 
 # The interpreter: pip's own, else that of ./dev, else the machine's.
 if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
@@ -23,19 +23,23 @@ if(NOT nanobind_FOUND)
   return()
 endif()
 
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
 nanobind_add_module(nvfuser_python NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
 set(package ${PROJECT_BINARY_DIR}/python/nvfuser)
 set_target_properties(nvfuser_python PROPERTIES
   OUTPUT_NAME _C
   LIBRARY_OUTPUT_DIRECTORY ${package}
   INSTALL_RPATH "$ORIGIN")
+target_include_directories(nvfuser_python PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_link_libraries(nvfuser_python PRIVATE nvfuser $<BUILD_INTERFACE:nvfuser_flags>)
-file(MAKE_DIRECTORY ${package})
-file(GLOB python_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/nvfuser/*.py)
-foreach(file IN LISTS python_files)
-  cmake_path(GET file FILENAME name)
-  file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
+foreach(name nvfuser nvfuser_direct)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/${name})
+  file(GLOB python_files CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/python/${name}/*.py ${PROJECT_SOURCE_DIR}/python/${name}/*.pyi)
+  foreach(file IN LISTS python_files)
+    cmake_path(GET file FILENAME base)
+    file(CREATE_LINK ${file} ${PROJECT_BINARY_DIR}/python/${name}/${base} SYMBOLIC)
+  endforeach()
 endforeach()
 
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C

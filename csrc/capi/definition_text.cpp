@@ -33,14 +33,10 @@ std::string complexText(double real, double imag) {
 
 std::string boolText(bool value) { return value ? "True" : "False"; }
 
-std::string dtypeText(DataType dtype) {
-  return text("DataType.", std::string_view(nvf_dtype_name(codeOf(dtype))));
-}
-
-std::string argumentText(const nvf_argument& argument, const std::vector<Val*>& values) {
+std::string argumentText(const nvf_argument& argument, const Definition& definition) {
   switch (argument.kind) {
     case NVF_ARG_VALUE:
-      return valueText(values, argument.integer);
+      return valueText(definition, argument.integer);
     case NVF_ARG_BOOL:
       return boolText(argument.integer != 0);
     case NVF_ARG_INT:
@@ -54,8 +50,8 @@ std::string argumentText(const nvf_argument& argument, const std::vector<Val*>& 
     case NVF_ARG_LIST: {
       const std::span<const nvf_argument> items(argument.items,
                                                 static_cast<size_t>(argument.count));
-      return text("[", join(items, ", ", [&](const auto& i) { return argumentText(i, values); }),
-                  "]");
+      return text(
+          "[", join(items, ", ", [&](const auto& i) { return argumentText(i, definition); }), "]");
     }
     default:
       return "None";
@@ -64,41 +60,44 @@ std::string argumentText(const nvf_argument& argument, const std::vector<Val*>& 
 
 }  // namespace
 
-std::string valueText(const std::vector<Val*>& values, int64_t id) {
-  return text(values.at(static_cast<size_t>(id))->isA<TensorView>() ? "T" : "S", id);
+std::string valueText(const Definition& definition, int64_t id) {
+  const bool is_tensor = definition.valueOf(id)->isA<TensorView>();
+  return text(is_tensor ? definition.names.tensor : definition.names.scalar, id);
 }
 
-std::string defineTensorText(int64_t id, std::span<const int64_t> sizes,
-                             const std::vector<bool>& contiguous, DataType dtype) {
-  return text("T", id, " = fd.define_tensor(symbolic_sizes=[", join(sizes, ", "), "], contiguous=[",
+std::string dtypeText(DataType dtype) {
+  return text("DataType.", std::string_view(nvf_dtype_name(codeOf(dtype))));
+}
+
+std::string constantText(const PolymorphicValue& value) {
+  if (value.is<bool>()) {
+    return boolText(value.as<bool>());
+  }
+  if (value.is<int64_t>()) {
+    return text(value.as<int64_t>());
+  }
+  if (value.is<double>()) {
+    return numberText(value.as<double>());
+  }
+  const auto number = value.as<std::complex<double>>();
+  return complexText(number.real(), number.imag());
+}
+
+std::string defineTensorText(std::span<const int64_t> sizes, const std::vector<bool>& contiguous,
+                             DataType dtype) {
+  return text("fd.define_tensor(symbolic_sizes=[", join(sizes, ", "), "], contiguous=[",
               join(contiguous, ", ", [](bool flag) { return boolText(flag); }),
               "], dtype=", dtypeText(dtype), ")");
 }
 
-std::string defineScalarText(int64_t id, DataType dtype) {
-  return text("S", id, " = fd.define_scalar(dtype=", dtypeText(dtype), ")");
-}
-
-std::string defineConstantText(int64_t id, const PolymorphicValue& value) {
-  std::string shown;
-  if (value.is<bool>()) {
-    shown = boolText(value.as<bool>());
-  } else if (value.is<int64_t>()) {
-    shown = text(value.as<int64_t>());
-  } else if (value.is<double>()) {
-    shown = numberText(value.as<double>());
-  } else {
-    const auto number = value.as<std::complex<double>>();
-    shown = complexText(number.real(), number.imag());
-  }
-  return text("S", id, " = fd.define_constant(", shown, ")");
+std::string defineScalarText(DataType dtype) {
+  return text("fd.define_scalar(dtype=", dtypeText(dtype), ")");
 }
 
 std::string operationText(const Operation& operation, const Call& call,
-                          std::span<const int64_t> ids) {
-  const std::string names = join(ids, ", ", [&](int64_t id) {
-    return id < 0 ? std::string("_") : valueText(call.values(), id);
-  });
+                          std::span<const int64_t> ids, const Definition& definition) {
+  const std::string names = join(
+      ids, ", ", [&](int64_t id) { return id < 0 ? std::string("_") : valueText(definition, id); });
   // An operation with a list of results gives a list even if it has one entry.
   const bool one_of_list = ids.size() == 1 && operation.result.starts_with("list");
   std::string out = text(one_of_list ? "[" : "", names, one_of_list ? "]" : "", " = fd.ops.",
@@ -111,14 +110,14 @@ std::string operationText(const Operation& operation, const Call& call,
       continue;
     }
     append(out, text(first ? "" : ", ", by_position ? "" : operation.parameters[i].name,
-                     by_position ? "" : "=", argumentText(call.argument(i), call.values())));
+                     by_position ? "" : "=", argumentText(call.argument(i), definition)));
     first = false;
   }
   return out + ")";
 }
 
-std::string definitionText(int64_t fusion_id, const std::vector<std::string>& statements) {
-  std::string out = text("def nvfuser_fusion_id", fusion_id, "(fd : FusionDefinition) -> None :\n");
+std::string definitionText(std::string_view function, const std::vector<std::string>& statements) {
+  std::string out = text("def ", function, "(fd : FusionDefinition) -> None :\n");
   for (const std::string& statement : statements) {
     append(out, text("    ", statement, "\n"));
   }

@@ -18,14 +18,6 @@ void requireDefining(nvf_fusion* fusion) {
   }
 }
 
-Val* valueOf(const nvf_fusion& fusion, int64_t id) {
-  if (id < 0 || id >= static_cast<int64_t>(fusion.values.size())) {
-    throw ArgumentError(text("there is no value with id ", id, "; the fusion has ",
-                             fusion.values.size(), " values"));
-  }
-  return fusion.values[static_cast<size_t>(id)];
-}
-
 FusionExecutorCache& executorOf(nvf_fusion& fusion) {
   std::lock_guard<std::mutex> lock(fusion.mutex);
   if (fusion.executor == nullptr) {

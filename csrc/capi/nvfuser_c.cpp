@@ -86,7 +86,8 @@ int nvf_print(nvf_fusion* fusion, char** text) {
 int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text) {
   return guarded([&] {
     requirePointer(fusion, "the fusion");
-    giveText(definitionText(fusion_id, fusion->statements), text);
+    giveText(definitionText(nvfuser::text("nvfuser_fusion_id", fusion_id), fusion->statements),
+             text);
   });
 }
 

@@ -110,6 +110,32 @@ TensorView* broadcastInDim(TensorView* arg, const Sizes& shape, const Ints& dims
   return expand(broadcast(arg, is_new), shape);
 }
 
+/// A copy whose axis i has the order[i]-th smallest stride.
+TensorView* inStrideOrder(TensorView* arg, const Ints& order) {
+  TensorView* out = set(arg);
+  const std::vector<IterDomain*>& logical = out->getLogicalDomain();
+  const auto rank = static_cast<int64_t>(logical.size());
+  if (static_cast<int64_t>(order.size()) != rank) {
+    userError("stride_order: stride_order has ", order.size(), " entries for a tensor of rank ",
+              rank);
+  }
+  std::vector<IterDomain*> allocation(logical.size(), nullptr);
+  for (size_t i = 0; i < logical.size(); ++i) {
+    const int64_t place = order[i] < 0 ? order[i] + rank : order[i];
+    if (place < 0 || place >= rank) {
+      userError("stride_order: stride_order argument is out of range: ", order[i],
+                " for a tensor of rank ", rank);
+    }
+    IterDomain*& slot = allocation[static_cast<size_t>(rank - 1 - place)];
+    if (slot != nullptr) {
+      userError("stride_order: duplicated stride_order entries: ", order[i]);
+    }
+    slot = logical[i];
+  }
+  out->setAllocationDomain(allocation, true);
+  return out;
+}
+
 TensorView* sliced(TensorView* arg, const Sizes& starts, const Sizes& ends, const Sizes& strides,
                    bool manual_normalization) {
   const auto rank = static_cast<size_t>(ops::rankOf(arg));
@@ -244,13 +270,21 @@ std::vector<Operation> operationTable() {
          "value (0 unless given) around arg: (left, right) of the last axis, then of the one "
          "before. Negative widths cut.",
          [](Tv arg, Sizes widths, Scalar value) { return pad(arg, widths, value); }),
-      op("cat", "tensors, dim=0", "Tensor", "The tensors one after the other along dim.",
-         [](Tensors tensors, int64_t dim) { return cat(tensors, dim); }),
+      op("cat", "tensors, dim=0, manual_padding=False", "Tensor",
+         "The tensors one after the other along dim. manual_padding: they were padded already to "
+         "the size of the result.",
+         [](Tensors tensors, int64_t dim, bool padded) {
+           return cat(tensors, dim, std::nullopt, padded);
+         }),
       op("chunk", "arg, chunks, dim=0", "list[Tensor]", "arg cut along dim into pieces.",
          [](Tv arg, int64_t chunks, int64_t dim) {
            auto r = chunk(arg, chunks, dim);
            return Vals(r.begin(), r.end());
          }),
+      op("stride_order", "arg, stride_order", "Tensor",
+         "A copy in another memory order: axis i has the stride_order[i]-th smallest stride (0 is "
+         "the innermost).",
+         [](Tv arg, Ints order) { return inStrideOrder(arg, order); }),
       op("size", "arg, dim", "Scalar", "The extent of an axis.",
          [](Tv arg, int64_t dim) { return size(arg, dim); }),
       op("shape", "arg", "list[Scalar]", "The extents of all axes.",

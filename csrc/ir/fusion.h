@@ -124,6 +124,7 @@ class Fusion {
   /// Lowers and prints the kernel's text (runtime/).
   void printKernel() const;
   void printKernel(const CompileParams& params) const;
+  std::string kernelString(const CompileParams& params) const;
   /// How many ways each access of the kernel to shared memory conflicts, with every size taken as
   /// 4096 (device_lower/bank_conflict.h).
   std::vector<BankConflict> bankConflictInfo() const;

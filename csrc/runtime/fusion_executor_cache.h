@@ -75,6 +75,8 @@ class FusionExecutorCache {
   /// Number of kernels made so far, over all arguments.
   size_t numKernelsMade() const;
   void setRandomState(uint64_t seed, uint64_t offset);
+  /// Random operations without seeds of their own: a call advances the offset by so many.
+  int64_t numDraws() const { return num_draws_; }
 
  private:
   struct Prepared;

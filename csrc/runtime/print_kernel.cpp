@@ -31,24 +31,20 @@ std::string codegen::generateCudaKernel(const kir::Kernel* kernel, const std::st
   return generateCuda(*kernel, kernel_name).text;
 }
 
-namespace {
-
 /// CUDA text unless the CPU is asked for.
-std::string kernelText(const Fusion& fusion, const CompileParams& params) {
+std::string Fusion::kernelString(const CompileParams& params) const {
   if (params.device != nullptr && params.device->kind() == DeviceKind::Cpu) {
-    const CompiledKernel kernel(fusion, "nvfuser_0", *params.device, DataType::Int, params);
+    const CompiledKernel kernel(*this, "nvfuser_0", *params.device, DataType::Int, params);
     return kernel.generated().ownText();
   }
-  GpuLower lower(const_cast<Fusion*>(&fusion), params);  // it takes a copy
+  GpuLower lower(const_cast<Fusion*>(this), params);  // it takes a copy
   return generateCuda(*lower.run(), "CUDAGeneratedKernel").ownText();
 }
-
-}  // namespace
 
 void Fusion::printKernel() const { printKernel(CompileParams()); }
 
 void Fusion::printKernel(const CompileParams& params) const {
-  std::cout << kernelText(*this, params) << "\n";
+  std::cout << kernelString(params) << "\n";
 }
 
 std::vector<BankConflict> Fusion::bankConflictInfo() const {

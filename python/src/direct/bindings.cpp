@@ -1,0 +1,20 @@
+#include "direct/bindings.h"
+
+namespace nvfuser::python {
+
+void bindDirect(nb::module_& direct) {
+  bindEnums(direct);
+  bindIr(direct);
+  bindTensorView(direct);
+  bindParams(direct);
+  bindFusionClass(direct);
+  bindDefinition(direct);
+  bindProfiler(direct);
+  bindExecutors(direct);
+  bindLruCache(direct);
+  bindValidation(direct);
+  bindSchedule(direct);
+  bindIdModel(direct);
+}
+
+}  // namespace nvfuser::python

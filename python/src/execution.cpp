@@ -1,0 +1,70 @@
+#include "execution.h"
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "arrays.h"
+#include "torch_table.h"
+#include <nanobind/stl/pair.h>
+
+namespace nvfuser::python {
+
+namespace {
+
+using RandomState = std::pair<uint64_t, uint64_t>;
+
+/// Where PyTorch's generator is; it goes on by the call's draws.
+RandomState takeRandomState(int64_t draws, const Device* device) {
+  const int cuda_index =
+      device != nullptr && device->kind() == DeviceKind::Cuda ? device->index() : -1;
+  return nb::cast<RandomState>(
+      nb::module_::import_("nvfuser._random").attr("take_state")(draws, cuda_index));
+}
+
+const Device* deviceOf(const KernelArgumentHolder& arguments, const Device* device) {
+  for (const KernelArgument& argument : arguments) {
+    if (argument.isTensor() && argument.tensor().device().kind() == DeviceKind::Cuda) {
+      return &argument.tensor().device();
+    }
+  }
+  return device;
+}
+
+}  // namespace
+
+nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device,
+                 ObserveCall observe) {
+  const Inputs inputs(given);
+  inputs.requireWritable(*executor.fusion());
+  inputs.waitForProducers();
+  std::optional<RandomState> random;
+  if (executor.numDraws() > 0 && importedTorch() != nullptr) {
+    random = takeRandomState(executor.numDraws(), deviceOf(inputs.holder(), device));
+  }
+  KernelArgumentHolder outputs;
+  {
+    nb::gil_scoped_release others_run;
+    static std::mutex one_random_call;
+    std::unique_lock<std::mutex> lock(one_random_call, std::defer_lock);
+    if (random) {
+      lock.lock();
+      executor.setRandomState(random->first, random->second);
+    }
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = observe != nullptr ? Clock::now() : Clock::time_point();
+    outputs = executor.runFusionWithInputs(inputs.holder(), std::nullopt, device);
+    inputs.finish();
+    if (observe != nullptr) {
+      const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
+      observe(executor, inputs.holder(), outputs, took.count());
+    }
+  }
+  nb::list result;
+  for (const KernelArgument& output : outputs) {
+    result.append(inputs.toFramework(output.tensor()));
+  }
+  return result;
+}
+
+}  // namespace nvfuser::python

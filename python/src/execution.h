@@ -1,0 +1,20 @@
+/// One call of a compiled fusion, from Python's arguments to Python's tensors.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <runtime/fusion_executor_cache.h>
+
+namespace nvfuser::python {
+
+namespace nb = nanobind;
+
+/// Other Python threads run meanwhile. Random operations without seeds of their own follow
+/// PyTorch's generator (torch.manual_seed) where PyTorch was imported. `device`: where to run
+/// without tensor inputs. `observe`, if given, is told of the call when it is done, without the
+/// interpreter's lock.
+using ObserveCall = void (*)(FusionExecutorCache& executor, const KernelArgumentHolder& args,
+                             const KernelArgumentHolder& outputs, double host_ms);
+nb::list execute(FusionExecutorCache& executor, nb::handle inputs, Device* device = nullptr,
+                 ObserveCall observe = nullptr);
+
+}  // namespace nvfuser::python
