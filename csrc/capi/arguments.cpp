@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include <ir/builder.h>
+#include <support/error.h>
 
 namespace nvfuser::capi {
 
@@ -414,6 +415,10 @@ Tensors Call::get<Tensors>(size_t i) const {
 
 std::vector<int64_t> Axes::of(const TensorView* tv) const {
   if (given) {
+    if (given->empty()) {
+      userError(
+          "No reduction axis specified: the list of axes is empty; leave it out for all axes");
+    }
     return *given;
   }
   const auto& logical = tv->getLogicalDomain();

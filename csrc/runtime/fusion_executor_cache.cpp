@@ -159,8 +159,9 @@ std::string FusionExecutorCache::keyOf(const Call& call) const {
     } else if (argument.isScalar() && argument.is<int64_t>()) {
       number(-1);
       number(argument.as<int64_t>());  // sizes may depend on it
-    } else {
-      number(-2);
+    } else {  // which kinds a scalar may have is checked when a call is planned
+      const bool has_value = argument.isScalar();
+      number(has_value ? -3 - static_cast<int64_t>(argument.scalar().dtype().type) : -2);
     }
   }
   return key;

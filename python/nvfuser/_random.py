@@ -1,4 +1,4 @@
-"""Seed and offset of a call's random operations, from PyTorch's generator: torch.manual_seed makes them reproducible."""
+"""Seed and offset of a call's random operations, from PyTorch's generator: torch.manual_seed repeats them."""
 
 import sys
 from collections import OrderedDict

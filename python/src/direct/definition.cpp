@@ -82,7 +82,7 @@ nb::object makeTensor(const Sizes& shape, Contiguity contiguity, DataType dtype,
   definition->statements.push_back(
       text(capi::valueText(*definition, id), " = fd.define_tensor(shape=[", join(shape, ", "),
            "], contiguity=[", join(contiguity, ", ", flagText), "], dtype=", capi::dtypeText(dtype),
-           ", is_cpu=", is_cpu ? "True" : "False",
+           is_cpu ? ", is_cpu=True" : "",
            stride_order.empty() ? std::string()
                                 : text(", stride_order=[", join(stride_order, ", "), "]"),
            ")"));

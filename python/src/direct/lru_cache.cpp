@@ -1,5 +1,6 @@
 // LRUCache: executors by definition, the least recently used dropped.
 
+#include <cstdio>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -65,8 +66,10 @@ class LruCache {
       append(out, text("\t", place++, " -> ", entry.hits, " hits\n"));
     }
     const double rate = 100.0 * static_cast<double>(hits_) / static_cast<double>(lookups_);
-    return text(out, "Cache Lookups: ", lookups_, "\nCache Hits: ", hits_, "\nHit Rate: ", rate,
-                "%\n");
+    char percent[32];
+    std::snprintf(percent, sizeof percent, "%g", rate);
+    return text(out, "Cache Lookups: ", lookups_, "\nCache Hits: ", hits_,
+                "\nHit Rate: ", std::string_view(percent), "%\n");
   }
 
  private:

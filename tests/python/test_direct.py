@@ -1,0 +1,708 @@
+"""The module nvfuser_direct: definition, execution, printing, schedules by hand, caches, errors."""
+
+import gc
+import subprocess
+import sys
+
+import nvfuser_direct as nvf
+import pytest
+import torch
+from nvfuser_direct import DataType, FusionDefinition, ParallelType, SchedulerType
+
+
+def pointwise(rank=2, dtype=DataType.Float):
+    with FusionDefinition() as fd:
+        a = fd.define_tensor(shape=[-1] * rank, contiguity=[True] * rank, dtype=dtype)
+        b = fd.define_tensor(shape=[-1] * rank, contiguity=True, dtype=dtype)
+        fd.add_output(fd.ops.mul(fd.ops.add(a, b), 3.0))
+    return fd
+
+
+def softmax():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor(shape=(-1, -1), contiguity=(True, True))
+        peak = fd.ops.broadcast_in_dim(fd.ops.max(x, 1), shape=x.shape(), broadcast_dims=[0])
+        e = fd.ops.exp(fd.ops.sub(x, peak))
+        total = fd.ops.broadcast_in_dim(fd.ops.sum(e, [1]), x.shape(), [0])
+        fd.add_output(fd.ops.mul(e, fd.ops.reciprocal(total)))
+    return fd
+
+
+def again(fd):
+    """The definition that the text of `fd` makes."""
+    scope = dict(vars(nvf))
+    exec(repr(fd), scope)
+    with FusionDefinition() as copy:
+        scope["nvfuser_fusion"](copy)
+    return copy
+
+
+# Definition ---------------------------------------------------------------------------------------
+
+
+def test_execute():
+    a, b = torch.randn(3, 5), torch.randn(3, 5)
+    (out,) = pointwise().execute([a, b])
+    torch.testing.assert_close(out, (a + b) * 3)
+    (out,) = softmax().execute((a,))
+    torch.testing.assert_close(out, a.softmax(1))
+
+
+def test_foreign_attributes_before_the_definition():
+    fd = FusionDefinition()
+    fd._selected_device = None
+    with fd:
+        fd.add_output(fd.ops.neg(fd.define_tensor([-1], [True])))
+    x = torch.randn(4)
+    (out,) = fd.execute(
+        (x,), device=fd._selected_device, save_repro_inputs=None, _enable_options=[], _disable_options=[]
+    )
+    assert torch.equal(out, -x)
+
+
+def test_text_defines_it_again():
+    x = torch.randn(4, 6)
+    for fd, inputs in ((pointwise(), [x, x]), (softmax(), [x])):
+        text = repr(fd)
+        assert text.startswith(
+            "def nvfuser_fusion(fd : FusionDefinition) -> None :\n    tv0 = fd.define_tensor(shape=[-1, -1]"
+        )
+        copy = again(fd)
+        assert repr(copy) == text and copy.fusion == fd.fusion
+        for one, two in zip(fd.execute(inputs), copy.execute(inputs), strict=True):
+            assert torch.equal(one, two) and one.stride() == two.stride()
+
+
+def test_definition_of_tensors():
+    with FusionDefinition() as fd:
+        fd.define_tensor([-1, 4, 1], [True, None, None], DataType.Half)
+        fd.define_tensor(shape=torch.Size([2, 3]), contiguity=False, stride_order=(0, 1))
+        fd.define_tensor(sizes=[2, 3, 1], strides=[1, 2, 6], dtype=DataType.Int)
+        fd.define_tensor(sizes=[2, 3], strides=[0, 1], static_sizes=True)
+        fd.define_scalar(DataType.Int)
+        fd.define_scalar(None, DataType.Bool)
+        fd.define_scalar(2, dtype=DataType.Float)
+        fd.define_scalar(1 + 2j)
+        assert [type(s) for s in fd.define_vector(2)] == [nvf.Val, nvf.Val]
+    text = """
+    tv0 = fd.define_tensor(shape=[-1, 4, 1], contiguity=[True, None, None], dtype=DataType.Half)
+    tv1 = fd.define_tensor(shape=[2, 3], contiguity=[False, False], dtype=DataType.Float, stride_order=[0, 1])
+    tv2 = fd.define_tensor(shape=[-1, -1, 1], contiguity=[None, True, True], dtype=DataType.Int, stride_order=[0, 1, 2])
+    tv3 = fd.define_tensor(shape=[2, 3], contiguity=[None, True], dtype=DataType.Float, stride_order=[1, 0])
+    s4 = fd.define_scalar(dtype=DataType.Int)
+    s5 = fd.define_scalar(dtype=DataType.Bool)
+    s6 = fd.define_scalar(2, dtype=DataType.Float)
+    s7 = fd.define_scalar(complex(1.00000, 2.00000), dtype=DataType.ComplexDouble)
+    s8 = fd.define_scalar(dtype=DataType.Int)
+    s9 = fd.define_scalar(dtype=DataType.Int)
+"""
+    assert repr(fd).split("\n", 1)[1] == text[1:]
+    assert len(fd.fusion.inputs()) == 8  # constants are none
+    assert again(fd).fusion == fd.fusion
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "contiguity", "stride_order"),
+    [
+        ([2, 3], [3, 1], [True, True], [1, 0]),
+        ([2, 3], [1, 2], [True, True], [0, 1]),
+        ([2, 3], [6, 2], [True, False], [1, 0]),
+        ([2, 1, 3], [3, 3, 1], [True, None, True], [2, 1, 0]),
+        ([4, 3], [0, 1], [None, True], [1, 0]),
+        ([3, 4], [1, 0], [True, None], [1, 0]),
+        ([], [], [], []),
+    ],
+)
+def test_tensor_descriptor(sizes, strides, contiguity, stride_order):
+    assert nvf.compute_tensor_descriptor(torch.Size(sizes), tuple(strides)) == (contiguity, stride_order)
+
+
+def test_from_pytorch():
+    x = torch.randn(4, 6).t()
+    for static in (False, True):
+        with FusionDefinition() as fd:
+            fd.add_output(fd.ops.neg(fd.from_pytorch(x, static_sizes=static)))
+        (out,) = fd.execute([x])
+        assert torch.equal(out, -x) and out.stride() == x.stride()
+    with pytest.raises(RuntimeError, match="Tried to bind to a constant value: 6 as 5"):
+        fd.execute([torch.randn(4, 5).t()])
+    with FusionDefinition() as fd, pytest.raises(ValueError, match="Found unsupported device meta, only scalar CPU"):
+        fd.from_pytorch(torch.empty(2, device="meta"))
+
+
+def test_outputs_in_place_and_twice():
+    with FusionDefinition() as fd:
+        a = fd.define_tensor([-1], [True])
+        b = fd.define_tensor([-1], [True])
+        updated = fd.ops.add(a, 1.0)
+        fd.add_output(updated, alias_input=a)
+        fd.add_output(fd.ops.mul(updated, 2.0))
+        fd.add_output(b)
+        fd.add_output(b)
+    assert "fd.add_output(tv2, tv0)" in repr(fd)
+    a, b = torch.arange(4.0), torch.randn(4)
+    outputs = fd.execute([a, b])
+    assert torch.equal(a, torch.arange(4.0) + 1) and torch.equal(outputs[0], a * 2)
+    assert len(outputs) == 3 and outputs[1].data_ptr() == outputs[2].data_ptr() == b.data_ptr()
+    fd.validate([a, b])
+
+
+def test_stride_order():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1, -1], True)
+        fd.add_output(fd.ops.stride_order(x, [0, 2, 1]))
+    x = torch.randn(2, 3, 4)
+    (out,) = fd.execute([x])
+    assert torch.equal(out, x) and out.stride() == (1, 8, 2)
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], True)
+        for order, message in (
+            ([0], "has 1 entries for a tensor of rank 2"),
+            ([0, 2], "argument is out of range"),
+            ([1, 1], "duplicated stride_order"),
+        ):
+            with pytest.raises(RuntimeError, match=message):
+                fd.ops.stride_order(x, order)
+
+
+def test_random_operations_follow_torch():
+    def draw(**seeds):
+        with FusionDefinition() as fd:
+            values = {name: fd.define_scalar(seed) for name, seed in seeds.items()}
+            shape = [fd.define_scalar(5), fd.define_scalar(9)]
+            fd.add_output(
+                fd.ops.uniform(fd.define_scalar(0.0), fd.define_scalar(1.0), shape, dtype=DataType.Float, **values)
+            )
+        return fd
+
+    stateful = draw()
+    torch.manual_seed(7)
+    draws = [stateful.execute([])[0] for _ in range(3)]
+    for offset, one in enumerate(draws):
+        assert one.shape == (5, 9) and torch.equal(one, draw(rng_seed=7, rng_offset=offset).execute([])[0])
+    torch.manual_seed(7)
+    state = None
+    for one in draws:
+        state = torch.get_rng_state() if one is draws[1] else state
+        assert torch.equal(stateful.execute([])[0], one)
+    torch.set_rng_state(state)
+    assert torch.equal(stateful.execute([])[0], draws[1])
+    torch.rand(1)
+    assert not any(torch.equal(stateful.execute([])[0], one) for one in draws)
+
+
+# IR -----------------------------------------------------------------------------------------------
+
+
+def test_reading_the_ir():
+    fd = softmax()
+    (x,) = fd.fusion.inputs()
+    (out,) = fd.fusion.outputs()
+    assert str(x) == "T0_g_float[iS0{i0}, iS1{i2}]" or str(x).startswith("T0_g_float[")
+    assert x.is_tensor() and x.is_symbolic() and x.definition() is None and len(x.uses()) == 2
+    product = out.definition()
+    assert product.output(0) == out and product.input(0).dtype() == DataType.Float and "mul" in str(product)
+    with pytest.raises(IndexError, match="input: there is no 2; the expression has 2"):
+        product.input(2)
+    assert out.ndim == 2 and len(out.shape()) == 2 and isinstance(out.size(0), nvf.Val)
+    assert {x, out, fd.fusion.inputs()[0]} == {x, out}
+    assert "exp(" in fd.fusion.print_math() and "T0" in str(fd.fusion)
+    assert not x.has_root() and isinstance(x.domain(), nvf.TensorDomain)
+    axis = x.axis(-1)
+    assert isinstance(axis, nvf.IterDomain) and not axis.is_reduction() and isinstance(axis.extent(), nvf.Val)
+
+
+def test_nodes_keep_their_fusion():
+    (out,) = pointwise().fusion.outputs()
+    gc.collect()
+    assert "mul" in str(out.definition()) and out.axis(0).extent() is not None
+
+
+# Schedules ----------------------------------------------------------------------------------------
+
+
+def scheduled_by_hand(rows=8):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], [True, True])
+        y = fd.ops.add(x, fd.ops.exp(x))
+        z = fd.ops.sum(y, [1])
+        fd.add_output(z)
+        first = x.cache_after()
+        z.split(0, rows)
+        z.split(-1, 4)
+        partial = z.rfactor([-2])
+        fd.sched.transform_like(partial)
+        z.axis(0).parallelize(ParallelType.grid_x)
+        fd.sched.parallelize_like(z)
+        fd.sched.inline_most()
+        assert first.ndim == 2 and isinstance(z.axis(0), nvf.IterDomain)
+    return fd
+
+
+def test_manual_schedule():
+    fd = scheduled_by_hand()
+    x = torch.randn(37, 29)
+    expected = (x + x.exp()).sum(1)
+    for _ in range(2):
+        (out,) = fd.manual_execute([x])
+        torch.testing.assert_close(out, expected)
+    fd.manual_validate([x])
+    (out,) = fd.manual_execute([torch.ones(3, 4)])
+    torch.testing.assert_close(out, torch.full((3,), 4 * (1 + torch.e)))
+    with pytest.raises(AssertionError, match=r"KernelExecutor already exists! Use manual_execute\(\) to execute"):
+        fd.execute([x])
+
+
+def test_transforms_can_be_read():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], [True, True])
+        y = fd.ops.neg(x)
+        fd.add_output(y)
+        merged = y.merge(0, 1).axis(0).definition()
+        assert isinstance(merged, nvf.Merge) and merged.outer() == y.get_logical_domain()[0]
+        cut = y.split(0, 16).axis(1).definition()
+        assert isinstance(cut, nvf.Split) and cut.inner() == y.axis(1) and cut.outer() == y.axis(0)
+        y.reorder({0: 1, 1: 0})
+        assert cut.inner() == y.axis(0)
+        with pytest.raises(RuntimeError, match="split: factor must be positive, got 0"):
+            y.split(0, 0)
+        with pytest.raises(RuntimeError, match="out of boundary index 9"):
+            y.axis(9)
+        for unsupported in (
+            lambda: y.axis(0).parallelize(ParallelType.mesh_x),
+            lambda: y.set_device_mesh([0, 1]),
+            lambda: y.set_memory_type(nvf.MemoryType.tensor),
+            lambda: y.cache_before(nvf.LoadStoreOpType.load_matrix),
+            lambda: fd.sched.warp_specialize(y, 2, 1, ParallelType.block_x),
+        ):
+            with pytest.raises(NotImplementedError, match=r"support|by hand|computing threads"):
+                unsupported()
+
+
+def test_automatic_schedulers():
+    x = torch.randn(16, 64)
+    fd = pointwise()
+    found = nvf.schedule.find_compatible_schedulers(fd.fusion, [x, x])
+    assert SchedulerType.pointwise in found and SchedulerType.reduction not in found
+    can, why = nvf.schedule.can_schedule(fd.fusion, SchedulerType.reduction, [x, x])
+    assert not can and why
+    params = nvf.schedule.compute_heuristics(fd.fusion, SchedulerType.pointwise, [x, x])
+    assert isinstance(params, nvf.PointwiseParams) and params.vectorization_factor >= 1
+    assert params == nvf.schedule.compute_heuristics(fd.fusion, SchedulerType.pointwise, [x, x])
+    with FusionDefinition() as fd:
+        a = fd.define_tensor([-1, -1], True)
+        fd.add_output(fd.ops.sum(fd.ops.relu(a), 1))
+        used = fd.sched.schedule(fd.fusion, SchedulerType.reduction, [x])
+    assert isinstance(used, nvf.ReductionParams) and used.scheduler_type == SchedulerType.reduction
+    (out,) = fd.manual_execute([x], used)
+    torch.testing.assert_close(out, x.relu().sum(1))
+    with pytest.raises(RuntimeError, match="scheduler reduction does not take the fusion"):
+        nvf.schedule.schedule(pointwise().fusion, SchedulerType.reduction, [x, x])
+
+
+def test_kernel_executor():
+    fd = scheduled_by_hand()
+    executor = nvf.KernelExecutor()
+    with pytest.raises(RuntimeError, match="there is no kernel yet"):
+        executor.run([torch.ones(2, 2)])
+    assert not executor.is_compiled()
+    x = torch.randn(5, 6)
+    executor.compile(fd.fusion, [x])
+    assert executor.is_compiled()
+    torch.testing.assert_close(executor.run([x])[0], (x + x.exp()).sum(1))
+    text = fd.fusion.print_kernel(nvf.CompileParams(device="cpu"))
+    assert "exp" in text and "__global__" in fd.fusion.print_kernel()
+
+
+def test_id_model():
+    fd = pointwise()
+    a, b = fd.fusion.inputs()
+    (out,) = fd.fusion.outputs()
+    sets = nvf.idm.IdModel(fd.fusion).maybe_build_graph(nvf.IdMappingMode.exact).disjoint_val_sets()
+    assert sets.strict_are_mapped(a.axis(0), out.axis(0)) and not sets.strict_are_mapped(a.axis(0), b.axis(1))
+    with pytest.raises(TypeError, match="two IterDomains are needed"):
+        sets.strict_are_mapped(a, b)
+
+
+# Executors ----------------------------------------------------------------------------------------
+
+
+def test_executor_cache():
+    x = torch.randn(4, 8)
+    cache = nvf.FusionExecutorCache(pointwise().fusion)
+    assert not cache.is_compiled([x, x])
+    torch.testing.assert_close(cache.execute([x, x])[0], x * 6)
+    assert cache.is_compiled([x, x])
+    assert "pointwise" in cache.report() and "T0" in cache.get_most_recent_scheduled_ir()
+    assert cache.get_cuda_kernel([x, x]) and "T0" in cache.get_scheduled_ir([x, x], tensor_transforms=True)
+
+
+def test_lru_cache():
+    cache = nvf.LRUCache(max_fusions=2)
+    assert cache.stats() == "Max Fusions Allowed: 2\nThe fusion cache is empty.\n" and cache.num_fusions() == 0
+    first = cache.cache_compile(pointwise().fusion)
+    assert cache.cache_compile(pointwise().fusion) is first
+    cache.cache_compile(softmax().fusion)
+    assert cache.stats() == (
+        "Max Fusions Allowed: 2\nTotal Fusions in Cache: 2\nTotal Unique Fusions Compiled: 2\n"
+        "Cache Hits by LRU ordering:\n\t0 -> 0 hits\n\t1 -> 1 hits\n"
+        "Cache Lookups: 3\nCache Hits: 1\nHit Rate: 33.3333%\n"
+    )
+    cache.cache_compile(pointwise(rank=3).fusion)
+    assert cache.num_fusions() == 2 and cache.cache_compile(pointwise().fusion) is not first
+    with pytest.raises(RuntimeError, match="max_fusions must be greater than 0, got 0"):
+        nvf.LRUCache(0)
+
+
+def test_lru_fusion_cache():
+    @nvf.LruFusionCache(max_fusions=10)
+    def make(rank):
+        return pointwise(rank)
+
+    x = torch.randn(3, 4)
+    for _ in range(2):
+        torch.testing.assert_close(make(2).execute([x, x])[0], x * 6)
+    assert make.num_fusions() == 1 and "Cache Hits: 1" in make.stats()
+    assert "tv0" in repr(make(2))
+
+
+def test_repro_scripts():
+    fd = pointwise()
+    x = torch.randn(4, 6)
+    with pytest.raises(AssertionError, match=r"fd.last_repro_script\(\) cannot provide a repro because"):
+        fd.last_repro_script()
+    fd.execute([x, x], save_repro_inputs=True)
+    for script in (fd.last_repro_script(), fd.repro_script_for([x, x]), fd.repro_script_for()):
+        assert "torch version" in script and "def nvfuser_fusion" in script
+        exec(script, {})
+    with FusionDefinition() as fd:
+        s = fd.define_scalar(DataType.Double)
+        fd.add_output(fd.ops.add(fd.define_tensor([-1, -1], stride_order=[0, 1], contiguity=True), s))
+    script = fd.repro_script_for([float("inf"), x.t().contiguous().t()])
+    assert "as_strided((4, 6), (1, 4))" in script
+    exec(script, {})
+
+
+def test_validate():
+    fd = softmax()
+    x = torch.randn(5, 300)
+    fd.validate([x])
+    fd.validate([x], [x.softmax(1)])
+    with pytest.raises(AssertionError, match="output 0: "):
+        fd.validate([x], [x.softmax(1) + 0.1])
+    with pytest.raises(AssertionError, match="1 outputs, but 0 reference outputs"):
+        fd.validate([x], [])
+    with pytest.raises(RuntimeError, match="validate"):
+        nvf.validate_with_auto_inferred_outputs(fd.fusion, [x], [x])
+    ((atol, rtol),) = nvf.get_val_tolerances(fd.fusion, [x])
+    assert 1e-6 < atol == rtol < 1e-4
+
+
+def test_profiler():
+    x = torch.randn(64, 64)
+    fd = pointwise()
+    with nvf.PythonProfiler() as prof:
+        fd.execute([x, x])
+    profile = prof.profile
+    (kernel,) = profile.kernel_profiles
+    assert profile.segments == 1 and profile.input_bytes == 2 * 64 * 64 * 4 and profile.output_bytes == 64 * 64 * 4
+    assert profile.host_time_ms > 0 and profile.kernel_time_ms > 0 and "pointwise" in kernel.scheduler
+    assert kernel.time_ms > 0 and kernel.grid_str.startswith("[") and kernel.name in repr(kernel)
+    assert nvf.get_fusion_profile().input_bytes == profile.input_bytes
+    manual = scheduled_by_hand()
+    with nvf.PythonProfiler(auto_scheduled=False) as prof:
+        manual.manual_execute([x])
+    assert prof.profile.kernel_profiles[0].scheduler == "user"
+    nvf.reset_profiler()
+    with pytest.raises(RuntimeError, match="there is none"):
+        nvf.get_fusion_profile()
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def test_errors_of_execution():
+    with pytest.raises(NotImplementedError, match="Fusion does not exist! Use `with FusionDefinition"):
+        FusionDefinition().execute([])
+    with FusionDefinition() as empty:
+        empty.define_tensor([-1], [True])
+    with pytest.raises(NotImplementedError, match="Fusion is empty!"):
+        empty.execute([torch.ones(2)])
+    assert empty.validate_definition() == (False, "Fusion is empty!")
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1], [True])
+        s = fd.define_scalar(DataType.Double)
+        fd.add_output(fd.ops.add(x, s))
+    assert fd.validate_definition() == (True, None)
+    x = torch.ones(3)
+    fd.execute([x, 1.0])
+    with pytest.raises(
+        AssertionError, match=r"FusionExecutorCache already exists! Use execute\(\) to execute the fusion."
+    ):
+        fd.manual_execute([x, 1.0])
+    for inputs, message in (
+        ([2, 1.0], "Expected input 0, .*, to be an at::Tensor but got scalar 2"),
+        ([x, x], "Expected input 1, .*, to be a scalar but got float tensor of rank 1"),
+        (
+            [x.half(), 1.0],
+            "Expected input 0, .*, to be bound to a tensor of dtype float, but got a tensor of dtype __half",
+        ),
+        ([x, 2 + 1j], r"Scalar value \(2,1\) is not compatible with the expected data type: double."),
+        ([torch.ones(2, 3), 1.0], "to be bound to a tensor of rank 1, but got a tensor of rank 2"),
+        ([torch.ones(6)[::2], 1.0], "'s stride mismatch with contiguity info."),
+        ([x], "KernelArgumentHolder contains less argument than kernel's input."),
+        ([x, 1.0, 2.0], "contains more arguments than kernel's input. The fusion has 2 inputs, got 3"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            fd.execute(inputs)
+    with pytest.raises(RuntimeError, match="Unrecognized enable_option: nonsense"):
+        fd.execute([x, 1.0], _enable_options=["nonsense"])
+    assert (
+        fd.execute([x, 1.0], _enable_options=["fuse_matmul"], _disable_options=["matmul_expr_eval", "fma"])[0][0] == 2
+    )
+    with pytest.raises(RuntimeError, match='there is no device "moon"'):
+        fd.execute([x, 1.0], device="moon")
+    with pytest.raises(RuntimeError, match="CUDA device 250 cannot be used"):
+        fd.execute([x, 1.0], device=250)
+
+
+def test_errors_of_definition(capsys):
+    with pytest.raises(RuntimeError, match="no fusion is being defined; use `with FusionDefinition"):
+        nvf.ops.add(1.0, 2.0)
+    other = pointwise()
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], True)
+        for define, error, message in (
+            (
+                lambda: fd.define_tensor([-2]),
+                RuntimeError,
+                r"value -2 at index 0 was neither symbolic\(-1\), zero_element\(0\), broadcast\(1\), or static\(>1\).",
+            ),
+            (
+                lambda: fd.define_tensor([2, 2], [True] * 3),
+                RuntimeError,
+                r"Length of contiguity argument \(3\) must match that of shape argument \(2\)",
+            ),
+            (
+                lambda: fd.define_tensor([2, 2], True, stride_order=[0, 0]),
+                RuntimeError,
+                "duplicated stride_order entries",
+            ),
+            (
+                lambda: fd.define_tensor([2, 2], True, stride_order=[0, 2]),
+                RuntimeError,
+                "stride_order argument is out of range",
+            ),
+            (lambda: fd.define_tensor(sizes=[2], strides=[-1]), RuntimeError, "neither may be negative"),
+            (lambda: fd.define_tensor([2], is_cpu=True), RuntimeError, "is_cpu is for a CPU scalar"),
+            (lambda: fd.define_tensor("x"), TypeError, "incompatible function arguments"),
+            (
+                lambda: fd.define_tensor([2], [True], DataType.Float4_e2m1fn),
+                NotImplementedError,
+                "need a Blackwell GPU",
+            ),
+            (
+                lambda: fd.define_scalar(1j, DataType.Double),
+                RuntimeError,
+                r"Scalar value \(0,1\) is not compatible with the expected data type: double.",
+            ),
+            (lambda: fd.define_scalar("x"), TypeError, "incompatible function arguments|a constant is a bool"),
+            (
+                lambda: fd.add_output(fd.define_scalar(1.0)),
+                RuntimeError,
+                "Non-TensorView outputs are not supported at this point",
+            ),
+            (lambda: fd.add_output(other.fusion.outputs()[0]), RuntimeError, "belongs to another fusion"),
+            (lambda: fd.ops.neg(other.fusion.outputs()[0]), RuntimeError, "belongs to another fusion"),
+            (lambda: fd.add_output(3), TypeError, "a TensorView or a Val is needed"),
+            (lambda: fd.ops.permute(x, [0]), RuntimeError, "same length as input"),
+            (lambda: fd.ops.sum(x, []), RuntimeError, "No reduction axis specified"),
+            (lambda: fd.ops.nv_block_quantize(x), NotImplementedError, "Blackwell GPU"),
+            (lambda: fd.fusion.add_input(x), RuntimeError, "addInput|already"),
+            (lambda: nvf.multidevice.DeviceMesh([0]), NotImplementedError, "several GPUs are not supported"),
+            (lambda: nvf.nvf_cutlass.grouped_mm(), NotImplementedError, "sm_100"),
+            (lambda: nvf.execute_with_dtensors(fd, []), NotImplementedError, "several GPUs"),
+        ):
+            with pytest.raises(error, match=message):
+                define()
+    with pytest.raises(ZeroDivisionError), FusionDefinition() as fd:
+        raise ZeroDivisionError
+    with pytest.raises(RuntimeError, match="no fusion is being defined"):
+        nvf.define_tensor([2])
+
+
+# The package --------------------------------------------------------------------------------------
+
+SMALL = """
+import sys
+import nvfuser_direct
+from nvfuser_direct import DataType, FusionDefinition, multidevice, ParallelType
+from nvfuser_direct import execute_with_dtensors, compute_tensor_descriptor
+assert "torch" not in sys.modules
+assert nvfuser_direct.version().startswith("0.2.36") and nvfuser_direct.__version__ >= "0.2.34"
+from nvfuser_direct.nvfuser_direct_version import Version
+assert Version(nvfuser_direct.version()) >= Version("0.2.23")
+for name in ("ComplexDouble ComplexFloat Double Float Half BFloat16 Int Int32 Bool Null UInt64 Index Float4_e2m1fn "
+             "Float4_e2m1fn_x2 Float8_e5m2 Float8_e4m3fn Float8_e8m0fnu").split():
+    getattr(DataType, name)
+"""
+
+
+def test_importing_needs_no_torch():
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_names():
+    from nvfuser_direct import pytorch_utils
+
+    assert all(hasattr(nvf, name) for name in nvf.__all__)
+    assert pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.bfloat16) == DataType.BFloat16
+    assert pytorch_utils.python_scalar_to_nvfuser_dtype(True) == DataType.Bool
+    with pytest.raises(KeyError):
+        pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.uint8)
+    assert getattr(nvf.MemoryType, "global").name == "global"
+    params = nvf.MatmulParams()
+    params.tile_sizes.cta_tile = nvf.GemmTile(64, 64, 32)
+    assert params != nvf.MatmulParams() and nvf.LaunchParams().bdimx == -1
+    compile_params = nvf.CompileParams(maxrregcount=64, index_type=DataType.Int32)
+    assert compile_params.maxrregcount == 64 and compile_params.index_type == DataType.Int32
+
+
+def test_every_operation_is_there():
+    names = [
+        "ceil",
+        "floor",
+        "frac",
+        "relu",
+        "round",
+        "silu",
+        "trunc",
+        "set",
+        "segment_set",
+        "abs",
+        "neg",
+        "sign",
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "cos",
+        "cosh",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+        "exp",
+        "exp2",
+        "expm1",
+        "erf",
+        "erfc",
+        "erfinv",
+        "erfcinv",
+        "lgamma",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "reciprocal",
+        "rsqrt",
+        "sqrt",
+        "sigmoid",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isneginf",
+        "isposinf",
+        "isreal",
+        "signbit",
+        "logical_not",
+        "bitwise_not",
+        "real",
+        "imag",
+        "rand_like",
+        "randn_like",
+        "add",
+        "sub",
+        "mul",
+        "minimum",
+        "maximum",
+        "pow",
+        "fmod",
+        "remainder",
+        "mod",
+        "div",
+        "truediv",
+        "atan2",
+        "nextafter",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "logical_and",
+        "logical_or",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "gcd",
+        "logical_right_shift",
+        "complex",
+        "where",
+        "lerp",
+        "addcmul",
+        "clamp",
+        "threshold",
+        "sum",
+        "prod",
+        "max",
+        "min",
+        "var",
+        "var_mean",
+        "welford",
+        "cumsum",
+        "cumprod",
+        "cummin",
+        "cummax",
+        "cast",
+        "broadcast",
+        "broadcast_in_dim",
+        "expand",
+        "reshape",
+        "permute",
+        "squeeze",
+        "slice",
+        "pad",
+        "cat",
+        "stride_order",
+        "size",
+        "shape",
+        "index_select",
+        "select",
+        "gather",
+        "take_along_axis",
+        "scatter",
+        "embedding_fwd",
+        "iota",
+        "full",
+        "normal",
+        "uniform",
+        "triu",
+        "topk",
+        "argsort",
+        "matmul",
+        "linear",
+        "cutlass_nvfp4_grouped_mm",
+        "nv_block_quantize",
+        "nv_grouped_block_quantize",
+        "preprocess_grouped_matmul_input_sf",
+    ]
+    missing = [name for name in names if not getattr(nvf.ops, name, None) or not getattr(nvf.ops, name).__doc__]
+    assert not missing
