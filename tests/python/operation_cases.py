@@ -203,6 +203,7 @@ simple("repeat", lambda b, t: b.op("repeat", t, [2, 3]), lambda x: x.repeat(2, 3
 simple("reshape", lambda b, t: b.op("reshape", t, [8, -1]), lambda x: x.reshape(8, 3), ALL)
 simple("flatten", lambda b, t: b.op("flatten", t), lambda x: x.flatten(), ALL)
 simple("flatten", lambda b, t: b.op("flatten", t, 1, 2), lambda x: x.flatten(1, 2), WIDE, shape=(2, 3, 4))
+simple("stride_order", lambda b, t: b.op("stride_order", t, [0, 2, 1]), torch.clone, ALL, shape=(2, 3, 4))
 simple("permute", lambda b, t: b.op("permute", t, [2, 0, 1]), lambda x: x.permute(2, 0, 1), ALL, shape=(2, 3, 4))
 simple("transpose", lambda b, t: b.op("transpose", t), lambda x: x.t(), ALL)
 simple("transpose", lambda b, t: b.op("transpose", t, 0, 2), lambda x: x.transpose(0, 2), WIDE, shape=(2, 3, 4))

@@ -1,6 +1,7 @@
 """The module nvfuser_direct: definition, execution, printing, schedules by hand, caches, errors."""
 
 import gc
+import os
 import subprocess
 import sys
 
@@ -550,7 +551,10 @@ for name in ("ComplexDouble ComplexFloat Double Float Half BFloat16 Int Int32 Bo
 
 def test_importing_needs_no_torch():
     done = subprocess.run(
-        [sys.executable, "-c", SMALL], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
+        [sys.executable, "-c", SMALL],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
