@@ -51,10 +51,11 @@ Tensor inDeclaredOrder(Tensor tensor, const TensorView* tv) {
 
 /// A segment without a kernel, on the host.
 KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
-                                      Device& device) {
+                                      Device& device, uint64_t seed, uint64_t offset) {
   const KernelArgumentHolder on_host = args.onHost();
+  const InterpreterOptions options{.philox_seed = seed, .philox_offset = offset};
   KernelArgumentHolder results;
-  for (const HostTensor& result : interpret(fusion, on_host.inputs())) {
+  for (const HostTensor& result : interpret(fusion, on_host.inputs(), options)) {
     const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
     results.push(inDeclaredOrder(Tensor::fromHostTensor(result, device), tv));
   }
@@ -309,7 +310,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(Prepared& plan, con
       }
       step.plan = executor->lastPlan();
     } else {
-      results = interpretSegment(step.segment->fusion(), step_args, *call.device);
+      results = interpretSegment(step.segment->fusion(), step_args, *call.device, seed_, offset_);
     }
     if (observe) {
       observe(step, step_args, results);

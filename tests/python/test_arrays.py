@@ -113,7 +113,7 @@ def test_subclasses():
 
     with FakeTensorMode() as mode:
         fake = mode.from_tensor(x)
-    with pytest.raises(RuntimeError, match="input 0 is a FakeTensor, a torch.Tensor whose operations are its own"):
+    with pytest.raises(RuntimeError, match=r"input 0 is a FakeTensor, a torch.Tensor whose operations are its own"):
         unary().execute([fake])
 
 

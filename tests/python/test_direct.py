@@ -192,6 +192,29 @@ def test_random_operations_follow_torch():
     assert not any(torch.equal(stateful.execute([])[0], one) for one in draws)
 
 
+DRAW = """
+import numpy, nvfuser
+fs = nvfuser.Fusion()
+with nvfuser.FusionDefinition(fs) as fd:
+    fd.add_output(fd.ops.uniform(0.0, 1.0, [4]))
+print([fs.execute([])[0].tolist() for _ in range(3)])
+"""
+
+
+def test_random_operations_without_a_compiler():
+    """The interpreter draws what kernels draw, and goes on with each call."""
+
+    def printed(**environment):
+        env = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+        done = subprocess.run([sys.executable, "-c", DRAW], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return eval(done.stdout)
+
+    compiled, interpreted = printed(), printed(PATH="", CXX="/nowhere")
+    assert compiled[0] != compiled[1] != compiled[2]
+    torch.testing.assert_close(torch.tensor(interpreted), torch.tensor(compiled))
+
+
 # IR -----------------------------------------------------------------------------------------------
 
 

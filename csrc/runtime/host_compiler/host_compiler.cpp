@@ -119,10 +119,9 @@ HostCompiler findHostCompiler(const std::string& cxx, std::string* why) {
 const HostCompiler& hostCompiler() {
   const ProcessCompiler& found = processCompiler();
   if (found.compiler.command.empty()) {
-    userError(
+    throw CompileError(
         "host compiler: no C++ compiler was found; install g++ or clang++, or the Python package "
-        "'ziglang', or "
-        "set CXX to a compiler",
+        "'ziglang', or set CXX to a compiler",
         found.why);
   }
   return found.compiler;

@@ -28,7 +28,7 @@ struct HostCompiler {
 HostCompiler findHostCompiler(const std::string& cxx, std::string* why = nullptr);
 
 /// The compiler of this process: `findHostCompiler` with CXX of the environment, looked for once.
-/// `UserError` with what to install when there is none.
+/// `CompileError` with what to install when there is none.
 const HostCompiler& hostCompiler();
 bool hasHostCompiler();
 
