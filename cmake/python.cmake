@@ -24,7 +24,8 @@ if(NOT nanobind_FOUND)
 endif()
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
-nanobind_add_module(nvfuser_python NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
+# From Python 3.12 on one module serves all later versions.
+nanobind_add_module(nvfuser_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
 set(package ${PROJECT_BINARY_DIR}/python/nvfuser)
 set_target_properties(nvfuser_python PROPERTIES
   OUTPUT_NAME _C

@@ -8,6 +8,9 @@
 >>> (out,) = fs.execute([tensor])  # of PyTorch, NumPy, or anything that speaks DLPack
 """
 
+import warnings
+from pathlib import Path
+
 from nvfuser._C import (
     CompileError,
     DataType,
@@ -31,3 +34,17 @@ __all__ = [
     "UserError",
     "__version__",
 ]
+
+
+def _others(folder):
+    """Installed packages of other projects that bring a module of this name, too."""
+    found = sorted(path.name for path in Path(folder).glob("nvfuser*.dist-info"))
+    return [name.removesuffix(".dist-info") for name in found if not name.startswith("nvfuser_jit-")]
+
+
+for _other in _others(Path(__file__).parent.parent):
+    warnings.warn(
+        f"{_other} is installed beside nvfuser-jit, and both bring the module nvfuser: whichever was installed last is "
+        "imported. Uninstall one of them.",
+        stacklevel=2,
+    )

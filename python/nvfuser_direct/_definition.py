@@ -145,10 +145,9 @@ class FusionDefinition:
     # Looking into it ------------------------------------------------------------------------------
 
     def explain(self):
-        """Text: the kernels of the last execute(), why no more was fused, and their source."""
-        if not hasattr(self, "fec"):
-            raise NotImplementedError("explain: execute the fusion first")
-        return self.fec.report()
+        """Text about the last execute(): the definition, how it was cut into kernels and why, and the kernels."""
+        assert hasattr(self, "fec"), "explain: execute the fusion first; what is done depends on the inputs"
+        return self.fec.explain()
 
     def last_repro_script(self):
         """A program that repeats the last execute(inputs, save_repro_inputs=True), with other values."""

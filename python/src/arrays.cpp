@@ -79,7 +79,8 @@ std::string takePythonError() {
 PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
 
 bool asks(nb::handle object, PyObject* method) {
-  const auto answer = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), method));
+  PyObject* self[] = {object.ptr()};
+  const auto answer = nb::steal(PyObject_VectorcallMethod(method, self, 1, nullptr));
   if (!answer.is_valid()) {
     throw nb::python_error();
   }

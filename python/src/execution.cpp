@@ -7,6 +7,7 @@
 #include "arrays.h"
 #include "torch_table.h"
 #include <nanobind/stl/pair.h>
+#include <support/error.h>
 
 namespace nvfuser::python {
 
@@ -65,6 +66,21 @@ nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device
     result.append(inputs.toFramework(output.tensor()));
   }
   return result;
+}
+
+std::string explainFusion(const FusionExecutorCache& executor, std::string_view definition) {
+  const std::vector<KernelExecutor*> kernels = executor.executors();
+  const std::string report = executor.report();
+  if (report == "nothing has run yet\n") {
+    userError("explain: the fusion was not executed yet; what is done depends on the inputs");
+  }
+  std::string out = text("==== the definition ====\n", definition,
+                         "\n==== how the last call was cut into kernels ====\n", report);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    append(out, text("\n==== kernel ", i + 1, " of ", kernels.size(), " ====\n",
+                     kernels[i]->compiledKernel()->generated().ownText()));
+  }
+  return out;
 }
 
 }  // namespace nvfuser::python

@@ -1,6 +1,9 @@
 /// One call of a compiled fusion, from Python's arguments to Python's tensors.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include <nanobind/nanobind.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -16,5 +19,10 @@ using ObserveCall = void (*)(FusionExecutorCache& executor, const KernelArgument
                              const KernelArgumentHolder& outputs, double host_ms);
 nb::list execute(FusionExecutorCache& executor, nb::handle inputs, Device* device = nullptr,
                  ObserveCall observe = nullptr);
+
+/// A page of text about the last call: the definition, how it was cut into kernels, each one's
+/// scheduler with its parameters, why no scheduler took more, and the kernels' text. Throws
+/// `UserError` before the first call.
+std::string explainFusion(const FusionExecutorCache& executor, std::string_view definition);
 
 }  // namespace nvfuser::python

@@ -100,7 +100,9 @@ std::string FrontendFusion::ir() const {
 std::string FrontendFusion::kernels() const {
   return join(requireDefined().executor().getMostRecentCode(), "\n");
 }
-std::string FrontendFusion::report() const { return requireDefined().executor().report(); }
+std::string FrontendFusion::explain() const {
+  return explainFusion(requireDefined().executor(), requireDefined().text());
+}
 
 void FrontendFusion::beginDefinition() {
   if (defined_ != nullptr) {

@@ -30,9 +30,10 @@ class FrontendFusion {
   /// The definition as a Python function, and as intermediate representation.
   std::string definition() const;
   std::string ir() const;
-  /// Text of the kernels that ran last; how it was cut into kernels and why.
+  /// Text of the kernels that ran last.
   std::string kernels() const;
-  std::string report() const;
+  /// The definition, how the last call was cut into kernels and why, and their text.
+  std::string explain() const;
 
   /// Throws `UserError` if it is (being) defined already.
   void beginDefinition();

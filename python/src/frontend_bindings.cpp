@@ -129,9 +129,9 @@ void bindFusion(nb::module_& module) {
           "Prints its intermediate representation.")
       .def("definition", &FrontendFusion::definition, "The definition as a Python function.")
       .def("kernels", &FrontendFusion::kernels, "Text of the kernels that ran last.")
-      .def("report", &FrontendFusion::report,
-           "How the last call was cut into kernels: each one's scheduler, parameters, inputs and "
-           "outputs, and why no scheduler took more.");
+      .def("explain", &FrontendFusion::explain,
+           "Text about the last call: the definition, how it was cut into kernels, each one's "
+           "scheduler with its parameters, why no scheduler took more, and the kernels.");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "direct/bindings.h"
 #include "dtypes.h"
 #include "frontend.h"
+#include "machine.h"
 #include <capi/arguments.h>
 #include <nanobind/nanobind.h>
 #include <support/error.h>
@@ -53,6 +54,7 @@ NB_MODULE(_C, module) {
   bindDataType(module);
   bindArray(module);
   bindFrontend(module);
+  bindMachine(module);
   nb::module_ direct = module.def_submodule("direct", "What the package nvfuser_direct shows.");
   bindDirect(direct);
 }

@@ -102,7 +102,15 @@ void bindExecutorCache(nb::module_& direct) {
           "Empty: there are no several devices.")
       .def(
           "report", [](const ExecutorCache& self) { return self.executor->report(); },
-          "How the last call was cut into kernels, and why.");
+          "How the last call was cut into kernels, and why.")
+      .def(
+          "explain",
+          [](const ExecutorCache& self) {
+            return explainFusion(
+                *self.executor,
+                capi::definitionText("nvfuser_fusion", self.fusion.definition->statements));
+          },
+          "Text about the last call: the definition, the report, and the kernels.");
 }
 
 /// A kernel that the user scheduled.
