@@ -163,11 +163,44 @@ nb::object callOperation(const DefinitionPtr& definition, const capi::Operation&
   return is_list ? nb::object(values) : nb::object(nb::tuple(values));
 }
 
-std::string pythonSignature(const capi::Operation& operation, std::string_view self) {
+namespace {
+
+std::string replaced(std::string in, std::string_view from, std::string_view to) {
+  for (size_t at = in.find(from); at != std::string::npos; at = in.find(from, at + to.size())) {
+    in.replace(at, from.size(), to);
+  }
+  return in;
+}
+
+/// "(var, mean)" has two results.
+bool hasNamedResults(const capi::Operation& operation) { return operation.result[0] == '('; }
+
+}  // namespace
+
+std::string pythonSignature(const capi::Operation& operation, bool direct) {
   const std::string signature = operation.signature();
   const size_t open = signature.find('(') + 1;
-  const bool comma = !self.empty() && signature[open] != ')';
-  return text("def ", signature.substr(0, open), self, comma ? ", " : "", signature.substr(open));
+  const size_t arrow = signature.rfind(" -> ");
+  std::string out = "def " + signature.substr(0, open);
+  if (!direct) {
+    append(out, signature[open] == ')' ? "self" : "self, ");
+  }
+  append(out, signature.substr(open, arrow - open));
+  std::string result = operation.result;
+  if (hasNamedResults(operation)) {
+    result = "tuple[Tensor";
+    for (char c : operation.result) {
+      append(result, c == ',' ? ", Tensor" : "");
+    }
+    append(result, "]");
+  }
+  out = text(out, " -> ", result);
+  return direct ? replaced(replaced(out, "Tensor", "TensorView"), "Scalar", "Val") : out;
+}
+
+std::string pythonDoc(const capi::Operation& operation) {
+  return hasNamedResults(operation) ? text(operation.doc, " Gives ", operation.result, ".")
+                                    : operation.doc;
 }
 
 }  // namespace nvfuser::python

@@ -44,7 +44,9 @@ using WrapValue = nb::object (*)(const DefinitionPtr& owner, Val* val);
 nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
                          const nb::args& arguments, const nb::kwargs& named, WrapValue wrapOne);
 
-/// "def sum(self, arg: Tensor, …) -> Tensor": what help() shows. `self` may be empty.
-std::string pythonSignature(const capi::Operation& operation, std::string_view self);
+/// "def sum(self, arg: Tensor, …) -> Tensor": what help() and the stubs show. `direct`: a function
+/// of nvfuser_direct, without self and with its names of types.
+std::string pythonSignature(const capi::Operation& operation, bool direct);
+std::string pythonDoc(const capi::Operation& operation);
 
 }  // namespace nvfuser::python

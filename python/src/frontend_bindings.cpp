@@ -69,7 +69,7 @@ void bindOperators(nb::class_<FusionDefinition>& scope) {
           return callOperation(self.fusion->defining(), operation, arguments, named, &wrapFrontend);
         },
         nb::scope(operators), nb::name(operation.name.c_str()), nb::is_method(),
-        nb::sig(pythonSignature(operation, "self").c_str()), operation.doc.c_str());
+        nb::sig(pythonSignature(operation, false).c_str()), pythonDoc(operation).c_str());
   }
 }
 

@@ -169,7 +169,7 @@ void bindOperations(nb::module_& direct) {
               [](const DefinitionPtr& owner, Val* val) { return wrap(owner, val); });
         },
         nb::scope(ops), nb::name(operation.name.c_str()),
-        nb::sig(pythonSignature(operation, "").c_str()), operation.doc.c_str());
+        nb::sig(pythonSignature(operation, true).c_str()), pythonDoc(operation).c_str());
   }
   for (const auto& [name, why] : kUnsupported) {
     nb::cpp_function_def([why = text(std::string_view(name), ": ", std::string_view(why))](

@@ -159,9 +159,10 @@ void bindPrimitives(nb::module_& schedule) {
       "inline_at", &inlineAt, "reference_tv"_a, "pos"_a = -1, "best_effort"_a = false,
       "selected_tensors"_a = nb::list(),
       "Places every tensor inside the loops that correspond to the reference's first pos.");
-  schedule.def("bounded_transform_backward", &boundedTransformBackward, "from"_a, "pos"_a, "to"_a,
-               "propagate_parallel_type"_a = false,
-               "Gives the tensors between `from` and `to`, above it, the loops of `from`.");
+  schedule.def(
+      "bounded_transform_backward", &boundedTransformBackward, "from_tv"_a, "pos"_a, "to"_a,
+      "propagate_parallel_type"_a = false,
+      "Gives the tensors from `to` down to `from_tv` the loops of the latter's first pos.");
   schedule.def(
       "warp_specialize",
       [](const nb::args&, const nb::kwargs&) {

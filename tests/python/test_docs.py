@@ -1,0 +1,30 @@
+"""Documentation of the Python package runs, and is fresh."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_tutorial_runs():
+    page = (ROOT / "docs" / "python.md").read_text()
+    blocks = [
+        textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    ]
+    assert len(blocks) >= 8
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_operators_page_is_fresh():
+    location = importlib.util.spec_from_file_location("operators_page", ROOT / "tools" / "operators_page.py")
+    generator = importlib.util.module_from_spec(location)
+    location.loader.exec_module(generator)
+    page = (ROOT / "docs" / "operators.md").read_text()
+    assert page == generator.page(), "docs/operators.md is stale: run python3 tools/operators_page.py"
