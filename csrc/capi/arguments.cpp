@@ -28,6 +28,13 @@ std::string_view canonicalName(std::string_view name) {
   if (name == "dims" || name == "dim" || name == "axis" || name == "reduction_axes") {
     return "axes";
   }
+  // nvFuser's names in embedding_fwd, matmul and linear.
+  if (name == "input" || name == "arg1") {
+    return "arg";
+  }
+  if (name == "arg2") {
+    return "weight";
+  }
   return name == "keep_dim" ? std::string_view("keepdim") : name;
 }
 

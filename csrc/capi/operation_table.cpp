@@ -278,6 +278,10 @@ std::vector<Operation> operationTable() {
          }),
       op("chunk", "arg, chunks, dim=0", "list[Tensor]", "arg cut along dim into pieces.",
          [](Tv arg, int64_t chunks, int64_t dim) {
+           constexpr int64_t kMost = 1024;  // more pieces are rather a wrong argument
+           if (chunks > kMost) {
+             userError("chunk: ", chunks, " pieces were asked for, but there are at most ", kMost);
+           }
            auto r = chunk(arg, chunks, dim);
            return Vals(r.begin(), r.end());
          }),
@@ -341,8 +345,8 @@ std::vector<Operation> operationTable() {
       op("randn_like", "arg", "Tensor", "Standard normal random numbers in the shape of arg.",
          [](Tv arg) { return randn_like(arg); }),
       // Of a library, between kernels.
-      op("matmul", "a, b", "Tensor",
-         "a times b; operands of one axis are vectors, axes before the last two are batches.",
+      op("matmul", "arg1, arg2", "Tensor",
+         "arg1 times arg2; operands of one axis are vectors, axes before the last two are batches.",
          [](Tv a, Tv b) { return matmul(a, b); }),
       op("linear", "arg, weight, bias=None", "Tensor",
          "arg times the transposed weight [out, in], plus bias.",

@@ -555,6 +555,60 @@ def test_errors_of_definition(capsys):
         nvf.define_tensor([2])
 
 
+def test_wrong_arguments_are_refused():
+    """Every operation with one and two arguments of every kind: a result, or an error of the user's kind."""
+    refused = 0
+    for name in sorted(vars(nvf.ops)):
+        if name.startswith("_"):
+            continue
+        operation = getattr(nvf.ops, name)
+        with FusionDefinition() as fd:
+            matrix, row = fd.define_tensor([-1, -1], True), fd.define_tensor([-1], True, DataType.Int)
+            values = [matrix, row, fd.define_scalar(DataType.Double), fd.define_tensor([], True), None, 0, -1, 7, 2**62]
+            values += [-(2**63), True, 1.5, float("nan"), 1j, [], [0], [0, 0], [-5], [True, False], [matrix], [None]]
+            values += [
+                "x",
+                b"y",
+                object(),
+                DataType.Half,
+                DataType.Null,
+                [[1]],
+                (0, 1),
+                {},
+                {1},
+                range(3),
+                torch.ones(2),
+            ]
+            for arguments in [(), *((v,) for v in values), *((matrix, v) for v in values), *((row, v) for v in values)]:
+                try:
+                    operation(*arguments)
+                except nvf.InternalError:
+                    raise AssertionError(f"{name}{arguments}") from None
+                except (nvf.UserError, TypeError, NotImplementedError):
+                    refused += 1
+            with pytest.raises((TypeError, NotImplementedError)):
+                operation(matrix, nonsense=1)
+    assert refused > 10000
+
+
+def test_names_of_parameters():
+    with FusionDefinition() as fd:
+        a, b = fd.define_tensor([-1, -1], True), fd.define_tensor([-1, -1], True)
+        rows = fd.define_tensor([-1], True, DataType.Int)
+        for one, two in (
+            (fd.ops.sum(a, axes=[1]), fd.ops.sum(arg=a, dims=(1,), keepdim=False)),
+            (fd.ops.sum(a, 1, True), fd.ops.sum(a, dim=1, keep_dim=True)),
+            (fd.ops.matmul(a, b), fd.ops.matmul(arg1=a, arg2=b)),
+            (fd.ops.linear(a, b), fd.ops.linear(arg1=a, arg2=b, bias=None)),
+            (fd.ops.embedding_fwd(rows, a), fd.ops.embedding_fwd(input=rows, weight=a)),
+        ):
+            assert one.ndim == two.ndim and one.dtype() == two.dtype()
+        with pytest.raises(
+            RuntimeError, match="chunk: 4611686018427387904 pieces were asked for, but there are at most"
+        ):
+            fd.ops.chunk(a, 2**62)
+
+
 # The package --------------------------------------------------------------------------------------
 
 SMALL = """

@@ -447,9 +447,9 @@ class FusionDefinition:
         def lt(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
             """lhs < rhs."""
 
-        def matmul(self, a: Tensor, b: Tensor) -> Tensor:
+        def matmul(self, arg1: Tensor, arg2: Tensor) -> Tensor:
             """
-            a times b; operands of one axis are vectors, axes before the last two are batches.
+            arg1 times arg2; operands of one axis are vectors, axes before the last two are batches.
             """
 
         def max(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> Tensor:

@@ -306,9 +306,9 @@ def logical_right_shift(lhs: TensorView | Val | number, rhs: TensorView | Val | 
 def lt(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
     """lhs < rhs."""
 
-def matmul(a: TensorView, b: TensorView) -> TensorView:
+def matmul(arg1: TensorView, arg2: TensorView) -> TensorView:
     """
-    a times b; operands of one axis are vectors, axes before the last two are batches.
+    arg1 times arg2; operands of one axis are vectors, axes before the last two are batches.
     """
 
 def max(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> TensorView:
