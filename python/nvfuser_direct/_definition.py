@@ -20,6 +20,8 @@ class FusionDefinition:
         self._saved_inputs = None
 
     def __enter__(self):
+        for executor in ("fec", "ke"):  # of an earlier definition
+            self.__dict__.pop(executor, None)
         self._fusion = direct.Fusion()
         self._fusion_guard = direct.FusionGuard(self._fusion)
         return self
@@ -27,6 +29,8 @@ class FusionDefinition:
     def __exit__(self, kind, error, traceback):
         self._fusion_guard.__exit__(None, None, None)
         self._fusion_guard = None
+        if kind is not None:  # half a definition is none
+            self._fusion = None
         return False
 
     @property

@@ -490,7 +490,7 @@ def test_errors_of_execution():
         fd.execute([x, 1.0], device=250)
 
 
-def test_errors_of_definition(capsys):
+def test_errors_of_definition():
     with pytest.raises(RuntimeError, match="no fusion is being defined; use `with FusionDefinition"):
         nvf.ops.add(1.0, 2.0)
     other = pointwise()
@@ -550,7 +550,15 @@ def test_errors_of_definition(capsys):
             with pytest.raises(error, match=message):
                 define()
     with pytest.raises(ZeroDivisionError), FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]))
         raise ZeroDivisionError
+    assert fd.fusion is None and fd.validate_definition()[0] is False
+    with fd:  # defined anew
+        fd.add_output(fd.ops.neg(fd.define_tensor([-1])))
+    assert fd.execute([torch.ones(2)])[0][0] == -1
+    with fd:
+        fd.add_output(fd.ops.abs(fd.define_tensor([-1])))
+    assert fd.execute([-torch.ones(2)])[0][0] == 1
     with pytest.raises(RuntimeError, match="no fusion is being defined"):
         nvf.define_tensor([2])
 
