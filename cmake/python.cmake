@@ -5,7 +5,8 @@
 if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
-find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module
+  OPTIONAL_COMPONENTS Development.SABIModule)  # what nanobind needs for the stable ABI
 if(Python_Interpreter_FOUND AND NOT nanobind_DIR)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
     OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
