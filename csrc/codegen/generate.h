@@ -33,6 +33,8 @@ GeneratedKernel generateCuda(const kir::Kernel& kernel, std::string name);
 /// says, and so have index arguments. `InternalError` for what needs the threads of a block
 /// (barriers, reductions among threads).
 GeneratedKernel generateHost(const kir::Kernel& kernel);
+/// The same, under another name.
+GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name);
 
 /// Several kernels of one target (with different names) as one text, to be compiled together: each
 /// snippet once, each kernel in a namespace of its own.

@@ -6,6 +6,12 @@ GeneratedKernel generateHost(const kir::Kernel& kernel) {
   return codegen::HostEmitter(kernel).generate();
 }
 
+GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name) {
+  codegen::HostEmitter emitter(kernel);
+  emitter.rename(std::move(name));
+  return emitter.generate();
+}
+
 namespace codegen {
 
 namespace {

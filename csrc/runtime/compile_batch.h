@@ -1,5 +1,5 @@
-/// Compiling many kernels in one run of the device's compiler, which costs a fraction of as many
-/// runs.
+/// Compiling the kernels of many executors together (compile_kernels.h), which costs a fraction of
+/// as many compilations.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 namespace nvfuser {
 
 /// Lowers the fusion of each executor (see `KernelExecutor::adopt`) for `device` and compiles all
-/// of them as one text; then `run` finds its variant. Results are those that compiling one by one
-/// gives. On the CPU the index type is always Int. `CompileError` if any of the kernels does not
-/// compile.
+/// of them; then `run` finds its variant. Results are those that compiling one by one gives. On the
+/// CPU the index type is always Int. Throws the first `CompileError` if some do not compile; the
+/// others are compiled all the same.
 void compileBatch(std::span<KernelExecutor* const> executors, Device& device,
                   PrimDataType index_type, const CompileParams& params = {});
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include <runtime/compile_kernels.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_override.h>
 #include <support/dump.h>
@@ -66,7 +67,8 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
     lowering_.kernel.header.push_back("options: " + options_.features());
   }
   const auto lowered = std::chrono::steady_clock::now();
-  generate();
+  generated_ = device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
+                                                 : generateCuda(lowering_.kernel);
   const auto end = std::chrono::steady_clock::now();
   using Milliseconds = std::chrono::duration<double, std::milli>;
   lowering_ms_ = Milliseconds(end - start).count();
@@ -88,34 +90,41 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   source_.cached = !options_.isDisabled(DisableOption::NvrtcCaching);
 }
 
-void CompiledKernel::generate() {
-  generated_ = device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
-                                                 : generateCuda(lowering_.kernel);
-}
-
-void CompiledKernel::rename(std::string name) {
-  check(!isLoaded() && !overridden_, "a kernel is renamed before it is compiled");
-  lowering_.kernel.name = std::move(name);
-  generate();
-  source_.entry = generated_.entry;
-  source_.text = generated_.text;
+GeneratedKernel CompiledKernel::generatedAs(std::string name) const {
+  return device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel, std::move(name))
+                                           : generateCuda(lowering_.kernel, std::move(name));
 }
 
 void CompiledKernel::load() {
-  if (!isLoaded()) {
-    dumpCompileParams(options_, kernelName(), device_, source_);
-    setLoaded(device_.compile(source_));
+  CompiledKernel* const self = this;
+  if (const std::exception_ptr error = compileKernels({&self, 1}).front()) {
+    std::rethrow_exception(error);
   }
 }
 
-void CompiledKernel::setLoaded(std::unique_ptr<LoadedKernel> loaded) {
+void CompiledKernel::setLoaded(std::shared_ptr<const LoadedKernel> loaded, bool found) {
+  std::lock_guard<std::mutex> lock(loading_);
+  if (isLoaded()) {
+    return;
+  }
   loaded_ = std::move(loaded);
-  dumpLoaded(options_, kernelName(), *loaded_, verbose_);
+  found_ = found;
+  is_loaded_.store(true, std::memory_order_release);
+  dumpLoaded(options_, *this, verbose_);
 }
 
 const LoadedKernel& CompiledKernel::loaded() const {
-  check(loaded_ != nullptr, "this kernel was lowered but not compiled");
+  check(isLoaded(), "this kernel was lowered but not compiled");
   return *loaded_;
+}
+
+KernelResources CompiledKernel::resources() const {
+  KernelResources resources = loaded().resources();
+  if (found_) {
+    resources.from_cache = true;
+    resources.compile_ms = 0;
+  }
+  return resources;
 }
 
 }  // namespace nvfuser

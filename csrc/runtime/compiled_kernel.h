@@ -1,8 +1,10 @@
 /// One scheduled Fusion, lowered, generated and compiled for one device and index type. Immutable
-/// once made.
+/// once made, but for `load`, which several threads may call.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <codegen/generate.h>
@@ -17,11 +19,9 @@ class CompiledKernel {
   /// Lowers a clone of `fusion` and generates its text.
   CompiledKernel(const Fusion& fusion, std::string name, Device& device, DataType index_type,
                  const CompileParams& params);
-  /// Compiles the text for the device, once.
+  /// Compiles the text for the device, once (compile_kernels.h).
   void load();
-  bool isLoaded() const { return loaded_ != nullptr; }
-  /// The same kernel under another name, before it is compiled.
-  void rename(std::string name);
+  bool isLoaded() const { return is_loaded_.load(std::memory_order_acquire); }
 
   const Fusion& fusion() const { return *fusion_; }
   const kir::Kernel& kernel() const { return lowering_.kernel; }
@@ -32,20 +32,23 @@ class CompiledKernel {
   Device& device() const { return device_; }
   DataType indexType() const { return lowering_.kernel.index_type; }
   const GeneratedKernel& generated() const { return generated_; }
+  /// The same under another name.
+  GeneratedKernel generatedAs(std::string name) const;
   /// Whether the text is a file's instead of the generated one (kernel_override.h).
   bool isOverridden() const { return overridden_; }
   /// What the device is asked to compile.
   const KernelSource& source() const { return source_; }
   const Options& options() const { return options_; }
   const LoadedKernel& loaded() const;
-  /// Instead of `load`: what was compiled elsewhere from its text.
-  void setLoaded(std::unique_ptr<LoadedKernel> loaded);
+  /// What the compiler said; it comes from the cache as well if another kernel of this process had
+  /// the same text.
+  KernelResources resources() const;
+  /// What was compiled from its text. `found`: for another kernel. The first one stays.
+  void setLoaded(std::shared_ptr<const LoadedKernel> loaded, bool found);
   /// Milliseconds of lowering and generating.
   double loweringMs() const { return lowering_ms_; }
 
  private:
-  void generate();
-
   std::unique_ptr<Fusion> fusion_;
   Device& device_;
   Options options_;
@@ -54,7 +57,10 @@ class CompiledKernel {
   GeneratedKernel generated_;
   bool overridden_ = false;
   KernelSource source_;
-  std::unique_ptr<LoadedKernel> loaded_;
+  std::mutex loading_;  ///< of the three below until `is_loaded_`
+  std::shared_ptr<const LoadedKernel> loaded_;
+  bool found_ = false;
+  std::atomic<bool> is_loaded_{false};
   double lowering_ms_ = 0;
 };
 

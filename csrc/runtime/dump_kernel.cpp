@@ -195,23 +195,23 @@ void dumpCompileParams(const Options& options, const std::string& subject, const
   dump(options, subject, "compile_params", lines);
 }
 
-void dumpLoaded(const Options& options, const std::string& subject, const LoadedKernel& loaded,
-                bool verbose) {
+void dumpLoaded(const Options& options, const CompiledKernel& compiled, bool verbose) {
+  const std::string& subject = compiled.kernelName();
   for (auto [option, kind] : {std::pair{Dump::Ptx, "ptx"}, std::pair{Dump::Sass, "sass"}}) {
     if (options.dumps(option)) {
-      const std::string assembly = loaded.assembly(kind);
+      const std::string assembly = compiled.loaded().assembly(kind);
       dump(options, subject, kind,
            assembly.empty() ? text("this device gives no ", kind, "\n") : assembly, kind);
     }
   }
-  const KernelResources& resources = loaded.resources();
+  const KernelResources resources = compiled.resources();
   auto known = [](int64_t value) { return value < 0 ? std::string("unknown") : text(value); };
   if (options.dumps(Dump::PtxasVerbose) || verbose) {
     dump(options, subject, "ptxas_verbose",
          text("registers ", known(resources.registers), ", static shared memory ",
               known(resources.static_shared_bytes), " bytes, spilled ",
               known(resources.spill_bytes), " bytes, ",
-              resources.from_cache ? "from the disk cache"
+              resources.from_cache ? "from the cache"
                                    : text("compiled in ", fixed(resources.compile_ms, 1), " ms"),
               "\n", resources.log));
   }

@@ -37,8 +37,7 @@ void dumpText(const Options& options, const CompiledKernel& compiled);
 void dumpCompileParams(const Options& options, const std::string& subject, const Device& device,
                        const KernelSource& source);
 /// ptx, sass, ptxas_verbose (also for `verbose`); the warning of warn_register_spill.
-void dumpLoaded(const Options& options, const std::string& subject, const LoadedKernel& loaded,
-                bool verbose);
+void dumpLoaded(const Options& options, const CompiledKernel& compiled, bool verbose);
 
 /// launch_param, kernel_args, occupancy; with `first`, bank_conflict.
 void dumpLaunch(const Options& options, const CompiledKernel& compiled, LaunchValues& values,

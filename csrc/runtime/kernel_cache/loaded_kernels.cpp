@@ -1,0 +1,91 @@
+#include <runtime/kernel_cache/loaded_kernels.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace nvfuser {
+
+namespace {
+constexpr size_t kMostUnused = 256;
+}
+
+/// Guarded by the mutex of the table.
+struct LoadedKernels::Slot {
+  std::string key;
+  Kernel kernel;
+  std::exception_ptr error;
+  uint64_t used = 0;
+  pid_t process =
+      getpid();  ///< who compiles: a fork's child waits in vain for its parent's threads
+};
+
+LoadedKernels::Ticket LoadedKernels::claim(const std::string& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<Slot>& slot = slots_[key];
+  const bool mine = slot == nullptr || (slot->kernel == nullptr && slot->process != getpid());
+  if (mine) {
+    slot = std::make_shared<Slot>();
+    slot->key = key;
+  }
+  slot->used = ++clock_;
+  return {slot, mine};
+}
+
+LoadedKernels::Ticket LoadedKernels::claimAlone() { return {std::make_shared<Slot>(), true}; }
+
+void LoadedKernels::finish(const Ticket& ticket, Kernel kernel) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ticket.slot->kernel = std::move(kernel);
+  changed_.notify_all();
+  dropUnused();
+}
+
+void LoadedKernels::fail(const Ticket& ticket, std::exception_ptr error) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ticket.slot->error = std::move(error);
+  const auto found = slots_.find(ticket.slot->key);
+  if (found != slots_.end() && found->second == ticket.slot) {
+    slots_.erase(found);
+  }
+  changed_.notify_all();
+}
+
+LoadedKernels::Kernel LoadedKernels::wait(const Ticket& ticket) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const Slot& slot = *ticket.slot;
+  changed_.wait(lock, [&] { return slot.kernel != nullptr || slot.error != nullptr; });
+  if (slot.kernel == nullptr) {
+    std::rethrow_exception(slot.error);
+  }
+  return slot.kernel;
+}
+
+void LoadedKernels::dropUnused() {
+  std::vector<Slot*> unused;
+  for (const auto& [key, slot] : slots_) {
+    if (slot.use_count() == 1 && slot->kernel.use_count() == 1) {
+      unused.push_back(slot.get());
+    }
+  }
+  if (unused.size() <= most_unused_) {
+    return;
+  }
+  std::sort(unused.begin(), unused.end(), [](auto* a, auto* b) { return a->used < b->used; });
+  unused.resize(unused.size() - most_unused_);
+  for (const Slot* slot : unused) {
+    slots_.erase(std::string(slot->key));  // a copy: the key goes with the slot
+  }
+}
+
+size_t LoadedKernels::size() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return slots_.size();
+}
+
+LoadedKernels& processLoadedKernels() {
+  static auto* const kernels = new LoadedKernels(kMostUnused);
+  return *kernels;
+}
+
+}  // namespace nvfuser
