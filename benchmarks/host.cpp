@@ -1,7 +1,10 @@
 // What the automatic schedulers make of element-wise fusions and row reductions on the CPU, against
-// a copy of the same bytes. A name given as argument runs the cases that contain it.
+// a copy of the same bytes; then what a call costs the host, from one thread and from several. A
+// name given as argument runs the cases that contain it ("a call" for the latter).
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "table.h"
 #include <fusion.h>
@@ -144,6 +147,71 @@ Row run(const Case& what, Device& device) {
   });
 }
 
+/// Microseconds from one warm call of a thread to its next, all threads calling one cache with
+/// tensors of `rows` x 1024 (each of another width unless `same_key`): the least of 25 rounds that
+/// begin together.
+double callMicroseconds(int threads, bool same_key, int64_t rows, Device& device) {
+  constexpr int kRounds = 25;
+  constexpr int kCalls = 4'000;
+  auto fusion = std::make_unique<Fusion>();
+  {
+    FusionGuard guard(fusion.get());
+    product(fusion.get(), DataType::Float);
+  }
+  FusionExecutorCache cache(std::move(fusion));
+  std::vector<KernelArgumentHolder> arguments;
+  for (int thread = 0; thread < threads; ++thread) {
+    const int64_t columns = same_key ? 1024 : 1024 - 16 * thread;
+    const Tensor x = Tensor::ones({rows, columns}, DataType::Float, device);
+    arguments.push_back({x, x.clone()});
+    cache.runFusionWithInputs(arguments.back());
+  }
+  double least = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> waiting{threads};
+    std::vector<std::thread> callers;
+    std::vector<double> took(static_cast<size_t>(threads));
+    for (size_t thread = 0; thread < took.size(); ++thread) {
+      callers.emplace_back([&, thread] {
+        --waiting;
+        while (waiting > 0) {
+          std::this_thread::yield();
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < kCalls; ++i) {
+          cache.runFusionWithInputs(arguments[thread]);
+        }
+        const std::chrono::duration<double, std::micro> passed =
+            std::chrono::steady_clock::now() - begin;
+        took[thread] = passed.count() / kCalls;
+      });
+    }
+    for (std::thread& caller : callers) {
+      caller.join();
+    }
+    least = std::min(least, *std::max_element(took.begin(), took.end()));
+  }
+  return least;
+}
+
+void printCalls(Device& device) {
+  std::printf("\n%-56s %8s\n", "a call, warm", "us");
+  for (int64_t rows : {1, 16, 64}) {
+    for (int threads : {1, 2, 4}) {
+      for (bool same_key : {true, false}) {
+        if (threads == 1 && !same_key) {
+          continue;
+        }
+        const std::string what =
+            text("mul float ", rows, "x1024, ", threads, threads == 1 ? " thread" : " threads",
+                 same_key ? "" : ", each another width");
+        std::printf("%-56s %8.2f\n", what.c_str(),
+                    callMicroseconds(threads, same_key, rows, device));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,6 +231,11 @@ int main(int argc, char** argv) {
       std::printf("%s: FAILED: %s\n", what.name.c_str(), error.what());
     }
   }
-  benchmark::print(std::move(rows));
+  if (!rows.empty()) {
+    benchmark::print(std::move(rows));
+  }
+  if (argc <= 1 || argv[1][0] == '-' || std::string_view(argv[1]) == "a call") {
+    printCalls(device);
+  }
   return failures;
 }

@@ -55,6 +55,7 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
 
 void KernelExecutor::adopt(const Fusion& fusion) {
   fusion_ = std::make_unique<Fusion>(fusion);
+  std::lock_guard<std::mutex> lock(mutex_);
   variants_.clear();
   launched_.clear();
   last_ = nullptr;
@@ -97,38 +98,70 @@ CompiledKernel& KernelExecutor::lowered(Device& device, DataType index_type,
     index_type = DataType::Int;
   }
   const Options options = optionsOf(params);
-  auto& slot = variants_[{&device, index_type.type, options.codeKey()}];
-  if (slot == nullptr) {
-    CompileParams resolved = params;
-    resolved.options = options;
-    slot = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, resolved);
+  const std::tuple key{&device, index_type.type, options.codeKey()};
+  auto known = [&]() -> CompiledKernel* {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = variants_.find(key);
+    return found != variants_.end() ? found->second.get() : nullptr;
+  };
+  if (CompiledKernel* kernel = known()) {
+    return *kernel;
   }
-  return *slot;
+  std::lock_guard<std::mutex> one_at_a_time(lowering_);
+  if (CompiledKernel* kernel = known()) {
+    return *kernel;
+  }
+  CompileParams resolved = params;
+  resolved.options = options;
+  auto made = std::make_unique<CompiledKernel>(*fusion_, name_, device, index_type, resolved);
+  std::lock_guard<std::mutex> lock(mutex_);
+  return *(variants_[key] = std::move(made));
 }
 
 const CompiledKernel& KernelExecutor::variant(Device& device, DataType index_type,
                                               const CompileParams& params) {
   CompiledKernel& kernel = lowered(device, index_type, params);
   kernel.load();
+  std::lock_guard<std::mutex> lock(mutex_);
   last_ = &kernel;
   return kernel;
 }
 
 void KernelExecutor::lower(Device& device, PrimDataType index_type, const CompileParams& params) {
   check(fusion_ != nullptr, "an executor that lowers has a fusion");
-  last_ = &lowered(device, DataType(index_type), params);
-}
-
-bool KernelExecutor::needsCompiling() const {
-  return std::any_of(variants_.begin(), variants_.end(),
-                     [](const auto& variant) { return !variant.second->isLoaded(); });
+  CompiledKernel& kernel = lowered(device, DataType(index_type), params);
+  std::lock_guard<std::mutex> lock(mutex_);
+  last_ = &kernel;
 }
 
 CompiledKernel* KernelExecutor::waitingVariant(Device& device, PrimDataType index_type,
                                                const CompileParams& params) {
+  lower(device, index_type, params);
   CompiledKernel& kernel = lowered(device, DataType(index_type), params);
-  last_ = &kernel;
   return kernel.isLoaded() ? nullptr : &kernel;
+}
+
+const CompiledKernel* KernelExecutor::compiledKernel() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return last_;
+}
+
+LaunchParams KernelExecutor::lastLaunchParams() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return last_launch_;
+}
+
+void KernelExecutor::setRandomState(uint64_t seed, uint64_t offset) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  seed_ = seed;
+  offset_ = offset;
+}
+
+std::pair<uint64_t, uint64_t> KernelExecutor::takeDraws(uint64_t count) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t offset = offset_;
+  offset_ += count;
+  return {seed_, offset};
 }
 
 namespace {
@@ -150,11 +183,9 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
 }  // namespace
 
 template <typename Launch>
-KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder& args,
-                                                      const KernelArgumentHolder& outputs,
-                                                      const LaunchParams& launch,
-                                                      const CompileParams& params,
-                                                      const Launch& doLaunch) {
+KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
+    const Whole* whole, const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+    const LaunchParams& launch, const CompileParams& params, const Launch& doLaunch) {
   if (fusion_ == nullptr) {
     userError("run: nothing is compiled; call compile(fusion) first");
   }
@@ -164,7 +195,7 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
   const CompiledKernel* compiled = &variant(device, index_type, params);
   auto makeValues = [&] {
     return std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args,
-                                          known_scalars_);
+                                          whole != nullptr ? whole->sizes : KnownScalars());
   };
   auto values = makeValues();
   auto plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);
@@ -179,29 +210,34 @@ KernelArgumentHolder KernelExecutor::prepareAndLaunch(const KernelArgumentHolder
     plan->checkOutputs(outputs);
   }
   KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args) : outputs;
-  last_plan_ = plan;
-  last_launch_ = plan->launchParams();
+  bool is_first = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    last_launch_ = plan->launchParams();
+    is_first = plan->kind() == LaunchPlan::Kind::Launch && launched_.insert(compiled).second;
+  }
   if (plan->kind() == LaunchPlan::Kind::Nothing) {
-    return results;
+    return {std::move(results), std::move(plan)};
   }
+  if (plan->kind() == LaunchPlan::Kind::Launch) {
+    checkStorage(compiled->fusion(), args, results, device, values->evaluator());
+    if (compiled->kernel().index_type == DataType::Int32 &&
+        (args.getSmallestIndexTypeOfArguments() == PrimDataType::Int || plan->hasLargeOutputs())) {
+      userError(
+          "run: CompileParams ask for index_type Int32, but a tensor has elements that 32 bits "
+          "cannot count; leave index_type out, or ask for Int");
+    }
+  }
+  const auto [seed, offset] =
+      whole != nullptr ? std::pair(whole->seed, whole->offset) : takeDraws(plan->numDraws());
   if (plan->kind() == LaunchPlan::Kind::Interpret) {
-    interpretInto(compiled->fusion(), args, results, seed_, offset_);
-    offset_ += plan->numDraws();
-    return results;
+    interpretInto(compiled->fusion(), args, results, seed, offset);
+    return {std::move(results), std::move(plan)};
   }
-  checkStorage(compiled->fusion(), args, results, device, values->evaluator());
-  if (compiled->kernel().index_type == DataType::Int32 &&
-      (args.getSmallestIndexTypeOfArguments() == PrimDataType::Int || plan->hasLargeOutputs())) {
-    userError(
-        "run: CompileParams ask for index_type Int32, but a tensor has elements that 32 bits "
-        "cannot count; leave index_type out, or ask for Int");
-  }
-  const BoundArguments bound(*plan, args, results, seed_, offset_);
-  dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(),
-             launched_.insert(compiled).second);
-  doLaunch(compiled->loaded(), plan->shape(), bound.pointers(), device);
-  offset_ += plan->numDraws();
-  return results;
+  const BoundArguments bound(*plan, args, results, seed, offset);
+  dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(), is_first);
+  doLaunch(*plan, bound.pointers());
+  return {std::move(results), std::move(plan)};
 }
 
 KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArgumentHolder& args,
@@ -217,35 +253,51 @@ KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArg
   return results;
 }
 
-KernelArgumentHolder KernelExecutor::run(const KernelArgumentHolder& args,
-                                         const KernelArgumentHolder& outputs,
-                                         const LaunchParams& launch, const CompileParams& params) {
+KernelExecutor::Launched KernelExecutor::launchAndShow(const Whole* whole,
+                                                       const KernelArgumentHolder& args,
+                                                       const KernelArgumentHolder& outputs,
+                                                       const LaunchParams& launch,
+                                                       const CompileParams& params) {
   const Options options = optionsOf(params);
   const bool timed = options.dumps(DebugDumpOption::DumpEffBandwidth);
   std::vector<double> times;
-  KernelArgumentHolder results =
-      prepareAndLaunch(args, outputs, launch, params,
-                       [&](const LoadedKernel& kernel, const LaunchShape& shape,
-                           std::span<void* const> pointers, Device& device) {
+  Launched launched =
+      prepareAndLaunch(whole, args, outputs, launch, params,
+                       [&](const LaunchPlan& plan, std::span<void* const> pointers) {
+                         Device& device = plan.compiled().device();
+                         const LoadedKernel& kernel = plan.compiled().loaded();
                          if (timed) {
-                           times = device.timeLaunches(kernel, shape, pointers, 1, nullptr);
+                           times = device.timeLaunches(kernel, plan.shape(), pointers, 1, nullptr);
                            return;
                          }
-                         device.launch(kernel, shape, pointers, nullptr);
+                         device.launch(kernel, plan.shape(), pointers, nullptr);
                        });
   if (!times.empty()) {
-    dumpBandwidth(options, *last_, args, results, times.front());
+    dumpBandwidth(options, launched.plan->compiled(), args, launched.results, times.front());
   }
-  return results;
+  return launched;
+}
+
+KernelArgumentHolder KernelExecutor::run(const KernelArgumentHolder& args,
+                                         const KernelArgumentHolder& outputs,
+                                         const LaunchParams& launch, const CompileParams& params) {
+  return launchAndShow(nullptr, args, outputs, launch, params).results;
+}
+
+KernelExecutor::Launched KernelExecutor::runPart(const Whole& whole,
+                                                 const KernelArgumentHolder& args,
+                                                 const CompileParams& params) {
+  return launchAndShow(&whole, args, {}, LaunchParams(), params);
 }
 
 std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
-                                         const KernelArgumentHolder& outputs, int repeats) {
+                                         const KernelArgumentHolder& outputs, int repeats,
+                                         const Whole* whole) {
   std::vector<double> times;
-  prepareAndLaunch(args, outputs, LaunchParams(), {},
-                   [&](const LoadedKernel& kernel, const LaunchShape& shape,
-                       std::span<void* const> pointers, Device& device) {
-                     times = device.timeLaunches(kernel, shape, pointers, repeats, nullptr);
+  prepareAndLaunch(whole, args, outputs, LaunchParams(), {},
+                   [&](const LaunchPlan& plan, std::span<void* const> pointers) {
+                     times = plan.compiled().device().timeLaunches(
+                         plan.compiled().loaded(), plan.shape(), pointers, repeats, nullptr);
                    });
   return times;
 }

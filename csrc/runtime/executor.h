@@ -1,5 +1,6 @@
 /// `KernelExecutor`: one scheduled Fusion as one kernel: compile it, run it with arguments of any
-/// sizes.
+/// sizes. One thread compiles or adopts a fusion; then several may run it at the same time. A
+/// variant that is missing is lowered and compiled by one of them, while others run theirs.
 #pragma once
 
 #include <map>
@@ -34,8 +35,6 @@ class KernelExecutor {
   /// Lowers for a device without compiling yet: a schedule that cannot be carried out is thrown
   /// here. `run` (or compileBatch) compiles.
   void lower(Device& device, PrimDataType index_type, const CompileParams& params);
-  /// Whether `lower`ed variants wait for the compiler.
-  bool needsCompiling() const;
   bool isCompiled() const { return fusion_ != nullptr; }
   /// What its kernels are called.
   const std::string& name() const { return name_; }
@@ -55,57 +54,63 @@ class KernelExecutor {
                            const LaunchParams& launch = LaunchParams(),
                            const CompileParams& params = {});
 
-  /// The launch of the `run` before, worked out; null before the first. As long as the executor
-  /// lives it can be run again, see below.
-  std::shared_ptr<const LaunchPlan> lastPlan() const { return last_plan_; }
+  /// What the larger fusion that this one is a part of knows: scalars that the arguments do not
+  /// tell, and where its random numbers begin.
+  struct Whole {
+    const KnownScalars& sizes;
+    uint64_t seed = 0;
+    uint64_t offset = 0;
+  };
+  struct Launched {
+    KernelArgumentHolder results;
+    std::shared_ptr<const LaunchPlan> plan;  ///< to be run again as long as the executor lives
+  };
+  /// `run` as a part; its own random state stays as it is.
+  Launched runPart(const Whole& whole, const KernelArgumentHolder& args,
+                   const CompileParams& params = {});
   /// Runs a plan again, with arguments that it serves (launch_plan.h): outputs are allocated, and
-  /// nothing is evaluated or checked but addresses. Several threads may do so at once.
+  /// nothing is evaluated or checked but addresses.
   static KernelArgumentHolder run(const LaunchPlan& plan, const KernelArgumentHolder& args,
                                   uint64_t seed, uint64_t offset);
 
   /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
   std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
-                           int repeats);
+                           int repeats, const Whole* whole = nullptr);
 
   /// The variant that ran (or was compiled) last.
-  const CompiledKernel* compiledKernel() const { return last_; }
-  const LaunchParams& lastLaunchParams() const { return last_launch_; }
-
-  /// Scalars by name that the arguments do not tell: sizes of a larger fusion that this one is a
-  /// part of.
-  void setKnownScalars(std::vector<std::pair<std::string, PolymorphicValue>> known) {
-    known_scalars_ = std::move(known);
-  }
+  const CompiledKernel* compiledKernel() const;
+  LaunchParams lastLaunchParams() const;
 
   /// Key and first offset (in units of the framework's generator) of random operations; each run
   /// advances the offset by the number of random operations.
-  void setRandomState(uint64_t seed, uint64_t offset) {
-    seed_ = seed;
-    offset_ = offset;
-  }
+  void setRandomState(uint64_t seed, uint64_t offset);
 
  private:
   Options optionsOf(const CompileParams& params) const;
   CompiledKernel& lowered(Device& device, DataType index_type, const CompileParams& params);
   const CompiledKernel& variant(Device& device, DataType index_type, const CompileParams& params);
   Device& deviceOf(const KernelArgumentHolder& args, const CompileParams& params) const;
+  /// Numbers drawn by one run, of `count` operations.
+  std::pair<uint64_t, uint64_t> takeDraws(uint64_t count);
   template <typename Launch>
-  KernelArgumentHolder prepareAndLaunch(const KernelArgumentHolder& args,
-                                        const KernelArgumentHolder& outputs,
-                                        const LaunchParams& launch, const CompileParams& params,
-                                        const Launch& doLaunch);
+  Launched prepareAndLaunch(const Whole* whole, const KernelArgumentHolder& args,
+                            const KernelArgumentHolder& outputs, const LaunchParams& launch,
+                            const CompileParams& params, const Launch& doLaunch);
+  Launched launchAndShow(const Whole* whole, const KernelArgumentHolder& args,
+                         const KernelArgumentHolder& outputs, const LaunchParams& launch,
+                         const CompileParams& params);
 
   std::string name_;
   std::unique_ptr<Fusion> fusion_;
+  CompileParams compile_params_;
+  std::mutex lowering_;       ///< held by the thread that makes a variant
+  mutable std::mutex mutex_;  ///< of all below
   /// By device, index type and the options that code depends on.
   std::map<std::tuple<Device*, PrimDataType, std::string>, std::unique_ptr<CompiledKernel>>
       variants_;
   std::set<const CompiledKernel*> launched_;
   CompiledKernel* last_ = nullptr;
   LaunchParams last_launch_;
-  std::shared_ptr<const LaunchPlan> last_plan_;
-  CompileParams compile_params_;
-  std::vector<std::pair<std::string, PolymorphicValue>> known_scalars_;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;
 };

@@ -184,17 +184,21 @@ external::Call callOf(const Expr* op, const std::vector<KernelArgument>& operand
 
 }  // namespace
 
+std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgumentHolder& args,
+                                        const KnownScalars& sizes) {
+  ExpressionEvaluator evaluator = evaluatorOf(segment, args, sizes);
+  return layoutsOf(operationOf(segment), evaluator);
+}
+
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes, ExternalRun& run) {
+                                 Device& device, const KnownScalars& sizes,
+                                 const ExternalRun& run) {
   const Expr* op = operationOf(segment);
   const bool has_scalars = std::any_of(op->inputs().begin(), op->inputs().end(),
                                        [](const Val* in) { return !in->isA<TensorView>(); });
   ExpressionEvaluator evaluator;
-  if (run.results.empty() || has_scalars) {
+  if (has_scalars) {
     evaluator = evaluatorOf(segment, args, sizes);
-  }
-  if (run.results.empty()) {
-    run.results = layoutsOf(op, evaluator);
   }
   std::vector<KernelArgument> operands;
   for (const Val* input : op->inputs()) {
@@ -235,7 +239,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     }
     ran_by = "portable code on the host";
   }
-  run.ran_by = *ran_by;
+  run.ran_by->set(*ran_by);
   KernelArgumentHolder outputs;
   for (const Val* output : segment.outputs()) {
     const auto place = std::find(op->outputs().begin(), op->outputs().end(), output);

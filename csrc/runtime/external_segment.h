@@ -2,6 +2,8 @@
 /// by way of the host's memory where nobody takes it on the device.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,16 +12,37 @@
 
 namespace nvfuser {
 
-/// What one call leaves for the next with the same sizes, and for reports.
-struct ExternalRun {
-  std::vector<ViewLayout> results;  ///< of all the operation's outputs
-  std::string ran_by;
+/// Who ran an operation last, for reports.
+class RanBy {
+ public:
+  std::string get() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return name_;
+  }
+  void set(const std::string& name) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    name_ = name;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string name_;
 };
 
-/// The outputs of `segment`, in its order. `sizes`: those of the whole fusion, by name. Throws
-/// `UserError` for shapes or indices that the operation does not take. Without the device's library
-/// it works on the host, with one warning that says what is missing.
+/// What calls with the same sizes share.
+struct ExternalRun {
+  std::vector<ViewLayout> results;  ///< of all the operation's outputs
+  std::shared_ptr<RanBy> ran_by = std::make_shared<RanBy>();
+};
+
+/// Layouts of all results of the segment's operation. `sizes`: those of the whole fusion, by name.
+std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgumentHolder& args,
+                                        const KnownScalars& sizes);
+
+/// The outputs of `segment`, in its order. Throws `UserError` for shapes or indices that the
+/// operation does not take. Without the device's library it works on the host, with one warning
+/// that says what is missing.
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes, ExternalRun& run);
+                                 Device& device, const KnownScalars& sizes, const ExternalRun& run);
 
 }  // namespace nvfuser

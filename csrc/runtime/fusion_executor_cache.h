@@ -9,16 +9,23 @@
 /// live in memory of the device and are freed after their last reader. Outputs that are an input or
 /// another result in another shape are views of its memory where strides allow it.
 ///
+/// Several threads may call at the same time. What was prepared is only read: such calls hold a
+/// shared lock while they look for it, and none while they run. A key that is new is prepared and
+/// first run by one thread, for which others with the same key wait; plans are made one at a time,
+/// kernels of different keys are compiled at the same time.
+///
 /// What cannot be scheduled, lowered or compiled still runs: the group is cut further, down to
 /// single operations, and what remains is computed on the host; one warning says why. With
 /// `NVFUSER_DISABLE=fallback` it is an error instead.
 #pragma once
 
+#include <atomic>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 #include <vector>
 
 #include <runtime/fusion_profile.h>
@@ -53,7 +60,7 @@ class FusionExecutorCache {
   /// As it is cut into kernels.
   const Fusion& rewritten() const { return *graph_; }
 
-  // Of the call (or `prepare`) before.
+  // Of the call (or `prepare`) before; of several threads, of the key that was turned to last.
   /// Text of the kernels.
   std::vector<std::string> getMostRecentCode() const;
   /// One for each kernel, in the order in which they run.
@@ -83,11 +90,16 @@ class FusionExecutorCache {
   struct Step;
   struct Call;
   struct Variant;
+  struct Kept;
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
   std::string keyOf(const Call& call) const;
-  std::shared_ptr<Prepared> prepared(const Call& call);
+  std::shared_ptr<Kept> keptFor(const Call& call);
+  Prepared& planFor(Kept& kept, const Call& call);
+  void drop(Kept& kept);
+  void touch(Kept& kept);
+  std::shared_ptr<const Prepared> last() const;
   Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
                 Device* device) const;
   Variant& variantFor(Call& call, std::vector<PlannedView>& views);
@@ -99,13 +111,16 @@ class FusionExecutorCache {
   std::shared_ptr<Prepared> makePrepared(Call& call);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
                    std::string_view what, const std::exception& error) const;
-  bool compile(Prepared& what, const Call& call);
+  bool discardKernel(const Step& step, const Call& call, std::string_view what,
+                     const std::exception& error);
+  bool compile(const Prepared& what, const Call& call);
   using StepObserver = std::function<void(const Step&, const KernelArgumentHolder& args,
                                           const KernelArgumentHolder& results)>;
-  std::optional<KernelArgumentHolder> run(Prepared& plan, const Call& call,
+  std::optional<KernelArgumentHolder> runFirst(Kept& kept, Call& call);
+  std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
+  void takeDraws(Call& call);
   static std::string stepTensors(const Step& step);
-  void forget(const Call& call);
   void showSegments(const Prepared& what, const Options& options) const;
   void rewrite(const Options& options);
   void checkInputs(const KernelArgumentHolder& args) const;
@@ -117,16 +132,20 @@ class FusionExecutorCache {
   std::vector<std::pair<Val*, Val*>> equal_extents_;
   int64_t fusion_id_;
   bool auto_schedule_;
-  mutable std::mutex mutex_;
+
+  mutable std::mutex planning_;  ///< held by the thread that plans; of the segments too
   /// What is computed by kernels, by which outputs are views (positions).
   std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants_;
-  std::list<std::pair<std::string, std::shared_ptr<Prepared>>> recent_;  ///< last used first
-  std::map<std::string, decltype(recent_)::iterator, std::less<>> by_key_;
-  std::shared_ptr<Prepared> last_;
   int64_t next_kernel_ = 1;
+
+  mutable std::shared_mutex keys_;  ///< taken after `planning_`
+  std::unordered_map<std::string, std::shared_ptr<Kept>> kept_;
+  std::atomic<uint64_t> clock_{0};  ///< turns to another key; the last one is the key's of `last`
+
+  std::mutex random_;
   uint64_t seed_ = 0;
   uint64_t offset_ = 0;
-  int64_t num_draws_ = 0;
+  int64_t num_draws_ = 0;  ///< of a call
 };
 
 }  // namespace nvfuser

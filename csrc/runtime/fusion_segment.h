@@ -15,9 +15,6 @@
 
 namespace nvfuser {
 
-/// Sizes of a whole Fusion by name, which tell those of its parts.
-using KnownScalars = std::vector<std::pair<std::string, PolymorphicValue>>;
-
 /// A segment under one plan.
 struct SegmentKernel {
   std::unique_ptr<HeuristicParams> params;   ///< null: run as the user scheduled it, or interpreted

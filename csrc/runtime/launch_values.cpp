@@ -77,8 +77,7 @@ ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHold
 }
 
 LaunchValues::LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
-                           const KernelArgumentHolder& arguments,
-                           const std::vector<std::pair<std::string, PolymorphicValue>>& known)
+                           const KernelArgumentHolder& arguments, const KnownScalars& known)
     : fusion_(fusion),
       kernel_(kernel),
       arguments_(arguments),

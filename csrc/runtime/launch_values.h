@@ -8,14 +8,16 @@
 
 namespace nvfuser {
 
+/// Sizes of a whole Fusion by name, which tell those of its parts.
+using KnownScalars = std::vector<std::pair<std::string, PolymorphicValue>>;
+
 class LaunchValues {
  public:
   /// Checks every argument against its input (kind, dtype, rank, extents, contiguity) and binds it.
   /// Throws `UserError` in the words of docs/errors.md. `known`: scalars by name that the arguments
   /// do not tell.
   LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
-               const KernelArgumentHolder& arguments,
-               const std::vector<std::pair<std::string, PolymorphicValue>>& known = {});
+               const KernelArgumentHolder& arguments, const KnownScalars& known = {});
 
   int64_t of(kir::Scalar scalar);
   PolymorphicValue of(const Val* val) { return evaluator_.evaluate(val); }

@@ -1,6 +1,6 @@
 /// What FusionExecutorCache keeps of its calls. Private to the files that implement it:
-/// fusion_executor_cache.cpp (keys, compilation, runs), plan_fusion.cpp (cuts and plans),
-/// report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs).
+/// fusion_executor_cache.cpp (keys), plan_fusion.cpp (cuts and plans), run_fusion.cpp (compilation,
+/// runs), report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs).
 #pragma once
 
 #include <optional>
@@ -20,13 +20,14 @@ struct FusionExecutorCache::Step {
   std::vector<size_t> inputs;                               ///< slots
   std::vector<size_t> outputs;
   std::vector<size_t> dead;                  ///< slots that nobody reads any more
-  std::shared_ptr<const LaunchPlan> plan;    ///< from the first call on
+  std::shared_ptr<const LaunchPlan> plan;    ///< from the first run on
   std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
   std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
   std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
 };
 
-/// One way of running the fusion: for all calls with the same key.
+/// One way of running the fusion: for all calls with the same key. The first run adds what depends
+/// on intermediate results; then it stays as it is.
 struct FusionExecutorCache::Prepared {
   struct ViewStep {
     PlannedView view;
@@ -38,7 +39,20 @@ struct FusionExecutorCache::Prepared {
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   KnownScalars sizes;
-  bool compiled = false;
+};
+
+/// One key's.
+struct FusionExecutorCache::Kept {
+  explicit Kept(std::string its_key) : key(std::move(its_key)) {}
+
+  const std::string key;
+  std::mutex making;  ///< held until it is ready
+  /// Set once, before `used`; what changes in it until it is ready is read by nobody else.
+  std::shared_ptr<Prepared> plan;
+  bool dropped = false;  ///< the plan did not do: look for the key again
+  std::atomic<bool> compiled{false};
+  std::atomic<bool> ready{false};  ///< it was compiled and has run
+  std::atomic<uint64_t> used{0};   ///< the cache's clock when it was last turned to; 0: no plan
 };
 
 /// What is left to compute where some outputs are views.
@@ -60,6 +74,8 @@ struct FusionExecutorCache::Call {
   /// Knows all sizes, once a plan is needed.
   ExpressionEvaluator evaluator;
   KnownScalars sizes;
+  /// Seed and first offset of its random numbers, from its first run on.
+  std::optional<std::pair<uint64_t, uint64_t>> draws = {};
 
   bool mayFallBack() const {
     return !params.options->isDisabled(DisableOption::Fallback) &&

@@ -95,15 +95,18 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
                     [&](const auto& alias) { return alias.second.aliased_io == input; });
     own.push(updated && args[i].isTensor() ? KernelArgument(args[i].tensor().clone()) : args[i]);
   }
-  runFusionWithInputs(own, {}, wanted);
   FusionProfile result;
-  std::unique_lock<std::mutex> lock(mutex_);
-  const Call call = makeCall(own, {}, wanted);
-  const std::shared_ptr<Prepared> plan = prepared(call);
+  Call call = makeCall(own, {}, wanted);
+  std::shared_ptr<Kept> kept;
+  do {
+    runFusionWithInputs(own, {}, wanted);
+    kept = keptFor(call);
+  } while (!kept->ready.load());
+  const Prepared& plan = *kept->plan;
   Device& device = *call.device;
   size_t kernels = 0;
   size_t externals = 0;
-  run(*plan, call,
+  run(plan, call, nullptr,
       [&](const Step& step, const KernelArgumentHolder& step_args,
           const KernelArgumentHolder& results) {
         KernelProfile one;
@@ -127,16 +130,14 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
           const CompiledKernel& compiled = step.plan->compiled();
           KernelExecutor& executor = *step.kernel->executor;
           one.shape = step.plan->shape();
-          one.resources = compiled.loaded().resources();
+          one.resources = compiled.resources();
           one.bytes = bytesOfLaunch(compiled, step_args, results);
-          executor.setRandomState(seed_, offset_);
-          executor.setKnownScalars(plan->sizes);
-          one.ms = median(executor.time(step_args, results, repeats));
+          const KernelExecutor::Whole whole{plan.sizes, call.draws->first, call.draws->second};
+          one.ms = median(executor.time(step_args, results, repeats, &whole));
           one.copy_ms = timeCopy(device, one.bytes, repeats);
         }
         result.kernels.push_back(std::move(one));
       });
-  lock.unlock();
   result.device = device.properties().name;
   const Clock::time_point begin = Clock::now();
   for (int i = 0; i < repeats; ++i) {

@@ -31,18 +31,18 @@ std::string FusionExecutorCache::stepTensors(const Step& step) {
 }
 
 std::string FusionExecutorCache::report() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (last_ == nullptr) {
+  const std::shared_ptr<const Prepared> plan = last();
+  if (plan == nullptr) {
     return "nothing has run yet\n";
   }
   std::string lines;
   size_t number = 0;
   size_t external = 0;
-  for (const Step& step : last_->steps) {
+  for (const Step& step : plan->steps) {
     const std::string what = stepTensors(step) + "\n";
     if (step.external) {
-      const std::string by =
-          step.external->ran_by.empty() ? "" : text(", run by ", step.external->ran_by);
+      const std::string name = step.external->ran_by->get();
+      const std::string by = name.empty() ? "" : text(", run by ", name);
       append(lines, text("external call ", ++external, ": ", what, "  ",
                          tensorExprs(step.segment->fusion()).back()->getOpString(), by, "\n"));
       continue;
@@ -62,7 +62,7 @@ std::string FusionExecutorCache::report() const {
       append(lines, text("  not ", schedulerTypeName(type), ": ", refusal.why, "\n"));
     }
   }
-  for (const Prepared::ViewStep& step : last_->views) {
+  for (const Prepared::ViewStep& step : plan->views) {
     append(lines, text("output ", step.view.output, ", ",
                        graph_->outputs()[step.view.output]->toInlineString(), ": a view of ",
                        step.view.source->toInlineString(), "\n"));

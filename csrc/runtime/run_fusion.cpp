@@ -1,0 +1,239 @@
+// What was planned is compiled and run: first by one thread, which works out the launches, then by
+// any.
+#include <algorithm>
+
+#include <evaluator/interpreter.h>
+#include <ir/internal_nodes.h>
+#include <runtime/compile_kernels.h>
+#include <runtime/in_place.h>
+#include <runtime/launch_help.h>
+#include <runtime/prepared_fusion.h>
+#include <support/dump.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Whether a dump wants to see each launch, which a finished plan does not show.
+bool showsLaunches(const Options& options) {
+  using enum DebugDumpOption;
+  return options.dumps(LaunchParam) || options.dumps(KernelArgs) || options.dumps(Occupancy) ||
+         options.dumps(BankConflict) || options.dumps(DumpEffBandwidth);
+}
+
+/// `tensor`, row-major, in the order in memory that `tv` declares.
+Tensor inDeclaredOrder(Tensor tensor, const TensorView* tv) {
+  if (!tv->hasAllocation() || tensor.numel() == 0) {
+    return tensor;
+  }
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  const std::vector<IterDomain*> memory = TensorDomain::noReductions(tv->getAllocationDomain());
+  std::vector<int64_t> strides(logical.size(), 1);
+  int64_t stride = 1;
+  for (size_t i = memory.size(); i-- > 0;) {
+    const auto place = std::find(logical.begin(), logical.end(), memory[i]);
+    if (place == logical.end()) {
+      return tensor;
+    }
+    const auto axis = static_cast<size_t>(place - logical.begin());
+    strides[axis] = stride;
+    stride *= tensor.sizes()[axis];
+  }
+  Tensor ordered =
+      Tensor::emptyStrided(tensor.sizes(), std::move(strides), tensor.dtype(), tensor.device());
+  ordered.copyFrom(tensor);
+  return ordered;
+}
+
+/// A segment without a kernel, on the host.
+KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
+                                      Device& device, uint64_t seed, uint64_t offset) {
+  const KernelArgumentHolder on_host = args.onHost();
+  const InterpreterOptions options{.philox_seed = seed, .philox_offset = offset};
+  KernelArgumentHolder results;
+  for (const HostTensor& result : interpret(fusion, on_host.inputs(), options)) {
+    const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
+    results.push(inDeclaredOrder(Tensor::fromHostTensor(result, device), tv));
+  }
+  return results;
+}
+
+}  // namespace
+
+/// Where falling back is allowed: says why its kernel does not do, and does not ask that scheduler
+/// again.
+bool FusionExecutorCache::discardKernel(const Step& step, const Call& call, std::string_view what,
+                                        const std::exception& error) {
+  const HeuristicParams* params = step.kernel->params.get();
+  if (params == nullptr) {
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(planning_);
+  return discardPlan(*step.segment, params->scheduler_type, call, what, error);
+}
+
+/// False where a kernel does not compile and its plan is dropped: the call has to be planned anew.
+bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
+  std::vector<CompiledKernel*> waiting;
+  std::vector<const Step*> steps;
+  for (const Step& step : what.steps) {
+    KernelExecutor* executor = step.kernel != nullptr ? step.kernel->executor.get() : nullptr;
+    if (executor == nullptr) {
+      continue;
+    }
+    CompiledKernel* kernel = executor->waitingVariant(*call.device, call.index_type, call.params);
+    if (kernel != nullptr && std::find(waiting.begin(), waiting.end(), kernel) == waiting.end()) {
+      waiting.push_back(kernel);
+      steps.push_back(&step);
+    }
+  }
+  const std::vector<std::exception_ptr> errors = compileKernels(waiting);
+  bool complete = true;
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i] == nullptr) {
+      continue;
+    }
+    try {
+      std::rethrow_exception(errors[i]);
+    } catch (const CompileError& error) {
+      if (!discardKernel(*steps[i], call, "kernel could not be compiled", error)) {
+        throw;
+      }
+      complete = false;
+    }
+  }
+  return complete;
+}
+
+/// Nothing where the plan did not do: the call has to be planned anew.
+std::optional<KernelArgumentHolder> FusionExecutorCache::runFirst(Kept& kept, Call& call) {
+  std::unique_lock<std::mutex> making(kept.making);
+  if (kept.dropped) {
+    return std::nullopt;
+  }
+  if (kept.ready.load()) {  // by whom this thread waited for
+    making.unlock();
+    touch(kept);
+    return run(*kept.plan, call, nullptr);
+  }
+  Prepared& plan = planFor(kept, call);
+  if (compile(plan, call)) {
+    kept.compiled.store(true);
+    if (std::optional<KernelArgumentHolder> results = run(plan, call, &plan)) {
+      kept.ready.store(true, std::memory_order_release);
+      return results;
+    }
+  }
+  drop(kept);
+  return std::nullopt;
+}
+
+/// Each call draws numbers of its own, whoever runs beside it.
+void FusionExecutorCache::takeDraws(Call& call) {
+  if (call.draws) {
+    return;
+  }
+  if (num_draws_ == 0) {
+    call.draws.emplace(0, 0);
+    return;
+  }
+  std::lock_guard<std::mutex> lock(random_);
+  call.draws.emplace(seed_, offset_);
+  offset_ += static_cast<uint64_t>(num_draws_);
+}
+
+/// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
+/// that the caller sees.
+/// `first` is the plan itself where it runs for the first time, to be completed.
+std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& plan, Call& call,
+                                                             Prepared* first,
+                                                             const StepObserver& observe) {
+  takeDraws(call);
+  const auto [seed, offset] = *call.draws;
+  std::vector<KernelArgument> slots(plan.slots.size());
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    slots[i] = call.args[i];
+  }
+  const bool shows = showsLaunches(*call.params.options);
+  for (size_t number = 0; number < plan.steps.size(); ++number) {
+    const Step& step = plan.steps[number];
+    KernelArgumentHolder step_args;
+    step_args.reserve(step.inputs.size());
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const size_t slot = step.inputs[i];
+      const bool written = std::any_of(step.in_place.begin(), step.in_place.end(),
+                                       [&](const InPlace& pair) { return pair.input == i; });
+      // What shares memory with another argument is written when all have been read.
+      step_args.push(written && overlapsAnother(call.args, slot)
+                         ? KernelArgument(slots[slot].tensor().clone())
+                         : slots[slot]);
+    }
+    KernelArgumentHolder results;
+    if (step.external) {
+      if (first != nullptr) {
+        first->steps[number].external->results =
+            externalResults(step.segment->fusion(), step_args, plan.sizes);
+      }
+      results =
+          runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes, *step.external);
+    } else if (step.kernel == nullptr) {
+      for (const NoOpParams::View& view : step.views) {
+        const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
+        results.push(source.asStrided(view.layout.sizes, view.layout.strides,
+                                      source.storageOffset() + view.layout.offset));
+      }
+    } else if (step.plan != nullptr && !shows) {
+      results = KernelExecutor::run(*step.plan, step_args, seed, offset);
+    } else if (KernelExecutor* executor = step.kernel->executor.get()) {
+      try {
+        KernelExecutor::Launched launched =
+            executor->runPart({plan.sizes, seed, offset}, step_args, call.params);
+        results = std::move(launched.results);
+        if (first != nullptr) {
+          first->steps[number].plan = std::move(launched.plan);
+        }
+      } catch (const LaunchError& error) {
+        if (!discardKernel(step, call, "kernel could not be launched", error)) {
+          throw;
+        }
+        return std::nullopt;
+      }
+    } else {
+      results = interpretSegment(step.segment->fusion(), step_args, *call.device, seed, offset);
+    }
+    if (observe) {
+      observe(step, step_args, results);
+    }
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      slots[step.outputs[i]] = results[i];
+    }
+    for (size_t slot : step.dead) {
+      slots[slot] = KernelArgument();
+    }
+  }
+  for (const Prepared::ViewStep& step : plan.views) {
+    slots[step.result] = viewOf(slots[step.source].tensor(), step.view);
+  }
+  // In-place outputs go to their input's storage when nobody reads it any more.
+  KernelArgumentHolder results;
+  const auto& inputs = graph_->inputs();
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
+    const KernelArgument& value = slots[plan.outputs[i]];
+    if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
+      const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
+      Tensor target = call.args[static_cast<size_t>(source - inputs.begin())].tensor();
+      if (target.numel() > 0 && value.tensor().data() != target.data()) {
+        target.copyFrom(value.tensor());
+      }
+      if (alias.visibility != OutputVisibility::kHidden) {
+        results.push(target);
+      }
+      continue;
+    }
+    results.push(value);
+  }
+  return results;
+}
+
+}  // namespace nvfuser
