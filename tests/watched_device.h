@@ -2,10 +2,14 @@
 /// allocates what, and when.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <runtime/device.h>
@@ -29,10 +33,26 @@ class WatchedDevice final : public Device {
   std::atomic<int> allocations{0};
   std::atomic<int> launches{0};
 
+  using Compile = std::function<std::vector<std::unique_ptr<LoadedKernel>>(
+      const KernelSource& source, std::span<const std::string> entries)>;
+  /// Instead of the other device's compiler.
+  Compile compiler;
+  /// What it says it is, instead of what the other one is.
+  std::optional<DeviceKind> played_kind;
+  std::atomic<Stream> last_stream{nullptr};  ///< of a launch
+
   /// The most compilations that ran at the same time.
   int mostAtOnce() const { return most_at_once_; }
+  /// Those that run now.
+  int atOnce() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return at_once_;
+  }
   /// From now on each compilation waits for another to begin beside it, for two seconds at most.
   void waitForCompany() { company_ = true; }
+  /// From now on nothing stops its compiler at a deadline.
+  void ignoreDeadlines() { obeys_deadline_ = false; }
+  bool obeysDeadline() const override { return obeys_deadline_; }
   /// From now on compilations wait until the gate is opened.
   void closeGate() { gate_closed_ = true; }
   void openGate() {
@@ -41,7 +61,7 @@ class WatchedDevice final : public Device {
     changed_.notify_all();
   }
 
-  DeviceKind kind() const override { return inner_.kind(); }
+  DeviceKind kind() const override { return played_kind.value_or(inner_.kind()); }
   int index() const override { return inner_.index(); }
   const DeviceProperties& properties() const override { return inner_.properties(); }
   void* allocate(size_t bytes, Stream stream) override {
@@ -85,11 +105,12 @@ class WatchedDevice final : public Device {
         --device.at_once_;
       }
     } leave{*this};
-    return inner_.compileEntries(source, entries);
+    return compiler ? compiler(source, entries) : inner_.compileEntries(source, entries);
   }
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
               Stream stream) override {
     ++launches;
+    last_stream = stream;
     inner_.launch(kernel, shape, args, stream);
   }
   std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
@@ -104,6 +125,7 @@ class WatchedDevice final : public Device {
   std::condition_variable changed_;
   int at_once_ = 0;
   std::atomic<int> most_at_once_{0};
+  std::atomic<bool> obeys_deadline_{true};
   std::atomic<bool> company_{false};
   std::atomic<bool> gate_closed_{false};
 };

@@ -3,7 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -17,7 +18,10 @@ namespace nvfuser {
 
 namespace {
 
-constexpr size_t kMostInText = 32;  ///< its compilation has a deadline
+using Clock = std::chrono::steady_clock;
+
+/// Kernels that may go into one text, which has a deadline.
+size_t mostInText(const Device& device) { return device.kind() == DeviceKind::Cuda ? 1 : 32; }
 
 /// A kernel that this call compiles.
 struct Wanted {
@@ -40,7 +44,7 @@ std::string keyOf(const Device& device, const KernelSource& source) {
 Wanted wantedOf(const CompiledKernel& kernel, const LoadedKernels::Ticket& ticket,
                 std::set<std::string>& names) {
   Wanted one{kernel.source(), kernel.generated(), kernel.isOverridden(), ticket};
-  if (!one.alone && !names.insert(one.generated.entry).second) {
+  if (!one.alone && mostInText(kernel.device()) > 1 && !names.insert(one.generated.entry).second) {
     one.generated = kernel.generatedAs(text(one.generated.entry, "_batched_", names.size()));
     one.source.entry = one.generated.entry;
     one.source.text = one.generated.text;
@@ -96,9 +100,7 @@ size_t sizeOfText(std::span<const Wanted> wanted, size_t begin, size_t most) {
 
 std::vector<std::span<Wanted>> cutIntoTexts(std::span<Wanted> wanted, const Device& device,
                                             size_t processors) {
-  const size_t most = device.kind() == DeviceKind::Cuda
-                          ? 1
-                          : std::min((wanted.size() + processors - 1) / processors, kMostInText);
+  const size_t most = std::min((wanted.size() + processors - 1) / processors, mostInText(device));
   std::vector<std::span<Wanted>> texts;
   for (size_t begin = 0; begin < wanted.size(); begin += texts.back().size()) {
     texts.push_back(wanted.subspan(begin, sizeOfText(wanted, begin, most)));
@@ -106,30 +108,117 @@ std::vector<std::span<Wanted>> cutIntoTexts(std::span<Wanted> wanted, const Devi
   return texts;
 }
 
-/// Runs `work(i)` for all i < count, on this thread and others, at most `threads` in all.
-template <typename Work>
-void onThreads(size_t count, size_t threads, const Work& work) {
-  std::atomic<size_t> next{0};
-  auto loop = [&] {
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-      work(i);
-    }
+/// The texts of one call. Their threads share it: one that is left behind outlives the call.
+struct Work {
+  Work(Device& its_device, std::vector<Wanted> its_wanted, size_t processors)
+      : device(its_device),
+        wanted(std::move(its_wanted)),
+        texts(cutIntoTexts(wanted, device, processors)),
+        states(texts.size()) {}
+
+  struct State {
+    Clock::time_point begin = {};
+    bool begun = false;
+    bool ended = false;  ///< or left behind
   };
+  Device& device;
+  std::vector<Wanted> wanted;
+  std::vector<std::span<Wanted>> texts;
+
+  std::mutex mutex;  ///< of all below
+  std::condition_variable changed;
+  std::vector<State> states;
+  size_t next = 0;
+};
+
+/// One text after the other, until none is left or this thread was left behind with one.
+void compileTexts(Work& work) {
+  std::unique_lock<std::mutex> lock(work.mutex);
+  while (work.next < work.texts.size()) {
+    const size_t number = work.next++;
+    work.states[number].begin = Clock::now();
+    work.states[number].begun = true;
+    work.changed.notify_all();
+    lock.unlock();
+    compileText(work.device, work.texts[number]);
+    lock.lock();
+    if (work.states[number].ended) {
+      return;
+    }
+    work.states[number].ended = true;
+    work.changed.notify_all();
+  }
+}
+
+/// False where the system has no thread to give.
+bool startThread(const std::shared_ptr<Work>& work) {
   // Signals are the host's business: the threads block them all.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::vector<std::thread> helpers;
+  bool started = true;
   try {
-    while (helpers.size() + 1 < std::min(count, threads)) {
-      helpers.emplace_back(loop);
-    }
-  } catch (const std::system_error&) {  // fewer threads then
+    std::thread([work] { compileTexts(*work); }).detach();
+  } catch (const std::system_error&) {
+    started = false;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  loop();
-  for (std::thread& helper : helpers) {
-    helper.join();
+  return started;
+}
+
+/// Those who wait for the kernels of a text go on without them.
+void leaveBehind(std::span<const Wanted> late, double seconds) {
+  const std::string names = join(late, ", ", [](const Wanted& one) { return one.generated.entry; });
+  const CompileError error(text("compiling ", names, " took longer than ", seconds,
+                                " s (NVFUSER_COMPILE_SECONDS); it goes on in the background, and "
+                                "who asks when it is done gets the kernel"),
+                           "");
+  for (const Wanted& one : late) {
+    processLoadedKernels().giveUp(one.ticket, std::make_exception_ptr(error));
+  }
+}
+
+/// Compiles all texts, each within the deadline.
+void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
+  size_t threads = 0;
+  while (threads < std::min(processors, work->texts.size()) && startThread(work)) {
+    ++threads;
+  }
+  if (threads == 0) {
+    compileTexts(*work);
+  }
+  const double seconds = work->wanted.front().source.deadline_s;
+  const bool may_leave = seconds > 0 && !work->device.obeysDeadline();
+  const auto patience =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  std::unique_lock<std::mutex> lock(work->mutex);
+  while (true) {
+    bool all_ended = true;
+    Clock::time_point first_deadline = Clock::time_point::max();
+    for (size_t i = 0; i < work->states.size(); ++i) {
+      Work::State& state = work->states[i];
+      if (may_leave && state.begun && !state.ended && Clock::now() >= state.begin + patience) {
+        state.ended = true;
+        leaveBehind(work->texts[i], seconds);
+        if (work->next < work->texts.size() && !startThread(work)) {
+          lock.unlock();
+          compileTexts(*work);
+          lock.lock();
+        }
+      }
+      all_ended = all_ended && state.ended;
+      if (state.begun && !state.ended) {
+        first_deadline = std::min(first_deadline, state.begin + patience);
+      }
+    }
+    if (all_ended) {
+      return;
+    }
+    if (may_leave && first_deadline != Clock::time_point::max()) {
+      work->changed.wait_until(lock, first_deadline);
+    } else {
+      work->changed.wait(lock);
+    }
   }
 }
 
@@ -166,8 +255,7 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
   if (!wanted.empty()) {
     Device& device = kernels.front()->device();
     const auto processors = static_cast<size_t>(availableProcessors());
-    const std::vector<std::span<Wanted>> texts = cutIntoTexts(wanted, device, processors);
-    onThreads(texts.size(), processors, [&](size_t i) { compileText(device, texts[i]); });
+    compileAll(std::make_shared<Work>(device, std::move(wanted), processors), processors);
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (tickets[i].slot == nullptr) {

@@ -87,6 +87,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   const int64_t registers = options_.number(Setting::MaxRegCount);
   source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
   source_.options = compilerOptionsFor(device, options_);
+  source_.deadline_s = static_cast<double>(options_.number(Setting::CompileSeconds));
   source_.cached = !options_.isDisabled(DisableOption::NvrtcCaching);
 }
 

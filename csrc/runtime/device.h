@@ -42,6 +42,7 @@ struct KernelSource {
   int64_t max_threads = 0;           ///< largest block it will be launched with; 0: unknown
   std::vector<std::string> options;  ///< further compiler options
   bool cached = true;                ///< whether compiled code may come from the disk, and go there
+  double deadline_s = 120;           ///< for compiling it; 0: none
 };
 
 /// What the compiler said about a kernel; −1 where the device cannot tell.
@@ -83,6 +84,9 @@ class Device {
   virtual void fillBytes(void* dst, unsigned char value, size_t bytes, Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;
 
+  /// Whether compiling ends by itself at the deadline, with a `CompileError`. Where it does not,
+  /// whoever cannot wait leaves it behind (compile_kernels.h).
+  virtual bool obeysDeadline() const { return true; }
   virtual std::unique_ptr<LoadedKernel> compile(const KernelSource& source) = 0;
   /// The kernels `entries` (instead of `source.entry`) of one text, from one run of the compiler.
   virtual std::vector<std::unique_ptr<LoadedKernel>> compileEntries(

@@ -18,7 +18,17 @@ namespace {
 
 enum class Key : bool { No, Yes };
 /// What a setting may hold.
-enum class SettingType : uint8_t { Text, Path, Flag, Count, Megabytes, Registers, Level, Order };
+enum class SettingType : uint8_t {
+  Text,
+  Path,
+  Flag,
+  Count,
+  Megabytes,
+  Seconds,
+  Registers,
+  Level,
+  Order
+};
 
 constexpr auto kDumps = std::to_array<OptionInfo>({
 #define NVFUSER_DUMP_OPTION(id, name, arguments, layer, meaning) \
@@ -114,6 +124,8 @@ std::string refusal(SettingType type, std::string_view value) {
       return number && *number >= 0 && *number <= 1024 ? "" : "an integer, 0…1024";
     case SettingType::Megabytes:
       return number && *number >= 0 && *number <= 1'000'000 ? "" : "an integer, 0…1000000";
+    case SettingType::Seconds:
+      return number && *number >= 0 && *number <= 86'400 ? "" : "an integer, 0…86400";
     case SettingType::Registers:
       return number && *number >= 0 && *number <= 255 ? "" : "an integer, 0…255";
     case SettingType::Level:

@@ -48,6 +48,23 @@ bool isRight(const KernelArgumentHolder& results, int64_t rows, double value) {
 
 }  // namespace
 
+TEST_CASE("threads: fusions are defined, compiled and run by 16 threads at once") {
+  for (WatchedDevice* device : watchedDevices()) {
+    CAPTURE(device->properties().name);
+    std::atomic<int> wrong{0};
+    onThreads(kThreads, [&](int thread) {
+      const double factor = 10 + thread % 5;  // so each is defined by three threads or four
+      FusionExecutorCache cache(scaledSums(factor));
+      for (int64_t rows : {2, 3}) {
+        const Tensor x = Tensor::ones({rows, 16}, DataType::Float, *device);
+        wrong += !isRight(cache.runFusionWithInputs({x}), rows, 16 * factor);
+      }
+    });
+    CHECK(wrong == 0);
+    CHECK(device->kernels == 5);
+  }
+}
+
 TEST_CASE("threads: calls of one cache with the same and with different sizes") {
   for (WatchedDevice* device : watchedDevices()) {
     CAPTURE(device->properties().name);

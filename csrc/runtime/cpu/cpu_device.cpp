@@ -18,7 +18,6 @@ using Entry = void (*)(void* const* args, const long* grid, long first, long las
 
 constexpr size_t kParallelCopyBytes = size_t{1} << 20;  ///< below, one thread is as fast as all
 constexpr size_t kCopyTaskBytes = size_t{256} << 10;
-constexpr double kCompileDeadlineSeconds = 120;
 
 double millisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -92,7 +91,7 @@ HostCompileRequest compileRequest(const KernelSource& source) {
   HostCompileRequest request;
   request.text = source.text;
   request.flags = compileFlags(source);
-  request.deadline_s = kCompileDeadlineSeconds;
+  request.deadline_s = source.deadline_s;
   return request;
 }
 

@@ -201,6 +201,8 @@ class CudaDevice final : public Device {
     throwIfFailed(driver_, driver_.StreamSynchronize(handle(stream)), "cuStreamSynchronize");
   }
 
+  bool obeysDeadline() const override { return false; }  // NVRTC has no way to be stopped
+
   std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
     return std::move(compileEntries(source, std::span(&source.entry, 1)).front());
   }

@@ -205,8 +205,9 @@ std::string rewriteDynamicShared(const std::string& text) {
   return out;
 }
 
-Module::Module(std::span<const std::string> texts, bool cached) {
+Module::Module(std::span<const std::string> texts, bool cached, double deadline_s) {
   HostCompileRequest request;
+  request.deadline_s = deadline_s;
   request.text += "#line 1 \"hook_table.h\"\n";
   request.text += runtimeFile("emulated/hook_table.h");
   request.text += "\n#line 1 \"prelude.h\"\n";

@@ -31,8 +31,9 @@ struct ModuleText {
 class Module {
  public:
   /// `CompileError` when the host compiler refuses the text.
-  /// `cached`: whether the object may come from the disk, and go there.
-  explicit Module(std::span<const std::string> texts, bool cached = true);
+  /// `cached`: whether the object may come from the disk, and go there. `deadline_s`: of the
+  /// compiler, 0: none.
+  Module(std::span<const std::string> texts, bool cached, double deadline_s);
 
   /// The kernel `entry` of text number `text`; `UserError` listing the kernels there are, when
   /// there is none.

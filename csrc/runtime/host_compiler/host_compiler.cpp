@@ -199,7 +199,7 @@ std::string compileHostText(const HostCompiler& compiler, const HostCompileReque
   }
   if (result.timed_out) {
     throw CompileError(text("host compiler: ", commandLine(process.argv), " was stopped after ",
-                            request.deadline_s, " s without a result"),
+                            request.deadline_s, " s without a result (NVFUSER_COMPILE_SECONDS)"),
                        result.output);
   }
   std::string bytes;

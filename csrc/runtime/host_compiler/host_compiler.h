@@ -43,8 +43,8 @@ std::string cpuIdentity();
 struct HostCompileRequest {
   std::string text = {};
   std::vector<std::string> flags =
-      {};  ///< language standard, optimisation, …; -shared and -fPIC are added
-  double deadline_s = 60;
+      {};                   ///< language standard, optimisation, …; -shared and -fPIC are added
+  double deadline_s = 120;  ///< 0: none
 };
 
 /// A loaded shared object; unloaded with the last copy.

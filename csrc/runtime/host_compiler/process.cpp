@@ -186,8 +186,10 @@ ProcessResult runProcess(const ProcessRequest& request) {
   // may keep the pipe. Kernels before 5.3 have no pidfd; there the state is asked for every few
   // milliseconds.
   Descriptor child(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(request.deadline_s));
+  constexpr double kForever = 1e9;  // seconds
+  auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         request.deadline_s > 0 ? request.deadline_s : kForever));
   bool stream_open = true;
   for (;;) {
     // The child is only looked at here and reaped below: until then nobody else can have its

@@ -15,8 +15,8 @@ namespace nvfuser {
 struct ProcessRequest {
   std::vector<std::string> argv = {};  ///< argv[0] is looked up in `PATH` when it has no slash
   std::string working_directory = {};  ///< also the child's `TMPDIR`; empty: this process's own
-  double deadline_s = 60;
-  size_t output_limit = 256 * 1024;  ///< bytes of output kept; the rest is read and dropped
+  double deadline_s = 60;              ///< 0: none
+  size_t output_limit = 256 * 1024;    ///< bytes of output kept; the rest is read and dropped
 };
 
 struct ProcessResult {

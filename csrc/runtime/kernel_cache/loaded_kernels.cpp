@@ -51,6 +51,12 @@ void LoadedKernels::fail(const Ticket& ticket, std::exception_ptr error) {
   changed_.notify_all();
 }
 
+void LoadedKernels::giveUp(const Ticket& ticket, std::exception_ptr error) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ticket.slot->error = std::move(error);
+  changed_.notify_all();
+}
+
 LoadedKernels::Kernel LoadedKernels::wait(const Ticket& ticket) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Slot& slot = *ticket.slot;

@@ -6,7 +6,8 @@
 ///   kernel = kernels.wait(ticket);
 ///
 /// Whoever claims a key first compiles it; the others wait for that. A failure is told to those who
-/// wait and then forgotten: the next one to ask tries again.
+/// wait and then forgotten: the next one to ask tries again. Where a compilation is given up but
+/// cannot be stopped, all who ask get the error until it ends after all; then they get the kernel.
 #pragma once
 
 #include <condition_variable>
@@ -40,6 +41,8 @@ class LoadedKernels {
   static Ticket claimAlone();
   void finish(const Ticket& ticket, Kernel kernel);
   void fail(const Ticket& ticket, std::exception_ptr error);
+  /// Before `finish` or `fail`, which are still due.
+  void giveUp(const Ticket& ticket, std::exception_ptr error);
   /// The kernel, when it is there; throws the error if it failed.
   Kernel wait(const Ticket& ticket);
 
