@@ -7,6 +7,7 @@
 #include <capi/arguments.h>
 #include <capi/fusion_handle.h>
 #include <capi/guarded.h>
+#include <runtime/run_context.h>
 #include <support/error.h>
 
 using namespace nvfuser;
@@ -43,11 +44,14 @@ class Inputs {
   const KernelArgumentHolder& holder() const { return holder_; }
 
   /// `output`, or a copy of it if it is in memory that the caller only lent.
-  Tensor own(const Tensor& output) const {
+  Tensor own(const Tensor& output, const RunContext& context) const {
     const auto* at = static_cast<const std::byte*>(output.data());
     for (const auto& [begin, end] : borrowed_) {
       if (at != nullptr && at >= begin && at < end) {
-        return output.clone();
+        Tensor copy = Tensor::emptyStrided(output.sizes(), rowMajorStrides(output.sizes()),
+                                           output.dtype(), output.device(), context);
+        copy.copyFrom(output, context.stream);
+        return copy;
       }
     }
     return output;
@@ -98,6 +102,61 @@ class Inputs {
   std::vector<std::pair<const std::byte*, const std::byte*>> borrowed_;
 };
 
+/// An nvf_allocator, of which the caller may forget the struct after the call.
+class CallersAllocator final : public Allocator {
+ public:
+  explicit CallersAllocator(const nvf_allocator& functions) : functions_(functions) {
+    if (functions.allocate == nullptr || functions.release == nullptr) {
+      throw ArgumentError("execute: an allocator needs both functions, allocate and release");
+    }
+  }
+
+  Block allocate(size_t bytes, Device& device, Stream stream) override {
+    Block block;
+    const DLDevice where = toDLDevice(device);
+    const int status =
+        functions_.allocate(functions_.user, static_cast<int64_t>(bytes), where.device_type,
+                            where.device_id, stream, &block.data, &block.handle);
+    if (status != 0) {
+      userError("execute: the caller's allocator gave status ", status, " for ", bytes,
+                " bytes on ", device.properties().name);
+    }
+    return block;
+  }
+  void release(const Block& block, Device& device, Stream stream) noexcept override {
+    const DLDevice where = toDLDevice(device);
+    functions_.release(functions_.user, block.data, block.handle, where.device_type,
+                       where.device_id, stream);
+  }
+
+ private:
+  nvf_allocator functions_;
+};
+
+KernelArgumentHolder execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                             const RunContext& context, struct ::DLManagedTensor** outputs,
+                             int64_t capacity, int64_t* count) {
+  const Inputs arguments(inputs, inputs == nullptr ? 0 : input_count);
+  requirePointer(fusion, "the fusion");
+  requirePointer(count, "count");
+  FusionExecutorCache& executor = executorOf(*fusion);
+  const int64_t expected = visibleOutputs(fusion->graph);
+  if (expected > capacity) {
+    throw ArgumentError(text("execute: there are ", expected, " outputs, but room for ", capacity));
+  }
+  KernelArgumentHolder results;
+  for (const KernelArgument& result :
+       executor.runFusionWithInputs(arguments.holder(), {}, nullptr, context)) {
+    results.push(arguments.own(result.tensor(), context));
+  }
+  check(static_cast<int64_t>(results.size()) == expected, "an execution gives each output");
+  for (size_t i = 0; i < results.size(); ++i) {
+    outputs[i] = reinterpret_cast<struct ::DLManagedTensor*>(results[i].tensor().toDLPack());
+  }
+  *count = expected;
+  return results;
+}
+
 }  // namespace
 
 extern "C" {
@@ -105,25 +164,26 @@ extern "C" {
 int nvf_execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                 struct ::DLManagedTensor** outputs, int64_t capacity, int64_t* count) {
   return guarded([&] {
-    const Inputs arguments(inputs, inputs == nullptr ? 0 : input_count);
-    requirePointer(fusion, "the fusion");
-    requirePointer(count, "count");
-    FusionExecutorCache& executor = executorOf(*fusion);
-    const int64_t expected = visibleOutputs(fusion->graph);
-    if (expected > capacity) {
-      throw ArgumentError(
-          text("execute: there are ", expected, " outputs, but room for ", capacity));
-    }
-    const KernelArgumentHolder results = executor.runFusionWithInputs(arguments.holder());
-    std::vector<Tensor> tensors;
+    const KernelArgumentHolder results =
+        execute(fusion, inputs, input_count, {}, outputs, capacity, count);
     for (const KernelArgument& result : results) {
-      tensors.push_back(arguments.own(result.tensor()));
+      result.tensor().device().synchronize(nullptr);
     }
-    check(static_cast<int64_t>(tensors.size()) == expected, "an execution gives each output");
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      outputs[i] = reinterpret_cast<struct ::DLManagedTensor*>(tensors[i].toDLPack());
+  });
+}
+
+int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                   const nvf_run_context* context, struct ::DLManagedTensor** outputs,
+                   int64_t capacity, int64_t* count) {
+  return guarded([&] {
+    RunContext ours;
+    if (context != nullptr) {
+      ours.stream = context->stream;
+      if (context->allocator != nullptr) {
+        ours.allocator = std::make_shared<CallersAllocator>(*context->allocator);
+      }
     }
-    *count = expected;
+    execute(fusion, inputs, input_count, ours, outputs, capacity, count);
   });
 }
 

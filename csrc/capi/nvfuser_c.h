@@ -153,6 +153,32 @@ void nvf_free_text(char* text);
  * NVF_ARGUMENT_ERROR if there are more than `capacity` outputs. */
 int nvf_execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                 struct DLManagedTensor** outputs, int64_t capacity, int64_t* count);
+
+/* A caller's memory instead of the library's own: of outputs, of tensors between kernels and of
+ * workspaces. A device is DLPack's type and number. The functions may be called from any thread;
+ * `user` is passed on, and has to be usable until the last output was freed. */
+typedef struct nvf_allocator {
+  void* user;
+  /* Sets `data` to memory aligned to 256 bytes, of which work queued on `stream` from now on makes
+   * use, and `handle` to what `release` should be given. Returns 0 for success. `bytes` > 0. */
+  int (*allocate)(void* user, int64_t bytes, int32_t device_type, int32_t device_id, void* stream,
+                  void** data, void** handle);
+  /* Work queued on `stream` by now may still use the memory. */
+  void (*release)(void* user, void* data, void* handle, int32_t device_type, int32_t device_id,
+                  void* stream);
+} nvf_allocator;
+
+/* What a caller brings to an execution; all zero for nothing. */
+typedef struct nvf_run_context {
+  void* stream;                   /* a CUstream, null: the default one; it outlives the outputs */
+  const nvf_allocator* allocator; /* read during the call; null: the library's own memory */
+} nvf_run_context;
+
+/* nvf_execute in a context (null: none): kernels are queued on its stream, behind the work that is
+ * there, and not waited for. On the CPU everything is done on return. */
+int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                   const nvf_run_context* context, struct DLManagedTensor** outputs,
+                   int64_t capacity, int64_t* count);
 /* Number of outputs that an execution returns. */
 int nvf_output_count(nvf_fusion* fusion, int64_t* count);
 /* Seed and first offset of random operations without seeds of their own. Ends the definition. */

@@ -168,14 +168,14 @@ namespace {
 
 /// Computes everything on the host: for what no launch can express (a reduction over no elements).
 void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
-                   KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset) {
-  const KernelArgumentHolder on_host = args.onHost();
+                   KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset, Stream stream) {
+  const KernelArgumentHolder on_host = args.onHost(stream);
   std::vector<HostTensor> results =
       interpret(fusion, on_host.inputs(), {.philox_seed = seed, .philox_offset = offset});
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor target = outputs[i].tensor();
     if (target.numel() > 0) {
-      target.copyFrom(Tensor::fromHostTensor(results[i], target.device()));
+      target.copyFrom(results[i], stream);
     }
   }
 }
@@ -185,7 +185,8 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
 template <typename Launch>
 KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     const Whole* whole, const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
-    const LaunchParams& launch, const CompileParams& params, const Launch& doLaunch) {
+    const LaunchParams& launch, const CompileParams& params, const RunContext& context,
+    const Launch& doLaunch) {
   if (fusion_ == nullptr) {
     userError("run: nothing is compiled; call compile(fusion) first");
   }
@@ -209,7 +210,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
   if (!outputs.empty()) {
     plan->checkOutputs(outputs);
   }
-  KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args) : outputs;
+  KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args, context) : outputs;
   bool is_first = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -231,47 +232,46 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
   const auto [seed, offset] =
       whole != nullptr ? std::pair(whole->seed, whole->offset) : takeDraws(plan->numDraws());
   if (plan->kind() == LaunchPlan::Kind::Interpret) {
-    interpretInto(compiled->fusion(), args, results, seed, offset);
+    interpretInto(compiled->fusion(), args, results, seed, offset, context.stream);
     return {std::move(results), std::move(plan)};
   }
-  const BoundArguments bound(*plan, args, results, seed, offset);
+  const BoundArguments bound(*plan, args, results, seed, offset, context);
   dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(), is_first);
   doLaunch(*plan, bound.pointers());
   return {std::move(results), std::move(plan)};
 }
 
 KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                                         uint64_t seed, uint64_t offset) {
-  KernelArgumentHolder results = plan.allocateOutputs(args);
+                                         uint64_t seed, uint64_t offset,
+                                         const RunContext& context) {
+  KernelArgumentHolder results = plan.allocateOutputs(args, context);
   if (plan.kind() == LaunchPlan::Kind::Interpret) {
-    interpretInto(plan.compiled().fusion(), args, results, seed, offset);
+    interpretInto(plan.compiled().fusion(), args, results, seed, offset, context.stream);
   } else if (plan.kind() == LaunchPlan::Kind::Launch) {
-    const BoundArguments bound(plan, args, results, seed, offset);
+    const BoundArguments bound(plan, args, results, seed, offset, context);
     Device& device = plan.compiled().device();
-    device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), nullptr);
+    device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream);
   }
   return results;
 }
 
-KernelExecutor::Launched KernelExecutor::launchAndShow(const Whole* whole,
-                                                       const KernelArgumentHolder& args,
-                                                       const KernelArgumentHolder& outputs,
-                                                       const LaunchParams& launch,
-                                                       const CompileParams& params) {
+KernelExecutor::Launched KernelExecutor::launchAndShow(
+    const Whole* whole, const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+    const LaunchParams& launch, const CompileParams& params, const RunContext& context) {
   const Options options = optionsOf(params);
   const bool timed = options.dumps(DebugDumpOption::DumpEffBandwidth);
   std::vector<double> times;
-  Launched launched =
-      prepareAndLaunch(whole, args, outputs, launch, params,
-                       [&](const LaunchPlan& plan, std::span<void* const> pointers) {
-                         Device& device = plan.compiled().device();
-                         const LoadedKernel& kernel = plan.compiled().loaded();
-                         if (timed) {
-                           times = device.timeLaunches(kernel, plan.shape(), pointers, 1, nullptr);
-                           return;
-                         }
-                         device.launch(kernel, plan.shape(), pointers, nullptr);
-                       });
+  Launched launched = prepareAndLaunch(
+      whole, args, outputs, launch, params, context,
+      [&](const LaunchPlan& plan, std::span<void* const> pointers) {
+        Device& device = plan.compiled().device();
+        const LoadedKernel& kernel = plan.compiled().loaded();
+        if (timed) {
+          times = device.timeLaunches(kernel, plan.shape(), pointers, 1, context.stream);
+          return;
+        }
+        device.launch(kernel, plan.shape(), pointers, context.stream);
+      });
   if (!times.empty()) {
     dumpBandwidth(options, launched.plan->compiled(), args, launched.results, times.front());
   }
@@ -280,21 +280,23 @@ KernelExecutor::Launched KernelExecutor::launchAndShow(const Whole* whole,
 
 KernelArgumentHolder KernelExecutor::run(const KernelArgumentHolder& args,
                                          const KernelArgumentHolder& outputs,
-                                         const LaunchParams& launch, const CompileParams& params) {
-  return launchAndShow(nullptr, args, outputs, launch, params).results;
+                                         const LaunchParams& launch, const CompileParams& params,
+                                         const RunContext& context) {
+  return launchAndShow(nullptr, args, outputs, launch, params, context).results;
 }
 
 KernelExecutor::Launched KernelExecutor::runPart(const Whole& whole,
                                                  const KernelArgumentHolder& args,
-                                                 const CompileParams& params) {
-  return launchAndShow(&whole, args, {}, LaunchParams(), params);
+                                                 const CompileParams& params,
+                                                 const RunContext& context) {
+  return launchAndShow(&whole, args, {}, LaunchParams(), params, context);
 }
 
 std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
                                          const KernelArgumentHolder& outputs, int repeats,
                                          const Whole* whole) {
   std::vector<double> times;
-  prepareAndLaunch(whole, args, outputs, LaunchParams(), {},
+  prepareAndLaunch(whole, args, outputs, LaunchParams(), {}, {},
                    [&](const LaunchPlan& plan, std::span<void* const> pointers) {
                      times = plan.compiled().device().timeLaunches(
                          plan.compiled().loaded(), plan.shape(), pointers, repeats, nullptr);

@@ -14,6 +14,7 @@
 #include <runtime/executor_kernel_arg.h>
 #include <runtime/executor_params.h>
 #include <runtime/launch_plan.h>
+#include <runtime/run_context.h>
 
 namespace nvfuser {
 
@@ -48,11 +49,12 @@ class KernelExecutor {
   /// Runs the kernel, asynchronously where the device does (`Device::synchronize`). Outputs are
   /// allocated unless given (same order as the fusion's). Arguments on another device, or with
   /// sizes that need 64-bit indices, compile another variant once. Throws `UserError` for arguments
-  /// that do not fit the fusion and for launches beyond the device's limits.
+  /// that do not fit the fusion and for launches beyond the device's limits. `context`: the
+  /// caller's stream and memory.
   KernelArgumentHolder run(const KernelArgumentHolder& args,
                            const KernelArgumentHolder& outputs = {},
                            const LaunchParams& launch = LaunchParams(),
-                           const CompileParams& params = {});
+                           const CompileParams& params = {}, const RunContext& context = {});
 
   /// What the larger fusion that this one is a part of knows: scalars that the arguments do not
   /// tell, and where its random numbers begin.
@@ -67,11 +69,11 @@ class KernelExecutor {
   };
   /// `run` as a part; its own random state stays as it is.
   Launched runPart(const Whole& whole, const KernelArgumentHolder& args,
-                   const CompileParams& params = {});
+                   const CompileParams& params, const RunContext& context);
   /// Runs a plan again, with arguments that it serves (launch_plan.h): outputs are allocated, and
   /// nothing is evaluated or checked but addresses.
   static KernelArgumentHolder run(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                                  uint64_t seed, uint64_t offset);
+                                  uint64_t seed, uint64_t offset, const RunContext& context = {});
 
   /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
   std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
@@ -95,10 +97,11 @@ class KernelExecutor {
   template <typename Launch>
   Launched prepareAndLaunch(const Whole* whole, const KernelArgumentHolder& args,
                             const KernelArgumentHolder& outputs, const LaunchParams& launch,
-                            const CompileParams& params, const Launch& doLaunch);
+                            const CompileParams& params, const RunContext& context,
+                            const Launch& doLaunch);
   Launched launchAndShow(const Whole* whole, const KernelArgumentHolder& args,
                          const KernelArgumentHolder& outputs, const LaunchParams& launch,
-                         const CompileParams& params);
+                         const CompileParams& params, const RunContext& context);
 
   std::string name_;
   std::unique_ptr<Fusion> fusion_;

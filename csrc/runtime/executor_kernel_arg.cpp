@@ -76,7 +76,7 @@ PrimDataType KernelArgumentHolder::getSmallestIndexTypeOfArguments() const {
   return PrimDataType::Int32;
 }
 
-KernelArgumentHolder KernelArgumentHolder::onHost() const {
+KernelArgumentHolder KernelArgumentHolder::onHost(Stream stream) const {
   KernelArgumentHolder result;
   for (const KernelArgument& argument : arguments_) {
     if (!argument.isTensor() || argument.tensor().isMeta() ||
@@ -86,7 +86,7 @@ KernelArgumentHolder KernelArgumentHolder::onHost() const {
     }
     const Tensor& tensor = argument.tensor();
     Tensor host = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype());
-    host.copyFrom(tensor);
+    host.copyFrom(tensor, stream);
     result.push(host);
   }
   return result;

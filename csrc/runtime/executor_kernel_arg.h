@@ -147,8 +147,9 @@ class KernelArgumentHolder {
 
   /// For `bindInputs` and `interpret`.
   std::vector<InterpreterInput> inputs() const;
-  /// The same with tensors in host memory, in their own layouts. Those that are there are shared.
-  KernelArgumentHolder onHost() const;
+  /// The same with tensors in host memory, in their own layouts. Those that are there are shared;
+  /// others are copied in the order of `stream`.
+  KernelArgumentHolder onHost(Stream stream = nullptr) const;
   std::string toString() const;
 
  private:

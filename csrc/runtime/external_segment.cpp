@@ -12,6 +12,7 @@
 #include <runtime/cpu/thread_pool.h>
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
+#include <runtime/run_context.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -101,15 +102,22 @@ void tellWhereLibrariesAre() {
   });
 }
 
-external::Machine machineOf(Device& device) {
+external::Machine machineOf(Device& device, const RunContext& context) {
   if (device.kind() == DeviceKind::Cpu) {
     return hostMachine();
   }
   external::Machine machine;
   machine.kind = device.kind();
   machine.index = device.index();
-  machine.allocate = [&device](size_t bytes) { return device.allocate(bytes, nullptr); };
-  machine.release = [&device](void* data) { device.release(data, nullptr); };
+  machine.stream = context.stream;
+  auto blocks = std::make_shared<std::map<void*, DeviceMemory>>();
+  machine.allocate = [&device, context, blocks](size_t bytes) {
+    DeviceMemory memory(bytes, device, context);
+    void* const data = memory.data();
+    blocks->insert_or_assign(data, std::move(memory));
+    return data;
+  };
+  machine.release = [blocks](void* data) { blocks->erase(data); };
   if (device.kind() == DeviceKind::Cuda) {
     tellWhereLibrariesAre();
   }
@@ -154,12 +162,12 @@ std::vector<ViewLayout> layoutsOf(const Expr* op, ExpressionEvaluator& evaluator
   return layouts;
 }
 
-std::vector<Tensor> allocate(const Expr* op, const std::vector<ViewLayout>& layouts,
-                             Device& device) {
+std::vector<Tensor> allocate(const Expr* op, const std::vector<ViewLayout>& layouts, Device& device,
+                             const RunContext& context) {
   std::vector<Tensor> results;
   for (size_t i = 0; i < layouts.size(); ++i) {
-    results.push_back(
-        Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides, op->output(i)->dtype(), device));
+    results.push_back(Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides,
+                                           op->output(i)->dtype(), device, context));
   }
   return results;
 }
@@ -191,8 +199,8 @@ std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgum
 }
 
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes,
-                                 const ExternalRun& run) {
+                                 Device& device, const KnownScalars& sizes, const ExternalRun& run,
+                                 const RunContext& context) {
   const Expr* op = operationOf(segment);
   const bool has_scalars = std::any_of(op->inputs().begin(), op->inputs().end(),
                                        [](const Val* in) { return !in->isA<TensorView>(); });
@@ -214,11 +222,11 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
     operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
   }
-  std::vector<Tensor> results = allocate(op, run.results, device);
+  std::vector<Tensor> results = allocate(op, run.results, device, context);
   std::string why;
   std::optional<std::string> ran_by;
   {
-    const external::Machine machine = machineOf(device);
+    const external::Machine machine = machineOf(device, context);
     const CurrentDevice current(device);
     ran_by = external::runOnDevice(callOf(op, operands, results, machine), &why);
   }
@@ -228,14 +236,14 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     }
     for (KernelArgument& operand : operands) {
       if (operand.isTensor()) {
-        operand = operand.tensor().copyTo(cpuDevice());
+        operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
       }
     }
-    results = allocate(op, run.results, cpuDevice());
+    const std::vector<Tensor> on_host = allocate(op, run.results, cpuDevice(), {});
     const external::Machine machine = hostMachine();
-    external::runPortable(callOf(op, operands, results, machine));
-    for (Tensor& result : results) {
-      result = result.copyTo(device);
+    external::runPortable(callOf(op, operands, on_host, machine));
+    for (size_t i = 0; i < results.size(); ++i) {
+      results[i].copyFrom(on_host[i], context.stream);
     }
     ran_by = "portable code on the host";
   }

@@ -43,6 +43,7 @@ std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgum
 /// operation does not take. Without the device's library it works on the host, with one warning
 /// that says what is missing.
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes, const ExternalRun& run);
+                                 Device& device, const KnownScalars& sizes, const ExternalRun& run,
+                                 const RunContext& context);
 
 }  // namespace nvfuser

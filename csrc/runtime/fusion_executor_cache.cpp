@@ -74,10 +74,11 @@ FusionExecutorCache::~FusionExecutorCache() = default;
 std::string FusionExecutorCache::name() const { return text("nvfuser_", fusion_id_); }
 
 FusionExecutorCache::Call FusionExecutorCache::makeCall(
-    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
-    Device* device) const {
-  Call call{args, device, forced_index_type.value_or(args.getSmallestIndexTypeOfArguments()),
-            {},   {},     {}};
+    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device,
+    const RunContext& context) const {
+  Call call{args, device,  forced_index_type.value_or(args.getSmallestIndexTypeOfArguments()),
+            {},   context, {},
+            {}};
   call.params.options = Options::current();
   call.params.index_type = forced_index_type;
   for (const KernelArgument& argument : args) {
@@ -209,9 +210,9 @@ void FusionExecutorCache::prepare(const KernelArgumentHolder& args,
 }
 
 KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
-    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
-    Device* device) {
-  Call call = makeCall(args, forced_index_type, device);
+    const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device,
+    const RunContext& context) {
+  Call call = makeCall(args, forced_index_type, device, context);
   const Options& options = *call.params.options;
   if (options.dumps(DebugDumpOption::FusionArgs)) {
     dump(options, name(), "fusion_args", args.toString());

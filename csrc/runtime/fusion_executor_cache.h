@@ -43,10 +43,12 @@ class FusionExecutorCache {
   ~FusionExecutorCache();
 
   /// Outputs in the fusion's order, without those hidden by aliasing. Compiles what is missing.
-  /// `device`: where to run a fusion without tensor inputs. May be called from several threads.
+  /// `device`: where to run a fusion without tensor inputs. `context`: the caller's stream and
+  /// memory. May be called from several threads.
   KernelArgumentHolder runFusionWithInputs(const KernelArgumentHolder& args,
                                            std::optional<PrimDataType> forced_index_type = {},
-                                           Device* device = nullptr);
+                                           Device* device = nullptr,
+                                           const RunContext& context = {});
 
   /// Plans and lowers for these arguments, but compiles and runs nothing; `executors` are then
   /// those that a call would run, to be compiled together with others (compile_batch.h).
@@ -101,7 +103,7 @@ class FusionExecutorCache {
   void touch(Kept& kept);
   std::shared_ptr<const Prepared> last() const;
   Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
-                Device* device) const;
+                Device* device, const RunContext& context = {}) const;
   Variant& variantFor(Call& call, std::vector<PlannedView>& views);
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);

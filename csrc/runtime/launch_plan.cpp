@@ -266,7 +266,8 @@ LaunchPlan::Argument LaunchPlan::scalarArgument(const kir::Param& param, LaunchV
   return argument;
 }
 
-KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& args) const {
+KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& args,
+                                                 const RunContext& context) const {
   KernelArgumentHolder outputs;
   outputs.reserve(outputs_.size());
   for (const Output& output : outputs_) {
@@ -275,8 +276,8 @@ KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& arg
     } else if (output.input) {
       outputs.push(args[*output.input].tensor());
     } else {
-      outputs.push(
-          Tensor::emptyStrided(output.sizes, output.strides, output.dtype, compiled_->device()));
+      outputs.push(Tensor::emptyStrided(output.sizes, output.strides, output.dtype,
+                                        compiled_->device(), context));
     }
   }
   return outputs;
@@ -300,8 +301,8 @@ void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
 }
 
 BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                               const KernelArgumentHolder& outputs, uint64_t seed,
-                               uint64_t offset) {
+                               const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset,
+                               const RunContext& context) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
   values_.resize(plan.arguments_.size());
@@ -319,10 +320,10 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolde
         break;
       case Kind::Workspace: {
         const LaunchPlan::Workspace& workspace = plan.workspaces_[argument.index];
-        void* address = device.allocate(workspace.bytes, nullptr);
-        workspaces_.emplace_back(address, Release{&device});
+        workspaces_.emplace_back(workspace.bytes, device, context);
+        void* address = workspaces_.back().data();
         if (workspace.zeroed) {
-          device.fillBytes(address, 0, workspace.bytes, nullptr);
+          device.fillBytes(address, 0, workspace.bytes, context.stream);
         }
         values_[i] = bytesOf(address);
         break;

@@ -18,6 +18,7 @@
 
 #include <runtime/compiled_kernel.h>
 #include <runtime/launch_values.h>
+#include <runtime/run_context.h>
 
 namespace nvfuser {
 
@@ -43,7 +44,8 @@ class LaunchPlan {
   uint64_t numDraws() const { return num_draws_; }
 
   /// Outputs in the fusion's order; one that reuses an input's storage is that input.
-  KernelArgumentHolder allocateOutputs(const KernelArgumentHolder& args) const;
+  KernelArgumentHolder allocateOutputs(const KernelArgumentHolder& args,
+                                       const RunContext& context) const;
   /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.
   void checkOutputs(const KernelArgumentHolder& outputs) const;
 
@@ -108,20 +110,17 @@ class BoundArguments {
   /// Allocates workspaces. Throws `UserError` where an address is not aligned as the kernel needs
   /// it.
   BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                 const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset);
+                 const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset,
+                 const RunContext& context);
   BoundArguments(const BoundArguments&) = delete;
   BoundArguments& operator=(const BoundArguments&) = delete;
 
   std::span<void* const> pointers() const { return pointers_; }
 
  private:
-  struct Release {
-    Device* device;
-    void operator()(void* data) const { device->release(data, nullptr); }
-  };
   std::vector<LaunchPlan::Bytes> values_;
   std::vector<void*> pointers_;
-  std::vector<std::unique_ptr<void, Release>> workspaces_;  ///< freed in stream order
+  std::vector<DeviceMemory> workspaces_;  ///< freed in stream order
 };
 
 }  // namespace nvfuser

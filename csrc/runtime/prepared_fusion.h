@@ -71,6 +71,7 @@ struct FusionExecutorCache::Call {
   Device* device;
   PrimDataType index_type;
   CompileParams params;
+  RunContext context;
   /// Knows all sizes, once a plan is needed.
   ExpressionEvaluator evaluator;
   KnownScalars sizes;

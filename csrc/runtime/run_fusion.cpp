@@ -21,41 +21,49 @@ bool showsLaunches(const Options& options) {
          options.dumps(BankConflict) || options.dumps(DumpEffBandwidth);
 }
 
-/// `tensor`, row-major, in the order in memory that `tv` declares.
-Tensor inDeclaredOrder(Tensor tensor, const TensorView* tv) {
-  if (!tv->hasAllocation() || tensor.numel() == 0) {
-    return tensor;
-  }
+/// Dense strides of `sizes` in the order in memory that `tv` declares; row-major if it declares
+/// none that could be kept.
+std::vector<int64_t> declaredStrides(const TensorView* tv, const std::vector<int64_t>& sizes) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  const std::vector<IterDomain*> memory = TensorDomain::noReductions(tv->getAllocationDomain());
-  std::vector<int64_t> strides(logical.size(), 1);
+  const std::vector<IterDomain*> memory =
+      TensorDomain::noReductions(tv->getMaybeAllocationDomain());
+  std::vector<int64_t> strides(sizes.size(), 1);
   int64_t stride = 1;
   for (size_t i = memory.size(); i-- > 0;) {
     const auto place = std::find(logical.begin(), logical.end(), memory[i]);
     if (place == logical.end()) {
-      return tensor;
+      return rowMajorStrides(sizes);
     }
     const auto axis = static_cast<size_t>(place - logical.begin());
     strides[axis] = stride;
-    stride *= tensor.sizes()[axis];
+    stride *= sizes[axis];
   }
-  Tensor ordered =
-      Tensor::emptyStrided(tensor.sizes(), std::move(strides), tensor.dtype(), tensor.device());
-  ordered.copyFrom(tensor);
-  return ordered;
+  return strides;
 }
 
 /// A segment without a kernel, on the host.
 KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
-                                      Device& device, uint64_t seed, uint64_t offset) {
-  const KernelArgumentHolder on_host = args.onHost();
-  const InterpreterOptions options{.philox_seed = seed, .philox_offset = offset};
+                                      const Call& call) {
+  const KernelArgumentHolder on_host = args.onHost(call.context.stream);
+  const InterpreterOptions options{.philox_seed = call.draws->first,
+                                   .philox_offset = call.draws->second};
   KernelArgumentHolder results;
   for (const HostTensor& result : interpret(fusion, on_host.inputs(), options)) {
     const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
-    results.push(inDeclaredOrder(Tensor::fromHostTensor(result, device), tv));
+    Tensor placed = Tensor::emptyStrided(result.sizes(), declaredStrides(tv, result.sizes()),
+                                         result.dtype(), device, context);
+    placed.copyFrom(result, context.stream);
+    results.push(std::move(placed));
   }
   return results;
+}
+
+/// A dense tensor's copy in memory of the context.
+Tensor copyOf(const Tensor& tensor, const RunContext& context) {
+  Tensor copy = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype(),
+                                     tensor.device(), context);
+  copy.copyFrom(tensor, context.stream);
+  return copy;
 }
 
 }  // namespace
@@ -165,7 +173,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
                                        [&](const InPlace& pair) { return pair.input == i; });
       // What shares memory with another argument is written when all have been read.
       step_args.push(written && overlapsAnother(call.args, slot)
-                         ? KernelArgument(slots[slot].tensor().clone())
+                         ? KernelArgument(copyOf(slots[slot].tensor(), call.context))
                          : slots[slot]);
     }
     KernelArgumentHolder results;
@@ -174,8 +182,8 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
         first->steps[number].external->results =
             externalResults(step.segment->fusion(), step_args, plan.sizes);
       }
-      results =
-          runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes, *step.external);
+      results = runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes,
+                            *step.external, call.context);
     } else if (step.kernel == nullptr) {
       for (const NoOpParams::View& view : step.views) {
         const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
@@ -183,11 +191,11 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
                                       source.storageOffset() + view.layout.offset));
       }
     } else if (step.plan != nullptr && !shows) {
-      results = KernelExecutor::run(*step.plan, step_args, seed, offset);
+      results = KernelExecutor::run(*step.plan, step_args, seed, offset, call.context);
     } else if (KernelExecutor* executor = step.kernel->executor.get()) {
       try {
         KernelExecutor::Launched launched =
-            executor->runPart({plan.sizes, seed, offset}, step_args, call.params);
+            executor->runPart({plan.sizes, seed, offset}, step_args, call.params, call.context);
         results = std::move(launched.results);
         if (first != nullptr) {
           first->steps[number].plan = std::move(launched.plan);
@@ -199,7 +207,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
         return std::nullopt;
       }
     } else {
-      results = interpretSegment(step.segment->fusion(), step_args, *call.device, seed, offset);
+      results = interpretSegment(step.segment->fusion(), step_args, call);
     }
     if (observe) {
       observe(step, step_args, results);
@@ -212,7 +220,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     }
   }
   for (const Prepared::ViewStep& step : plan.views) {
-    slots[step.result] = viewOf(slots[step.source].tensor(), step.view);
+    slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
   }
   // In-place outputs go to their input's storage when nobody reads it any more.
   KernelArgumentHolder results;
@@ -224,7 +232,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
       const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
       Tensor target = call.args[static_cast<size_t>(source - inputs.begin())].tensor();
       if (target.numel() > 0 && value.tensor().data() != target.data()) {
-        target.copyFrom(value.tensor());
+        target.copyFrom(value.tensor(), call.context.stream);
       }
       if (alias.visibility != OutputVisibility::kHidden) {
         results.push(target);

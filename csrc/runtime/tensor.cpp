@@ -6,6 +6,7 @@
 #include <evaluator/element_codec.h>
 #include <evaluator/philox.h>
 #include <evaluator/strided_loop.h>
+#include <runtime/run_context.h>
 #include <runtime/tensor_layout.h>
 
 namespace nvfuser {
@@ -13,17 +14,8 @@ namespace nvfuser {
 struct Tensor::Storage {
   Device* device = nullptr;  ///< null: meta
   void* data = nullptr;
-  bool owned = false;
+  DeviceMemory memory;  ///< where `data` is our own
   std::shared_ptr<void> owner;
-
-  Storage() = default;
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
-  ~Storage() {
-    if (owned && data != nullptr) {
-      device->release(data, nullptr);
-    }
-  }
 };
 
 namespace {
@@ -78,6 +70,18 @@ Tensor Tensor::empty(std::vector<int64_t> sizes, DataType dtype, Device& device,
 
 Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
                             DataType dtype, Device& device, bool poison) {
+  Tensor tensor = emptyStrided(std::move(sizes), std::move(strides), dtype, device, RunContext());
+  if (poison && tensor.storage_->data != nullptr) {
+    const int64_t elements = elementSpan(tensor.sizes_, tensor.strides_);
+    device.fillBytes(tensor.storage_->data, 0xFF,
+                     static_cast<size_t>(elements * dataTypeSizeByte(dtype)), nullptr);
+    device.synchronize(nullptr);
+  }
+  return tensor;
+}
+
+Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                            DataType dtype, Device& device, const RunContext& context) {
   checkSizes(sizes);
   if (strides.size() != sizes.size()) {
     userError("a tensor of ", sizes.size(), " axes was given ", strides.size(), " strides");
@@ -90,14 +94,10 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   tensor.strides_ = std::move(strides);
   tensor.storage_ = std::make_shared<Storage>();
   tensor.storage_->device = &device;
-  tensor.storage_->owned = true;
   const auto bytes =
       static_cast<size_t>(elementSpan(tensor.sizes_, tensor.strides_) * dataTypeSizeByte(dtype));
-  tensor.storage_->data = device.allocate(bytes, nullptr);
-  if (poison && bytes != 0) {
-    device.fillBytes(tensor.storage_->data, 0xFF, bytes, nullptr);
-    device.synchronize(nullptr);
-  }
+  tensor.storage_->memory = DeviceMemory(bytes, device, context);
+  tensor.storage_->data = tensor.storage_->memory.data();
   return tensor;
 }
 

@@ -22,6 +22,8 @@
 
 namespace nvfuser {
 
+struct RunContext;
+
 /// The dtype whose elements are `T`.
 template <typename T>
 constexpr DataType dataTypeOf() {
@@ -59,6 +61,9 @@ class Tensor {
   /// With strides of its own; the storage reaches up to the last element.
   static Tensor emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
                              DataType dtype, Device& device = cpuDevice(), bool poison = false);
+  /// In memory from a caller's context (run_context.h).
+  static Tensor emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                             DataType dtype, Device& device, const RunContext& context);
   static Tensor zeros(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor ones(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor full(std::vector<int64_t> sizes, const PolymorphicValue& value, DataType dtype,
@@ -111,8 +116,9 @@ class Tensor {
   std::string toString() const;
 
   // ---- moving ----
+  // In the order of `stream`, and done on return.
   /// The elements, row-major, in memory of the host.
-  HostTensor toHostTensor() const;
+  HostTensor toHostTensor(Stream stream = nullptr) const;
   /// As numbers of type `T`, converted as a cast does where the dtype is another.
   template <typename T>
   std::vector<T> toHost() const {
@@ -141,7 +147,8 @@ class Tensor {
   /// A copy on `device`: the same strides where they leave no gap, row-major otherwise.
   Tensor copyTo(Device& device) const;
   /// Writes the elements of `source` (same dtype and sizes) here.
-  void copyFrom(const Tensor& source);
+  void copyFrom(const Tensor& source, Stream stream = nullptr);
+  void copyFrom(const HostTensor& source, Stream stream = nullptr);
   Tensor clone() const { return copyTo(device()); }
   /// This tensor if it is row-major, else a copy that is.
   Tensor contiguous() const;
@@ -185,6 +192,8 @@ class Tensor {
   int64_t offset_ = 0;
 };
 
+/// DLPack's name of a device.
+DLDevice toDLDevice(const Device& device);
 /// DLPack's name of a dtype, and back; throws `UserError` for what we do not have.
 DLDataType toDLDataType(DataType dtype);
 DataType fromDLDataType(DLDataType dtype);

@@ -8,7 +8,7 @@
 
 namespace nvfuser {
 
-HostTensor Tensor::toHostTensor() const {
+HostTensor Tensor::toHostTensor(Stream stream) const {
   HostTensor host(dtype_, sizes_);
   if (numel() == 0) {
     return host;
@@ -18,15 +18,15 @@ HostTensor Tensor::toHostTensor() const {
     return HostTensor::copyOf(ref());
   }
   if (isContiguous()) {
-    from.copyToHost(host.data(), data(), host.sizeBytes(), nullptr);
-    from.synchronize(nullptr);
+    from.copyToHost(host.data(), data(), host.sizeBytes(), stream);
+    from.synchronize(stream);
     return host;
   }
   // The whole stretch of memory, gaps included, then the elements out of it.
   std::vector<std::byte> bytes(
       static_cast<size_t>(elementSpan(sizes_, strides_) * dataTypeSizeByte(dtype_)));
-  from.copyToHost(bytes.data(), data(), bytes.size(), nullptr);
-  from.synchronize(nullptr);
+  from.copyToHost(bytes.data(), data(), bytes.size(), stream);
+  from.synchronize(stream);
   TensorRef stretch = ref();
   stretch.data = bytes.data();
   return HostTensor::copyOf(stretch);
@@ -44,26 +44,36 @@ Tensor Tensor::copyTo(Device& target) const {
   return fromHostTensor(toHostTensor(), target);
 }
 
-void Tensor::copyFrom(const Tensor& source) {
+void Tensor::copyFrom(const Tensor& source, Stream stream) {
   if (source.dtype() != dtype_ || source.sizes() != sizes_) {
     userError("copyFrom: ", source, " cannot be written to ", *this,
+              "; dtype and sizes have to be the same");
+  }
+  if (numel() != 0) {
+    copyFrom(source.toHostTensor(stream), stream);
+  }
+}
+
+void Tensor::copyFrom(const HostTensor& host, Stream stream) {
+  if (host.dtype() != dtype_ || host.sizes() != sizes_) {
+    userError("copyFrom: a tensor ", host.dtype(), "[", join(host.sizes(), ", "),
+              "] of the host cannot be written to ", *this,
               "; dtype and sizes have to be the same");
   }
   if (numel() == 0) {
     return;
   }
-  const HostTensor host = source.toHostTensor();
   const int64_t width = dataTypeSizeByte(dtype_);
   Device& target = device();
   if (isContiguous()) {
-    target.copyFromHost(data(), host.data(), host.sizeBytes(), nullptr);
-    target.synchronize(nullptr);
+    target.copyFromHost(data(), host.data(), host.sizeBytes(), stream);
+    target.synchronize(stream);
     return;
   }
   // What stands in the gaps has to stay: the stretch is read, changed and written back.
   std::vector<std::byte> bytes(static_cast<size_t>(elementSpan(sizes_, strides_) * width));
-  target.copyToHost(bytes.data(), data(), bytes.size(), nullptr);
-  target.synchronize(nullptr);
+  target.copyToHost(bytes.data(), data(), bytes.size(), stream);
+  target.synchronize(stream);
   forEachRun<2>(
       sizes_, {strides_, rowMajorStrides(sizes_)}, {0, 0},
       [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
@@ -72,8 +82,8 @@ void Tensor::copyFrom(const Tensor& source) {
                       host.data() + (start[1] + i * step[1]) * width, static_cast<size_t>(width));
         }
       });
-  target.copyFromHost(data(), bytes.data(), bytes.size(), nullptr);
-  target.synchronize(nullptr);
+  target.copyFromHost(data(), bytes.data(), bytes.size(), stream);
+  target.synchronize(stream);
 }
 
 Tensor Tensor::contiguous() const {

@@ -41,11 +41,9 @@ struct Lent {
 };
 
 DLTensor describe(Lent& lent) {
-  Device& device = lent.tensor.device();
   DLTensor result{};
   result.data = lent.tensor.data();
-  result.device =
-      device.kind() == DeviceKind::Cuda ? DLDevice{kDLCUDA, device.index()} : DLDevice{kDLCPU, 0};
+  result.device = toDLDevice(lent.tensor.device());
   result.ndim = static_cast<int32_t>(lent.sizes.size());
   result.dtype = toDLDataType(lent.tensor.dtype());
   result.shape = lent.sizes.data();
@@ -96,6 +94,11 @@ Device& deviceOf(DLDevice device) {
 }
 
 }  // namespace
+
+DLDevice toDLDevice(const Device& device) {
+  return device.kind() == DeviceKind::Cuda ? DLDevice{kDLCUDA, device.index()}
+                                           : DLDevice{kDLCPU, 0};
+}
 
 DLDataType toDLDataType(DataType dtype) {
   for (const DtypePair& pair : kDtypes) {

@@ -6,6 +6,7 @@
 
 #include <ir/cloner.h>
 #include <preseg_passes/mark_views.h>
+#include <runtime/run_context.h>
 
 namespace nvfuser {
 
@@ -120,12 +121,12 @@ WithoutViews withoutViews(const Fusion& fusion, const std::vector<PlannedView>& 
   return result;
 }
 
-Tensor viewOf(const Tensor& source, const PlannedView& view) {
+Tensor viewOf(const Tensor& source, const PlannedView& view, const RunContext& context) {
   Tensor base = source;
   if (source.numel() > 0 && source.strides() != view.of_source.strides) {
     base = Tensor::emptyStrided(view.of_source.sizes, view.of_source.strides, source.dtype(),
-                                source.device());
-    base.copyFrom(source);
+                                source.device(), context);
+    base.copyFrom(source, context.stream);
   }
   return base.asStrided(view.layout.sizes, view.layout.strides,
                         base.storageOffset() + view.layout.offset);

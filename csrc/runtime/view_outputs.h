@@ -36,6 +36,6 @@ struct WithoutViews {
 WithoutViews withoutViews(const Fusion& fusion, const std::vector<PlannedView>& views);
 
 /// The same memory, read as the view. A source that lies otherwise than was planned is copied.
-Tensor viewOf(const Tensor& source, const PlannedView& view);
+Tensor viewOf(const Tensor& source, const PlannedView& view, const RunContext& context);
 
 }  // namespace nvfuser

@@ -1,0 +1,61 @@
+/// What a caller may bring to a run: the stream to launch on, and where memory comes from. A
+/// framework passes its own, so that our kernels stand in line with its own work and our outputs
+/// count as its memory.
+///
+///   RunContext context{stream, std::make_shared<MyAllocator>()};
+///   cache.runFusionWithInputs(args, {}, nullptr, context);
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <runtime/device.h>
+
+namespace nvfuser {
+
+/// A source of memory of devices. Members may be called from several threads.
+class Allocator {
+ public:
+  struct Block {
+    void* data = nullptr;
+    void* handle = nullptr;  ///< the allocator's own, given back at release
+  };
+
+  virtual ~Allocator() = default;
+  /// Memory of `device`, aligned to 256 bytes, that work queued on `stream` from now on may use;
+  /// `bytes` > 0. What it throws reaches the caller of the run.
+  virtual Block allocate(size_t bytes, Device& device, Stream stream) = 0;
+  /// Work that is queued on `stream` by now may still use it. Must not throw. Of outputs this comes
+  /// when their last tensor goes, from whichever thread that is.
+  virtual void release(const Block& block, Device& device, Stream stream) noexcept = 0;
+};
+
+struct RunContext {
+  /// Null: the device's default stream. It has to live as long as the outputs of the run, whose
+  /// memory is given back in its order. On the CPU and emulated CUDA there is none.
+  Stream stream = nullptr;
+  /// Of outputs, of tensors between kernels and of workspaces. Null: the device's own. It lives as
+  /// long as what it allocated.
+  std::shared_ptr<Allocator> allocator = nullptr;
+};
+
+/// Memory of a device from a context, released with the object.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  /// Throws `UserError` where there is none left; no bytes need no memory.
+  DeviceMemory(size_t bytes, Device& device, const RunContext& context);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+
+  void* data() const { return block_.data; }
+
+ private:
+  Device* device_ = nullptr;
+  Stream stream_ = nullptr;
+  std::shared_ptr<Allocator> allocator_;
+  Allocator::Block block_;
+};
+
+}  // namespace nvfuser
