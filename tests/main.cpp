@@ -12,3 +12,15 @@ int main(int argc, char** argv) {
   }
   return doctest::Context(argc, argv).run();
 }
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" {
+/// A forked child starts threads of its own in one test.
+const char* __tsan_default_options() { return "die_after_fork=0:second_deadlock_stack=1"; }
+/// libstdc++ counts the holders of an exception with atomics that ThreadSanitizer does not see: it
+/// was compiled without it.
+const char* __tsan_default_suppressions() {
+  return "race:std::__exception_ptr::exception_ptr::_M_release\n";
+}
+}
+#endif

@@ -205,7 +205,12 @@ TEST_CASE("disk cache: a hit costs less than 5 ms beyond loading") {
   }
   MESSAGE("hit ", median(hits), " ms, of which loading ", median(loads), " ms; entry of ",
           cache.size(), " bytes");
-  CHECK(median(hits) - median(loads) < 5);
+#if defined(__SANITIZE_THREAD__)
+  constexpr double kBound = 50;  // instrumented, checksums take ten times as long
+#else
+  constexpr double kBound = 5;
+#endif
+  CHECK(median(hits) - median(loads) < kBound);
 }
 
 // ---- two processes ----

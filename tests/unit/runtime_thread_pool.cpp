@@ -56,7 +56,7 @@ TEST_CASE("thread pool: regions after workers fell asleep") {
 TEST_CASE("thread pool: tasks do run on several threads") {
   ThreadPool pool(2);
   std::atomic<int> present{0};
-  bool met = false;
+  std::atomic<bool> met{false};
   pool.parallelFor(2, [&](int64_t, int64_t) {
     present++;
     auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);

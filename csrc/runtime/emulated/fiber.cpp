@@ -14,6 +14,9 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace nvfuser::emulated {
 
@@ -22,6 +25,37 @@ namespace {
 void forgetFrames([[maybe_unused]] char* stack) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack, Fiber::kStackBytes);
+#endif
+}
+
+void destroyFiber([[maybe_unused]] void* fiber) {
+#if defined(__SANITIZE_THREAD__)
+  if (fiber != nullptr) {
+    __tsan_destroy_fiber(fiber);
+  }
+#endif
+}
+
+/// An empty stack under ThreadSanitizer, too.
+void forgetCalls([[maybe_unused]] void*& fiber) {
+#if defined(__SANITIZE_THREAD__)
+  destroyFiber(fiber);
+  fiber = __tsan_create_fiber(0);
+#endif
+}
+
+/// Right before the stack changes.
+void announceSwitch([[maybe_unused]] void* to) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(to, 0);
+#endif
+}
+
+void* currentFiber() {
+#if defined(__SANITIZE_THREAD__)
+  return __tsan_get_current_fiber();
+#else
+  return nullptr;
 #endif
 }
 }  // namespace
@@ -71,6 +105,7 @@ __attribute__((visibility("hidden"))) void nvf_fiber_start();
 
 void Fiber::prepare(Entry entry, void* argument) {
   forgetFrames(stack_);
+  forgetCalls(sanitizer_fiber_);
   // `start` pops two words and calls: the stack must then be a multiple of 16.
   void** top = reinterpret_cast<void**>(stack_ + kStackBytes);
   *--top = nullptr;
@@ -84,8 +119,15 @@ void Fiber::prepare(Entry entry, void* argument) {
   fiber_context_ = top;
 }
 
-void Fiber::resume() { nvf_fiber_switch(&host_context_, fiber_context_); }
-void Fiber::suspend() { nvf_fiber_switch(&fiber_context_, host_context_); }
+void Fiber::resume() {
+  sanitizer_host_ = currentFiber();
+  announceSwitch(sanitizer_fiber_);
+  nvf_fiber_switch(&host_context_, fiber_context_);
+}
+void Fiber::suspend() {
+  announceSwitch(sanitizer_host_);
+  nvf_fiber_switch(&fiber_context_, host_context_);
+}
 
 namespace {
 constexpr size_t kContextBytes = 0;
@@ -108,6 +150,7 @@ void startFiber(unsigned entry_high, unsigned entry_low, unsigned argument_high,
 
 void Fiber::prepare(Entry entry, void* argument) {
   forgetFrames(stack_);
+  forgetCalls(sanitizer_fiber_);
   auto* own = static_cast<ucontext_t*>(fiber_context_);
   getcontext(own);
   own->uc_stack.ss_sp = stack_;
@@ -120,9 +163,12 @@ void Fiber::prepare(Entry entry, void* argument) {
 }
 
 void Fiber::resume() {
+  sanitizer_host_ = currentFiber();
+  announceSwitch(sanitizer_fiber_);
   swapcontext(static_cast<ucontext_t*>(host_context_), static_cast<ucontext_t*>(fiber_context_));
 }
 void Fiber::suspend() {
+  announceSwitch(sanitizer_host_);
   swapcontext(static_cast<ucontext_t*>(fiber_context_), static_cast<ucontext_t*>(host_context_));
 }
 
@@ -157,6 +203,7 @@ Fiber& FiberPool::at(size_t index) {
 
 FiberPool::~FiberPool() {
   for (const auto& fiber : fibers_) {
+    destroyFiber(fiber->sanitizer_fiber_);
     munmap(fiber->stack_ - guardBytes(), guardBytes() + Fiber::kStackBytes + kContextBytes);
   }
 }

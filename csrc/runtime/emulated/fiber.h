@@ -1,7 +1,8 @@
 /// Stacks that take turns on one host thread: each emulated CUDA thread is one.
 ///
 /// Switching costs about ten instructions on x86-64 (no system call); elsewhere `ucontext` does it.
-/// Stacks lie below a guard page and are kept for the next launch.
+/// Stacks lie below a guard page and are kept for the next launch. ThreadSanitizer is told of each
+/// switch: it takes a fiber for a thread that its host waits for.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,8 @@ class Fiber {
   char* stack_ = nullptr;
   void* fiber_context_ = nullptr;  ///< its stack pointer, or a ucontext_t
   void* host_context_ = nullptr;
+  void* sanitizer_fiber_ = nullptr;  ///< ThreadSanitizer's idea of it, in its build
+  void* sanitizer_host_ = nullptr;
 };
 
 /// Owns fibers; grows, never shrinks.
