@@ -1,257 +1,21 @@
 #include <runtime/cuda/nvrtc.h>
 
-#include <dlfcn.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 
-#include <runtime/cuda/driver.h>
-#include <runtime/cuda/nvrtc_search.h>
-#include <runtime/kernel_cache/process_cache.h>
+#include <runtime/cuda/nvrtc_library.h>
 #include <support/error.h>
-#include <support/options.h>
 
 namespace nvfuser::cuda {
 namespace {
 
-using Program = struct ProgramOpaque*;
-using Status = int;  ///< nvrtcResult
-constexpr Status kCompilation = 6;
-
-/// One opened library. Never closed.
-struct Nvrtc {
-  NvrtcLibrary library;
-  std::vector<int> architectures;  ///< 80 for sm_80
-
-  Status (*Version)(int*, int*);
-  const char* (*GetErrorString)(Status);
-  Status (*GetNumSupportedArchs)(int*);
-  Status (*GetSupportedArchs)(int*);
-  Status (*CreateProgram)(Program*, const char* source, const char* name, int headers,
-                          const char* const* texts, const char* const* names);
-  Status (*DestroyProgram)(Program*);
-  Status (*CompileProgram)(Program, int count, const char* const* options);
-  Status (*GetProgramLogSize)(Program, size_t*);
-  Status (*GetProgramLog)(Program, char*);
-  Status (*GetCUBINSize)(Program, size_t*);
-  Status (*GetCUBIN)(Program, char*);
-  Status (*GetPTXSize)(Program, size_t*);
-  Status (*GetPTX)(Program, char*);
-};
-
-template <typename Function>
-bool resolve(void* library, const char* name, Function*& slot) {
-  slot = reinterpret_cast<Function*>(dlsym(library, name));
-  return slot != nullptr;
-}
-
-/// Opens a candidate; null when it is not usable.
-const Nvrtc* open(const NvrtcCandidate& candidate) {
-  // NVRTC opens its builtins by bare name when it first compiles and fails with error 7 when the
-  // loader does not find them. Opened here by full path, they are found by name.
-  if (!candidate.builtins.empty()) {
-    dlopen(candidate.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  void* opened = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!opened) {
-    return nullptr;
-  }
-  auto nvrtc = new Nvrtc{};
-  Nvrtc& n = *nvrtc;
-  bool whole = resolve(opened, "nvrtcVersion", n.Version) &&
-               resolve(opened, "nvrtcGetErrorString", n.GetErrorString) &&
-               resolve(opened, "nvrtcGetNumSupportedArchs", n.GetNumSupportedArchs) &&
-               resolve(opened, "nvrtcGetSupportedArchs", n.GetSupportedArchs) &&
-               resolve(opened, "nvrtcCreateProgram", n.CreateProgram) &&
-               resolve(opened, "nvrtcDestroyProgram", n.DestroyProgram) &&
-               resolve(opened, "nvrtcCompileProgram", n.CompileProgram) &&
-               resolve(opened, "nvrtcGetProgramLogSize", n.GetProgramLogSize) &&
-               resolve(opened, "nvrtcGetProgramLog", n.GetProgramLog) &&
-               resolve(opened, "nvrtcGetCUBINSize", n.GetCUBINSize) &&
-               resolve(opened, "nvrtcGetCUBIN", n.GetCUBIN) &&
-               resolve(opened, "nvrtcGetPTXSize", n.GetPTXSize) &&
-               resolve(opened, "nvrtcGetPTX", n.GetPTX);
-  int count = 0;
-  if (!whole || n.Version(&n.library.major, &n.library.minor) != 0 ||
-      n.GetNumSupportedArchs(&count) != 0) {
-    delete nvrtc;
-    return nullptr;
-  }
-  n.library.path = candidate.path;
-  n.architectures.resize(static_cast<size_t>(count));
-  n.GetSupportedArchs(n.architectures.data());
-  return nvrtc;
-}
-
-/// The number in "sm_90a"; 0 for an empty text.
-int architectureNumber(const std::string& arch) {
-  if (arch.empty()) {
-    return 0;
-  }
-  int number = arch.substr(0, 3) == "sm_" ? std::atoi(arch.c_str() + 3) : 0;
-  if (number == 0) {
-    userError("nvrtc: architecture '", arch, "' is not of the form sm_90");
-  }
-  return number;
-}
-
-/// What was found on this machine; libraries are opened when first needed.
-class Collection {
- public:
-  Collection() {
-    std::vector<std::string> folders;
-    const std::string& named = Options::ofEnvironment().text(Setting::NvrtcPath);
-    if (!named.empty()) {
-      addNamed(named);
-      identity_ = identityOf(candidates_);
-      return;
-    }
-    Dl_info self;
-    std::string own_path;
-    if (dladdr(reinterpret_cast<void*>(&compileToCubin), &self) != 0 && self.dli_fname) {
-      own_path = absolute(self.dli_fname);
-    }
-    std::string ignored;
-    const Driver* installed = driver(&ignored);
-    int newest_major = installed ? installed->version / 1000 : 1000;
-    for (NvrtcCandidate& candidate : nvrtcCandidates(nvrtcFolders(own_path))) {
-      if (candidate.major <= newest_major) {
-        candidates_.push_back(std::move(candidate));
-      } else if (candidate.path[0] == '/') {
-        notes_ += text("\n  note: ", candidate.path, " is too new for the driver (CUDA ",
-                       newest_major, ")");
-      }
-    }
-    identity_ = identityOf(candidates_);
-  }
-
-  const std::string& identity() const { return identity_; }
-
-  /// The newest library that compiles for `architecture` (0: any); null when there is none.
-  const Nvrtc* find(int architecture) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (const Nvrtc* nvrtc : opened_) {
-      if (serves(*nvrtc, architecture)) {
-        return nvrtc;
-      }
-    }
-    while (next_ < candidates_.size()) {
-      const Nvrtc* nvrtc = open(candidates_[next_++]);
-      if (!nvrtc) {
-        continue;
-      }
-      opened_.push_back(nvrtc);
-      if (serves(*nvrtc, architecture)) {
-        return nvrtc;
-      }
-    }
-    return nullptr;
-  }
-
-  std::string missing(const std::string& arch) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    std::string result = "nvrtc: ";
-    if (opened_.empty()) {
-      result +=
-          "NVIDIA's run-time compiler was not found; install it with 'pip install "
-          "nvidia-cuda-nvrtc' (or "
-          "nvidia-cuda-nvrtc-cu12 for a CUDA 12 driver), or set NVFUSER_NVRTC_PATH to the folder "
-          "of libnvrtc.so";
-    } else {
-      result += text("no library compiles for ", arch,
-                     "; install another NVRTC or set NVFUSER_NVRTC_PATH to it");
-      for (const Nvrtc* nvrtc : opened_) {
-        result += text("\n  note: ", nvrtc->library.path, " (", nvrtc->library.major, ".",
-                       nvrtc->library.minor, ") knows sm_", join(nvrtc->architectures, ", sm_"));
-      }
-    }
-    return result + notes_;
-  }
-
- private:
-  static bool serves(const Nvrtc& nvrtc, int architecture) {
-    const auto& known = nvrtc.architectures;
-    return architecture == 0 || std::find(known.begin(), known.end(), architecture) != known.end();
-  }
-
-  static std::string absolute(const char* path) {
-    char* resolved = realpath(path, nullptr);
-    std::string result = resolved ? resolved : path;
-    std::free(resolved);
-    return result;
-  }
-
-  void addNamed(const std::string& named) {
-    struct stat info;
-    if (stat(named.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-      candidates_ = nvrtcInFolder(named);
-    } else {
-      size_t slash = named.rfind('/');
-      NvrtcCandidate candidate;
-      candidate.path = named;
-      if (slash != std::string::npos) {
-        for (const NvrtcCandidate& beside : nvrtcInFolder(named.substr(0, slash))) {
-          if (beside.path == named) {
-            candidate.builtins = beside.builtins;
-          }
-        }
-      }
-      candidates_.push_back(candidate);
-    }
-    notes_ = text("\n  note: NVFUSER_NVRTC_PATH is '", named, "'; nothing else was tried");
-  }
-
-  /// A bare name is what the loader finds: in LD_LIBRARY_PATH, else in its own list of libraries.
-  static std::string identityOf(const std::vector<NvrtcCandidate>& candidates) {
-    std::string result;
-    bool bare = false;
-    for (const NvrtcCandidate& candidate : candidates) {
-      append(result, text(candidate.path, " ", candidate.major, ".", candidate.minor));
-      if (candidate.path.find('/') != std::string::npos) {
-        append(result, text(" ", fileIdentity(candidate.path), ", ", candidate.builtins, " ",
-                            fileIdentity(candidate.builtins)));
-      } else {
-        bare = true;
-        for (const std::string& folder : loaderFolders()) {
-          append(result, text(" ", fileIdentity(text(folder, "/", candidate.path))));
-        }
-      }
-      result += '\n';
-    }
-    return bare ? text(result, "loader ", fileIdentity("/etc/ld.so.cache")) : result;
-  }
-
-  static std::vector<std::string> loaderFolders() {
-    const char* variable = systemVariable("LD_LIBRARY_PATH");
-    std::vector<std::string> folders;
-    std::string_view left = variable ? variable : "";
-    while (!left.empty()) {
-      folders.emplace_back(left.substr(0, left.find(':')));
-      left.remove_prefix(std::min(left.size(), folders.back().size() + 1));
-    }
-    return folders;
-  }
-
-  std::mutex mutex_;
-  std::string identity_;
-  std::vector<NvrtcCandidate> candidates_;
-  size_t next_ = 0;
-  std::vector<const Nvrtc*> opened_;
-  std::string notes_;
-};
-
-Collection& collection() {
-  static auto* all = new Collection;
-  return *all;
-}
+constexpr NvrtcStatus kCompilation = 6;  ///< the text is wrong
 
 /// A program, destroyed at the end of a scope.
 struct ProgramHandle {
   const Nvrtc& nvrtc;
-  Program program = nullptr;
+  NvrtcProgram program = nullptr;
   explicit ProgramHandle(const Nvrtc& library) : nvrtc(library) {}
   ~ProgramHandle() {
     if (program) {
@@ -262,15 +26,17 @@ struct ProgramHandle {
   ProgramHandle& operator=(const ProgramHandle&) = delete;
 };
 
-void throwIfFailed(const Nvrtc& nvrtc, Status status, const char* call, const std::string& name) {
+void throwIfFailed(const Nvrtc& nvrtc, NvrtcStatus status, const char* call,
+                   const std::string& name) {
   if (status != 0) {
     throw CompileError(text(call, " of ", name, ": ", nvrtc.GetErrorString(status)), "");
   }
 }
 
 /// Bytes that come as a size and a copy.
-std::string fetch(const Nvrtc& nvrtc, Program program, Status (*size_of)(Program, size_t*),
-                  Status (*copy)(Program, char*), const std::string& name) {
+std::string fetch(const Nvrtc& nvrtc, NvrtcProgram program,
+                  NvrtcStatus (*size_of)(NvrtcProgram, size_t*),
+                  NvrtcStatus (*copy)(NvrtcProgram, char*), const std::string& name) {
   size_t size = 0;
   throwIfFailed(nvrtc, size_of(program, &size), "nvrtc", name);
   std::string bytes(size, '\0');
@@ -356,9 +122,9 @@ std::vector<std::string> nvrtcOptions(const std::string& arch, const CubinOption
 CompiledCubin compileToCubin(const std::string& text_, const std::string& name,
                              const std::string& arch, const CubinOptions& options) {
   auto begin = std::chrono::steady_clock::now();
-  const Nvrtc* found = collection().find(architectureNumber(arch));
+  const Nvrtc* found = findNvrtc(architectureNumber(arch));
   if (!found) {
-    userError(collection().missing(arch));
+    userError(missingNvrtc(arch));
   }
   const Nvrtc& nvrtc = *found;
   ProgramHandle handle(nvrtc);
@@ -376,7 +142,7 @@ CompiledCubin compileToCubin(const std::string& text_, const std::string& name,
   for (const std::string& word : words) {
     pointers.push_back(word.c_str());
   }
-  Status status =
+  NvrtcStatus status =
       nvrtc.CompileProgram(handle.program, static_cast<int>(pointers.size()), pointers.data());
   std::string log;
   size_t log_size = 0;
@@ -402,9 +168,9 @@ CompiledCubin compileToCubin(const std::string& text_, const std::string& name,
 }
 
 NvrtcLibrary nvrtcLibrary(const std::string& arch, std::string* why) {
-  const Nvrtc* nvrtc = collection().find(architectureNumber(arch));
+  const Nvrtc* nvrtc = findNvrtc(architectureNumber(arch));
   if (!nvrtc && why) {
-    *why = collection().missing(arch);
+    *why = missingNvrtc(arch);
   }
   return nvrtc ? nvrtc->library : NvrtcLibrary{};
 }
@@ -415,11 +181,9 @@ std::string nvrtcVersion(const std::string& arch) {
                               : text(library.major, ".", library.minor, " (", library.path, ")");
 }
 
-const std::string& nvrtcIdentity() { return collection().identity(); }
-
 std::vector<std::string> supportedArchitectures() {
   std::vector<std::string> result;
-  if (const Nvrtc* nvrtc = collection().find(0)) {
+  if (const Nvrtc* nvrtc = findNvrtc(0)) {
     for (int number : nvrtc->architectures) {
       result.push_back(text("sm_", number));
     }
