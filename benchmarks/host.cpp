@@ -148,12 +148,12 @@ Row run(const Case& what, Device& device) {
 }
 
 /// Microseconds from one warm call of a thread to its next, all threads calling one cache with
-/// tensors of `rows` x 1024 (each of another width unless `same_key`): the least of 25 rounds, from
-/// the first begin to the last end.
+/// tensors of `rows` x 1024 (each of another width unless `same_key`): the least of 400 rounds,
+/// from the first begin to the last end.
 double callMicroseconds(int threads, bool same_key, int64_t rows, Device& device) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kRounds = 25;
-  constexpr int kCalls = 4'000;
+  constexpr int kRounds = 400;
+  constexpr int kCalls = 300;  // short rounds: some are not disturbed
   auto fusion = std::make_unique<Fusion>();
   {
     FusionGuard guard(fusion.get());
