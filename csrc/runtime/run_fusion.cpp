@@ -43,10 +43,10 @@ std::vector<int64_t> declaredStrides(const TensorView* tv, const std::vector<int
 
 /// A segment without a kernel, on the host.
 KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
-                                      const Call& call) {
-  const KernelArgumentHolder on_host = args.onHost(call.context.stream);
-  const InterpreterOptions options{.philox_seed = call.draws->first,
-                                   .philox_offset = call.draws->second};
+                                      Device& device, const RunContext& context, uint64_t seed,
+                                      uint64_t offset) {
+  const KernelArgumentHolder on_host = args.onHost(context.stream);
+  const InterpreterOptions options{.philox_seed = seed, .philox_offset = offset};
   KernelArgumentHolder results;
   for (const HostTensor& result : interpret(fusion, on_host.inputs(), options)) {
     const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
@@ -207,7 +207,8 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
         return std::nullopt;
       }
     } else {
-      results = interpretSegment(step.segment->fusion(), step_args, call);
+      results = interpretSegment(step.segment->fusion(), step_args, *call.device, call.context,
+                                 seed, offset);
     }
     if (observe) {
       observe(step, step_args, results);
