@@ -81,6 +81,10 @@ Val* orDefault(Val* given, double value) {
   return given != nullptr ? given : IrBuilder::create<Val>(PolymorphicValue(value));
 }
 
+DataType orBFloat16(DataType dtype) {
+  return dtype == DataType::Null ? DataType(DataType::BFloat16) : dtype;
+}
+
 /// Which results of a backward function are wanted.
 Flags orAll(const Flags& mask, size_t count) { return mask.empty() ? Flags(count, true) : mask; }
 
@@ -370,6 +374,63 @@ std::vector<Operation> operationTable() {
          [](Tv arg, Scalar k, int64_t dim, bool largest, bool sorted) {
            auto r = topk(arg, k, dim, largest, sorted);
            return Vals{r.values, r.indices};
+         }),
+      op("grouped_mm",
+         "mat1, mat2, offsets, scale1=None, scale2=None, alpha=None, bias=None, beta=None, "
+         "dtype=None, output_block_scale_size=0, output_block_scale_dtype=None, "
+         "output_gamma=False",
+         "Tensor or (out, block_scale, gamma)",
+         "Products of groups of rows, columns or summands, whose ends offsets tells; with scales, "
+         "also of Float8. The scales of the result are None.",
+         [](Tv mat1, Tv mat2, Tv offsets, Tv scale1, Tv scale2, Tv alpha, Tv bias, Tv beta,
+            DataType dtype, int64_t block, DataType block_dtype, bool gamma) {
+           const bool has_scales = scale1 != nullptr || scale2 != nullptr;
+           auto r = grouped_mm(mat1, mat2, offsets, scale1, scale2, alpha, bias, beta,
+                               has_scales ? orBFloat16(dtype) : dtype, block, block_dtype, gamma);
+           return has_scales ? Vals{r.tv, r.block_scaling_factor, r.global_scaling_factor}
+                             : Vals{r.tv};
+         }),
+      op("scaled_mm",
+         "mat1, mat2, scale1, scale2, alpha=None, bias=None, beta=None, dtype=None, "
+         "output_block_scale_size=0, output_block_scale_dtype=None, output_gamma=False",
+         "(out, block_scale, gamma)",
+         "alpha * (scale1 * mat1) * (scale2 * mat2) + beta * bias, as BFloat16 unless given; "
+         "usually of Float8. The scales of the result are None.",
+         [](Tv mat1, Tv mat2, Tv scale1, Tv scale2, Tv alpha, Tv bias, Tv beta, DataType dtype,
+            int64_t block, DataType block_dtype, bool gamma) {
+           auto r = scaled_mm(mat1, mat2, scale1, scale2, alpha, bias, beta, orBFloat16(dtype),
+                              block, block_dtype, gamma);
+           return Vals{r.tv, r.block_scaling_factor, r.global_scaling_factor};
+         }),
+      op("cutlass_nvfp4_grouped_mm",
+         "mat1, mat2, scale1, scale2, alpha, problem_sizes, expert_offsets, sf_offsets, dtype=None",
+         "Tensor", "Refused: a format of Blackwell alone.",
+         [](Tv mat1, Tv mat2, Tv scale1, Tv scale2, Tv alpha, Tv sizes, Tv offsets, Tv sf_offsets,
+            DataType dtype) {
+           return cutlass_nvfp4_grouped_mm(mat1, mat2, scale1, scale2, alpha, sizes, offsets,
+                                           sf_offsets, orBFloat16(dtype));
+         }),
+      op("sdpfa_fwd",
+         "query, key, value, bias=None, mask=None, dropout_p=None, is_causal=None, scale=None",
+         "(output, logsumexp, philox_seed, philox_offset)",
+         "Attention: softmax(scale * query * key^T + bias) * value over the last two axes of "
+         "[batches, heads, queries, numbers]. mask is False where a key is left out; scale is "
+         "1 / sqrt(numbers) unless given.",
+         [](Tv query, Tv key, Tv value, Tv bias, Tv mask, Scalar dropout_p, Scalar is_causal,
+            Scalar scale) {
+           auto r = sdpfa_fwd(query, key, value, bias, mask, dropout_p, is_causal, scale);
+           return Vals{r.output, r.logsumexp, r.philox_seed, r.philox_offset};
+         }),
+      op("sdpfa_bwd",
+         "grad_output, query, key, value, output, logsumexp, dropout_p, is_causal, philox_seed, "
+         "philox_offset, scale=None",
+         "(grad_query, grad_key, grad_value)",
+         "Gradients of sdpfa_fwd without bias and mask, from its operands and results.",
+         [](Tv grad, Tv query, Tv key, Tv value, Tv output, Tv lse, Scalar dropout_p,
+            Scalar is_causal, Tv seed, Tv offset, Scalar scale) {
+           auto r = sdpfa_bwd(grad, query, key, value, output, lse, dropout_p, is_causal, seed,
+                              offset, scale);
+           return Vals{r.grad_query, r.grad_key, r.grad_value};
          }),
       op("embedding_fwd",
          "arg, weight, padding_idx=None, max_norm=None, norm_type=None, scale_grad_by_freq=None, "

@@ -75,6 +75,10 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     case ExprKind::ScanOp:
     case ExprKind::ArgsortOp:
     case ExprKind::TopKOp:
+    case ExprKind::SdpaFwdOp:
+    case ExprKind::SdpaBwdOp:
+    case ExprKind::ScaledMmaOp:
+    case ExprKind::GroupedMmaOp:
       userError("lower: ", expr->getOpString(), " (", expr->toString(),
                 ") cannot be part of a generated kernel; run it as an operation of its own");
     case ExprKind::ReductionOp:

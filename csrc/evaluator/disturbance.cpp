@@ -253,6 +253,11 @@ Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Contex
   return movedSums(result, sizesOfScanTerms(op, result, context), 1, seed);
 }
 
+double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i) {
+  const double growth = (std::sqrt(steps) + 2) / 2 * std::sqrt(squares);
+  return moved(sum, roundoff(DataType::Float) * finiteOrZero(growth), seed, i);
+}
+
 void disturbWelford(std::vector<Array>& results, uint64_t seed) {
   const double unit = roundoff(results[0].dtype);
   const double greatest = greatestOf(results[0].dtype);

@@ -111,6 +111,13 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {argsort(expr->as<ArgsortOp>(), context)};
     case ExprKind::TopKOp:
       return topk(expr->as<TopKOp>(), context);
+    case ExprKind::SdpaFwdOp:
+      return attention(expr->as<SdpaFwdOp>(), context);
+    case ExprKind::SdpaBwdOp:
+      return attentionBackward(expr->as<SdpaBwdOp>(), context);
+    case ExprKind::ScaledMmaOp:
+    case ExprKind::GroupedMmaOp:
+      return {scaledProduct(expr, context)};
     case ExprKind::ViewAsScalar:
       return {viewAsScalar(expr->as<ViewAsScalar>(), context)};
     case ExprKind::Split:
@@ -196,6 +203,12 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedScan(expr->as<ScanOp>(), arrays[0], seed, context);
   } else if (expr->isA<ScatterOp>() && expr->as<ScatterOp>()->accumulateOp()) {
     arrays[0] = disturbed(arrays[0], seed);
+  } else if (expr->isOneOf<ScaledMmaOp, GroupedMmaOp>()) {
+    arrays = {scaledProduct(expr, context, seed)};
+  } else if (expr->isA<SdpaFwdOp>()) {
+    arrays = attention(expr->as<SdpaFwdOp>(), context, seed);
+  } else if (expr->isA<SdpaBwdOp>()) {
+    arrays = attentionBackward(expr->as<SdpaBwdOp>(), context, seed);
   } else if (expr->isA<WelfordOp>()) {
     disturbWelford(arrays, seed);
   }
@@ -230,7 +243,7 @@ std::unordered_map<const Expr*, int64_t> randomIndices(const Fusion& fusion,
                                                        const std::vector<Expr*>& exprs) {
   std::vector<const Expr*> drawing;
   for (const Expr* expr : exprs) {
-    if (expr->isA<RNGOp>() && !expr->as<RNGOp>()->isDeterministic()) {
+    if (drawsFromGenerator(expr)) {
       drawing.push_back(expr);
     }
   }

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <evaluator/array.h>
 #include <evaluator/interpreter.h>
-#include <ir/internal_nodes.h>
+#include <ir/composite_nodes.h>
 
 namespace nvfuser::reference {
 
@@ -67,8 +68,13 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
 Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Context& context);
 void disturbWelford(std::vector<Array>& results, uint64_t seed);
+/// A sum in Float of `steps` terms, whose squares add up to `squares`, moved likewise: its i-th
+/// one.
+double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i);
 
 // random.cpp
+/// The `element`-th uniform Float of a random operation with this state.
+double uniformFloat(uint64_t seed, uint64_t sequence, uint64_t element);
 Array random(const RNGOp* op, Context& context);
 
 // indexing.cpp
@@ -89,5 +95,15 @@ void accumulate(const ScatterOp* op, Array& out, const Array& source, const Arra
 /// number of additions. Real numbers.
 Array sizesOfProductTerms(const Expr* op, Context& context);
 Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context);
+
+// attention.cpp: disturbed where a seed is given.
+std::vector<Array> attention(const SdpaFwdOp* op, Context& context,
+                             std::optional<uint64_t> disturbance = std::nullopt);
+std::vector<Array> attentionBackward(const SdpaBwdOp* op, Context& context,
+                                     std::optional<uint64_t> disturbance = std::nullopt);
+
+// scaled_product.cpp: of a ScaledMmaOp or a GroupedMmaOp, disturbed where a seed is given.
+Array scaledProduct(const Expr* op, Context& context,
+                    std::optional<uint64_t> disturbance = std::nullopt);
 
 }  // namespace nvfuser::reference

@@ -86,6 +86,11 @@ double fusedMultiplyAdd(double a, double b, double c, DataType dtype) {
 
 }  // namespace
 
+double uniformFloat(uint64_t seed, uint64_t sequence, uint64_t element) {
+  Words words(seed, sequence);
+  return uniform(words, element, DataType::Float);
+}
+
 Array random(const RNGOp* op, Context& context) {
   const DataType dtype = op->out()->dtype();
   if (!isFloatingPointType(dtype)) {

@@ -258,7 +258,11 @@ void setCublasLtSearch(std::vector<std::string> folders, int most_major) {
 
 bool runCublasLt(const Call& call, std::string* why) {
   if (!call.op->isOneOf<MatmulOp, LinearOp>()) {
-    *why = "";  // nobody expects it
+    // That sorting and scans go by way of the host is no news.
+    const bool is_news = call.op->isOneOf<SdpaFwdOp, SdpaBwdOp, ScaledMmaOp, GroupedMmaOp>();
+    *why = is_news ? text("nobody is registered for ", operationName(call.op),
+                          " on this device; see external::registerProvider")
+                   : "";
     return false;
   }
   Library& l = library();
@@ -309,6 +313,16 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
     *why = "cuBLASLt adds a dense bias of Half, BFloat16 or Float to row-major results only";
     return false;
   }
+  const bool rounds_twice =
+      given.dtype != DataType::Float && (given.end == Epilogue::TanhGelu || given.bias_is_epilogue);
+  if (given.end != Epilogue::None && is_wide) {
+    *why = text("cuBLASLt ends no products of ", dataTypeName(given.dtype), " with a function");
+    return false;
+  }
+  if (rounds_twice) {
+    *why = "cuBLASLt does not round a product before its epilogue";
+    return false;
+  }
   const Product::Batch inner = p.batches.empty() ? Product::Batch{1, 0, 0, 0} : p.batches.back();
   Descriptors made(table, call);
   const MatmulDesc desc = made.desc(*kinds);
@@ -318,8 +332,13 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   if (b->transposed) {
     made.set(TransB, kTransposed);
   }
+  const uint32_t end = given.end == Epilogue::Relu       ? kEpilogueRelu
+                       : given.end == Epilogue::TanhGelu ? kEpilogueGelu
+                                                         : 0;
+  if (const uint32_t epilogue = end | (has_bias ? kEpilogueBias : 0); epilogue != 0) {
+    made.set(EpilogueKind, epilogue);
+  }
   if (has_bias) {
-    made.set(EpilogueKind, kEpilogueBias);
     made.set(BiasPointer, given.bias);
   }
   const Layout of_a = made.layout(kinds->data, *a, inner.size, inner.b);

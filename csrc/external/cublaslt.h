@@ -27,7 +27,8 @@ enum ComputeKind : int { Compute32F = 68, Compute64F = 70 };
 enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7, BiasPointer = 8 };
 enum LayoutAttribute : int { BatchCount = 5, BatchStride = 6 };
 enum PreferenceAttribute : int { MaxWorkspaceBytes = 1, AlignA = 5, AlignB, AlignC, AlignD };
-constexpr uint32_t kEpilogueBias = 4;
+// Bits of an epilogue; GELU is the approximation with tanh.
+constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;
 
 struct Algorithm {
@@ -65,8 +66,9 @@ struct Table {
 }  // namespace cublaslt
 
 /// Runs a matmul or linear with the library; false, having done nothing, for what it does not take
-/// (`why` says what): other operations, integers, strides that are no leading dimension, a bias
-/// with Double or complex numbers. The device's context has to be current.
+/// (`why` says what): other operations, integers, strides that are no leading dimension, a bias or
+/// an epilogue of Double or complex numbers, an epilogue before which the product would be rounded.
+/// The device's context has to be current.
 bool runCublasLt(const Call& call, std::string* why);
 /// The same with given functions, for tests.
 bool runCublasLt(const cublaslt::Table& table, cublaslt::Handle handle, const Call& call,

@@ -1,6 +1,7 @@
 /// Elements in memory as numbers of the host, without a call for each.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <complex>
 #include <cstdint>
@@ -36,9 +37,18 @@ inline float numberOf(HalfBits x) {
   const float number = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(number) | sign);
 }
+/// From a table of all 256.
 template <PrimDataType kDtype>
 float numberOf(Float8Bits<kDtype> x) {
-  return static_cast<float>(loadReal(&x, kDtype));
+  static const std::array<float, 256> numbers = [] {
+    std::array<float, 256> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto bits = static_cast<uint8_t>(i);
+      all[i] = static_cast<float>(loadReal(&bits, kDtype));
+    }
+    return all;
+  }();
+  return numbers[x.bits];
 }
 template <typename T>
 T numberOf(T x) {
@@ -50,6 +60,16 @@ template <typename T>
 constexpr bool isReducedReal =
     std::is_same_v<T, HalfBits> || std::is_same_v<T, BFloat16Bits> ||
     std::is_same_v<T, Float8E4M3Bits> || std::is_same_v<T, Float8E5M2Bits>;
+
+/// The dtype of elements that are held by their bits.
+template <typename T>
+constexpr PrimDataType kDtypeOf = PrimDataType::Null;
+template <>
+inline constexpr PrimDataType kDtypeOf<HalfBits> = PrimDataType::Half;
+template <>
+inline constexpr PrimDataType kDtypeOf<BFloat16Bits> = PrimDataType::BFloat16;
+template <PrimDataType kDtype>
+constexpr PrimDataType kDtypeOf<Float8Bits<kDtype>> = kDtype;
 
 template <typename T>
 constexpr bool isReal = std::is_floating_point_v<T> || isReducedReal<T>;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,15 @@ struct Call {
   std::vector<InterpreterInput> inputs;  ///< as `op->inputs()`
   std::vector<TensorRef> outputs;        ///< as `op->outputs()`
   const Machine* machine = nullptr;
+  /// State of the generator, for an operation that `drawsFromGenerator`: the number of its draw is
+  /// in the offset.
+  uint64_t philox_seed = 0, philox_offset = 0;
+  /// For a matmul or linear: what is done to each number of the result, whose dtype then is that of
+  /// `outputs`; and a bias [columns] that a matmul has not itself.
+  Epilogue epilogue = Epilogue::None;
+  std::optional<TensorRef> added_bias = {};
 
+  bool hasEpilogue() const { return epilogue != Epilogue::None || added_bias.has_value(); }
   const TensorRef& input(size_t i) const { return std::get<TensorRef>(inputs.at(i)); }
   bool isScalar(size_t i) const { return std::holds_alternative<PolymorphicValue>(inputs.at(i)); }
   const PolymorphicValue& scalar(size_t i) const {
@@ -45,7 +54,8 @@ struct Call {
   }
 };
 
-/// "matmul", "linear", "scan", "argsort", "topk", "scatter": what providers are registered for.
+/// "matmul", "linear", "scan", "argsort", "topk", "scatter", "sdpfa_fwd", "sdpfa_bwd", "scaled_mm",
+/// "grouped_mm": what providers are registered for.
 std::string operationName(const Expr* op);
 
 /// In memory of the host, on the machine's threads; takes every operation that `isExternalOp`.

@@ -1,3 +1,4 @@
+#include <external/attention.h>
 #include <external/lanes.h>
 #include <external/product.h>
 
@@ -15,6 +16,18 @@ void runPortable(const Call& call) {
   }
   if (call.op->isA<TopKOp>()) {
     return runTopK(call);
+  }
+  if (call.op->isA<SdpaFwdOp>()) {
+    return runAttention(call);
+  }
+  if (call.op->isA<SdpaBwdOp>()) {
+    return runAttentionBackward(call);
+  }
+  if (call.op->isA<ScaledMmaOp>()) {
+    return runScaledProduct(call);
+  }
+  if (call.op->isA<GroupedMmaOp>()) {
+    return runGroupedProduct(call);
   }
   check(call.op->isA<ScatterOp>(), "an external operation has no portable code");
   runScatter(call);

@@ -60,6 +60,11 @@ int64_t Product::numBatches() const {
   return all;
 }
 
+bool Product::isPlain() const {
+  return dtype_a == dtype && dtype_b == dtype && (bias == nullptr || dtype_bias == dtype) &&
+         row_scale == nullptr && column_scale == nullptr && alpha == 1 && beta == 1;
+}
+
 Product productOf(const Call& call) {
   const bool is_linear = call.op->isA<LinearOp>();
   const TensorRef& left = call.input(0);
@@ -92,6 +97,9 @@ Product productOf(const Call& call) {
   product.b = right.data;
   product.c = result.data;
   product.dtype = result.dtype;
+  product.dtype_a = left.dtype;
+  product.dtype_b = right.dtype;
+  product.end = call.epilogue;
   product.a_row = a.row_stride;
   product.a_column = a.column_stride;
   product.b_row = b.row_stride;
@@ -127,7 +135,14 @@ Product productOf(const Call& call) {
                 " elements for ", product.n, " columns; it needs one for each row of the weight");
     }
     product.bias = bias.data;
+    product.dtype_bias = bias.dtype;
     product.bias_step = bias.rank() == 0 ? 0 : bias.strides[0];
+  } else if (call.added_bias) {
+    check(call.added_bias->numel() == product.n, "an epilogue's bias has a number for each column");
+    product.bias = call.added_bias->data;
+    product.dtype_bias = call.added_bias->dtype;
+    product.bias_step = call.added_bias->strides.back();
+    product.bias_is_epilogue = true;
   }
   return product;
 }

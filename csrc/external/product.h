@@ -1,4 +1,5 @@
-/// A product of matrices as every library sees it: batches of C = A · B (+ bias), all by strides.
+/// A product of matrices as every library sees it: batches of C = f(A · B), all by strides, where f
+/// scales rows and columns, adds a bias and ends with a function of each number.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,9 @@ struct Product {
   const void* b = nullptr;
   const void* bias = nullptr;  ///< one number a column; null: none
   void* c = nullptr;
-  DataType dtype = {};  ///< of all
+  DataType dtype = {};  ///< of C
+  DataType dtype_a = {}, dtype_b = {};
+  DataType dtype_bias = {};
   // In elements.
   int64_t a_row = 0, a_column = 0;  ///< row: from one row to the next
   int64_t b_row = 0, b_column = 0;
@@ -27,7 +30,19 @@ struct Product {
   };
   std::vector<Batch> batches;  ///< outermost first; none for a single product
 
+  // In Float: C = end(alpha · row_scale · column_scale · (A · B) + beta · bias).
+  const float* row_scale = nullptr;  ///< null: 1
+  const float* column_scale = nullptr;
+  int64_t row_scale_step = 0, column_scale_step = 0;
+  float alpha = 1, beta = 1;
+  Epilogue end = Epilogue::None;
+  /// The bias and `end` are operations after the product: it is rounded to `dtype` before the first
+  /// of them, as it would be if it were stored. An own bias belongs to the product.
+  bool bias_is_epilogue = false;
+
   int64_t numBatches() const;
+  /// Whether C, A, B and the bias have one dtype and nothing is scaled.
+  bool isPlain() const;
 };
 
 /// Of a `MatmulOp` or a `LinearOp`. Batches that are just more rows of A are made rows. Throws
@@ -36,5 +51,7 @@ Product productOf(const Call& call);
 
 /// In memory of the host.
 void multiply(const Product& product, const Machine& machine);
+void runScaledProduct(const Call& call);
+void runGroupedProduct(const Call& call);
 
 }  // namespace nvfuser::external

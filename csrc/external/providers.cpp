@@ -1,5 +1,6 @@
 #include <external/providers.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include <external/cublaslt.h>
@@ -54,6 +55,20 @@ void unregisterProvider(int64_t id) {
   }
 }
 
+bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind device) {
+  const bool keeps_values =
+      product->output(0)->dtype() == DataType::Float || (end == Epilogue::Relu && !adds_bias);
+  if (device == DeviceKind::Cuda && !keeps_values) {
+    return false;
+  }
+  const std::string operation = operationName(product);
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return std::none_of(all.providers.begin(), all.providers.end(), [&](const Registered& one) {
+    return one.operation == operation && one.device == device;
+  });
+}
+
 std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
   if (call.machine->kind == DeviceKind::Emulated) {
     return std::nullopt;  // its memory is read through the device alone
@@ -64,7 +79,7 @@ std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
     Registry& all = registry();
     const std::lock_guard<std::mutex> lock(all.mutex);
     for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
-      if (one->operation == operation && one->device == call.machine->kind) {
+      if (!call.hasEpilogue() && one->operation == operation && one->device == call.machine->kind) {
         asked.push_back(*one);
       }
     }

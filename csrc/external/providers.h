@@ -22,6 +22,11 @@ int64_t registerProvider(std::string operation, DeviceKind device, std::string n
                          Provider provider);
 void unregisterProvider(int64_t id);
 
+/// Whether a product on this kind of device may be called with an epilogue: nobody is registered
+/// for it (providers are asked for the operation alone), and the values are those of the operations
+/// one by one. cuBLASLt rounds once, at the end; that is the same in Float, and for a relu.
+bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind device);
+
 /// Runs the call on its device, by whom is returned; nothing if nobody takes it. `why` then says
 /// what is missing, where there is something.
 std::optional<std::string> runOnDevice(const Call& call, std::string* why);

@@ -85,7 +85,7 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
         }
       }
     }
-    for (size_t i = 1; i < outputs.size(); ++i) {
+    for (size_t i = 1; i < outputs.size() && !resultsDifferInAxes(expr); ++i) {
       const auto& first = outputs[0]->getMaybeRootDomain();
       const auto& other = outputs[i]->getMaybeRootDomain();
       for (size_t axis = 0; axis < std::min(first.size(), other.size()); ++axis) {

@@ -10,6 +10,10 @@ size_t rankOf(const Val* tensor) {
   return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
 }
 
+size_t placeOf(const std::vector<Val*>& vals, const Val* val) {
+  return static_cast<size_t>(std::find(vals.begin(), vals.end(), val) - vals.begin());
+}
+
 }  // namespace
 
 std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
@@ -38,6 +42,25 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
     check(f >= from.size() && t >= to.size(), "an operation's axes do not match its operand's");
   };
   auto none = [](size_t) { return false; };
+  /// Joins last axes of one name, and batches from the last one on.
+  auto mapNamedAxes = [&](const auto& op) {
+    const std::string_view names = op.axesOfInput(placeOf(op.inputs(), producer));
+    const std::string_view of_to = op.axesOfOutput(placeOf(op.outputs(), consumer));
+    if (names == "-" || of_to == "-") {
+      return;
+    }
+    const size_t own = from.size() - std::min(names.size(), from.size());
+    const size_t batches = to.size() - of_to.size();
+    for (size_t i = 0; i < own; ++i) {
+      pairs.emplace_back(from[i], to[batches - own + i]);
+    }
+    for (size_t i = own; i < from.size(); ++i) {
+      const size_t place = of_to.find(names[i + names.size() - from.size()]);
+      if (place != std::string_view::npos) {
+        pairs.emplace_back(from[i], to[batches + place]);
+      }
+    }
+  };
 
   switch (expr->kind()) {
     case ExprKind::BroadcastOp: {
@@ -112,6 +135,18 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
       } else if (producer == expr->input(1) ? from.size() > 1 : !from.empty()) {
         pairs.emplace_back(from[0], to.back());
       }
+      break;
+    case ExprKind::SdpaFwdOp:
+      mapNamedAxes(*expr->as<SdpaFwdOp>());
+      break;
+    case ExprKind::SdpaBwdOp:
+      mapNamedAxes(*expr->as<SdpaBwdOp>());
+      break;
+    case ExprKind::ScaledMmaOp:
+      mapNamedAxes(*expr->as<ScaledMmaOp>());
+      break;
+    case ExprKind::GroupedMmaOp:
+      mapNamedAxes(*expr->as<GroupedMmaOp>());
       break;
     case ExprKind::TopKOp: {
       const auto dim = static_cast<size_t>(expr->as<TopKOp>()->dim());

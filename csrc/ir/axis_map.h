@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <ir/composite_nodes.h>
 #include <ir/fusion.h>
-#include <ir/internal_nodes.h>
 
 namespace nvfuser {
 

@@ -217,7 +217,7 @@ class Expr : public Statement {
   /// Same kind, attributes and inputs.
   bool sameAs(const Expr* other) const;
   /// Whether two runs give the same values (random operations do not).
-  bool isDeterministic() const { return kind_ != ExprKind::RNGOp; }
+  bool isDeterministic() const { return kind_ != ExprKind::RNGOp && kind_ != ExprKind::SdpaFwdOp; }
   /// "add", "set", "sum", …: the operation as a user would call it.
   std::string getOpString() const;
 

@@ -109,29 +109,6 @@ std::optional<BinaryOpType> ScatterOp::accumulateOp() const {
   return type < 0 ? std::nullopt : std::optional(static_cast<BinaryOpType>(type));
 }
 
-MatmulOp::MatmulOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b)
-    : ExprOf(passkey, {{a, b}, {out}, {}}) {}
-
-LinearOp::LinearOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* weight, Val* bias)
-    : ExprOf(passkey,
-             {bias != nullptr ? std::vector<Val*>{in, weight, bias} : std::vector<Val*>{in, weight},
-              {out},
-              {}}) {}
-
-ScanOp::ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
-               Val* init)
-    : ExprOf(passkey, {init != nullptr ? std::vector<Val*>{in, init} : std::vector<Val*>{in},
-                       {out},
-                       {enumAttribute(type), dim}}) {}
-
-ArgsortOp::ArgsortOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, bool descending,
-                     bool stable)
-    : ExprOf(passkey, {{in}, {out}, {dim, descending, stable}}) {}
-
-TopKOp::TopKOp(IrBuilderPasskey passkey, Val* out_values, Val* out_indices, Val* in, Val* k,
-               int64_t dim, bool largest, bool sorted)
-    : ExprOf(passkey, {{in, k}, {out_values, out_indices}, {dim, largest, sorted}}) {}
-
 Split::Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in,
              Val* factor, bool inner_split)
     : ExprOf(passkey, {{in}, {outer, inner}, {factor, inner_split}}) {}

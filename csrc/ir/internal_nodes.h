@@ -282,56 +282,6 @@ class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
   std::optional<BinaryOpType> accumulateOp() const;
 };
 
-// ---- library operations: no part of a generated kernel (ir/external_ops.h)
-
-/// out = a · b with the shapes of PyTorch's matmul: operands of one axis are vectors, axes before
-/// the last two are batches and broadcast.
-class MatmulOp final : public ExprOf<MatmulOp, ExprKind::MatmulOp> {
- public:
-  using ExprOf::ExprOf;
-  MatmulOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b);
-};
-
-/// out[…, n] = Σ in[…, k] · weight[n, k] (+ bias[n]). Inputs: in, weight and, where there is one,
-/// bias. A weight of one axis gives no axis n.
-class LinearOp final : public ExprOf<LinearOp, ExprKind::LinearOp> {
- public:
-  using ExprOf::ExprOf;
-  LinearOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* weight, Val* bias = nullptr);
-  bool hasBias() const { return inputs().size() > 2; }
-};
-
-/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along an axis. Inputs: the tensor and, where given, init.
-class ScanOp final : public ExprOf<ScanOp, ExprKind::ScanOp> {
- public:
-  using ExprOf::ExprOf;
-  ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
-         Val* init = nullptr);
-  BinaryOpType scanType() const { return attribute<BinaryOpType>(0); }
-  int64_t dim() const { return attribute<int64_t>(1); }
-};
-
-/// Positions (Int) that would sort `in` along an axis. NaN counts as the greatest number. Equal
-/// elements keep their order.
-class ArgsortOp final : public ExprOf<ArgsortOp, ExprKind::ArgsortOp> {
- public:
-  using ExprOf::ExprOf;
-  ArgsortOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, bool descending, bool stable);
-  int64_t dim() const { return attribute<int64_t>(0); }
-  bool isDescending() const { return attribute<bool>(1); }
-};
-
-/// The k largest (or smallest) elements along an axis and their positions (Int), sorted; of equal
-/// ones the first. Inputs: the tensor, k. Outputs: values, indices.
-class TopKOp final : public ExprOf<TopKOp, ExprKind::TopKOp> {
- public:
-  using ExprOf::ExprOf;
-  TopKOp(IrBuilderPasskey passkey, Val* out_values, Val* out_indices, Val* in, Val* k, int64_t dim,
-         bool largest, bool sorted);
-  int64_t dim() const { return attribute<int64_t>(0); }
-  bool isLargest() const { return attribute<bool>(1); }
-};
-
 // ---- transforms of axes
 
 /// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is

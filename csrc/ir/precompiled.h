@@ -25,6 +25,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <ir/composite_nodes.h>
 #include <ir/fusion.h>
 #include <ir/internal_nodes.h>
 #include <support/error.h>

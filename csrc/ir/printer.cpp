@@ -180,6 +180,14 @@ std::string Expr::getOpString() const {
       return text("scan_", opName(as<ScanOp>()->scanType()));
     case ExprKind::TopKOp:
       return "topk";
+    case ExprKind::SdpaFwdOp:
+      return "sdpfa_fwd";
+    case ExprKind::SdpaBwdOp:
+      return "sdpfa_bwd";
+    case ExprKind::ScaledMmaOp:
+      return "scaled_mm";
+    case ExprKind::GroupedMmaOp:
+      return "grouped_mm";
     case ExprKind::RNGOp: {
       static constexpr std::string_view kNames[] = {"rand", "uniform", "randn", "normal"};
       return std::string(kNames[static_cast<size_t>(as<RNGOp>()->getRNGOpType())]);
@@ -244,6 +252,10 @@ std::string attributesText(const Expr* expr) {
     case ExprKind::TopKOp:
       return text(", dim = ", expr->as<TopKOp>()->dim(),
                   expr->as<TopKOp>()->isLargest() ? ", largest" : ", smallest");
+    case ExprKind::SdpaFwdOp:
+      return text(expr->attribute<bool>(0) ? ", bias" : "",
+                  expr->attribute<bool>(1) ? ", mask" : "",
+                  expr->attribute<bool>(2) ? ", scale" : "");
     default:
       return "";
   }

@@ -45,6 +45,20 @@ IterDomain* newAxis(Val* extent) {
   return constantOf(extent) == 1 ? newBroadcastAxis() : newIterAxis(extent);
 }
 
+IterDomain* newOwnAxis(const IterDomain* id) {
+  if (id->isBroadcast() && !id->hasExpandedExtent()) {
+    return newBroadcastAxis();
+  }
+  return newIterAxis(extentOf(id));
+}
+
+std::string describe(const TensorView* tv) {
+  return text(
+      tv->toInlineString(), " of shape [",
+      join(axesOf(tv), ", ", [](const IterDomain* id) { return extentOf(id)->toInlineString(); }),
+      "] and dtype ", tv->dtype());
+}
+
 IterDomain* newBroadcastAxis(Val* expanded_extent) {
   IterDomainBuilder axis(indexConstant(0), indexConstant(1));
   axis.iter_type(IterType::Broadcast);

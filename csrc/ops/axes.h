@@ -16,6 +16,9 @@ void requireTensor(const TensorView* tv, std::string_view op);
 /// complex tensor.
 void requireReal(const TensorView* tv, std::string_view op);
 
+/// "T0 of shape [3, i2] and dtype float".
+std::string describe(const TensorView* tv);
+
 /// The logical axes that an operation on `tv` sees: all but reductions.
 std::vector<IterDomain*> axesOf(const TensorView* tv);
 /// Fresh copies of them, as a new tensor's axes. Anything that is not broadcast or symbolic is
@@ -28,6 +31,8 @@ IterDomain* newAxis(Val* extent);
 IterDomain* newIterAxis(Val* extent);
 /// A fresh broadcast axis, expanded where `expanded_extent` is given.
 IterDomain* newBroadcastAxis(Val* expanded_extent = nullptr);
+/// A fresh axis with the elements that `id` shows: a stretched one is written out.
+IterDomain* newOwnAxis(const IterDomain* id);
 /// The axis that `in` (a root axis) becomes when `left` and `right` elements are added at its ends.
 /// `extent` is |in| + left + right, which the caller often knows in a simpler form.
 IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent);

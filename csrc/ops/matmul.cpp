@@ -9,24 +9,10 @@ namespace nvfuser {
 
 using ops::axesOf;
 using ops::constantOf;
+using ops::describe;
 using ops::extentOf;
 
 namespace {
-
-/// A new axis with the elements that `id` shows: a stretched one is written out.
-IterDomain* ownAxis(const IterDomain* id) {
-  if (id->isBroadcast() && !id->hasExpandedExtent()) {
-    return ops::newBroadcastAxis();
-  }
-  return ops::newIterAxis(extentOf(id));
-}
-
-std::string describe(const TensorView* tv) {
-  return text(
-      tv->toInlineString(), " of shape [",
-      join(axesOf(tv), ", ", [](const IterDomain* id) { return extentOf(id)->toInlineString(); }),
-      "] and dtype ", tv->dtype());
-}
 
 void requireProductDtype(std::string_view op, const TensorView* first, const TensorView* other) {
   if (other->dtype() != first->dtype()) {
@@ -80,14 +66,14 @@ TensorView* matmul(TensorView* a, TensorView* b) {
     if (i + batches_b >= batches) {
       meeting.push_back(of_b[i + batches_b - batches]);
     }
-    axes.push_back(ownAxis(ops::newOutputIterDomain(
+    axes.push_back(ops::newOwnAxis(ops::newOutputIterDomain(
         meeting, std::nullopt, text("matmul of ", describe(a), " and ", describe(b)))));
   }
   if (of_a.size() > 1) {
-    axes.push_back(ownAxis(of_a[of_a.size() - 2]));
+    axes.push_back(ops::newOwnAxis(of_a[of_a.size() - 2]));
   }
   if (of_b.size() > 1) {
-    axes.push_back(ownAxis(of_b.back()));
+    axes.push_back(ops::newOwnAxis(of_b.back()));
   }
   TensorView* out = ops::newTensor(std::move(axes), a->dtype());
   IrBuilder::create<MatmulOp>(out, a, b);
@@ -109,10 +95,10 @@ TensorView* linear(TensorView* input, TensorView* weight, TensorView* bias) {
   requireSameLength("linear", input, of_input.back(), weight, of_weight.back());
   std::vector<IterDomain*> axes;
   for (size_t i = 0; i + 1 < of_input.size(); ++i) {
-    axes.push_back(ownAxis(of_input[i]));
+    axes.push_back(ops::newOwnAxis(of_input[i]));
   }
   if (of_weight.size() > 1) {
-    axes.push_back(ownAxis(of_weight[0]));
+    axes.push_back(ops::newOwnAxis(of_weight[0]));
   }
   if (bias != nullptr) {
     requireProductDtype("linear", input, bias);

@@ -19,8 +19,7 @@ namespace {
 std::vector<IterDomain*> ownAxes(const TensorView* tv) {
   std::vector<IterDomain*> axes;
   for (const IterDomain* id : axesOf(tv)) {
-    const bool unit = id->isBroadcast() && !id->hasExpandedExtent();
-    axes.push_back(unit ? ops::newBroadcastAxis() : ops::newIterAxis(extentOf(id)));
+    axes.push_back(ops::newOwnAxis(id));
   }
   return axes;
 }

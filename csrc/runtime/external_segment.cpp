@@ -13,19 +13,36 @@
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <runtime/run_context.h>
+#include <scheduler/expr_eval/epilogue.h>
+#include <segmenter/group.h>
 #include <support/dump.h>
 
 namespace nvfuser {
 
 namespace {
 
-const Expr* operationOf(const Fusion& segment) {
-  for (const Expr* expr : segment.exprs()) {
-    if (isExternalOp(expr)) {
-      return expr;
+/// What a segment asks of a library.
+struct Request {
+  const Expr* op = nullptr;
+  std::vector<const TensorView*> results;  ///< the operation's, or what its epilogue makes of it
+  const TensorView* bias = nullptr;        ///< the epilogue's
+  Epilogue epilogue = Epilogue::None;
+};
+
+Request requestOf(const Fusion& segment) {
+  const std::vector<Expr*> exprs = tensorExprs(segment);
+  Request request;
+  if (exprs.size() == 1) {
+    request.op = exprs[0];
+    for (const Val* output : request.op->outputs()) {
+      request.results.push_back(output->as<TensorView>());
     }
+    return request;
   }
-  throwInternal("a segment without a library's operation", std::source_location::current());
+  const auto* result = segment.outputs()[0]->as<TensorView>();
+  const auto product = productWithEpilogue(exprs, result);
+  check(product.has_value(), "a library's operation has nothing but its epilogue beside it");
+  return {product->product, {result}, product->bias, product->end};
 }
 
 external::Machine hostMachine() {
@@ -148,13 +165,12 @@ ExpressionEvaluator evaluatorOf(const Fusion& segment, const KernelArgumentHolde
   return evaluator;
 }
 
-std::vector<ViewLayout> layoutsOf(const Expr* op, ExpressionEvaluator& evaluator) {
+std::vector<ViewLayout> layoutsOf(const Request& request, ExpressionEvaluator& evaluator) {
   std::vector<ViewLayout> layouts;
-  for (const Val* output : op->outputs()) {
-    const auto* tv = output->as<TensorView>();
+  for (const TensorView* tv : request.results) {
     auto layout = denseLayout(tv, evaluator);
     if (!layout) {
-      userError(op->getOpString(), ": the result ", tv,
+      userError(request.op->getOpString(), ": the result ", tv,
                 " has an order in memory that is no permutation of its axes; give it one");
     }
     layouts.push_back(std::move(*layout));
@@ -162,27 +178,36 @@ std::vector<ViewLayout> layoutsOf(const Expr* op, ExpressionEvaluator& evaluator
   return layouts;
 }
 
-std::vector<Tensor> allocate(const Expr* op, const std::vector<ViewLayout>& layouts, Device& device,
-                             const RunContext& context) {
+std::vector<Tensor> allocate(const Request& request, const std::vector<ViewLayout>& layouts,
+                             Device& device, const RunContext& context) {
   std::vector<Tensor> results;
   for (size_t i = 0; i < layouts.size(); ++i) {
     results.push_back(Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides,
-                                           op->output(i)->dtype(), device, context));
+                                           request.results[i]->dtype(), device, context));
   }
   return results;
 }
 
-external::Call callOf(const Expr* op, const std::vector<KernelArgument>& operands,
-                      const std::vector<Tensor>& results, const external::Machine& machine) {
+/// `operands`: the operation's, then the epilogue's bias.
+external::Call callOf(const Request& request, const std::vector<KernelArgument>& operands,
+                      const std::vector<Tensor>& results, RandomState random,
+                      const external::Machine& machine) {
   external::Call call;
-  call.op = op;
+  call.op = request.op;
+  call.epilogue = request.epilogue;
+  call.philox_seed = random.seed;
+  call.philox_offset = random.offset;
   call.machine = &machine;
-  for (const KernelArgument& operand : operands) {
+  for (size_t i = 0; i < request.op->inputs().size(); ++i) {
+    const KernelArgument& operand = operands[i];
     if (operand.isTensor()) {
       call.inputs.emplace_back(operand.tensor().ref());
     } else {
       call.inputs.emplace_back(operand.scalar());
     }
+  }
+  if (request.bias != nullptr) {
+    call.added_bias = operands.back().tensor().ref();
   }
   for (const Tensor& result : results) {
     call.outputs.push_back(result.ref());
@@ -195,13 +220,18 @@ external::Call callOf(const Expr* op, const std::vector<KernelArgument>& operand
 std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgumentHolder& args,
                                         const KnownScalars& sizes) {
   ExpressionEvaluator evaluator = evaluatorOf(segment, args, sizes);
-  return layoutsOf(operationOf(segment), evaluator);
+  return layoutsOf(requestOf(segment), evaluator);
 }
 
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes, const ExternalRun& run,
-                                 const RunContext& context) {
-  const Expr* op = operationOf(segment);
+                                 Device& device, const KnownScalars& sizes, RandomState random,
+                                 const ExternalRun& run, const RunContext& context) {
+  const Request request = requestOf(segment);
+  const Expr* op = request.op;
+  if (drawsFromGenerator(op)) {
+    random.offset += static_cast<uint64_t>(
+        segment.getManaged<std::map<int64_t, int64_t>>("random_draws").at(op->name()));
+  }
   const bool has_scalars = std::any_of(op->inputs().begin(), op->inputs().end(),
                                        [](const Val* in) { return !in->isA<TensorView>(); });
   ExpressionEvaluator evaluator;
@@ -209,7 +239,11 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     evaluator = evaluatorOf(segment, args, sizes);
   }
   std::vector<KernelArgument> operands;
-  for (const Val* input : op->inputs()) {
+  std::vector<const Val*> needed(op->inputs().begin(), op->inputs().end());
+  if (request.bias != nullptr) {
+    needed.push_back(request.bias);
+  }
+  for (const Val* input : needed) {
     if (!input->isA<TensorView>()) {
       const PolymorphicValue value = evaluator.evaluate(input);
       if (!value.hasValue()) {
@@ -222,13 +256,13 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
     operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
   }
-  std::vector<Tensor> results = allocate(op, run.results, device, context);
+  std::vector<Tensor> results = allocate(request, run.results, device, context);
   std::string why;
   std::optional<std::string> ran_by;
   {
     const external::Machine machine = machineOf(device, context);
     const CurrentDevice current(device);
-    ran_by = external::runOnDevice(callOf(op, operands, results, machine), &why);
+    ran_by = external::runOnDevice(callOf(request, operands, results, random, machine), &why);
   }
   if (!ran_by) {
     if (!why.empty()) {
@@ -239,9 +273,9 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
       }
     }
-    const std::vector<Tensor> on_host = allocate(op, run.results, cpuDevice(), {});
+    const std::vector<Tensor> on_host = allocate(request, run.results, cpuDevice(), {});
     const external::Machine machine = hostMachine();
-    external::runPortable(callOf(op, operands, on_host, machine));
+    external::runPortable(callOf(request, operands, on_host, random, machine));
     for (size_t i = 0; i < results.size(); ++i) {
       results[i].copyFrom(on_host[i], context.stream);
     }
@@ -250,9 +284,9 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
   run.ran_by->set(*ran_by);
   KernelArgumentHolder outputs;
   for (const Val* output : segment.outputs()) {
-    const auto place = std::find(op->outputs().begin(), op->outputs().end(), output);
-    check(place != op->outputs().end(), "a library's operation is alone in its segment");
-    outputs.push(results[static_cast<size_t>(place - op->outputs().begin())]);
+    const auto place = std::find(request.results.begin(), request.results.end(), output);
+    check(place != request.results.end(), "a library's operation is alone in its segment");
+    outputs.push(results[static_cast<size_t>(place - request.results.begin())]);
   }
   return outputs;
 }

@@ -12,6 +12,10 @@
 
 namespace nvfuser {
 
+struct RandomState {
+  uint64_t seed = 0, offset = 0;
+};
+
 /// Who ran an operation last, for reports.
 class RanBy {
  public:
@@ -31,6 +35,7 @@ class RanBy {
 
 /// What calls with the same sizes share.
 struct ExternalRun {
+  std::string operation;            ///< "linear + relu"
   std::vector<ViewLayout> results;  ///< of all the operation's outputs
   std::shared_ptr<RanBy> ran_by = std::make_shared<RanBy>();
 };
@@ -43,7 +48,7 @@ std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgum
 /// operation does not take. Without the device's library it works on the host, with one warning
 /// that says what is missing.
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
-                                 Device& device, const KnownScalars& sizes, const ExternalRun& run,
-                                 const RunContext& context);
+                                 Device& device, const KnownScalars& sizes, RandomState random,
+                                 const ExternalRun& run, const RunContext& context);
 
 }  // namespace nvfuser

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <evaluator/interpreter.h>
-#include <ir/internal_nodes.h>
+#include <ir/composite_nodes.h>
 #include <preseg_passes/pipeline.h>
 #include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
@@ -29,7 +29,7 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
   // Draws keep the numbers that they have in the whole fusion.
   std::map<int64_t, int64_t> draws;
   for (Expr* expr : fusion_->exprs()) {
-    if (expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr) {
+    if (drawsFromGenerator(expr)) {
       draws[expr->name()] = num_draws_++;
     }
   }

@@ -2,10 +2,13 @@
 // a plan for each, and where each value is kept.
 #include <algorithm>
 
+#include <external/providers.h>
 #include <ir/internal_nodes.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
+#include <scheduler/expr_eval/epilogue.h>
+#include <scheduler/expr_eval/expr_eval.h>
 #include <segmenter/segment_fusion.h>
 #include <support/dump.h>
 
@@ -196,6 +199,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
       }
       if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::ExprEval) {
         step.external.emplace();
+        step.external->operation = static_cast<const ExprEvalParams&>(*proposal.params).operation;
         break;
       }
       if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::NoOp) {
@@ -221,6 +225,43 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
   }
   return true;
 }
+
+namespace {
+
+/// The groups, each product joined with the group that is its epilogue and its only reader, where
+/// who runs products on the device takes it.
+std::vector<Group> withEpilogues(std::vector<Group> groups, DeviceKind device) {
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Expr* product = groups[i].exprs.size() == 1 ? groups[i].exprs[0] : nullptr;
+    if (product == nullptr || !product->isOneOf<MatmulOp, LinearOp>() ||
+        product->output(0)->isFusionOutput()) {
+      continue;
+    }
+    const auto* sums = product->output(0)->as<TensorView>();
+    std::vector<size_t> readers;
+    for (size_t other = 0; other < groups.size(); ++other) {
+      const std::vector<TensorView*>& inputs = groups[other].inputs;
+      if (std::find(inputs.begin(), inputs.end(), sums) != inputs.end()) {
+        readers.push_back(other);
+      }
+    }
+    if (readers.size() != 1 || groups[readers[0]].outputs.size() != 1) {
+      continue;
+    }
+    std::vector<Expr*> exprs = groups[readers[0]].exprs;
+    const TensorView* result = groups[readers[0]].outputs[0];
+    exprs.insert(exprs.begin(), groups[i].exprs[0]);
+    const auto found = productWithEpilogue(exprs, result);
+    if (found && external::takesEpilogue(product, found->end, found->bias != nullptr, device)) {
+      groups[readers[0]] =
+          makeGroup(std::move(exprs), [&](const TensorView* tv) { return tv == result; });
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+  }
+  return groups;
+}
+
+}  // namespace
 
 /// A plan that fails when it is carried out is not proposed again, so the fusion is cut further;
 /// where that changes nothing, the host computes what is left.
@@ -250,7 +291,8 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
         next.push_back(&segmentOf(variant, wholeGroup(fusion)));
       }
     } else {
-      for (const Group& group : segmentFusion(fusion, about, takes)) {
+      for (const Group& group :
+           withEpilogues(segmentFusion(fusion, about, takes), call.device->kind())) {
         next.push_back(&segmentOf(variant, group));
       }
     }

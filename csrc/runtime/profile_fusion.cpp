@@ -115,8 +115,7 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
           one.refusals.push_back(text(schedulerTypeName(type), ": ", refusal.why));
         }
         if (step.external) {
-          one.name = text("external call ", ++externals, ", ",
-                          tensorExprs(step.segment->fusion()).back()->getOpString());
+          one.name = text("external call ", ++externals, ", ", step.external->operation);
         } else if (step.kernel == nullptr) {
           one.name = "views";
         } else {

@@ -44,7 +44,7 @@ std::string FusionExecutorCache::report() const {
       const std::string name = step.external->ran_by->get();
       const std::string by = name.empty() ? "" : text(", run by ", name);
       append(lines, text("external call ", ++external, ": ", what, "  ",
-                         tensorExprs(step.segment->fusion()).back()->getOpString(), by, "\n"));
+                         step.external->operation, by, "\n"));
       continue;
     }
     if (step.kernel == nullptr) {

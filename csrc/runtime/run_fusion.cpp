@@ -183,7 +183,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
             externalResults(step.segment->fusion(), step_args, plan.sizes);
       }
       results = runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes,
-                            *step.external, call.context);
+                            {seed, offset}, *step.external, call.context);
     } else if (step.kernel == nullptr) {
       for (const NoOpParams::View& view : step.views) {
         const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();

@@ -47,6 +47,10 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion) {
       case ExprKind::WelfordOp:
       case ExprKind::MatmulOp:
       case ExprKind::LinearOp:
+      case ExprKind::SdpaFwdOp:
+      case ExprKind::SdpaBwdOp:
+      case ExprKind::ScaledMmaOp:
+      case ExprKind::GroupedMmaOp:
       case ExprKind::ScanOp:
       case ExprKind::ScatterOp:
         path.operations += 1;

@@ -2,6 +2,8 @@
 // would: so layouts, transpositions and batches are checked by their results.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <external/cublaslt.h>
 #include <fusion.h>
 #include <ir/builder.h>
@@ -16,6 +18,7 @@ using namespace external::cublaslt;
 struct FakeDesc {
   bool trans_a = false, trans_b = false;
   const float* bias = nullptr;
+  uint32_t epilogue = 0;
 };
 struct FakeLayout {
   int type;
@@ -66,7 +69,8 @@ Status setDesc(MatmulDesc desc, int attribute, const void* value, size_t bytes) 
       own->trans_b = valueOf<int32_t>(value, bytes) == 1;
       return 0;
     case EpilogueKind:
-      return valueOf<uint32_t>(value, bytes) == kEpilogueBias ? 0 : 7;
+      own->epilogue = valueOf<uint32_t>(value, bytes);
+      return (own->epilogue & ~(kEpilogueBias | kEpilogueRelu | kEpilogueGelu)) == 0 ? 0 : 7;
     case BiasPointer:
       own->bias = valueOf<const float*>(value, bytes);
       return 0;
@@ -112,6 +116,15 @@ Status findAlgorithm(Handle, MatmulDesc, Layout, Layout, Layout, Layout, Prefere
   *found = seen.no_algorithm ? 0 : 1;
   return 0;
 }
+float ended(float x, uint32_t epilogue) {
+  if ((epilogue & kEpilogueRelu) != 0) {
+    return std::max(x, 0.0f);
+  }
+  if ((epilogue & kEpilogueGelu) != 0) {
+    return x / 2 * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+  }
+  return x;
+}
 Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layout of_a,
                 const void* b, Layout of_b, const void* beta, const void*, Layout, void* d,
                 Layout of_d, const Algorithm*, void* workspace, size_t bytes, void*) {
@@ -142,7 +155,7 @@ Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layou
         }
         static_cast<float*>(
             d)[batch * ld->stride + static_cast<int64_t>(j) * ld->ld + static_cast<int64_t>(i)] =
-            sum;
+            ended(sum, how->epilogue);
       }
     }
   }
@@ -155,7 +168,8 @@ const Table kTable{create,         makeDesc,      dropDesc,      setDesc,
 
 /// Whether the library took it; its result is compared with the portable code's.
 bool agrees(const std::vector<Tensor>& operands, std::vector<int64_t> sizes,
-            std::vector<int64_t> strides, bool is_linear, std::string* why) {
+            std::vector<int64_t> strides, bool is_linear, std::string* why,
+            Epilogue epilogue = Epilogue::None, const Tensor* added_bias = nullptr) {
   Fusion fusion;
   FusionGuard guard(&fusion);
   std::vector<TensorView*> tensors;
@@ -167,6 +181,10 @@ bool agrees(const std::vector<Tensor>& operands, std::vector<int64_t> sizes,
   };
   machine.release = [](void* data) { ::operator delete(data); };
   call.machine = &machine;
+  call.epilogue = epilogue;
+  if (added_bias != nullptr) {
+    call.added_bias = added_bias->ref();
+  }
   for (const Tensor& operand : operands) {
     tensors.push_back(makeSymbolicTensor(operand.dim(), operand.dtype()));
     call.inputs.emplace_back(operand.ref());
@@ -233,6 +251,34 @@ TEST_CASE("cuBLASLt adds the bias of a linear") {
   CHECK(agrees({real({5, 7}), real({7}, 2), real({}, 3)}, {5}, {1}, true, &why));
   CHECK_FALSE(agrees({real({5, 7}), real({3, 7}, 2), real({3}, 3)}, {5, 3}, {1, 5}, true, &why));
   CHECK(why.find("dense bias") != std::string::npos);
+}
+
+TEST_CASE("cuBLASLt ends a product with a function") {
+  std::string why;
+  const Tensor x = real({5, 7}), w = real({3, 7}, 2), b = real({3}, 3);
+  for (const Epilogue end : {Epilogue::Relu, Epilogue::TanhGelu}) {
+    CHECK(agrees({x, w}, {5, 3}, {3, 1}, true, &why, end));
+    CHECK(agrees({x, w, b}, {5, 3}, {3, 1}, true, &why, end));
+    CHECK(agrees({x, w}, {5, 3}, {3, 1}, true, &why, end, &b));
+    CHECK(agrees({x, w.transpose(0, 1)}, {5, 3}, {1, 5}, false, &why, end));
+    CHECK(
+        agrees({real({4, 5, 7}), real({4, 7, 3}, 2)}, {4, 5, 3}, {15, 3, 1}, false, &why, end, &b));
+  }
+  CHECK(agrees({x, w}, {5, 3}, {3, 1}, true, &why, Epilogue::None, &b));
+  auto halves = [](std::vector<int64_t> sizes) {
+    return Tensor::randn(std::move(sizes), DataType::Half, 1);
+  };
+  const Tensor half_bias = halves({3});
+  CHECK_FALSE(
+      agrees({halves({5, 7}), halves({3, 7})}, {5, 3}, {3, 1}, true, &why, Epilogue::TanhGelu));
+  CHECK(why.find("does not round") != std::string::npos);
+  CHECK_FALSE(agrees({halves({5, 7}), halves({3, 7})}, {5, 3}, {3, 1}, true, &why, Epilogue::Relu,
+                     &half_bias));
+  auto doubles = [](std::vector<int64_t> sizes) {
+    return Tensor::randn(std::move(sizes), DataType::Double, 1);
+  };
+  CHECK_FALSE(
+      agrees({doubles({5, 7}), doubles({3, 7})}, {5, 3}, {3, 1}, true, &why, Epilogue::Relu));
 }
 
 TEST_CASE("what cuBLASLt does not take is declined, with nothing left behind") {

@@ -1,24 +1,33 @@
 #include <scheduler/expr_eval/expr_eval.h>
 
-#include <ir/external_ops.h>
+#include <scheduler/expr_eval/epilogue.h>
 
 namespace nvfuser {
 
 namespace {
 
-/// The only operation, if it is a library's; else null.
-const Expr* onlyOperation(const Fusion& fusion) {
-  const Expr* only = nullptr;
-  for (const Expr* expr : fusion.exprs()) {
-    if (!expr->output(0)->isA<TensorView>()) {
-      continue;
+/// The library's operation, if it is all there is, but for its epilogue: "linear + relu". Else
+/// nothing.
+std::optional<std::string> onlyOperation(const Fusion& fusion) {
+  std::vector<Expr*> exprs;
+  for (Expr* expr : fusion.exprs()) {
+    if (expr->output(0)->isA<TensorView>()) {
+      exprs.push_back(expr);
     }
-    if (only != nullptr) {
-      return nullptr;
-    }
-    only = expr;
   }
-  return only != nullptr && isExternalOp(only) ? only : nullptr;
+  if (exprs.size() == 1) {
+    return isExternalOp(exprs[0]) ? std::optional(exprs[0]->getOpString()) : std::nullopt;
+  }
+  if (fusion.outputs().size() != 1 || !fusion.outputs()[0]->isA<TensorView>()) {
+    return std::nullopt;
+  }
+  const auto found = productWithEpilogue(exprs, fusion.outputs()[0]->as<TensorView>());
+  if (!found) {
+    return std::nullopt;
+  }
+  static constexpr std::string_view kEnds[] = {"", " + relu", " + tanh_gelu"};
+  return text(found->product->getOpString(), found->bias != nullptr ? " + bias" : "",
+              kEnds[static_cast<size_t>(found->end)]);
 }
 
 class ExprEvalScheduler : public SchedulerEntry {
@@ -26,7 +35,7 @@ class ExprEvalScheduler : public SchedulerEntry {
   SchedulerType type() const override { return SchedulerType::ExprEval; }
 
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
-    if (onlyOperation(fusion) == nullptr) {
+    if (!onlyOperation(fusion)) {
       return Refusal{"it is not one operation of a library"};
     }
     return std::nullopt;
@@ -34,7 +43,7 @@ class ExprEvalScheduler : public SchedulerEntry {
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo&) const override {
     auto params = std::make_unique<ExprEvalParams>();
-    params->operation = onlyOperation(fusion)->getOpString();
+    params->operation = *onlyOperation(fusion);
     return params;
   }
 
