@@ -1,5 +1,6 @@
 // Scatter: elements go to places within their own line along `dim`, so lines are independent and
-// each is worked on by one thread in the order of its elements.
+// each is worked on by one thread in the order of its elements. Where all lines have the same
+// places (rows of a table), what goes to one place is sorted together, and places are independent.
 #include <atomic>
 #include <cstring>
 
@@ -48,6 +49,11 @@ int64_t indexAt(const TensorRef& index, int64_t offset) {
       index.dtype);
 }
 
+[[noreturn]] void throwOutOfRange(const ScatterOp* op, int64_t index, int64_t extent) {
+  userError("scatter: index ", index, " is out of range for an axis of extent ", extent, ", in ",
+            op->toString());
+}
+
 template <typename T>
 void scatterElements(const Call& call, const ScatterOp* op, const TensorRef& source) {
   const TensorRef& index = call.input(1);
@@ -90,9 +96,84 @@ void scatterElements(const Call& call, const ScatterOp* op, const TensorRef& sou
     }
   });
   if (failed) {
-    userError("scatter: index ", wrong.load(), " is out of range for an axis of extent ", extent,
-              ", in ", op->toString());
+    throwOutOfRange(op, wrong, extent);
   }
+}
+
+/// Whether all lines along `dim` have the same places.
+bool scattersRows(const TensorRef& index, int64_t dim) {
+  bool alike = index.sizes.size() > 1;
+  for (size_t axis = 0; axis < index.sizes.size(); ++axis) {
+    alike = alike && (static_cast<int64_t>(axis) == dim || index.strides[axis] == 0);
+  }
+  return alike;
+}
+
+template <typename T>
+void accumulateRows(const Call& call, const ScatterOp* op, const TensorRef& source) {
+  const TensorRef& index = call.input(1);
+  const TensorRef& out = call.outputs.at(0);
+  const auto dim = static_cast<size_t>(op->dim());
+  const int64_t extent = out.sizes[dim];
+  const int64_t count = index.sizes[dim];
+  // The entries of each place, in their order.
+  std::vector<int64_t> places(static_cast<size_t>(count));
+  std::vector<int64_t> ends(static_cast<size_t>(extent) + 1, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = indexAt(index, i * index.strides[dim]);
+    if (at < 0 || at >= extent) {
+      throwOutOfRange(op, at, extent);
+    }
+    places[static_cast<size_t>(i)] = at;
+    ++ends[static_cast<size_t>(at) + 1];
+  }
+  for (size_t place = 0; place < static_cast<size_t>(extent); ++place) {
+    ends[place + 1] += ends[place];
+  }
+  std::vector<int64_t> entries(places.size());
+  std::vector<int64_t> next(ends.begin(), ends.end() - 1);
+  for (size_t i = 0; i < places.size(); ++i) {
+    entries[static_cast<size_t>(next[static_cast<size_t>(places[i])]++)] = static_cast<int64_t>(i);
+  }
+  auto withoutDim = [&](std::vector<int64_t> list) {
+    list.erase(list.begin() + op->dim());
+    return list;
+  };
+  const std::vector<int64_t> sizes = withoutDim(index.sizes);
+  const std::vector<int64_t> to_strides = withoutDim(out.strides);
+  const std::vector<int64_t> from_strides = withoutDim(source.strides);
+  call.machine->parallel(extent, [&](int64_t first, int64_t last) {
+    std::vector<Wide<T>> sums;
+    for (int64_t place = first; place < last; ++place) {
+      const auto at = static_cast<size_t>(place);
+      if (ends[at] == ends[at + 1]) {
+        continue;
+      }
+      T* to = static_cast<T*>(out.data) + place * out.strides[dim];
+      sums.clear();
+      forEachRun<1>(sizes, {to_strides}, {0}, [&](int64_t length, auto start, auto step) {
+        for (int64_t i = 0; i < length; ++i) {
+          sums.push_back(widened(to[start[0] + i * step[0]]));
+        }
+      });
+      for (int64_t entry = ends[at]; entry < ends[at + 1]; ++entry) {
+        const T* from = static_cast<const T*>(source.data) +
+                        entries[static_cast<size_t>(entry)] * source.strides[dim];
+        auto sum = sums.begin();
+        forEachRun<1>(sizes, {from_strides}, {0}, [&](int64_t length, auto start, auto step) {
+          for (int64_t i = 0; i < length; ++i, ++sum) {
+            *sum = combine(*op->accumulateOp(), *sum, widened(from[start[0] + i * step[0]]));
+          }
+        });
+      }
+      auto sum = sums.begin();
+      forEachRun<1>(sizes, {to_strides}, {0}, [&](int64_t length, auto start, auto step) {
+        for (int64_t i = 0; i < length; ++i, ++sum) {
+          storeNumber(to[start[0] + i * step[0]], *sum, out.dtype);
+        }
+      });
+    }
+  });
 }
 
 }  // namespace
@@ -117,7 +198,11 @@ void runScatter(const Call& call) {
     } else {
       source = call.input(2);
     }
-    scatterElements<T>(call, op, source);
+    if (op->accumulateOp() && scattersRows(call.input(1), op->dim())) {
+      accumulateRows<T>(call, op, source);
+    } else {
+      scatterElements<T>(call, op, source);
+    }
   });
 }
 

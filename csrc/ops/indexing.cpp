@@ -1,7 +1,9 @@
 #include <ops/indexing.h>
 
 #include <ir/builder.h>
+#include <ops/alias.h>
 #include <ops/axes.h>
+#include <ops/named_axes.h>
 #include <ops/utils.h>
 
 namespace nvfuser {
@@ -172,6 +174,36 @@ TensorView* scatter(TensorView* self, int64_t dim, TensorView* index, Val* src,
   TensorView* out = ops::newTensor(ops::freshAxes(self), self->dtype());
   IrBuilder::create<ScatterOp>(out, self, axis, index, src, accumulate_op);
   return out;
+}
+
+TensorView* indexPutAccumulate(TensorView* acc, TensorView* index, TensorView* value) {
+  constexpr std::string_view kOp = "indexPutAccumulate";
+  ops::requireTensor(acc, kOp);
+  ops::requireTensor(value, kOp);
+  requireIndex(index, kOp);
+  if (ops::rankOf(index) != 1 || ops::rankOf(acc) == 0) {
+    userError(kOp, ": rows of ", ops::describe(acc), " are counted by an index of one axis; got ",
+              ops::describe(index));
+  }
+  if (acc->dtype() != value->dtype()) {
+    userError(kOp, ": ", ops::describe(acc), " and the value ", ops::describe(value),
+              " have different dtypes; cast one of them");
+  }
+  ops::NamedAxes axes(kOp, 0);
+  std::string names(static_cast<size_t>(ops::rankOf(acc)), 'A');
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = static_cast<char>('A' + i);
+  }
+  axes.meet("first operand", acc, names, false);
+  names[0] = '#';  // as many as the index has
+  axes.meet("index", index, "#", false);
+  axes.meet("value", value, names, false);
+  if (names.size() > 1) {
+    std::vector<bool> is_new(names.size(), true);
+    is_new[0] = false;
+    index = expand_as(broadcast(index, is_new), value);
+  }
+  return scatter(acc, 0, index, value, BinaryOpType::Add);
 }
 
 }  // namespace nvfuser

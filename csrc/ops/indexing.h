@@ -33,4 +33,8 @@ TensorView* takeAlongAxis(TensorView* input, TensorView* index, int64_t dim);
 TensorView* scatter(TensorView* self, int64_t dim, TensorView* index, Val* src,
                     std::optional<BinaryOpType> accumulate_op = std::nullopt);
 
+/// acc[index[i], …] + value[i, …], all i summed in their order: the gradient of a table whose rows
+/// were read by `index`. `acc` and `value` have equal axes but for the first, `index` has one.
+TensorView* indexPutAccumulate(TensorView* acc, TensorView* index, TensorView* value);
+
 }  // namespace nvfuser

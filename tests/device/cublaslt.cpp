@@ -91,6 +91,38 @@ TEST_CASE("products by cuBLASLt") {
   }
 }
 
+TEST_CASE("cuBLASLt ends products with a bias, relu and tanh gelu") {
+  Device* device = gpu();
+  if (device == nullptr) {
+    return;
+  }
+  for (PrimDataType dtype : {DataType::Half, DataType::BFloat16, DataType::Float}) {
+    CAPTURE(DataType(dtype));
+    const DataType of = dtype;
+    auto draw = [&](std::vector<int64_t> sizes, uint64_t seed) {
+      return Tensor::randn(std::move(sizes), dtype, seed, *device);
+    };
+    auto rounded = [of](TensorView* tv) { return tv->dtype() == of ? tv : castOp(of, tv); };
+    const Tensor x = draw({70, 64}, 1), w = draw({48, 64}, 2), b = draw({48}, 3);
+    const std::string with_relu =
+        run({x, w, b}, [&](const Tensors& t) { return rounded(relu(linear(t[0], t[1], t[2]))); });
+    CAPTURE(with_relu);
+    CHECK(with_relu.find("linear + relu, run by cuBLASLt") != std::string::npos);
+    const std::string with_gelu = run(
+        {x, w, b}, [&](const Tensors& t) { return rounded(tanh_gelu(linear(t[0], t[1], t[2]))); });
+    CAPTURE(with_gelu);
+    // Rounded to Half and BFloat16 before, the product is one call and the rest a kernel.
+    const bool joins = of == DataType::Float;
+    CHECK(with_gelu.find(joins ? "linear + tanh_gelu, run by cuBLASLt"
+                               : "linear, run by cuBLASLt") != std::string::npos);
+    const std::string with_bias = run(
+        {x, w, b}, [&](const Tensors& t) { return rounded(relu(add(linear(t[0], t[1]), t[2]))); });
+    CAPTURE(with_bias);
+    CHECK(with_bias.find(joins ? "linear + bias + relu, run by cuBLASLt"
+                               : "linear, run by cuBLASLt") != std::string::npos);
+  }
+}
+
 TEST_CASE("other operations of a library go by way of the host") {
   Device* device = gpu();
   if (device == nullptr) {

@@ -292,6 +292,43 @@ TEST_CASE("scatter, also accumulating, gives the same bits each time") {
   }
 }
 
+TEST_CASE("the gradient of a table sums rows in their order") {
+  for (PrimDataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16, DataType::Half,
+                             DataType::ComplexFloat, DataType::Int}) {
+    for (const Sizes& row : {Sizes{6}, Sizes{}, Sizes{2, 3}, Sizes{0}}) {
+      for (int64_t count : {0, 2, 40}) {
+        for (Device* device : testDevices()) {
+          auto sizes = [&](int64_t rows) {
+            Sizes all = row;
+            all.insert(all.begin(), rows);
+            return all;
+          };
+          auto fusion = std::make_unique<Fusion>();
+          {
+            FusionGuard guard(fusion.get());
+            TensorView* table = input({sizes(10), dtype});
+            TensorView* index = input({{count}, DataType::Int});
+            TensorView* value = input({sizes(count), dtype});
+            fusion->addOutput(indexPutAccumulate(table, index, value));
+          }
+          FusionExecutorCache cache(std::move(fusion));
+          Sizes rows;
+          for (int64_t i = 0; i < count; ++i) {
+            rows.push_back(i * i % 7);
+          }
+          const KernelArgumentHolder arguments{Tensor::randn(sizes(10), dtype, 1, *device),
+                                               Tensor::fromHost(rows, {count}, *device),
+                                               Tensor::randn(sizes(count), dtype, 2, *device)};
+          const KernelArgumentHolder results = cache.runFusionWithInputs(arguments);
+          CAPTURE(cache.report());
+          testValidate(cache.fusion(), results, arguments, __LINE__, __FILE__);
+          CHECK(cache.numKernels() == 0);  // the index is stretched by a view
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("rows of a table are an indexed read that is fused") {
   for (PrimDataType dtype : {DataType::Float, DataType::BFloat16}) {
     for (const Sizes& shape : {Sizes{7}, Sizes{2, 3}, Sizes{2, 3, 4}, Sizes{}, Sizes{0, 3}}) {
