@@ -43,8 +43,8 @@ std::string FusionExecutorCache::report() const {
     if (step.external) {
       const std::string name = step.external->ran_by->get();
       const std::string by = name.empty() ? "" : text(", run by ", name);
-      append(lines, text("external call ", ++external, ": ", what, "  ",
-                         step.external->operation, by, "\n"));
+      append(lines, text("external call ", ++external, ": ", what, "  ", step.external->operation,
+                         by, "\n"));
       continue;
     }
     if (step.kernel == nullptr) {
