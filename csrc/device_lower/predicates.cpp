@@ -37,10 +37,10 @@ bool Predicates::divides(const Split* split) const {
   return symbols_.pool().provesDivisible(symbols_.extent(split->in()), factor);
 }
 
-bool Predicates::dependsOnBlock(Scalar index) const {
+bool Predicates::dependsOn(Scalar index, bool blocks) const {
   return std::any_of(std::begin(kParallelTypeThreads), std::end(kParallelTypeThreads),
                      [&](ParallelType type) {
-                       return isParallelTypeBlockDim(type) && loops_.isUsed(type) &&
+                       return isParallelTypeBlockDim(type) == blocks && loops_.isUsed(type) &&
                               kir::ScalarPool::contains(index, loops_.parallelIndex(type));
                      });
 }
@@ -49,11 +49,12 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
                                                   bool eliminate) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> open;
-  // What a reduction updates is in registers, wherever its result goes, but for a few.
+  // What a reduction updates is in registers, wherever its result goes, but for a few. (On the CPU
+  // a task has everything to itself but for what is in global memory.)
+  const MemoryType placed = leaf.out->getMemoryType();
   const bool in_registers =
-      (leaf.role == LeafRole::Update && summed_in_memory_.count(leaf.out) == 0) ||
-      (leaf.out->getMemoryType() == MemoryType::Local &&
-       (leaf.role == LeafRole::Whole || leaf.role == LeafRole::Finish));
+      placed == MemoryType::Local || (placed == MemoryType::Shared && loops_.isCpu()) ||
+      (leaf.role == LeafRole::Update && summed_in_memory_.count(leaf.out) == 0);
   const MemoryType memory =
       leaf.out->isFusionOutput() ? MemoryType::Global : leaf.out->getMemoryType();
   for (const LoopClass* loop : leaf.path) {
@@ -105,8 +106,11 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     if (index == nullptr) {
       continue;  // made of axes that this statement does not iterate: reduced already, or not yet
     }
-    if (memory == MemoryType::Shared && id->isBroadcast() && dependsOnBlock(index)) {
-      continue;  // each block needs the element in memory of its own
+    // Of the threads of a block one writes the element, but each block needs it in memory of its
+    // own, and it may be there for one iteration of a loop only.
+    const bool by_one_thread = dependsOn(index, false) && !dependsOn(index, true);
+    if (memory == MemoryType::Shared && id->isBroadcast() && !by_one_thread) {
+      continue;
     }
     result.push_back({index, symbols_.extent(id)});
   }

@@ -63,7 +63,8 @@ class Predicates {
  private:
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;
   bool divides(const Split* split) const;
-  bool dependsOnBlock(kir::Scalar index) const;
+  /// Whether the index of a block (of a thread in it) occurs in an expression.
+  bool dependsOn(kir::Scalar index, bool blocks) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;

@@ -288,11 +288,11 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
       mean[i] = either;
     }
+    mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
       squares[i] = either;
       continue;
     }
-    mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     squares[i] = moved(squares[i], growth * finiteOrZero(moment), seed, 2 * at + 1);
   }
 }

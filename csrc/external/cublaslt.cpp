@@ -356,6 +356,7 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   }
   const Preference preference = made.preference();
   made.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
+  made.prefer(ReductionSchemes, kWideReductionSchemes);
   made.prefer(AlignA, align_a);
   made.prefer(AlignB, align_b);
   made.prefer(AlignC, align_d);

@@ -26,7 +26,17 @@ enum DataKind : int { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_1
 enum ComputeKind : int { Compute32F = 68, Compute64F = 70 };
 enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7, BiasPointer = 8 };
 enum LayoutAttribute : int { BatchCount = 5, BatchStride = 6 };
-enum PreferenceAttribute : int { MaxWorkspaceBytes = 1, AlignA = 5, AlignB, AlignC, AlignD };
+enum PreferenceAttribute : int {
+  MaxWorkspaceBytes = 1,
+  ReductionSchemes = 3,
+  AlignA = 5,
+  AlignB,
+  AlignC,
+  AlignD
+};
+/// How parts of a sum may be added up: in place or in the type that is computed in, but not in the
+/// result's type, which would round each of them.
+constexpr uint32_t kWideReductionSchemes = 1 | 2;
 // Bits of an epilogue; GELU is the approximation with tanh.
 constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;

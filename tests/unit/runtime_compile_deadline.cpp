@@ -136,7 +136,7 @@ TEST_CASE("compile deadline: the kernels behind some that are stuck are compiled
   std::vector<std::unique_ptr<FusionExecutorCache>> caches;
   std::vector<CompiledKernel*> kernels;
   for (int i = 0; i < stuck + 2; ++i) {
-    caches.push_back(std::make_unique<FusionExecutorCache>(shifted(i < stuck ? 12340 + i : i)));
+    caches.push_back(std::make_unique<FusionExecutorCache>(shifted(i < stuck ? 1234000 + i : i)));
     caches.back()->prepare({x});
     kernels.push_back(
         caches.back()->executors().front()->waitingVariant(device, PrimDataType::Int32, {}));
