@@ -268,6 +268,9 @@ class FusionDefinition:
         def cumsum(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
             """Sums of the elements up to each, along dim."""
 
+        def cutlass_nvfp4_grouped_mm(self, mat1: Tensor, mat2: Tensor, scale1: Tensor, scale2: Tensor, alpha: Tensor, problem_sizes: Tensor, expert_offsets: Tensor, sf_offsets: Tensor, dtype: DataType | None = None) -> Tensor:
+            """Refused: a format of Blackwell alone."""
+
         def div(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
             """lhs / rhs; integers are divided towards zero."""
 
@@ -351,6 +354,11 @@ class FusionDefinition:
 
         def gelu_backward(self, grad: Tensor, arg: Tensor) -> Tensor:
             """Gradient of gelu."""
+
+        def grouped_mm(self, mat1: Tensor, mat2: Tensor, offsets: Tensor, scale1: Tensor | None = None, scale2: Tensor | None = None, alpha: Tensor | None = None, bias: Tensor | None = None, beta: Tensor | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> Tensor or (out, block_scale, gamma):
+            """
+            Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
+            """
 
         def gt(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
             """lhs > rhs."""
@@ -549,8 +557,23 @@ class FusionDefinition:
         def rsqrt(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
             """1 / sqrt(x)."""
 
+        def scaled_mm(self, mat1: Tensor, mat2: Tensor, scale1: Tensor, scale2: Tensor, alpha: Tensor | None = None, bias: Tensor | None = None, beta: Tensor | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+            """
+            alpha * (scale1 * mat1) * (scale2 * mat2) + beta * bias, as BFloat16 unless given; usually of Float8. The scales of the result are None. Gives (out, block_scale, gamma).
+            """
+
         def scatter(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
             """A copy of arg with out[index[i, j], j] = src[i, j] for dim 0."""
+
+        def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, logsumexp: Tensor, dropout_p: Scalar | number, is_causal: Scalar | number, philox_seed: Tensor, philox_offset: Tensor, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
+            """
+            Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
+            """
+
+        def sdpfa_fwd(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, mask: Tensor | None = None, dropout_p: Scalar | number | None = None, is_causal: Scalar | number | None = None, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+            """
+            Attention: softmax(scale * query * key^T + bias) * value over the last two axes of [batches, heads, queries, numbers]. mask is False where a key is left out; scale is 1 / sqrt(numbers) unless given. Gives (output, logsumexp, philox_seed, philox_offset).
+            """
 
         def segment_set(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
             """A copy at which the fusion is cut into kernels."""

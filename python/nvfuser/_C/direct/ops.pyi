@@ -3,6 +3,7 @@
 The operations: output = fd.ops.NAME(arguments). Operands are TensorViews and Vals of the fusion, or numbers; a sequence of sizes or axes may be a list, a tuple or a torch.Size. `axes`, `dims` and `dim` name the same parameter, as do `keepdim` and `keep_dim`. A wrong argument is a TypeError, one that makes no sense a RuntimeError.
 """
 
+from typing import overload
 
 
 
@@ -127,6 +128,14 @@ def cumprod(arg: TensorView, dim: int, init: Val | number | None = None) -> Tens
 def cumsum(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
     """Sums of the elements up to each, along dim."""
 
+@overload
+def cutlass_nvfp4_grouped_mm(mat1: TensorView, mat2: TensorView, scale1: TensorView, scale2: TensorView, alpha: TensorView, problem_sizes: TensorView, expert_offsets: TensorView, sf_offsets: TensorView, dtype: DataType | None = None) -> TensorView:
+    """Refused: a format of Blackwell alone."""
+
+@overload
+def cutlass_nvfp4_grouped_mm(*args, **kwargs) -> None:
+    """its formats need a Blackwell GPU and are not supported"""
+
 def div(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
     """lhs / rhs; integers are divided towards zero."""
 
@@ -210,6 +219,11 @@ def gelu(arg: TensorView) -> TensorView:
 
 def gelu_backward(grad: TensorView, arg: TensorView) -> TensorView:
     """Gradient of gelu."""
+
+def grouped_mm(mat1: TensorView, mat2: TensorView, offsets: TensorView, scale1: TensorView | None = None, scale2: TensorView | None = None, alpha: TensorView | None = None, bias: TensorView | None = None, beta: TensorView | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> TensorView or (out, block_scale, gamma):
+    """
+    Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
+    """
 
 def gt(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
     """lhs > rhs."""
@@ -408,8 +422,23 @@ def round(arg: TensorView | Val | number) -> TensorView | Val:
 def rsqrt(arg: TensorView | Val | number) -> TensorView | Val:
     """1 / sqrt(x)."""
 
+def scaled_mm(mat1: TensorView, mat2: TensorView, scale1: TensorView, scale2: TensorView, alpha: TensorView | None = None, bias: TensorView | None = None, beta: TensorView | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> tuple[TensorView, TensorView, TensorView]:
+    """
+    alpha * (scale1 * mat1) * (scale2 * mat2) + beta * bias, as BFloat16 unless given; usually of Float8. The scales of the result are None. Gives (out, block_scale, gamma).
+    """
+
 def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
     """A copy of arg with out[index[i, j], j] = src[i, j] for dim 0."""
+
+def sdpfa_bwd(grad_output: TensorView, query: TensorView, key: TensorView, value: TensorView, output: TensorView, logsumexp: TensorView, dropout_p: Val | number, is_causal: Val | number, philox_seed: TensorView, philox_offset: TensorView, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
+    """
+    Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
+    """
+
+def sdpfa_fwd(query: TensorView, key: TensorView, value: TensorView, bias: TensorView | None = None, mask: TensorView | None = None, dropout_p: Val | number | None = None, is_causal: Val | number | None = None, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView, TensorView]:
+    """
+    Attention: softmax(scale * query * key^T + bias) * value over the last two axes of [batches, heads, queries, numbers]. mask is False where a key is left out; scale is 1 / sqrt(numbers) unless given. Gives (output, logsumexp, philox_seed, philox_offset).
+    """
 
 def segment_set(arg: TensorView | Val | number) -> TensorView | Val:
     """A copy at which the fusion is cut into kernels."""
@@ -540,9 +569,6 @@ def where(condition: TensorView | Val | number, a: TensorView | Val | number, b:
 
 def zeros_like(arg: TensorView) -> TensorView:
     """A tensor like arg of zeros."""
-
-def cutlass_nvfp4_grouped_mm(*args, **kwargs) -> None:
-    """its formats need a Blackwell GPU and are not supported"""
 
 def nv_block_quantize(*args, **kwargs) -> None:
     """block-scaled formats need a Blackwell GPU and are not supported"""
