@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <runtime/device.h>
@@ -129,5 +130,21 @@ class WatchedDevice final : public Device {
   std::atomic<bool> company_{false};
   std::atomic<bool> gate_closed_{false};
 };
+
+/// New ones over the devices that need no GPU.
+inline std::vector<WatchedDevice*> watchedDevices() {
+  return {&WatchedDevice::over(cpuDevice()), &WatchedDevice::over(emulatedDevice())};
+}
+
+/// Does `work`(0), …, `work`(count − 1) at the same time.
+inline void onThreads(int count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back(work, i);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
 
 }  // namespace nvfuser

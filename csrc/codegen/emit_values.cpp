@@ -1,5 +1,6 @@
 /// Types, elements, operands and parameters as text.
 #include <algorithm>
+#include <limits>
 
 #include <codegen/emitter.h>
 #include <codegen/literal_text.h>

@@ -36,20 +36,6 @@ std::unique_ptr<Fusion> scaled(double factor) {
   return fusion;
 }
 
-std::vector<WatchedDevice*> watchedDevices() {
-  return {&WatchedDevice::over(cpuDevice()), &WatchedDevice::over(emulatedDevice())};
-}
-
-void onThreads(int count, const std::function<void(int)>& work) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back(work, i);
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-}
-
 }  // namespace
 
 TEST_CASE("loaded kernels: one compiles, the others wait for it") {

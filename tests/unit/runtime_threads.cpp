@@ -27,20 +27,6 @@ std::unique_ptr<Fusion> scaledSums(double factor) {
   return fusion;
 }
 
-std::vector<WatchedDevice*> watchedDevices() {
-  return {&WatchedDevice::over(cpuDevice()), &WatchedDevice::over(emulatedDevice())};
-}
-
-void onThreads(int count, const std::function<void(int)>& work) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back(work, i);
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-}
-
 bool isRight(const KernelArgumentHolder& results, int64_t rows, double value) {
   return results[0].tensor().toHost<float>() ==
          std::vector<float>(static_cast<size_t>(rows), static_cast<float>(value));
