@@ -29,6 +29,7 @@ class Case:
     function: Callable
     sizes: list
     dtype: torch.dtype
+    classes: int = 0  # the last input holds numbers below this; 0: it is like the others
 
 
 DTYPES = {torch.bfloat16: "__bfloat", torch.float32: "float"}
@@ -89,6 +90,61 @@ def transpose_cases(rows, row, dtype):
     yield Case("x + transpose(y)" + of, lambda x, y: x + y.t(), [(rows, row), (row, rows)], dtype)
 
 
+def activation_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    one, pair = (rows, row), [(rows, row), (rows, row)]
+    yield Case("multiply" + of, lambda x, y: x * y, pair, dtype)
+    yield Case("bias + gelu" + of, lambda x, b: F.gelu(x + b, approximate="tanh"), [one, (row,)], dtype)
+    yield Case("bias + gelu backward" + of, bias_gelu_backward, [*pair, (row,)], dtype)
+    yield Case("silu(x) * y" + of, lambda x, y: F.silu(x) * y, pair, dtype)
+    yield Case("silu(x) * y backward" + of, silu_mul_backward, [*pair, one], dtype)
+    scaled = lambda x, scale, bias: torch.relu(x * scale + bias)  # noqa: E731
+    yield Case("scale, bias, relu" + of, scaled, [one, (row,), (row,)], dtype)
+    back = lambda dy, y, scale: torch.where(y > 0, dy, 0) * scale  # noqa: E731
+    yield Case("scale, bias, relu backward" + of, back, [*pair, (row,)], dtype)
+
+
+def bias_gelu_backward(dy, x, bias):
+    dx = torch.ops.aten.gelu_backward(dy, x + bias, approximate="tanh")
+    return dx, sum_to(dx, 0)
+
+
+def silu_mul_backward(dz, x, y):
+    return torch.ops.aten.silu_backward(dz * y, x), dz * F.silu(x)
+
+
+def residual_cases(rows, row, dtype):
+    of = f" {rows}x{row} {DTYPES[dtype]}"
+    pair = [(rows, row), (rows, row)]
+
+    def residual_rms_norm(x, residual, w):
+        total = x + residual
+        return total, rms_norm(total, w)
+
+    def dropout_layer_norm(x, residual, w, b):
+        return F.layer_norm(F.dropout(x, 0.1, training=True) + residual, (row,), w, b)
+
+    yield Case("residual + RMS norm" + of, residual_rms_norm, [*pair, (row,)], dtype)
+    yield Case("dropout + residual + layer norm" + of, dropout_layer_norm, [*pair, (row,), (row,)], dtype)
+
+
+def loss_cases(rows, classes, dtype):
+    loss = lambda x, target: F.cross_entropy(x, target, reduction="none")  # noqa: E731
+    yield Case(f"cross entropy {rows}x{classes} {DTYPES[dtype]}", loss, [(rows, classes), (rows,)], dtype, classes)
+
+
+def rope_cases(sizes, dtype):
+    of = f" {'x'.join(map(str, sizes))} {DTYPES[dtype]}"
+
+    def rotated(x, cos, sin):
+        first, second = x.chunk(2, -1)
+        return x * cos + torch.cat((-second, first), -1) * sin
+
+    yield Case("rotary positions" + of, rotated, [sizes, sizes[2:], sizes[2:]], dtype)
+    join = lambda x, y: torch.cat((torch.relu(x), torch.relu(y)), -1)  # noqa: E731
+    yield Case("cat of relu" + of, join, [sizes, sizes], dtype)
+
+
 def cases():
     for dtype, kind in DTYPES.items():
         for sizes in ((16384, 8192), (131072, 1024), (32768, 4096), (8192, 5121), (4096, 32768)):
@@ -108,10 +164,13 @@ def cases():
         yield Case(f"softmax of columns 8192x16384 {kind}", lambda x: F.softmax(x, 0), [(8192, 16384)], dtype)
         batch_norm = lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)  # noqa: E731
         yield Case(f"batch norm NCHW 64x256x56x56 {kind}", batch_norm, [image, (256,), (256,)], dtype)
-        big = (16384, 8192)
-        yield Case(f"multiply 16384x8192 {kind}", lambda x, y: x * y, [big, big], dtype)
-        gelu = lambda x, b: F.gelu(x + b, approximate="tanh")  # noqa: E731
-        yield Case(f"bias + gelu 16384x8192 {kind}", gelu, [big, (8192,)], dtype)
+        for sizes in ((16384, 8192), (2048, 4096), (8191, 8191)):
+            yield from activation_cases(*sizes, dtype)
+        for sizes in ((16384, 4096), (2048, 4096)):
+            yield from residual_cases(*sizes, dtype)
+        for sizes in ((4096, 131072), (8192, 32000)):
+            yield from loss_cases(*sizes, dtype)
+        yield from rope_cases((16, 32, 2048, 128), dtype)
 
 
 def time_of(run):
@@ -136,6 +195,8 @@ def compiled(mode, function):
 def measure(case, modes):
     """Fractions of the copy's speed by mode, and the copy's milliseconds."""
     inputs = [torch.randn(sizes, device="cuda").to(case.dtype) for sizes in case.sizes]
+    if case.classes:
+        inputs[-1] = torch.randint(case.classes, case.sizes[-1], device="cuda")
     outputs = case.function(*inputs)
     tensors = inputs + (list(outputs) if isinstance(outputs, tuple) else [outputs])
     half = sum(tensor.numel() * tensor.element_size() for tensor in tensors) // 2

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,22 @@ inline nvfuser::Tensor randomTensor(const std::vector<int64_t>& sizes, nvfuser::
   }
   device.synchronize(nullptr);
   return result;
+}
+
+/// Int numbers below `classes`.
+inline nvfuser::Tensor randomClasses(const std::vector<int64_t>& sizes, int64_t classes,
+                                     nvfuser::Device& device) {
+  std::mt19937_64 random(5);
+  std::uniform_int_distribution<int64_t> draw(0, classes - 1);
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    count *= size;
+  }
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  for (int64_t& number : numbers) {
+    number = draw(random);
+  }
+  return nvfuser::Tensor::fromHost(numbers, sizes, device);
 }
 
 inline double median(std::vector<double> times) {
