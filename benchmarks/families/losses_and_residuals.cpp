@@ -65,12 +65,12 @@ void addRopeAndJoin(std::vector<Program>& all, std::vector<int64_t> sizes, DataT
                    Val* end = IrBuilder::create<Val>(2 * half);
                    TensorView* first = slice(x, {{}, {}, {}, {fusion.zeroVal(), middle}});
                    TensorView* second = slice(x, {{}, {}, {}, {middle, end}});
-                   TensorView* turned = cat({neg(second), first}, 3);
+                   TensorView* turned = cat({castOp(dtype, neg(second)), first}, 3);
                    output(fusion, add(mul(wide(x), cos), mul(wide(turned), sin)), dtype);
                  },
                  {sizes, {sizes[2], sizes[3]}, {sizes[2], sizes[3]}},
                  dtype,
-                 2});
+                 0});
   all.push_back({named("cat of relu", sizes, dtype),
                  [=](Fusion& fusion) {
                    TensorView* x = input(fusion, 4, dtype);
