@@ -21,7 +21,8 @@
 //   normalF64FromBits(block, is_odd)                double
 //   randomBits / uniformF32 / uniformF64 / normalF32 / normalF64 (seed, offset_plus_k, e): one
 //     element by itself
-//   probabilityBits(p)                              p in [0, 1] as a multiple of 2^-32
+//   uniformF32 / normalF32 (seed, offset_plus_k, block, word): the same, block = e div 4, word = e
+//   mod 4 probabilityBits(p)                              p in [0, 1] as a multiple of 2^-32
 //   dropoutKeep(block8, e, p_bits, seed, offset_plus_k)   true with probability p; block8 =
 //                                                         philox(…, e div 8)
 //
@@ -30,18 +31,28 @@ struct u32x4 {
   u32 w[4];
 };
 
+// The upper word of a product. (Of the plain product of a constant and a word NVRTC makes one of
+// 64 bits; of assembly it would not see that two are equal.)
+__device__ __forceinline__ u32 upperProduct(u32 a, u32 b) {
+#ifdef __CUDA_ARCH__
+  return __umulhi(a, b);
+#else
+  return (u32)(((u64)a * b) >> 32);
+#endif
+}
+
 __device__ __forceinline__ u32x4 philox(u64 seed, u64 offset_plus_k, u64 block) {
   u32 k0 = (u32)seed, k1 = (u32)(seed >> 32);
   u32 c0 = (u32)block, c1 = (u32)(block >> 32), c2 = (u32)offset_plus_k,
       c3 = (u32)(offset_plus_k >> 32);
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    u64 a = (u64)0xD2511F53u * c0;
-    u64 b = (u64)0xCD9E8D57u * c2;
-    c0 = (u32)(b >> 32) ^ c1 ^ k0;
-    c1 = (u32)b;
-    c2 = (u32)(a >> 32) ^ c3 ^ k1;
-    c3 = (u32)a;
+    u32 a = 0xD2511F53u * c0, a_upper = upperProduct(0xD2511F53u, c0);
+    u32 b = 0xCD9E8D57u * c2, b_upper = upperProduct(0xCD9E8D57u, c2);
+    c0 = b_upper ^ c1 ^ k0;
+    c1 = b;
+    c2 = a_upper ^ c3 ^ k1;
+    c3 = a;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
@@ -78,6 +89,17 @@ __device__ __forceinline__ double normalF64FromBits(const u32x4& r, bool is_odd)
   double s, c;
   sincospi(angle, &s, &c);
   return radius * (is_odd ? s : c);
+}
+
+// Of a word of a block: neighbours in an unrolled loop share the block's rounds.
+template <int Digits = 24>
+__device__ __forceinline__ float uniformF32(u64 seed, u64 offset_plus_k, u64 block, int word) {
+  return uniformFromBits<Digits>(philoxWord(philox(seed, offset_plus_k, block), word));
+}
+__device__ __forceinline__ float normalF32(u64 seed, u64 offset_plus_k, u64 block, int word) {
+  u32x4 r = philox(seed, offset_plus_k, block);
+  return (word & 2) ? normalFromBits(r.w[2], r.w[3], word & 1)
+                    : normalFromBits(r.w[0], r.w[1], word & 1);
 }
 
 __device__ __forceinline__ u32 randomBits(u64 seed, u64 offset_plus_k, u64 e) {

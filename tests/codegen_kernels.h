@@ -395,7 +395,13 @@ inline Case random() {
   Scalar i = m.bid(n);
   const kir::Literal two = m.literal(2.0, DataType::Double);
   auto draw = [&](RNGOpType type, Buffer* out, int64_t k, std::vector<kir::Operand> parameters) {
-    m.body.push_back({kir::Random{type, m.at(out, i), i, seed, offset, k, std::move(parameters)}});
+    m.body.push_back({kir::Random{.type = type,
+                                  .dst = m.at(out, i),
+                                  .element = i,
+                                  .seed = seed,
+                                  .offset = offset,
+                                  .draw = k,
+                                  .parameters = std::move(parameters)}});
   };
   draw(RNGOpType::Uniform, f32, 0, {});
   draw(RNGOpType::Uniform, half, 1, {});

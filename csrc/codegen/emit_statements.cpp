@@ -123,8 +123,11 @@ std::string Emitter::randomText(const kir::Random& random) {
   if (random.draw != 0) {
     offset = text(parenthesised(offset), " + ", random.draw, "u");
   }
-  const std::string arguments = text("(", operandText(random.seed, DataType::UInt64), ", ", offset,
-                                     ", u64(", scalar_(random.element), "))");
+  const std::string place = random.block == nullptr ? text("u64(", scalar_(random.element), ")")
+                                                    : text("u64(", scalar_(random.block), "), int(",
+                                                           scalar_(random.word), ")");
+  const std::string arguments =
+      text("(", operandText(random.seed, DataType::UInt64), ", ", offset, ", ", place, ")");
   auto parameter = [&](size_t i) {
     check(i < random.parameters.size(), "a random operation has the parameters of its kind");
     return operandText(random.parameters[i], compute);

@@ -66,14 +66,19 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
         if (inner.leaf) {
           const LoopClass* vector = nullptr;
           Replaced replaced;
+          bool partial = false;
           if (isVectorized(*inner.leaf, &vector)) {
-            replaced[vector] = pool_.zero();
+            wholeVectorInside(*inner.leaf, vector, &partial);
+            replaced[vector] = partial ? pool_.sub(vector->extent, pool_.one()) : pool_.zero();
           }
           AxisValues values = indexer_.around(*inner.leaf, replaced);
           // (A sum starts, and is finished, under conditions of its own.)
           const bool by_bounds =
               inner.leaf->role == LeafRole::Whole || inner.leaf->role == LeafRole::Update;
           conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, values) : pool_.one());
+          if (partial) {  // its elements have conditions of their own
+            conditions.insert(nullptr);
+          }
           for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
             std::unordered_map<Scalar, Scalar> last;
             for (const LoopClass* l : inside) {

@@ -4,8 +4,11 @@
 ///
 ///   T2[k·4 + v] = T0[k·4 + v]   v vectorized, width 4    →    vector4 T2[k·4] = T0[k·4]
 ///
-/// What extents, strides and addresses must be divisible by for that, and is not proven, is checked
-/// at each launch.
+/// What strides and addresses must be divisible by for that, and is not proven, is checked at each
+/// launch. An extent need not be a multiple of the width: the last vector goes element by element.
+///
+///   if (k·4 + 3 < i0) vector4 T2[k·4] = T0[k·4]
+///   else for v < 4: if (k·4 + v < i0) T2[k·4 + v] = T0[k·4 + v]
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -165,13 +168,10 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
   return {first.buffer, first.index, width};
 }
 
-void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
-  const int64_t width = vector->extent->value;
-  if (width == 0) {
-    return;  // of an axis without elements
-  }
+kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass* vector) {
   auto* copy = leaf.expr->as<LoadStoreOp>();
   auto* in = copy->in()->as<TensorView>();
+  const int64_t width = vector->extent->value;
   if (in->dtype() != leaf.out->dtype()) {
     throw InternalError("a copy does not convert");
   }
@@ -184,25 +184,6 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   const Replaced at_first{{vector, pool_.zero()}};
   const AxisValues values = indexer_.around(leaf);
   const AxisValues first = indexer_.around(leaf, at_first);
-  Scalar condition = pool_.one();
-  if (!bounds_proven_) {
-    // In order of the bounds at the first element, whether each depends on the vector's variable.
-    std::vector<bool> varies;
-    for (const auto& bound : predicates_.bounds(leaf, values)) {
-      varies.push_back(kir::ScalarPool::contains(bound.index, vector->index));
-    }
-    size_t next = 0;
-    for (const auto& bound : predicates_.bounds(leaf, first)) {
-      Scalar inside = pool_.less(bound.index, bound.extent);
-      if (varies.at(next++) && !pool_.provesLess(bound.index, bound.extent) &&
-          !pool_.provesDivisible(bound.extent, pool_.constant(width))) {
-        // A vector is wholly inside or wholly outside only if the extent is a multiple of the
-        // width.
-        requireDivisible(bound.extent, width, leaf.out);
-      }
-      condition = pool_.logicalAnd(condition, inside);
-    }
-  }
   kir::CopyVector statement;
   statement.cache_op = copy->cacheOp();
   statement.src = markRead(
@@ -212,6 +193,52 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, leaf, values),
                                         indexer_.write(leaf.out, leaf, first, at_first), vector,
                                         width, leaf.out));
+  return statement;
+}
+
+Scalar KernelBuilder::wholeVectorInside(const Leaf& leaf, const LoopClass* vector, bool* partial) {
+  const int64_t width = vector->extent->value;
+  Scalar condition = pool_.one();
+  // In order of the bounds: whether each depends on the vector's variable.
+  std::vector<bool> varies;
+  for (const auto& bound : predicates_.bounds(leaf, indexer_.around(leaf))) {
+    varies.push_back(kir::ScalarPool::contains(bound.index, vector->index));
+  }
+  const AxisValues first = indexer_.around(leaf, {{vector, pool_.zero()}});
+  const AxisValues last = indexer_.around(leaf, {{vector, pool_.constant(width - 1)}});
+  const std::vector<Predicates::Bound> at_last = predicates_.bounds(leaf, last);
+  size_t next = 0;
+  for (const auto& bound : predicates_.bounds(leaf, first)) {
+    const size_t i = next++;
+    // Of a multiple of the width a vector is wholly inside or wholly outside.
+    const bool cut = varies.at(i) && !pool_.provesDivisible(bound.extent, pool_.constant(width)) &&
+                     !pool_.provesLess(at_last.at(i).index, bound.extent);
+    if (cut && isAsyncCopy(leaf.expr)) {
+      requireDivisible(bound.extent, width, leaf.out);  // it has no form for part of a vector
+    } else if (cut) {
+      *partial = true;
+      condition = pool_.logicalAnd(condition, pool_.less(at_last.at(i).index, bound.extent));
+      continue;
+    }
+    condition = pool_.logicalAnd(condition, pool_.less(bound.index, bound.extent));
+  }
+  return condition;
+}
+
+void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
+  const int64_t width = vector->extent->value;
+  if (width == 0) {
+    return;  // of an axis without elements
+  }
+  auto* copy = leaf.expr->as<LoadStoreOp>();
+  const Replaced at_first{{vector, pool_.zero()}};
+  const AxisValues first = indexer_.around(leaf, at_first);
+  kir::CopyVector statement = vectorStatement(leaf, vector);
+  Scalar condition = pool_.one();
+  bool partial = false;
+  if (!bounds_proven_) {
+    condition = wholeVectorInside(leaf, vector, &partial);
+  }
   const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
   if (memory != MemoryType::Local) {
     condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory, first));
@@ -220,7 +247,29 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
     guarded(condition, {asyncCopy(copy, statement.dst, statement.src)}, out);
     return;
   }
-  guarded(condition, {{std::move(statement)}}, out);
+  if (!partial) {
+    guarded(condition, {{std::move(statement)}}, out);
+    return;
+  }
+  kir::For elements;
+  elements.var = vector->index;
+  elements.extent = vector->extent;
+  elements.kind = kir::LoopKind::Unrolled;
+  elements.comment = loopComment(*vector, exact_);
+  elements.body = std::make_shared<kir::Block>();
+  this->leaf(leaf, *elements.body);
+  // Neighbours under one condition share it.
+  auto* before = out.empty() ? nullptr : std::get_if<kir::If>(&out.back().node);
+  if (before == nullptr || before->condition != condition || !before->else_body) {
+    kir::If branch;
+    branch.condition = condition;
+    branch.then_body = std::make_shared<kir::Block>();
+    branch.else_body = std::make_shared<kir::Block>();
+    out.push_back({std::move(branch)});
+    before = &std::get<kir::If>(out.back().node);
+  }
+  before->then_body->push_back({std::move(statement)});
+  before->else_body->push_back({std::move(elements)});
 }
 
 }  // namespace nvfuser

@@ -58,6 +58,13 @@ void KernelBuilder::build(LoopNode& root) {
     indexer_.noteWriter(leaf);
     requireIterations(leaf);
   });
+  // What divides strides is known before conditions are made: of rows it divides the extent, too.
+  forEachLeaf(root, [&](Leaf& leaf, const auto&) {
+    const LoopClass* vector = nullptr;
+    if (isVectorized(leaf, &vector) && !vector->extent->isConstant(0)) {
+      vectorStatement(leaf, vector);
+    }
+  });
   initialiseBarriers(kernel_.body);
   declare(root, kernel_.body);
   children(root, kernel_.body);

@@ -118,6 +118,10 @@ class KernelBuilder {
   // build_vector.cpp
   bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;
   void vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out);
+  /// The access itself; what it needs of strides and addresses becomes a check at launch.
+  kir::CopyVector vectorStatement(const Leaf& leaf, const LoopClass* vector);
+  /// That all elements exist. `partial` becomes true where a vector may be cut by an extent.
+  kir::Scalar wholeVectorInside(const Leaf& leaf, const LoopClass* vector, bool* partial);
   /// At each launch `value` has to be a multiple of `width`, unless that is proven.
   void requireDivisible(kir::Scalar value, int64_t width, const TensorView* tv);
   kir::Ref vectorRef(const kir::Ref& at, const kir::Ref& first, const LoopClass* vector,

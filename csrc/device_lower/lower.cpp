@@ -9,6 +9,7 @@
 #include <device_lower/hoist_indices.h>
 #include <device_lower/insert_syncs.h>
 #include <device_lower/plan_shared_memory.h>
+#include <device_lower/share_draws.h>
 #include <device_lower/validate_schedule.h>
 #include <ir/axis_map.h>
 #include <kernel_ir/scalars_of.h>
@@ -91,6 +92,12 @@ void planMemory(Lowering& l) {
     buffer.zeroed = buffer.read = buffer.written = true;
     sync->tickets = l.kernel.addBuffer(std::move(buffer));
   });
+}
+
+void nameBlocksOfDraws(Lowering& l) {
+  if (l.options.target != LowerTarget::Cpu) {
+    shareDraws(l.kernel);
+  }
 }
 
 void hoist(Lowering& l) {
@@ -269,6 +276,9 @@ constexpr std::array kPasses = {
     LoweringPass{"plan-shared-memory", "kernel.body",
                  "an offset to each shared buffer, and the workspace of grid barriers",
                  "offsets of all shared buffers, reductions' workspaces included", planMemory},
+    LoweringPass{"share-draws", "final indices",
+                 "block and word of random numbers whose neighbours share a block",
+                 "four elements share the rounds of one generator block", nameBlocksOfDraws, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

@@ -149,8 +149,9 @@ class Printer {
                      s.comment.empty() ? "" : "  // " + s.comment));
   }
   void show(const Random& s, int depth) {
-    line(depth, text(nvfuser::kir::toString(s.dst), " = random(element ", s.element, ", draw ",
-                     s.draw, ")"));
+    const std::string place = s.block == nullptr ? text("element ", s.element)
+                                                 : text("block ", s.block, ", word ", s.word);
+    line(depth, text(nvfuser::kir::toString(s.dst), " = random(", place, ", draw ", s.draw, ")"));
   }
 
   std::string out_;

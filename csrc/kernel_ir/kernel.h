@@ -255,7 +255,9 @@ struct Sync {
 struct Random {
   RNGOpType type = RNGOpType::Uniform;
   Ref dst;
-  Scalar element = nullptr;
+  Scalar element = nullptr;  ///< or, where neighbours share a block of the generator, instead:
+  Scalar block = nullptr;
+  Scalar word = nullptr;  ///< of the block
   Operand seed;
   Operand offset;
   int64_t draw = 0;

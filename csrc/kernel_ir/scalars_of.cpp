@@ -81,6 +81,8 @@ struct Mapper {
   void operator()(Random& s) const {
     apply(s.dst, map);
     apply(s.element, map);
+    apply(s.block, map);
+    apply(s.word, map);
     apply(s.seed, map);
     apply(s.offset, map);
     apply(s.parameters, map);

@@ -114,9 +114,11 @@ ForwardNormResult channelNorm(const ChannelNorm& norm, TensorView* x, TensorView
   TensorView* deviation = nullptr;
   TensorView* scale = nullptr;
   if (use_input_stats) {
-    mean = reduced.meanOf(x);
+    // One pass over x for both: an image is seldom kept on the chip.
+    const WelfordResult stats = Welford(x, reduced.positions());
+    mean = stats.avg;
     deviation = sub(x, reduced.keep(mean));
-    TensorView* var_sum = reduced.sumOf(mul(deviation, deviation));
+    TensorView* var_sum = stats.var_sum;
     TensorView* var = div(var_sum, reduced.count(x->dtype()));
     invstd = rsqrt(add(var, eps));
     scale = reduced.keep(invstd);

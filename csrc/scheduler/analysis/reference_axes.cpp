@@ -90,11 +90,12 @@ std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
 }
 
 int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
-                                   SchedulerRuntimeInfo& info) const {
+                                   SchedulerRuntimeInfo& info, bool tail) const {
   const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
   std::vector<MemoryAxis> memory = memoryAxes(tv, info);
   int64_t run = 1;
-  size_t used = 0;  // memory axes from the innermost one that are in the run
+  size_t used = 0;    // memory axes from the innermost one that are in the run
+  bool whole = true;  // all axes of the loop are
   for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
     const auto i = static_cast<size_t>(*axis);
     if (axes_[i]->isBroadcast()) {
@@ -106,10 +107,12 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
       if (used == 0) {
         return 0;
       }
+      whole = false;
       break;
     }
     if (used == memory.size() || memory[memory.size() - 1 - used].id != id ||
         !memory[memory.size() - 1 - used].contiguous) {
+      whole = false;
       break;
     }
     run *= memory[memory.size() - 1 - used].extent;
@@ -117,7 +120,7 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
   }
   int64_t width = 1;
   auto fits = [&](int64_t elements) {
-    if (elements * size > kMaxVectorBytes || run % elements != 0 ||
+    if (elements * size > kMaxVectorBytes || (run % elements != 0 && !(tail && whole)) ||
         info.alignment(tv) % (elements * size) != 0) {
       return false;
     }

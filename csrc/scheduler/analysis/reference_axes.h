@@ -35,9 +35,10 @@ class ReferenceAxes {
   /// The largest power of two of elements of `tv` that one access can move, if a thread goes along
   /// `inner`, the reference's axes that are merged into the innermost loop (numbers, outermost
   /// first). 0: `tv` has the same element along the innermost axis, so there is nothing to move
-  /// together.
+  /// together. `tail`: the last access of the whole loop may be cut; where `tv` is one run of
+  /// memory along it, its size need not be a multiple then.
   int64_t vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
-                      SchedulerRuntimeInfo& info) const;
+                      SchedulerRuntimeInfo& info, bool tail = false) const;
 
  private:
   IdGraph graph_;

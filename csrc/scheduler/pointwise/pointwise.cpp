@@ -182,6 +182,15 @@ class PointwiseScheduler : public SchedulerEntry {
         params.break_point = static_cast<int64_t>(left);
       }
     }
+    // Rows of an odd length are read element by element; all of them as one axis are not, but for
+    // those of what is broadcast, which is small.
+    const auto cut = params.order.begin() + params.break_point;
+    const TensorView* most = largest(tensors, info);
+    if (!info.isHost() && params.break_point > 0 &&
+        reference.vectorWidth(most, {cut, params.order.end()}, info) <
+            reference.vectorWidth(most, params.order, info, true)) {
+      params.break_point = 0;
+    }
     // One axis for all would take apart each element's index where a tensor is not in this order;
     // on the CPU nothing hides that.
     if (info.isHost() && params.break_point == 0 && params.order.size() > 1 &&
@@ -221,6 +230,8 @@ class PointwiseScheduler : public SchedulerEntry {
       (axis < cut ? left : right) *= info.extent(reference.axes()[static_cast<size_t>(*axis)]);
     }
     const int64_t processors = info.device().multiprocessors;
+    // One axis for all ends once: the last vector goes element by element.
+    const bool tail = params.break_point == 0 && !info.isHost();
     int64_t elements = 1;
     if (info.isHost()) {
       // A tile is a loop of vectors; small problems are one, so that no thread is woken for them.
@@ -232,10 +243,10 @@ class PointwiseScheduler : public SchedulerEntry {
       }
     } else {
       for (const TensorView* tv : tensors) {
-        elements = std::max(elements, reference.vectorWidth(tv, inner, info));
+        elements = std::max(elements, reference.vectorWidth(tv, inner, info, tail));
       }
       elements = std::min(elements, kMostElements);
-      while (elements > 1 && (right % elements != 0 ||
+      while (elements > 1 && ((right % elements != 0 && !tail) ||
                               elements * static_cast<int64_t>(tensors.size()) > kMostRegisters ||
                               left * right / (elements * kThreads) < processors)) {
         elements /= 2;
@@ -254,7 +265,7 @@ class PointwiseScheduler : public SchedulerEntry {
       if (!val->isA<TensorView>()) {
         return 0;
       }
-      const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info);
+      const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info, tail);
       return std::min(elements, fits);
     };
     for (const Val* input : fusion.inputs()) {

@@ -10,6 +10,8 @@ constexpr int64_t kMostUnroll = 8;         ///< rows in flight
 constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
 constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
+constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
+constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
 
 }  // namespace
 
@@ -22,8 +24,11 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   int64_t threads = std::min<int64_t>(ceilPow2(columns), 32);
   int64_t in_block = kThreads;
   auto blocks = [&] { return others * ceilDiv(columns, threads); };
-  // Narrower strips, down to a sector or two, before a second phase.
-  while (threads > 4 && blocks() < processors) {
+  // Narrower strips, down to a sector or two, before a second phase. What is computed for rows that
+  // are written keeps more of a thread busy than their loads, and wants whole lines.
+  const bool writes_rows = problem.full_tensors > problem.full_inputs;
+  const int64_t least = writes_rows ? kLeastStripWritten : kLeastStrip;
+  while (threads > least && blocks() < processors) {
     threads /= 2;
     in_block = kMostThreads;
   }
@@ -31,10 +36,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
   const int64_t most_unroll = std::clamp<int64_t>(
       std::min(128 / problem.input_bytes, kElementsInFlight) / params.vectorization, 1,
-      kMostUnroll);
+      writes_rows ? 1 : kMostUnroll);
   params.unroll =
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
-  if (may_split && blocks() * 2 <= processors) {
+  if (may_split && blocks() * 2 <= (writes_rows ? 2 : 1) * processors) {
     splitOverBlocks(problem, blocks(), problem.reduced / (params.threads_y * params.unroll),
                     params);
   }
