@@ -125,6 +125,8 @@ class ScalarPool {
   void decompose(Scalar a, int64_t* constant, std::vector<std::pair<Scalar, int64_t>>* terms);
   /// a = coefficient·rest, where `a` is one term; (1, a) otherwise.
   std::pair<int64_t, Scalar> splitCoefficient(Scalar a);
+  /// Constants k, with b = k·f and its f, that terms of `a` may be multiples of.
+  std::vector<std::pair<int64_t, Scalar>> commonFactors(Scalar a, Scalar b);
   /// Whether `symbol` occurs anywhere in `a`.
   static bool contains(Scalar a, Scalar symbol);
   /// Symbols of an expression, in order of creation.

@@ -1,5 +1,7 @@
 /// Quotients and remainders: what is a multiple of the divisor comes out of them.
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include <kernel_ir/scalar_arithmetic.h>
 
@@ -88,6 +90,30 @@ std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
   return {1, a};
 }
 
+std::vector<std::pair<int64_t, Scalar>> ScalarPool::commonFactors(Scalar a, Scalar b) {
+  const auto [coefficient, factor] = splitCoefficient(b);
+  if (!b->isConstant()) {
+    return coefficient > 1 ? std::vector<std::pair<int64_t, Scalar>>{{coefficient, factor}}
+                           : std::vector<std::pair<int64_t, Scalar>>();
+  }
+  // Of a constant divisor what the terms have in common with it, the largest first.
+  int64_t value = 0;
+  std::vector<std::pair<Scalar, int64_t>> terms;
+  decompose(a, &value, &terms);
+  std::set<int64_t, std::greater<>> found;
+  for (const auto& [term, of_term] : terms) {
+    const int64_t common = std::gcd(of_term, b->value);
+    if (common > 1 && common < b->value) {
+      found.insert(common);
+    }
+  }
+  std::vector<std::pair<int64_t, Scalar>> factors;
+  for (int64_t k : found) {
+    factors.emplace_back(k, constant(b->value / k));
+  }
+  return factors;
+}
+
 Scalar ScalarPool::div(Scalar a, Scalar b) {
   if (b->isConstant(1) || a->isConstant(0)) {
     return a;
@@ -115,7 +141,7 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
       return div(a->args[0], mul(a->args[1], b));
     }
     // (k·q + r) div (k·f) = q div f where 0 ≤ r < k
-    if (auto [k, factor] = splitCoefficient(b); k > 1 && factor != one_) {
+    for (const auto& [k, factor] : commonFactors(a, b)) {
       splitByDivisor(a, constant(k), &quotient, &remainder);
       if (quotient->lo >= 0 && remainder->lo >= 0 && provesLess(remainder, constant(k))) {
         return div(quotient, factor);
@@ -158,7 +184,7 @@ Scalar ScalarPool::mod(Scalar a, Scalar b) {
       return mod(a->args[0], b);
     }
     // (k·q + r) mod (k·f) = k·(q mod f) + r where 0 ≤ r < k
-    if (auto [k, factor] = splitCoefficient(b); k > 1 && factor != one_) {
+    for (const auto& [k, factor] : commonFactors(a, b)) {
       splitByDivisor(a, constant(k), &quotient, &remainder);
       if (quotient->lo >= 0 && remainder->lo >= 0 && provesLess(remainder, constant(k))) {
         return add(mul(mod(quotient, factor), k), remainder);

@@ -104,11 +104,9 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
     // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
     const IterDomain* id = find(tv, i);
     if (id == nullptr) {
-      if (used == 0) {
-        return 0;
-      }
-      whole = false;
-      break;
+      // Without some of the merged axes the tensor's own loop is another one, of which the shared
+      // loops are no part: element by element.
+      return used == 0 ? 0 : 1;
     }
     if (used == memory.size() || memory[memory.size() - 1 - used].id != id ||
         !memory[memory.size() - 1 - used].contiguous) {
