@@ -147,6 +147,12 @@ AxisValues Indexer::around(const Leaf& leaf,
   };
   auto get = [&](const IterDomain* id) { return values.of(id); };
   auto follow = [&](const Expr* expr) {
+    // A tensor beside a part of itself, x[i] + pad(x)[i], makes an axis its own resize: that leads
+    // nowhere, and is no second index of the axis.
+    if (expr->isA<Resize>() &&
+        exact_.mapped(expr->input(0)->as<IterDomain>(), expr->output(0)->as<IterDomain>())) {
+      return;
+    }
     by = expr;
     goes_back = false;
     for (const auto* axes : {&expr->inputs(), &expr->outputs()}) {

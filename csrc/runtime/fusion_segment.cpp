@@ -1,5 +1,7 @@
 #include <runtime/fusion_segment.h>
 
+#include <scheduler/indexed_reads.h>
+#include <scheduler/resize_to_inputs.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -7,9 +9,22 @@ namespace nvfuser {
 FusionSegment::FusionSegment(const Fusion& whole, const Group& group)
     : extracted_(extractGroup(whole, group)) {}
 
+void FusionSegment::readInputsAnywhere() {
+  if (!asked_) {
+    scheduler_tools::propagateIndexedReadsToInputs(extracted_.fusion.get());
+  }
+  if (!asked_ && scheduler_tools::resizesComputed(fusion())) {
+    scheduler_tools::propagateResizeToInputs(extracted_.fusion.get());
+  }
+  asked_ = true;
+}
+
 Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
   Proposal proposal;
   for (const SchedulerEntry* entry : schedulerEntries()) {
+    if (entry->type() != SchedulerType::ExprEval && entry->type() != SchedulerType::NoOp) {
+      readInputsAnywhere();  // those that make a kernel
+    }
     if (failed_.count(entry->type()) != 0) {
       proposal.refusals.emplace_back(entry->type(), Refusal{"its plan failed before"});
       continue;

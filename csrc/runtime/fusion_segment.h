@@ -56,7 +56,12 @@ class FusionSegment {
   std::vector<const SegmentKernel*> kernels() const;
 
  private:
+  /// Slices, pads, joins and indexed reads read inputs, before the first scheduler that makes a
+  /// kernel is asked.
+  void readInputsAnywhere();
+
   ExtractedGroup extracted_;
+  bool asked_ = false;
   std::map<SchedulerType, std::optional<Refusal>> form_;  ///< what was said about its form
   std::map<std::string, std::unique_ptr<SegmentKernel>> kernels_;
   std::set<SchedulerType> failed_;

@@ -4,17 +4,9 @@
 #include <map>
 
 #include <ir/internal_nodes.h>
+#include <scheduler/indexed_reads.h>
 
 namespace nvfuser::scheduler_utils {
-
-namespace {
-
-/// Whether `use` reads `tv` at places that data decide.
-bool readsThroughIndex(const Expr* use, const TensorView* tv) {
-  return use->isOneOf<SelectOp, IndexSelectOp, GatherOp, ScatterOp>() && use->input(0) == tv;
-}
-
-}  // namespace
 
 std::vector<TensorView*> cacheInputs(
     Fusion* fusion, bool unroll,
@@ -30,7 +22,7 @@ std::vector<TensorView*> cacheInputs(
     auto* tv = input->as<TensorView>();
     std::map<int64_t, std::vector<Expr*>> direct;
     for (Expr* use : fusion->usesOf(tv)) {
-      if (!readsThroughIndex(use, tv)) {
+      if (!scheduler_tools::readsElsewhere(use, tv)) {
         direct[group ? group(tv, use) : 0].push_back(use);
       }
     }

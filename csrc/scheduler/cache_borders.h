@@ -11,9 +11,9 @@
 namespace nvfuser::scheduler_utils {
 
 /// A copy behind each input that is read element by element, for the loads to be unrolled or
-/// vectorized. Inputs that are only read through an index are left out. Nothing happens unless
-/// `unroll`. With `group`, uses for which it gives different numbers get copies of their own: the
-/// input is then read again for each.
+/// vectorized. Reads through an index, slices and pads read the input itself. Nothing happens
+/// unless `unroll`. With `group`, uses for which it gives different numbers get copies of their
+/// own: the input is then read again for each.
 std::vector<TensorView*> cacheInputs(
     Fusion* fusion, bool unroll,
     const std::function<int64_t(const TensorView*, const Expr*)>& group = {});

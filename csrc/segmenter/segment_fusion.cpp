@@ -121,8 +121,9 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
         const GroupGraph::Node& first = graph.node(a);
         const GroupGraph::Node& second = graph.node(b);
         const auto size = static_cast<int64_t>(both.num_units);
-        if ((!both.connected && first.space != second.space) || budget < size ||
-            graph.wouldMakeCycle(a, b)) {
+        // Beside each other: readers of one tensor that have as much to do.
+        const bool alike = first.space == second.space || first.elements == second.elements;
+        if ((!both.connected && !alike) || budget < size || graph.wouldMakeCycle(a, b)) {
           return false;
         }
         budget -= size;

@@ -7,6 +7,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <scheduler/copy_operation.h>
 
 namespace nvfuser {
 
@@ -206,20 +207,6 @@ int64_t PersistentBuffers::bytesProjected(DataType index_type) const {
 
 namespace {
 
-/// The same operation on other operands.
-Expr* sameOperation(const Expr* expr, std::vector<Val*> inputs, std::vector<Val*> outputs) {
-  ExprFields fields{std::move(inputs), std::move(outputs), expr->attributes()};
-  Fusion* fusion = expr->fusion();
-  switch (expr->kind()) {
-#define X(Class)        \
-  case ExprKind::Class: \
-    return IrBuilder::createInContainer<Class>(fusion, std::move(fields));
-#include <ir/expr_kinds.def>
-#undef X
-  }
-  return nullptr;
-}
-
 class Projection {
  public:
   explicit Projection(Fusion* fusion)
@@ -282,7 +269,7 @@ class Projection {
         TensorDomain::getContiguityFilledWith(axes, true));
     auto* copy =
         IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
-    sameOperation(def, std::move(inputs), {copy});
+    copyOperation(def, std::move(inputs), {copy});
     copies_[{tv->name(), place}] = copy;
     return copy;
   }

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
+#include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/schedule.h>
 
 namespace nvfuser {
@@ -50,14 +53,47 @@ std::optional<Refusal> refusesOperations(const Fusion& fusion) {
   return std::nullopt;
 }
 
-/// Whether the loops of the reference are loops of everything: checked on a scheduled copy.
-std::optional<Refusal> refusesLoops(const Fusion& scheduled, const TensorView* reference) {
+constexpr size_t kMostNests = 8;
+
+/// Whether a kernel can have these loop nests: of one number of axes, sharing inputs alone.
+std::optional<Refusal> refusesNests(const Fusion& fusion,
+                                    const std::vector<pointwise::LoopNest>& nests) {
+  auto reference = [&](const pointwise::LoopNest& nest) {
+    return fusion.outputs()[nest.reference]->as<TensorView>();
+  };
+  const auto rank = [&](const pointwise::LoopNest& nest) {
+    return TensorDomain::noReductions(reference(nest)->getLogicalDomain()).size();
+  };
+  auto other = nests.size() > kMostNests ? std::prev(nests.end()) : nests.begin();
+  while (other != nests.end() && nests.size() <= kMostNests && rank(*other) == rank(nests[0])) {
+    ++other;
+  }
+  if (other == nests.end()) {
+    return std::nullopt;
+  }
+  std::string why =
+      text("output ", reference(*other), " has not the axes of ", reference(nests.front()));
+  return Refusal{std::move(why)};
+}
+
+/// Whether the loops of a nest's reference are loops of all in it: checked on a scheduled copy.
+std::optional<Refusal> refusesLoops(const Fusion& scheduled,
+                                    const std::vector<pointwise::LoopNest>& nests) {
   const IdGraph exact(scheduled, IdGraph::Mode::Exact);
+  std::unordered_map<const TensorView*, const TensorView*> reference_of;
+  for (const pointwise::LoopNest& nest : nests) {
+    for (size_t position : nest.outputs) {
+      reference_of[scheduled.outputs()[position]->as<TensorView>()] =
+          scheduled.outputs()[nest.reference]->as<TensorView>();
+    }
+  }
   for (const TensorView* tv : scheduled.allTvs()) {
     if (tv->isFusionInput()) {
       continue;
     }
     if (tv->isFusionOutput()) {
+      const auto known = reference_of.find(tv);
+      const TensorView* reference = known == reference_of.end() ? tv : known->second;
       bool same = tv->nDims() == reference->nDims();
       for (int64_t i = 0; same && i < tv->nDims(); ++i) {
         same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
@@ -65,7 +101,12 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const TensorView* r
       if (!same) {
         return Refusal{text("output ", tv, " has not the axes of ", reference)};
       }
-    } else if (tv->getComputeAtPosition() < tv->nDims()) {
+      continue;
+    }
+    // Broadcast axes behind the shared loops are one element.
+    const auto& axes = tv->getLoopDomain();
+    if (std::any_of(axes.begin() + tv->getComputeAtPosition(), axes.end(),
+                    [](const IterDomain* id) { return !id->isBroadcast(); })) {
       return Refusal{text(tv, " is not read at the element that is computed")};
     }
   }
@@ -119,13 +160,21 @@ class PointwiseScheduler : public SchedulerEntry {
     if (output < 0) {
       return Refusal{"no tensor is computed"};
     }
+    const std::vector<pointwise::LoopNest> nests = pointwise::loopNests(fusion);
+    if (auto refusal = refusesNests(fusion, nests)) {
+      return refusal;
+    }
     Fusion copy(fusion);
+    if (nests.size() > 1 && !pointwise::separate(&copy, nests)) {
+      std::string why = "outputs of different axes need the same random numbers";
+      return Refusal{std::move(why)};
+    }
     PointwiseParams trial;
     trial.reference = output;
     trial.order = identity(fusion, output);
     trial.vectorization = 4;
     pointwise::schedule(&copy, trial);
-    return refusesLoops(copy, copy.outputs()[static_cast<size_t>(output)]->as<TensorView>());
+    return refusesLoops(copy, nests);
   }
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
@@ -133,7 +182,11 @@ class PointwiseScheduler : public SchedulerEntry {
     params->reference = pointwise::referenceOutput(fusion);
     const auto* output = fusion.outputs()[static_cast<size_t>(params->reference)]->as<TensorView>();
     const ReferenceAxes reference(fusion, output);
-    const std::vector<TensorView*> tensors = borderTensors(fusion);
+    // The loops are chosen for the first nest; others have them with extents of their own.
+    const std::vector<pointwise::LoopNest> nests = pointwise::loopNests(fusion);
+    const std::unordered_set<TensorView*> first = pointwise::tensorsOf(fusion, nests.front());
+    std::vector<TensorView*> tensors = borderTensors(fusion);
+    std::erase_if(tensors, [&](TensorView* tv) { return first.count(tv) == 0; });
     params->order = identity(fusion, params->reference);
     const bool all_covered = std::all_of(
         tensors.begin(), tensors.end(), [&](const TensorView* tv) { return reference.covers(tv); });
@@ -142,6 +195,10 @@ class PointwiseScheduler : public SchedulerEntry {
       chooseBreakPoint(reference, tensors, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
+    std::unordered_set<TensorView*> seen = first;
+    for (size_t n = 1; n < nests.size(); ++n) {
+      narrow(fusion, nests[n], seen, info, *params);
+    }
     return params;
   }
 
@@ -199,6 +256,29 @@ class PointwiseScheduler : public SchedulerEntry {
           return reference.vectorWidth(tv, params.order, info) <= 1;
         })) {
       params.break_point = static_cast<int64_t>(params.order.size()) - 1;
+    }
+  }
+
+  /// Widths that suit the tensors of a further nest, too.
+  static void narrow(const Fusion& fusion, const pointwise::LoopNest& nest,
+                     std::unordered_set<TensorView*>& seen, SchedulerRuntimeInfo& info,
+                     PointwiseParams& params) {
+    const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
+    const std::unordered_set<TensorView*> own = pointwise::tensorsOf(fusion, nest);
+    const std::vector<int64_t> inner(params.order.begin() + params.break_point, params.order.end());
+    auto width = [&](Val* val, int64_t& known) {
+      auto* tv = val->isA<TensorView>() ? val->as<TensorView>() : nullptr;
+      if (tv == nullptr || own.count(tv) == 0) {
+        return;
+      }
+      const int64_t fits = std::min(params.vectorization, reference.vectorWidth(tv, inner, info));
+      known = seen.insert(tv).second ? fits : std::min(known, fits);
+    };
+    for (size_t i = 0; i < fusion.inputs().size(); ++i) {
+      width(fusion.inputs()[i], params.inputs[i]);
+    }
+    for (size_t i = 0; i < fusion.outputs().size(); ++i) {
+      width(fusion.outputs()[i], params.outputs[i]);
     }
   }
 

@@ -8,8 +8,9 @@
 /// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
 /// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
 ///
-/// It takes fusions without reductions of which one output, the reference, has every axis that
-/// another tensor has, and where each tensor is read at the element that is computed.
+/// It takes fusions without reductions where each tensor is read at the element that is computed.
+/// Outputs with the axes of the reference share its loops; others of as many axes have loops of
+/// their own beside them (loop_nests.h).
 #pragma once
 
 #include <vector>

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
+#include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::pointwise {
@@ -42,16 +46,87 @@ int64_t referenceOutput(const Fusion& fusion) {
   return best;
 }
 
+namespace {
+
+/// The loops of the reference for all that its nest computes; `selected`: only for those.
+void scheduleNest(TensorView* reference, const PointwiseParams& params,
+                  const std::unordered_set<TensorView*>* selected) {
+  std::unordered_map<int64_t, int64_t> old2new;
+  for (size_t i = 0; i < params.order.size(); ++i) {
+    old2new[params.order[i]] = static_cast<int64_t>(i);
+  }
+  reference->reorder(old2new);
+  const int64_t left = params.break_point;
+  while (reference->nDims() > left + 1) {
+    reference->merge(left);
+  }
+  for (int64_t i = 1; i < left; ++i) {
+    reference->merge(0);
+  }
+  // [left?, right]
+  const int64_t right = left > 0 ? 1 : 0;
+  reference->split(right, params.vectorization);
+  reference->split(right, params.threads_x);
+  // [left?, right / (V·T), T, V]
+  if (left > 0 && params.threads_y > 1) {
+    reference->split(0, params.threads_y);
+    reference->reorder({{1, 2}, {2, 1}});  // [left / Y, right / (V·T), Y, T, V]
+  }
+  TransformPropagator propagator(reference);
+  std::vector<TensorView*> own;
+  if (selected == nullptr) {
+    MaxLogicalDomainInfoSpanningTree(reference).traverse(&propagator);
+  } else {
+    SetSelector selector(*selected);
+    MaxLogicalDomainInfoSpanningTree(reference, &selector).traverse(&propagator);
+    for (TensorView* tv : reference->fusion()->allTvs()) {
+      if (selected->count(tv) != 0 && !tv->isFusionInput()) {
+        own.push_back(tv);
+      }
+    }
+  }
+
+  const ParallelType right_block =
+      left > 0 && params.flip_grid ? ParallelType::BIDy : ParallelType::BIDx;
+  const ParallelType left_block = params.flip_grid ? ParallelType::BIDx : ParallelType::BIDy;
+  int64_t position = 0;
+  if (left > 0) {
+    reference->axis(position++)->parallelize(left_block);
+  }
+  reference->axis(position++)->parallelize(right_block);
+  if (left > 0 && params.threads_y > 1) {
+    reference->axis(position++)->parallelize(ParallelType::TIDy);
+  }
+  reference->axis(position)->parallelize(ParallelType::TIDx);
+  scheduler_utils::parallelizeAllLike(reference, -1, own);
+}
+
+}  // namespace
+
 void schedule(Fusion* fusion, const PointwiseParams& params) {
   FusionGuard guard(fusion);
   scheduler_utils::clearMemorySpace(fusion);
+  const std::vector<LoopNest> nests = loopNests(*fusion);
+  std::unordered_map<const TensorView*, int64_t> nest_of;
+  if (nests.size() > 1) {
+    separate(fusion, nests);
+    for (size_t n = 0; n < nests.size(); ++n) {
+      for (TensorView* tv : tensorsOf(*fusion, nests[n])) {
+        nest_of[tv] = static_cast<int64_t>(n);
+      }
+    }
+  }
   // Copies at the borders, each with the width of its tensor.
   std::map<const Val*, int64_t> width_of;
   for (size_t i = 0; i < fusion->inputs().size(); ++i) {
     width_of[fusion->inputs()[i]] = params.inputs.empty() ? 0 : params.inputs[i];
   }
   std::vector<std::pair<TensorView*, int64_t>> vectors;
-  for (TensorView* copy : scheduler_utils::cacheInputs(fusion, true)) {
+  const auto byNest = [&](const TensorView*, const Expr* use) -> int64_t {
+    const auto nest = nest_of.find(tensorOutputs(use)[0]);
+    return nest == nest_of.end() ? 0 : nest->second;
+  };
+  for (TensorView* copy : scheduler_utils::cacheInputs(fusion, true, byNest)) {
     vectors.emplace_back(copy, width_of[copy->definition()->input(0)]);
   }
   scheduler_utils::cacheAndForkOutputs(fusion, true);
@@ -69,49 +144,22 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     vectors.emplace_back(fusion->outputs()[i]->as<TensorView>(),
                          params.outputs.empty() ? 0 : params.outputs[i]);
   }
-
-  auto* reference = fusion->outputs()[static_cast<size_t>(params.reference)]->as<TensorView>();
-  if (reference->nDims() > 0) {
-    std::unordered_map<int64_t, int64_t> old2new;
-    for (size_t i = 0; i < params.order.size(); ++i) {
-      old2new[params.order[i]] = static_cast<int64_t>(i);
+  for (const LoopNest& nest : nests) {
+    auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
+    if (reference->nDims() == 0) {
+      continue;
     }
-    reference->reorder(old2new);
-    const int64_t left = params.break_point;
-    while (reference->nDims() > left + 1) {
-      reference->merge(left);
+    if (nests.size() == 1) {
+      scheduleNest(reference, params, nullptr);
+      continue;
     }
-    for (int64_t i = 1; i < left; ++i) {
-      reference->merge(0);
-    }
-    // [left?, right]
-    const int64_t right = left > 0 ? 1 : 0;
-    reference->split(right, params.vectorization);
-    reference->split(right, params.threads_x);
-    // [left?, right / (V·T), T, V]
-    if (left > 0 && params.threads_y > 1) {
-      reference->split(0, params.threads_y);
-      reference->reorder({{1, 2}, {2, 1}});  // [left / Y, right / (V·T), Y, T, V]
-    }
-    TransformPropagator propagator(reference);
-    MaxLogicalDomainInfoSpanningTree(reference).traverse(&propagator);
-
-    const ParallelType right_block =
-        left > 0 && params.flip_grid ? ParallelType::BIDy : ParallelType::BIDx;
-    const ParallelType left_block = params.flip_grid ? ParallelType::BIDx : ParallelType::BIDy;
-    int64_t position = 0;
-    if (left > 0) {
-      reference->axis(position++)->parallelize(left_block);
-    }
-    reference->axis(position++)->parallelize(right_block);
-    if (left > 0 && params.threads_y > 1) {
-      reference->axis(position++)->parallelize(ParallelType::TIDy);
-    }
-    reference->axis(position)->parallelize(ParallelType::TIDx);
-    scheduler_utils::parallelizeAllLike(reference);
-    for (auto [tv, width] : vectors) {
-      vectorizeInnermost(tv, width, params.vectorization);
-    }
+    // Inputs that several nests read have no loops, and lead from one nest to the other.
+    std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
+    std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
+    scheduleNest(reference, params, &own);
+  }
+  for (auto [tv, width] : vectors) {
+    vectorizeInnermost(tv, width, params.vectorization);
   }
   inlineMost();
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <ir/axis_map.h>
+#include <scheduler/indexed_reads.h>
 
 namespace nvfuser::reduction {
 
@@ -204,7 +205,11 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
       rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
     }
-    if (rest && !(may_hold && held.count(tv) != 0)) {
+    const std::vector<Expr*> uses = scheduled.usesOf(tv);
+    const bool elsewhere = std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
+      return scheduler_tools::readsElsewhere(use, tv);
+    });
+    if (rest && (elsewhere || !(may_hold && held.count(tv) != 0))) {
       return Refusal{text(nameIn(tv),
                           " is needed both before and behind a reduction, or is not read at "
                           "the element that is computed")};

@@ -1,0 +1,488 @@
+#include <scheduler/resize_to_inputs.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <unordered_set>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ir/internal_nodes.h>
+#include <scheduler/copy_operation.h>
+
+namespace nvfuser::scheduler_tools {
+
+namespace {
+
+using Simplify = SimplifyingIrBuilder;
+
+constexpr int64_t kMostCopies = 1024;  ///< operations made; beyond it a resize stays what it is
+
+/// How one axis of a tensor is read: at j + start for 0 ≤ j < extent. A null start: as it is.
+struct Window {
+  Val* start = nullptr;
+  Val* extent = nullptr;
+  bool inside = true;  ///< no j leads outside
+
+  bool isMoved() const { return start != nullptr; }
+};
+using Windows = std::vector<Window>;
+
+std::vector<IterDomain*> axesOf(const TensorView* tv) {
+  return TensorDomain::noReductions(tv->getLogicalDomain());
+}
+
+bool isResize(const Expr* expr) { return expr->isOneOf<SliceOp, PadOp, CatOp>(); }
+
+/// The pads that a concatenation joins; nothing if one of its operands is none.
+std::vector<const PadOp*> padsOf(const CatOp* cat) {
+  std::vector<const PadOp*> pads;
+  for (const Val* in : cat->inputs()) {
+    const Expr* def = in->definition();
+    if (def == nullptr || !def->isA<PadOp>()) {
+      return {};
+    }
+    pads.push_back(def->as<PadOp>());
+  }
+  return pads;
+}
+
+bool isComputed(const Val* val) { return val->definition() != nullptr && !val->isFusionInput(); }
+
+/// Whether the resize reads a tensor that is computed (by more than the pads of a concatenation).
+bool readsComputed(const Expr* resize) {
+  if (!resize->isA<CatOp>()) {
+    return isComputed(resize->input(0));
+  }
+  const std::vector<const PadOp*> pads = padsOf(resize->as<CatOp>());
+  return std::any_of(pads.begin(), pads.end(),
+                     [](const PadOp* pad) { return isComputed(pad->in()); });
+}
+
+/// Whether the operation may be given zeros that nobody asked for: dividing integers by them traps.
+bool takesZeros(const Expr* expr) {
+  if (!expr->isA<BinaryOp>() || !isIntegralType(expr->output(0)->dtype())) {
+    return true;
+  }
+  using enum BinaryOpType;
+  const BinaryOpType type = expr->as<BinaryOp>()->getBinaryOpType();
+  return type != Div && type != Fmod && type != Remainder && type != Mod && type != CeilDiv &&
+         type != Pow && type != Gcd;
+}
+
+class Propagation {
+ public:
+  explicit Propagation(Fusion* fusion) : fusion_(fusion) {}
+
+  void run() {
+    for (Expr* expr : fusion_->exprs()) {
+      if (!isResize(expr) || !readsComputed(expr)) {
+        continue;
+      }
+      auto* old = expr->output(0)->as<TensorView>();
+      const std::vector<Expr*> readers = fusion_->usesOf(old);
+      // A resize of a resize is part of the last one's windows.
+      const bool is_last = old->isFusionOutput() ||
+                           std::any_of(readers.begin(), readers.end(),
+                                       [](const Expr* reader) { return !isResize(reader); });
+      if (!is_last || !hasPlainMemory(old)) {
+        continue;
+      }
+      if (TensorView* result = throughResize(expr, Windows(axesOf(old).size()))) {
+        replace(old, result);
+      }
+    }
+    sweep();
+  }
+
+ private:
+  // ---- making tensors
+
+  TensorView* tensor(std::vector<IterDomain*> root, std::vector<IterDomain*> logical,
+                     DataType dtype) {
+    ++made_;
+    auto* domain = IrBuilder::createInContainer<TensorDomain>(
+        fusion_, std::move(root), logical, std::vector<IterDomain*>{}, logical,
+        TensorDomain::getContiguityFilledWith(logical, true));
+    return IrBuilder::createInContainer<TensorView>(fusion_, domain, dtype, MemoryType::Local);
+  }
+
+  IterDomain* axis(Val* extent, bool of_resize = false) {
+    return IterDomainBuilder(fusion_->zeroVal(DataType::Index), extent)
+        .is_rfactor_domain(of_resize)
+        .build();
+  }
+
+  /// Axes of what `tv` looks like through its windows.
+  std::vector<IterDomain*> axesThrough(const TensorView* tv, const Windows& windows) {
+    std::vector<IterDomain*> axes = IterDomain::clone(axesOf(tv));
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (windows[i].isMoved()) {
+        axes[i] = axis(windows[i].extent);
+      }
+    }
+    return axes;
+  }
+
+  /// An input through its windows: a slice, or a pad with zeros around it.
+  TensorView* windowOf(TensorView* tv, const Windows& windows) {
+    const std::vector<IterDomain*> root = IterDomain::clone(axesOf(tv));
+    std::vector<IterDomain*> logical = root;
+    const bool inside =
+        std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.inside; });
+    std::vector<Val*> ranges;
+    std::vector<Val*> widths;
+    for (size_t i = 0; i < root.size(); ++i) {
+      const Window& window = windows[i];
+      Val* zero = fusion_->zeroVal(DataType::Index);
+      Val* extent = root[i]->getMaybeExpandedExtent();
+      if (!window.isMoved()) {
+        ranges.insert(ranges.end(), {zero, extent, fusion_->oneVal(DataType::Index)});
+        widths.insert(widths.end(), {zero, zero});
+        continue;
+      }
+      Val* stop = Simplify::addExpr(window.start, window.extent);
+      ranges.insert(ranges.end(), {window.start, stop, fusion_->oneVal(DataType::Index)});
+      Val* left = Simplify::negExpr(window.start);
+      Val* right = Simplify::subExpr(stop, extent);
+      widths.insert(widths.end(), {left, right});
+      logical[i] = axis(window.extent, true);
+      IrBuilder::createInContainer<Resize>(fusion_, logical[i], root[i], left, right);
+    }
+    TensorView* out = tensor(root, logical, tv->dtype());
+    if (inside) {
+      IrBuilder::createInContainer<SliceOp>(fusion_, out, tv, ranges);
+    } else {
+      IrBuilder::createInContainer<PadOp>(fusion_, out, tv, fusion_->zeroVal(tv->dtype()), widths);
+    }
+    return out;
+  }
+
+  /// Whether the index along an axis of a tensor like `like` is below (or, with `from`, at least)
+  /// `bound`.
+  TensorView* compare(const TensorView* like, size_t place, Val* bound, bool from) {
+    const std::vector<IterDomain*> axes = axesOf(like);
+    Val* extent = axes[place]->getMaybeExpandedExtent();
+    TensorView* index = tensor({}, {axis(extent)}, DataType::Index);
+    IrBuilder::createInContainer<IotaOp>(fusion_, index, extent, fusion_->zeroVal(DataType::Index),
+                                         fusion_->oneVal(DataType::Index));
+    TensorView* result = tensor({}, {axis(extent)}, DataType::Bool);
+    IrBuilder::createInContainer<BinaryOp>(fusion_, from ? BinaryOpType::GE : BinaryOpType::LT,
+                                           result, index, bound);
+    if (axes.size() == 1) {
+      return result;
+    }
+    std::vector<bool> is_new(axes.size(), true);
+    is_new[place] = false;
+    std::vector<IterDomain*> spread;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      spread.push_back(i == place ? axis(extent)
+                                  : IterDomainBuilder(fusion_->zeroVal(DataType::Index),
+                                                      fusion_->oneVal(DataType::Index))
+                                        .iter_type(IterType::Broadcast)
+                                        .build());
+    }
+    TensorView* out = tensor({}, spread, DataType::Bool);
+    IrBuilder::createInContainer<BroadcastOp>(fusion_, out, result, is_new);
+    return out;
+  }
+
+  TensorView* where(TensorView* condition, Val* then, Val* otherwise) {
+    auto* like = (then->isA<TensorView>() ? then : otherwise)->as<TensorView>();
+    TensorView* out = tensor({}, IterDomain::clone(axesOf(like)), like->dtype());
+    IrBuilder::createInContainer<TernaryOp>(fusion_, TernaryOpType::Where, out, condition, then,
+                                            otherwise);
+    return out;
+  }
+
+  // ---- the way to the inputs
+
+  /// `tv` through windows: itself if nothing moves, null if that cannot be computed from inputs.
+  TensorView* at(TensorView* tv, Windows windows) {
+    const std::vector<IterDomain*> axes = axesOf(tv);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (windows[i].isMoved() && axes[i]->isBroadcast()) {
+        if (axes[i]->hasExpandedExtent()) {
+          return nullptr;
+        }
+        windows[i] = Window();  // one element, wherever it is read
+      }
+      if (windows[i].isMoved() && windows[i].start->isZero() &&
+          windows[i].extent->sameAs(axes[i]->extent())) {
+        windows[i] = Window();
+      }
+    }
+    if (std::none_of(windows.begin(), windows.end(),
+                     [](const Window& window) { return window.isMoved(); })) {
+      return tv;
+    }
+    std::string key = text(tv->name());
+    for (const Window& window : windows) {
+      key += window.isMoved() ? text(" [", window.start->toInlineString(), ", ",
+                                     window.extent->toInlineString(), ", ", window.inside, "]")
+                              : std::string(" []");
+    }
+    const auto known = copies_.find(key);
+    if (known != copies_.end()) {
+      return known->second;
+    }
+    TensorView* result = nullptr;
+    if (made_ < kMostCopies) {
+      result = isComputed(tv) ? through(tv, windows) : windowOf(tv, windows);
+    }
+    copies_.emplace(std::move(key), result);
+    return result;
+  }
+
+  /// Windows of an operand: those of the axes that its axes become.
+  static Windows windowsOf(const Expr* expr, const TensorView* operand, const TensorView* result,
+                           const Windows& windows) {
+    const std::vector<IterDomain*> of_operand = axesOf(operand);
+    const std::vector<IterDomain*>& logical = result->getLogicalDomain();
+    Windows moved(of_operand.size());
+    for (auto [p, c] : mapAxes(expr, operand, result)) {
+      const auto from = std::find(of_operand.begin(), of_operand.end(), p) - of_operand.begin();
+      const auto to = std::find(logical.begin(), logical.end(), c) - logical.begin();
+      if (to < static_cast<std::ptrdiff_t>(logical.size())) {
+        moved[static_cast<size_t>(from)] = windows[static_cast<size_t>(to)];
+      }
+    }
+    return moved;
+  }
+
+  TensorView* through(TensorView* tv, const Windows& windows) {
+    Expr* def = tv->definition();
+    switch (def->kind()) {
+      case ExprKind::UnaryOp:
+      case ExprKind::BinaryOp:
+      case ExprKind::TernaryOp:
+      case ExprKind::BroadcastOp:
+      case ExprKind::SqueezeOp:
+      case ExprKind::FullOp:
+        return again(def, tv, windows, axesThrough(tv, windows));
+      case ExprKind::LoadStoreOp:
+        return tv->hasRoot() ? permuted(def, tv, windows)
+                             : again(def, tv, windows, axesThrough(tv, windows));
+      case ExprKind::IotaOp:
+        return counted(def->as<IotaOp>(), tv, windows);
+      case ExprKind::SliceOp:
+      case ExprKind::PadOp:
+      case ExprKind::CatOp:
+        return throughResize(def, windows);
+      default:
+        return nullptr;
+    }
+  }
+
+  TensorView* again(const Expr* def, TensorView* tv, const Windows& windows,
+                    const std::vector<IterDomain*>& axes, std::vector<IterDomain*> root = {}) {
+    const bool inside =
+        std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.inside; });
+    if (!inside && !takesZeros(def)) {
+      return nullptr;
+    }
+    std::vector<Val*> operands = def->inputs();
+    for (Val*& operand : operands) {
+      if (operand->isA<TensorView>()) {
+        auto* in = operand->as<TensorView>();
+        operand = at(in, windowsOf(def, in, tv, windows));
+        if (operand == nullptr) {
+          return nullptr;
+        }
+      }
+    }
+    TensorView* out = tensor(std::move(root), axes, tv->dtype());
+    copyOperation(def, std::move(operands), {out});
+    return out;
+  }
+
+  TensorView* permuted(const Expr* def, TensorView* tv, const Windows& windows) {
+    const std::vector<IterDomain*> axes = axesThrough(tv, windows);
+    std::vector<IterDomain*> root;
+    for (const IterDomain* id : tv->getRootDomain()) {
+      const auto& logical = tv->getLogicalDomain();
+      const auto place = std::find(logical.begin(), logical.end(), id) - logical.begin();
+      if (place == static_cast<std::ptrdiff_t>(axes.size())) {
+        return nullptr;
+      }
+      root.push_back(axes[static_cast<size_t>(place)]);
+    }
+    return again(def, tv, windows, axes, std::move(root));
+  }
+
+  TensorView* counted(const IotaOp* op, TensorView* tv, const Windows& windows) {
+    Val* offset = Simplify::maybeCastExpr(op->start()->dtype(), windows[0].start);
+    Val* start = Simplify::addExpr(op->start(), Simplify::mulExpr(op->step(), offset));
+    TensorView* out = tensor({}, axesThrough(tv, windows), tv->dtype());
+    IrBuilder::createInContainer<IotaOp>(fusion_, out, windows[0].extent, start, op->step());
+    return out;
+  }
+
+  // ---- slices, pads and concatenations
+
+  /// The window of an axis behind which another resize lies: one that begins `by` elements later
+  /// (earlier, if negative) in the operand.
+  Window shifted(const Window& window, const IterDomain* axis_of_result, Val* by, bool inside) {
+    Window result = window;
+    if (!window.isMoved()) {
+      result = {fusion_->zeroVal(DataType::Index), axis_of_result->getMaybeExpandedExtent(), true};
+    }
+    result.start = Simplify::addExpr(result.start, by);
+    result.inside &= inside;
+    return result;
+  }
+
+  TensorView* throughResize(Expr* def, const Windows& windows) {
+    const auto* tv = def->output(0)->as<TensorView>();
+    switch (def->kind()) {
+      case ExprKind::SliceOp: {
+        const auto* op = def->as<SliceOp>();
+        const std::vector<IterDomain*> axes = axesOf(tv);
+        Windows moved = windows;
+        for (size_t i = 0; i < axes.size(); ++i) {
+          if (isResized(tv, i)) {
+            moved[i] = shifted(windows[i], axes[i], op->start(i), true);
+          }
+        }
+        return at(op->in()->as<TensorView>(), std::move(moved));
+      }
+      case ExprKind::PadOp:
+        return padded(def->as<PadOp>(), windows, true);
+      default:
+        return joined(def->as<CatOp>(), windows);
+    }
+  }
+
+  /// Whether the operation makes another axis of its i-th.
+  static bool isResized(const TensorView* tv, size_t i) {
+    const Expr* def = axesOf(tv)[i]->definition();
+    return def != nullptr && def->isA<Resize>();
+  }
+
+  /// What is padded, where it is; around it the pad's value, or (not `exact`) anything.
+  TensorView* padded(const PadOp* op, const Windows& windows, bool exact) {
+    const auto* tv = op->out()->as<TensorView>();
+    const std::vector<IterDomain*> axes = axesOf(tv);
+    const std::vector<IterDomain*> own = axesOf(op->in()->as<TensorView>());
+    Windows moved = windows;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (isResized(tv, i)) {
+        moved[i] = shifted(windows[i], axes[i], Simplify::negExpr(op->leftWidth(i)), false);
+      }
+    }
+    TensorView* result = at(op->in()->as<TensorView>(), moved);
+    if (result == nullptr || !exact) {
+      return result;
+    }
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (!isResized(tv, i)) {
+        continue;
+      }
+      // Element j is padded one −start, so there is something from j = −start on.
+      Val* begin = Simplify::negExpr(moved[i].start);
+      Val* end = Simplify::addExpr(begin, own[i]->getMaybeExpandedExtent());
+      if (!begin->isZero()) {
+        result = where(compare(result, i, begin, true), result, op->value());
+      }
+      if (!end->sameAs(moved[i].extent)) {
+        result = where(compare(result, i, end, false), result, op->value());
+      }
+    }
+    return result;
+  }
+
+  TensorView* joined(const CatOp* op, const Windows& windows) {
+    const std::vector<const PadOp*> pads = padsOf(op);
+    if (pads.empty()) {
+      return nullptr;
+    }
+    const auto dim = static_cast<size_t>(op->concatenatedDim());
+    TensorView* result = nullptr;
+    for (size_t k = pads.size(); k-- > 0;) {
+      TensorView* part = padded(pads[k], windows, false);
+      if (part == nullptr) {
+        return nullptr;
+      }
+      if (result == nullptr) {
+        result = part;
+        continue;
+      }
+      Val* end = pads[k + 1]->leftWidth(dim);
+      if (windows[dim].isMoved()) {
+        end = Simplify::subExpr(end, windows[dim].start);
+      }
+      result = where(compare(result, dim, end, false), part, result);
+    }
+    return result;
+  }
+
+  // ---- the graph
+
+  /// Whether another tensor can be laid out in memory as this output is.
+  static bool hasPlainMemory(const TensorView* tv) {
+    const auto& memory = tv->getMaybeAllocationDomain();
+    const auto& logical = tv->getLogicalDomain();
+    return std::all_of(memory.begin(), memory.end(), [&](const IterDomain* id) {
+      return std::find(logical.begin(), logical.end(), id) != logical.end();
+    });
+  }
+
+  void replace(TensorView* old, TensorView* with) {
+    for (Expr* reader : fusion_->usesOf(old)) {
+      fusion_->replaceInput(reader, old, with);
+    }
+    if (!old->isFusionOutput()) {
+      return;
+    }
+    if (with->isFusionInput() || with->isFusionOutput()) {
+      TensorView* copy = tensor({}, IterDomain::clone(axesOf(with)), with->dtype());
+      IrBuilder::createInContainer<LoadStoreOp>(fusion_, LoadStoreOpType::Set, copy, with);
+      with = copy;
+    }
+    // In the same order in memory.
+    const std::vector<IterDomain*>& logical = old->getLogicalDomain();
+    if (old->hasAllocation()) {
+      std::vector<IterDomain*> ordered;
+      for (const IterDomain* id : old->getAllocationDomain()) {
+        const auto place = std::find(logical.begin(), logical.end(), id) - logical.begin();
+        ordered.push_back(with->getLogicalDomain()[static_cast<size_t>(place)]);
+      }
+      with->setAllocationDomain(ordered, old->getContiguity());
+    }
+    fusion_->replaceOutput(old, with);
+  }
+
+  /// Operations that lead to no output go.
+  void sweep() {
+    const std::vector<Expr*> alive = fusion_->exprs();
+    const std::unordered_set<const Expr*> kept(alive.begin(), alive.end());
+    std::vector<Expr*> dead;
+    for (const auto& expr : fusion_->allExprs()) {
+      if (kept.count(expr.get()) == 0 && !tensorOutputs(expr.get()).empty()) {
+        dead.push_back(expr.get());
+      }
+    }
+    for (Expr* expr : dead) {
+      fusion_->removeExpr(expr);
+    }
+  }
+
+  Fusion* fusion_;
+  std::map<std::string, TensorView*> copies_;
+  int64_t made_ = 0;
+};
+
+}  // namespace
+
+bool resizesComputed(const Fusion& fusion) {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  return std::any_of(exprs.begin(), exprs.end(),
+                     [](const Expr* expr) { return isResize(expr) && readsComputed(expr); });
+}
+
+void propagateResizeToInputs(Fusion* fusion) {
+  FusionGuard guard(fusion);
+  Propagation(fusion).run();
+}
+
+}  // namespace nvfuser::scheduler_tools
