@@ -1,0 +1,27 @@
+// A transformer block, forward and backward, in one Fusion: right on each device, and what lies
+// between products and attention is fused. (Of GPT-2's width: examples/cpp/transformer_block.cpp.)
+#include "../../examples/cpp/transformer_block.h"
+
+#include "automatic.h"
+
+using namespace nvfuser;
+
+TEST_CASE("a transformer block, forward and backward") {
+  for (Device* device : testDevices()) {
+    CAPTURE(device->properties().name);
+    for (const example::BlockSizes& sizes :
+         {example::BlockSizes{2, 7, 4, 32}, example::BlockSizes{1, 16, 2, 24}}) {
+      automatic::Program program([&](Fusion& fusion) { example::Block(fusion, sizes).define(); },
+                                 *device);
+      std::vector<automatic::Input> inputs;
+      for (const auto& [name, shape] : example::blockInputs(sizes)) {
+        inputs.push_back({shape});
+      }
+      program.run(inputs);
+      // Forward: norm; queries, keys and values; joined heads; sum and norm; gelu; sum.
+      // Backward: gelu with the sums for two biases; norm with its gradients; heads, apart and
+      // joined; norm with its gradients.
+      CHECK(program.kernels() <= (device->kind() == DeviceKind::Cpu ? 14 : 12));
+    }
+  }
+}
