@@ -8,8 +8,9 @@
 ///   T3_l_float[ iS7{i0}, iS9rf{8} ]   = slice(T0, 0, i0, 1, 0, 8, 1)
 ///   T4_g_float[ iS10{i0}, iS11{8} ]   = sin(T3)
 ///
-/// Less is computed, and inputs are read at any place, whereas a computed tensor that is read
-/// elsewhere than it is computed has to be stored by a kernel of its own.
+/// Less is computed, and inputs are read at any place. (Where others need the tensor whole, a
+/// kernel computes it again for each read, if it is computed from the kernel's inputs:
+/// scheduler/resize_to_inputs.h.)
 ///
 /// Left alone: tensors that are outputs, or read by anything else; gathers by an index that may be
 /// larger than the tensor, unless one operand alone is a tensor.

@@ -7,8 +7,8 @@
 ///   T3_l_float[ iS5rf{.} ]   = pad(T0, 0.0, 1, 2)
 ///   T4_g_float[ iS6{.} ]     = relu(T3)
 ///
-/// A pad reads elements elsewhere than they are computed: of an input it is part of the kernel that
-/// needs it, of a computed tensor it is not.
+/// A pad reads elements elsewhere than they are computed: of an input that is a matter of indices;
+/// of a computed tensor it takes a condition on each element (scheduler/resize_to_inputs.h).
 ///
 /// Fires for a pad with +0 and operations that give +0 for zeros (a sum, a product, a cast, a
 /// relu …). Left alone: other values; operations that would give −0 or something else; tensors that
