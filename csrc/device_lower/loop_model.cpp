@@ -124,6 +124,42 @@ std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool t
   return sources;
 }
 
+/// Classes whose elements are all visited by loops over `axes`: what those are made of and what is
+/// made of them, in any tensor. Of a split's parts, both have to be there.
+///
+///   y[i1] = reshape(x[i3, i4])       {i0, i1}  →  {i0, i1, i3, i4, …}
+std::set<int> visited(std::set<int> axes, const IdGraph& exact) {
+  std::vector<int> open(axes.begin(), axes.end());
+  const auto add = [&](const std::vector<Val*>& ids) {
+    for (const Val* id : ids) {
+      const int id_class = exact.classOf(id->as<IterDomain>());
+      if (axes.insert(id_class).second) {
+        open.push_back(id_class);
+      }
+    }
+  };
+  const auto hasAll = [&](const std::vector<Val*>& ids) {
+    return std::all_of(ids.begin(), ids.end(), [&](const Val* id) {
+      return axes.count(exact.classOf(id->as<IterDomain>())) != 0;
+    });
+  };
+  while (!open.empty()) {
+    const int id_class = open.back();
+    open.pop_back();
+    for (const Expr* made : exact.definitions(id_class)) {
+      if (!made->isA<Resize>() && hasAll(made->outputs())) {
+        add(made->inputs());
+      }
+    }
+    for (const Expr* use : exact.uses(id_class)) {
+      if (!use->isA<Resize>() && hasAll(use->inputs())) {
+        add(use->outputs());
+      }
+    }
+  }
+  return axes;
+}
+
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
   if (exact.mapped(wide, id)) {
     return true;
@@ -135,7 +171,9 @@ bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) 
       return true;
     }
   }
-  return false;
+  const std::set<int> outer = visited(concreteSources(wide, exact, false), exact);
+  const std::set<int> inner = concreteSources(id, exact, false);
+  return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
 }
 
 }  // namespace
@@ -156,6 +194,16 @@ void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
     }
     loop.promoted = id;
     widest = width;
+  }
+  const auto coversAll = [&](const IterDomain* id) {
+    return std::all_of(loop.members.begin(), loop.members.end(),
+                       [&](const auto& member) { return covers(id, axisOf(member), exact); });
+  };
+  // An axis of few sources may be the one that the others are made of.
+  for (size_t i = 0; i < loop.members.size() && !coversAll(loop.promoted); ++i) {
+    if (coversAll(axisOf(loop.members[i]))) {
+      loop.promoted = axisOf(loop.members[i]);
+    }
   }
   for (const auto& member : loop.members) {
     if (covers(loop.promoted, axisOf(member), exact)) {

@@ -52,6 +52,14 @@ double direction(uint64_t seed, uint64_t i) {
   return ((word ^ opposite) & 1) != 0 ? 1 : -1;
 }
 
+/// One of the values that are possible, for element i. The seeds of two pairs of opposites take up
+/// to four of them in turn, from a place that the element chooses: none is left out.
+double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {
+  const uint64_t turn = (seed >> 63) + 2 * ((seed >> 32) & 1);
+  const uint64_t start = mix((seed & 0xffffffffu) * 0x9e3779b97f4a7c15ull + i);
+  return possible[(start + turn) % possible.size()];
+}
+
 /// x ± amount, in the direction for element i. Both parts of a complex number move. No operation
 /// says which sign its NaN has.
 double moved(double x, double amount, uint64_t seed, uint64_t i) {
@@ -108,13 +116,30 @@ struct Multiplication {
   long double least = 1;
 
   void multiply(long double size) { (size > 1 ? most : least) *= size; }
-  /// Whether some order overflows, while all of them together need not, or parts of a complex
-  /// number that do are subtracted; or whether some order comes to zero before it meets a factor
-  /// above 1, which may be an infinity.
-  bool mayLeaveRange(DataType dtype) const {
-    const bool overflows = std::isfinite(most) && most > greatestOf(dtype);
-    const bool underflows = least < leastOf(dtype);
-    return (overflows && (least < 1 || isComplexType(dtype))) || (underflows && most > 1);
+  /// What some order comes to, if the range is left on the way; empty if no order leaves it.
+  ///
+  /// An order that overflows, where the factors below 1 come too late, stays at the infinity that
+  /// has the product's sign; one that comes to zero before it meets the factors above 1 stays at
+  /// zero; and where both happen in parts, or one of the factors is an infinity, they meet in NaN.
+  /// (Parts of a complex number that overflow are subtracted, too.)
+  std::vector<double> beyondRange(DataType dtype, bool is_negative) const {
+    const bool is_complex = isComplexType(dtype);
+    const bool overflows =
+        std::isfinite(most) && most > greatestOf(dtype) && (least < 1 || is_complex);
+    const bool underflows = least < leastOf(dtype) && most > 1;
+    std::vector<double> possible;
+    if (overflows && !is_complex) {
+      const double infinity = std::numeric_limits<double>::infinity();
+      possible.push_back(is_negative ? -infinity : infinity);
+    }
+    if ((underflows && std::isfinite(most)) || (overflows && is_complex)) {
+      possible.push_back(0);
+    }
+    const bool meet = overflows ? least < leastOf(dtype) || is_complex : !std::isfinite(most);
+    if ((overflows || underflows) && meet) {
+      possible.push_back(std::numeric_limits<double>::quiet_NaN());
+    }
+    return possible;
   }
 };
 
@@ -144,6 +169,44 @@ Array disturbed(const Array& array, uint64_t seed) {
     return mapElements<double, double>(operand, array.sizes, array.dtype, move);
   }
   return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
+}
+
+const BinaryOp* unroundedProduct(const Val* val) {
+  const Expr* def = val->definition();
+  const bool is_product = def != nullptr && def->isA<BinaryOp>() &&
+                          def->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
+  return is_product && val->dtype() == DataType::Double ? def->as<BinaryOp>() : nullptr;
+}
+
+Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context) {
+  Array out = disturbed(result, seed);
+  if (result.kind() != HostNumber::Real) {
+    return out;
+  }
+  const double sign = op->getBinaryOpType() == BinaryOpType::Sub ? -1 : 1;
+  uint64_t i = 0;
+  for (const bool is_left : {true, false}) {
+    const BinaryOp* product = unroundedProduct(is_left ? op->lhs() : op->rhs());
+    if (product == nullptr) {
+      continue;
+    }
+    // (A long double has room for the product.)
+    const std::array<Array, 3> factors{
+        convert(context.operand(product->lhs()), result.dtype),
+        convert(context.operand(product->rhs()), result.dtype),
+        convert(context.operand(is_left ? op->rhs() : op->lhs()), result.dtype)};
+    const Array contracted = mapElements<double, double>(
+        factors, result.sizes, result.dtype, [&](double a, double b, double other) {
+          const long double exact = static_cast<long double>(a) * b;
+          return static_cast<double>(is_left ? exact + sign * other : other + sign * exact);
+        });
+    out = mapElements<double, double>(
+        std::array<Array, 2>{out, contracted}, result.sizes, result.dtype,
+        [&](double rounded, double exact) {
+          return std::isfinite(rounded) || direction(seed, i++) > 0 ? rounded : exact;
+        });
+  }
+  return out;
 }
 
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context) {
@@ -194,9 +257,10 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
                                   ? std::numeric_limits<double>::infinity()
                                   : unit * sums[i].growth();
         to[i] = movedSum(to[i], amount, seed, i);
-      } else if (products[i].mayLeaveRange(result.dtype)) {
-        // Out of range it is anything: a NaN, or the zero that it came to on the way.
-        to[i] = direction(seed, i) > 0 ? T(std::numeric_limits<double>::quiet_NaN()) : T(0);
+      } else if (const std::vector<double> possible =
+                     products[i].beyondRange(result.dtype, std::signbit(std::real(to[i])));
+                 !possible.empty()) {
+        to[i] = T(oneOf(possible, seed, i));
       } else if (to[i] != T(0) && std::abs(to[i]) < leastOf(result.dtype)) {
         to[i] = direction(seed, i) > 0 ? to[i] : T(0);
       } else if (!isShort(to[i])) {
@@ -280,17 +344,18 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
     const double moment = squares[i] + std::sqrt(squares[i] * n) * std::fabs(mean[i]);
     const auto at = static_cast<uint64_t>(i);
     // Whether an infinity, given or on the way, meets another depends on the order: in means of
-    // parts, whose difference d is at most √(n·squares), and in d²·n.
+    // parts, whose difference d is at most √(n·squares), and in d²·n. A mean of finite numbers may
+    // also lose all its digits, and be zero.
     const double infinity = std::numeric_limits<double>::infinity();
-    const double either = direction(seed, at) > 0       ? std::numeric_limits<double>::quiet_NaN()
-                          : direction(seed, at + 1) > 0 ? -infinity
-                                                        : infinity;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const bool may_vanish = std::fabs(mean[i]) <= growth * size;
     if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
-      mean[i] = either;
+      mean[i] = may_vanish ? oneOf({nan, infinity, -infinity, 0}, seed, at)
+                           : oneOf({nan, infinity, -infinity}, seed, at);
     }
-    mean[i] = moved(mean[i], growth * finiteOrZero(size), seed, 2 * at);
+    mean[i] = movedSum(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
-      squares[i] = either;
+      squares[i] = oneOf({nan, infinity, -infinity}, seed, at);
       continue;
     }
     squares[i] = moved(squares[i], growth * finiteOrZero(moment), seed, 2 * at + 1);

@@ -187,12 +187,20 @@ bool isArithmetic(const Expr* expr) {
   }
 }
 
+bool isSumOfTwo(const Expr* expr) {
+  const bool is_binary = expr->isA<BinaryOp>();
+  return is_binary && (expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Add ||
+                       expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Sub);
+}
+
 void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Context& context) {
   const uint64_t pair = context.options.disturbance / 2;
   const uint64_t opposite = context.options.disturbance % 2;
   const uint64_t seed = (opposite << 63) + (pair << 32) + position;
   if (expr->isA<TernaryOp>() && expr->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Lerp) {
     arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
+  } else if (isSumOfTwo(expr)) {
+    arrays[0] = disturbedSumOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {
     arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<ReductionOp>()) {
@@ -279,6 +287,10 @@ std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const Interpre
   for (size_t position = 0; position < exprs.size(); ++position) {
     for (const Val* input : exprs[position]->inputs()) {
       last_use[input] = position;
+      const BinaryOp* product = isSumOfTwo(exprs[position]) ? unroundedProduct(input) : nullptr;
+      if (options.rounding == Rounding::Disturbed && product != nullptr) {
+        last_use[product->lhs()] = last_use[product->rhs()] = position;
+      }
     }
   }
   for (const Val* output : fusion.outputs()) {

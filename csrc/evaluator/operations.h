@@ -62,6 +62,11 @@ void forEachReduced(const ReductionOp* op, Context& context,
 
 // disturbance.cpp: `Rounding::Disturbed`, by a unit of rounding times the size that matters.
 Array disturbed(const Array& array, uint64_t seed);
+/// The product that `val` is, if who adds to it may take it unrounded (a fused multiply-add), which
+/// matters where it overflows; null otherwise. Narrower numbers than Double have room for it here.
+const BinaryOp* unroundedProduct(const Val* val);
+/// Of an addition or a subtraction; the factors of `unroundedProduct`s have to be there still.
+Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);

@@ -89,6 +89,15 @@ TensorView* repeatCombination(BinaryOpType type, TensorView* tv, Val* times) {
   }
 }
 
+/// `tv`, or `nothing` where it was combined 0 times: an axis may be expanded to no elements.
+TensorView* unlessNothing(TensorView* tv, Val* times, Val* nothing) {
+  if (ops::constantOf(times).value_or(0) > 0) {
+    return tv;
+  }
+  Val* combined = SimplifyingIrBuilder::gtExpr(times, tv->fusion()->zeroVal(DataType::Index));
+  return maybeCastOp(tv->dtype(), where(combined, tv, nothing));
+}
+
 }  // namespace
 
 TensorView* newForReduction(TensorView* tv, const std::vector<int64_t>& axes, DataType data_type) {
@@ -156,7 +165,8 @@ TensorView* reduce(std::string_view op, BinaryOpType reduction_op_type,
     out = reductionOpRaw(reduction_op_type, rest.axes, start, out);
   }
   if (rest.times) {
-    out = repeatCombination(reduction_op_type, out, rest.times);
+    out = unlessNothing(repeatCombination(reduction_op_type, out, rest.times), rest.times,
+                        ops::binOpIdentity(reduction_op_type, accumulated));
   }
   if (rest.axes.empty() || rest.times) {
     Val* identity = ops::binOpIdentity(reduction_op_type, accumulated);
@@ -357,6 +367,7 @@ WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorVi
               .n = full_like(rest.tv, one, DataType::Index)};
   }
   if (rest.times) {
+    result.avg = unlessNothing(result.avg, rest.times, tv->fusion()->zeroVal(tv->dtype()));
     result.var_sum = repeatCombination(BinaryOpType::Add, result.var_sum, rest.times);
     result.n = repeatCombination(BinaryOpType::Add, result.n, rest.times);
   }

@@ -75,6 +75,9 @@ class FusionExecutorCache {
   /// How it was cut: each segment's scheduler, parameters, inputs and outputs, and why no scheduler
   /// took more.
   std::string report() const;
+  /// Plans and kernels that failed and that others stand in for, over all arguments: what the
+  /// warnings said.
+  std::vector<std::string> failedPlans() const;
   /// Runs a call, compiling what is missing, then each of its kernels `repeats` times by itself and
   /// beside a copy of as many bytes on the same device. The tensors given stay as they are: what
   /// the fusion updates is updated in a copy. Throws what `runFusionWithInputs` throws.
@@ -112,7 +115,7 @@ class FusionExecutorCache {
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
-                   std::string_view what, const std::exception& error) const;
+                   std::string_view what, const std::exception& error);
   bool discardKernel(const Step& step, const Call& call, std::string_view what,
                      const std::exception& error);
   bool compile(const Prepared& what, const Call& call);
@@ -135,10 +138,11 @@ class FusionExecutorCache {
   int64_t fusion_id_;
   bool auto_schedule_;
 
-  mutable std::mutex planning_;  ///< held by the thread that plans; of the segments too
+  mutable std::mutex planning_;  ///< held by the thread that plans; of all down to `keys_`
   /// What is computed by kernels, by which outputs are views (positions).
   std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants_;
   int64_t next_kernel_ = 1;
+  std::vector<std::string> failed_plans_;
 
   mutable std::shared_mutex keys_;  ///< taken after `planning_`
   std::unordered_map<std::string, std::shared_ptr<Kept>> kept_;

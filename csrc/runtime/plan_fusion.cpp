@@ -167,12 +167,13 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant,
 
 /// Where falling back is allowed: says why, and does not ask that scheduler again.
 bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
-                                      std::string_view what, const std::exception& error) const {
+                                      std::string_view what, const std::exception& error) {
   if (!call.mayFallBack()) {
     return false;
   }
-  warn(text(name(), ": a ", what, " (scheduler ", schedulerTypeName(type),
-            "), so its part runs in another way: ", error.what()));
+  failed_plans_.push_back(text("a ", what, " (scheduler ", schedulerTypeName(type),
+                               "), so its part runs in another way: ", error.what()));
+  warn(text(name(), ": ", failed_plans_.back()));
   segment.setFailed(type);
   return true;
 }

@@ -30,6 +30,11 @@ std::string FusionExecutorCache::stepTensors(const Step& step) {
               ")");
 }
 
+std::vector<std::string> FusionExecutorCache::failedPlans() const {
+  std::lock_guard<std::mutex> lock(planning_);
+  return failed_plans_;
+}
+
 std::string FusionExecutorCache::report() const {
   const std::shared_ptr<const Prepared> plan = last();
   if (plan == nullptr) {

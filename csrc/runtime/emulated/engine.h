@@ -104,6 +104,7 @@ class Engine {
   // engine_checks.cpp
   Region* locate(const void* address);
   bool ordered(const Stamp& earlier, const Region& region) const;
+  static void acquire(Block& block, const Acquired& added);
   bool acquiredFrom(const Stamp& earlier, uint32_t owner) const;
   /// `bulk`: by a bulk copy that the thread issues now.
   void access(const void* address, size_t size, size_t alignment, Access kind, const void* pc,

@@ -7,8 +7,10 @@
 //   - different blocks: ordered by a barrier of the grid, or if the later one acquired what the
 //     earlier one released: fence, atomic by the one; atomic on the same variable, fence by the
 //     other.
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include <runtime/emulated/engine.h>
 #include <support/error.h>
@@ -203,19 +205,40 @@ bool Engine::acquiredFrom(const Stamp& earlier, uint32_t owner) const {
     if (releases == acquired.location->by_block.end()) {
       continue;
     }
-    for (const SyncLocation::Release& release : releases->second) {
-      if (release.version > acquired.version) {
-        break;
-      }
-      if (earlier.interval < release.frontier) {
+    auto release = std::upper_bound(
+        releases->second.begin(), releases->second.end(), acquired.version,
+        [](uint32_t version, const auto& later) { return version < later.version; });
+    while (release != releases->second.begin() && (--release)->reach >= earlier.interval) {
+      if (earlier.interval < release->frontier) {
         return true;
       }
-      if (other == release.thread && earlier.interval <= release.own) {
+      if (other == release->thread && earlier.interval <= release->own) {
         return true;
       }
     }
   }
   return false;
+}
+
+/// Forgets what is said by a later version of the same location, too: one that counts for all of
+/// the block, or one that the same thread acquires now. So a block's list stays as short as the
+/// locations are few, however often it waits.
+void Engine::acquire(Block& block, const Acquired& added) {
+  std::optional<Acquired> for_all;
+  std::erase_if(block.acquired, [&](const Acquired& known) {
+    if (known.location != added.location) {
+      return false;
+    }
+    const bool is_for_all = known.interval < block.interval;
+    if (is_for_all && (!for_all || for_all->version < known.version)) {
+      for_all = known;
+    }
+    return is_for_all || known.thread == added.thread;
+  });
+  if (for_all) {
+    block.acquired.push_back(*for_all);
+  }
+  block.acquired.push_back(added);
 }
 
 /// An atomic by a thread that fenced before publishes what the fence covers; and it may acquire
@@ -240,11 +263,11 @@ void Engine::release(const void* address) {
   }
   SyncLocation::Release release{++location.version, std::max(block.frontier, thread.fence_interval),
                                 thread.wrote_since_fence ? 0 : thread.fence_interval, thread.index};
-  auto& releases = location.by_block[block.linear];
+  const auto& releases = location.by_block[block.linear];
   bool repeats = !releases.empty() && releases.back().frontier == release.frontier &&
                  releases.back().own == release.own && releases.back().thread == release.thread;
   if (!repeats) {
-    releases.push_back(release);
+    location.add(block.linear, release);
   }
 }
 
@@ -258,7 +281,7 @@ void Engine::fence() {
   thread.wrote_since_fence = false;
   for (Acquired& acquired : thread.observed) {
     acquired.interval = block.interval;
-    block.acquired.push_back(acquired);
+    acquire(block, acquired);
   }
   thread.observed.clear();
 }

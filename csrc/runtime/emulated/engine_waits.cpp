@@ -228,8 +228,8 @@ void Engine::releaseGridBarrier(SyncLocation& location, GridBarrier& barrier) {
   uint32_t version = ++location.version;
   for (Block* block : barrier.waiting) {
     if (!whole_grid) {
-      location.by_block[block->linear].push_back({version, block->interval + 1, 0, 0});
-      block->acquired.push_back({&location, version, block->interval, 0});
+      location.add(block->linear, {version, block->interval + 1, 0, 0});
+      acquire(*block, {&location, version, block->interval, 0});
     }
     block->at_grid_barrier = 0;
     for (Thread& thread : block->threads) {

@@ -1,6 +1,7 @@
 /// The state of emulated threads, warps and blocks: plain data that the engine moves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -25,9 +26,17 @@ struct SyncLocation {
     uint32_t frontier;
     uint32_t own;
     uint16_t thread;
+    uint32_t reach = 0;  ///< the greatest frontier so far; no `own` exceeds its frontier
   };
   uint32_t version = 0;
+  /// In the order of their versions.
   std::unordered_map<uint32_t, std::vector<Release>> by_block;
+
+  void add(uint32_t block, Release release) {
+    std::vector<Release>& releases = by_block[block];
+    release.reach = std::max(release.frontier, releases.empty() ? 0 : releases.back().reach);
+    releases.push_back(release);
+  }
 };
 
 /// An acquired version of a location. Counts at once for the thread that acquired it, for the rest

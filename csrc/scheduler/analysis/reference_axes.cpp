@@ -1,6 +1,7 @@
 #include <scheduler/analysis/reference_axes.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace nvfuser {
@@ -93,9 +94,10 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
                                    SchedulerRuntimeInfo& info, bool tail) const {
   const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
   std::vector<MemoryAxis> memory = memoryAxes(tv, info);
-  int64_t run = 1;
-  size_t used = 0;    // memory axes from the innermost one that are in the run
-  bool whole = true;  // all axes of the loop are
+  std::vector<int64_t> run;  // extents of memory axes from the innermost one
+  // Whether loops over `inner` go through memory in one run. Otherwise their index is divided by
+  // the run's extents, each of which has to be a multiple of the width then.
+  bool is_whole = true;
   for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
     const auto i = static_cast<size_t>(*axis);
     if (axes_[i]->isBroadcast()) {
@@ -106,23 +108,33 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
     if (id == nullptr) {
       // Without some of the merged axes the tensor's own loop is another one, of which the shared
       // loops are no part: element by element.
-      return used == 0 ? 0 : 1;
+      return run.empty() ? 0 : 1;
     }
-    if (used == memory.size() || memory[memory.size() - 1 - used].id != id ||
-        !memory[memory.size() - 1 - used].contiguous) {
-      whole = false;
+    const size_t used = run.size();
+    is_whole = is_whole && used < memory.size() &&
+               memory[memory.size() - 1 - used].id == id &&
+               memory[memory.size() - 1 - used].contiguous;
+    if (!is_whole) {
       break;
     }
-    run *= memory[memory.size() - 1 - used].extent;
-    ++used;
+    run.push_back(memory[memory.size() - 1 - used].extent);
+    if (!axes_[i]->extent()->sameAs(id->extent())) {
+      is_whole = false;  // equal by chance, or one is repeated: no division cancels
+      break;
+    }
   }
+  const int64_t together = std::accumulate(run.begin(), run.end(), int64_t{1}, std::multiplies<>());
   int64_t width = 1;
   auto fits = [&](int64_t elements) {
-    if (elements * size > kMaxVectorBytes || (run % elements != 0 && !(tail && whole)) ||
+    if (elements * size > kMaxVectorBytes || (together % elements != 0 && !(tail && is_whole)) ||
         info.alignment(tv) % (elements * size) != 0) {
       return false;
     }
-    for (size_t k = 0; k + used < memory.size(); ++k) {
+    if (!is_whole && std::any_of(run.begin(), run.end(),
+                                 [&](int64_t extent) { return extent % elements != 0; })) {
+      return false;
+    }
+    for (size_t k = 0; k + run.size() < memory.size(); ++k) {
       if (memory[k].extent > 1 && memory[k].stride % elements != 0) {
         return false;
       }

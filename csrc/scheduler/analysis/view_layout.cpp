@@ -38,7 +38,9 @@ class Replay {
         add(expr_->as<BroadcastOp>()->flags());
         break;
       case ExprKind::SqueezeOp:
-        drop(expr_->as<SqueezeOp>()->flags());
+        if (!drop(expr_->as<SqueezeOp>()->flags())) {
+          return std::nullopt;
+        }
         break;
       case ExprKind::ExpandOp:
         expand();
@@ -71,14 +73,18 @@ class Replay {
     axes_ = std::move(result);
   }
 
-  void drop(const std::vector<int64_t>& goes) {
+  /// Memory has no element to show of an axis that is expanded to nothing.
+  bool drop(const std::vector<int64_t>& goes) {
     std::vector<Axis> result;
     for (size_t i = 0; i < axes_.size(); ++i) {
       if (goes[i] == 0) {
         result.push_back(axes_[i]);
+      } else if (axes_[i].size == 0) {
+        return false;
       }
     }
     axes_ = std::move(result);
+    return true;
   }
 
   void expand() {

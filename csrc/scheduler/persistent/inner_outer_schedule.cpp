@@ -5,6 +5,7 @@
 #include <set>
 
 #include <ir/axis_map.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/utils.h>
 
@@ -35,7 +36,7 @@ class Scheduler {
       scheduleColumns(tv);
     }
     for (auto [tv, width] : vectors_) {
-      vectorizeInnermost(tv, width);
+      vectorizeInnermost(tv, width, params_.vectorization);
     }
     fusion_->manage("most_threads", kWarp * params_.warps * params_.rows);
     fusion_->manage("least_blocks", params_.blocks);
@@ -193,16 +194,6 @@ class Scheduler {
 
   static bool contains(const std::vector<TensorView*>& tvs, const TensorView* tv) {
     return std::find(tvs.begin(), tvs.end(), tv) != tvs.end();
-  }
-
-  void vectorizeInnermost(TensorView* tv, int64_t width) const {
-    if (width < 2 || tv->nDims() == 0) {
-      return;
-    }
-    if (width < params_.vectorization) {
-      tv->split(-1, width);
-    }
-    tv->axis(-1)->parallelize(ParallelType::Vectorize);
   }
 
   void place() {

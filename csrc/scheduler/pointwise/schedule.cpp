@@ -8,25 +8,11 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::pointwise {
-
-namespace {
-
-/// The innermost axis in accesses of `width` elements each: V → V/width, width vectorized.
-void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements) {
-  if (width < 2 || tv->nDims() == 0) {
-    return;
-  }
-  if (width < elements) {
-    tv->split(-1, width);
-  }
-  tv->axis(-1)->parallelize(ParallelType::Vectorize);
-}
-
-}  // namespace
 
 int64_t referenceOutput(const Fusion& fusion) {
   int64_t best = -1;
@@ -149,14 +135,18 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     if (reference->nDims() == 0) {
       continue;
     }
-    if (nests.size() == 1) {
-      scheduleNest(reference, params, nullptr);
-      continue;
-    }
     // Inputs that several nests read have no loops, and lead from one nest to the other.
     std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
     std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
-    scheduleNest(reference, params, &own);
+    scheduleNest(reference, params, nests.size() == 1 ? nullptr : &own);
+    if (params.vectorization > 1) {
+      const OwnLoops loops(*fusion, reference);
+      for (auto& [tv, width] : vectors) {
+        if (own.count(tv) != 0 && !loops.mayHaveInnermost(tv)) {
+          width = 1;
+        }
+      }
+    }
   }
   for (auto [tv, width] : vectors) {
     vectorizeInnermost(tv, width, params.vectorization);

@@ -149,6 +149,21 @@ void Problem::setWidths(ReductionParams& params) const {
 
 namespace {
 
+/// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
+/// consumer's; null if there is none.
+const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
+                               const IdGraph& graph) {
+  for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
+    const IterDomain* id = tv->axis(i);
+    if (id->isThread() && !id->isBroadcast() &&
+        (i >= consumer->nDims() || !graph.mapped(id, consumer->axis(i)) ||
+         consumer->axis(i)->getParallelType() != id->getParallelType())) {
+      return id;
+    }
+  }
+  return nullptr;
+}
+
 /// A tensor as the user knows it: a copy at the border is the input that it copies.
 std::string nameIn(const TensorView* tv) {
   if (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>() &&
@@ -199,7 +214,18 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
           tv->nDims() > 0 && !tv->axis(0)->isBroadcast() && tv->getComputeAtPosition() == 0) {
         return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
       }
+      for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
+        const IterDomain* id = tv->axis(i);
+        if (!id->isBroadcast() && !id->isThread() && !id->extent()->isConstScalar()) {
+          return Refusal{text(nameIn(tv), " has a row of other elements than those reduced")};
+        }
+      }
       continue;
+    }
+    for (const TensorView* consumer : consumersOf(tv)) {
+      if (const IterDomain* id = threadsApart(tv, consumer, graph)) {
+        return Refusal{text(nameIn(tv), " is read by other threads along ", id)};
+      }
     }
     bool rest = false;  // elements that are computed before they are read
     for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ir/axis_map.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/utils.h>
 
@@ -49,9 +50,10 @@ class Scheduler {
     if (params_.host) {
       keepLanes();
     } else {
+      dropOwnLoops();
       groupVectors();
       for (auto [tv, width] : vectors_) {
-        vectorizeInnermost(tv, width);
+        vectorizeInnermost(tv, width, params_.vectorization);
       }
     }
     if (params_.most_threads > 0) {
@@ -303,23 +305,30 @@ class Scheduler {
             ParallelType::Serial};
   }
 
+  static std::vector<int64_t> reductionLoops(const TensorView* tv) {
+    std::vector<int64_t> positions;
+    for (int64_t i = 0; i < tv->nDims(); ++i) {
+      if (tv->axis(i)->isReduction()) {
+        positions.push_back(i);
+      }
+    }
+    return positions;
+  }
+
   /// A row is reduced into V partial results, which are reduced at its end.
   void keepLanes() {
     if (!params_.fastest_dim || params_.vectorization == 1) {
       return;
     }
     for (TensorView* tv : scheduler_utils::getReductionTvs(fusion_)) {
-      std::vector<int64_t> axes;
-      for (int64_t i = 0; i + 1 < tv->nDims(); ++i) {
-        if (tv->axis(i)->isReduction()) {
-          axes.push_back(i);
-        }
-      }
+      std::vector<int64_t> axes = reductionLoops(tv);
+      axes.pop_back();
       tv->rFactor(axes, tensorOutputs(tv->definition()));
       if (params_.vectorization > kLanes) {
         // [rows…, V]: whole registers are combined first.
-        tv->split(-1, kLanes);
-        tv->rFactor({tv->nDims() - 2}, tensorOutputs(tv->definition()));
+        const int64_t lanes = reductionLoops(tv).back();
+        tv->split(lanes, kLanes);
+        tv->rFactor({lanes}, tensorOutputs(tv->definition()));
       }
     }
   }
@@ -336,14 +345,12 @@ class Scheduler {
     }
   }
 
-  void vectorizeInnermost(TensorView* tv, int64_t width) const {
-    if (width < 2 || tv->nDims() == 0) {
-      return;
-    }
-    if (width < params_.vectorization) {
-      tv->split(-1, width);
-    }
-    tv->axis(-1)->parallelize(ParallelType::Vectorize);
+  /// What may have no loops of its own is read element by element, in those of its reader.
+  void dropOwnLoops() {
+    const OwnLoops own(*fusion_, reference_);
+    std::erase_if(vectors_,
+                  [&](const auto& vector) { return !own.mayHaveInnermost(vector.first); });
+    std::erase_if(loads_, [&](const TensorView* tv) { return !own.mayHave(tv, unroll_at_); });
   }
 
   Fusion* fusion_;

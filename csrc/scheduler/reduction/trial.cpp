@@ -8,6 +8,15 @@
 
 namespace nvfuser::reduction {
 
+namespace {
+
+// Loops that agree have to do so for all sizes, so these are none that a reshape is likely to have.
+constexpr int64_t kVector = 13;
+constexpr int64_t kThreads = 17;
+constexpr int64_t kBatches = 11;
+
+}  // namespace
+
 std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, SchedulerType type) {
   for (const Expr* expr : fusion.exprs()) {
     if (isExternalOp(expr)) {
@@ -28,14 +37,14 @@ std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, Scheduler
   trial.inner_axes = std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
     return id->isReduction() == trial.fastest_dim;
   });
-  trial.vectorization = trial.fastest_dim ? 2 : 1;  // columns are reduced in groups of V
+  trial.vectorization = trial.fastest_dim ? kVector : 1;  // columns are reduced in groups of V
   if (type == SchedulerType::Reduction) {
-    trial.threads_x = 4;
-    trial.threads_y = 4;
+    trial.threads_x = kThreads;
+    trial.threads_y = kThreads;
   } else {
     trial.persistence = Persistence::Registers;
-    trial.batches = 2;
-    trial.threads_x = 4;
+    trial.batches = kBatches;
+    trial.threads_x = kThreads;
   }
   Fusion copy(fusion);
   try {

@@ -62,9 +62,13 @@ class Search {
     }
     for (const TensorView* tv : tensors_) {
       sides.bytes += bytesOf(tv);
-      if (innermost(tv) == other && has(tv, compute)) {
+      // (A tile has all axes of both sides: they are one loop each.)
+      if (innermost(tv) == other && hasAll(tv, sides.compute) && hasAll(tv, sides.other)) {
         sides.turned.push_back(tv);
       }
+    }
+    if (sides.turned.empty()) {
+      return Refusal{text("no tensor along ", axisOf(other), " has all axes of a tile")};
     }
     if (info_.isHost() && sides.bytes < kLeastOnHost) {
       return Refusal{text(sides.bytes, " bytes stay in the first cache; tiles gain from ",
@@ -92,6 +96,13 @@ class Search {
   IterDomain* axisOf(int64_t axis) const { return reference_.axes()[static_cast<size_t>(axis)]; }
 
   bool has(const TensorView* tv, int64_t axis) const { return strideOf(tv, axis) > 0; }
+
+  bool hasAll(const TensorView* tv, const std::vector<int64_t>& axes) const {
+    return std::all_of(axes.begin(), axes.end(), [&](int64_t axis) {
+      return reference_.find(tv, static_cast<size_t>(axis)) != nullptr ||
+             axisOf(axis)->isBroadcast();
+    });
+  }
 
   /// In elements; 0 where a tensor is the same all along the axis.
   int64_t strideOf(const TensorView* tv, int64_t axis) const {

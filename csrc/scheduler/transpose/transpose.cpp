@@ -240,6 +240,12 @@ class TransposeScheduler : public SchedulerEntry {
       if (!reference.covers(tv)) {
         return Refusal{text(tv, " has an axis that ", output, " has not")};
       }
+      for (size_t i = 0; i < reference.axes().size(); ++i) {
+        const IterDomain* id = reference.find(tv, i);
+        if (id != nullptr && info.extent(id) != info.extent(reference.axes()[i])) {
+          return Refusal{text(tv, " is repeated along ", reference.axes()[i], " of ", output)};
+        }
+      }
     }
     auto sides = transpose::findSides(reference, tensors, info);
     if (auto* refusal = std::get_if<Refusal>(&sides)) {

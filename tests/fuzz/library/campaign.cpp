@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <thread>
 
 #include <fuzz/library/draw_program.h>
 #include <fuzz/library/isolated.h>
@@ -49,6 +50,7 @@ class Tally {
     schedules_ += outcome.schedules;
     refused_ += outcome.refused;
     undefined_ += outcome.undefined;
+    failed_plans_ += outcome.failed_plans;
     for (const std::string& reason : outcome.reasons) {
       ++reasons_[kindOfMessage(reason)];
     }
@@ -72,9 +74,10 @@ class Tally {
     }
     std::printf(
         "%lld elements compared; %lld random schedules ran, %lld were refused; "
-        "%lld programs have no result\n",
+        "%lld automatic plans failed; %lld programs have no result\n",
         static_cast<long long>(elements_), static_cast<long long>(schedules_),
-        static_cast<long long>(refused_), static_cast<long long>(undefined_));
+        static_cast<long long>(refused_), static_cast<long long>(failed_plans_),
+        static_cast<long long>(undefined_));
     std::printf("fuzz: %lld fusions, %lld mismatches, %lld crashes, %lld skipped elements\n",
                 static_cast<long long>(fusions_), static_cast<long long>(mismatches_),
                 static_cast<long long>(crashes_), static_cast<long long>(skipped_));
@@ -88,6 +91,7 @@ class Tally {
   int64_t schedules_ = 0;
   int64_t refused_ = 0;
   int64_t undefined_ = 0;
+  int64_t failed_plans_ = 0;
   int64_t mismatches_ = 0;
   int64_t crashes_ = 0;
   std::map<std::string, int64_t> reasons_;
@@ -164,6 +168,12 @@ bool runCampaign(const CampaignOptions& options) {
       isolated,
       [&](size_t i, const Isolated& result) {
         tally.add(result.outcome);
+        for (const std::string& reason : result.outcome.reasons) {
+          if (options.reasons && reason.starts_with(kFailedPlan)) {
+            std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seedOf(i)),
+                        reason.c_str());
+          }
+        }
         if (!result.outcome.failures.empty()) {
           failed.emplace(i, result);
           const std::string path = text(options.folder, "/", seedOf(i), ".fuzz");
@@ -216,7 +226,9 @@ bool replay(const std::vector<std::string>& paths, const RunOptions& options) {
   Tally tally;
   IsolatedOptions isolated;
   isolated.run = options;
-  isolated.batch = 1;
+  // (What is shown of one is not to be mixed with what is shown of others.)
+  isolated.batch = options.verbose ? 1 : std::clamp<size_t>(paths.size() / 8, 1, 40);
+  isolated.jobs = options.verbose ? 1 : std::max(1u, std::thread::hardware_concurrency());
   std::vector<Program> programs;
   for (const std::string& path : paths) {
     programs.push_back(parseProgram(readFile(path)));

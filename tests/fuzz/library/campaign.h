@@ -20,7 +20,7 @@ struct CampaignOptions {
   int64_t shrink_attempts = 200;
   /// At most so many failing programs are cut down.
   int64_t most_shrunk = 20;
-  /// Lists why random schedules were refused.
+  /// Lists why random schedules were refused, and each automatic plan that failed with its program.
   bool reasons = false;
 };
 

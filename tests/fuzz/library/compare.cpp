@@ -102,6 +102,7 @@ class Judge {
       return Verdict::Wrong;
     }
     double spread = 0;
+    double factor = 0;  // the same, in logarithms
     for (const HostTensor& reference : references_) {
       const std::complex<double> other = reference.getComplex(i);
       if (!sameClass(other, right)) {
@@ -109,6 +110,15 @@ class Judge {
       }
       const double distance = std::abs(other - right);
       spread = std::max(spread, std::isfinite(distance) ? distance : 0);
+      factor = std::max(factor, logDistance(other, right));
+    }
+    const double size = std::abs(right);
+    tolerance = 2 * unit_out_ * size + scale_ * (size + magnitude_) + 8 * spread +
+                leastNumber(got_.dtype());
+    // Near to a Float's underflow a factor of the result may be 0 already: x · sigmoid(x) at -88.
+    const bool is_loose = tolerance > 0.1 * size || size < 0x1p-119;
+    if (is_loose && isFinite(right) && logDistance(value, right) <= 8 * factor) {
+      return Verdict::Skipped;
     }
     if (!sameClass(value, right)) {
       // Beyond the greatest number by a rounding.
@@ -117,12 +127,7 @@ class Judge {
     if (!isFinite(right)) {
       return Verdict::Right;  // of one class; parts that are finite are of no matter
     }
-    const double size = std::abs(right);
-    tolerance = 2 * unit_out_ * size + scale_ * (size + magnitude_) + 8 * spread +
-                leastNumber(got_.dtype());
     const double error = std::abs(value - right);
-    // Near to a Float's underflow a factor of the result may be 0 already: x · sigmoid(x) at -88.
-    const bool is_loose = tolerance > 0.1 * size || size < 0x1p-119;
     if (error <= tolerance) {
       return is_loose ? Verdict::Skipped : Verdict::Right;
     }
@@ -132,14 +137,30 @@ class Judge {
   double tolerance = 0;  ///< of the last element
 
  private:
-  bool nearTheEnd(std::complex<double> value) const {
+  double greatest() const {
     const DataType dtype = getTypeFromComplexType(got_.dtype());
-    const double end = dtype == DataType::Half            ? 65504
-                       : dtype == DataType::Float8_e4m3fn ? 448
-                       : dtype == DataType::Float8_e5m2   ? 57344
-                       : dtype == DataType::Double        ? 0x1p1023
-                                                          : 0x1p127;
-    return std::max(std::abs(value.real()), std::abs(value.imag())) > end / 2;
+    return dtype == DataType::Half            ? 65504
+           : dtype == DataType::Float8_e4m3fn ? 448
+           : dtype == DataType::Float8_e5m2   ? 57344
+           : dtype == DataType::Double        ? 0x1p1023
+                                              : 0x1p127;
+  }
+  bool nearTheEnd(std::complex<double> value) const {
+    return std::max(std::abs(value.real()), std::abs(value.imag())) > greatest() / 2;
+  }
+  /// |ln(a / b)| for real numbers of one sign, infinities taken for the greatest number and numbers
+  /// near to zero for the least; infinite for others.
+  double logDistance(std::complex<double> a, std::complex<double> b) const {
+    const double x = a.real();
+    const double y = b.real();
+    if (isComplexType(got_.dtype()) || std::isnan(x) || std::isnan(y) ||
+        std::signbit(x) != std::signbit(y)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    const auto logarithm = [&](double number) {
+      return std::log(std::clamp(std::abs(number), leastNumber(got_.dtype()), greatest()));
+    };
+    return std::abs(logarithm(x) - logarithm(y));
   }
 
   const HostTensor& got_;

@@ -61,7 +61,8 @@ void writeAll(int file, std::string_view bytes) {
 }
 
 // What the child says, a line each: `stage N NAME`, `file N TEXT`, `count N elements skipped
-// schedules refused undefined`, `reason N TEXT`, `fail N mismatch|crash STAGE: MESSAGE`, `done N`.
+// schedules refused undefined failed`, `reason N TEXT`, `fail N mismatch|crash STAGE: MESSAGE`,
+// `done N`.
 
 [[noreturn]] void beChild(const std::vector<size_t>& numbers, const Source& source,
                           const RunOptions& options, int out) {
@@ -80,7 +81,7 @@ void writeAll(int file, std::string_view bytes) {
       [&](size_t i, const Outcome& outcome) {
         const size_t number = numbers[i];
         say("count ", number, " ", outcome.elements, " ", outcome.skipped, " ", outcome.schedules,
-            " ", outcome.refused, " ", outcome.undefined);
+            " ", outcome.refused, " ", outcome.undefined, " ", outcome.failed_plans);
         for (const std::string& reason : outcome.reasons) {
           say("reason ", number, " ", escaped(reason));
         }
@@ -210,14 +211,15 @@ class Pool {
       if (verb == "file") {
         one.file = unescaped(said);
       } else if (verb == "count") {
-        long long counts[5] = {};
-        std::sscanf(said.c_str(), "%lld %lld %lld %lld %lld", &counts[0], &counts[1], &counts[2],
-                    &counts[3], &counts[4]);
+        long long counts[6] = {};
+        std::sscanf(said.c_str(), "%lld %lld %lld %lld %lld %lld", &counts[0], &counts[1],
+                    &counts[2], &counts[3], &counts[4], &counts[5]);
         one.outcome.elements = counts[0];
         one.outcome.skipped = counts[1];
         one.outcome.schedules = counts[2];
         one.outcome.refused = counts[3];
         one.outcome.undefined = counts[4];
+        one.outcome.failed_plans = counts[5];
       } else if (verb == "reason") {
         one.outcome.reasons.push_back(unescaped(said));
       } else if (verb == "fail") {

@@ -75,9 +75,9 @@ class Run {
   }
 
   /// Executors that can be compiled for a device now.
-  std::vector<KernelExecutor*> executors(Device& device) const {
+  std::vector<KernelExecutor*> executors(Device& device) {
     std::vector<KernelExecutor*> all;
-    if (cache_ != nullptr && wants(text("auto ", deviceName(device)))) {
+    if (planAutomatic(device)) {
       for (KernelExecutor* executor : cache_->executors()) {
         if (executor->fusion() != nullptr && isSupported(*executor)) {
           all.push_back(executor);
@@ -295,12 +295,42 @@ class Run {
     }
   }
 
+  std::optional<PrimDataType> forcedIndex() const {
+    return program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt;
+  }
+
+  /// Whether there is a plan. A failure is left to the run, which meets it again.
+  bool planAutomatic(Device& device) {
+    const std::string name = text("auto ", deviceName(device));
+    if (cache_ == nullptr || !wants(name)) {
+      return false;
+    }
+    progress_(number_, name);
+    bool is_planned = false;
+    try {
+      cache_->prepare(makeArguments(program_, device), forcedIndex(), &device);
+      is_planned = true;
+    } catch (const std::exception&) {
+      is_planned = false;
+    }
+    noteFailedPlans(name);
+    return is_planned;
+  }
+
+  void noteFailedPlans(const std::string& name) {
+    const std::vector<std::string> failed = cache_->failedPlans();
+    for (; outcome.failed_plans < static_cast<int64_t>(failed.size()); ++outcome.failed_plans) {
+      outcome.reasons.push_back(
+          text(kFailedPlan, ", ", name, ": ", failed[static_cast<size_t>(outcome.failed_plans)]));
+    }
+  }
+
   void runAutomatic(Device& device, const std::string& name) {
     cache_->setRandomState(program_.value_seed, kRandomOffset);
     const KernelArgumentHolder arguments = makeArguments(program_, device);
-    const std::optional<PrimDataType> index =
-        program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt;
-    const KernelArgumentHolder results = cache_->runFusionWithInputs(arguments, index, &device);
+    const KernelArgumentHolder results =
+        cache_->runFusionWithInputs(arguments, forcedIndex(), &device);
+    noteFailedPlans(name);
     if (options_.verbose) {
       for (const std::string& code : cache_->getMostRecentCode()) {
         std::printf("---- %s\n%s\n", name.c_str(), code.c_str());
@@ -399,7 +429,6 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
     runs.back()->prepare();
   }
   if (runs.size() > 1) {
-    progress(programs.size(), "compile");
     for (Device* device : devices()) {
       std::vector<KernelExecutor*> narrow;
       std::vector<KernelExecutor*> wide;
@@ -410,6 +439,7 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
           (counts_wide ? wide : narrow).push_back(executor);
         }
       }
+      progress(programs.size(), "compile");
       compileTogether(narrow, *device, PrimDataType::Int32);
       compileTogether(wide, *device, PrimDataType::Int);
     }

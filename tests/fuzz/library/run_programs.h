@@ -22,13 +22,17 @@ struct Failure {
   std::string message;
 };
 
+/// Begins the reasons that are about automatic plans.
+inline constexpr std::string_view kFailedPlan = "failed plan";
+
 struct Outcome {
   int64_t elements = 0;              ///< compared, over all runs
   int64_t skipped = 0;               ///< of these: not determined well enough
   int64_t schedules = 0;             ///< random ones that ran
   int64_t refused = 0;               ///< random ones that were refused with a `UserError`
   int64_t undefined = 0;             ///< 1 if the interpreter says that the program has no result
-  std::vector<std::string> reasons;  ///< of refusals
+  int64_t failed_plans = 0;          ///< automatic ones, which others stood in for
+  std::vector<std::string> reasons;  ///< of refusals and failed plans
   std::vector<Failure> failures;
 };
 

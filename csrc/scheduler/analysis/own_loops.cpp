@@ -1,0 +1,75 @@
+#include <scheduler/analysis/own_loops.h>
+
+#include <algorithm>
+#include <set>
+
+#include <scheduler/replay_loop.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Logical axes that a loop is made of.
+std::set<const Val*> sourcesOf(IterDomain* loop, const TensorView* tv) {
+  const auto& logical = tv->getLogicalDomain();
+  std::set<const Val*> sources{loop};
+  for (const Expr* transform : transformsBefore({loop}, logical)) {
+    sources.insert(transform->inputs().begin(), transform->inputs().end());
+  }
+  std::erase_if(sources, [&](const Val* id) {
+    return std::find(logical.begin(), logical.end(), id) == logical.end();
+  });
+  return sources;
+}
+
+int64_t innermostLoop(const TensorView* tv) {
+  int64_t innermost = tv->nDims() - 1;
+  while (innermost >= 0 && tv->axis(innermost)->isBroadcast()) {
+    --innermost;
+  }
+  return innermost;
+}
+
+}  // namespace
+
+bool OwnLoops::isShared(const TensorView* tv, int64_t position) const {
+  return tv->axis(position)->isBroadcast() ||
+         (position < reference_->nDims() &&
+          exact_.mapped(tv->axis(position), reference_->axis(position)));
+}
+
+bool OwnLoops::mayHave(const TensorView* tv, int64_t from) const {
+  std::set<const Val*> of_own;
+  for (int64_t i = from; i < tv->nDims(); ++i) {
+    of_own.merge(sourcesOf(tv->axis(i), tv));
+  }
+  for (int64_t i = 0; i < tv->nDims(); ++i) {
+    if (isShared(tv, i)) {
+      continue;
+    }
+    const std::set<const Val*> sources = sourcesOf(tv->axis(i), tv);
+    if (std::any_of(sources.begin(), sources.end(),
+                    [&](const Val* id) { return of_own.count(id) != 0; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool OwnLoops::mayHaveInnermost(const TensorView* tv) const {
+  return mayHave(tv, std::max<int64_t>(innermostLoop(tv), 0));
+}
+
+void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements) {
+  int64_t innermost = innermostLoop(tv);
+  if (width < 2 || innermost < 0) {
+    return;
+  }
+  if (width < elements) {
+    tv->split(innermost++, width);
+  }
+  tv->reorder({{innermost, tv->nDims() - 1}});
+  tv->axis(-1)->parallelize(ParallelType::Vectorize);
+}
+
+}  // namespace nvfuser

@@ -1,0 +1,39 @@
+/// Where a tensor may have loops of its own inside loops that it shares.
+///
+///   loops of the reference: (i0·i1) / 4, V = 4
+///   x[i0, i1]   (i0·i1) / 4, 4     its own V goes on where the shared loop stands
+///   b[i1]       i1 / 4, 4          its own V says nothing of i1 inside a loop over (i0·i1) / 4:
+///                                  its elements are read one by one, in the reference's loops
+///
+///   loops of the reference: i0·i1, i2 / 4, V = 4
+///   m[i0, i2]   i0, i2 / 4, 4      its own V goes on: i0 is made of whole loops
+#pragma once
+
+#include <id_model/id_graph.h>
+
+namespace nvfuser {
+
+class OwnLoops {
+ public:
+  /// Of a scheduled Fusion, before anything is inlined.
+  OwnLoops(const Fusion& scheduled, const TensorView* reference)
+      : exact_(scheduled, IdGraph::Mode::Exact), reference_(reference) {}
+
+  /// Whether `tv` may have its loops from position `from` on for itself: those of its other loops
+  /// that come from the same axes are the reference's ones at their places, or have one element.
+  bool mayHave(const TensorView* tv, int64_t from) const;
+  /// The innermost of those that are not over a broadcast axis.
+  bool mayHaveInnermost(const TensorView* tv) const;
+
+ private:
+  bool isShared(const TensorView* tv, int64_t position) const;
+
+  IdGraph exact_;
+  const TensorView* reference_;
+};
+
+/// The innermost loop that is not over a broadcast axis as vectors of `width` elements, behind all
+/// others: `loop` of `elements` → elements / width, width bound to Vectorize.
+void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements);
+
+}  // namespace nvfuser
