@@ -13,6 +13,9 @@ struct LaneLoop {
   kir::Scalar var = nullptr;
   int64_t width = 0;  ///< lanes
   std::string count;  ///< name of the number of lanes that count in this iteration
+  /// The only condition of the body, under which everything in it stands; null: there is none. It
+  /// becomes the end of the loop.
+  const kir::If* branch = nullptr;
   /// Values of the indices that are named inside.
   std::unordered_map<kir::Scalar, kir::Scalar> lets;
   std::set<const kir::Buffer*> registers;  ///< a vector each
@@ -45,7 +48,7 @@ class HostEmitter final : public Emitter {
   void emit(const kir::ClusterReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
 
-  // ---- host_lanes.cpp: loops of vectors
+  // ---- host_lanes_fit.cpp: which loops are written in vectors
   /// How the loop is written in vectors; none: element by element.
   std::optional<LaneLoop> lanesOf(const kir::For& loop);
   bool lanesFit(const kir::Block& block, bool partial, LaneLoop& lanes);
@@ -55,10 +58,14 @@ class HostEmitter final : public Emitter {
   kir::Scalar prefixOf(kir::Scalar condition, const LaneLoop& lanes, kir::Scalar* uniform);
   /// Coefficient of the loop's variable in an index; none: it is not linear.
   std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
+
+  // ---- host_lanes.cpp: their statements
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
+
+  // ---- host_lanes_values.cpp: their operands and results
   void laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
                  bool streaming = false);
   std::string laneType(DataType dtype, const LaneLoop& lanes);

@@ -30,7 +30,7 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     const auto& own = result->getMaybeRootDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
       if (i != dim) {
-        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : values.of(own[i]);
+        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : elementIndex(own[i], values);
       }
     }
   }

@@ -152,7 +152,7 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
                         kir::Block& out) {
   auto* result = op->out()->as<TensorView>();
   const auto dim = static_cast<size_t>(op->concatenatedDim());
-  Scalar index = values.of(result->getLogicalDomain()[dim]);
+  Scalar index = elementIndex(result->getLogicalDomain()[dim], values);
   const std::vector<Val*>& inputs = op->inputs();
   // The last input that starts at or before the index holds it.
   kir::Block body{{kir::Assign{dst, operand(inputs.back(), op, result, values)}}};

@@ -7,8 +7,8 @@
 ///             (build_thread_reduction.cpp)
 ///
 /// The state of a tensor in registers is the tensor itself; a tensor in shared or global memory has
-/// an accumulator in registers, stored once at the end. On the CPU, where one task does a whole
-/// reduction, a state too large for that is kept in the memory itself.
+/// an accumulator in registers, stored once at the end, and so have results beside it. On the CPU,
+/// where one task does a whole reduction, a state too large for that is kept in the memory itself.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -72,11 +72,16 @@ const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position) {
 }  // namespace
 
 void KernelBuilder::makeAccumulators(const Expr* expr) {
-  for (const TensorView* tv : tensorOutputs(expr)) {
+  const std::vector<TensorView*> outputs = tensorOutputs(expr);
+  const auto isInRegisters = [&](const TensorView* tv) {
+    return allocations_.of(tv).buffer->memory == MemoryType::Local;
+  };
+  if (std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
+    return;
+  }
+  // Parts of one state are kept alike, also those whose results stay in registers.
+  for (const TensorView* tv : outputs) {
     const Allocation& allocation = allocations_.of(tv);
-    if (allocation.buffer->memory == MemoryType::Local) {
-      continue;
-    }
     Scalar elements = pool_.one();
     for (int position : loopsBehindReduction(tv, loops_)) {
       const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
@@ -88,8 +93,10 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
                   " sums at a time; that many do not fit registers: cacheBefore() it and inline "
                   "the reduction, or split the axis behind the reduction by a constant");
       }
-      accumulators_[tv] = nullptr;  // one task owns the memory
-      predicates_.noteSummedInMemory(tv);
+      if (!isInRegisters(tv)) {
+        accumulators_[tv] = nullptr;  // one task owns the memory
+        predicates_.noteSummedInMemory(tv);
+      }
       continue;
     }
     kir::Buffer buffer;
@@ -137,27 +144,38 @@ std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values)
   return result;
 }
 
-void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condition,
-                              kir::Block& out) {
+bool KernelBuilder::isSummedInMemory(const TensorView* tv) const {
+  auto accumulator = accumulators_.find(tv);
+  return accumulator != accumulators_.end() && accumulator->second == nullptr;
+}
+
+Scalar KernelBuilder::sumsInside(const Leaf& leaf, const TensorView* tv,
+                                 const AxisValues& values) const {
+  Leaf own = leaf;
+  own.out = const_cast<TensorView*>(tv);
+  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(own, values);
+  const Allocation& allocation = allocations_.of(tv);
+  if (isSummedInMemory(tv) && !allocation.per_task) {
+    condition = pool_.logicalAnd(
+        condition, predicates_.writesOnce(tv, own, allocation.buffer->memory, values));
+  }
+  return condition;
+}
+
+void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, kir::Block& out) {
   const kir::Monoid monoid = monoidOf(leaf.expr);
   const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
   const std::vector<kir::Ref> parts = state(leaf, values);
   const auto accumulator = accumulators_.find(leaf.out);
   const bool accumulates = accumulator != accumulators_.end() && accumulator->second != nullptr;
-  const Allocation& allocation = allocations_.of(leaf.out);
-  const bool in_memory = !accumulates && allocation.buffer->memory != MemoryType::Local;
-  if (in_memory && !allocation.per_task && leaf.role != LeafRole::Finish) {
-    condition = pool_.logicalAnd(
-        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values));
-  }
   switch (leaf.role) {
     case LeafRole::Init: {
-      kir::Block body;
       for (size_t i = 0; i < parts.size(); ++i) {
-        body.push_back({kir::Assign{parts[i], monoid.identity[i]}});
+        // Registers also where no element exists, so that threads outside contribute nothing.
+        Scalar starts = isSummedInMemory(outputs[i]) ? sumsInside(leaf, outputs[i], values)
+                                                     : predicates_.startsInside(leaf, values);
+        guarded(starts, {{kir::Assign{parts[i], monoid.identity[i]}}}, out);
       }
-      // Registers also where no element exists, so that threads outside contribute nothing.
-      guarded(in_memory ? condition : predicates_.startsInside(leaf, values), std::move(body), out);
       break;
     }
     case LeafRole::Update: {
@@ -171,6 +189,15 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, Scalar condi
         const LoopClass& loop = loops_.of(leaf.out, position);
         if (exact_.mapped(loop.promoted, id) && (!id->isBroadcast() || accumulates)) {
           separate.push_back(&loop);
+        }
+      }
+      Scalar condition = sumsInside(leaf, leaf.out, values);
+      for (const TensorView* other : outputs) {
+        if (sumsInside(leaf, other, values) != condition) {
+          userError("lower: ", other, " and ", leaf.out,
+                    " are sums of one reduction, but one is added up in memory, once for all tasks "
+                    "of the CPU, and the other by each task for itself; setMemoryType() both "
+                    "alike, or cacheBefore() the one in global memory");
         }
       }
       condition = pool_.logicalAnd(condition, predicates_.takesOnce(leaf, indexer_, separate));
@@ -243,27 +270,31 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   forEachOfGroup([&] {
     const AxisValues values = indexer_.around(leaf);
     const std::vector<kir::Ref> from = state(leaf, values);
-    kir::Block store;
     for (size_t i = 0; i < from.size(); ++i) {
       auto accumulator = accumulators_.find(outputs[i]);
       if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
         continue;
       }
-      store.push_back(
-          {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}});
+      // Each result may be kept elsewhere: in registers, or in shared or global memory.
+      Leaf stored = leaf;
+      stored.out = outputs[i];
+      // One block of each segment has the result, if not all; its place in the grid is not known.
+      const Allocation& allocation = allocations_.of(outputs[i]);
+      Scalar writes = pool_.one();
+      if (allocation.buffer->memory == MemoryType::Local) {
+        writes = predicates_.startsInside(stored, values);
+      } else if (!bounds_proven_) {
+        writes = predicates_.inBounds(stored, values);
+      }
+      if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
+        writes = pool_.logicalAnd(
+            writes, predicates_.writesOnce(outputs[i], stored, allocation.buffer->memory, values,
+                                           false, /*by_last=*/last != nullptr));
+      }
+      kir::Block store{
+          {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}}};
+      guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
     }
-    if (store.empty()) {
-      return;
-    }
-    // One block of each segment has the result, if not all; its place in the grid is not known.
-    const Allocation& allocation = allocations_.of(leaf.out);
-    Scalar writes = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
-    if (!allocation.per_task) {
-      writes = pool_.logicalAnd(
-          writes, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values, false,
-                                         /*by_last=*/last != nullptr));
-    }
-    guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
   });
 }
 

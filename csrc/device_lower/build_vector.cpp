@@ -79,6 +79,12 @@ void KernelBuilder::requireDivisible(Scalar value, int64_t width, const TensorVi
   if (pool_.provesDivisible(value, pool_.constant(width))) {
     return;
   }
+  if (value->isConstant()) {
+    userError("lower: T", tv->name(), " is accessed in vectors of ", width,
+              " elements, which needs a multiple of ", width, ", but goes through ", value->value,
+              "\n  note: ", tv, "\n  help: split the vectorized axis by a number that divides ",
+              value->value);
+  }
   for (const auto& check : kernel_.checks) {
     if (check.value == value && check.divisor == width) {
       return;

@@ -71,18 +71,28 @@ void KernelBuilder::build(LoopNode& root) {
 }
 
 void KernelBuilder::requireIterations(const Leaf& leaf) {
-  const bool kept = allocations_.of(leaf.out).buffer->memory != MemoryType::Local;
-  const bool whole = leaf.role == LeafRole::Whole && kept;
+  const bool whole = leaf.role == LeafRole::Whole;
   if ((!whole && leaf.role != LeafRole::Update) || ownLoops(leaf.out, leaf.path, exact_)) {
     return;
   }
+  // What stays in registers is missed only by who reads it behind the loop.
+  const bool in_registers = whole && allocations_.of(leaf.out).buffer->memory == MemoryType::Local;
+  const auto shared =
+      leaf.path.begin() + std::min<std::ptrdiff_t>(leaf.out->getComputeAtPosition(),
+                                                   static_cast<std::ptrdiff_t>(leaf.path.size()));
   for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
     Scalar extent = symbols_.extent(axis.id);
+    const bool readers_inside =
+        in_registers &&
+        std::all_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
+          return std::find(leaf.path.begin(), shared, loop) != shared;
+        });
     const bool known = std::any_of(
         kernel_.checks.begin(), kernel_.checks.end(), [&](const kir::LaunchCheck& check) {
           return check.kind == kir::LaunchCheck::Kind::NotEmpty && check.value == extent;
         });
-    if (axis.id->isBroadcast() || known || (extent->isConstant() && extent->value > 0)) {
+    if (axis.id->isBroadcast() || readers_inside || known ||
+        (extent->isConstant() && extent->value > 0)) {
       continue;
     }
     kernel_.checks.push_back({kir::LaunchCheck::Kind::NotEmpty, extent, nullptr, 1,
@@ -278,11 +288,11 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
 
 void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
   const AxisValues values = indexer_.around(leaf);
-  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
   if (leaf.role != LeafRole::Whole) {
-    reduction(leaf, values, condition, out);
+    reduction(leaf, values, out);
     return;
   }
+  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
   const Allocation& allocation = allocations_.of(leaf.out);
   if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
     condition = pool_.logicalAnd(

@@ -75,7 +75,11 @@ class KernelBuilder {
   void indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
 
   // build_reduction.cpp
-  void reduction(Leaf& leaf, const AxisValues& values, kir::Scalar condition, kir::Block& out);
+  void reduction(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  /// Whether the memory of a reduction's result adds up itself, not registers.
+  bool isSummedInMemory(const TensorView* tv) const;
+  /// Where the part of the state that becomes `tv` is started and added to.
+  kir::Scalar sumsInside(const Leaf& leaf, const TensorView* tv, const AxisValues& values) const;
   kir::Monoid monoidOf(const Expr* expr) const;
   void makeAccumulators(const Expr* expr);
   std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);

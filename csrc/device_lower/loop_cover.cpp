@@ -126,6 +126,15 @@ class Undo {
 
 LoopCover coverOf(const TensorView* tv, const std::vector<const LoopClass*>& loops, bool reductions,
                   const IdGraph& exact) {
+  std::vector<LoopCover::Axis> iterated;
+  for (const LoopClass* loop : loops) {
+    iterated.push_back({loop->promoted, {loop}});
+  }
+  return coverOf(tv, std::move(iterated), reductions, exact);
+}
+
+LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool reductions,
+                  const IdGraph& exact) {
   std::set<int> wanted;
   for (const IterDomain* id : tv->getLogicalDomain()) {
     if (!id->isBroadcast() && !id->extent()->isOneInt() && (reductions || !id->isReduction())) {
@@ -133,10 +142,6 @@ LoopCover coverOf(const TensorView* tv, const std::vector<const LoopClass*>& loo
     }
   }
   const Undo undo(exact, wanted);
-  std::vector<LoopCover::Axis> axes;
-  for (const LoopClass* loop : loops) {
-    axes.push_back({loop->promoted, {loop}});
-  }
   LoopCover cover;
   if (!undo.run(axes)) {
     cover.missing = undo.firstMissing(axes, tv->getLogicalDomain());

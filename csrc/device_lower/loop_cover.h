@@ -35,6 +35,9 @@ struct LoopCover {
 /// Broadcast axes and axes of constant extent 1 have one element and need no loop.
 LoopCover coverOf(const TensorView* tv, const std::vector<const LoopClass*>& loops, bool reductions,
                   const IdGraph& exact);
+/// The same, given what the loops run over.
+LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> iterated, bool reductions,
+                  const IdGraph& exact);
 
 /// Whether each loop is one over an axis of `tv` itself, so that nothing but its broadcast axes is
 /// iterated besides.

@@ -94,7 +94,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // needs no check.
     const Expr* def = id->definition();
     const auto isChecked = [&](IterDomain* in) {
-      return values.of(in) != nullptr &&
+      return values.ofLoops(in) != nullptr &&
              std::find(partial.begin(), partial.end(), in) != partial.end();
     };
     const bool implied = eliminate && def != nullptr && def->isA<Split>() &&

@@ -154,30 +154,40 @@ class ScheduleCheck {
     if (ownLoops(tv, path, exact_)) {
       return;
     }
-    const auto visit = [&](const std::vector<const LoopClass*>& loops, bool reductions) {
-      LoopCover cover = coverOf(tv, loops, reductions, exact_);
-      if (cover.missing != nullptr) {
-        refuse(tv,
-               text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
-                    ": some of them are shared with a tensor that has other axes merged in, others "
-                    "are its own"),
-               "inline it, and what it reads, further, or not at all");
-      }
-      return cover;
-    };
-    for (const LoopCover::Axis& axis : visit(path, true).besides) {
+    const LoopCover cover = coverOf(tv, path, true, exact_);
+    if (cover.missing != nullptr) {
+      refuse(tv,
+             text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
+                  ": some of them are shared with a tensor that has other axes merged in, others "
+                  "are its own"),
+             "inline it, and what it reads, further, or not at all");
+    }
+    for (const LoopCover::Axis& axis : cover.besides) {
       writtenOnce(tv, axis);
     }
-    // The result of a reduction is stored outside of its loops.
-    std::vector<const LoopClass*> around;
+    // The result of a reduction is stored outside of its loops, behind the first of them in loops
+    // of its own (loop_tree.h).
+    std::vector<LoopCover::Axis> around;
     const auto& axes = tv->getLoopDomain();
+    size_t reductions = 0;
     for (size_t i = 0; i < axes.size(); ++i) {
-      if (!axes[i]->isReduction()) {
-        around.push_back(path[i]);
+      if (axes[i]->isReduction()) {
+        ++reductions;
+      } else {
+        around.push_back({reductions > 0 ? axes[i] : path[i]->promoted, {path[i]}});
       }
     }
-    if (around.size() < path.size()) {
-      visit(around, false);
+    if (reductions == 0) {
+      return;
+    }
+    if (const IterDomain* missing = coverOf(tv, around, false, exact_).missing) {
+      refuse(tv,
+             text("the loops in which the result of T", tv->name(),
+                  " is stored do not lead to its axis ", missing,
+                  ": those in front of its reduction are shared with a tensor that has other axes "
+                  "merged in, those behind it are its own"),
+             text("reorder() the axes that T", tv->name(),
+                  " reduces behind all others, or inline what it reads at a smaller position"));
     }
   }
 

@@ -66,6 +66,13 @@ std::vector<Case> refusedByLowering() {
          c.out->axis(2)->parallelize(Vectorize);
          p.lower();
        }},
+      {"vectors longer than their axis", "needs a multiple of 4, but goes through 2",
+       [](Program& p) {
+         Chain c(p, {8, 2});
+         c.splitAll(1, 4);
+         c.out->axis(2)->parallelize(Vectorize);
+         p.lower();
+       }},
       {"vectors of an operation that is no copy", "is no copy",
        [](Program& p) {
          Chain c(p);
@@ -188,6 +195,29 @@ std::vector<Case> refusedByLowering() {
          kept->setMemoryType(MemoryType::Shared);
          inlineMost();
          p.lower();
+       }},
+      {"a result stored in loops that are half a wider tensor's",
+       "the loops in which the result of T3 is stored do not lead to its axis",
+       [](Program& p) {
+         TensorView* in = p.input({5, 3});
+         TensorView* other = p.input({4, 5, 3});
+         TensorView* wide = broadcast(in, {true, false, false});
+         p.output(sum(wide, {2}));
+         TensorView* out = p.output(add(wide, other));
+         out->merge(0);
+         out->split(0, 4);
+         out->reorder({{1, 2}});  // what is reduced between the two parts
+         scheduler_utils::transformPropagateToAllFrom(out);
+         inlineMost();
+         p.lower();
+       }},
+      {"parts of one sum, by one task and by each", "are sums of one reduction",
+       [](Program& p) {
+         WelfordResult w = Welford(set(p.symbolicInput(2)), {0});
+         p.output(exp(w.avg));
+         p.output(w.var_sum);
+         p.output(exp(p.input({64})))->axis(0)->parallelize(BIDx);
+         p.lower(LowerTarget::Cpu);
        }},
       {"registers of a size known only at run time", "cannot be kept in registers",
        [](Program& p) {

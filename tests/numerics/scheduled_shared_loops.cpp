@@ -132,6 +132,30 @@ TEST_CASE("pads and numbers of an axis of one element in many iterations") {
       {{{5, 1}}, {{1, 1}}});
 }
 
+TEST_CASE(
+    "results of one reduction in several memories, in loops over a broadcast axis behind it") {
+  for (MemoryType memory : {MemoryType::Shared, MemoryType::Global}) {
+    CAPTURE(memory);
+    scheduled::check(
+        [&](Fusion& fusion) {
+          TensorView* x = makeConcreteTensor({-1, 1});
+          fusion.addInput(x);
+          WelfordResult w = Welford(set(x), {0});
+          TensorView* mean = neg(w.avg);
+          TensorView* squares = neg(w.var_sum);
+          fusion.addOutput(mean);
+          fusion.addOutput(squares);
+          w.var_sum->setMemoryType(memory);
+          w.avg->split(1, 4);
+          scheduler_utils::transformPropagateToAllFrom(w.avg);
+          w.avg->axis(0)->parallelize(TIDx);
+          mean->axis(1)->parallelize(TIDy);
+          scheduler_utils::parallelizeAllLike(w.avg);
+        },
+        {{{7, 1}}, {{33, 1}}});
+  }
+}
+
 TEST_CASE("reductions across threads in an unswitched loop") {
   scheduled::check(
       [](Fusion& fusion) {

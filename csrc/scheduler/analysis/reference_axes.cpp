@@ -111,8 +111,7 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
       return run.empty() ? 0 : 1;
     }
     const size_t used = run.size();
-    is_whole = is_whole && used < memory.size() &&
-               memory[memory.size() - 1 - used].id == id &&
+    is_whole = is_whole && used < memory.size() && memory[memory.size() - 1 - used].id == id &&
                memory[memory.size() - 1 - used].contiguous;
     if (!is_whole) {
       break;

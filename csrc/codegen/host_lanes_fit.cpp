@@ -1,0 +1,258 @@
+/// Which loops are written in vectors (host_lanes.cpp): those whose iterations may run in any
+/// order, of statements that all have a form on vectors, with neighbours in memory among what they
+/// touch.
+#include <algorithm>
+#include <bit>
+
+#include <codegen/host_emitter.h>
+
+namespace nvfuser::codegen {
+
+using kir::Scalar;
+
+namespace {
+
+constexpr int64_t kVectorBytes = 64;  ///< of the widest type; the compiler halves what is too wide
+constexpr int64_t kLeastLanes = 4;
+
+bool hasLanes(DataType dtype) {
+  return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
+         dtype == DataType::BFloat16 || isBooleanType(dtype) || isIntegralType(dtype);
+}
+
+/// What an operand or a condition may not be evaluated for beyond the loop's end.
+bool hasEffect(const kir::PointwiseType& op) {
+  auto* unary = std::get_if<UnaryOpType>(&op);
+  return unary != nullptr && *unary == UnaryOpType::Print;
+}
+
+bool combinesLanes(BinaryOpType op) {
+  return op == BinaryOpType::Add || op == BinaryOpType::Mul || op == BinaryOpType::Max ||
+         op == BinaryOpType::Min;
+}
+
+int64_t bytesOf(DataType dtype) { return isBooleanType(dtype) ? 4 : dataTypeSizeByte(dtype); }
+
+}  // namespace
+
+std::optional<int64_t> HostEmitter::strideOf(const kir::Ref& ref, const LaneLoop& lanes) {
+  const Scalar index = kernel_.pool->substitute(ref.index, lanes.lets);
+  int64_t coefficient = 0;
+  Scalar rest = nullptr;
+  if (!kernel_.pool->splitLinear(index, lanes.var, &coefficient, &rest)) {
+    return std::nullopt;
+  }
+  return coefficient;
+}
+
+Scalar HostEmitter::prefixOf(Scalar condition, const LaneLoop& lanes, Scalar* uniform) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  const Scalar whole = pool.substitute(condition, lanes.lets);
+  *uniform = pool.one();
+  Scalar prefix = pool.constant(INT64_MAX);
+  std::vector<Scalar> open{whole};
+  while (!open.empty()) {
+    const Scalar part = open.back();
+    open.pop_back();
+    if (part->op == kir::ScalarOp::And) {
+      open.insert(open.end(), part->args.rbegin(), part->args.rend());
+      continue;
+    }
+    if (!kir::ScalarPool::contains(part, lanes.var)) {
+      *uniform = pool.logicalAnd(*uniform, part);
+      continue;
+    }
+    int64_t coefficient = 0;
+    Scalar rest = nullptr;
+    if (part->op != kir::ScalarOp::Less ||
+        !pool.splitLinear(pool.sub(part->args[1], part->args[0]), lanes.var, &coefficient, &rest) ||
+        coefficient != -1) {
+      return nullptr;
+    }
+    prefix = prefix->isConstant(INT64_MAX) ? rest : pool.min(prefix, rest);
+  }
+  return prefix;
+}
+
+bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes) {
+  if (combine.monoid.kind != kir::Monoid::Kind::Op || combine.state.size() != 1 ||
+      !combinesLanes(combine.monoid.op)) {
+    return false;
+  }
+  const kir::Ref& state = combine.state[0];
+  const DataType dtype = storedAs(*state.buffer);
+  const bool number = dtype == DataType::Float || dtype == DataType::Double ||
+                      (isIntegralType(dtype) && dataTypeSizeByte(dtype) >= 4);
+  const auto stride = strideOf(state, lanes);
+  if (!number || !stride.has_value() || (*stride != 0 && *stride != 1) ||
+      lanes.registers.count(state.buffer) != 0) {
+    return false;
+  }
+  if (*stride == 0) {
+    if (partial) {
+      return false;
+    }
+    for (const auto& [other, name] : lanes.sums) {
+      if (other->state[0].buffer == state.buffer) {
+        return false;
+      }
+    }
+    lanes.sums.emplace_back(
+        &combine, text(state.buffer->name, "_lanes",
+                       lanes.sums.empty() ? std::string() : text(lanes.sums.size()), "_"));
+  }
+  return hasLanes(dtypeOf(combine.value[0]));
+}
+
+bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lanes) {
+  auto note = [&](DataType dtype) {
+    dtype = resolved(dtype);
+    if (!hasLanes(dtype)) {
+      return false;
+    }
+    lanes.width = std::min(lanes.width, kVectorBytes / std::max<int64_t>(bytesOf(dtype), 4));
+    return true;
+  };
+  auto fits = [&](const kir::Ref& dst, const std::vector<kir::Operand>& operands) {
+    if (dst.width != 1 || !note(storedAs(*dst.buffer))) {
+      return false;
+    }
+    // A value that all iterations share is no vector.
+    const bool shared = lanes.registers.count(dst.buffer) == 0 && strideOf(dst, lanes) == 0;
+    return !shared && std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
+      auto* ref = std::get_if<kir::Ref>(&operand);
+      // Others are converted before they become a vector.
+      return ref == nullptr || (ref->width == 1 && note(dtypeOf(operand)));
+    });
+  };
+  for (const kir::Stmt& stmt : block) {
+    if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
+      if (declare->buffer->elements == nullptr || !declare->buffer->elements->isConstant(1) ||
+          !note(storedAs(*declare->buffer))) {
+        return false;
+      }
+      lanes.registers.insert(declare->buffer);
+    } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
+      lanes.lets[let->var] = kernel_.pool->substitute(let->value, lanes.lets);
+    } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+      if (hasEffect(compute->op) || !note(compute->compute) ||
+          !fits(compute->dst, compute->operands) ||
+          (partial && lanes.registers.count(compute->dst.buffer) != 0)) {
+        return false;
+      }
+    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      if (!fits(assign->dst, {assign->src}) ||
+          (partial && lanes.registers.count(assign->dst.buffer) != 0)) {
+        return false;
+      }
+    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+      if (partial || !fits(guarded->dst, {guarded->src, guarded->otherwise})) {
+        return false;
+      }
+    } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
+      if (partial || !fits(random->dst, random->parameters)) {
+        return false;
+      }
+    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
+      if (!note(storedAs(*combine->state[0].buffer)) || !note(dtypeOf(combine->value[0])) ||
+          !lanesFit(*combine, partial, lanes)) {
+        return false;
+      }
+    } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+      Scalar uniform = nullptr;
+      if ((branch->else_body != nullptr && !branch->else_body->empty()) ||
+          prefixOf(branch->condition, lanes, &uniform) == nullptr ||
+          !lanesFit(*branch->then_body, true, lanes)) {
+        return false;
+      }
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// The only condition of a body, under which everything in it stands; null: there is none.
+const kir::If* onlyBranch(const kir::Block& body) {
+  const kir::If* only = nullptr;
+  for (const kir::Stmt& stmt : body) {
+    if (std::holds_alternative<kir::Declare>(stmt.node) ||
+        std::holds_alternative<kir::Let>(stmt.node)) {
+      continue;
+    }
+    auto* branch = std::get_if<kir::If>(&stmt.node);
+    if (branch == nullptr || only != nullptr) {
+      return nullptr;
+    }
+    only = branch;
+  }
+  return only;
+}
+
+}  // namespace
+
+std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
+  if (loop.kind != kir::LoopKind::Simd ||
+      (loop.extent->isConstant() && loop.extent->value < kLeastLanes)) {
+    return std::nullopt;
+  }
+  LaneLoop lanes;
+  lanes.var = loop.var;
+  lanes.width = kVectorBytes / 4;
+  lanes.count = "n_" + scalar_.name(loop.var);
+  bool fits = false;
+  lanes.branch = onlyBranch(*loop.body);
+  if (const kir::If* branch = lanes.branch) {
+    kir::Block before;
+    for (const kir::Stmt& stmt : *loop.body) {
+      if (!std::holds_alternative<kir::If>(stmt.node)) {
+        before.push_back(stmt);
+      }
+    }
+    Scalar uniform = nullptr;
+    fits = lanesFit(before, false, lanes) &&
+           (branch->else_body == nullptr || branch->else_body->empty()) &&
+           prefixOf(branch->condition, lanes, &uniform) != nullptr &&
+           lanesFit(*branch->then_body, false, lanes);
+  } else {
+    fits = lanesFit(*loop.body, false, lanes);
+  }
+  if (!fits) {
+    return std::nullopt;
+  }
+  // Neighbours in memory are what a vector is for.
+  bool neighbours = false;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    auto look = [&](const kir::Ref& ref) {
+      neighbours |= lanes.registers.count(ref.buffer) == 0 && strideOf(ref, lanes) == 1;
+    };
+    auto lookAt = [&](const kir::Operand& operand) {
+      if (auto* ref = std::get_if<kir::Ref>(&operand)) {
+        look(*ref);
+      }
+    };
+    if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+      look(compute->dst);
+      std::for_each(compute->operands.begin(), compute->operands.end(), lookAt);
+    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      look(assign->dst);
+      lookAt(assign->src);
+    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
+      look(combine->state[0]);
+      lookAt(combine->value[0]);
+    }
+  });
+  if (!neighbours) {
+    return std::nullopt;
+  }
+  if (loop.extent->isConstant()) {
+    lanes.width = std::min<int64_t>(
+        lanes.width,
+        static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(loop.extent->value))));
+  }
+  return lanes;
+}
+
+}  // namespace nvfuser::codegen

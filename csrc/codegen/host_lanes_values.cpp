@@ -1,0 +1,133 @@
+/// Operands and results of a loop of vectors (host_lanes.cpp): neighbours in memory are read and
+/// written as one vector, a value that all iterations share fills one, and everything else is
+/// gathered lane by lane.
+#include <codegen/host_emitter.h>
+
+namespace nvfuser::codegen {
+
+using kir::Scalar;
+
+std::string HostEmitter::laneType(DataType dtype, const LaneLoop& lanes) {
+  return text("Lanes<", typeName(dtype), ", ", lanes.width, ">");
+}
+
+std::string HostEmitter::laneFill(const std::string& element, DataType dtype,
+                                  const LaneLoop& lanes) {
+  return text("simdFill<", lanes.width, ">(lanesOne<", typeName(dtype), ">(", element, "))");
+}
+
+Scalar HostEmitter::atLane(Scalar index, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  const Scalar lane = pool.symbol("e", pool.constant(lanes.width), 0, lanes.width - 1);
+  return pool.substitute(pool.substitute(index, lanes.lets),
+                         {{lanes.var, pool.add(lanes.var, lane)}});
+}
+
+std::string HostEmitter::laneElement(const kir::Operand& operand, DataType dtype,
+                                     const LaneLoop& lanes) {
+  if (auto* ref = std::get_if<kir::Ref>(&operand)) {
+    const DataType from = storedAs(*ref->buffer);
+    if (lanes.registers.count(ref->buffer) == 0) {
+      kir::Ref at = *ref;
+      at.index = atLane(ref->index, lanes);
+      return converted(refText(at), from, dtype);
+    }
+    std::string lane = text(ref->buffer->name, "[e]");
+    if (isBooleanType(from)) {
+      lane += " != 0";
+    } else if (isReducedPrecisionFloat(from)) {
+      lane = text(typeName(from), "::fromBits(", lane, ")");
+    }
+    return converted(lane, from, dtype);
+  }
+  if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
+    return operandText(kir::IndexValue{atLane(index->index, lanes), index->dtype}, dtype);
+  }
+  return operandText(operand, dtype);
+}
+
+std::string HostEmitter::laneEach(const std::string& element, DataType dtype,
+                                  const LaneLoop& lanes) {
+  return text("lanesEach<", lanes.width, ", ", typeName(dtype), ">(", lanes.count,
+              ", [&](int e) __attribute__((always_inline)) -> ", typeName(dtype), " { return ",
+              element, "; })");
+}
+
+std::string HostEmitter::laneCast(const std::string& value, DataType from, DataType to,
+                                  const LaneLoop& lanes) {
+  from = resolved(from);
+  to = resolved(to);
+  if (from == to) {
+    return value;
+  }
+  if (from == DataType::Half || from == DataType::BFloat16) {
+    return laneCast(text(from == DataType::Half ? "simdFromHalfBits<" : "simdFromBf16Bits<",
+                         lanes.width, ">(", value, ")"),
+                    DataType::Float, to, lanes);
+  }
+  if (to == DataType::Half || to == DataType::BFloat16) {
+    return text(to == DataType::Half ? "simdToHalfBits<" : "simdToBf16Bits<", lanes.width, ">(",
+                laneCast(value, from, DataType::Float, lanes), ")");
+  }
+  const std::string operand = isPrimaryText(value) ? value : "(" + value + ")";
+  if (isBooleanType(to)) {
+    return text("lanesTruth(", operand, " != 0)");
+  }
+  if (isBooleanType(from)) {
+    return text("lanesConvert<", typeName(to), ">(", operand, " & 1)");
+  }
+  return text("lanesConvert<", typeName(to), ">(", value, ")");
+}
+
+std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype,
+                                     const LaneLoop& lanes) {
+  dtype = resolved(dtype);
+  const DataType from = dtypeOf(operand);
+  auto* ref = std::get_if<kir::Ref>(&operand);
+  if (ref == nullptr) {
+    return std::holds_alternative<kir::IndexValue>(operand)
+               ? laneEach(laneElement(operand, dtype, lanes), dtype, lanes)
+               : laneFill(operandText(operand, dtype), dtype, lanes);
+  }
+  // A float cut to an integer has no text on vectors.
+  if (isIntegralType(dtype) && isFloatingPointType(from)) {
+    return laneEach(laneElement(operand, dtype, lanes), dtype, lanes);
+  }
+  std::string value;
+  const auto stride = strideOf(*ref, lanes);
+  if (lanes.registers.count(ref->buffer) != 0) {
+    value = ref->buffer->name;
+  } else if (stride == 1) {
+    value = text("lanesRead<", lanes.width, ">(", addressText(*ref), ", ", lanes.count, ")");
+  } else if (stride == 0) {
+    return laneFill(converted(refText(*ref), from, dtype), dtype, lanes);
+  } else {
+    value = laneEach(laneElement(operand, from, lanes), from, lanes);
+  }
+  return laneCast(value, from, dtype, lanes);
+}
+
+void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
+                            bool streaming) {
+  if (lanes.registers.count(dst.buffer) != 0) {
+    out_.line(text(dst.buffer->name, " = ", value, ";"));
+    return;
+  }
+  const DataType dtype = storedAs(*dst.buffer);
+  if (strideOf(dst, lanes) == 1) {
+    streams_ |= streaming;
+    out_.line(text(streaming ? "lanesStream(" : "lanesWrite(", addressText(dst), ", ", value, ", ",
+                   lanes.count, ");"));
+    return;
+  }
+  kir::Ref at = dst;
+  at.index = atLane(dst.index, lanes);
+  const std::string element = isBooleanType(dtype) ? std::string("x != 0")
+                              : isReducedPrecisionFloat(dtype)
+                                  ? text(typeName(dtype), "::fromBits(x)")
+                                  : std::string("x");
+  out_.line(text("lanesSpread(", value, ", ", lanes.count, ", [&](int e, auto x) { ", refText(at),
+                 " = ", element, "; });"));
+}
+
+}  // namespace nvfuser::codegen

@@ -1,0 +1,189 @@
+/// From the loops around a statement to the index of every axis that they lead to.
+#include <algorithm>
+#include <deque>
+
+#include <device_lower/follow_transform.h>
+#include <device_lower/indexer.h>
+#include <ir/axis_map.h>
+
+namespace nvfuser {
+
+using kir::Scalar;
+
+namespace {
+
+bool isSameTransform(const Expr* a, const Expr* b, const IdGraph& exact) {
+  const auto alike = [&](const std::vector<Val*>& x, const std::vector<Val*>& y) {
+    return x.size() == y.size() &&
+           std::equal(x.begin(), x.end(), y.begin(), [&](const Val* p, const Val* q) {
+             return exact.mapped(p->as<IterDomain>(), q->as<IterDomain>());
+           });
+  };
+  return a == b || (a->kind() == b->kind() && alike(a->inputs(), b->inputs()) &&
+                    alike(a->outputs(), b->outputs()));
+}
+
+}  // namespace
+
+Scalar AxisValues::of(const IterDomain* id) const {
+  if (auto own = own_roots_.find(id); own != own_roots_.end()) {
+    return own->second;
+  }
+  const int id_class = exact_->classOf(id);
+  return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
+}
+
+Scalar AxisValues::ofLoops(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  const bool known = id_class >= 0 && from_loops_[static_cast<size_t>(id_class)];
+  return known ? by_class_[static_cast<size_t>(id_class)] : nullptr;
+}
+
+bool AxisValues::isAmbiguous(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  return id_class >= 0 && ambiguous_[static_cast<size_t>(id_class)];
+}
+
+AxisValues Indexer::around(const Leaf& leaf,
+                           const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
+  AxisValues values(exact_, symbols_);
+  values.by_class_.resize(static_cast<size_t>(exact_.numClasses()), nullptr);
+  values.ambiguous_.resize(values.by_class_.size(), false);
+  values.from_loops_.resize(values.by_class_.size(), false);
+  std::deque<int> open;
+  // The transform by which each class was reached, and the one that is looked at. To go it back is
+  // no second way to an axis.
+  std::vector<const Expr*> reached(values.by_class_.size(), nullptr);
+  const Expr* by = nullptr;
+  bool goes_back = false;
+  const SetIndex set = [&](const IterDomain* id, Scalar index) {
+    const int id_class = exact_.classOf(id);
+    if (id_class < 0) {
+      return;
+    }
+    const auto c = static_cast<size_t>(id_class);
+    if (values.by_class_[c] != nullptr) {
+      const bool other = !goes_back && values.by_class_[c] != index;
+      values.ambiguous_[c] = values.ambiguous_[c] || other;
+      return;
+    }
+    values.by_class_[c] = index;
+    reached[c] = by;
+    open.push_back(id_class);
+  };
+  const IndexOf get = [&](const IterDomain* id) { return values.of(id); };
+  auto follow = [&](const Expr* expr) {
+    // A tensor beside a part of itself, x[i] + pad(x)[i], makes an axis its own resize: that leads
+    // nowhere, and is no second index of the axis.
+    if (expr->isA<Resize>() &&
+        exact_.mapped(expr->input(0)->as<IterDomain>(), expr->output(0)->as<IterDomain>())) {
+      return;
+    }
+    by = expr;
+    goes_back = false;
+    for (const auto* axes : {&expr->inputs(), &expr->outputs()}) {
+      for (const Val* axis : *axes) {
+        const int id_class = exact_.classOf(axis->as<IterDomain>());
+        const Expr* way = id_class < 0 ? nullptr : reached[static_cast<size_t>(id_class)];
+        goes_back = goes_back || (way != nullptr && isSameTransform(way, expr, exact_));
+      }
+    }
+    followTransform(expr, symbols_, get, set);
+  };
+  for (const LoopClass* loop : leaf.path) {
+    auto found = replaced.find(loop);
+    set(loop->promoted, found != replaced.end() ? found->second : iteration(loop));
+  }
+  // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
+  // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
+  for (size_t next = 0; next < open.size(); ++next) {
+    for (const Expr* expr : exact_.definitions(open[next])) {
+      // Of several reshapes that made an axis, the first leads back.
+      const bool is_known = !expr->isA<Merge>() && get(expr->input(0)->as<IterDomain>()) != nullptr;
+      if (!expr->isA<Resize>() && !is_known) {
+        follow(expr);
+      }
+    }
+  }
+  for (int id_class : open) {
+    values.from_loops_[static_cast<size_t>(id_class)] = true;
+  }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    requireOneIndex(tv, values);
+  }
+  for (int c = 0; c < exact_.numClasses(); ++c) {
+    const auto& members = exact_.members(c);
+    const bool is_broadcast = std::any_of(members.begin(), members.end(), [](const IterDomain* id) {
+      return id->isBroadcast() && id->definition() == nullptr;
+    });
+    if (is_broadcast && values.by_class_[static_cast<size_t>(c)] == nullptr) {
+      by = nullptr;
+      set(members[0], symbols_.pool().zero());
+    }
+  }
+  while (!open.empty()) {
+    const int id_class = open.front();
+    open.pop_front();
+    // Backward first: from the schedule towards the shape.
+    for (const Expr* expr : exact_.definitions(id_class)) {
+      follow(expr);
+    }
+    for (const Expr* expr : exact_.uses(id_class)) {
+      follow(expr);
+    }
+  }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    followRoots(tv, values);
+  }
+  return values;
+}
+
+void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (!id->isBroadcast() && values.isAmbiguous(id)) {
+      userError(
+          "lower: the loops around ", tv, " go through its axis ", id,
+          " twice, once for itself and once for a tensor that shares some of them; inline it, "
+          "and what it reads, at a smaller position");
+    }
+  }
+}
+
+void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
+  if (!tv->hasRoot()) {
+    return;
+  }
+  std::unordered_map<const IterDomain*, Scalar> known;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (Scalar index = values.of(id)) {
+      known[id] = index;
+    }
+  }
+  bool changed = true;
+  const IndexOf get = [&](const IterDomain* id) -> Scalar {
+    auto found = known.find(id);
+    return found == known.end() ? nullptr : found->second;
+  };
+  const SetIndex set = [&](const IterDomain* id, Scalar index) {
+    changed |= known.emplace(id, index).second;
+  };
+  // Backward alone: what is known comes from the logical axes.
+  const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  while (changed) {
+    changed = false;
+    for (const Expr* expr : transforms) {
+      const auto& outputs = expr->outputs();
+      if (std::all_of(outputs.begin(), outputs.end(),
+                      [&](const Val* out) { return get(out->as<IterDomain>()) != nullptr; })) {
+        followTransform(expr, symbols_, get, set);
+      }
+    }
+  }
+  for (const IterDomain* id : tv->getRootDomain()) {
+    if (Scalar index = get(id)) {
+      values.own_roots_[id] = index;
+    }
+  }
+}
+
+}  // namespace nvfuser

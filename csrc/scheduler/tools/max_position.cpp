@@ -1,0 +1,285 @@
+/// How far inside each tensor can be placed: decided for all of them, consumers first.
+#include <algorithm>
+#include <unordered_map>
+
+#include <id_model/id_graph.h>
+#include <ir/axis_map.h>
+#include <ir/internal_nodes.h>
+#include <scheduler/replay_loop.h>
+#include <scheduler/schedule_error.h>
+#include <scheduler/tools/indices_of_loops.h>
+#include <scheduler/tools/inlining.h>
+#include <scheduler/tools/loop_groups.h>
+#include <scheduler/tools/loop_sizes.h>
+
+namespace nvfuser {
+
+namespace {
+
+const Fusion& activeFusion() {
+  Fusion* fusion = FusionGuard::getCurFusion();
+  if (fusion == nullptr) {
+    userError("inlining: there is no active Fusion; make a FusionGuard before scheduling");
+  }
+  return *fusion;
+}
+
+}  // namespace
+
+struct MaxPosCalculator::State {
+  /// What keeps a tensor from going further inside.
+  struct Limit {
+    enum class Reason : uint8_t {
+      NoConsumer,
+      OwnAxis,
+      OtherEnds,
+      Consumer,
+      Unmapped,
+      Waiting,
+      Sizes,
+    };
+    int64_t pos = 0;
+    Reason reason = Reason::NoConsumer;
+    /// Where the reason lies: the tensor itself, a sibling or a consumer.
+    const TensorView* tv = nullptr;
+    const TensorView* producer = nullptr;
+    /// Two axes of different sizes that would be one loop.
+    std::pair<const IterDomain*, const IterDomain*> sizes;
+  };
+
+  State(const Fusion& fusion, const std::unordered_set<IterDomain*>& uninlinable_ids)
+      : graph(fusion, IdGraph::Mode::Permissive),
+        uninlinable(uninlinable_ids.begin(), uninlinable_ids.end()),
+        exprs(fusion.exprs()) {}
+
+  IdGraph graph;
+  std::unordered_set<const IterDomain*> uninlinable;
+  std::vector<Expr*> exprs;
+  std::unordered_map<const TensorView*, Limit> limits;
+};
+
+MaxPosCalculator::MaxPosCalculator(const std::unordered_set<IterDomain*>& uninlinable_ids, bool)
+    : MaxPosCalculator(activeFusion(), uninlinable_ids) {}
+
+MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
+                                   const std::unordered_set<IterDomain*>& uninlinable_ids)
+    : state_(std::make_unique<State>(fusion, uninlinable_ids)) {
+  using Limit = State::Limit;
+  std::unordered_map<const Expr*, int> number;
+  for (Expr* expr : state_->exprs) {
+    number.emplace(expr, static_cast<int>(number.size()));
+  }
+  std::unordered_map<const TensorView*, std::vector<TensorView*>> consumers;
+  std::vector<std::vector<int>> statement_consumers(state_->exprs.size());
+  for (size_t s = 0; s < state_->exprs.size(); ++s) {
+    for (TensorView* in : tensorInputs(state_->exprs[s])) {
+      for (TensorView* out : tensorOutputs(state_->exprs[s])) {
+        consumers[in].push_back(out);
+      }
+      if (in->definition() == nullptr) {
+        continue;
+      }
+      auto& readers = statement_consumers[static_cast<size_t>(number.at(in->definition()))];
+      if (readers.empty() || readers.back() != static_cast<int>(s)) {
+        readers.push_back(static_cast<int>(s));
+      }
+    }
+  }
+
+  LoopSizes loop_sizes(fusion, state_->graph);
+  std::vector<std::vector<LoopGroups::Sizes>> statement_sizes;
+  for (const Expr* expr : state_->exprs) {
+    const std::vector<TensorView*> outputs = tensorOutputs(expr);
+    statement_sizes.push_back(outputs.empty() ? std::vector<LoopGroups::Sizes>()
+                                              : loop_sizes.of(outputs.front()));
+  }
+  LoopGroups groups(std::move(statement_consumers), std::move(statement_sizes));
+  for (size_t s = state_->exprs.size(); s-- > 0;) {
+    const std::vector<TensorView*> outputs = tensorOutputs(state_->exprs[s]);
+    // The outputs of one expression are computed at one place: the innermost that suits them all.
+    Limit limit;
+    auto lower = [&](int64_t pos, Limit::Reason reason, const TensorView* tv,
+                     const TensorView* producer) {
+      if (limit.reason == Limit::Reason::NoConsumer || pos < limit.pos) {
+        limit = {pos, reason, tv, producer, {}};
+      }
+    };
+    for (TensorView* out : outputs) {
+      for (TensorView* consumer : consumers[out]) {
+        const int64_t own = getMaxPosSelf(out);
+        const int64_t both = getMaxProducerPosFromConsumer(out, consumer);
+        if (both == own) {
+          lower(own, own < out->nDims() ? Limit::Reason::OwnAxis : Limit::Reason::OtherEnds, out,
+                out);
+        } else if (both >= consumer->nDims()) {
+          lower(both, Limit::Reason::OtherEnds, consumer, out);
+        } else if (!isAllowedID(consumer->axis(both), true)) {
+          lower(both, Limit::Reason::Consumer, consumer, out);
+        } else {
+          lower(both, Limit::Reason::Unmapped, consumer, out);
+        }
+      }
+    }
+    const auto statement = static_cast<int>(s);
+    for (int depth = 0; depth < limit.pos; ++depth) {
+      TensorView* out = outputs.front();
+      if (!groups.isRunnable(statement, depth)) {
+        limit = {depth, Limit::Reason::Waiting, out, out, {}};
+      } else if (auto sizes = groups.disagreement(statement, depth)) {
+        limit = {depth,
+                 Limit::Reason::Sizes,
+                 out,
+                 out,
+                 {loop_sizes.axisOf(sizes->first), loop_sizes.axisOf(sizes->second)}};
+      } else {
+        groups.join(statement, depth);
+      }
+    }
+    for (TensorView* out : outputs) {
+      state_->limits[out] = limit;
+    }
+  }
+}
+
+MaxPosCalculator::~MaxPosCalculator() = default;
+
+bool MaxPosCalculator::isAllowedID(const IterDomain* id, bool allow_reduction) const {
+  if (!allow_reduction && id->isReduction()) {
+    return false;
+  }
+  if (state_->uninlinable.count(id) != 0) {
+    return false;
+  }
+  const ParallelType type = id->getParallelType();
+  return type != ParallelType::Vectorize && type != ParallelType::Group &&
+         type != ParallelType::Bulk && type != ParallelType::Mma;
+}
+
+int64_t MaxPosCalculator::getMaxPosSelf(const TensorView* tv, bool allow_reduction) const {
+  int64_t pos = 0;
+  while (pos < tv->nDims() && isAllowedID(tv->axis(pos), allow_reduction)) {
+    ++pos;
+  }
+  return pos;
+}
+
+int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* producer,
+                                                        const TensorView* consumer) const {
+  // Axes that the operation reads at another index than the loops give: in x + (y + transpose(x))
+  // the axes of y + transpose(x) cannot be those of both of its operands.
+  std::unordered_set<const Val*> crossed;
+  const std::vector<std::pair<IterDomain*, IterDomain*>> pairs =
+      mapAxes(consumer->definition(), producer, consumer);
+  std::unordered_set<const IterDomain*> partners;
+  for (auto [p, c] : pairs) {
+    partners.insert(p);
+    if (!p->isBroadcast() && !c->isBroadcast() && !state_->graph.mapped(p, c)) {
+      crossed.insert(p);
+    }
+  }
+  // What a gather or a select reads at another index is not there yet in the same iteration, even
+  // where another tensor makes the axes meet.
+  for (const IterDomain* p : TensorDomain::noReductions(producer->getLogicalDomain())) {
+    if (!p->isBroadcast() && partners.count(p) == 0) {
+      crossed.insert(p);
+    }
+  }
+  auto crosses = [&](IterDomain* loop) {
+    if (crossed.empty() || crossed.count(loop) != 0) {
+      return !crossed.empty();
+    }
+    for (const Expr* transform : transformsBefore({loop}, {})) {
+      for (const Val* in : transform->inputs()) {
+        if (crossed.count(in) != 0) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  const int64_t limit = std::min(getMaxPosSelf(producer), consumer->nDims());
+  int64_t pos = 0;
+  while (pos < limit && isAllowedID(consumer->axis(pos), true) &&
+         state_->graph.mapped(producer->axis(pos), consumer->axis(pos)) &&
+         !crosses(producer->axis(pos))) {
+    ++pos;
+  }
+  // In reshape(x) + transpose(reshape(x)) the loops are one class with x, but the second one goes
+  // through x in another order.
+  const auto readsAlike = [&](int64_t num_shared) {
+    const IndicesOfLoops of_producer(producer, state_->graph, num_shared);
+    const IndicesOfLoops of_consumer(consumer, state_->graph, num_shared);
+    return std::all_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return pair.first->isBroadcast() || pair.second->isBroadcast() ||
+             of_producer.of(pair.first) == of_consumer.of(pair.second);
+    });
+  };
+  while (pos > 0 && !readsAlike(pos)) {
+    --pos;
+  }
+  return pos;
+}
+
+int64_t MaxPosCalculator::getMaxPosAll(const TensorView* tv) const {
+  auto found = state_->limits.find(tv);
+  return found == state_->limits.end() ? 0 : found->second.pos;
+}
+
+int64_t MaxPosCalculator::getMappedPos(const TensorView* tv, const TensorView* reference,
+                                       int64_t pos) const {
+  std::unordered_set<int> classes;
+  for (int64_t i = 0; i < pos; ++i) {
+    classes.insert(state_->graph.classOf(reference->axis(i)));
+  }
+  classes.erase(-1);
+  int64_t mapped = 0;
+  while (mapped < tv->nDims() && classes.count(state_->graph.classOf(tv->axis(mapped))) != 0) {
+    ++mapped;
+  }
+  return mapped;
+}
+
+std::string MaxPosCalculator::whyNotFurther(const TensorView* tv) const {
+  using Reason = State::Limit::Reason;
+  auto found = state_->limits.find(tv);
+  if (tv->isFusionInput()) {
+    return text("T", tv->name(), " is an input and is not computed");
+  }
+  if (found == state_->limits.end() || found->second.reason == Reason::NoConsumer) {
+    return text("T", tv->name(), " has no consumer to be inlined into");
+  }
+  const State::Limit& limit = found->second;
+  switch (limit.reason) {
+    case Reason::OwnAxis:
+    case Reason::Consumer: {
+      const IterDomain* id = limit.tv->axis(limit.pos);
+      const char* kind = "listed as not to be inlined";
+      if (limit.reason == Reason::OwnAxis && id->isReduction()) {
+        kind = "a reduction, complete only when its loop ends";
+      } else if (state_->uninlinable.count(id) == 0) {
+        return text(axisText(limit.tv, limit.pos), " is bound to ",
+                    parallelTypeName(id->getParallelType()),
+                    ", which handles several elements at once");
+      }
+      return text(axisText(limit.tv, limit.pos), " is ", kind);
+    }
+    case Reason::OtherEnds:
+      return text("T", limit.tv->name(), " has no more axes");
+    case Reason::Unmapped:
+      return text(axisText(limit.producer, limit.pos), " and ", axisText(limit.tv, limit.pos),
+                  " run over different things");
+    case Reason::Sizes: {
+      auto named = [&](const IterDomain* id) {
+        const TensorView* owner = state_->graph.tensorOf(id);
+        return text(id, " of ", owner ? owner->toInlineString() : "no tensor");
+      };
+      return text("the loop over ", axisText(tv, limit.pos), " would have two sizes, those of ",
+                  named(limit.sizes.first), " and ", named(limit.sizes.second));
+    }
+    default:
+      return text("inside the loop over ", axisText(tv, limit.pos),
+                  " one consumer would wait for a value that another completes only when it ends");
+  }
+}
+
+}  // namespace nvfuser
