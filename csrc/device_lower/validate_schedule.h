@@ -1,9 +1,9 @@
 /// Is the schedule one that a kernel can carry out? Throws `UserError` where it is not.
 ///
-/// What: each loop domain covers its tensor; a block or thread dimension belongs to one axis of a
-/// tensor; vectors are innermost; bulk copies
-/// are copies (async_copy.h); circular buffers have a loop to run ahead in; and no value is
-/// kept where its reader cannot see it:
+/// What: each loop domain covers its tensor, and so do the loops that it shares with others, also
+/// those in which a reduction's result is stored; a block or thread dimension belongs to one axis
+/// of a tensor; vectors are innermost; bulk copies are copies (async_copy.h); circular buffers have
+/// a loop to run ahead in; and no value is kept where its reader cannot see it:
 ///
 ///   T1[i0, i1 threadIdx.x]  in registers       thread t holds T1[·, t]
 ///   T2[i0 threadIdx.x, i1] = exp(T1)           thread t reads T1[t, ·]: held by other threads

@@ -66,11 +66,15 @@ std::vector<Case> refusedByLowering() {
          c.out->axis(2)->parallelize(Vectorize);
          p.lower();
        }},
-      {"vectors longer than their axis", "needs a multiple of 4, but goes through 2",
+      {"asynchronous copies of vectors beyond an axis", "needs a multiple of 4, but goes through 6",
        [](Program& p) {
-         Chain c(p, {8, 2});
-         c.splitAll(1, 4);
-         c.out->axis(2)->parallelize(Vectorize);
+         TensorView* in = p.input({6});
+         TensorView* out = p.output(exp(in));
+         TensorView* load = in->cacheAfter(LoadStoreOpType::CpAsync);
+         load->setMemoryType(MemoryType::Shared);
+         load->split(0, 4);
+         out->split(0, 4);
+         load->axis(1)->parallelize(Vectorize);
          p.lower();
        }},
       {"vectors of an operation that is no copy", "is no copy",
