@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace nvfuser {
 
 const Tensor& KernelArgument::tensor() const {
   check(isTensor(), "an argument that is a scalar was taken for a tensor");
   return std::get<Tensor>(value_);
+}
+
+Tensor KernelArgument::takeTensor() {
+  check(isTensor(), "an argument that is a scalar was taken for a tensor");
+  return std::get<Tensor>(std::exchange(value_, {}));
 }
 
 const PolymorphicValue& KernelArgument::scalar() const {

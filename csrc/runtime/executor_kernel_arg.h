@@ -32,6 +32,8 @@ class KernelArgument {
   /// Throw `InternalError` where it is the other one.
   const Tensor& tensor() const;
   const PolymorphicValue& scalar() const;
+  /// The tensor, moved out of here.
+  Tensor takeTensor();
 
   /// `is<Tensor>()`, `is<double>()`, …
   template <typename T>

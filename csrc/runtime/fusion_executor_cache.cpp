@@ -95,6 +95,7 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
 
 std::string FusionExecutorCache::keyOf(const Call& call) const {
   std::string key;
+  key.reserve(512);
   auto number = [&key](int64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof(value));
   };

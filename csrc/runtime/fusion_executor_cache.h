@@ -125,6 +125,7 @@ class FusionExecutorCache {
   std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
   void takeDraws(Call& call);
+  bool isOneLaunch(const Prepared& plan) const;
   static std::string stepTensors(const Step& step);
   void showSegments(const Prepared& what, const Options& options) const;
   void rewrite(const Options& options);

@@ -302,11 +302,16 @@ void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
 
 BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
                                const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset,
-                               const RunContext& context) {
+                               const RunContext& context)
+    : count_(plan.arguments_.size()) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
-  values_.resize(plan.arguments_.size());
-  pointers_.resize(plan.arguments_.size());
+  if (count_ > kFew) {
+    many_values_.resize(count_);
+    many_pointers_.resize(count_);
+    values_ = many_values_.data();
+    pointers_ = many_pointers_.data();
+  }
   std::optional<ExpressionEvaluator> evaluator;
   for (size_t i = 0; i < plan.arguments_.size(); ++i) {
     const LaunchPlan::Argument& argument = plan.arguments_[i];

@@ -115,11 +115,19 @@ class BoundArguments {
   BoundArguments(const BoundArguments&) = delete;
   BoundArguments& operator=(const BoundArguments&) = delete;
 
-  std::span<void* const> pointers() const { return pointers_; }
+  std::span<void* const> pointers() const { return {pointers_, count_}; }
 
  private:
-  std::vector<LaunchPlan::Bytes> values_;
-  std::vector<void*> pointers_;
+  /// So many need no memory of their own.
+  static constexpr size_t kFew = 24;
+
+  size_t count_;
+  std::array<LaunchPlan::Bytes, kFew> few_values_;
+  std::array<void*, kFew> few_pointers_;
+  std::vector<LaunchPlan::Bytes> many_values_;
+  std::vector<void*> many_pointers_;
+  LaunchPlan::Bytes* values_ = few_values_.data();
+  void** pointers_ = few_pointers_.data();
   std::vector<DeviceMemory> workspaces_;  ///< freed in stream order
 };
 

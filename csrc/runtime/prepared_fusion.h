@@ -39,6 +39,9 @@ struct FusionExecutorCache::Prepared {
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   KnownScalars sizes;
+  /// From the first run on: one kernel takes the call's arguments and gives its results, both in
+  /// the fusion's order.
+  bool is_one_launch = false;
 };
 
 /// One key's.

@@ -4,7 +4,8 @@
 
 namespace nvfuser {
 
-DeviceMemory::DeviceMemory(size_t bytes, Device& device, const RunContext& context)
+DeviceMemory::DeviceMemory(size_t bytes, Device& device, const RunContext& context,
+                           const Allocator::Form* form)
     : device_(&device), stream_(context.stream) {
   if (bytes == 0) {
     return;
@@ -13,7 +14,8 @@ DeviceMemory::DeviceMemory(size_t bytes, Device& device, const RunContext& conte
     block_.data = device.allocate(bytes, stream_);
     return;
   }
-  block_ = context.allocator->allocate(bytes, device, stream_);
+  block_ = form != nullptr ? context.allocator->allocateTensor(*form, bytes, device, stream_)
+                           : context.allocator->allocate(bytes, device, stream_);
   if (block_.data == nullptr) {
     userError("allocate: the caller's allocator gave no memory of ", device.properties().name,
               " for ", bytes, " bytes; it has to throw or to give some");
@@ -27,6 +29,11 @@ DeviceMemory::~DeviceMemory() {
   } else if (block_.data != nullptr) {
     device_->release(block_.data, stream_);
   }
+}
+
+Allocator::Block DeviceMemory::take() {
+  allocator_.reset();
+  return std::exchange(block_, {});
 }
 
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {

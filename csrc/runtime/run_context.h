@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <runtime/device.h>
@@ -20,11 +21,22 @@ class Allocator {
     void* data = nullptr;
     void* handle = nullptr;  ///< the allocator's own, given back at release
   };
+  /// A tensor that memory is for.
+  struct Form {
+    DataType dtype;
+    std::span<const int64_t> sizes;
+    std::span<const int64_t> strides;
+  };
 
   virtual ~Allocator() = default;
-  /// Memory of `device`, aligned to 256 bytes, that work queued on `stream` from now on may use;
-  /// `bytes` > 0. What it throws reaches the caller of the run.
+  /// Memory of `device`, aligned to 64 bytes (256 on CUDA), that work queued on `stream` from now
+  /// on may use; `bytes` > 0. What it throws reaches the caller of the run.
   virtual Block allocate(size_t bytes, Device& device, Stream stream) = 0;
+  /// The same for a tensor of so many bytes: a framework makes one of its own, which the handle
+  /// then names (`Tensor::takeBlock`).
+  virtual Block allocateTensor(const Form& /*form*/, size_t bytes, Device& device, Stream stream) {
+    return allocate(bytes, device, stream);
+  }
   /// Work that is queued on `stream` by now may still use it. Must not throw. Of outputs this comes
   /// when their last tensor goes, from whichever thread that is.
   virtual void release(const Block& block, Device& device, Stream stream) noexcept = 0;
@@ -43,13 +55,20 @@ struct RunContext {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// Throws `UserError` where there is none left; no bytes need no memory.
-  DeviceMemory(size_t bytes, Device& device, const RunContext& context);
+  /// Throws `UserError` where there is none left; no bytes need no memory. `form`: the tensor that
+  /// it is for.
+  DeviceMemory(size_t bytes, Device& device, const RunContext& context,
+               const Allocator::Form* form = nullptr);
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
 
   void* data() const { return block_.data; }
+  /// Null where there is no memory, or where it is the device's.
+  const Allocator* allocator() const { return allocator_.get(); }
+  const Allocator::Block& block() const { return block_; }
+  /// The block is the caller's now, to be released or kept.
+  Allocator::Block take();
 
  private:
   Device* device_ = nullptr;

@@ -150,6 +150,23 @@ void FusionExecutorCache::takeDraws(Call& call) {
   offset_ += static_cast<uint64_t>(num_draws_);
 }
 
+bool FusionExecutorCache::isOneLaunch(const Prepared& plan) const {
+  if (plan.steps.size() != 1 || !plan.views.empty() || plan.steps[0].plan == nullptr ||
+      plan.steps[0].outputs != plan.outputs ||
+      plan.steps[0].inputs.size() != graph_->inputs().size()) {
+    return false;
+  }
+  const Step& step = plan.steps[0];
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] != i) {
+      return false;
+    }
+  }
+  return std::all_of(graph_->outputs().begin(), graph_->outputs().end(), [&](const Val* output) {
+    return graph_->getOutputAlias(output).aliased_io == nullptr;
+  });
+}
+
 /// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
 /// that the caller sees.
 /// `first` is the plan itself where it runs for the first time, to be completed.
@@ -158,11 +175,14 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
                                                              const StepObserver& observe) {
   takeDraws(call);
   const auto [seed, offset] = *call.draws;
+  const bool shows = showsLaunches(*call.params.options);
+  if (plan.is_one_launch && !shows && !observe) {
+    return KernelExecutor::run(*plan.steps[0].plan, call.args, seed, offset, call.context);
+  }
   std::vector<KernelArgument> slots(plan.slots.size());
   for (size_t i = 0; i < call.args.size(); ++i) {
     slots[i] = call.args[i];
   }
-  const bool shows = showsLaunches(*call.params.options);
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const Step& step = plan.steps[number];
     KernelArgumentHolder step_args;
@@ -219,6 +239,9 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     for (size_t slot : step.dead) {
       slots[slot] = KernelArgument();
     }
+  }
+  if (first != nullptr) {
+    first->is_one_launch = isOneLaunch(*first);
   }
   for (const Prepared::ViewStep& step : plan.views) {
     slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);

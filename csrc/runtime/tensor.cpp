@@ -96,7 +96,8 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   tensor.storage_->device = &device;
   const auto bytes =
       static_cast<size_t>(elementSpan(tensor.sizes_, tensor.strides_) * dataTypeSizeByte(dtype));
-  tensor.storage_->memory = DeviceMemory(bytes, device, context);
+  const Allocator::Form form{dtype, tensor.sizes_, tensor.strides_};
+  tensor.storage_->memory = DeviceMemory(bytes, device, context, &form);
   tensor.storage_->data = tensor.storage_->memory.data();
   return tensor;
 }
@@ -171,11 +172,11 @@ Tensor Tensor::fromBytes(const void* data, size_t count, DataType dtype, std::ve
   return tensor;
 }
 
-Tensor Tensor::fromRef(const TensorRef& ref, Device& device, std::shared_ptr<void> owner) {
+Tensor Tensor::fromRef(TensorRef ref, Device& device, std::shared_ptr<void> owner) {
   Tensor tensor;
   tensor.dtype_ = ref.dtype;
-  tensor.sizes_ = ref.sizes;
-  tensor.strides_ = ref.strides;
+  tensor.sizes_ = std::move(ref.sizes);
+  tensor.strides_ = std::move(ref.strides);
   tensor.storage_ = std::make_shared<Storage>();
   tensor.storage_->device = &device;
   tensor.storage_->data = ref.data;
@@ -224,6 +225,20 @@ void* Tensor::data() const {
     return nullptr;
   }
   return static_cast<std::byte*>(storage_->data) + offset_ * dataTypeSizeByte(dtype_);
+}
+
+const Allocator::Block* Tensor::blockOf(const Allocator* allocator) const {
+  const bool is_its = defined() && allocator != nullptr && storage_->memory.allocator() == allocator;
+  return is_its ? &storage_->memory.block() : nullptr;
+}
+
+std::optional<Allocator::Block> Tensor::takeBlock(const Allocator* allocator) {
+  if (blockOf(allocator) == nullptr || storage_.use_count() != 1) {
+    return std::nullopt;
+  }
+  const Allocator::Block block = storage_->memory.take();
+  *this = Tensor();
+  return block;
 }
 
 TensorRef Tensor::ref() const {

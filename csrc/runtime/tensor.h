@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -19,10 +20,9 @@
 #include <ir/tensor_ref.h>
 #include <runtime/device.h>
 #include <runtime/dlpack.h>
+#include <runtime/run_context.h>
 
 namespace nvfuser {
-
-struct RunContext;
 
 /// The dtype whose elements are `T`.
 template <typename T>
@@ -86,7 +86,7 @@ class Tensor {
     return fromHost(std::span<const T>(values), std::move(sizes), device);
   }
   /// Somebody else's memory on `device`. `owner`, if given, is kept as long as the storage is.
-  static Tensor fromRef(const TensorRef& ref, Device& device, std::shared_ptr<void> owner = {});
+  static Tensor fromRef(TensorRef ref, Device& device, std::shared_ptr<void> owner = {});
   /// Sizes, strides and dtype without memory.
   static Tensor meta(std::vector<int64_t> sizes, std::vector<int64_t> strides, DataType dtype);
 
@@ -112,6 +112,12 @@ class Tensor {
     return static_cast<T*>(data());
   }
   TensorRef ref() const;
+  bool sharesStorage(const Tensor& other) const { return storage_ == other.storage_; }
+  /// The block of memory that the storage is, if `allocator` gave it; null otherwise.
+  const Allocator::Block* blockOf(const Allocator* allocator) const;
+  /// The same as the caller's own. Nothing where other tensors have the storage too; else this
+  /// tensor is undefined then.
+  std::optional<Allocator::Block> takeBlock(const Allocator* allocator);
   /// "float[2, 3] on cpu"; the strides as well where it is not contiguous.
   std::string toString() const;
 
@@ -174,6 +180,8 @@ class Tensor {
   /// Takes over what another framework lends; its deleter is called when the storage goes.
   static Tensor fromDLPack(DLManagedTensor* managed);
   static Tensor fromDLPack(DLManagedTensorVersioned* managed);
+  /// Reads what is lent for as long as the caller holds it, or `owner` if given.
+  static Tensor fromDLPack(const DLTensor& lent, std::shared_ptr<void> owner = {});
   /// Lends the elements; the receiver calls the deleter.
   DLManagedTensor* toDLPack() const;
   DLManagedTensorVersioned* toDLPackVersioned() const;
@@ -182,7 +190,6 @@ class Tensor {
   struct Storage;
   static Tensor fromBytes(const void* data, size_t count, DataType dtype,
                           std::vector<int64_t> sizes, Device& device);
-  static Tensor fromDL(const DLTensor& tensor, std::shared_ptr<void> owner);
   size_t wrapAxis(int64_t axis, const char* what) const;
 
   std::shared_ptr<Storage> storage_;

@@ -120,25 +120,25 @@ DataType fromDLDataType(DLDataType dtype) {
             " lanes is not supported");
 }
 
-Tensor Tensor::fromDL(const DLTensor& tensor, std::shared_ptr<void> owner) {
+Tensor Tensor::fromDLPack(const DLTensor& lent, std::shared_ptr<void> owner) {
   TensorRef ref;
-  ref.dtype = fromDLDataType(tensor.dtype);
-  ref.sizes.assign(tensor.shape, tensor.shape + tensor.ndim);
-  if (tensor.strides != nullptr) {
-    ref.strides.assign(tensor.strides, tensor.strides + tensor.ndim);
+  ref.dtype = fromDLDataType(lent.dtype);
+  ref.sizes.assign(lent.shape, lent.shape + lent.ndim);
+  if (lent.strides != nullptr) {
+    ref.strides.assign(lent.strides, lent.strides + lent.ndim);
   } else {
     ref.strides = rowMajorStrides(ref.sizes);
   }
-  if (tensor.data != nullptr) {
-    ref.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  if (lent.data != nullptr) {
+    ref.data = static_cast<std::byte*>(lent.data) + lent.byte_offset;
   }
-  return fromRef(ref, deviceOf(tensor.device), std::move(owner));
+  return fromRef(std::move(ref), deviceOf(lent.device), std::move(owner));
 }
 
 Tensor Tensor::fromDLPack(DLManagedTensor* managed) {
   check(managed != nullptr, "fromDLPack was given no tensor");
   auto owner = ownerOf(managed);
-  return fromDL(managed->dl_tensor, std::move(owner));
+  return fromDLPack(managed->dl_tensor, std::move(owner));
 }
 
 Tensor Tensor::fromDLPack(DLManagedTensorVersioned* managed) {
@@ -148,7 +148,7 @@ Tensor Tensor::fromDLPack(DLManagedTensorVersioned* managed) {
     userError("fromDLPack: version ", managed->version.major, ".", managed->version.minor,
               " of DLPack is not supported; 1.x is");
   }
-  return fromDL(managed->dl_tensor, std::move(owner));
+  return fromDLPack(managed->dl_tensor, std::move(owner));
 }
 
 DLManagedTensor* Tensor::toDLPack() const { return lend<DLManagedTensor>(*this); }

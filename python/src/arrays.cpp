@@ -1,62 +1,17 @@
 #include "arrays.h"
 
-#include "torch_table.h"
+#include "cupy_arrays.h"
+#include "dlpack_capsules.h"
+#include "torch_arrays.h"
 #include <capi/definition.h>
+#include <ir/tensor_ref.h>
 #include <nanobind/stl/string.h>
+#include <runtime/executor.h>
 #include <support/error.h>
 
 namespace nvfuser::python {
 
 namespace {
-
-constexpr const char* kName = "dltensor";
-constexpr const char* kUsedName = "used_dltensor";
-constexpr const char* kVersionedName = "dltensor_versioned";
-constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
-
-/// The tensor as a capsule, which frees it if nobody takes it: a consumer renames the capsule.
-template <typename Managed>
-nb::object capsuleOf(Managed* tensor, const char* name, PyCapsule_Destructor destructor) {
-  PyObject* capsule = PyCapsule_New(tensor, name, destructor);
-  if (capsule == nullptr) {
-    tensor->deleter(tensor);
-    throw nb::python_error();
-  }
-  return nb::steal(capsule);
-}
-
-template <typename Managed>
-void freeCapsule(PyObject* capsule, const char* name) {
-  if (PyCapsule_IsValid(capsule, name) == 0) {
-    return;
-  }
-  auto* tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-  if (tensor->deleter != nullptr) {
-    tensor->deleter(tensor);
-  }
-}
-
-nb::object capsule(const Tensor& tensor) {
-  return capsuleOf(tensor.toDLPack(), kName,
-                   [](PyObject* self) { freeCapsule<DLManagedTensor>(self, kName); });
-}
-
-nb::object versionedCapsule(const Tensor& tensor) {
-  return capsuleOf(tensor.toDLPackVersioned(), kVersionedName, [](PyObject* self) {
-    freeCapsule<DLManagedTensorVersioned>(self, kVersionedName);
-  });
-}
-
-/// Takes the tensor out of a producer's capsule.
-template <typename Managed>
-Managed* take(const nb::object& capsule, const char* name, const char* used_name) {
-  auto* tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
-  if (tensor == nullptr || PyCapsule_SetName(capsule.ptr(), used_name) != 0 ||
-      PyCapsule_SetDestructor(capsule.ptr(), nullptr) != 0) {
-    throw nb::python_error();
-  }
-  return tensor;
-}
 
 std::string typeName(nb::handle object) {
   return nb::cast<std::string>(object.type().attr("__name__"));
@@ -68,60 +23,31 @@ std::string packageOf(nb::handle object) {
   return module.substr(0, module.find('.'));
 }
 
-/// The pending Python error as text; clears it.
-std::string takePythonError() {
-  nb::python_error error;
-  std::string message = nb::cast<std::string>(nb::str(error.value()));
-  return message;
-}
-
-/// A name that Python keeps once, for calls of methods.
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
-
-bool asks(nb::handle object, PyObject* method) {
-  PyObject* self[] = {object.ptr()};
-  const auto answer = nb::steal(PyObject_VectorcallMethod(method, self, 1, nullptr));
-  if (!answer.is_valid()) {
+/// The items as they are now; nobody can change them meanwhile.
+nb::tuple tupleOf(nb::handle sequence) {
+  PyObject* items = PySequence_Tuple(sequence.ptr());
+  if (items == nullptr) {
     throw nb::python_error();
   }
-  return answer.ptr() == Py_True;
-}
-
-bool contains(const Tensor& outer, const Tensor& inner) {
-  if (outer.data() == nullptr || inner.data() == nullptr || outer.numel() == 0) {
-    return false;
-  }
-  const int64_t bytes = dataTypeSizeByte(outer.dtype());
-  const auto* begin = static_cast<const std::byte*>(outer.data());
-  const std::byte* end = begin + bytes;
-  for (int64_t axis = 0; axis < outer.dim(); ++axis) {
-    end += (outer.size(axis) - 1) * outer.stride(axis) * bytes;
-  }
-  const auto* at = static_cast<const std::byte*>(inner.data());
-  return at >= begin && at < end;
+  return nb::steal<nb::tuple>(items);
 }
 
 }  // namespace
 
-nb::object Array::dlpack(bool versioned) const {
-  return versioned ? versionedCapsule(tensor_) : capsule(tensor_);
-}
-
-nb::tuple Array::device() const {
-  const bool cuda = tensor_.device().kind() == DeviceKind::Cuda;
-  return cuda ? nb::make_tuple(kDLCUDA, tensor_.device().index()) : nb::make_tuple(kDLCPU, 0);
-}
-
 Inputs::Inputs(nb::handle inputs) {
-  if (PySequence_Check(inputs.ptr()) == 0 || PyUnicode_Check(inputs.ptr()) ||
-      nb::hasattr(inputs, "__dlpack__")) {
+  const bool is_list = PyList_CheckExact(inputs.ptr()) || PyTuple_CheckExact(inputs.ptr());
+  if (!is_list && (PySequence_Check(inputs.ptr()) == 0 || PyUnicode_Check(inputs.ptr()) ||
+                   nb::hasattr(inputs, "__dlpack__"))) {
     const std::string message =
         text("execute: inputs must be a list of tensors and numbers, not a ", typeName(inputs));
     throw nb::type_error(message.c_str());
   }
-  for (nb::handle input : nb::borrow<nb::sequence>(inputs)) {
+  const nb::tuple items = tupleOf(inputs);
+  holder_.reserve(items.size());
+  lent_.reserve(items.size());
+  for (nb::handle input : items) {
     if (PyList_Check(input.ptr()) || PyTuple_Check(input.ptr())) {
-      for (nb::handle item : nb::borrow<nb::sequence>(input)) {
+      for (nb::handle item : tupleOf(input)) {
         add(item);
       }
     } else {
@@ -132,8 +58,7 @@ Inputs::Inputs(nb::handle inputs) {
 
 void Inputs::add(nb::handle input) {
   const Torch* torch = importedTorch();
-  if (torch != nullptr && (Py_TYPE(input.ptr()) == torch->tensor ||
-                           PyObject_TypeCheck(input.ptr(), torch->tensor) != 0)) {
+  if (torch != nullptr && isTorchTensor(*torch, input)) {
     addTorch(input);
   } else if (!addNumber(input)) {
     addForeign(input);
@@ -208,89 +133,18 @@ void Inputs::protect(const Tensor& tensor, const char* why) {
   holder_.push(tensor);
 }
 
-namespace {
-
-bool needsResolving(nb::handle input, DLDataType dtype) {
-  static PyObject* const is_neg = interned("is_neg");
-  static PyObject* const is_conj = interned("is_conj");
-  const bool complex = dtype.code == kDLComplex;
-  return ((complex || dtype.code == kDLFloat || dtype.code == kDLBfloat) && asks(input, is_neg)) ||
-         (complex && asks(input, is_conj));
-}
-
-/// Throws unless all that is to know of the tensor is its memory.
-void requirePlain(nb::handle input, const Torch& torch, size_t position) {
-  if (Py_TYPE(input.ptr()) == torch.tensor || Py_TYPE(input.ptr()) == torch.parameter) {
-    return;
-  }
-  const nb::handle plain = reinterpret_cast<PyObject*>(torch.tensor);
-  const nb::object own = input.type().attr("__torch_dispatch__");
-  if (!own.is(plain.attr("__torch_dispatch__"))) {
-    userError("execute: input ", position, " is a ", typeName(input),
-              ", a torch.Tensor whose operations are its own and which has no memory to read; pass "
-              "a plain torch.Tensor");
-  }
-}
-
-DLManagedTensorVersioned* fromTable(const ExchangeTable& table, nb::handle input, size_t position) {
-  DLManagedTensorVersioned* managed = nullptr;
-  if (table.from_object(input.ptr(), &managed) != 0) {
-    userError("execute: input ", position, " cannot be read: ", takePythonError());
-  }
-  return managed;
-}
-
-Tensor fromTorch(const Torch& torch, nb::handle input, size_t position, DLDataType* dtype) {
-  if (torch.table != nullptr) {
-    DLManagedTensorVersioned* managed = fromTable(*torch.table, input, position);
-    *dtype = managed->dl_tensor.dtype;
-    return Tensor::fromDLPack(managed);
-  }
-  nb::object capsule;
-  try {
-    capsule = nb::module_::import_("torch.utils.dlpack").attr("to_dlpack")(input);
-  } catch (const nb::python_error& error) {
-    userError("execute: input ", position,
-              " cannot be read: ", nb::cast<std::string>(nb::str(error.value())));
-  }
-  auto* managed = take<DLManagedTensor>(capsule, kName, kUsedName);
-  *dtype = managed->dl_tensor.dtype;
-  return Tensor::fromDLPack(managed);
-}
-
-/// Of PyTorch on a device; null for the default one.
-void* currentStream(const Torch& torch, int index) {
-  void* stream = nullptr;
-  if (torch.table != nullptr) {
-    if (torch.table->current_stream(kDLCUDA, index, &stream) != 0) {
-      throw nb::python_error();
-    }
-  } else {
-    const nb::object current =
-        nb::module_::import_("torch").attr("cuda").attr("current_stream")(index);
-    stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("cuda_stream")));
-  }
-  return stream == reinterpret_cast<void*>(1) ? nullptr : stream;  // 1: the default one, by name
-}
-
-}  // namespace
-
 void Inputs::addTorch(nb::handle input) {
   const Torch& torch = *importedTorch();
   settle(Framework::Torch, input);
-  requirePlain(input, torch, holder_.size());
-  DLDataType dtype{};
-  Tensor tensor = fromTorch(torch, input, holder_.size(), &dtype);
-  if (needsResolving(input, dtype)) {  // the memory does not tell that it is to be conjugated
-    const nb::object resolved = input.attr("resolve_conj")().attr("resolve_neg")();
-    protect(fromTorch(torch, resolved, holder_.size(), &dtype),
+  nb::object copy;
+  Tensor tensor = readTorch(torch, input, holder_.size(), copy);
+  if (copy.is_valid()) {
+    lent_.emplace_back(holder_.size(), std::move(copy));
+    protect(tensor,
             "it is a lazily conjugated or negated view; call resolve_conj() and resolve_neg()");
     return;
   }
-  if (tensor.device().kind() == DeviceKind::Cuda && other_stream_ == nullptr &&
-      currentStream(torch, tensor.device().index()) != nullptr) {
-    other_stream_ = &tensor.device();
-  }
+  lent_.emplace_back(holder_.size(), nb::borrow(input));
   holder_.push(std::move(tensor));
 }
 
@@ -304,8 +158,9 @@ void Inputs::addTensor(nb::handle input) {
   const auto device = nb::cast<nb::tuple>(input.attr("__dlpack_device__")());
   const nb::object produce = input.attr("__dlpack__");
   nb::dict options;
-  if (nb::cast<int>(device[0]) == kDLCUDA) {
-    options["stream"] = 1;  // the producer orders its work before ours, on the default stream
+  if (nb::cast<int>(device[0]) == kDLCUDA) {  // the producer orders its work before ours
+    const Stream stream = framework_ == Framework::Cupy ? cupyContext().stream : nullptr;
+    options["stream"] = streamNumber(stream);
   }
   nb::object capsule;
   try {
@@ -318,17 +173,13 @@ void Inputs::addTensor(nb::handle input) {
     }
     capsule = produce(**options);  // from before version 1
   }
-  if (PyCapsule_IsValid(capsule.ptr(), kVersionedName) == 0) {
-    holder_.push(Tensor::fromDLPack(take<DLManagedTensor>(capsule, kName, kUsedName)));
-    return;
-  }
-  auto* managed = take<DLManagedTensorVersioned>(capsule, kVersionedName, kUsedVersionedName);
-  const bool read_only = (managed->flags & kDLFlagReadOnly) != 0;
-  const Tensor tensor = Tensor::fromDLPack(managed);
-  if (read_only) {
-    protect(tensor, "it is read-only");
+  Taken taken = takeCapsule(capsule);
+  if (framework_ == Framework::Jax) {
+    protect(taken.tensor, "arrays of JAX are never written; take the result as an output");
+  } else if (taken.read_only) {
+    protect(taken.tensor, "it is read-only");
   } else {
-    holder_.push(tensor);
+    holder_.push(std::move(taken.tensor));
   }
 }
 
@@ -344,57 +195,80 @@ void Inputs::requireWritable(const Fusion& fusion) const {
   }
 }
 
-void Inputs::waitForProducers() const {
-  if (other_stream_ != nullptr) {
-    nb::module_::import_("torch")
-        .attr("cuda")
-        .attr("current_stream")(other_stream_->index())
-        .attr("synchronize")();
+Inputs::Framework Inputs::outputFramework() const {
+  if (framework_ != Framework::None) {
+    return framework_;
   }
+  return importedTorch() != nullptr ? Framework::Torch : Framework::Numpy;
 }
 
-void Inputs::finish() const {
-  if (other_stream_ != nullptr) {
-    other_stream_->synchronize(nullptr);
-  }
-}
-
-nb::object Inputs::toFramework(const Tensor& given) const {
-  Tensor output = given;
-  for (const auto& [position, why] : read_only_) {
-    if (contains(holder_[position].tensor(), output)) {
-      output = output.clone();
+/// Null where it is not CUDA.
+const Device* Inputs::cudaDeviceOf(const Device* without_tensors) const {
+  const Device* device = nullptr;
+  for (const KernelArgument& argument : holder_) {
+    if (argument.isTensor()) {
+      device = &argument.tensor().device();
+      if (device->kind() == DeviceKind::Cuda) {
+        return device;
+      }
     }
   }
-  Framework framework = framework_;
-  if (framework == Framework::None) {
-    framework = importedTorch() != nullptr ? Framework::Torch : Framework::Numpy;
+  if (device == nullptr) {
+    device = without_tensors != nullptr ? without_tensors : &defaultDevice();
   }
-  switch (framework) {
+  return device->kind() == DeviceKind::Cuda ? device : nullptr;
+}
+
+RunContext Inputs::context(const Device* device) const {
+  switch (outputFramework()) {
     case Framework::Torch: {
-      const ExchangeTable* table = importedTorch()->table;
-      if (table == nullptr) {
-        return nb::module_::import_("torch.utils.dlpack").attr("from_dlpack")(capsule(output));
-      }
-      void* object = nullptr;
-      if (table->to_object(output.toDLPackVersioned(), &object) != 0) {
-        throw nb::python_error();
-      }
-      return nb::steal(static_cast<PyObject*>(object));
+      const Torch& torch = *importedTorch();
+      const Device* cuda = cudaDeviceOf(device);
+      return {cuda != nullptr ? currentStream(torch, cuda->index()) : nullptr, torch.allocator};
     }
+    case Framework::Cupy:
+      return cupyContext();
+    default:
+      return {};
+  }
+}
+
+nb::object Inputs::toFramework(Tensor output, const RunContext& context) const {
+  for (const auto& [position, why] : read_only_) {
+    if (holder_[position].tensor().sharesStorage(output)) {
+      Tensor copy = Tensor::emptyStrided(output.sizes(), rowMajorStrides(output.sizes()),
+                                         output.dtype(), output.device(), context);
+      copy.copyFrom(output, context.stream);
+      output = std::move(copy);
+    }
+  }
+  for (const auto& [position, object] : lent_) {
+    if (holder_[position].tensor().sharesStorage(output)) {
+      output = keepTorch(*importedTorch(), object, output);
+    }
+  }
+  switch (outputFramework()) {
+    case Framework::Torch:
+      return makeTorch(*importedTorch(), std::move(output));
     case Framework::Numpy:
       if (output.dtype() == DataType::BFloat16 || output.dtype() == DataType::Float8_e4m3fn ||
           output.dtype() == DataType::Float8_e5m2) {
         userError("execute: an output has dtype ", dataTypeName(output.dtype()),
                   ", which NumPy does not have; cast it in the fusion (fd.ops.cast)");
       }
-      return nb::module_::import_("numpy").attr("from_dlpack")(nb::cast(Array(output)));
+      return nb::module_::import_("numpy").attr("from_dlpack")(
+          nb::cast(Array(std::move(output), context.stream)));
     case Framework::Jax:
-      return nb::module_::import_("jax.dlpack").attr("from_dlpack")(nb::cast(Array(output)));
+      return nb::module_::import_("jax.dlpack")
+          .attr("from_dlpack")(nb::cast(Array(std::move(output), context.stream)));
     case Framework::Cupy:
-      return nb::module_::import_("cupy").attr("from_dlpack")(nb::cast(Array(output)));
+      if (nb::object array = makeCupy(output); array.is_valid()) {
+        return array;
+      }
+      return nb::module_::import_("cupy").attr("from_dlpack")(
+          nb::cast(Array(std::move(output), context.stream)));
     default:
-      return nb::cast(Array(output));
+      return nb::cast(Array(std::move(output), context.stream));
   }
 }
 

@@ -38,7 +38,7 @@ nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device
                  ObserveCall observe) {
   const Inputs inputs(given);
   inputs.requireWritable(*executor.fusion());
-  inputs.waitForProducers();
+  const RunContext context = inputs.context(device);
   std::optional<RandomState> random;
   if (executor.numDraws() > 0 && importedTorch() != nullptr) {
     random = takeRandomState(executor.numDraws(), deviceOf(inputs.holder(), device));
@@ -54,16 +54,15 @@ nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device
     }
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = observe != nullptr ? Clock::now() : Clock::time_point();
-    outputs = executor.runFusionWithInputs(inputs.holder(), std::nullopt, device);
-    inputs.finish();
+    outputs = executor.runFusionWithInputs(inputs.holder(), std::nullopt, device, context);
     if (observe != nullptr) {
       const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
       observe(executor, inputs.holder(), outputs, took.count());
     }
   }
   nb::list result;
-  for (const KernelArgument& output : outputs) {
-    result.append(inputs.toFramework(output.tensor()));
+  for (KernelArgument& output : outputs) {
+    result.append(inputs.toFramework(output.takeTensor(), context));
   }
   return result;
 }

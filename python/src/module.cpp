@@ -1,7 +1,7 @@
 // The extension module nvfuser._C: the documented frontend, and in `direct` what nvfuser_direct
 // shows.
 
-#include "arrays.h"
+#include "dlpack_capsules.h"
 #include "direct/bindings.h"
 #include "dtypes.h"
 #include "frontend.h"
@@ -32,8 +32,8 @@ void bindArray(nb::module_& module) {
   nb::class_<Array>(module, "Array", "An output that only speaks DLPack.")
       .def(
           "__dlpack__",
-          [](const Array& self, nb::handle, nb::handle max_version, nb::handle, nb::handle) {
-            return self.dlpack(!max_version.is_none() &&
+          [](const Array& self, nb::handle stream, nb::handle max_version, nb::handle, nb::handle) {
+            return self.dlpack(stream, !max_version.is_none() &&
                                nb::cast<int>(nb::cast<nb::tuple>(max_version)[0]) >= 1);
           },
           nb::kw_only(), "stream"_a.none() = nb::none(), "max_version"_a.none() = nb::none(),

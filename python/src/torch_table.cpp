@@ -26,9 +26,14 @@ Torch read(const nb::object& torch) {
     auto* table = static_cast<const ExchangeTable*>(
         PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
     if (table != nullptr && table->version.major == 1 && table->from_object != nullptr &&
-        table->to_object != nullptr && table->current_stream != nullptr) {
+        table->to_object != nullptr && table->borrow != nullptr &&
+        table->current_stream != nullptr) {
       result.table = table;
     }
+  }
+  if (std::unique_ptr<TorchShim> shim = TorchShim::find(torch)) {
+    result.shim = shim.release();  // of the process, as the classes
+    result.allocator = std::make_shared<TorchAllocator>(*result.shim);
   }
   return result;
 }

@@ -1,8 +1,12 @@
-/// PyTorch, as far as it was imported: its tensor classes and its table for exchanging tensors in
-/// C.
+/// PyTorch, as far as it was imported: its tensor classes, its table for exchanging tensors in C,
+/// and its allocator.
 #pragma once
 
 #include <Python.h>
+
+#include <memory>
+
+#include "torch_shim.h"
 #include <runtime/dlpack.h>
 
 namespace nvfuser::python {
@@ -23,7 +27,9 @@ struct ExchangeTable {
 struct Torch {
   PyTypeObject* tensor;
   PyTypeObject* parameter;
-  const ExchangeTable* table;  ///< null before PyTorch 2.10
+  const ExchangeTable* table;             ///< null before PyTorch 2.10
+  const TorchShim* shim;                  ///< null where its C functions are not as they should be
+  std::shared_ptr<Allocator> allocator;   ///< null without the shim
 };
 
 /// Null while PyTorch was not imported; we never import it.

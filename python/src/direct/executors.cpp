@@ -70,6 +70,12 @@ void bindExecutorCache(nb::module_& direct) {
                             "schedules, compiles and keeps them.")
       .def(nb::init<const IrFusion&, int64_t, bool>(), "fusion"_a, "fusion_id"_a = 0,
            "auto_schedule"_a = true)
+      .def(
+          "execute",
+          [](ExecutorCache& self, nb::handle inputs) {
+            return execute(*self.executor, inputs, nullptr, isProfiling() ? &recordCall : nullptr);
+          },
+          "inputs"_a, "The outputs, tensors of the inputs' framework.")
       .def("execute", &run, "inputs"_a, nb::kw_only(), "device"_a.none() = nb::none(),
            "_enable_options"_a = Names(), "_disable_options"_a = Names(),
            "The outputs, tensors of the inputs' framework.")
@@ -144,14 +150,13 @@ nb::list runKernel(Kernel& self, nb::handle args, const LaunchParams* launch,
   }
   const Inputs given(args);
   given.requireWritable(self.definition->graph);
-  given.waitForProducers();
+  const RunContext context = given.context();
   KernelArgumentHolder outputs;
   {
     nb::gil_scoped_release others_run;
     const auto begin = std::chrono::steady_clock::now();
     outputs = self.executor->run(given.holder(), {}, launch != nullptr ? *launch : LaunchParams(),
-                                 params);
-    given.finish();
+                                 params, context);
     if (isProfiling()) {
       const std::chrono::duration<double, std::milli> took =
           std::chrono::steady_clock::now() - begin;
@@ -166,7 +171,7 @@ nb::list runKernel(Kernel& self, nb::handle args, const LaunchParams* launch,
         i < all.size() &&
         self.definition->graph.getOutputAlias(all[i]).visibility == OutputVisibility::kHidden;
     if (!hidden) {
-      result.append(given.toFramework(outputs[i].tensor()));
+      result.append(given.toFramework(outputs[i].takeTensor(), context));
     }
   }
   return result;

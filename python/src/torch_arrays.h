@@ -1,0 +1,27 @@
+/// Tensors of PyTorch: read, made of outputs, and the stream and memory of a call.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <runtime/run_context.h>
+#include <runtime/tensor.h>
+
+#include "torch_table.h"
+
+namespace nvfuser::python {
+
+namespace nb = nanobind;
+
+bool isTorchTensor(const Torch& torch, nb::handle object);
+
+/// The memory of the input at `position`; it is lent as long as the object lives. Throws
+/// `UserError` for tensors that have none (fake, sparse, meta). A lazily conjugated or negated
+/// view is resolved into `copy`, which then has the memory.
+Tensor readTorch(const Torch& torch, nb::handle input, size_t position, nb::object& copy);
+/// `tensor`, which shares the memory of `input`, as one that keeps it.
+Tensor keepTorch(const Torch& torch, nb::handle input, const Tensor& tensor);
+nb::object makeTorch(const Torch& torch, Tensor output);
+
+/// PyTorch's current stream on a CUDA device; null for the default one.
+Stream currentStream(const Torch& torch, int index);
+
+}  // namespace nvfuser::python

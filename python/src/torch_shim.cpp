@@ -1,0 +1,193 @@
+#include "torch_shim.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string>
+
+#include <support/error.h>
+
+namespace nvfuser::python {
+
+namespace {
+
+struct Named {
+  PrimDataType dtype;
+  const char* name;
+};
+
+constexpr Named kDtypes[] = {
+    {PrimDataType::Double, "aoti_torch_dtype_float64"},
+    {PrimDataType::Float, "aoti_torch_dtype_float32"},
+    {PrimDataType::Half, "aoti_torch_dtype_float16"},
+    {PrimDataType::BFloat16, "aoti_torch_dtype_bfloat16"},
+    {PrimDataType::Float8_e4m3fn, "aoti_torch_dtype_float8_e4m3fn"},
+    {PrimDataType::Float8_e5m2, "aoti_torch_dtype_float8_e5m2"},
+    {PrimDataType::Char, "aoti_torch_dtype_int8"},
+    {PrimDataType::Short, "aoti_torch_dtype_int16"},
+    {PrimDataType::Int32, "aoti_torch_dtype_int32"},
+    {PrimDataType::Int, "aoti_torch_dtype_int64"},
+    {PrimDataType::Byte, "aoti_torch_dtype_uint8"},
+    {PrimDataType::UInt16, "aoti_torch_dtype_uint16"},
+    {PrimDataType::UInt32, "aoti_torch_dtype_uint32"},
+    {PrimDataType::UInt64, "aoti_torch_dtype_uint64"},
+    {PrimDataType::Bool, "aoti_torch_dtype_bool"},
+    {PrimDataType::ComplexFloat, "aoti_torch_dtype_complex64"},
+    {PrimDataType::ComplexDouble, "aoti_torch_dtype_complex128"},
+};
+
+}  // namespace
+
+template <typename Function>
+bool TorchShim::lookUp(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
+  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);  // it stays loaded
+  if (library == nullptr) {
+    return nullptr;
+  }
+  std::unique_ptr<TorchShim> shim(new TorchShim);
+  int32_t (*cpu)() = nullptr;
+  int32_t (*cuda)() = nullptr;
+  const bool complete = shim->lookUp(library, "aoti_torch_empty_strided", shim->empty_) &&
+                        shim->lookUp(library, "aoti_torch_get_data_ptr", shim->data_) &&
+                        shim->lookUp(library, "aoti_torch_get_dim", shim->rank_) &&
+                        shim->lookUp(library, "aoti_torch_get_sizes", shim->sizes_) &&
+                        shim->lookUp(library, "aoti_torch_get_strides", shim->strides_) &&
+                        shim->lookUp(library, "aoti_torch__reinterpret_tensor", shim->view_) &&
+                        shim->lookUp(library, "aoti_torch_delete_tensor_object", shim->free_) &&
+                        shim->lookUp(library, "aoti_torch_device_type_cpu", cpu) &&
+                        shim->lookUp(library, "aoti_torch_device_type_cuda", cuda);
+  if (!complete) {
+    return nullptr;
+  }
+  shim->cpu_ = cpu();
+  shim->cuda_ = cuda();
+  shim->dtypes_.fill(-1);
+  for (const Named& named : kDtypes) {
+    int32_t (*code)() = nullptr;
+    if (shim->lookUp(library, named.name, code)) {
+      shim->dtypes_.at(static_cast<size_t>(named.dtype)) = code();
+    }
+  }
+  // The one function without a promise of stability: it is tried before anything relies on it. (Of
+  // PyTorch 2.13, the one for a single tensor keeps a reference for good.)
+  shim->to_object_ =
+      nb::getattr(nb::getattr(nb::getattr(torch, "_C", nb::none()), "_aoti", nb::none()),
+                  "alloc_tensors_by_stealing_from_void_ptrs", nb::none());
+  if (shim->to_object_.is_none()) {
+    return nullptr;
+  }
+  try {
+    const Handle tensor = shim->empty({DataType::Float, {}, {}}, cpuDevice());
+    const nb::object made = tensor != nullptr ? shim->toObject(tensor) : nb::none();
+    if (!made.type().is(torch.attr("Tensor")) || Py_REFCNT(made.ptr()) != 1) {
+      return nullptr;
+    }
+  } catch (const nb::python_error&) {
+    return nullptr;
+  }
+  return shim;
+}
+
+TorchShim::Handle TorchShim::empty(const Allocator::Form& form, const Device& device) const {
+  const int32_t dtype = dtypes_.at(static_cast<size_t>(form.dtype.type));
+  const bool on_cuda = device.kind() == DeviceKind::Cuda;
+  Handle made = nullptr;
+  if (!knows(form.dtype) || empty_(static_cast<int64_t>(form.sizes.size()), form.sizes.data(),
+                          form.strides.data(), dtype, on_cuda ? cuda_ : cpu_,
+                          on_cuda ? device.index() : 0, &made) != 0) {
+    return nullptr;
+  }
+  return made;
+}
+
+void* TorchShim::dataOf(Handle tensor) const {
+  void* data = nullptr;
+  check(data_(tensor, &data) == 0, "PyTorch tells where a tensor's memory is");
+  return data;
+}
+
+bool TorchShim::isOfForm(Handle tensor, const Tensor& form) const {
+  int64_t rank = 0;
+  int64_t* sizes = nullptr;
+  int64_t* strides = nullptr;
+  check(rank_(tensor, &rank) == 0 && sizes_(tensor, &sizes) == 0 && strides_(tensor, &strides) == 0,
+        "PyTorch tells a tensor's sizes and strides");
+  return form.storageOffset() == 0 && rank == form.dim() &&
+         std::equal(sizes, sizes + rank, form.sizes().begin()) &&
+         std::equal(strides, strides + rank, form.strides().begin());
+}
+
+TorchShim::Handle TorchShim::view(Handle tensor, const Tensor& form) const {
+  Handle made = nullptr;
+  check(view_(tensor, form.dim(), form.sizes().data(), form.strides().data(), form.storageOffset(),
+              &made) == 0,
+        "PyTorch makes a view of a tensor");
+  return made;
+}
+
+nb::object TorchShim::toObject(Handle tensor) const {
+  PyObject* capsule = PyCapsule_New(tensor, nullptr, nullptr);
+  const auto list = nb::steal(PyList_New(1));
+  if (capsule == nullptr || !list.is_valid()) {
+    Py_XDECREF(capsule);
+    free_(tensor);
+    throw nb::python_error();
+  }
+  PyList_SetItem(list.ptr(), 0, capsule);  // takes it
+  PyObject* arguments[] = {list.ptr()};
+  const auto made = nb::steal(PyObject_Vectorcall(to_object_.ptr(), arguments, 1, nullptr));
+  PyObject* object = made.is_valid() ? PyList_GetItem(made.ptr(), 0) : nullptr;  // borrowed
+  if (object == nullptr) {
+    throw nb::python_error();
+  }
+  return nb::borrow(object);
+}
+
+Allocator::Block TorchAllocator::allocate(size_t bytes, Device& device, Stream stream) {
+  const int64_t size[] = {static_cast<int64_t>(bytes)};
+  const int64_t stride[] = {1};
+  return allocateTensor({DataType(PrimDataType::Byte), size, stride}, bytes, device, stream);
+}
+
+namespace {
+
+/// PyTorch's own words about it, its OutOfMemoryError above all.
+[[noreturn]] void throwFailure(size_t bytes, const Device& device) {
+  const nb::gil_scoped_acquire held;
+  const bool on_cuda = device.kind() == DeviceKind::Cuda;
+  nb::module_::import_("torch").attr("empty")(
+      bytes, nb::arg("dtype") = nb::module_::import_("torch").attr("uint8"),
+      nb::arg("device") = on_cuda ? text("cuda:", device.index()).c_str() : "cpu");
+  userError("execute: PyTorch's allocator gave no memory of ", device.properties().name, " for ",
+            bytes, " bytes; what it printed says why");
+}
+
+}  // namespace
+
+Allocator::Block TorchAllocator::allocateTensor(const Form& form, size_t bytes, Device& device,
+                                                Stream stream) {
+  const bool large = device.kind() != DeviceKind::Cuda && bytes >= kLargeBytes;
+  if (large || !shim_.knows(form.dtype)) {
+    return {device.allocate(bytes, stream), nullptr};
+  }
+  const TorchShim::Handle tensor = shim_.empty(form, device);
+  if (tensor == nullptr) {
+    throwFailure(bytes, device);
+  }
+  return {shim_.dataOf(tensor), tensor};
+}
+
+void TorchAllocator::release(const Block& block, Device& device, Stream stream) noexcept {
+  if (block.handle != nullptr) {
+    shim_.release(block.handle);
+  } else {
+    device.release(block.data, stream);
+  }
+}
+
+}  // namespace nvfuser::python
