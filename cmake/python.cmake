@@ -26,7 +26,7 @@ endif()
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
 # From Python 3.12 on one module serves all later versions.
-nanobind_add_module(nvfuser_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
+nanobind_add_module(nvfuser_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${sources})
 set(package ${PROJECT_BINARY_DIR}/python/nvfuser)
 set_target_properties(nvfuser_python PROPERTIES
   OUTPUT_NAME _C
@@ -45,6 +45,11 @@ foreach(name nvfuser nvfuser_direct)
 endforeach()
 
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
+  # A wheel brings the C++ runtime along, hidden: what the process has of it may be of any version.
+  foreach(target nvfuser nvfuser_python)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+      LINKER:--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)
+  endforeach()
   install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
   install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python
     RENAME $<TARGET_SONAME_FILE_NAME:nvfuser>)

@@ -27,8 +27,7 @@ bool KernelExecutor::supported(Fusion* fusion) {
   return std::none_of(exprs.begin(), exprs.end(), isExternalOp);
 }
 
-Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
-                                 const CompileParams& params) const {
+Device* deviceOfTensors(const KernelArgumentHolder& args) {
   Device* device = nullptr;
   for (const KernelArgument& argument : args) {
     if (!argument.isTensor() || !argument.tensor().defined() || argument.tensor().isMeta()) {
@@ -41,7 +40,12 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
     }
     device = &argument.tensor().device();
   }
-  if (device != nullptr) {
+  return device;
+}
+
+Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
+                                 const CompileParams& params) const {
+  if (Device* device = deviceOfTensors(args)) {
     return *device;
   }
   if (params.device != nullptr) {

@@ -118,6 +118,10 @@ class KernelExecutor {
   uint64_t offset_ = 0;
 };
 
+/// The device that all tensors are on, null without any; throws `UserError` where there are
+/// several.
+Device* deviceOfTensors(const KernelArgumentHolder& args);
+
 /// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one,
 /// else the CPU.
 Device& defaultDevice();

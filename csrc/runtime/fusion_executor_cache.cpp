@@ -81,10 +81,8 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
             {}};
   call.params.options = Options::current();
   call.params.index_type = forced_index_type;
-  for (const KernelArgument& argument : args) {
-    if (argument.isTensor() && argument.tensor().defined() && !argument.tensor().isMeta()) {
-      call.device = &argument.tensor().device();
-    }
+  if (Device* tensors = deviceOfTensors(args)) {
+    call.device = tensors;
   }
   if (call.device == nullptr) {
     call.device = &defaultDevice();
@@ -93,9 +91,11 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
   return call;
 }
 
-std::string FusionExecutorCache::keyOf(const Call& call) const {
-  std::string key;
-  key.reserve(512);
+/// Valid until this thread's next one.
+const std::string& FusionExecutorCache::keyOf(const Call& call) {
+  static thread_local std::string own;  // keeps its memory from call to call
+  std::string& key = own;
+  key.clear();
   auto number = [&key](int64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof(value));
   };
@@ -127,7 +127,7 @@ std::string FusionExecutorCache::keyOf(const Call& call) const {
 
 /// Where calls with this key meet; new where there is none.
 std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::keptFor(const Call& call) {
-  std::string key = keyOf(call);
+  const std::string& key = keyOf(call);
   {
     std::shared_lock<std::shared_mutex> lock(keys_);
     if (const auto found = kept_.find(key); found != kept_.end()) {
@@ -136,7 +136,7 @@ std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::keptFor(const Ca
   }
   auto made = std::make_shared<Kept>(key);
   std::unique_lock<std::shared_mutex> lock(keys_);
-  const auto [place, is_new] = kept_.emplace(std::move(key), std::move(made));
+  const auto [place, is_new] = kept_.emplace(key, std::move(made));
   std::shared_ptr<Kept> kept = place->second;
   if (kept_.size() > kMostPrepared) {
     const auto oldest = std::min_element(kept_.begin(), kept_.end(), [](auto& a, auto& b) {
@@ -234,7 +234,7 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
 }
 
 bool FusionExecutorCache::isCompiled(const KernelArgumentHolder& args) {
-  const std::string key = keyOf(makeCall(args, {}, nullptr));
+  const std::string& key = keyOf(makeCall(args, {}, nullptr));
   std::shared_lock<std::shared_mutex> lock(keys_);
   const auto found = kept_.find(key);
   return found != kept_.end() && found->second->compiled.load();

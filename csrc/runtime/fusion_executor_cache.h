@@ -99,7 +99,7 @@ class FusionExecutorCache {
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
-  std::string keyOf(const Call& call) const;
+  static const std::string& keyOf(const Call& call);
   std::shared_ptr<Kept> keptFor(const Call& call);
   Prepared& planFor(Kept& kept, const Call& call);
   void drop(Kept& kept);

@@ -228,7 +228,8 @@ void* Tensor::data() const {
 }
 
 const Allocator::Block* Tensor::blockOf(const Allocator* allocator) const {
-  const bool is_its = defined() && allocator != nullptr && storage_->memory.allocator() == allocator;
+  const bool is_its =
+      defined() && allocator != nullptr && storage_->memory.allocator() == allocator;
   return is_its ? &storage_->memory.block() : nullptr;
 }
 

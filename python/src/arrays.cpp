@@ -112,16 +112,14 @@ void Inputs::addForeign(nb::handle input) {
 }
 
 void Inputs::settle(Framework framework, nb::handle input) {
+  if (framework == Framework::Torch && framework_ == framework) {
+    return;
+  }
+  std::string name = framework == Framework::Torch ? "torch" : packageOf(input);
   if (framework_ == Framework::None) {
     framework_ = framework;
-    framework_name_ = framework == Framework::Torch ? "torch" : packageOf(input);
-    return;
-  }
-  if (framework_ == framework && framework == Framework::Torch) {
-    return;
-  }
-  const std::string name = framework == Framework::Torch ? "torch" : packageOf(input);
-  if (name != framework_name_) {
+    framework_name_ = std::move(name);
+  } else if (name != framework_name_) {
     userError("execute: input ", holder_.size(), " is a tensor of ", name,
               ", but those before it are of ", framework_name_,
               "; pass the tensors of one framework");
@@ -148,31 +146,65 @@ void Inputs::addTorch(nb::handle input) {
   holder_.push(std::move(tensor));
 }
 
+namespace {
+
+PyObject* callDlpack(nb::handle input, PyObject* names, PyObject* first, PyObject* second) {
+  static PyObject* const method = PyUnicode_InternFromString("__dlpack__");
+  PyObject* arguments[] = {input.ptr(), first, second};
+  return PyObject_VectorcallMethod(method, arguments, 1, names);
+}
+
+/// What `input.__dlpack__` gives; `stream`, if valid, is DLPack's number of the stream that reads.
+nb::object capsuleFrom(nb::handle input, const nb::object& stream) {
+  static PyObject* const version = Py_BuildValue("(ii)", 1, 0);
+  static PyObject* const names = Py_BuildValue("(s)", "max_version");
+  static PyObject* const names_and_stream = Py_BuildValue("(ss)", "max_version", "stream");
+  static PyObject* const stream_alone = Py_BuildValue("(s)", "stream");
+  PyObject* made = stream.is_valid() ? callDlpack(input, names_and_stream, version, stream.ptr())
+                                     : callDlpack(input, names, version, nullptr);
+  if (made == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {  // from before version 1
+    PyErr_Clear();
+    made = stream.is_valid() ? callDlpack(input, stream_alone, stream.ptr(), nullptr)
+                             : callDlpack(input, nullptr, nullptr, nullptr);
+  }
+  if (made == nullptr) {
+    throw nb::python_error();
+  }
+  return nb::steal(made);
+}
+
+/// A function of a module, looked up once.
+nb::handle function(PyObject*& kept, const char* module, const char* name) {
+  if (kept == nullptr) {
+    kept = nb::object(nb::module_::import_(module).attr(name)).release().ptr();
+  }
+  return kept;
+}
+
+}  // namespace
+
 void Inputs::addTensor(nb::handle input) {
-  const std::string package = packageOf(input);
-  settle(package == "numpy"                        ? Framework::Numpy
-         : package == "cupy"                       ? Framework::Cupy
-         : package == "jax" || package == "jaxlib" ? Framework::Jax
-                                                   : Framework::Other,
-         input);
-  const auto device = nb::cast<nb::tuple>(input.attr("__dlpack_device__")());
-  const nb::object produce = input.attr("__dlpack__");
-  nb::dict options;
-  if (nb::cast<int>(device[0]) == kDLCUDA) {  // the producer orders its work before ours
-    const Stream stream = framework_ == Framework::Cupy ? cupyContext().stream : nullptr;
-    options["stream"] = streamNumber(stream);
-  }
-  nb::object capsule;
-  try {
-    auto with_version = nb::steal<nb::dict>(PyDict_Copy(options.ptr()));
-    with_version["max_version"] = nb::make_tuple(1, 0);
-    capsule = produce(**with_version);
-  } catch (const nb::python_error& error) {
-    if (!error.matches(PyExc_TypeError)) {
-      throw;
+  static PyTypeObject* ndarray = nullptr;  // of NumPy, once one was seen
+  const bool is_ndarray = Py_TYPE(input.ptr()) == ndarray;
+  if (!is_ndarray || framework_ != Framework::Numpy) {
+    const std::string package = packageOf(input);
+    settle(package == "numpy"                        ? Framework::Numpy
+           : package == "cupy"                       ? Framework::Cupy
+           : package == "jax" || package == "jaxlib" ? Framework::Jax
+                                                     : Framework::Other,
+           input);
+    if (package == "numpy" && typeName(input) == "ndarray") {
+      ndarray = Py_TYPE(input.ptr());
     }
-    capsule = produce(**options);  // from before version 1
   }
+  nb::object stream;
+  if (!is_ndarray &&
+      nb::cast<int>(nb::cast<nb::tuple>(input.attr("__dlpack_device__")())[0]) == kDLCUDA) {
+    // The producer orders its work before ours.
+    stream = nb::cast(
+        streamNumber(framework_ == Framework::Cupy ? cupyContext().stream : Stream(nullptr)));
+  }
+  const nb::object capsule = capsuleFrom(input, stream);
   Taken taken = takeCapsule(capsule);
   if (framework_ == Framework::Jax) {
     protect(taken.tensor, "arrays of JAX are never written; take the result as an output");
@@ -250,14 +282,16 @@ nb::object Inputs::toFramework(Tensor output, const RunContext& context) const {
   switch (outputFramework()) {
     case Framework::Torch:
       return makeTorch(*importedTorch(), std::move(output));
-    case Framework::Numpy:
+    case Framework::Numpy: {
       if (output.dtype() == DataType::BFloat16 || output.dtype() == DataType::Float8_e4m3fn ||
           output.dtype() == DataType::Float8_e5m2) {
         userError("execute: an output has dtype ", dataTypeName(output.dtype()),
                   ", which NumPy does not have; cast it in the fusion (fd.ops.cast)");
       }
-      return nb::module_::import_("numpy").attr("from_dlpack")(
-          nb::cast(Array(std::move(output), context.stream)));
+      static PyObject* from_dlpack = nullptr;
+      return function(from_dlpack, "numpy",
+                      "from_dlpack")(nb::cast(Array(std::move(output), context.stream)));
+    }
     case Framework::Jax:
       return nb::module_::import_("jax.dlpack")
           .attr("from_dlpack")(nb::cast(Array(std::move(output), context.stream)));

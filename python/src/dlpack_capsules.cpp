@@ -50,9 +50,8 @@ nb::object capsuleOf(const Tensor& tensor, bool versioned) {
     return wrap(tensor.toDLPack(), kName,
                 [](PyObject* self) { freeCapsule<DLManagedTensor>(self, kName); });
   }
-  return wrap(tensor.toDLPackVersioned(), kVersionedName, [](PyObject* self) {
-    freeCapsule<DLManagedTensorVersioned>(self, kVersionedName);
-  });
+  return wrap(tensor.toDLPackVersioned(), kVersionedName,
+              [](PyObject* self) { freeCapsule<DLManagedTensorVersioned>(self, kVersionedName); });
 }
 
 Taken takeCapsule(const nb::object& capsule) {

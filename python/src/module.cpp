@@ -1,8 +1,8 @@
 // The extension module nvfuser._C: the documented frontend, and in `direct` what nvfuser_direct
 // shows.
 
-#include "dlpack_capsules.h"
 #include "direct/bindings.h"
+#include "dlpack_capsules.h"
 #include "dtypes.h"
 #include "frontend.h"
 #include "machine.h"
@@ -34,7 +34,7 @@ void bindArray(nb::module_& module) {
           "__dlpack__",
           [](const Array& self, nb::handle stream, nb::handle max_version, nb::handle, nb::handle) {
             return self.dlpack(stream, !max_version.is_none() &&
-                               nb::cast<int>(nb::cast<nb::tuple>(max_version)[0]) >= 1);
+                                           nb::cast<int>(nb::cast<nb::tuple>(max_version)[0]) >= 1);
           },
           nb::kw_only(), "stream"_a.none() = nb::none(), "max_version"_a.none() = nb::none(),
           "dl_device"_a.none() = nb::none(), "copy"_a.none() = nb::none())

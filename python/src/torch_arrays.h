@@ -1,11 +1,10 @@
 /// Tensors of PyTorch: read, made of outputs, and the stream and memory of a call.
 #pragma once
 
+#include "torch_table.h"
 #include <nanobind/nanobind.h>
 #include <runtime/run_context.h>
 #include <runtime/tensor.h>
-
-#include "torch_table.h"
 
 namespace nvfuser::python {
 

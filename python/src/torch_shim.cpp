@@ -73,12 +73,13 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
       shim->dtypes_.at(static_cast<size_t>(named.dtype)) = code();
     }
   }
-  // The one function without a promise of stability: it is tried before anything relies on it. (Of
-  // PyTorch 2.13, the one for a single tensor keeps a reference for good.)
-  shim->to_object_ =
-      nb::getattr(nb::getattr(nb::getattr(torch, "_C", nb::none()), "_aoti", nb::none()),
-                  "alloc_tensors_by_stealing_from_void_ptrs", nb::none());
-  if (shim->to_object_.is_none()) {
+  // The one function without a promise of stability, known by the name that its parameter gives it:
+  // a reference to the tensor, or a tensor by value, which comes as an address, too. It is tried
+  // before anything relies on it.
+  void* python_library = dlopen("libtorch_python.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (python_library == nullptr ||
+      (!shim->lookUp(python_library, "_Z16THPVariable_WrapRKN2at10TensorBaseE", shim->wrap_) &&
+       !shim->lookUp(python_library, "_Z16THPVariable_WrapN2at10TensorBaseE", shim->wrap_))) {
     return nullptr;
   }
   try {
@@ -97,9 +98,9 @@ TorchShim::Handle TorchShim::empty(const Allocator::Form& form, const Device& de
   const int32_t dtype = dtypes_.at(static_cast<size_t>(form.dtype.type));
   const bool on_cuda = device.kind() == DeviceKind::Cuda;
   Handle made = nullptr;
-  if (!knows(form.dtype) || empty_(static_cast<int64_t>(form.sizes.size()), form.sizes.data(),
-                          form.strides.data(), dtype, on_cuda ? cuda_ : cpu_,
-                          on_cuda ? device.index() : 0, &made) != 0) {
+  if (!knows(form.dtype) ||
+      empty_(static_cast<int64_t>(form.sizes.size()), form.sizes.data(), form.strides.data(), dtype,
+             on_cuda ? cuda_ : cpu_, on_cuda ? device.index() : 0, &made) != 0) {
     return nullptr;
   }
   return made;
@@ -131,21 +132,12 @@ TorchShim::Handle TorchShim::view(Handle tensor, const Tensor& form) const {
 }
 
 nb::object TorchShim::toObject(Handle tensor) const {
-  PyObject* capsule = PyCapsule_New(tensor, nullptr, nullptr);
-  const auto list = nb::steal(PyList_New(1));
-  if (capsule == nullptr || !list.is_valid()) {
-    Py_XDECREF(capsule);
-    free_(tensor);
-    throw nb::python_error();
-  }
-  PyList_SetItem(list.ptr(), 0, capsule);  // takes it
-  PyObject* arguments[] = {list.ptr()};
-  const auto made = nb::steal(PyObject_Vectorcall(to_object_.ptr(), arguments, 1, nullptr));
-  PyObject* object = made.is_valid() ? PyList_GetItem(made.ptr(), 0) : nullptr;  // borrowed
+  PyObject* object = wrap_(tensor);
+  free_(tensor);
   if (object == nullptr) {
     throw nb::python_error();
   }
-  return nb::borrow(object);
+  return nb::steal(object);
 }
 
 Allocator::Block TorchAllocator::allocate(size_t bytes, Device& device, Stream stream) {

@@ -1,5 +1,5 @@
-/// PyTorch's tensors from C, without linking PyTorch: its stable C functions (`aoti_torch_*`, since
-/// 2.2), looked up in the library that the process has loaded.
+/// PyTorch's tensors from C, without linking PyTorch: its stable C functions (`aoti_torch_*`) and
+/// the one that makes Python objects, looked up in the libraries that the process has loaded.
 ///
 /// The exchange table can allocate, too, but what it allocates comes back to Python as memory of a
 /// stranger: `Tensor.record_stream` passes over it in silence, `resize_` refuses it. Tensors that
@@ -55,7 +55,7 @@ class TorchShim {
   Status (*view_)(Handle tensor, int64_t rank, Sizes sizes, Sizes strides, int64_t offset,
                   Handle* made) = nullptr;
   Status (*free_)(Handle tensor) = nullptr;
-  nb::object to_object_;
+  PyObject* (*wrap_)(Handle tensor) = nullptr;
   int32_t cpu_ = 0;
   int32_t cuda_ = 0;
   std::array<int32_t, 32> dtypes_{};  ///< by PrimDataType; −1: none

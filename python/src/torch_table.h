@@ -2,11 +2,10 @@
 /// and its allocator.
 #pragma once
 
-#include <Python.h>
-
 #include <memory>
 
 #include "torch_shim.h"
+#include <Python.h>
 #include <runtime/dlpack.h>
 
 namespace nvfuser::python {
@@ -27,9 +26,9 @@ struct ExchangeTable {
 struct Torch {
   PyTypeObject* tensor;
   PyTypeObject* parameter;
-  const ExchangeTable* table;             ///< null before PyTorch 2.10
-  const TorchShim* shim;                  ///< null where its C functions are not as they should be
-  std::shared_ptr<Allocator> allocator;   ///< null without the shim
+  const ExchangeTable* table;            ///< null before PyTorch 2.10
+  const TorchShim* shim;                 ///< null where its C functions are not as they should be
+  std::shared_ptr<Allocator> allocator;  ///< null without the shim
 };
 
 /// Null while PyTorch was not imported; we never import it.

@@ -267,8 +267,15 @@ std::vector<Case> cacheCases() {
          fusion->addInput(x);
          fusion->addInput(y);
          fusion->addOutput(add(x, y));
-         FusionExecutorCache(std::move(fusion))
-             .runFusionWithInputs({floats({3}), emulated(floats({3}))});
+         FusionExecutorCache cache(std::move(fusion));
+         const Tensor there = emulated(floats({3}));
+         for (int i = 0; i < 2; ++i) {  // the second call has a plan
+           cache.runFusionWithInputs({there, there});
+         }
+         const std::string message =
+             messageOf([&] { cache.runFusionWithInputs({there, floats({3})}); });
+         CHECK(message == messageOf([&] { cache.runFusionWithInputs({floats({3}), there}); }));
+         throw UserError(message);
        }},
       {"a cache run with a reshape that does not fit",
        "Total element counts across view operation must match",

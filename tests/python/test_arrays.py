@@ -66,7 +66,7 @@ with FusionDefinition() as fd:
     fd.add_output(fd.ops.add(a, 1.0))
     fd.add_output(a)
 x = torch.randn(3, 4)
-for given in (x, x.t(), x[:, 1:3], x[1:1], torch.nn.Parameter(x)):
+for given in (x, x.t(), x[:, 1:3], x[1:1], torch.nn.Parameter(x), torch.randn(600, 500)):  # the last one is large
     out, same = fd.execute([given])
     assert type(out) is torch.Tensor and torch.equal(out, given.detach() + 1)
     assert given.numel() == 0 or same.data_ptr() == given.data_ptr()

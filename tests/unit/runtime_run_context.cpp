@@ -122,6 +122,48 @@ TEST_CASE("run context: a call of a cache allocates from the caller alone, and g
   }
 }
 
+TEST_CASE("run context: an allocator is told what tensor memory is for, and gets its block back") {
+  struct TensorAllocator final : Allocator {
+    Block allocate(size_t, Device&, Stream) override { throw InternalError("it is for a tensor"); }
+    Block allocateTensor(const Form& form, size_t bytes, Device& device, Stream stream) override {
+      CHECK(form.dtype == DataType::Float);
+      CHECK(std::vector<int64_t>(form.sizes.begin(), form.sizes.end()) ==
+            std::vector<int64_t>{2, 3});
+      CHECK(std::vector<int64_t>(form.strides.begin(), form.strides.end()) ==
+            std::vector<int64_t>{1, 2});
+      CHECK(bytes == 24);
+      return {device.allocate(bytes, stream), this};
+    }
+    void release(const Block& block, Device& device, Stream stream) noexcept override {
+      device.release(block.data, stream);
+      ++released;
+    }
+    int released = 0;
+  };
+  const auto allocator = std::make_shared<TensorAllocator>();
+  const CountingAllocator another(cpuDevice());
+  const RunContext context{nullptr, allocator};
+  Tensor tensor = Tensor::emptyStrided({2, 3}, {1, 2}, DataType::Float, cpuDevice(), context);
+  REQUIRE(tensor.blockOf(allocator.get()) != nullptr);
+  CHECK(tensor.blockOf(allocator.get())->handle == allocator.get());
+  CHECK(tensor.blockOf(&another) == nullptr);
+  CHECK(tensor.blockOf(nullptr) == nullptr);
+  CHECK(Tensor::empty({3}, DataType::Float).blockOf(allocator.get()) == nullptr);
+  {
+    const Tensor view = tensor.transpose(0, 1);
+    CHECK(view.sharesStorage(tensor));
+    CHECK_FALSE(tensor.takeBlock(allocator.get()));  // the view has it, too
+  }
+  CHECK(allocator->released == 0);
+  const std::optional<Allocator::Block> block = tensor.takeBlock(allocator.get());
+  REQUIRE(block);
+  CHECK_FALSE(tensor.defined());
+  CHECK(allocator->released == 0);
+  allocator->release(*block, cpuDevice(), nullptr);
+  Tensor::emptyStrided({2, 3}, {1, 2}, DataType::Float, cpuDevice(), context);
+  CHECK(allocator->released == 2);
+}
+
 TEST_CASE("run context: workspaces of an executor, and outputs that are given") {
   int stream = 0;
   for (Device* inner : {&cpuDevice(), &emulatedDevice()}) {

@@ -643,6 +643,10 @@ class FusionExecutorCache:
 
     def __init__(self, fusion: Fusion, fusion_id: int = 0, auto_schedule: bool = True) -> None: ...
 
+    @overload
+    def execute(self, inputs: object) -> list: ...
+
+    @overload
     def execute(self, inputs: object, *, device: object | None = None, _enable_options: Sequence[str] = [], _disable_options: Sequence[str] = []) -> list:
         """The outputs, tensors of the inputs' framework."""
 
