@@ -265,6 +265,14 @@ RunContext Inputs::context(const Device* device) const {
   }
 }
 
+void Inputs::waitFor(const RunContext& context) const {
+  for (const KernelArgument& argument : holder_) {
+    if (argument.isTensor()) {
+      argument.tensor().device().synchronize(context.stream);
+    }
+  }
+}
+
 nb::object Inputs::toFramework(Tensor output, const RunContext& context) const {
   for (const auto& [position, why] : read_only_) {
     if (holder_[position].tensor().sharesStorage(output)) {

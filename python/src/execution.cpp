@@ -56,6 +56,7 @@ nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device
     const Clock::time_point begin = observe != nullptr ? Clock::now() : Clock::time_point();
     outputs = executor.runFusionWithInputs(inputs.holder(), std::nullopt, device, context);
     if (observe != nullptr) {
+      inputs.waitFor(context);
       const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
       observe(executor, inputs.holder(), outputs, took.count());
     }

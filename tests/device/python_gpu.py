@@ -136,7 +136,7 @@ def test_out_of_memory_is_pytorchs_error():
 
 
 def test_devices_are_not_mixed():
-    with pytest.raises(RuntimeError, match="different devices|several devices|CPU"):
+    with pytest.raises(RuntimeError, match="several devices"):
         product().execute([torch.ones(3, device="cuda"), torch.ones(3)])
 
 

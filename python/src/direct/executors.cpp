@@ -158,6 +158,7 @@ nb::list runKernel(Kernel& self, nb::handle args, const LaunchParams* launch,
     outputs = self.executor->run(given.holder(), {}, launch != nullptr ? *launch : LaunchParams(),
                                  params, context);
     if (isProfiling()) {
+      given.waitFor(context);
       const std::chrono::duration<double, std::milli> took =
           std::chrono::steady_clock::now() - begin;
       recordKernel(*self.executor, given.holder(), outputs, took.count());
