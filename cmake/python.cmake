@@ -45,10 +45,10 @@ foreach(name nvfuser nvfuser_direct)
 endforeach()
 
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
-  # A wheel brings the C++ runtime along, hidden: what the process has of it may be of any version.
+  # A wheel brings the C++ runtime along, hidden: what the process has of it may be of any version. The unwinder (libgcc_s)
+  # is the machine's: exceptions that pass from one library to the other need a common one.
   foreach(target nvfuser nvfuser_python)
-    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
-      LINKER:--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)
+    target_link_options(${target} PRIVATE -static-libstdc++ LINKER:--exclude-libs,libstdc++.a)
   endforeach()
   install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
   install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python
