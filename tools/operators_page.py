@@ -27,6 +27,20 @@ def signature_of(doc):
     return doc.splitlines()[0].removeprefix("def ").replace("(self, ", "(").replace("(self)", "()")
 
 
+def text_of(doc):
+    """What it does, then shapes, dtypes and errors; of wrong arguments the page's head tells."""
+    told, notes = [], []
+    for line in filter(None, map(str.strip, doc.splitlines()[1:])):
+        if line.startswith(("Shapes: ", "Dtypes: ", "Raises: ")) or notes:
+            notes.append(line)
+        else:
+            told.append(line)
+    raised = notes[2].partition("; UserError for ")[2]
+    lines = [f": {' '.join(told)}", f"  - *Shapes*: {notes[0].removeprefix('Shapes: ')}"]
+    lines.append(f"  - *Dtypes*: {notes[1].removeprefix('Dtypes: ')}")
+    return [*lines, f"  - *Raises* `UserError` for {raised}"] if raised else lines
+
+
 def page():
     sys.path.insert(0, str(ROOT / "build" / "python"))
     from nvfuser._C import FusionDefinition
@@ -38,8 +52,7 @@ def page():
         doc = getattr(FusionDefinition.Operators, name).__doc__
         signature = signature_of(doc)
         ast.parse(f"def {signature}: ...")  # the reader may copy it
-        text = " ".join(line.strip() for line in doc.splitlines()[1:] if line.strip())
-        lines += [f"`{signature}`", f": {text}", ""]
+        lines += [f"`{signature}`", *text_of(doc), ""]
     return "\n".join(lines)
 
 

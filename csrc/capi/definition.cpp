@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <capi/attempt.h>
 #include <capi/definition_text.h>
 #include <capi/operations.h>
 #include <ir/builder.h>
@@ -64,7 +65,9 @@ int64_t Definition::defineTensor(const std::vector<int64_t>& sizes,
     contiguity.push_back(sizes[i] == 1 ? std::nullopt : std::optional<bool>(contiguous[i]));
   }
   FusionGuard guard(&graph);
-  TensorView* tv = TensorViewBuilder().shape(sizes).contiguity(contiguity).dtype(dtype).build();
+  TensorView* tv = attempt(graph, [&] {
+    return TensorViewBuilder().shape(sizes).contiguity(contiguity).dtype(dtype).build();
+  });
   graph.addInput(tv);
   const int64_t id = addValue(tv);
   statements.push_back(
@@ -116,7 +119,7 @@ std::vector<int64_t> Definition::call(std::string_view name,
   const Call bound(operation.name, operation.parameters, arguments, values);
   FusionGuard guard(&graph);
   std::vector<int64_t> ids;
-  for (Val* result : operation.define(bound)) {
+  for (Val* result : attempt(graph, [&] { return operation.define(bound); })) {
     ids.push_back(result == nullptr ? -1 : addValue(result));
   }
   statements.push_back(operationText(operation, bound, ids, *this));

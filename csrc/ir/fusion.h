@@ -112,6 +112,17 @@ class Fusion {
   /// `val` is computed by `expr`, which had `old_output` there; `old_output` loses its definition.
   void replaceExprOutput(Expr* expr, Val* old_output, Val* val);
 
+  // Attempts: an operation that throws half-way leaves nothing behind.
+  /// How much was defined at some time.
+  struct Mark {
+    size_t vals, exprs, outputs, size_requirements;
+    int64_t val_names[5];
+    int64_t expr_names;
+  };
+  Mark mark() const;
+  /// Removes what was defined since. Nodes from before must not refer to it, but as operands.
+  void rollBack(const Mark& mark) noexcept;
+
   // Printing.
   void print(std::ostream& os, bool include_transforms = true) const;
   void print() const;

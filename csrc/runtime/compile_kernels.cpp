@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include <runtime/compile_progress.h>
 #include <runtime/cpu/thread_pool.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_cache/entry.h>
@@ -191,9 +192,11 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
   const bool may_leave = seconds > 0 && !work->device.obeysDeadline();
   const auto patience =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  CompileProgress progress(work->wanted.size());
   std::unique_lock<std::mutex> lock(work->mutex);
   while (true) {
     bool all_ended = true;
+    size_t done = 0;
     Clock::time_point first_deadline = Clock::time_point::max();
     for (size_t i = 0; i < work->states.size(); ++i) {
       Work::State& state = work->states[i];
@@ -207,6 +210,7 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
         }
       }
       all_ended = all_ended && state.ended;
+      done += state.ended ? work->texts[i].size() : 0;
       if (state.begun && !state.ended) {
         first_deadline = std::min(first_deadline, state.begin + patience);
       }
@@ -214,8 +218,11 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
     if (all_ended) {
       return;
     }
-    if (may_leave && first_deadline != Clock::time_point::max()) {
-      work->changed.wait_until(lock, first_deadline);
+    progress.show(done);
+    const Clock::time_point wake =
+        std::min(may_leave ? first_deadline : Clock::time_point::max(), progress.next());
+    if (wake != Clock::time_point::max()) {
+      work->changed.wait_until(lock, wake);
     } else {
       work->changed.wait(lock);
     }

@@ -28,6 +28,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <runtime/fusion_description.h>
 #include <runtime/fusion_profile.h>
 #include <runtime/fusion_segment.h>
 #include <runtime/view_outputs.h>
@@ -83,6 +84,13 @@ class FusionExecutorCache {
   /// the fusion updates is updated in a copy. Throws what `runFusionWithInputs` throws.
   FusionProfile profile(const KernelArgumentHolder& args, int repeats = 10,
                         Device* device = nullptr);
+  /// What such a call does, step by step, with what each step costs (as `profile`) and why
+  /// neighbours are not one kernel.
+  FusionDescription describe(const KernelArgumentHolder& args, int repeats = 10,
+                             Device* device = nullptr);
+  /// The same of the call before, with arguments of equal sizes instead of its own. Throws
+  /// `UserError` if nothing has run.
+  FusionDescription describe(int repeats = 10);
 
   /// Number of kernels made so far, over all arguments.
   size_t numKernelsMade() const;
@@ -96,6 +104,7 @@ class FusionExecutorCache {
   struct Call;
   struct Variant;
   struct Kept;
+  struct Asked;
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
@@ -127,6 +136,12 @@ class FusionExecutorCache {
   void takeDraws(Call& call);
   bool isOneLaunch(const Prepared& plan) const;
   static std::string stepTensors(const Step& step);
+  KernelArgumentHolder notUpdated(const KernelArgumentHolder& args) const;
+  static Asked askedBy(const Call& call);
+  static KernelArgumentHolder argumentsLike(const Asked& asked);
+  static StepDescription describeStep(const Step& step, const KernelProfile& cost);
+  std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
+                                    size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
   void rewrite(const Options& options);
   void checkInputs(const KernelArgumentHolder& args) const;

@@ -29,6 +29,8 @@ struct KernelProfile {
 
   double gigabytesPerSecond() const { return ms > 0 ? static_cast<double>(bytes) / ms / 1e6 : 0; }
   double ofCopy() const { return ms > 0 ? copy_ms / ms : 0; }
+  /// "grid (8, 1, 1), block (1, 1, 1), 0 bytes of shared memory, compiled in 293.2 ms"
+  std::string launchText() const;
   std::string toString() const;
 };
 

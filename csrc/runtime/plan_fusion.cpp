@@ -92,9 +92,6 @@ FusionSegment& FusionExecutorCache::segmentOf(Variant& variant, const Group& gro
   return *segment;
 }
 
-namespace {
-
-/// What a scheduler may know of a segment in this call.
 SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& whole,
                                  const KernelArgumentHolder& args, const KnownScalars& sizes,
                                  Device& device, PrimDataType index_type) {
@@ -132,8 +129,6 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
   return SchedulerRuntimeInfo(segment.fusion(), layouts, std::move(evaluator), device.kind(),
                               device.properties(), DataType(index_type));
 }
-
-}  // namespace
 
 /// Outputs of the last step that its kernel, one of the pointwise scheduler, may write straight to
 /// the inputs that they reuse, which have to be dense. Earlier steps may not: who runs after them
@@ -304,6 +299,23 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
   }
 }
 
+FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
+  Asked asked;
+  asked.device = call.device;
+  asked.options = *call.params.options;
+  for (const KernelArgument& argument : call.args) {
+    const bool is_tensor = argument.isTensor() && argument.tensor().defined();
+    asked.alignments.push_back(is_tensor ? alignmentOf(argument.tensor()) : 0);
+    if (is_tensor) {
+      const Tensor& tensor = argument.tensor();
+      asked.args.push(Tensor::meta(tensor.sizes(), tensor.strides(), tensor.dtype()));
+    } else {
+      asked.args.push(argument);
+    }
+  }
+  return asked;
+}
+
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
   if (rewritten_ != nullptr) {
     checkInputs(call.args);
@@ -312,6 +324,7 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   std::vector<PlannedView> views;
   Variant& variant = variantFor(call, views);
   result->sizes = call.sizes;
+  result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
   // Slots.
   std::map<const Val*, size_t> slot_of;

@@ -1,6 +1,7 @@
 /// What FusionExecutorCache keeps of its calls. Private to the files that implement it:
 /// fusion_executor_cache.cpp (keys), plan_fusion.cpp (cuts and plans), run_fusion.cpp (compilation,
-/// runs), report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs).
+/// runs), report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs),
+/// describe_fusion.cpp (both, for somebody who draws it).
 #pragma once
 
 #include <optional>
@@ -26,6 +27,14 @@ struct FusionExecutorCache::Step {
   std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
 };
 
+/// What a call was, without its tensors' elements.
+struct FusionExecutorCache::Asked {
+  KernelArgumentHolder args;  ///< tensors without memory
+  std::vector<int64_t> alignments;
+  Device* device = nullptr;
+  Options options;
+};
+
 /// One way of running the fusion: for all calls with the same key. The first run adds what depends
 /// on intermediate results; then it stays as it is.
 struct FusionExecutorCache::Prepared {
@@ -42,6 +51,7 @@ struct FusionExecutorCache::Prepared {
   /// From the first run on: one kernel takes the call's arguments and gives its results, both in
   /// the fusion's order.
   bool is_one_launch = false;
+  Asked asked;
 };
 
 /// One key's.
@@ -89,5 +99,9 @@ struct FusionExecutorCache::Call {
 
 /// The largest power of 2 that divides the address, as far as schedulers care.
 int64_t alignmentOf(const Tensor& tensor);
+/// What a scheduler may know of a segment in this call.
+SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& whole,
+                                 const KernelArgumentHolder& args, const KnownScalars& sizes,
+                                 Device& device, PrimDataType index_type);
 
 }  // namespace nvfuser

@@ -45,23 +45,27 @@ std::string extents(const int64_t (&of)[3]) {
 
 }  // namespace
 
+std::string KernelProfile::launchText() const {
+  std::string out = text("grid ", extents(shape.grid), ", block ", extents(shape.block));
+  const bool in_clusters = shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1;
+  append(out, in_clusters ? text(", cluster ", extents(shape.cluster)) : std::string());
+  append(out, text(", ", shape.shared_bytes, " bytes of shared memory"));
+  if (resources.registers >= 0) {
+    append(out, text(", ", resources.registers, " registers, ", resources.spill_bytes,
+                     " bytes spilled"));
+  }
+  append(out, resources.from_cache ? std::string(", from the cache")
+                                   : text(", compiled in ", fixed(resources.compile_ms, 1), " ms"));
+  return out;
+}
+
 std::string KernelProfile::toString() const {
   std::string lines = text(name, ": ", tensors, "\n");
   if (!scheduler.empty()) {
     append(lines, text("  scheduler ", scheduler, "\n"));
   }
   if (ms > 0) {
-    append(lines, text("  grid ", extents(shape.grid), ", block ", extents(shape.block)));
-    const bool in_clusters = shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1;
-    append(lines, in_clusters ? text(", cluster ", extents(shape.cluster)) : std::string());
-    append(lines, text(", ", shape.shared_bytes, " bytes of shared memory"));
-    if (resources.registers >= 0) {
-      append(lines, text(", ", resources.registers, " registers, ", resources.spill_bytes,
-                         " bytes spilled"));
-    }
-    append(lines, resources.from_cache
-                      ? std::string(", from the cache\n")
-                      : text(", compiled in ", fixed(resources.compile_ms, 1), " ms\n"));
+    append(lines, text("  ", launchText(), "\n"));
     append(lines,
            text("  ", bytes, " bytes in ", fixed(ms, 4), " ms, ", fixed(gigabytesPerSecond(), 1),
                 " GB/s, ", fixed(ofCopy(), 3), " of a copy's speed\n"));
@@ -81,12 +85,8 @@ std::string FusionProfile::toString() const {
   return lines;
 }
 
-FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int repeats,
-                                           Device* wanted) {
-  if (repeats < 1) {
-    userError("profile: ", repeats, " repeats; at least one is needed");
-  }
-  // What runs again and again must not update the caller's tensors again and again.
+/// What runs again and again must not update the caller's tensors again and again: a copy of those.
+KernelArgumentHolder FusionExecutorCache::notUpdated(const KernelArgumentHolder& args) const {
   KernelArgumentHolder own;
   for (size_t i = 0; i < args.size(); ++i) {
     const Val* input = i < fusion_->inputs().size() ? fusion_->inputs()[i] : nullptr;
@@ -95,6 +95,15 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
                     [&](const auto& alias) { return alias.second.aliased_io == input; });
     own.push(updated && args[i].isTensor() ? KernelArgument(args[i].tensor().clone()) : args[i]);
   }
+  return own;
+}
+
+FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int repeats,
+                                           Device* wanted) {
+  if (repeats < 1) {
+    userError("profile: ", repeats, " repeats; at least one is needed");
+  }
+  const KernelArgumentHolder own = notUpdated(args);
   FusionProfile result;
   Call call = makeCall(own, {}, wanted);
   std::shared_ptr<Kept> kept;

@@ -31,10 +31,15 @@ TensorView* TensorView::split(int64_t axis, Val* factor, bool inner_split) {
 }
 
 TensorView* TensorView::split(int64_t axis, int64_t factor, bool inner_split) {
-  return split(axis,
-               IrBuilder::createInContainer<Val>(fusion(), PolymorphicValue(factor),
-                                                 DataType(DataType::Index)),
-               inner_split);
+  const Fusion::Mark before = fusion()->mark();
+  Val* constant = IrBuilder::createInContainer<Val>(fusion(), PolymorphicValue(factor),
+                                                    DataType(DataType::Index));
+  try {
+    return split(axis, constant, inner_split);
+  } catch (const UserError&) {  // thrown before anything is changed
+    fusion()->rollBack(before);
+    throw;
+  }
 }
 
 }  // namespace nvfuser

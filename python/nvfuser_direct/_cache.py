@@ -4,6 +4,8 @@ import functools
 
 from nvfuser._C.direct import LRUCache
 
+from ._definition import FusionDefinition
+
 
 class LruFusionCache:
     """Decorates a function that gives a FusionDefinition: equal definitions share one executor.
@@ -18,6 +20,10 @@ class LruFusionCache:
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             definition = function(*args, **kwargs)
+            if not isinstance(definition, FusionDefinition):
+                kind = type(definition).__name__
+                raise TypeError(f"LruFusionCache: {function.__name__} gives a {kind}, not a FusionDefinition")
+            definition._require_defined()
             definition.fec = self._cache.cache_compile(definition.fusion)
             del definition._fusion
             return definition

@@ -1,6 +1,6 @@
 """FusionDefinition: a fusion as a context manager, and what runs it."""
 
-from nvfuser._C import direct
+from nvfuser._C import DataType, UserError, direct
 
 from ._repro import Described, repro_script
 
@@ -20,6 +20,8 @@ class FusionDefinition:
         self._saved_inputs = None
 
     def __enter__(self):
+        if self._fusion_guard is not None:
+            raise UserError("FusionDefinition: it is being defined already; leave its `with` block first")
         for executor in ("fec", "ke"):  # of an earlier definition
             self.__dict__.pop(executor, None)
         self._fusion = direct.Fusion()
@@ -27,6 +29,7 @@ class FusionDefinition:
         return self
 
     def __exit__(self, kind, error, traceback):
+        self._require_open("__exit__")
         self._fusion_guard.__exit__(None, None, None)
         self._fusion_guard = None
         if kind is not None:  # half a definition is none
@@ -45,14 +48,22 @@ class FusionDefinition:
 
     # Definition -----------------------------------------------------------------------------------
 
+    def _require_open(self, what):
+        if self._fusion_guard is None:
+            raise UserError(
+                f"{what}: the fusion is not being defined; use `with FusionDefinition() as fd:`, and fd in it"
+            )
+
     def define_tensor(self, *args, **kwargs):
         """An input tensor: see nvfuser_direct.define_tensor."""
+        self._require_open("define_tensor")
         tensor = direct.define_tensor(*args, **kwargs)
         self._fusion.add_input(tensor)
         return tensor
 
     def define_scalar(self, *args, **kwargs):
         """An input scalar, or a constant: see nvfuser_direct.define_scalar."""
+        self._require_open("define_scalar")
         scalar = direct.define_scalar(*args, **kwargs)
         if scalar.is_symbolic():
             self._fusion.add_input(scalar)
@@ -60,12 +71,13 @@ class FusionDefinition:
 
     def define_vector(self, size):
         """A list of input scalars of dtype Int."""
-        from nvfuser._C import DataType
-
+        if not isinstance(size, int) or size < 0:
+            raise TypeError(f"define_vector: the number of scalars must be an int of at least 0, not {size!r}")
         return [self.define_scalar(DataType.Int) for _ in range(size)]
 
     def add_output(self, output, alias_input=None):
         """Makes a tensor an output. With alias_input it is written to that input's memory, and not returned."""
+        self._require_open("add_output")
         if alias_input is None:
             self._fusion.add_output(output)
         else:
@@ -73,8 +85,17 @@ class FusionDefinition:
 
     def from_pytorch(self, tensor, static_sizes=False):
         """An input tensor like this one, on the CPU or a CUDA device: dtype, memory order, and sizes if static."""
+        import torch
+
         from .pytorch_utils import torch_dtype_to_nvfuser_dtype
 
+        self._require_open("from_pytorch")
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"from_pytorch: a torch.Tensor is needed, not a {type(tensor).__name__}")
+        if tensor.layout != torch.strided:
+            raise ValueError(
+                f"from_pytorch: the tensor's layout is {tensor.layout}, which has no strides; use to_dense()"
+            )
         if tensor.device.type not in ("cpu", "cuda"):
             raise ValueError(
                 f"Found unsupported device {tensor.device}, only scalar CPU or CUDA tensors are supported"
@@ -149,10 +170,20 @@ class FusionDefinition:
 
     # Looking into it ------------------------------------------------------------------------------
 
-    def explain(self):
-        """Text about the last execute(): the definition, how it was cut into kernels and why, and the kernels."""
+    def explain(self, html=None, inputs=None):
+        """Text about the last execute(): the definition, how it was cut into kernels and why, and the kernels.
+
+        `html`: a path, to which a page is written as well: the fusion as a picture, why it is several kernels, each
+        kernel beside the loops that it came from, and bytes, milliseconds and fraction of a copy's speed, measured with
+        `inputs` or, without them, with others of the last call's sizes.
+        """
         assert hasattr(self, "fec"), "explain: execute the fusion first; what is done depends on the inputs"
-        return self.fec.explain()
+        told = self.fec.explain()
+        if html is not None:
+            from nvfuser import _explain_page
+
+            _explain_page.write(html, repr(self), self.fec.describe(inputs))
+        return told
 
     def last_repro_script(self):
         """A program that repeats the last execute(inputs, save_repro_inputs=True), with other values."""
@@ -164,6 +195,10 @@ class FusionDefinition:
 
     def repro_script_for(self, inputs=None):
         """A program that defines the fusion and runs it with inputs like these."""
+        if inputs is not None and not isinstance(inputs, (list, tuple)):
+            raise TypeError(
+                f"repro_script_for: inputs must be a list of tensors and numbers, not a {type(inputs).__name__}"
+            )
         return repro_script(repr(self), None if inputs is None else [Described(value) for value in inputs])
 
     def validate(self, inputs, reference_outputs=None, device=None, **kwargs):
@@ -197,6 +232,9 @@ class FusionDefinition:
             return
         import torch
 
+        if not isinstance(reference_outputs, (list, tuple)):
+            kind = type(reference_outputs).__name__
+            raise TypeError(f"validate: reference_outputs must be a list of tensors, not a {kind}")
         assert len(outputs) == len(reference_outputs), (
             f"validate: {len(outputs)} outputs, but {len(reference_outputs)} reference outputs"
         )

@@ -30,12 +30,14 @@ for _name, _dtype in (("float8_e8m0fnu", "Float8_e8m0fnu"), ("float4_e2m1fn_x2",
 
 def torch_dtype_to_nvfuser_dtype(dtype):
     """DataType of a torch.dtype or of a Python number's class; a KeyError if there is none."""
+    if dtype not in _DTYPES:
+        raise KeyError(f"there is no DataType for {dtype}; there are those of {', '.join(map(str, _DTYPES))}")
     return _DTYPES[dtype]
 
 
 def python_scalar_to_nvfuser_dtype(scalar):
-    """DataType of a Python number."""
-    return _DTYPES[type(scalar)]
+    """DataType of a Python number; a KeyError for anything else."""
+    return torch_dtype_to_nvfuser_dtype(type(scalar))
 
 
 def retry_on_oom_or_skip_test(function):

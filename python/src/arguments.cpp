@@ -2,6 +2,7 @@
 
 #include "dtypes.h"
 #include "frontend.h"
+#include <capi/operation_notes.h>
 #include <nanobind/stl/string.h>
 #include <support/error.h>
 
@@ -22,7 +23,7 @@ namespace {
 bool isTensorLike(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
 
 /// False if it is no number.
-bool convertNumber(nb::handle object, nvf_argument& result) {
+bool convertNumber(nb::handle object, nvf_argument& result, std::string_view what) {
   PyObject* raw = object.ptr();
   if (PyBool_Check(raw)) {
     result.kind = NVF_ARG_BOOL;
@@ -39,7 +40,12 @@ bool convertNumber(nb::handle object, nvf_argument& result) {
     auto integer = nb::steal(PyNumber_Index(raw));
     result.integer = integer.is_valid() ? PyLong_AsLongLong(integer.ptr()) : -1;
     if (result.integer == -1 && PyErr_Occurred() != nullptr) {
-      throw nb::python_error();
+      const nb::python_error failed;
+      if (failed.matches(PyExc_OverflowError)) {
+        userError(what, ": ", nb::cast<std::string>(nb::str(object)),
+                  " is an integer beyond 64 bits; pass one between -2^63 and 2^63 - 1, or a float");
+      }
+      throw failed;
     }
   } else {
     return false;
@@ -51,7 +57,7 @@ bool convertNumber(nb::handle object, nvf_argument& result) {
 
 PolymorphicValue numberOf(nb::handle object, const char* what) {
   nvf_argument number{};
-  if (!convertNumber(object, number)) {
+  if (!convertNumber(object, number, what)) {
     const std::string message =
         text(std::string_view(what), ": a constant is a bool, an int, a float or a complex, not a ",
              nb::cast<std::string>(object.type().attr("__name__")));
@@ -74,7 +80,8 @@ PolymorphicValue numberOf(nb::handle object, const char* what) {
 int64_t Arguments::idOf(const ValNode& value) {
   if (value.owner != definition_) {
     throw UserError(text(operation_, ": argument ", *value.statement,
-                         " belongs to another fusion than the one that is being defined"));
+                         " belongs to another fusion than the one that is being defined; use the "
+                         "values that this definition made"));
   }
   Val* val = value.val();
   if (const int64_t known = definition_->idOf(val); known >= 0) {
@@ -113,7 +120,7 @@ nvf_argument Arguments::convert(nb::handle object, const char* name) {
     requireDtype(nb::cast<nvf_dtype>(object));
     result.kind = NVF_ARG_DTYPE;
     result.integer = nb::cast<nvf_dtype>(object);
-  } else if (convertNumber(object, result)) {
+  } else if (convertNumber(object, result, operation_)) {
   } else if (PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr()) &&
              !PyBytes_Check(object.ptr()) && !isTensorLike(object)) {
     std::vector<nvf_argument> items;
@@ -199,8 +206,16 @@ std::string pythonSignature(const capi::Operation& operation, bool direct) {
 }
 
 std::string pythonDoc(const capi::Operation& operation) {
-  return hasNamedResults(operation) ? text(operation.doc, " Gives ", operation.result, ".")
-                                    : operation.doc;
+  const capi::OperationNotes notes = capi::notesOf(operation.name);
+  std::string out = operation.doc;
+  if (hasNamedResults(operation)) {
+    append(out, text(" Gives ", operation.result, "."));
+  }
+  append(out, text("\n\nShapes: ", notes.shapes, ".\nDtypes: ", notes.dtypes, "."));
+  append(out, text("\nRaises: TypeError for a wrong number or kind of arguments",
+                   notes.errors == "none" ? std::string() : text("; UserError for ", notes.errors),
+                   "."));
+  return out;
 }
 
 }  // namespace nvfuser::python

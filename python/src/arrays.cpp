@@ -75,7 +75,8 @@ bool Inputs::addNumber(nb::handle input) {
     const long long integer = PyLong_AsLongLong(object);
     if (integer == -1 && PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      userError("execute: input ", holder_.size(), " is an integer beyond 64 bits");
+      userError("execute: input ", holder_.size(),
+                " is an integer beyond 64 bits; pass one between -2^63 and 2^63 - 1, or a float");
     }
     holder_.push(PolymorphicValue(static_cast<int64_t>(integer)));
   } else if (PyComplex_Check(object)) {
@@ -89,7 +90,18 @@ bool Inputs::addNumber(nb::handle input) {
 
 void Inputs::addForeign(nb::handle input) {
   if (nb::hasattr(input, "__dlpack__")) {
-    addTensor(input);
+    try {
+      addTensor(input);
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) {  // the user stops the program
+        throw;
+      }
+      userError("execute: input ", holder_.size(), ", a ", typeName(input),
+                ", cannot be read: ", textOf(error));
+    } catch (const std::bad_cast&) {
+      userError("execute: input ", holder_.size(), ", a ", typeName(input),
+                ", cannot be read: its __dlpack_device__ gives no pair of a kind and a number");
+    }
     return;
   }
   if (packageOf(input) == "numpy" && nb::hasattr(input, "item")) {  // a scalar of NumPy

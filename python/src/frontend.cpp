@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "execution.h"
+#include "explanation.h"
 #include <capi/definition_text.h>
 #include <support/error.h>
 #include <support/options.h>
@@ -100,8 +101,13 @@ std::string FrontendFusion::ir() const {
 std::string FrontendFusion::kernels() const {
   return join(requireDefined().executor().getMostRecentCode(), "\n");
 }
-std::string FrontendFusion::explain() const {
-  return explainFusion(requireDefined().executor(), requireDefined().text());
+std::string FrontendFusion::explain(nb::handle html, nb::handle inputs) const {
+  DefinedFusion& fusion = requireDefined();
+  std::string told = explainFusion(fusion.executor(), fusion.text());
+  if (!html.is_none()) {
+    writePage(html, fusion.text(), describeFusion(fusion.executor(), inputs));
+  }
+  return told;
 }
 
 void FrontendFusion::beginDefinition() {
@@ -116,6 +122,7 @@ void FrontendFusion::beginDefinition() {
 }
 
 void FrontendFusion::endDefinition(bool keep) {
+  (void)defining();
   if (keep) {
     defined_ = enter(being_defined_);
   }

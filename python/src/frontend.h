@@ -32,8 +32,9 @@ class FrontendFusion {
   std::string ir() const;
   /// Text of the kernels that ran last.
   std::string kernels() const;
-  /// The definition, how the last call was cut into kernels and why, and their text.
-  std::string explain() const;
+  /// The definition, how the last call was cut into kernels and why, and their text. `html`: None,
+  /// or the path of a page to be written; `inputs`: what it is measured with (explanation.h).
+  std::string explain(nb::handle html, nb::handle inputs) const;
 
   /// Throws `UserError` if it is (being) defined already.
   void beginDefinition();

@@ -4,6 +4,7 @@
 
 #include <ir/internal_nodes.h>
 #include <ir/view_ops.h>
+#include <nanobind/stl/string.h>
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -54,14 +55,24 @@ nb::object wrap(const DefinitionPtr& owner, Expr* expr) {
   }
 }
 
-std::vector<TensorView*> tensorsOf(const nb::sequence& tensors, const char* what) {
+std::vector<TensorView*> tensorsOf(const nb::sequence& tensors, const char* what,
+                                   const DefinitionPtr& owner) {
   std::vector<TensorView*> result;
+  DefinitionPtr common = owner;
   for (nb::handle tensor : tensors) {
     if (!nb::isinstance<TensorNode>(tensor)) {
-      const std::string message = text(std::string_view(what), ": a list of TensorViews is needed");
+      const std::string message =
+          text(std::string_view(what), ": a list of TensorViews is needed, but it has a ",
+               nb::cast<std::string>(tensor.type().attr("__name__")));
       throw nb::type_error(message.c_str());
     }
-    result.push_back(nb::cast<TensorNode&>(tensor).tv());
+    const TensorNode& node = nb::cast<TensorNode&>(tensor);
+    common = common != nullptr ? common : node.owner;
+    if (node.owner != common) {
+      userError(what, ": ", *node.statement,
+                " belongs to another fusion; choose among the tensors of one");
+    }
+    result.push_back(node.tv());
   }
   return result;
 }

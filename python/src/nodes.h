@@ -55,7 +55,9 @@ nb::list wrapAll(const DefinitionPtr& owner, const Pointers& nodes) {
   }
   return result;
 }
-/// The tensors of a Python sequence of them; `what` asks.
-std::vector<TensorView*> tensorsOf(const nb::sequence& tensors, const char* what);
+/// The tensors of a Python sequence of them; `what` asks. `owner`: the fusion whose they have to
+/// be; null: that of the first one.
+std::vector<TensorView*> tensorsOf(const nb::sequence& tensors, const char* what,
+                                   const DefinitionPtr& owner);
 
 }  // namespace nvfuser::python

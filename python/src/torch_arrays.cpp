@@ -48,9 +48,7 @@ void requirePlain(nb::handle input, const Torch& torch, size_t position) {
 
 /// The pending Python error as a `UserError`.
 [[noreturn]] void throwUnreadable(size_t position) {
-  const nb::python_error error;
-  const std::string why = nb::cast<std::string>(nb::str(error.value()));
-  userError("execute: input ", position, " cannot be read: ", std::string_view(why));
+  userError("execute: input ", position, " cannot be read: ", textOf(nb::python_error()));
 }
 
 Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* dtype) {
@@ -75,6 +73,11 @@ Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* d
 }
 
 }  // namespace
+
+std::string textOf(const nb::python_error& error) {
+  const std::string message = nb::cast<std::string>(nb::str(error.value()));
+  return message.substr(0, message.find('\n'));
+}
 
 bool isTorchTensor(const Torch& torch, nb::handle object) {
   return Py_TYPE(object.ptr()) == torch.tensor ||

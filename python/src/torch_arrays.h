@@ -1,6 +1,8 @@
 /// Tensors of PyTorch: read, made of outputs, and the stream and memory of a call.
 #pragma once
 
+#include <string>
+
 #include "torch_table.h"
 #include <nanobind/nanobind.h>
 #include <runtime/run_context.h>
@@ -19,6 +21,9 @@ Tensor readTorch(const Torch& torch, nb::handle input, size_t position, nb::obje
 /// `tensor`, which shares the memory of `input`, as one that keeps it.
 Tensor keepTorch(const Torch& torch, nb::handle input, const Tensor& tensor);
 nb::object makeTorch(const Torch& torch, Tensor output);
+
+/// A Python error as text; PyTorch's go on with the calls that led there, which are left out.
+std::string textOf(const nb::python_error& error);
 
 /// PyTorch's current stream on a CUDA device; null for the default one.
 Stream currentStream(const Torch& torch, int index);

@@ -1,8 +1,10 @@
 """Pointwise operations on operands of one dtype, each with its rule of dtypes and its reference in PyTorch."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from nvf import DType
 from operation_dtypes import (
@@ -64,6 +66,17 @@ def wide(function):
     return lambda *x: function(*(v.double() for v in x)).to(x[0].dtype)
 
 
+def exact(function):
+    """By NumPy: PyTorch's vectors give NaN where the quotient is large."""
+    return lambda a, b: torch.from_numpy(np.atleast_1d(function(a.numpy(), b.numpy()))).reshape(a.shape)
+
+
+def gcd(a, b):
+    """By Python: PyTorch's is negative where the least integer is among the operands. 2^63 wraps."""
+    values = [math.gcd(x, y) for x, y in zip(a.flatten().tolist(), b.flatten().tolist(), strict=True)]
+    return torch.tensor([v if v < 2**63 else v - 2**64 for v in values], dtype=torch.int64).reshape(a.shape)
+
+
 def shift_right_logical(dtype):
     mask = {8: 0xFF, 16: 0xFFFF, 32: 0xFFFFFFFF}.get(BITS[dtype])
     if mask:
@@ -86,7 +99,7 @@ UNARY = {
     "cosh": Pointwise("F", "bifc", torch.cosh),
     "erf": Pointwise("F", "bif", torch.erf),
     "erfc": Pointwise("F", "bif", torch.erfc),
-    "erfcinv": Pointwise("F", "bif", wide(lambda x: torch.erfinv(1 - x))),
+    "erfcinv": Pointwise("F", "bif", wide(lambda x: torch.special.ndtri(x / 2) * -(0.5**0.5))),
     "erfinv": Pointwise("F", "bif", torch.erfinv),
     "exp": Pointwise("F", "bifc", torch.exp),
     "exp2": Pointwise("F", "bifc", real_or_complex(torch.exp2, lambda x: torch.exp(x * 0.6931471805599453))),
@@ -147,8 +160,8 @@ BINARY = {
     ),
     "div": binary("D", "bifc", truncated, second="positive"),
     "eq": binary("C", "bifc", torch.eq),
-    "fmod": binary("D", "if", torch.fmod, second="positive"),
-    "gcd": binary("D", "i", torch.gcd),
+    "fmod": binary("D", "if", integer_or_real(torch.fmod, exact(np.fmod)), second="positive"),
+    "gcd": binary("D", "i", gcd),
     "ge": binary("C", "bif", torch.ge),
     "gt": binary("C", "bif", torch.gt),
     "le": binary("C", "bif", torch.le),
@@ -158,12 +171,12 @@ BINARY = {
     "lt": binary("C", "bif", torch.lt),
     "maximum": binary("D", "bif", torch.maximum),
     "minimum": binary("D", "bif", torch.minimum),
-    "mod": binary("D", "if", torch.fmod, second="positive"),
+    "mod": binary("D", "if", integer_or_real(torch.fmod, exact(np.fmod)), second="positive"),
     "mul": binary("D", "bifc", torch.mul),
     "ne": binary("C", "bifc", torch.ne),
     "nextafter": binary("D", "f", torch.nextafter),
     "pow": binary("D", "bifc", torch.pow, second="small"),
-    "remainder": binary("D", "if", torch.remainder, second="positive"),
+    "remainder": binary("D", "if", integer_or_real(torch.remainder, exact(np.remainder)), second="positive"),
     "sub": binary("D", "bifc", torch.sub),
     "truediv": binary("F", "bifc", torch.div, second="positive"),
 }

@@ -136,9 +136,9 @@ class Fusion:
     def kernels(self) -> str:
         """Text of the kernels that ran last."""
 
-    def explain(self) -> str:
+    def explain(self, html: object | None = None, inputs: object | None = None) -> str:
         """
-        Text about the last call: the definition, how it was cut into kernels, each one's scheduler with its parameters, why no scheduler took more, and the kernels.
+        Text about the last call: the definition, how it was cut into kernels, each one's scheduler with its parameters, why no scheduler took more, and the kernels. `html`: a path, to which a page is written as well, with the fusion as a picture, each kernel beside the loops that it came from, and bytes, milliseconds and fraction of a copy's speed, measured with `inputs` or, without them, with others of the last call's sizes. A UserError if nothing was executed yet.
         """
 
 class FusionDefinition:
@@ -154,556 +154,1498 @@ class FusionDefinition:
         """
 
         def abs(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Absolute value; of a complex number, its magnitude as a real number."""
+            """
+            Absolute value; of a complex number, its magnitude as a real number.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; the result has the operand's dtype, or that of a complex operand's parts.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def acos(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse cosine."""
+            """
+            Inverse cosine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def acosh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse hyperbolic cosine."""
+            """
+            Inverse hyperbolic cosine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def add(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs + rhs."""
+            """
+            lhs + rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def addcmul(self, a: Tensor | Scalar | number, b: Tensor | Scalar | number, c: Tensor | Scalar | number, value: Scalar | number | None = None) -> Tensor | Scalar:
-            """a + b * c * value; value is 1 unless given."""
+            """
+            a + b * c * value; value is 1 unless given.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: promoted together; half precision becomes Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, a dtype that is not taken.
+            """
 
         def argsort(self, arg: Tensor, dim: int, descending: bool = False, stable: bool = False) -> Tensor:
             """
             Positions that sort along dim; NaN is the greatest. Equal elements keep their order.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: integers, floating-point; gives Int.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
             """
 
         def asin(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse sine."""
+            """
+            Inverse sine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def asinh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse hyperbolic sine."""
+            """
+            Inverse hyperbolic sine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def atan(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse tangent."""
+            """
+            Inverse tangent.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def atan2(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Angle of the point (rhs, lhs)."""
+            """
+            Angle of the point (rhs, lhs).
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def atanh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse hyperbolic tangent."""
+            """
+            Inverse hyperbolic tangent.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def batch_norm(self, arg: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, training: bool = True, momentum: Scalar | number | None = None, eps: Scalar | number | None = None, channels_last: bool = False) -> tuple[Tensor, Tensor, Tensor]:
             """
             Normalisation over all axes but that of channels; training updates the running statistics in place. Gives (output, mean, invstd).
+
+            Shapes: output as arg, [N, C, …]; the others [C], as mean and invstd.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than two axes, a weight that is not [C], outside training no running statistics.
             """
 
         def bitcast(self, arg: Tensor | Scalar | number, dtype: DataType) -> Tensor | Scalar:
-            """The same bits read as another dtype of equal size."""
+            """
+            The same bits read as another dtype of equal size.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any two of one size in bytes.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for dtypes of different sizes.
+            """
 
         def bitceil(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Smallest power of two that is not below the input."""
+            """
+            Smallest power of two that is not below the input.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def bitwise_and(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Bits set in both."""
+            """
+            Bits set in both.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def bitwise_left_shift(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs * 2^rhs, bits that leave are lost."""
+            """
+            lhs * 2^rhs, bits that leave are lost.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def bitwise_not(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """All bits flipped; the negation of a Bool."""
+            """
+            All bits flipped; the negation of a Bool.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def bitwise_or(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Bits set in either."""
+            """
+            Bits set in either.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def bitwise_right_shift(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs / 2^rhs rounded down; the sign is kept."""
+            """
+            lhs / 2^rhs rounded down; the sign is kept.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def bitwise_xor(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Bits set in one of the two."""
+            """
+            Bits set in one of the two.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def broadcast(self, arg: Tensor, is_broadcast_dim: list[bool]) -> Tensor:
             """
             Adds axes of extent 1: one flag for each axis of the result, True for a new one.
+
+            Shapes: one axis for each flag; those with True have extent 1.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another number of False than arg has axes.
             """
 
         def broadcast_in_dim(self, arg: Tensor, shape: list[int | Scalar], broadcast_dims: list[int]) -> Tensor:
             """
             arg stretched to the shape; its axes are at the positions broadcast_dims of the result. -1 in shape keeps an extent.
+
+            Shapes: the result has the shape that is given.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, positions that do not ascend or are not there.
             """
 
         def cast(self, arg: Tensor | Scalar | number, dtype: DataType) -> Tensor | Scalar:
-            """arg converted to the dtype."""
+            """
+            arg converted to the dtype.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: from any to any; a complex number loses its imaginary part.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for the dtype Null.
+            """
 
         def cat(self, tensors: list[Tensor], dim: int = 0, manual_padding: bool = False) -> Tensor:
             """
             The tensors one after the other along dim. manual_padding: they were padded already to the size of the result.
+
+            Shapes: axis dim as long as those of all tensors together, the others equal.
+            Dtypes: any, the same for all.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for no tensor, tensors of several dtypes or ranks or of other sizes.
             """
 
         def ceil(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Smallest integer that is not below the input."""
+            """
+            Smallest integer that is not below the input.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def ceilDiv(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Quotient rounded up, for lhs >= 0 and rhs > 0."""
+            """
+            Quotient rounded up, for lhs >= 0 and rhs > 0.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def chunk(self, arg: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
-            """arg cut along dim into pieces."""
+            """
+            arg cut along dim into pieces.
+
+            Shapes: pieces of equal length along dim, the last one shorter.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for no piece or less, more than 1024, an axis that is not there.
+            """
 
         def clamp(self, arg: Tensor | Scalar | number, min: Scalar | number | None = None, max: Scalar | number | None = None) -> Tensor | Scalar:
-            """arg held between the bounds; NaN stays NaN."""
+            """
+            arg held between the bounds; NaN stays NaN.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg.
+            """
 
         def complex(self, real: Tensor | Scalar | number, imag: Tensor | Scalar | number) -> Tensor | Scalar:
-            """A complex number from its parts, which have one real dtype."""
+            """
+            A complex number from its parts, which have one real dtype.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: two of Float or of Double; gives ComplexFloat or ComplexDouble.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for parts of two dtypes, or of another than these.
+            """
 
         def cos(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Cosine."""
+            """
+            Cosine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def cosh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Hyperbolic cosine."""
+            """
+            Hyperbolic cosine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def cummax(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
-            """The greatest element up to each, along dim."""
+            """
+            The greatest element up to each, along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: integers, floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
+            """
 
         def cummin(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
-            """The least element up to each, along dim."""
+            """
+            The least element up to each, along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: integers, floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
+            """
 
         def cumprod(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
-            """Products of the elements up to each, along dim."""
+            """
+            Products of the elements up to each, along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any but Bool; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def cumsum(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
-            """Sums of the elements up to each, along dim."""
+            """
+            Sums of the elements up to each, along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any but Bool; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def cutlass_nvfp4_grouped_mm(self, mat1: Tensor, mat2: Tensor, scale1: Tensor, scale2: Tensor, alpha: Tensor, problem_sizes: Tensor, expert_offsets: Tensor, sf_offsets: Tensor, dtype: DataType | None = None) -> Tensor:
-            """Refused: a format of Blackwell alone."""
+            """
+            Refused: a format of Blackwell alone.
+
+            Shapes: matrices of groups.
+            Dtypes: Float4 and Float8.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for always: it needs a GPU of compute capability 10.
+            """
 
         def div(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs / rhs; integers are divided towards zero."""
+            """
+            lhs / rhs; integers are divided towards zero.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def dropout(self, arg: Tensor, p: Scalar | number) -> tuple[Tensor, Tensor]:
             """
             Each element is zeroed with probability p, the others are scaled by 1 / (1 - p). The mask is true for those kept. Gives (output, mask).
+
+            Shapes: both results as arg.
+            Dtypes: floating-point; the mask is Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
             """
 
         def dropout_backward(self, grad: Tensor, mask: Tensor, scale: Scalar | number) -> Tensor:
-            """Gradient of dropout."""
+            """
+            Gradient of dropout.
+
+            Shapes: all of one shape.
+            Dtypes: grad floating-point, mask Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+            """
 
         def embedding_fwd(self, arg: Tensor, weight: Tensor, padding_idx: Scalar | number | None = None, max_norm: Scalar | number | None = None, norm_type: Scalar | number | None = None, scale_grad_by_freq: Scalar | number | None = None, sparse: Scalar | number | None = None) -> Tensor:
             """
             Rows of weight by an index of any shape; max_norm scales long rows down.
+
+            Shapes: the shape of arg with the length of a row behind it; weight has two axes.
+            Dtypes: arg an integer dtype; the result has the dtype of weight.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index that is no integer, a weight that is no table.
             """
 
         def eq(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs == rhs."""
+            """
+            lhs == rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def erf(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Error function."""
+            """
+            Error function.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def erfc(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """1 - erf(x), exact for large inputs."""
+            """
+            1 - erf(x), exact for large inputs.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def erfcinv(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse of erfc."""
+            """
+            Inverse of erfc.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def erfinv(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Inverse of erf."""
+            """
+            Inverse of erf.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def exp(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """e to the power of the input."""
+            """
+            e to the power of the input.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def exp2(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """2 to the power of the input."""
+            """
+            2 to the power of the input.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def expand(self, arg: Tensor, shape: list[int | Scalar]) -> Tensor:
             """
             Stretches axes of extent 1. -1 keeps an axis; more sizes than axes add leading ones.
+
+            Shapes: the result has the shape that is given; axes of extent 1 stretch.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis of another extent than 1 that would stretch, a negative size, too few sizes.
             """
 
         def expand_as(self, arg: Tensor, other: Tensor) -> Tensor:
-            """Stretches axes of extent 1 to those of another tensor."""
+            """
+            Stretches axes of extent 1 to those of another tensor.
+
+            Shapes: the result has the shape that is given; axes of extent 1 stretch.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis of another extent than 1 that would stretch, a negative size, too few sizes.
+            """
 
         def expm1(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """exp(x) - 1, exact near zero."""
+            """
+            exp(x) - 1, exact near zero.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def eye(self, rows: Scalar | number, dtype: DataType, cols: Scalar | number | None = None) -> Tensor:
-            """Ones on the diagonal, zeros elsewhere."""
+            """
+            Ones on the diagonal, zeros elsewhere.
+
+            Shapes: [rows, cols], cols as many as rows unless given.
+            Dtypes: any.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size.
+            """
 
         def flatten(self, arg: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-            """Axes start_dim to end_dim become one."""
+            """
+            Axes start_dim to end_dim become one.
+
+            Shapes: one axis for start_dim to end_dim; the others stay.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, start_dim behind end_dim.
+            """
 
         def floor(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Largest integer that is not above the input."""
+            """
+            Largest integer that is not above the input.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def fmod(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Remainder with the sign of lhs."""
+            """
+            Remainder with the sign of lhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def frac(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """x - trunc(x)."""
+            """
+            x - trunc(x).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def full(self, shape: list[int | Scalar], fill_value: Scalar | number, dtype: DataType) -> Tensor:
-            """A tensor with the value everywhere."""
+            """
+            A tensor with the value everywhere.
+
+            Shapes: the shape that is given.
+            Dtypes: any; the value is converted to dtype.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, the dtype Null.
+            """
 
         def full_like(self, arg: Tensor, fill_value: Scalar | number) -> Tensor:
-            """A tensor like arg with the value everywhere."""
+            """
+            A tensor like arg with the value everywhere.
+
+            Shapes: the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments.
+            """
 
         def gather(self, arg: Tensor, index: Tensor, dim: int) -> Tensor:
-            """out[i, j] = arg[index[i, j], j] for dim 0."""
+            """
+            out[i, j] = arg[index[i, j], j] for dim 0.
+
+            Shapes: the result has the shape of index, which has as many axes as arg.
+            Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there.
+            """
 
         def gcd(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Greatest common divisor."""
+            """
+            Greatest common divisor.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def ge(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs >= rhs."""
+            """
+            lhs >= rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def gelu(self, arg: Tensor) -> Tensor:
-            """x * Phi(x) with the error function."""
+            """
+            x * Phi(x) with the error function.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def gelu_backward(self, grad: Tensor, arg: Tensor) -> Tensor:
-            """Gradient of gelu."""
+            """
+            Gradient of gelu.
+
+            Shapes: all of one shape.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+            """
 
         def grouped_mm(self, mat1: Tensor, mat2: Tensor, offsets: Tensor, scale1: Tensor | None = None, scale2: Tensor | None = None, alpha: Tensor | None = None, bias: Tensor | None = None, beta: Tensor | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> Tensor or (out, block_scale, gamma):
             """
             Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
+
+            Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups].
+            Dtypes: floating-point, one for both; offsets Int32.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands of other ranks or dtypes, offsets of another dtype.
             """
 
         def gt(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs > rhs."""
+            """
+            lhs > rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def imag(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Imaginary part of a complex number."""
+            """
+            Imaginary part of a complex number.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: complex; the result has the dtype of the operand's parts.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def index_select(self, arg: Tensor, index: Tensor, dim: int) -> Tensor:
-            """The entries of axis dim that index names."""
+            """
+            The entries of axis dim that index names.
+
+            Shapes: axis dim as long as index, which has one axis or none.
+            Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there.
+            """
 
         def instance_norm(self, arg: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, use_input_stats: bool = True, momentum: Scalar | number | None = None, eps: Scalar | number | None = None, channels_last: bool = False) -> tuple[Tensor, Tensor, Tensor]:
             """
             As batch_norm, with statistics for each sample. Gives (output, mean, invstd).
+
+            Shapes: output as arg, [N, C, …]; weight and bias [C], mean and invstd [N, C].
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than three axes, a weight that is not [C].
             """
 
         def iota(self, length: Scalar | number, start: Scalar | number | None = None, step: Scalar | number | None = None, dtype: DataType | None = None) -> Tensor:
             """
             start + i * step for i < length; start 0, step 1, dtype Int unless given.
+
+            Shapes: one axis of the length.
+            Dtypes: an integer or floating-point dtype, that of start and step.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative length, a step of 0, a start or step that is not finite or of another category.
             """
 
         def isfinite(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Neither infinite nor NaN."""
+            """
+            Neither infinite nor NaN.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def isinf(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Positive or negative infinity."""
+            """
+            Positive or negative infinity.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def isnan(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Not a number."""
+            """
+            Not a number.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def isneginf(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Negative infinity."""
+            """
+            Negative infinity.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def isposinf(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Positive infinity."""
+            """
+            Positive infinity.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def isreal(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """No imaginary part."""
+            """
+            No imaginary part.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def layer_norm(self, arg: Tensor, norm_shape: list[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
             """
             (x - mean) * invstd * weight + bias over the last axes, as many as norm_shape has (-1: any size). eps is 1e-5 unless given. Gives (output, mean, invstd).
+
+            Shapes: output as arg; mean and invstd with extent 1 along the normalised axes; weight and bias have these axes.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for more axes than arg has, sizes that differ from arg's, a weight of another rank.
             """
 
         def layer_norm_backward(self, grad: Tensor, arg: Tensor, norm_shape: list[int], mean: Tensor, invstd: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, output_mask: list[bool] | None = None) -> tuple[Tensor, Tensor, Tensor]:
             """
             Gradients of layer_norm, those that output_mask asks for (all unless given). Gives (grad_input, grad_weight, grad_bias).
+
+            Shapes: grad as arg; gradients as arg, weight and bias; None for those that were not asked for.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
             """
 
         def le(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs <= rhs."""
+            """
+            lhs <= rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def leaky_relu(self, arg: Tensor, negative_slope: Scalar | number | None = None) -> Tensor:
-            """x where it is above zero, else x * negative_slope (0.01 unless given)."""
+            """
+            x where it is above zero, else x * negative_slope (0.01 unless given).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def lerp(self, start: Tensor | Scalar | number, end: Tensor | Scalar | number, weight: Tensor | Scalar | number) -> Tensor | Scalar:
-            """start + weight * (end - start)."""
+            """
+            start + weight * (end - start).
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: promoted together; half precision becomes Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, a dtype that is not taken.
+            """
 
         def lgamma(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Logarithm of the absolute value of the gamma function."""
+            """
+            Logarithm of the absolute value of the gamma function.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def linear(self, arg: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-            """arg times the transposed weight [out, in], plus bias."""
+            """
+            arg times the transposed weight [out, in], plus bias.
+
+            Shapes: […, in] times [out, in]: […, out]; bias [out].
+            Dtypes: integers, floating-point, complex, one for all; sums in Float for half precision.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands of two dtypes, lengths that differ.
+            """
 
         def log(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Natural logarithm."""
+            """
+            Natural logarithm.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def log10(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Logarithm to base 10."""
+            """
+            Logarithm to base 10.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def log1p(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """log(1 + x), exact near zero."""
+            """
+            log(1 + x), exact near zero.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def log2(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Logarithm to base 2."""
+            """
+            Logarithm to base 2.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def log_softmax(self, arg: Tensor, dim: int = -1) -> Tensor:
-            """log(softmax(x)) along dim."""
+            """
+            log(softmax(x)) along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def log_softmax_backward(self, grad: Tensor, output: Tensor, dim: int = -1) -> Tensor:
-            """Gradient of log_softmax from that of its output and the output."""
+            """
+            Gradient of log_softmax from that of its output and the output.
+
+            Shapes: all of one shape.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, operands of two ranks.
+            """
 
         def logical_and(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Both are non-zero."""
+            """
+            Both are non-zero.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def logical_not(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Whether the input is zero."""
+            """
+            Whether the input is zero.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def logical_or(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Either is non-zero."""
+            """
+            Either is non-zero.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def logical_right_shift(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Bits moved down by rhs, zeros from above."""
+            """
+            Bits moved down by rhs, zeros from above.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers; promoted together.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def lt(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs < rhs."""
+            """
+            lhs < rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def matmul(self, arg1: Tensor, arg2: Tensor) -> Tensor:
             """
             arg1 times arg2; operands of one axis are vectors, axes before the last two are batches.
+
+            Shapes: […, m, k] times [n…, k, n] as PyTorch's: [k] is a vector, axes before broadcast.
+            Dtypes: integers, floating-point, complex, one for both; sums in Float for half precision.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands of two dtypes, Bool, lengths of k that differ, an operand without axes.
             """
 
         def max(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> Tensor:
             """
             Greatest element over the axes (all unless given); NaN if there is one.
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
             """
 
         def maximum(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The larger one; NaN if either is."""
+            """
+            The larger one; NaN if either is.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def mean(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False) -> Tensor:
-            """Mean over the axes (all unless given)."""
+            """
+            Mean over the axes (all unless given).
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def min(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> Tensor:
-            """Least element over the axes (all unless given); NaN if there is one."""
+            """
+            Least element over the axes (all unless given); NaN if there is one.
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
+            """
 
         def minimum(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The smaller one; NaN if either is."""
+            """
+            The smaller one; NaN if either is.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def mod(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Remainder of the division towards zero."""
+            """
+            Remainder of the division towards zero.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def mul(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs * rhs."""
+            """
+            lhs * rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def ne(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs != rhs."""
+            """
+            lhs != rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def neg(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The input with the other sign."""
+            """
+            The input with the other sign.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def nextafter(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The number next to lhs towards rhs; Float or Double alone."""
+            """
+            The number next to lhs towards rhs; Float or Double alone.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: floating-point; promoted together to Float or Double.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def normal(self, mean: Scalar | number, std: Scalar | number, shape: list[int | Scalar], dtype: DataType | None = None, rng_seed: Scalar | number | None = None, rng_offset: Scalar | number | None = None) -> Tensor:
-            """Normal random numbers; Float unless given."""
+            """
+            Normal random numbers; Float unless given.
+
+            Shapes: the shape that is given.
+            Dtypes: Float, Double, half precision; seed and offset integer scalars.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
+            """
 
         def ones_like(self, arg: Tensor) -> Tensor:
-            """A tensor like arg of ones."""
+            """
+            A tensor like arg of ones.
+
+            Shapes: the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments.
+            """
 
         def pad(self, arg: Tensor, pad_widths: list[int | Scalar], value: Scalar | number | None = None) -> Tensor:
             """
             value (0 unless given) around arg: (left, right) of the last axis, then of the one before. Negative widths cut.
+
+            Shapes: each axis longer by its two widths, which may be negative.
+            Dtypes: any; value of the category of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an odd number of widths, more than twice the axes, widths that cut more than there is, a value of another category.
             """
 
         def permute(self, arg: Tensor, dims: list[int]) -> Tensor:
-            """Axis i of the result is axis dims[i] of arg."""
+            """
+            Axis i of the result is axis dims[i] of arg.
+
+            Shapes: axis i has the extent of axis dims[i] of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for dims that do not name each axis once.
+            """
 
         def pow(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs to the power of rhs."""
+            """
+            lhs to the power of rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def print(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The input; the kernel prints its elements."""
+            """
+            The input; the kernel prints its elements.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; the result has the operand's dtype.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def prod(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> Tensor:
             """
             Product over the axes (all unless given). Integers and Bool become Int; dtype is what to cast to before.
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give 0 (1).
+            Dtypes: any; integers and Bool become Int, others stay: cast half precision before, or give a dtype.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes.
             """
 
         def rand_like(self, arg: Tensor) -> Tensor:
-            """Random numbers, uniform in [0, 1), in the shape of arg."""
+            """
+            Random numbers, uniform in [0, 1), in the shape of arg.
+
+            Shapes: the shape of arg.
+            Dtypes: floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
+            """
 
         def randn_like(self, arg: Tensor) -> Tensor:
-            """Standard normal random numbers in the shape of arg."""
+            """
+            Standard normal random numbers in the shape of arg.
+
+            Shapes: the shape of arg.
+            Dtypes: floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
+            """
 
         def real(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Real part; a real input is copied."""
+            """
+            Real part; a real input is copied.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; the result has the dtype of the operand's parts.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def reciprocal(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """1 / x."""
+            """
+            1 / x.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def relu(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """x where it is above zero, else zero; NaN stays NaN."""
+            """
+            x where it is above zero, else zero; NaN stays NaN.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def remainder(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Remainder with the sign of rhs."""
+            """
+            Remainder with the sign of rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def repeat(self, arg: Tensor, repeat_times: list[int]) -> Tensor:
-            """arg repeated along each axis."""
+            """
+            arg repeated along each axis.
+
+            Shapes: axis i of the result is repeat_times[i] times as long.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another number of counts than axes, a negative count.
+            """
 
         def reshape(self, arg: Tensor, new_shape: list[int | Scalar]) -> Tensor:
-            """The elements in row-major order in another shape. One size may be -1."""
+            """
+            The elements in row-major order in another shape. One size may be -1.
+
+            Shapes: the result has the shape that is given, with as many elements as arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another number of elements, two sizes of -1, a negative size.
+            """
 
         def rms_norm(self, arg: Tensor, norm_shape: list[int], weight: Tensor | None = None, eps: Scalar | number | None = None) -> tuple[Tensor, Tensor]:
             """
             x * invstd * weight over the last axes, as many as norm_shape has (-1: any size), with invstd = 1 / sqrt(mean(x * x) + eps). Gives (output, invstd).
+
+            Shapes: output as arg; invstd with extent 1 along the normalised axes; weight has these.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for more axes than arg has, sizes that differ from arg's, a weight of another rank.
             """
 
         def rms_norm_backward(self, grad: Tensor, arg: Tensor, norm_shape: list[int], invstd: Tensor, weight: Tensor | None = None, output_mask: list[bool] | None = None) -> tuple[Tensor, Tensor]:
             """
             Gradients of rms_norm, those that output_mask asks for (all unless given). Gives (grad_input, grad_weight).
+
+            Shapes: grad as arg; gradients as arg, weight and bias; None for those that were not asked for.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
             """
 
         def round(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Nearest integer; halves go to the even one."""
+            """
+            Nearest integer; halves go to the even one.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def rsqrt(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """1 / sqrt(x)."""
+            """
+            1 / sqrt(x).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def scaled_mm(self, mat1: Tensor, mat2: Tensor, scale1: Tensor, scale2: Tensor, alpha: Tensor | None = None, bias: Tensor | None = None, beta: Tensor | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> tuple[Tensor, Tensor, Tensor]:
             """
             alpha * (scale1 * mat1) * (scale2 * mat2) + beta * bias, as BFloat16 unless given; usually of Float8. The scales of the result are None. Gives (out, block_scale, gamma).
+
+            Shapes: [m, k] × [k, n] gives [m, n]; scales of one element, of rows, of columns.
+            Dtypes: floating-point, usually Float8; scales Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands that are no matrices of numbers.
             """
 
         def scatter(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
-            """A copy of arg with out[index[i, j], j] = src[i, j] for dim 0."""
+            """
+            A copy of arg with out[index[i, j], j] = src[i, j] for dim 0.
+
+            Shapes: the result has the shape of arg; src that of index, or it is a number.
+            Dtypes: index an integer dtype, src the dtype of arg; that is the result's.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+            """
 
         def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, logsumexp: Tensor, dropout_p: Scalar | number, is_causal: Scalar | number, philox_seed: Tensor, philox_offset: Tensor, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
             """
             Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
+
+            Shapes: as sdpfa_fwd; gradients as query, key and value.
+            Dtypes: as sdpfa_fwd.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
             """
 
         def sdpfa_fwd(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, mask: Tensor | None = None, dropout_p: Scalar | number | None = None, is_causal: Scalar | number | None = None, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
             """
             Attention: softmax(scale * query * key^T + bias) * value over the last two axes of [batches, heads, queries, numbers]. mask is False where a key is left out; scale is 1 / sqrt(numbers) unless given. Gives (output, logsumexp, philox_seed, philox_offset).
+
+            Shapes: query […, heads, queries, e], key […, heads, keys, e], value […, heads, keys, v]; output […, heads, queries, v], logsumexp […, heads, queries].
+            Dtypes: Half, BFloat16, Float, one for the three; mask Bool; logsumexp Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than four axes, several dtypes, dropout_p outside 0 to 1.
             """
 
         def segment_set(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """A copy at which the fusion is cut into kernels."""
+            """
+            A copy at which the fusion is cut into kernels.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments.
+            """
 
         def select(self, arg: Tensor, index: Scalar | number, dim: int) -> Tensor:
-            """arg at one position of axis dim, which goes away."""
+            """
+            arg at one position of axis dim, which goes away.
+
+            Shapes: as arg, without axis dim.
+            Dtypes: arg any, index an integer scalar.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, an index that is no integer or, where it is a constant, outside the axis.
+            """
 
         def set(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """A copy."""
+            """
+            A copy.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments.
+            """
 
         def shape(self, arg: Tensor) -> list[Scalar]:
-            """The extents of all axes."""
+            """
+            The extents of all axes.
+
+            Shapes: scalars.
+            Dtypes: arg any; Index, which comes out as Int.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def sigmoid(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """1 / (1 + exp(-x))."""
+            """
+            1 / (1 + exp(-x)).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def sign(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """-1, 0 or 1; 0 for NaN."""
+            """
+            -1, 0 or 1; 0 for NaN.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def signbit(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Whether the sign is negative, also of -0.0."""
+            """
+            Whether the sign is negative, also of -0.0.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; gives Bool.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def silu(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """x * sigmoid(x)."""
+            """
+            x * sigmoid(x).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def sin(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Sine."""
+            """
+            Sine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def sinh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Hyperbolic sine."""
+            """
+            Hyperbolic sine.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def size(self, arg: Tensor, dim: int) -> Scalar:
-            """The extent of an axis."""
+            """
+            The extent of an axis.
+
+            Shapes: scalars.
+            Dtypes: arg any; Index, which comes out as Int.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def slice(self, arg: Tensor, start_indices: list[int | Scalar], end_indices: list[int | Scalar], strides: list[int | Scalar] | None = None, manual_normalization: bool = False) -> Tensor:
             """
             start <= i < end along each axis, with Python's meaning of negative bounds; the only stride is 1.
+
+            Shapes: each axis as long as its end minus its start, both within 0 and its extent.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another number of bounds than axes, a stride other than 1, with manual_normalization an end before its start.
             """
 
         def softmax(self, arg: Tensor, dim: int = -1) -> Tensor:
-            """exp(x) / sum(exp(x)) along dim."""
+            """
+            exp(x) / sum(exp(x)) along dim.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def softmax_backward(self, grad: Tensor, output: Tensor, dim: int = -1) -> Tensor:
-            """Gradient of softmax from that of its output and the output."""
+            """
+            Gradient of softmax from that of its output and the output.
+
+            Shapes: all of one shape.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, operands of two ranks.
+            """
 
         def softplus(self, arg: Tensor, beta: Scalar | number | None = None, threshold: Scalar | number | None = None) -> Tensor:
-            """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+            """
+            log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def sqrt(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Square root."""
+            """
+            Square root.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def squeeze(self, arg: Tensor, dims: list[int], squeeze_expanded: bool = False) -> Tensor:
-            """Drops axes of extent 1."""
+            """
+            Drops axes of extent 1.
+
+            Shapes: as arg, without these axes.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, or whose extent is not 1 by definition.
+            """
 
         def stride_order(self, arg: Tensor, stride_order: list[int]) -> Tensor:
             """
             A copy in another memory order: axis i has the stride_order[i]-th smallest stride (0 is the innermost).
+
+            Shapes: the result has the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an order that does not name each place once.
             """
 
         def sub(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs - rhs."""
+            """
+            lhs - rhs.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def sum(self, arg: Tensor, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> Tensor:
             """
             Sum over the axes (all unless given). Integers and Bool become Int; dtype is what to cast to before.
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give 0 (1).
+            Dtypes: any; integers and Bool become Int, others stay: cast half precision before, or give a dtype.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes.
             """
 
         def take_along_axis(self, arg: Tensor, index: Tensor, dim: int) -> Tensor:
-            """As gather; along other axes, extents are equal or broadcast."""
+            """
+            As gather; along other axes, extents are equal or broadcast.
+
+            Shapes: as arg, axis dim as long as that of index; other axes of both equal or of extent 1.
+            Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there, sizes that do not agree.
+            """
 
         def tan(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Tangent."""
+            """
+            Tangent.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def tanh(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """Hyperbolic tangent."""
+            """
+            Hyperbolic tangent.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def tanh_backward(self, grad: Tensor, output: Tensor) -> Tensor:
-            """Gradient of tanh from its output."""
+            """
+            Gradient of tanh from its output.
+
+            Shapes: all of one shape.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+            """
 
         def tanh_gelu(self, arg: Tensor) -> Tensor:
-            """gelu by its approximation with tanh."""
+            """
+            gelu by its approximation with tanh.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def tanh_gelu_backward(self, grad: Tensor, arg: Tensor) -> Tensor:
-            """Gradient of tanh_gelu."""
+            """
+            Gradient of tanh_gelu.
+
+            Shapes: all of one shape.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+            """
 
         def threshold(self, arg: Tensor | Scalar | number, thresh: Scalar | number, value: Scalar | number) -> Tensor | Scalar:
-            """value where arg <= thresh, else arg."""
+            """
+            value where arg <= thresh, else arg.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg.
+            """
 
         def topk(self, arg: Tensor, k: Scalar | number, dim: int = -1, largest: bool = True, sorted: bool = False) -> tuple[Tensor, Tensor]:
             """
             The k largest (or smallest) elements along dim, in order, and their positions. Gives (values, indices).
+
+            Shapes: both results: as arg, axis dim k long.
+            Dtypes: integers, floating-point; values as arg, indices Int.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for k below 0, beyond the axis or no integer, a complex arg, an axis that is not there.
             """
 
         def transpose(self, arg: Tensor, dim0: int = -2, dim1: int = -1) -> Tensor:
-            """Exchanges two axes."""
+            """
+            Exchanges two axes.
+
+            Shapes: as arg, with two axes exchanged.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+            """
 
         def triu(self, arg: Tensor, diagonal: Scalar | number | None = None) -> Tensor:
-            """The elements on and above a diagonal of the last two axes, zero below."""
+            """
+            The elements on and above a diagonal of the last two axes, zero below.
+
+            Shapes: the shape of arg, which has two axes or more.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than two axes, a diagonal that is no integer.
+            """
 
         def truediv(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:
-            """lhs / rhs as real numbers."""
+            """
+            lhs / rhs as real numbers.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: Bool, integers, floating-point, complex; promoted together; half precision, integers and Bool compute and come out as Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+            """
 
         def trunc(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
-            """The input without its fraction."""
+            """
+            The input without its fraction.
+
+            Shapes: the result has the shape of arg.
+            Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+            """
 
         def uniform(self, minval: Scalar | number, maxval: Scalar | number, shape: list[int | Scalar], dtype: DataType | None = None, rng_seed: Scalar | number | None = None, rng_offset: Scalar | number | None = None) -> Tensor:
-            """Random numbers, uniform in [minval, maxval); Float unless given."""
+            """
+            Random numbers, uniform in [minval, maxval); Float unless given.
+
+            Shapes: the shape that is given.
+            Dtypes: Float, Double, half precision; seed and offset integer scalars.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
+            """
 
         def unsqueeze(self, arg: Tensor, dim: int) -> Tensor:
-            """Adds an axis of extent 1, at dim of the result."""
+            """
+            Adds an axis of extent 1, at dim of the result.
+
+            Shapes: as arg, with one axis more.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a position that is not there.
+            """
 
         def var(self, arg: Tensor, axes: list[int] | int | None = None, correction: int = 1, keepdim: bool = False) -> Tensor:
-            """Variance: sum of |x - mean|^2 over max(n - correction, 0)."""
+            """
+            Variance: sum of |x - mean|^2 over max(n - correction, 0).
+
+            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, a negative correction.
+            """
 
         def var_mean(self, arg: Tensor, axes: list[int] | int | None = None, correction: int = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
             """
             Variance and mean in one pass; reduced precision has to be cast first. Gives (var, mean).
+
+            Shapes: each result: the axes go away, or stay with extent 1 where keepdim.
+            Dtypes: Float, Double, complex (whose variance is real); integers become Float.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for half precision, an axis that is not there, a negative correction.
             """
 
         def view_as_real(self, arg: Tensor) -> Tensor:
-            """A complex tensor as reals with a last axis of extent 2."""
+            """
+            A complex tensor as reals with a last axis of extent 2.
+
+            Shapes: as arg, with a last axis of extent 2.
+            Dtypes: complex; gives Float or Double.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not complex.
+            """
 
         def welford(self, arg: Tensor, axes: list[int] | int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-            """Mean, sum of squared deviations and count. Gives (avg, var_sum, n)."""
+            """
+            Mean, sum of squared deviations and count. Gives (avg, var_sum, n).
+
+            Shapes: each result: the axes go away.
+            Dtypes: Float, Double; the count is an Int.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another dtype, a tensor without axes, an axis that is not there.
+            """
 
         def where(self, condition: Tensor | Scalar | number, a: Tensor | Scalar | number, b: Tensor | Scalar | number) -> Tensor | Scalar:
-            """a where the condition is true, else b."""
+            """
+            a where the condition is true, else b.
+
+            Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+            Dtypes: condition Bool; a and b any, promoted together, half precision stays.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a condition of another dtype, sizes that do not agree.
+            """
 
         def zeros_like(self, arg: Tensor) -> Tensor:
-            """A tensor like arg of zeros."""
+            """
+            A tensor like arg of zeros.
+
+            Shapes: the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments.
+            """
 
     def __enter__(self) -> object: ...
 

@@ -1,10 +1,13 @@
 // define_tensor, define_scalar and the operations, on the active fusion.
 
+#include <cmath>
+
 #include "arguments.h"
 #include "direct/bindings.h"
 #include "direct/fusion.h"
 #include "dtypes.h"
 #include "not_implemented.h"
+#include <capi/attempt.h>
 #include <capi/definition_text.h>
 #include <ir/builder.h>
 #include <nanobind/stl/optional.h>
@@ -70,13 +73,15 @@ nb::object makeTensor(const Sizes& shape, Contiguity contiguity, DataType dtype,
     }
   }
   FusionGuard guard(&definition->graph);
-  TensorView* tv = TensorViewBuilder()
-                       .shape(shape)
-                       .contiguity(contiguity)
-                       .dtype(dtype)
-                       .expanded(expanded)
-                       .strideOrder(stride_order)
-                       .build();
+  TensorView* tv = capi::attempt(definition->graph, [&] {
+    return TensorViewBuilder()
+        .shape(shape)
+        .contiguity(contiguity)
+        .dtype(dtype)
+        .expanded(expanded)
+        .strideOrder(stride_order)
+        .build();
+  });
   tv->setCpuScalar(is_cpu);
   const int64_t id = definition->addValue(tv);
   definition->statements.push_back(
@@ -122,6 +127,22 @@ nb::object defineSymbol(nvf_dtype dtype) {
   return wrap(definition, val);
 }
 
+/// Whether a constant of the dtype can be the number: only rounding may change it.
+bool fits(const PolymorphicValue& number, DataType type) {
+  if (isComplexType(number.dtype())) {
+    return isComplexType(type);
+  }
+  if (!isIntegralType(type)) {
+    return true;
+  }
+  const bool is_unsigned = isUnsignedIntegralType(type);
+  const int bits = static_cast<int>(8 * dataTypeSizeByte(type)) - (is_unsigned ? 0 : 1);
+  const double least = is_unsigned ? 0 : -std::ldexp(1.0, bits);
+  const auto real = number.as<double>();
+  return std::isfinite(real) && std::trunc(real) == real && real >= least &&
+         (real < std::ldexp(1.0, bits) || (number.is<int64_t>() && bits >= 63));
+}
+
 nb::object defineScalar(nb::handle value, std::optional<nvf_dtype> dtype) {
   if (value.is_none()) {
     return defineSymbol(dtype.value_or(NVF_DOUBLE));
@@ -129,9 +150,10 @@ nb::object defineScalar(nb::handle value, std::optional<nvf_dtype> dtype) {
   const DefinitionPtr& definition = activeDefinition("define_scalar");
   const PolymorphicValue number = numberOf(value, "define_scalar");
   const DataType type = dtype ? elementType(*dtype, "define_scalar") : number.dtype();
-  if (isComplexType(number.dtype()) && !isComplexType(type)) {
+  if (!fits(number, type)) {
     userError("define_scalar: Scalar value ", number.toString(),
-              " is not compatible with the expected data type: ", dataTypeName(type), ".");
+              " is not compatible with the expected data type: ", dataTypeName(type),
+              ". Leave the dtype out, or pass a value that it has");
   }
   FusionGuard guard(&definition->graph);
   Val* val = IrBuilder::create<Val>(number, type);

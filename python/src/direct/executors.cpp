@@ -9,6 +9,7 @@
 #include "direct/params.h"
 #include "direct/profiler.h"
 #include "execution.h"
+#include "explanation.h"
 #include <capi/definition_text.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -116,7 +117,17 @@ void bindExecutorCache(nb::module_& direct) {
                 *self.executor,
                 capi::definitionText("nvfuser_fusion", self.fusion.definition->statements));
           },
-          "Text about the last call: the definition, the report, and the kernels.");
+          "Text about the last call: the definition, the report, and the kernels.")
+      .def(
+          "describe",
+          [](const ExecutorCache& self, nb::handle inputs) {
+            return describeFusion(*self.executor, inputs);
+          },
+          "inputs"_a.none() = nb::none(),
+          "What the call does, as data: tensors, steps with their operations, schedule, kernel and "
+          "cost (bytes, milliseconds, fraction of a copy's speed), and why neighbouring steps are "
+          "not one kernel. Measured with these inputs; None: with others of the last call's sizes. "
+          "A UserError if nothing has run yet.");
 }
 
 /// A kernel that the user scheduled.

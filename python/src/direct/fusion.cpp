@@ -8,6 +8,7 @@
 #include "direct/params.h"
 #include <capi/definition_text.h>
 #include <nanobind/stl/string.h>
+#include <ops/arith.h>
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -21,17 +22,25 @@ std::vector<DefinitionPtr>& activeOnes() {
 
 const ValNode& ownValue(const IrFusion& self, nb::handle value, const char* what) {
   if (!nb::isinstance<ValNode>(value)) {
-    throw nb::type_error(text(std::string_view(what), ": a TensorView or a Val is needed").c_str());
+    throw nb::type_error(text(std::string_view(what), ": a TensorView or a Val is needed, not a ",
+                              nb::cast<std::string>(value.type().attr("__name__")))
+                             .c_str());
   }
   const ValNode& node = nb::cast<const ValNode&>(value);
   if (node.owner != self.definition) {
-    userError(what, ": ", *node.statement, " belongs to another fusion");
+    userError(what, ": ", *node.statement,
+              " belongs to another fusion; use the values that this one's definition made");
   }
   return node;
 }
 
 void addInput(const IrFusion& self, nb::handle input) {
-  self.definition->graph.addInput(ownValue(self, input, "add_input").val());
+  Val* in = ownValue(self, input, "add_input").val();
+  if (in->definition() != nullptr) {
+    userError("add_input: ", *in, " is computed by ", in->definition()->getOpString(),
+              "; an input is made with define_tensor or define_scalar");
+  }
+  self.definition->graph.addInput(in);
 }
 
 void addOutput(const IrFusion& self, nb::handle output, nb::handle alias) {
@@ -39,12 +48,14 @@ void addOutput(const IrFusion& self, nb::handle output, nb::handle alias) {
   Val* out = ownValue(self, output, "add_output").val();
   if (!out->isA<TensorView>()) {
     userError("Non-TensorView outputs are not supported at this point, but ", *out,
-              " is a scalar; make a tensor of it with ops.full([], value, dtype)");
+              out->isScalar() ? " is a scalar; make a tensor of it with ops.full([], value, dtype)"
+                              : " is an axis; add the tensor itself");
   }
   FusionGuard guard(&definition.graph);
   const std::string name = capi::valueText(definition, definition.idOf(out));
   if (alias.is_none()) {
-    definition.graph.addOutput(out);
+    // No framework has a dtype Index: it comes out as Int, as in the module nvfuser.
+    definition.graph.addOutput(out->dtype() == DataType::Index ? castOp(DataType::Int, out) : out);
     definition.statements.push_back(text("fd.add_output(", name, ")"));
     return;
   }
@@ -165,8 +176,8 @@ void bindFusionClass(nb::module_& direct) {
              return wrapAll(self.definition, self.definition->graph.outputs());
            })
       .def("vals", &valuesOf)
-      .def("add_input", &addInput, "input"_a)
-      .def("add_output", &addOutput, "output"_a, "alias_input"_a.none() = nb::none(),
+      .def("add_input", &addInput, "input"_a.none(), "Makes a tensor or a scalar an input.")
+      .def("add_output", &addOutput, "output"_a.none(), "alias_input"_a.none() = nb::none(),
            "Makes a tensor an output; with alias_input it is written to that input's memory, and "
            "returned only if it is also added without.")
       .def("print_math", &mathOf, "from_outputs_only"_a = true, "The operations, one a line.")

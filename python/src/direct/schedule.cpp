@@ -21,15 +21,16 @@ namespace nvfuser::python {
 namespace {
 
 /// The primitives work on one tensor's fusion; `tensors` are others of it.
-std::unordered_set<TensorView*> setOf(const nb::sequence& tensors, const char* what) {
-  const std::vector<TensorView*> list = tensorsOf(tensors, what);
+std::unordered_set<TensorView*> setOf(const nb::sequence& tensors, const char* what,
+                                      const DefinitionPtr& owner) {
+  const std::vector<TensorView*> list = tensorsOf(tensors, what, owner);
   return {list.begin(), list.end()};
 }
 
 void transformLike(const TensorNode& reference, const nb::sequence& selected) {
   FusionGuard guard(&reference.owner->graph);
   TransformPropagator propagator(reference.tv());
-  const auto tensors = setOf(selected, "transform_like");
+  const auto tensors = setOf(selected, "transform_like", reference.owner);
   SetSelector selector(tensors);
   MaxLogicalDomainInfoSpanningTree(reference.tv(), tensors.empty() ? nullptr : &selector)
       .traverse(&propagator);
@@ -38,12 +39,13 @@ void transformLike(const TensorNode& reference, const nb::sequence& selected) {
 void parallelizeLike(const TensorNode& reference, int64_t pos, const nb::sequence& selected,
                      const std::set<ParallelType>& types, bool padding) {
   FusionGuard guard(&reference.owner->graph);
-  scheduler_utils::parallelizeAllLike(reference.tv(), pos, tensorsOf(selected, "parallelize_like"),
+  scheduler_utils::parallelizeAllLike(reference.tv(), pos,
+                                      tensorsOf(selected, "parallelize_like", reference.owner),
                                       {types.begin(), types.end()}, padding);
 }
 
 void inlineMostOf(const nb::sequence& selected) {
-  const std::vector<TensorView*> tensors = tensorsOf(selected, "inline_most");
+  const std::vector<TensorView*> tensors = tensorsOf(selected, "inline_most", nullptr);
   if (tensors.empty()) {
     FusionGuard guard(&activeDefinition("inline_most")->graph);
     inlineMost();
@@ -56,7 +58,7 @@ void inlineMostOf(const nb::sequence& selected) {
 void inlineAt(const TensorNode& reference, int64_t pos, bool best_effort,
               const nb::sequence& selected) {
   FusionGuard guard(&reference.owner->graph);
-  const auto tensors = setOf(selected, "inline_at");
+  const auto tensors = setOf(selected, "inline_at", reference.owner);
   if (tensors.empty()) {
     inlineAllAt(reference.tv(), pos, best_effort);
   } else {
@@ -72,7 +74,7 @@ void boundedTransformBackward(const TensorNode& from, int64_t pos, const nb::seq
     options.propagateParallelType();
   }
   scheduler_utils::BoundedDirectionalTransformPropagator::backward(
-      from.tv(), pos, tensorsOf(to, "bounded_transform_backward"), options);
+      from.tv(), pos, tensorsOf(to, "bounded_transform_backward", from.owner), options);
 }
 
 const SchedulerEntry* entryOf(SchedulerType type) {

@@ -47,13 +47,30 @@ nb::list shapeOf(Self self) {
   return result;
 }
 
-std::vector<IterDomain*> axesOf(const nb::sequence& axes) {
+/// Axes of the tensor, which stand for all of its elements: those of its loop or logical domain, or
+/// others that splits and merges made of them.
+std::vector<IterDomain*> axesOf(Self self, const nb::sequence& axes) {
   std::vector<IterDomain*> result;
+  const std::vector<IterDomain*> known = self.tv()->domain()->allIDs();
   for (nb::handle axis : axes) {
     if (!nb::isinstance<IterDomainNode>(axis)) {
       throw nb::type_error("set_allocation_domain: a list of IterDomains is needed");
     }
-    result.push_back(nb::cast<IterDomainNode&>(axis).id());
+    IterDomain* id = nb::cast<IterDomainNode&>(axis).id();
+    if (std::find(known.begin(), known.end(), id) == known.end()) {
+      userError("set_allocation_domain: ", *id, " is no axis of ", *self.tv(),
+                "; take them from its get_loop_domain or get_logical_domain");
+    }
+    result.push_back(id);
+  }
+  const auto is_reduced = [](const IterDomain* id) { return id->isReduction(); };
+  for (const IterDomain* id : self.tv()->getLogicalDomain()) {
+    if (std::find(result.begin(), result.end(), id) == result.end() &&
+        id->definition() == nullptr && id->uses().empty() && !is_reduced(id) &&
+        !id->isBroadcast()) {
+      userError("set_allocation_domain: ", *id, " of ", *self.tv(),
+                " is missing; the list names each of its axes once");
+    }
   }
   return result;
 }
@@ -62,6 +79,9 @@ nb::object cacheAfter(Self self, LoadStoreName type, CacheOp cache_op, bool prop
                       const nb::sequence& cached_uses) {
   std::vector<Expr*> uses;
   for (nb::handle use : cached_uses) {
+    if (!nb::isinstance<ExprNode>(use)) {
+      throw nb::type_error("cache_after: cached_uses is a list of Exprs, of the tensor's uses()");
+    }
     uses.push_back(nb::cast<ExprNode&>(use).expr());
   }
   return wrap(self.owner, inFusion(self, [&](TensorView* tv) {
@@ -178,8 +198,9 @@ void bindPrimitives(nb::class_<TensorNode, ValNode>& view) {
       .def(
           "set_allocation_domain",
           [](Self self, const nb::sequence& axes, bool contiguous) {
-            inFusion(self,
-                     [&](TensorView* tv) { tv->setAllocationDomain(axesOf(axes), contiguous); });
+            inFusion(self, [&](TensorView* tv) {
+              tv->setAllocationDomain(axesOf(self, axes), contiguous);
+            });
           },
           "new_allocation_domain"_a, "new_contiguity"_a, "Memory order, outermost axis first.")
       .def(

@@ -464,9 +464,10 @@ class Fusion:
 
     def vals(self) -> list: ...
 
-    def add_input(self, input: object) -> None: ...
+    def add_input(self, input: object | None) -> None:
+        """Makes a tensor or a scalar an input."""
 
-    def add_output(self, output: object, alias_input: object | None = None) -> None:
+    def add_output(self, output: object | None, alias_input: object | None = None) -> None:
         """
         Makes a tensor an output; with alias_input it is written to that input's memory, and returned only if it is also added without.
         """
@@ -672,6 +673,11 @@ class FusionExecutorCache:
 
     def explain(self) -> str:
         """Text about the last call: the definition, the report, and the kernels."""
+
+    def describe(self, inputs: object | None = None) -> dict:
+        """
+        What the call does, as data: tensors, steps with their operations, schedule, kernel and cost (bytes, milliseconds, fraction of a copy's speed), and why neighbouring steps are not one kernel. Measured with these inputs; None: with others of the last call's sizes. A UserError if nothing has run yet.
+        """
 
 class KernelExecutor:
     """Compiles and runs one kernel, scheduled by hand."""

@@ -14,561 +14,1503 @@ number = bool | int | float | complex
 
 
 def abs(arg: TensorView | Val | number) -> TensorView | Val:
-    """Absolute value; of a complex number, its magnitude as a real number."""
+    """
+    Absolute value; of a complex number, its magnitude as a real number.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; the result has the operand's dtype, or that of a complex operand's parts.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def acos(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse cosine."""
+    """
+    Inverse cosine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def acosh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse hyperbolic cosine."""
+    """
+    Inverse hyperbolic cosine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def add(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs + rhs."""
+    """
+    lhs + rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def addcmul(a: TensorView | Val | number, b: TensorView | Val | number, c: TensorView | Val | number, value: Val | number | None = None) -> TensorView | Val:
-    """a + b * c * value; value is 1 unless given."""
+    """
+    a + b * c * value; value is 1 unless given.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: promoted together; half precision becomes Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, a dtype that is not taken.
+    """
 
 def argsort(arg: TensorView, dim: int, descending: bool = False, stable: bool = False) -> TensorView:
     """
     Positions that sort along dim; NaN is the greatest. Equal elements keep their order.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: integers, floating-point; gives Int.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
     """
 
 def asin(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse sine."""
+    """
+    Inverse sine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def asinh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse hyperbolic sine."""
+    """
+    Inverse hyperbolic sine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def atan(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse tangent."""
+    """
+    Inverse tangent.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def atan2(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Angle of the point (rhs, lhs)."""
+    """
+    Angle of the point (rhs, lhs).
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def atanh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse hyperbolic tangent."""
+    """
+    Inverse hyperbolic tangent.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def batch_norm(arg: TensorView, weight: TensorView | None = None, bias: TensorView | None = None, running_mean: TensorView | None = None, running_var: TensorView | None = None, training: bool = True, momentum: Val | number | None = None, eps: Val | number | None = None, channels_last: bool = False) -> tuple[TensorView, TensorView, TensorView]:
     """
     Normalisation over all axes but that of channels; training updates the running statistics in place. Gives (output, mean, invstd).
+
+    Shapes: output as arg, [N, C, …]; the others [C], as mean and invstd.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than two axes, a weight that is not [C], outside training no running statistics.
     """
 
 def bitcast(arg: TensorView | Val | number, dtype: DataType) -> TensorView | Val:
-    """The same bits read as another dtype of equal size."""
+    """
+    The same bits read as another dtype of equal size.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any two of one size in bytes.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for dtypes of different sizes.
+    """
 
 def bitceil(arg: TensorView | Val | number) -> TensorView | Val:
-    """Smallest power of two that is not below the input."""
+    """
+    Smallest power of two that is not below the input.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def bitwise_and(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Bits set in both."""
+    """
+    Bits set in both.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def bitwise_left_shift(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs * 2^rhs, bits that leave are lost."""
+    """
+    lhs * 2^rhs, bits that leave are lost.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def bitwise_not(arg: TensorView | Val | number) -> TensorView | Val:
-    """All bits flipped; the negation of a Bool."""
+    """
+    All bits flipped; the negation of a Bool.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def bitwise_or(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Bits set in either."""
+    """
+    Bits set in either.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def bitwise_right_shift(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs / 2^rhs rounded down; the sign is kept."""
+    """
+    lhs / 2^rhs rounded down; the sign is kept.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def bitwise_xor(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Bits set in one of the two."""
+    """
+    Bits set in one of the two.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def broadcast(arg: TensorView, is_broadcast_dim: list[bool]) -> TensorView:
     """
     Adds axes of extent 1: one flag for each axis of the result, True for a new one.
+
+    Shapes: one axis for each flag; those with True have extent 1.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another number of False than arg has axes.
     """
 
 def broadcast_in_dim(arg: TensorView, shape: list[int | Val], broadcast_dims: list[int]) -> TensorView:
     """
     arg stretched to the shape; its axes are at the positions broadcast_dims of the result. -1 in shape keeps an extent.
+
+    Shapes: the result has the shape that is given.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, positions that do not ascend or are not there.
     """
 
 def cast(arg: TensorView | Val | number, dtype: DataType) -> TensorView | Val:
-    """arg converted to the dtype."""
+    """
+    arg converted to the dtype.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: from any to any; a complex number loses its imaginary part.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for the dtype Null.
+    """
 
 def cat(tensors: list[TensorView], dim: int = 0, manual_padding: bool = False) -> TensorView:
     """
     The tensors one after the other along dim. manual_padding: they were padded already to the size of the result.
+
+    Shapes: axis dim as long as those of all tensors together, the others equal.
+    Dtypes: any, the same for all.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for no tensor, tensors of several dtypes or ranks or of other sizes.
     """
 
 def ceil(arg: TensorView | Val | number) -> TensorView | Val:
-    """Smallest integer that is not below the input."""
+    """
+    Smallest integer that is not below the input.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def ceilDiv(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Quotient rounded up, for lhs >= 0 and rhs > 0."""
+    """
+    Quotient rounded up, for lhs >= 0 and rhs > 0.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def chunk(arg: TensorView, chunks: int, dim: int = 0) -> list[TensorView]:
-    """arg cut along dim into pieces."""
+    """
+    arg cut along dim into pieces.
+
+    Shapes: pieces of equal length along dim, the last one shorter.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for no piece or less, more than 1024, an axis that is not there.
+    """
 
 def clamp(arg: TensorView | Val | number, min: Val | number | None = None, max: Val | number | None = None) -> TensorView | Val:
-    """arg held between the bounds; NaN stays NaN."""
+    """
+    arg held between the bounds; NaN stays NaN.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg.
+    """
 
 def complex(real: TensorView | Val | number, imag: TensorView | Val | number) -> TensorView | Val:
-    """A complex number from its parts, which have one real dtype."""
+    """
+    A complex number from its parts, which have one real dtype.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: two of Float or of Double; gives ComplexFloat or ComplexDouble.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for parts of two dtypes, or of another than these.
+    """
 
 def cos(arg: TensorView | Val | number) -> TensorView | Val:
-    """Cosine."""
+    """
+    Cosine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def cosh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Hyperbolic cosine."""
+    """
+    Hyperbolic cosine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def cummax(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
-    """The greatest element up to each, along dim."""
+    """
+    The greatest element up to each, along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: integers, floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
+    """
 
 def cummin(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
-    """The least element up to each, along dim."""
+    """
+    The least element up to each, along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: integers, floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
+    """
 
 def cumprod(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
-    """Products of the elements up to each, along dim."""
+    """
+    Products of the elements up to each, along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any but Bool; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def cumsum(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
-    """Sums of the elements up to each, along dim."""
+    """
+    Sums of the elements up to each, along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any but Bool; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 @overload
 def cutlass_nvfp4_grouped_mm(mat1: TensorView, mat2: TensorView, scale1: TensorView, scale2: TensorView, alpha: TensorView, problem_sizes: TensorView, expert_offsets: TensorView, sf_offsets: TensorView, dtype: DataType | None = None) -> TensorView:
-    """Refused: a format of Blackwell alone."""
+    """
+    Refused: a format of Blackwell alone.
+
+    Shapes: matrices of groups.
+    Dtypes: Float4 and Float8.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for always: it needs a GPU of compute capability 10.
+    """
 
 @overload
 def cutlass_nvfp4_grouped_mm(*args, **kwargs) -> None:
     """its formats need a Blackwell GPU and are not supported"""
 
 def div(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs / rhs; integers are divided towards zero."""
+    """
+    lhs / rhs; integers are divided towards zero.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def dropout(arg: TensorView, p: Val | number) -> tuple[TensorView, TensorView]:
     """
     Each element is zeroed with probability p, the others are scaled by 1 / (1 - p). The mask is true for those kept. Gives (output, mask).
+
+    Shapes: both results as arg.
+    Dtypes: floating-point; the mask is Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
     """
 
 def dropout_backward(grad: TensorView, mask: TensorView, scale: Val | number) -> TensorView:
-    """Gradient of dropout."""
+    """
+    Gradient of dropout.
+
+    Shapes: all of one shape.
+    Dtypes: grad floating-point, mask Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+    """
 
 def embedding_fwd(arg: TensorView, weight: TensorView, padding_idx: Val | number | None = None, max_norm: Val | number | None = None, norm_type: Val | number | None = None, scale_grad_by_freq: Val | number | None = None, sparse: Val | number | None = None) -> TensorView:
     """
     Rows of weight by an index of any shape; max_norm scales long rows down.
+
+    Shapes: the shape of arg with the length of a row behind it; weight has two axes.
+    Dtypes: arg an integer dtype; the result has the dtype of weight.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index that is no integer, a weight that is no table.
     """
 
 def eq(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs == rhs."""
+    """
+    lhs == rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def erf(arg: TensorView | Val | number) -> TensorView | Val:
-    """Error function."""
+    """
+    Error function.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def erfc(arg: TensorView | Val | number) -> TensorView | Val:
-    """1 - erf(x), exact for large inputs."""
+    """
+    1 - erf(x), exact for large inputs.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def erfcinv(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse of erfc."""
+    """
+    Inverse of erfc.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def erfinv(arg: TensorView | Val | number) -> TensorView | Val:
-    """Inverse of erf."""
+    """
+    Inverse of erf.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def exp(arg: TensorView | Val | number) -> TensorView | Val:
-    """e to the power of the input."""
+    """
+    e to the power of the input.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def exp2(arg: TensorView | Val | number) -> TensorView | Val:
-    """2 to the power of the input."""
+    """
+    2 to the power of the input.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def expand(arg: TensorView, shape: list[int | Val]) -> TensorView:
     """
     Stretches axes of extent 1. -1 keeps an axis; more sizes than axes add leading ones.
+
+    Shapes: the result has the shape that is given; axes of extent 1 stretch.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis of another extent than 1 that would stretch, a negative size, too few sizes.
     """
 
 def expand_as(arg: TensorView, other: TensorView) -> TensorView:
-    """Stretches axes of extent 1 to those of another tensor."""
+    """
+    Stretches axes of extent 1 to those of another tensor.
+
+    Shapes: the result has the shape that is given; axes of extent 1 stretch.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis of another extent than 1 that would stretch, a negative size, too few sizes.
+    """
 
 def expm1(arg: TensorView | Val | number) -> TensorView | Val:
-    """exp(x) - 1, exact near zero."""
+    """
+    exp(x) - 1, exact near zero.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def eye(rows: Val | number, dtype: DataType, cols: Val | number | None = None) -> TensorView:
-    """Ones on the diagonal, zeros elsewhere."""
+    """
+    Ones on the diagonal, zeros elsewhere.
+
+    Shapes: [rows, cols], cols as many as rows unless given.
+    Dtypes: any.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size.
+    """
 
 def flatten(arg: TensorView, start_dim: int = 0, end_dim: int = -1) -> TensorView:
-    """Axes start_dim to end_dim become one."""
+    """
+    Axes start_dim to end_dim become one.
+
+    Shapes: one axis for start_dim to end_dim; the others stay.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, start_dim behind end_dim.
+    """
 
 def floor(arg: TensorView | Val | number) -> TensorView | Val:
-    """Largest integer that is not above the input."""
+    """
+    Largest integer that is not above the input.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def fmod(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Remainder with the sign of lhs."""
+    """
+    Remainder with the sign of lhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def frac(arg: TensorView | Val | number) -> TensorView | Val:
-    """x - trunc(x)."""
+    """
+    x - trunc(x).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def full(shape: list[int | Val], fill_value: Val | number, dtype: DataType) -> TensorView:
-    """A tensor with the value everywhere."""
+    """
+    A tensor with the value everywhere.
+
+    Shapes: the shape that is given.
+    Dtypes: any; the value is converted to dtype.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, the dtype Null.
+    """
 
 def full_like(arg: TensorView, fill_value: Val | number) -> TensorView:
-    """A tensor like arg with the value everywhere."""
+    """
+    A tensor like arg with the value everywhere.
+
+    Shapes: the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments.
+    """
 
 def gather(arg: TensorView, index: TensorView, dim: int) -> TensorView:
-    """out[i, j] = arg[index[i, j], j] for dim 0."""
+    """
+    out[i, j] = arg[index[i, j], j] for dim 0.
+
+    Shapes: the result has the shape of index, which has as many axes as arg.
+    Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there.
+    """
 
 def gcd(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Greatest common divisor."""
+    """
+    Greatest common divisor.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def ge(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs >= rhs."""
+    """
+    lhs >= rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def gelu(arg: TensorView) -> TensorView:
-    """x * Phi(x) with the error function."""
+    """
+    x * Phi(x) with the error function.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def gelu_backward(grad: TensorView, arg: TensorView) -> TensorView:
-    """Gradient of gelu."""
+    """
+    Gradient of gelu.
+
+    Shapes: all of one shape.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+    """
 
 def grouped_mm(mat1: TensorView, mat2: TensorView, offsets: TensorView, scale1: TensorView | None = None, scale2: TensorView | None = None, alpha: TensorView | None = None, bias: TensorView | None = None, beta: TensorView | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> TensorView or (out, block_scale, gamma):
     """
     Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
+
+    Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups].
+    Dtypes: floating-point, one for both; offsets Int32.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands of other ranks or dtypes, offsets of another dtype.
     """
 
 def gt(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs > rhs."""
+    """
+    lhs > rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def imag(arg: TensorView | Val | number) -> TensorView | Val:
-    """Imaginary part of a complex number."""
+    """
+    Imaginary part of a complex number.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: complex; the result has the dtype of the operand's parts.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def index_select(arg: TensorView, index: TensorView, dim: int) -> TensorView:
-    """The entries of axis dim that index names."""
+    """
+    The entries of axis dim that index names.
+
+    Shapes: axis dim as long as index, which has one axis or none.
+    Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there.
+    """
 
 def instance_norm(arg: TensorView, weight: TensorView | None = None, bias: TensorView | None = None, running_mean: TensorView | None = None, running_var: TensorView | None = None, use_input_stats: bool = True, momentum: Val | number | None = None, eps: Val | number | None = None, channels_last: bool = False) -> tuple[TensorView, TensorView, TensorView]:
     """
     As batch_norm, with statistics for each sample. Gives (output, mean, invstd).
+
+    Shapes: output as arg, [N, C, …]; weight and bias [C], mean and invstd [N, C].
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than three axes, a weight that is not [C].
     """
 
 def iota(length: Val | number, start: Val | number | None = None, step: Val | number | None = None, dtype: DataType | None = None) -> TensorView:
     """
     start + i * step for i < length; start 0, step 1, dtype Int unless given.
+
+    Shapes: one axis of the length.
+    Dtypes: an integer or floating-point dtype, that of start and step.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative length, a step of 0, a start or step that is not finite or of another category.
     """
 
 def isfinite(arg: TensorView | Val | number) -> TensorView | Val:
-    """Neither infinite nor NaN."""
+    """
+    Neither infinite nor NaN.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def isinf(arg: TensorView | Val | number) -> TensorView | Val:
-    """Positive or negative infinity."""
+    """
+    Positive or negative infinity.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def isnan(arg: TensorView | Val | number) -> TensorView | Val:
-    """Not a number."""
+    """
+    Not a number.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def isneginf(arg: TensorView | Val | number) -> TensorView | Val:
-    """Negative infinity."""
+    """
+    Negative infinity.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def isposinf(arg: TensorView | Val | number) -> TensorView | Val:
-    """Positive infinity."""
+    """
+    Positive infinity.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def isreal(arg: TensorView | Val | number) -> TensorView | Val:
-    """No imaginary part."""
+    """
+    No imaginary part.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def layer_norm(arg: TensorView, norm_shape: list[int], weight: TensorView | None = None, bias: TensorView | None = None, eps: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
     """
     (x - mean) * invstd * weight + bias over the last axes, as many as norm_shape has (-1: any size). eps is 1e-5 unless given. Gives (output, mean, invstd).
+
+    Shapes: output as arg; mean and invstd with extent 1 along the normalised axes; weight and bias have these axes.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for more axes than arg has, sizes that differ from arg's, a weight of another rank.
     """
 
 def layer_norm_backward(grad: TensorView, arg: TensorView, norm_shape: list[int], mean: TensorView, invstd: TensorView, weight: TensorView | None = None, bias: TensorView | None = None, output_mask: list[bool] | None = None) -> tuple[TensorView, TensorView, TensorView]:
     """
     Gradients of layer_norm, those that output_mask asks for (all unless given). Gives (grad_input, grad_weight, grad_bias).
+
+    Shapes: grad as arg; gradients as arg, weight and bias; None for those that were not asked for.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
     """
 
 def le(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs <= rhs."""
+    """
+    lhs <= rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def leaky_relu(arg: TensorView, negative_slope: Val | number | None = None) -> TensorView:
-    """x where it is above zero, else x * negative_slope (0.01 unless given)."""
+    """
+    x where it is above zero, else x * negative_slope (0.01 unless given).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def lerp(start: TensorView | Val | number, end: TensorView | Val | number, weight: TensorView | Val | number) -> TensorView | Val:
-    """start + weight * (end - start)."""
+    """
+    start + weight * (end - start).
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: promoted together; half precision becomes Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree, a dtype that is not taken.
+    """
 
 def lgamma(arg: TensorView | Val | number) -> TensorView | Val:
-    """Logarithm of the absolute value of the gamma function."""
+    """
+    Logarithm of the absolute value of the gamma function.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def linear(arg: TensorView, weight: TensorView, bias: TensorView | None = None) -> TensorView:
-    """arg times the transposed weight [out, in], plus bias."""
+    """
+    arg times the transposed weight [out, in], plus bias.
+
+    Shapes: […, in] times [out, in]: […, out]; bias [out].
+    Dtypes: integers, floating-point, complex, one for all; sums in Float for half precision.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands of two dtypes, lengths that differ.
+    """
 
 def log(arg: TensorView | Val | number) -> TensorView | Val:
-    """Natural logarithm."""
+    """
+    Natural logarithm.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def log10(arg: TensorView | Val | number) -> TensorView | Val:
-    """Logarithm to base 10."""
+    """
+    Logarithm to base 10.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def log1p(arg: TensorView | Val | number) -> TensorView | Val:
-    """log(1 + x), exact near zero."""
+    """
+    log(1 + x), exact near zero.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def log2(arg: TensorView | Val | number) -> TensorView | Val:
-    """Logarithm to base 2."""
+    """
+    Logarithm to base 2.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def log_softmax(arg: TensorView, dim: int = -1) -> TensorView:
-    """log(softmax(x)) along dim."""
+    """
+    log(softmax(x)) along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def log_softmax_backward(grad: TensorView, output: TensorView, dim: int = -1) -> TensorView:
-    """Gradient of log_softmax from that of its output and the output."""
+    """
+    Gradient of log_softmax from that of its output and the output.
+
+    Shapes: all of one shape.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, operands of two ranks.
+    """
 
 def logical_and(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Both are non-zero."""
+    """
+    Both are non-zero.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def logical_not(arg: TensorView | Val | number) -> TensorView | Val:
-    """Whether the input is zero."""
+    """
+    Whether the input is zero.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def logical_or(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Either is non-zero."""
+    """
+    Either is non-zero.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; operands become Bool; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def logical_right_shift(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Bits moved down by rhs, zeros from above."""
+    """
+    Bits moved down by rhs, zeros from above.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers; promoted together.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def lt(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs < rhs."""
+    """
+    lhs < rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def matmul(arg1: TensorView, arg2: TensorView) -> TensorView:
     """
     arg1 times arg2; operands of one axis are vectors, axes before the last two are batches.
+
+    Shapes: […, m, k] times [n…, k, n] as PyTorch's: [k] is a vector, axes before broadcast.
+    Dtypes: integers, floating-point, complex, one for both; sums in Float for half precision.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands of two dtypes, Bool, lengths of k that differ, an operand without axes.
     """
 
 def max(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> TensorView:
     """
     Greatest element over the axes (all unless given); NaN if there is one.
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
     """
 
 def maximum(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """The larger one; NaN if either is."""
+    """
+    The larger one; NaN if either is.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def mean(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False) -> TensorView:
-    """Mean over the axes (all unless given)."""
+    """
+    Mean over the axes (all unless given).
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def min(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> TensorView:
-    """Least element over the axes (all unless given); NaN if there is one."""
+    """
+    Least element over the axes (all unless given); NaN if there is one.
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
+    """
 
 def minimum(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """The smaller one; NaN if either is."""
+    """
+    The smaller one; NaN if either is.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def mod(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Remainder of the division towards zero."""
+    """
+    Remainder of the division towards zero.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def mul(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs * rhs."""
+    """
+    lhs * rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def ne(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs != rhs."""
+    """
+    lhs != rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def neg(arg: TensorView | Val | number) -> TensorView | Val:
-    """The input with the other sign."""
+    """
+    The input with the other sign.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def nextafter(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """The number next to lhs towards rhs; Float or Double alone."""
+    """
+    The number next to lhs towards rhs; Float or Double alone.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: floating-point; promoted together to Float or Double.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def normal(mean: Val | number, std: Val | number, shape: list[int | Val], dtype: DataType | None = None, rng_seed: Val | number | None = None, rng_offset: Val | number | None = None) -> TensorView:
-    """Normal random numbers; Float unless given."""
+    """
+    Normal random numbers; Float unless given.
+
+    Shapes: the shape that is given.
+    Dtypes: Float, Double, half precision; seed and offset integer scalars.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
+    """
 
 def ones_like(arg: TensorView) -> TensorView:
-    """A tensor like arg of ones."""
+    """
+    A tensor like arg of ones.
+
+    Shapes: the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments.
+    """
 
 def pad(arg: TensorView, pad_widths: list[int | Val], value: Val | number | None = None) -> TensorView:
     """
     value (0 unless given) around arg: (left, right) of the last axis, then of the one before. Negative widths cut.
+
+    Shapes: each axis longer by its two widths, which may be negative.
+    Dtypes: any; value of the category of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an odd number of widths, more than twice the axes, widths that cut more than there is, a value of another category.
     """
 
 def permute(arg: TensorView, dims: list[int]) -> TensorView:
-    """Axis i of the result is axis dims[i] of arg."""
+    """
+    Axis i of the result is axis dims[i] of arg.
+
+    Shapes: axis i has the extent of axis dims[i] of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for dims that do not name each axis once.
+    """
 
 def pow(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs to the power of rhs."""
+    """
+    lhs to the power of rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def print(arg: TensorView | Val | number) -> TensorView | Val:
-    """The input; the kernel prints its elements."""
+    """
+    The input; the kernel prints its elements.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; the result has the operand's dtype.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def prod(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> TensorView:
     """
     Product over the axes (all unless given). Integers and Bool become Int; dtype is what to cast to before.
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give 0 (1).
+    Dtypes: any; integers and Bool become Int, others stay: cast half precision before, or give a dtype.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes.
     """
 
 def rand_like(arg: TensorView) -> TensorView:
-    """Random numbers, uniform in [0, 1), in the shape of arg."""
+    """
+    Random numbers, uniform in [0, 1), in the shape of arg.
+
+    Shapes: the shape of arg.
+    Dtypes: floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
+    """
 
 def randn_like(arg: TensorView) -> TensorView:
-    """Standard normal random numbers in the shape of arg."""
+    """
+    Standard normal random numbers in the shape of arg.
+
+    Shapes: the shape of arg.
+    Dtypes: floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point.
+    """
 
 def real(arg: TensorView | Val | number) -> TensorView | Val:
-    """Real part; a real input is copied."""
+    """
+    Real part; a real input is copied.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; the result has the dtype of the operand's parts.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def reciprocal(arg: TensorView | Val | number) -> TensorView | Val:
-    """1 / x."""
+    """
+    1 / x.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def relu(arg: TensorView | Val | number) -> TensorView | Val:
-    """x where it is above zero, else zero; NaN stays NaN."""
+    """
+    x where it is above zero, else zero; NaN stays NaN.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def remainder(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """Remainder with the sign of rhs."""
+    """
+    Remainder with the sign of rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: integers, floating-point; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def repeat(arg: TensorView, repeat_times: list[int]) -> TensorView:
-    """arg repeated along each axis."""
+    """
+    arg repeated along each axis.
+
+    Shapes: axis i of the result is repeat_times[i] times as long.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another number of counts than axes, a negative count.
+    """
 
 def reshape(arg: TensorView, new_shape: list[int | Val]) -> TensorView:
-    """The elements in row-major order in another shape. One size may be -1."""
+    """
+    The elements in row-major order in another shape. One size may be -1.
+
+    Shapes: the result has the shape that is given, with as many elements as arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another number of elements, two sizes of -1, a negative size.
+    """
 
 def rms_norm(arg: TensorView, norm_shape: list[int], weight: TensorView | None = None, eps: Val | number | None = None) -> tuple[TensorView, TensorView]:
     """
     x * invstd * weight over the last axes, as many as norm_shape has (-1: any size), with invstd = 1 / sqrt(mean(x * x) + eps). Gives (output, invstd).
+
+    Shapes: output as arg; invstd with extent 1 along the normalised axes; weight has these.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for more axes than arg has, sizes that differ from arg's, a weight of another rank.
     """
 
 def rms_norm_backward(grad: TensorView, arg: TensorView, norm_shape: list[int], invstd: TensorView, weight: TensorView | None = None, output_mask: list[bool] | None = None) -> tuple[TensorView, TensorView]:
     """
     Gradients of rms_norm, those that output_mask asks for (all unless given). Gives (grad_input, grad_weight).
+
+    Shapes: grad as arg; gradients as arg, weight and bias; None for those that were not asked for.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
     """
 
 def round(arg: TensorView | Val | number) -> TensorView | Val:
-    """Nearest integer; halves go to the even one."""
+    """
+    Nearest integer; halves go to the even one.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def rsqrt(arg: TensorView | Val | number) -> TensorView | Val:
-    """1 / sqrt(x)."""
+    """
+    1 / sqrt(x).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def scaled_mm(mat1: TensorView, mat2: TensorView, scale1: TensorView, scale2: TensorView, alpha: TensorView | None = None, bias: TensorView | None = None, beta: TensorView | None = None, dtype: DataType | None = None, output_block_scale_size: int = 0, output_block_scale_dtype: DataType | None = None, output_gamma: bool = False) -> tuple[TensorView, TensorView, TensorView]:
     """
     alpha * (scale1 * mat1) * (scale2 * mat2) + beta * bias, as BFloat16 unless given; usually of Float8. The scales of the result are None. Gives (out, block_scale, gamma).
+
+    Shapes: [m, k] × [k, n] gives [m, n]; scales of one element, of rows, of columns.
+    Dtypes: floating-point, usually Float8; scales Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands that are no matrices of numbers.
     """
 
 def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
-    """A copy of arg with out[index[i, j], j] = src[i, j] for dim 0."""
+    """
+    A copy of arg with out[index[i, j], j] = src[i, j] for dim 0.
+
+    Shapes: the result has the shape of arg; src that of index, or it is a number.
+    Dtypes: index an integer dtype, src the dtype of arg; that is the result's.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+    """
 
 def sdpfa_bwd(grad_output: TensorView, query: TensorView, key: TensorView, value: TensorView, output: TensorView, logsumexp: TensorView, dropout_p: Val | number, is_causal: Val | number, philox_seed: TensorView, philox_offset: TensorView, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
     """
     Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
+
+    Shapes: as sdpfa_fwd; gradients as query, key and value.
+    Dtypes: as sdpfa_fwd.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for operands that do not fit each other.
     """
 
 def sdpfa_fwd(query: TensorView, key: TensorView, value: TensorView, bias: TensorView | None = None, mask: TensorView | None = None, dropout_p: Val | number | None = None, is_causal: Val | number | None = None, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView, TensorView]:
     """
     Attention: softmax(scale * query * key^T + bias) * value over the last two axes of [batches, heads, queries, numbers]. mask is False where a key is left out; scale is 1 / sqrt(numbers) unless given. Gives (output, logsumexp, philox_seed, philox_offset).
+
+    Shapes: query […, heads, queries, e], key […, heads, keys, e], value […, heads, keys, v]; output […, heads, queries, v], logsumexp […, heads, queries].
+    Dtypes: Half, BFloat16, Float, one for the three; mask Bool; logsumexp Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than four axes, several dtypes, dropout_p outside 0 to 1.
     """
 
 def segment_set(arg: TensorView | Val | number) -> TensorView | Val:
-    """A copy at which the fusion is cut into kernels."""
+    """
+    A copy at which the fusion is cut into kernels.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments.
+    """
 
 def select(arg: TensorView, index: Val | number, dim: int) -> TensorView:
-    """arg at one position of axis dim, which goes away."""
+    """
+    arg at one position of axis dim, which goes away.
+
+    Shapes: as arg, without axis dim.
+    Dtypes: arg any, index an integer scalar.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, an index that is no integer or, where it is a constant, outside the axis.
+    """
 
 def set(arg: TensorView | Val | number) -> TensorView | Val:
-    """A copy."""
+    """
+    A copy.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments.
+    """
 
 def shape(arg: TensorView) -> list[Val]:
-    """The extents of all axes."""
+    """
+    The extents of all axes.
+
+    Shapes: scalars.
+    Dtypes: arg any; Index, which comes out as Int.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def sigmoid(arg: TensorView | Val | number) -> TensorView | Val:
-    """1 / (1 + exp(-x))."""
+    """
+    1 / (1 + exp(-x)).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def sign(arg: TensorView | Val | number) -> TensorView | Val:
-    """-1, 0 or 1; 0 for NaN."""
+    """
+    -1, 0 or 1; 0 for NaN.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def signbit(arg: TensorView | Val | number) -> TensorView | Val:
-    """Whether the sign is negative, also of -0.0."""
+    """
+    Whether the sign is negative, also of -0.0.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; gives Bool.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def silu(arg: TensorView | Val | number) -> TensorView | Val:
-    """x * sigmoid(x)."""
+    """
+    x * sigmoid(x).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def sin(arg: TensorView | Val | number) -> TensorView | Val:
-    """Sine."""
+    """
+    Sine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def sinh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Hyperbolic sine."""
+    """
+    Hyperbolic sine.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def size(arg: TensorView, dim: int) -> Val:
-    """The extent of an axis."""
+    """
+    The extent of an axis.
+
+    Shapes: scalars.
+    Dtypes: arg any; Index, which comes out as Int.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def slice(arg: TensorView, start_indices: list[int | Val], end_indices: list[int | Val], strides: list[int | Val] | None = None, manual_normalization: bool = False) -> TensorView:
     """
     start <= i < end along each axis, with Python's meaning of negative bounds; the only stride is 1.
+
+    Shapes: each axis as long as its end minus its start, both within 0 and its extent.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another number of bounds than axes, a stride other than 1, with manual_normalization an end before its start.
     """
 
 def softmax(arg: TensorView, dim: int = -1) -> TensorView:
-    """exp(x) / sum(exp(x)) along dim."""
+    """
+    exp(x) / sum(exp(x)) along dim.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def softmax_backward(grad: TensorView, output: TensorView, dim: int = -1) -> TensorView:
-    """Gradient of softmax from that of its output and the output."""
+    """
+    Gradient of softmax from that of its output and the output.
+
+    Shapes: all of one shape.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, operands of two ranks.
+    """
 
 def softplus(arg: TensorView, beta: Val | number | None = None, threshold: Val | number | None = None) -> TensorView:
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+    """
+    log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def sqrt(arg: TensorView | Val | number) -> TensorView | Val:
-    """Square root."""
+    """
+    Square root.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def squeeze(arg: TensorView, dims: list[int], squeeze_expanded: bool = False) -> TensorView:
-    """Drops axes of extent 1."""
+    """
+    Drops axes of extent 1.
+
+    Shapes: as arg, without these axes.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, or whose extent is not 1 by definition.
+    """
 
 def stride_order(arg: TensorView, stride_order: list[int]) -> TensorView:
     """
     A copy in another memory order: axis i has the stride_order[i]-th smallest stride (0 is the innermost).
+
+    Shapes: the result has the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an order that does not name each place once.
     """
 
 def sub(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs - rhs."""
+    """
+    lhs - rhs.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision computes and comes out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def sum(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = False, dtype: DataType | None = None) -> TensorView:
     """
     Sum over the axes (all unless given). Integers and Bool become Int; dtype is what to cast to before.
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give 0 (1).
+    Dtypes: any; integers and Bool become Int, others stay: cast half precision before, or give a dtype.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes.
     """
 
 def take_along_axis(arg: TensorView, index: TensorView, dim: int) -> TensorView:
-    """As gather; along other axes, extents are equal or broadcast."""
+    """
+    As gather; along other axes, extents are equal or broadcast.
+
+    Shapes: as arg, axis dim as long as that of index; other axes of both equal or of extent 1.
+    Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there, sizes that do not agree.
+    """
 
 def tan(arg: TensorView | Val | number) -> TensorView | Val:
-    """Tangent."""
+    """
+    Tangent.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def tanh(arg: TensorView | Val | number) -> TensorView | Val:
-    """Hyperbolic tangent."""
+    """
+    Hyperbolic tangent.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point, complex; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def tanh_backward(grad: TensorView, output: TensorView) -> TensorView:
-    """Gradient of tanh from its output."""
+    """
+    Gradient of tanh from its output.
+
+    Shapes: all of one shape.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+    """
 
 def tanh_gelu(arg: TensorView) -> TensorView:
-    """gelu by its approximation with tanh."""
+    """
+    gelu by its approximation with tanh.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def tanh_gelu_backward(grad: TensorView, arg: TensorView) -> TensorView:
-    """Gradient of tanh_gelu."""
+    """
+    Gradient of tanh_gelu.
+
+    Shapes: all of one shape.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for sizes that do not agree.
+    """
 
 def threshold(arg: TensorView | Val | number, thresh: Val | number, value: Val | number) -> TensorView | Val:
-    """value where arg <= thresh, else arg."""
+    """
+    value where arg <= thresh, else arg.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg.
+    """
 
 def topk(arg: TensorView, k: Val | number, dim: int = -1, largest: bool = True, sorted: bool = False) -> tuple[TensorView, TensorView]:
     """
     The k largest (or smallest) elements along dim, in order, and their positions. Gives (values, indices).
+
+    Shapes: both results: as arg, axis dim k long.
+    Dtypes: integers, floating-point; values as arg, indices Int.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for k below 0, beyond the axis or no integer, a complex arg, an axis that is not there.
     """
 
 def transpose(arg: TensorView, dim0: int = -2, dim1: int = -1) -> TensorView:
-    """Exchanges two axes."""
+    """
+    Exchanges two axes.
+
+    Shapes: as arg, with two axes exchanged.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
+    """
 
 def triu(arg: TensorView, diagonal: Val | number | None = None) -> TensorView:
-    """The elements on and above a diagonal of the last two axes, zero below."""
+    """
+    The elements on and above a diagonal of the last two axes, zero below.
+
+    Shapes: the shape of arg, which has two axes or more.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for fewer than two axes, a diagonal that is no integer.
+    """
 
 def truediv(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
-    """lhs / rhs as real numbers."""
+    """
+    lhs / rhs as real numbers.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: Bool, integers, floating-point, complex; promoted together; half precision, integers and Bool compute and come out as Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken, sizes that do not agree.
+    """
 
 def trunc(arg: TensorView | Val | number) -> TensorView | Val:
-    """The input without its fraction."""
+    """
+    The input without its fraction.
+
+    Shapes: the result has the shape of arg.
+    Dtypes: Bool, integers, floating-point; the result has the operand's dtype; half precision is computed in Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
+    """
 
 def uniform(minval: Val | number, maxval: Val | number, shape: list[int | Val], dtype: DataType | None = None, rng_seed: Val | number | None = None, rng_offset: Val | number | None = None) -> TensorView:
-    """Random numbers, uniform in [minval, maxval); Float unless given."""
+    """
+    Random numbers, uniform in [minval, maxval); Float unless given.
+
+    Shapes: the shape that is given.
+    Dtypes: Float, Double, half precision; seed and offset integer scalars.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
+    """
 
 def unsqueeze(arg: TensorView, dim: int) -> TensorView:
-    """Adds an axis of extent 1, at dim of the result."""
+    """
+    Adds an axis of extent 1, at dim of the result.
+
+    Shapes: as arg, with one axis more.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a position that is not there.
+    """
 
 def var(arg: TensorView, axes: list[int] | int | None = None, correction: int = 1, keepdim: bool = False) -> TensorView:
-    """Variance: sum of |x - mean|^2 over max(n - correction, 0)."""
+    """
+    Variance: sum of |x - mean|^2 over max(n - correction, 0).
+
+    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, a negative correction.
+    """
 
 def var_mean(arg: TensorView, axes: list[int] | int | None = None, correction: int = 1, keepdim: bool = False) -> tuple[TensorView, TensorView]:
     """
     Variance and mean in one pass; reduced precision has to be cast first. Gives (var, mean).
+
+    Shapes: each result: the axes go away, or stay with extent 1 where keepdim.
+    Dtypes: Float, Double, complex (whose variance is real); integers become Float.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for half precision, an axis that is not there, a negative correction.
     """
 
 def view_as_real(arg: TensorView) -> TensorView:
-    """A complex tensor as reals with a last axis of extent 2."""
+    """
+    A complex tensor as reals with a last axis of extent 2.
+
+    Shapes: as arg, with a last axis of extent 2.
+    Dtypes: complex; gives Float or Double.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not complex.
+    """
 
 def welford(arg: TensorView, axes: list[int] | int | None = None) -> tuple[TensorView, TensorView, TensorView]:
-    """Mean, sum of squared deviations and count. Gives (avg, var_sum, n)."""
+    """
+    Mean, sum of squared deviations and count. Gives (avg, var_sum, n).
+
+    Shapes: each result: the axes go away.
+    Dtypes: Float, Double; the count is an Int.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another dtype, a tensor without axes, an axis that is not there.
+    """
 
 def where(condition: TensorView | Val | number, a: TensorView | Val | number, b: TensorView | Val | number) -> TensorView | Val:
-    """a where the condition is true, else b."""
+    """
+    a where the condition is true, else b.
+
+    Shapes: tensors are broadcast together, missing leading axes first; the result has their common shape, and is a scalar where no operand is a tensor.
+    Dtypes: condition Bool; a and b any, promoted together, half precision stays.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a condition of another dtype, sizes that do not agree.
+    """
 
 def zeros_like(arg: TensorView) -> TensorView:
-    """A tensor like arg of zeros."""
+    """
+    A tensor like arg of zeros.
+
+    Shapes: the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments.
+    """
 
 def nv_block_quantize(*args, **kwargs) -> None:
     """block-scaled formats need a Blackwell GPU and are not supported"""
