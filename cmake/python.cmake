@@ -35,12 +35,13 @@ set_target_properties(nvfuser_python PROPERTIES
 target_include_directories(nvfuser_python PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_link_libraries(nvfuser_python PRIVATE nvfuser $<BUILD_INTERFACE:nvfuser_flags>)
 foreach(name nvfuser nvfuser_direct)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/${name})
-  file(GLOB python_files CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/python/${name}/*.py ${PROJECT_SOURCE_DIR}/python/${name}/*.pyi)
+  set(folder ${PROJECT_SOURCE_DIR}/python/${name})
+  file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*.py)
   foreach(file IN LISTS python_files)
-    cmake_path(GET file FILENAME base)
-    file(CREATE_LINK ${file} ${PROJECT_BINARY_DIR}/python/${name}/${base} SYMBOLIC)
+    set(link ${PROJECT_BINARY_DIR}/python/${name}/${file})
+    cmake_path(GET link PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${folder}/${file} ${link} SYMBOLIC)
   endforeach()
 endforeach()
 

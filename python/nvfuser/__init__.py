@@ -22,6 +22,7 @@ from nvfuser._C import (
     UserError,
     __version__,
 )
+from nvfuser._C.direct import compute_tensor_descriptor  # Lightning Thunder asks for it here
 
 __all__ = [
     "CompileError",
@@ -33,6 +34,7 @@ __all__ = [
     "Tensor",
     "UserError",
     "__version__",
+    "compute_tensor_descriptor",
 ]
 
 

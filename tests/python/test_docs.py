@@ -28,3 +28,11 @@ def test_operators_page_is_fresh():
     location.loader.exec_module(generator)
     page = (ROOT / "docs" / "operators.md").read_text()
     assert page == generator.page(), "docs/operators.md is stale: run python3 tools/operators_page.py"
+
+
+def test_the_page_on_torch_compile_lists_what_is_fused():
+    from nvfuser.dynamo.operators import RULES
+
+    page = (ROOT / "docs" / "torch_compile.md").read_text().split("## Operations that are fused\n")[1]
+    listed = re.findall(r"`([\w.:]+)`", page)
+    assert listed == sorted(str(overload) for overload in RULES), "list the rules of nvfuser.dynamo.operators.RULES"

@@ -1,0 +1,110 @@
+"""Which operations of ATen are written in terms of simpler ones, so that they can be fused with their neighbours.
+
+PyTorch's core decompositions, and those of normalisations, softmax and activations. Moments stay one operation
+(`var_mean`), which the library computes in one pass; activations that it has itself (gelu, silu) stay whole, too.
+"""
+
+import functools
+
+import torch
+from torch._decomp import core_aten_decompositions, get_decompositions
+
+aten = torch.ops.aten
+
+_MORE = (
+    aten._softmax,
+    aten._log_softmax,
+    aten.native_layer_norm,
+    aten.native_group_norm,
+    aten.native_batch_norm,
+    aten._native_batch_norm_legit,
+    aten._native_batch_norm_legit_functional,
+    aten._native_batch_norm_legit_no_training,
+    aten._native_batch_norm_legit.no_stats,
+    aten.leaky_relu,
+    aten.elu,
+    aten.celu,
+    aten.selu,
+    aten.softplus,
+    aten.hardtanh,
+    aten.hardswish,
+    aten.hardsigmoid,
+    aten.relu6,
+    aten.mish,
+    aten.log_sigmoid_forward,
+    aten.logit,
+    aten.threshold,
+    aten.glu,
+    aten.addcmul,
+    aten.addcdiv,
+    aten.smooth_l1_loss,
+    aten.huber_loss,
+    aten.mse_loss,
+    aten.binary_cross_entropy,
+    aten.binary_cross_entropy_with_logits,
+    aten.soft_margin_loss,
+    aten.logsumexp,
+    aten.linalg_vector_norm,
+    aten.xlogy,
+    aten.stack,
+    aten.std,
+)
+_KEPT = (
+    aten.gelu_backward.default,
+    aten.var_mean.correction,
+    aten.var_mean.dim,
+    aten.var_mean.default,
+    aten.silu.default,
+    aten.addcmul.default,
+    aten.addcdiv.default,
+    aten.lerp.Scalar,
+    aten.lerp.Tensor,
+    aten.baddbmm.default,
+    aten.embedding_dense_backward.default,
+    aten.unbind.int,
+    aten.split.Tensor,
+    aten._unsafe_index.Tensor,
+    aten._scaled_dot_product_flash_attention_for_cpu.default,  # its backward needs what the decomposition leaves out
+)
+
+
+def _dropout(x, p, train):
+    """The mask is PyTorch's, drawn from its generator; what is done with it can be fused."""
+    if train is False or p == 0:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    if p == 1:
+        return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
+    mask = aten.bernoulli.p(torch.empty_like(x, dtype=torch.bool), 1 - p)
+    return mask * x * (1.0 / (1.0 - p)), mask
+
+
+def _select_backward(grad, sizes, dim, index):
+    """A gradient that is zero but at one position of an axis."""
+    dim %= len(sizes)
+    index %= sizes[dim]
+    return _padded(grad.unsqueeze(dim), dim, index, sizes[dim] - index - 1)
+
+
+def _slice_backward(grad, sizes, dim, start, end, step):
+    dim %= len(sizes)
+    size = sizes[dim]
+    if step != 1 or not isinstance(size, int) or not isinstance(grad.shape[dim], int):
+        return NotImplemented
+    first, last, _ = slice(start, end).indices(size)
+    return _padded(grad, dim, first, size - max(last, first))
+
+
+def _padded(grad, dim, before, after):
+    return aten.constant_pad_nd(grad, [0, 0] * (grad.dim() - 1 - dim) + [before, after])
+
+
+@functools.cache
+def decompositions():
+    table = dict(core_aten_decompositions())
+    table.update(get_decompositions(_MORE))
+    for kept in _KEPT:
+        table.pop(kept, None)
+    table[aten.native_dropout.default] = _dropout
+    table[aten.select_backward.default] = _select_backward
+    table[aten.slice_backward.default] = _slice_backward
+    return table

@@ -1,0 +1,191 @@
+"""Defines one region of an ATen graph as a Fusion.
+
+Values have PyTorch's dtypes, but for half precision: inside of a fusion it is computed and kept in float32, and
+rounded where the graph asks for it (a cast) and where it leaves the fusion. Outputs lie in memory as the graph's
+FakeTensors say.
+"""
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from nvfuser._C import DataType, direct
+from nvfuser._C.direct import ops
+
+from .layout import order_of
+from .operators import RULES, meta
+
+_DTYPES = {
+    torch.float64: DataType.Double,
+    torch.float32: DataType.Float,
+    torch.float16: DataType.Half,
+    torch.bfloat16: DataType.BFloat16,
+    torch.int64: DataType.Int,
+    torch.int32: DataType.Int32,
+    torch.int16: DataType.Short,
+    torch.int8: DataType.Char,
+    torch.uint8: DataType.Byte,
+    torch.bool: DataType.Bool,
+}
+_HALF = (torch.float16, torch.bfloat16)
+
+
+def define(inputs, outputs, device):
+    """(the Fusion, its definition as text, stretched outputs: position → axes, outermost first).
+
+    `inputs`: nodes whose values it is given, `outputs`: nodes it computes, on `device`. A stretched output comes out
+    with stride 0 along some axis, where the graph promises memory for each element, in the order of these axes.
+    """
+    scope = Scope(inputs, device)
+    with scope:
+        orders = [scope.add_output(node) for node in outputs]
+    stretched = {position: order for position, order in enumerate(orders) if order is not None}
+    return scope.fusion, direct.translate_fusion(scope.fusion), stretched
+
+
+class Scope:
+    """A fusion while it is defined: what the rules of operators/ see."""
+
+    def __init__(self, inputs, device):
+        self.fusion = direct.Fusion()
+        self._device = device
+        self._inputs = inputs
+        self._values = {}
+        self._guard = None
+
+    def __enter__(self):
+        self._guard = direct.FusionGuard(self.fusion)
+        for node in self._inputs:
+            self._values[node] = self._define_input(meta(node))
+        return self
+
+    def __exit__(self, *error):
+        self._guard.__exit__(None, None, None)
+        return False
+
+    # Inputs and outputs ---------------------------------------------------------------------------
+
+    def _define_input(self, value):
+        if not isinstance(value, torch.Tensor):
+            kind = torch.bool if isinstance(value, bool | torch.SymBool) else None
+            kind = kind or (torch.int64 if isinstance(value, int | torch.SymInt) else torch.float64)
+            scalar = direct.define_scalar(dtype=_DTYPES[kind])
+            self.fusion.add_input(scalar)
+            return scalar
+        tensor = self._define_tensor(value)
+        self.fusion.add_input(tensor)
+        return tensor
+
+    def _define_tensor(self, value):
+        shape = [-1 if isinstance(size, torch.SymInt) else size for size in value.shape]
+        dtype = _DTYPES[value.dtype]
+        if not shape:
+            of_host = value.device.type == "cpu" and self._device.type != "cpu"
+            return direct.define_tensor(shape=[], contiguity=[], dtype=dtype, is_cpu=of_host)
+        order, contiguity = order_of(value.shape, value.stride(), statically_known_true)
+        rank = len(shape)
+        places = [0] * rank
+        for place, axis in enumerate(reversed(order)):
+            places[axis] = place
+        return direct.define_tensor(shape=shape, contiguity=contiguity, dtype=dtype, stride_order=places)
+
+    def add_output(self, node):
+        """Gives its axes, outermost first, if it is stretched."""
+        value = meta(node)
+        tensor = self.rounded(self.value(node), value.dtype)
+        order, _ = order_of(value.shape, value.stride(), statically_known_true)
+        places = [0] * len(order)
+        for place, axis in enumerate(reversed(order)):
+            places[axis] = place
+        tensor = ops.stride_order(tensor, places) if places else ops.set(tensor)
+        self.fusion.add_output(tensor)
+        is_stretched = any(" ex " in str(axis) for axis in tensor.get_logical_domain())  # broadcast, of a larger extent
+        return order if is_stretched else None
+
+    # Values of nodes ------------------------------------------------------------------------------
+
+    def value(self, node):
+        """The tensor (or the tuple of them) that a node of the region computes."""
+        if node not in self._values:
+            self._compute(node)
+        return self._values[node]
+
+    def _compute(self, node):
+        # Iterative: chains may be longer than Python's stack.
+        pending = [node]
+        while pending:
+            current = pending[-1]
+            if current in self._values:
+                pending.pop()
+                continue
+            missing = [i for i in current.all_input_nodes if i not in self._values and self._is_read(i)]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            self._values[current] = self._define(current)
+
+    @staticmethod
+    def _is_read(node):
+        """Sizes that are plain numbers are read from what is known of the node."""
+        return isinstance(meta(node), torch.Tensor | tuple | list | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+    def _define(self, node):
+        if node.target.__name__ == "getitem":
+            return self._values[node.args[0]][node.args[1]]
+        result = RULES[node.target].define(self, node, *node.args, **node.kwargs)
+        known = meta(node)
+        if isinstance(result, list | tuple):
+            return [self._as(tensor, part.dtype) for tensor, part in zip(result, known, strict=True)]
+        return self._as(result, known.dtype)
+
+    def _as(self, tensor, dtype):
+        """The tensor in this dtype, half precision in float32 or as it is."""
+        wanted = _DTYPES[dtype]
+        found = tensor.dtype()
+        if found == wanted or (dtype in _HALF and found == DataType.Float):
+            return tensor
+        return ops.cast(tensor, DataType.Float if dtype in _HALF else wanted)
+
+    # What rules ask for ---------------------------------------------------------------------------
+
+    def operand(self, argument, dtype):
+        """A tensor, scalar or number in the dtype that is computed in."""
+        if not isinstance(argument, torch.fx.Node):
+            return self.number(argument, dtype)
+        value = meta(argument)
+        if isinstance(value, bool | int | float):
+            return self.number(value, dtype)
+        tensor = self.value(argument)
+        wanted = DataType.Float if dtype in _HALF else _DTYPES[dtype]
+        found = tensor.dtype() if isinstance(value, torch.Tensor) else None
+        return tensor if found == wanted else ops.cast(tensor, wanted)
+
+    def number(self, value, dtype):
+        if dtype is torch.bool:
+            return direct.define_scalar(bool(value), DataType.Bool)
+        if dtype.is_floating_point:
+            return direct.define_scalar(float(value), DataType.Float if dtype in _HALF else _DTYPES[dtype])
+        return direct.define_scalar(int(value), _DTYPES[dtype])
+
+    def rounded(self, tensor, dtype):
+        """The tensor in exactly this dtype, rounded to half precision where that is it."""
+        wanted = _DTYPES[dtype]
+        return tensor if tensor.dtype() == wanted else ops.cast(tensor, wanted)
+
+    def dtype(self, dtype):
+        return DataType.Float if dtype in _HALF else _DTYPES[dtype]
+
+    def sizes(self, sizes, node):
+        """Sizes as an operation of ours takes them: numbers or scalars of the fusion."""
+        return [self._size(size) for size in sizes]
+
+    def _size(self, size):
+        if not isinstance(size, torch.fx.Node):
+            return size
+        value = meta(size)
+        return value if isinstance(value, int) else self.value(size)
+
+    def extent_of(self, node, axis):
+        """The extent of an axis of a node's value."""
+        size = meta(node).shape[axis]
+        return size if isinstance(size, int) else self.value(node).size(axis)

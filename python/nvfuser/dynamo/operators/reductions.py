@@ -1,0 +1,129 @@
+"""Rules of reductions. Half precision is summed in float32, integers in int64, as in PyTorch."""
+
+import torch
+from torch._prims_common import get_computation_dtype
+
+from nvfuser._C import DataType
+from nvfuser._C.direct import ops
+
+from .pointwise import bool_of
+from .table import meta, rule
+
+
+def _axes(x, dims):
+    """`dims` as positions from the left; all of them for none."""
+    rank = meta(x).dim()
+    if dims is None or (isinstance(dims, list | tuple) and not dims):
+        return list(range(rank))
+    dims = [dims] if isinstance(dims, int) else dims
+    return [dim % rank if rank else 0 for dim in dims]
+
+
+def _over(scope, x, dtype, dims, reduce):
+    """reduce(tensor, axes); a tensor without axes is its own sum."""
+    tensor = scope.operand(x, dtype)
+    return reduce(tensor, _axes(x, dims)) if meta(x).dim() else ops.set(tensor)
+
+
+def _sum_dtype(x, dtype):
+    dtype = dtype or meta(x).dtype
+    return get_computation_dtype(dtype) if dtype.is_floating_point else torch.int64
+
+
+@rule("sum")
+def _sum_all(scope, node, x, *, dtype=None):
+    return _over(scope, x, _sum_dtype(x, dtype), None, ops.sum)
+
+
+@rule("sum.dim_IntList")
+def _sum(scope, node, x, dim=None, keepdim=False, *, dtype=None):
+    return _over(scope, x, _sum_dtype(x, dtype), dim, lambda t, axes: ops.sum(t, axes, keepdim))
+
+
+@rule("mean")
+def _mean_all(scope, node, x, *, dtype=None):
+    return _over(scope, x, get_computation_dtype(dtype or meta(x).dtype), None, ops.mean)
+
+
+@rule("mean.dim")
+def _mean(scope, node, x, dim=None, keepdim=False, *, dtype=None):
+    compute = get_computation_dtype(dtype or meta(x).dtype)
+    return _over(scope, x, compute, dim, lambda t, axes: ops.mean(t, axes, keepdim))
+
+
+@rule("prod")
+def _prod_all(scope, node, x, *, dtype=None):
+    return _over(scope, x, _sum_dtype(x, dtype), None, ops.prod)
+
+
+@rule("prod.dim_int")
+def _prod(scope, node, x, dim, keepdim=False, *, dtype=None):
+    return _over(scope, x, _sum_dtype(x, dtype), dim, lambda t, axes: ops.prod(t, axes, keepdim))
+
+
+def _extreme(scope, node, x, dim, keepdim, operation):
+    dtype = meta(x).dtype
+    if dtype is torch.bool:  # the greatest truth value is whether any is true
+        found = _over(scope, x, torch.int32, dim, lambda t, axes: operation(t, axes, keepdim))
+        return ops.cast(found, DataType.Bool)
+    return _over(scope, x, dtype, dim, lambda t, axes: operation(t, axes, keepdim))
+
+
+@rule("amax")
+def _amax(scope, node, x, dim=(), keepdim=False):
+    return _extreme(scope, node, x, dim, keepdim, ops.max)
+
+
+@rule("amin")
+def _amin(scope, node, x, dim=(), keepdim=False):
+    return _extreme(scope, node, x, dim, keepdim, ops.min)
+
+
+@rule("max")
+def _max_all(scope, node, x):
+    return _extreme(scope, node, x, None, False, ops.max)
+
+
+@rule("min")
+def _min_all(scope, node, x):
+    return _extreme(scope, node, x, None, False, ops.min)
+
+
+def _truth(scope, x, dim, keepdim, operation):
+    truth = ops.cast(bool_of(scope, x), DataType.Int32)
+    if meta(x).dim() == 0:
+        return ops.cast(truth, DataType.Bool)
+    return ops.cast(operation(truth, _axes(x, dim), keepdim), DataType.Bool)
+
+
+@rule("any any.dim any.dims")
+def _any(scope, node, x, dim=None, keepdim=False):
+    return _truth(scope, x, dim, keepdim, ops.max)
+
+
+@rule("all all.dim all.dims")
+def _all(scope, node, x, dim=None, keepdim=False):
+    return _truth(scope, x, dim, keepdim, ops.min)
+
+
+def _odd_correction(node):
+    correction = node.kwargs.get("correction")
+    if correction is not None and int(correction) != correction:
+        return "a correction that is no whole number"
+    return "of a tensor without axes" if meta(node.args[0]).dim() == 0 else None
+
+
+def _correction(correction):
+    return 1 if correction is None else int(correction)
+
+
+@rule("var.correction", refuse=_odd_correction)
+def _var(scope, node, x, dim=None, *, correction=None, keepdim=False):
+    tensor = scope.operand(x, get_computation_dtype(meta(x).dtype))
+    return ops.var(tensor, _axes(x, dim), _correction(correction), keepdim)
+
+
+@rule("var_mean.correction", refuse=_odd_correction)
+def _var_mean(scope, node, x, dim=None, *, correction=None, keepdim=False):
+    tensor = scope.operand(x, get_computation_dtype(meta(x).dtype))
+    return ops.var_mean(tensor, _axes(x, dim), _correction(correction), keepdim)

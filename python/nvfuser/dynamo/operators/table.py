@@ -1,0 +1,122 @@
+"""The table of ATen operations that can be fused: overload → rule.
+
+A rule defines the operation in a fusion: `define(scope, node, *args, **kwargs)`, with the arguments of the FX node as
+they are and `scope` (definition.py) to turn them into tensors and scalars of the fusion. It may refuse a node, with a
+reason that explain() shows. An overload without a rule is left to PyTorch, never an error.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from ..placement import Kind
+
+# Dtypes that fused operations read and write.
+DTYPES = frozenset(
+    (
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    define: Callable
+    kind: Kind = Kind.FUSED
+    refuse: Callable | None = None  # (node) -> reason or None
+    moves_only: bool = False  # copies: nothing is gained by fusing one alone
+
+
+RULES = {}
+
+# Why operations without a rule are left to PyTorch, by their name; the others are simply not in the table.
+LEFT = {}
+
+
+def leave(names, reason):
+    """Operations, by name without overload, that are PyTorch's for a reason."""
+    for name in names.split():
+        LEFT[name] = reason
+
+
+def why_without_rule(target):
+    name = getattr(getattr(target, "overloadpacket", target), "__name__", str(target))
+    return LEFT.get(name, "no rule for the operation")
+
+
+leave(
+    "mm addmm bmm baddbmm addmv addbmm mv dot vdot _int_mm _scaled_mm _grouped_mm linear matmul",
+    "products of matrices are a library's",
+)
+leave(
+    "convolution convolution_backward _convolution cudnn_convolution mkldnn_convolution",
+    "convolutions are a library's",
+)
+leave(
+    "_scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward "
+    "_scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward "
+    "_scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward "
+    "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward",
+    "attention is a library's",
+)
+leave("sort topk kthvalue median mode unique_consecutive argsort", "sorting is a library's")
+leave("cumsum cumprod cummax cummin logcumsumexp", "scans are a library's")
+leave(
+    "bernoulli rand randn rand_like randn_like randint uniform normal randperm multinomial", "PyTorch's generator draws"
+)
+leave("empty empty_like empty_strided new_empty", "memory without values")
+leave(
+    "index index_put scatter scatter_add scatter_reduce index_add index_copy embedding_dense_backward "
+    "_unsafe_index _unsafe_index_put masked_scatter nonzero select_scatter slice_scatter",
+    "indices decide where it reads or writes",
+)
+leave("copy_ set_ resize_", "writes to memory that it is given")
+leave("argmax argmin", "positions of extremes")
+leave("_local_scalar_dense item", "a number for the host")
+leave("_foreach_add _foreach_mul _fused_adam_", "a list of tensors at once")
+
+
+def overload(name):
+    """torch.ops' overload by its name, "add.Tensor"; None where this PyTorch does not have it."""
+    space, _, path = name.rpartition("::")
+    operation, _, variant = path.partition(".")
+    packet = getattr(getattr(torch.ops, space or "aten"), operation, None)
+    return getattr(packet, variant or "default", None)
+
+
+def add(names, define, **facts):
+    """Enters one rule for all these overloads, `names` separated by blanks."""
+    for name in names.split():
+        found = overload(name)
+        if found is not None:
+            assert found not in RULES, f"{name} has two rules"
+            RULES[found] = Rule(define, **facts)
+
+
+def rule(names, **facts):
+    """The same as a decorator."""
+
+    def enter(define):
+        add(names, define, **facts)
+        return define
+
+    return enter
+
+
+def meta(argument):
+    """What is known of an argument before the call: a FakeTensor, a SymInt, a tuple of them, or the number itself."""
+    return argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
+
+
+def is_symbolic(*values):
+    return any(isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) for value in values)

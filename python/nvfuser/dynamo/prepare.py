@@ -1,0 +1,84 @@
+"""Graph rewrites before the cut: what does not need a tensor's elements shall not wait for them, and views of views are
+one view."""
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from .operators import meta
+
+aten = torch.ops.aten
+
+
+_VIEWS = (aten.view.default, aten.alias.default, aten.detach.default, aten.expand.default)
+
+
+def prepare(graph):
+    """Replaces constants shaped like a tensor by constants of its sizes, and sizes that are known otherwise."""
+    known = {}  # expression of a size: the first node that has it
+    for node in list(graph.nodes):
+        value = meta(node)
+        if isinstance(value, torch.SymInt):
+            first = known.setdefault(value.node.expr, node)
+            if first is not node:
+                node.replace_all_uses_with(first)
+                if node.op != "placeholder":
+                    graph.erase_node(node)
+        elif node.target is aten.full_like.default:
+            _fill_by_sizes(graph, node)
+        elif node.target is aten.permute.default:
+            _join_permutations(graph, node)
+        elif node.target in _VIEWS:
+            _join_views(graph, node)
+    graph.eliminate_dead_code()
+
+
+def _fill_by_sizes(graph, node):
+    value = meta(node)
+    if any(isinstance(size, torch.SymInt) for size in value.shape) or not value.is_contiguous():
+        return
+    with graph.inserting_before(node):
+        facts = {"dtype": value.dtype, "device": value.device}
+        full = graph.call_function(aten.full.default, (list(value.shape), node.args[1]), facts)
+    full.meta.update(node.meta)
+    node.replace_all_uses_with(full)
+    graph.erase_node(node)
+
+
+def _join_permutations(graph, node):
+    source = node.args[0]
+    dims = node.args[1]
+    if source.target is aten.permute.default:
+        inner = source.args[1]
+        source, dims = source.args[0], [inner[dim] for dim in dims]
+        node.args = (source, dims)
+    if [dim % len(dims) for dim in dims] == list(range(len(dims))):
+        _drop(graph, node, source)
+
+
+def _join_views(graph, node):
+    source = node.args[0]
+    if node.target in (aten.alias.default, aten.detach.default) or _is_same(meta(node), meta(source)):
+        _drop(graph, node, source)
+    elif node.target is source.target is aten.view.default and _is_contiguous(meta(source.args[0])):
+        node.args = (source.args[0], node.args[1])
+
+
+def _is_same(a, b):
+    def same(first, second):
+        return len(first) == len(second) and all(
+            statically_known_true(x == y) for x, y in zip(first, second, strict=True)
+        )
+
+    return same(a.shape, b.shape) and same(a.stride(), b.stride())
+
+
+def _is_contiguous(tensor):
+    return not any(isinstance(size, torch.SymInt) for size in tensor.shape) and tensor.is_contiguous()
+
+
+def _drop(graph, node, source):
+    """Its readers read `source`; an output stays a tensor of its own."""
+    if any(user.op == "output" for user in node.users):
+        return
+    node.replace_all_uses_with(source)
+    graph.erase_node(node)

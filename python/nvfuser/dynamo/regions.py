@@ -1,0 +1,289 @@
+"""Cuts a graph of ATen operations into regions that are fused and operations that PyTorch runs.
+
+Each node gets a kind (operators/ says what can be fused), placement.py says when it runs. Constants and views are free:
+a region that reads one computes it, PyTorch makes the view where one of its operations reads it.
+"""
+
+import operator
+from dataclasses import dataclass, field
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from .layout import hint, is_dense
+from .operators import DTYPES, RULES, meta, why_without_rule
+from .placement import Item, Kind, place
+
+
+@dataclass
+class Region:
+    """What becomes one Fusion. Inputs are nodes outside of it (views of them included), outputs are nodes in it."""
+
+    level: int
+    device: torch.device
+    nodes: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)
+    outputs: list = field(default_factory=list)
+
+
+@dataclass
+class Cut:
+    """The graph as it is run: `order` holds regions and nodes that PyTorch runs, views not included."""
+
+    order: list
+    kinds: dict  # node: Kind
+    reasons: dict  # node: why it is left to PyTorch
+
+    @property
+    def regions(self):
+        return [part for part in self.order if isinstance(part, Region)]
+
+
+def cut(graph):
+    reasons, kinds = {}, {}
+    for node in graph.nodes:
+        if node.op not in ("placeholder", "output"):
+            kinds[node] = _kind(node, kinds, reasons)
+    for node in _alone(graph, kinds):
+        kinds[node] = Kind.LIBRARY
+        reasons[node] = "alone between operations of PyTorch, a copy is as fast there"
+    return _Cutter(graph, kinds, reasons).run()
+
+
+# Kinds --------------------------------------------------------------------------------------------
+
+
+def _kind(node, kinds, reasons):
+    if node.op == "call_function" and node.target is operator.getitem and node.args[0] in kinds:
+        return kinds[node.args[0]]
+    reason = _why_not(node)
+    if reason is None:
+        return RULES[node.target].kind
+    reasons[node] = reason
+    return Kind.LIBRARY
+
+
+def _why_not(node):
+    """Why a node is left to PyTorch; None if it can be fused."""
+    if node.op != "call_function":
+        return f"{node.op} of a module"
+    if _is_size(node):
+        return "arithmetic of sizes"
+    rule = RULES.get(node.target)
+    if rule is None:
+        return why_without_rule(node.target)
+    results = [value for value in _flat(meta(node)) if isinstance(value, torch.Tensor)]
+    if not results:
+        return "its result is not known"
+    operands = [meta(source) for source in node.all_input_nodes]
+    tensors = [value for value in operands if isinstance(value, torch.Tensor)]
+    for tensor in results + tensors:
+        reason = _why_not_tensor(tensor)
+        if reason is not None:
+            return reason
+    device = results[0].device
+    for tensor in tensors:
+        is_scalar = tensor.dim() == 0 and tensor.device.type == "cpu" and rule.kind is Kind.FUSED
+        if tensor.device != device and not is_scalar:
+            return f"operands on {tensor.device} and {device}"
+    if rule.kind is Kind.FUSED and not all(is_dense(tensor, statically_known_true) for tensor in results):
+        return "its result is laid out in memory with gaps"
+    return rule.refuse(node) if rule.refuse else None
+
+
+def _why_not_tensor(tensor):
+    if type(tensor) is not torch.Tensor and not isinstance(tensor, torch._subclasses.FakeTensor):
+        return f"a tensor of class {type(tensor).__name__}"
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    if tensor.dtype not in DTYPES:
+        return f"dtype {str(tensor.dtype).removeprefix('torch.')}"
+    if tensor.device.type not in ("cpu", "cuda"):
+        return f"a tensor on {tensor.device.type}"
+    if any(isinstance(size, int) and size == 0 for size in tensor.shape):
+        return "a tensor without elements"
+    if tensor.dim() > 8:
+        return "more than 8 axes"
+    return None
+
+
+def _flat(value):
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_size(node):
+    return isinstance(meta(node), int | float | bool | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def _alone(graph, kinds):
+    """Copies that no fused operation is joined to, by a view at most: PyTorch's are as fast."""
+    found = []
+    for node in graph.nodes:
+        if kinds.get(node) is not Kind.FUSED:
+            continue
+        rule = RULES.get(node.target)
+        is_copy = rule is not None and rule.moves_only
+        if is_copy and not any(kinds.get(other) is Kind.FUSED for other in _neighbours(node, kinds)):
+            found.append(node)
+    return found
+
+
+def _neighbours(node, kinds):
+    """Operations that `node` reads and that read it, through views."""
+    seen = set()
+    pending = [(source, "up") for source in node.all_input_nodes] + [(user, "down") for user in node.users]
+    while pending:
+        other, way = pending.pop()
+        if other in seen:
+            continue
+        seen.add(other)
+        if kinds.get(other) is Kind.FREE:
+            pending += [(next_, way) for next_ in (other.all_input_nodes if way == "up" else other.users)]
+        else:
+            yield other
+
+
+# Regions ------------------------------------------------------------------------------------------
+
+
+class _Cutter:
+    def __init__(self, graph, kinds, reasons):
+        self.graph, self.kinds, self.reasons = graph, kinds, reasons
+        self.nodes = [node for node in graph.nodes if node in kinds]
+        self.region_of = {}  # fused node: its region
+        self.levels = {}
+
+    def run(self):
+        self._place()
+        order = self._order()
+        for region in order:
+            if isinstance(region, Region):
+                self._borders(region)
+        return Cut(order, self.kinds, self.reasons)
+
+    def _place(self):
+        # A fused operation and the parts of its result are one item.
+        item_of, items = {}, []
+        outputs = {node for output in self.graph.nodes if output.op == "output" for node in output.all_input_nodes}
+        for node in self.nodes:
+            kind = self.kinds[node]
+            sources = [item_of[source] for source in node.all_input_nodes if source in item_of]
+            if kind is Kind.FUSED and node.target is operator.getitem:
+                position = item_of[node.args[0]]
+            else:
+                position = len(items)
+                items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), _writes(node)))
+            item_of[node] = position
+            items[position].is_output |= node in outputs
+        # A free output is made from what it reads.
+        for position in reversed(range(len(items))):
+            if items[position].kind is Kind.FREE and items[position].is_output:
+                for source in items[position].inputs:
+                    items[source].is_output = True
+        levels = place(items)
+        self.levels = {node: levels[position] for node, position in item_of.items()}
+
+    def _order(self):
+        """Regions and nodes of PyTorch by level, each node's order within a level as in the graph."""
+        slots = {}
+        for node in self.nodes:
+            level = self.levels[node]
+            if self.kinds[node] is Kind.LIBRARY:
+                slots.setdefault((level, 0), []).append(node)
+            elif self.kinds[node] is Kind.FUSED:
+                device = _flat(meta(node))[0].device
+                # 0-dim tensors of the CPU may be read by regions of another device at the same level.
+                slot = slots.setdefault((level, 0 if device.type == "cpu" else 1), [])
+                region = next((r for r in slot if r.device == device), None)
+                if region is None:
+                    region = Region(level, device)
+                    slot.append(region)
+                region.nodes.append(node)
+                self.region_of[node] = region
+        return [part for slot in sorted(slots) for part in slots[slot]]
+
+    def _borders(self, region):
+        members = set(region.nodes)
+        inputs, seen = {}, set()
+        for node in region.nodes:
+            self._read(node, region, members, inputs, seen)
+        region.inputs = list(inputs)
+        region.outputs = [
+            node for node in region.nodes if isinstance(meta(node), torch.Tensor) and self._leaves(node, region, set())
+        ]
+
+    def _read(self, node, region, members, inputs, seen):
+        """Adds what `node` reads from outside. Views in front are made by PyTorch, but for those that stretch."""
+        pending = list(node.all_input_nodes)
+        while pending:
+            source = pending.pop(0)
+            if source in seen or source in members:
+                continue
+            seen.add(source)
+            value = meta(source)
+            if isinstance(value, bool | int | float):
+                continue  # a number, known now
+            if self.kinds.get(source) is Kind.FREE and (self._is_inside(source, members) or self._stretches(source)):
+                pending.extend(source.all_input_nodes)
+                continue
+            inputs[source] = True
+
+    def _is_inside(self, source, members):
+        """Whether a view is one of something that the region computes, or of a constant."""
+        pending, seen = [source], set()
+        constant = True
+        while pending:
+            node = pending.pop()
+            if node in members:
+                return True
+            if node in seen:
+                continue
+            seen.add(node)
+            if self.kinds.get(node) is Kind.FREE:
+                pending.extend(node.all_input_nodes)
+            elif isinstance(meta(node), torch.Tensor):
+                constant = False
+        return constant
+
+    @staticmethod
+    def _stretches(source):
+        """Reads less than it shows; a fusion should know."""
+        return source.target in (torch.ops.aten.expand.default, torch.ops.aten.unsqueeze.default)
+
+    def _leaves(self, node, region, seen):
+        """Whether something outside of the region reads the node, itself or by way of a view."""
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            for user in current.users:
+                if user.op == "output":
+                    return True
+                kind = self.kinds[user]
+                if kind is Kind.FREE:
+                    if user not in seen:
+                        seen.add(user)
+                        pending.append(user)
+                elif kind is Kind.LIBRARY or self.region_of[user] is not region:
+                    return True
+        return False
+
+
+def _bytes(value):
+    total = 0
+    for tensor in _flat(value):
+        if isinstance(tensor, torch.Tensor):
+            count = 1
+            for size in tensor.shape:
+                count *= hint(size)
+            total += count * tensor.element_size()
+    return total
+
+
+def _draws(node):
+    tags = getattr(node.target, "tags", ())
+    return torch.Tag.nondeterministic_seeded in tags
+
+
+def _writes(node):
+    schema = getattr(node.target, "_schema", None)
+    return node.op == "call_function" and schema is not None and schema.is_mutable
