@@ -354,7 +354,7 @@ def vit():
             x = torch.cat((self.token.expand(x.shape[0], -1, -1), x), dim=1)
             return self.head(self.layer(x)[:, 0])
 
-    return ViT(), (torch.randn(3, 3, 8, 8),)
+    return ViT(), (torch.randn(5, 3, 8, 8),)
 
 
 @model
