@@ -45,6 +45,30 @@ foreach(name nvfuser nvfuser_direct)
   endforeach()
 endforeach()
 
+# nvfuser.torchscript, with the sources of its extension, which is built where it is used; and what `import torch`
+# calls, which in the build folder is known as if it were installed.
+set(torchscript ${PROJECT_SOURCE_DIR}/torchscript)
+file(GLOB torchscript_sources CONFIGURE_DEPENDS ${torchscript}/*.cpp ${torchscript}/*.h)
+file(GLOB torchscript_python CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/nvfuser/torchscript/*.py)
+file(MAKE_DIRECTORY ${package}/torchscript/src/capi ${PROJECT_BINARY_DIR}/python/nvfuser_autoload)
+foreach(file IN LISTS torchscript_sources torchscript_python)
+  cmake_path(GET file FILENAME base)
+  cmake_path(GET file EXTENSION LAST_ONLY extension)
+  if(extension STREQUAL ".py")
+    file(CREATE_LINK ${file} ${package}/torchscript/${base} SYMBOLIC)
+  else()
+    file(CREATE_LINK ${file} ${package}/torchscript/src/${base} SYMBOLIC)
+  endif()
+endforeach()
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/csrc/capi/nvfuser_c.h ${package}/torchscript/src/capi/nvfuser_c.h SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/nvfuser_autoload/__init__.py
+  ${PROJECT_BINARY_DIR}/python/nvfuser_autoload/__init__.py SYMBOLIC)
+set(dist_info ${PROJECT_BINARY_DIR}/python/nvfuser_jit-${PROJECT_VERSION}.dist-info)
+file(CONFIGURE OUTPUT ${dist_info}/METADATA
+  CONTENT "Metadata-Version: 2.1\nName: nvfuser-jit\nVersion: ${PROJECT_VERSION}\n" @ONLY)
+file(CONFIGURE OUTPUT ${dist_info}/entry_points.txt
+  CONTENT "[torch.backends]\nnvfuser = nvfuser_autoload:autoload\n" @ONLY)
+
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
   # A wheel brings the C++ runtime along, hidden: what the process has of it may be of any version. The unwinder (libgcc_s)
   # is the machine's: exceptions that pass from one library to the other need a common one.
@@ -54,4 +78,6 @@ if(SKBUILD)  # only a wheel takes the module: an installed library (./dev instal
   install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
   install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python
     RENAME $<TARGET_SONAME_FILE_NAME:nvfuser>)
+  install(FILES ${torchscript_sources} DESTINATION nvfuser/torchscript/src COMPONENT python)
+  install(FILES ${PROJECT_SOURCE_DIR}/csrc/capi/nvfuser_c.h DESTINATION nvfuser/torchscript/src/capi COMPONENT python)
 endif()

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <capi/arguments.h>
@@ -9,6 +10,7 @@
 #include <capi/guarded.h>
 #include <runtime/run_context.h>
 #include <support/error.h>
+#include <support/options.h>
 
 using namespace nvfuser;
 using namespace nvfuser::capi;
@@ -144,6 +146,10 @@ KernelArgumentHolder execute(nvf_fusion* fusion, const nvf_argument* inputs, int
   if (expected > capacity) {
     throw ArgumentError(text("execute: there are ", expected, " outputs, but room for ", capacity));
   }
+  std::optional<OptionsGuard> guard;
+  if (fusion->options) {
+    guard.emplace(*fusion->options);
+  }
   KernelArgumentHolder results;
   for (const KernelArgument& result :
        executor.runFusionWithInputs(arguments.holder(), {}, nullptr, context)) {
@@ -179,6 +185,9 @@ int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input
     RunContext ours;
     if (context != nullptr) {
       ours.stream = context->stream;
+      if (context->has_random_state != 0) {
+        ours.draws.emplace(context->random_seed, context->random_offset);
+      }
       if (context->allocator != nullptr) {
         ours.allocator = std::make_shared<CallersAllocator>(*context->allocator);
       }
@@ -192,6 +201,24 @@ int nvf_output_count(nvf_fusion* fusion, int64_t* count) {
     requirePointer(fusion, "the fusion");
     requirePointer(count, "count");
     *count = visibleOutputs(fusion->graph);
+  });
+}
+
+int nvf_draw_count(nvf_fusion* fusion, int64_t* count) {
+  return guarded([&] {
+    requirePointer(fusion, "the fusion");
+    requirePointer(count, "count");
+    *count = executorOf(*fusion).numDraws();
+  });
+}
+
+int nvf_allow_fallback(nvf_fusion* fusion, int32_t allowed) {
+  return guarded([&] {
+    requirePointer(fusion, "the fusion");
+    fusion->options.reset();
+    if (allowed == 0) {
+      fusion->options = Options::current().disable("fallback");
+    }
   });
 }
 

@@ -3,16 +3,19 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include <capi/definition.h>
 #include <capi/nvfuser_c.h>
 #include <runtime/fusion_executor_cache.h>
+#include <support/options.h>
 
 /// A fusion while it is defined, and then its executor.
 struct nvf_fusion : nvfuser::capi::Definition {
   std::unique_ptr<nvfuser::FusionExecutorCache> executor;  ///< from the first execution on
   std::mutex mutex;                                        ///< of the making of the executor
+  std::optional<nvfuser::Options> options;  ///< of its executions; none: those of the caller
 };
 
 namespace nvfuser::capi {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <capi/definition_text.h>
@@ -25,6 +26,36 @@ void giveText(const std::string& given, char** out) {
     throw std::bad_alloc();
   }
   std::memcpy(*out, given.c_str(), given.size() + 1);
+}
+
+/// Whether the list of options names one: 1 or 0; −1 if there is no such list or option.
+int isNamed(std::string_view variable, std::string_view option) {
+  const OptionKind kind = variable == "DUMP"      ? OptionKind::Dump
+                          : variable == "ENABLE"  ? OptionKind::Enable
+                          : variable == "DISABLE" ? OptionKind::Disable
+                                                  : OptionKind::System;
+  const Options& options = Options::current();
+  uint8_t number = 0;  // an enumerator is its place among those of its kind
+  for (const OptionInfo& info : optionsTable()) {
+    if (info.kind != kind) {
+      continue;
+    }
+    if (info.name == option) {
+      switch (kind) {
+        case OptionKind::Dump:
+          return options.dumps(static_cast<DebugDumpOption>(number)) ? 1 : 0;
+        case OptionKind::Enable:
+          return options.isEnabled(static_cast<EnableOption>(number)) ? 1 : 0;
+        case OptionKind::Disable:
+          return options.isDisabled(static_cast<DisableOption>(number)) ? 1 : 0;
+        case OptionKind::Setting:
+        case OptionKind::System:
+          return -1;
+      }
+    }
+    ++number;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -89,6 +120,16 @@ int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text) {
     giveText(definitionText(nvfuser::text("nvfuser_fusion_id", fusion_id), fusion->statements),
              text);
   });
+}
+
+int nvf_option(const char* variable, const char* option) {
+  int named = -1;
+  guarded([&] {
+    requirePointer(variable, "the variable");
+    requirePointer(option, "the option");
+    named = isNamed(variable, option);
+  });
+  return named;
 }
 
 int nvf_dumps_definition(void) {

@@ -17,8 +17,7 @@
 extern "C" {
 #endif
 
-/* DLPack's types; <dlpack/dlpack.h> defines them. */
-struct DLTensor;
+/* DLPack's; <dlpack/dlpack.h> defines it, and DLTensor, which has no tag to be declared by. */
 struct DLManagedTensor;
 
 typedef struct nvf_fusion nvf_fusion;
@@ -138,6 +137,9 @@ int nvf_print(nvf_fusion* fusion, char** text);
 /* The definition as a Python function, "def nvfuser_fusion_id<fusion_id>(fd : FusionDefinition) ->
  * None :". */
 int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text);
+/* 1 if the variable NVFUSER_<variable> (or PYTORCH_NVFUSER_<variable>), one of DUMP, ENABLE and
+ * DISABLE, lists the option; 0 if not. -1 if there is no such variable or option. */
+int nvf_option(const char* variable, const char* option);
 /* 1 if NVFUSER_DUMP (or PYTORCH_NVFUSER_DUMP) names python_definition: a binding then prints the
  * definition of each fusion that it executes. */
 int nvf_dumps_definition(void);
@@ -172,6 +174,9 @@ typedef struct nvf_allocator {
 typedef struct nvf_run_context {
   void* stream;                   /* a CUstream, null: the default one; it outlives the outputs */
   const nvf_allocator* allocator; /* read during the call; null: the library's own memory */
+  int32_t has_random_state;       /* 0: the numbers are drawn from the fusion's own state */
+  uint64_t random_seed;           /* of random operations without seeds of their own */
+  uint64_t random_offset;         /* the next is behind nvf_draw_count draws */
 } nvf_run_context;
 
 /* nvf_execute in a context (null: none): kernels are queued on its stream, behind the work that is
@@ -183,6 +188,13 @@ int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input
 int nvf_output_count(nvf_fusion* fusion, int64_t* count);
 /* Seed and first offset of random operations without seeds of their own. Ends the definition. */
 int nvf_set_random_state(nvf_fusion* fusion, uint64_t seed, uint64_t offset);
+/* Random operations without seeds of their own: how many offsets an execution takes. Ends the
+ * definition. */
+int nvf_draw_count(nvf_fusion* fusion, int64_t* count);
+/* From now on what cannot be compiled is an error of the execution (0), or runs in another way,
+ * with a warning (1, unless NVFUSER_DISABLE=fallback). For a caller that has a way of its own; not
+ * while an execution runs. */
+int nvf_allow_fallback(nvf_fusion* fusion, int32_t allowed);
 
 #ifdef __cplusplus
 }

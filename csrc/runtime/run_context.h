@@ -6,7 +6,9 @@
 ///   cache.runFusionWithInputs(args, {}, nullptr, context);
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -49,6 +51,9 @@ struct RunContext {
   /// Of outputs, of tensors between kernels and of workspaces. Null: the device's own. It lives as
   /// long as what it allocated.
   std::shared_ptr<Allocator> allocator = nullptr;
+  /// Seed and first offset of random operations without seeds of their own, for this run alone.
+  /// None: those of the fusion's own state, which is then behind them.
+  std::optional<std::pair<uint64_t, uint64_t>> draws = std::nullopt;
 };
 
 /// Memory of a device from a context, released with the object.

@@ -145,6 +145,10 @@ void FusionExecutorCache::takeDraws(Call& call) {
     call.draws.emplace(0, 0);
     return;
   }
+  if (call.context.draws) {
+    call.draws = call.context.draws;
+    return;
+  }
   std::lock_guard<std::mutex> lock(random_);
   call.draws.emplace(seed_, offset_);
   offset_ += static_cast<uint64_t>(num_draws_);

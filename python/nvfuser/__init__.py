@@ -8,6 +8,7 @@
 >>> (out,) = fs.execute([tensor])  # of PyTorch, NumPy, or anything that speaks DLPack
 """
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -50,3 +51,8 @@ for _other in _others(Path(__file__).parent.parent):
         "imported. Uninstall one of them.",
         stacklevel=2,
     )
+
+if "torch" in sys.modules:  # where the package is not installed, but on the path
+    import nvfuser_autoload
+
+    nvfuser_autoload.autoload()

@@ -1,4 +1,4 @@
-"""python -m nvfuser info | cache | demo | bench: what this machine has, what is kept, and what fusion does."""
+"""python -m nvfuser info | cache | demo | bench | build-torchscript: this machine, what is kept, what fusion does."""
 
 import argparse
 import datetime
@@ -133,9 +133,20 @@ def bench(arguments):
         print(f"{f'{shape[0]}x{shape[1]}':>14} {own:>10.1f} {other}")
 
 
+def build_torchscript(arguments):
+    import torch  # noqa: F401  whose version it is built for
+
+    from nvfuser import torchscript
+
+    try:
+        print(torchscript.build(arguments.folder))
+    except torchscript.BuildError as error:
+        raise nvfuser.UserError(str(error)) from None
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m nvfuser", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="info | cache | demo | bench")
+    commands = parser.add_subparsers(required=True, metavar="info | cache | demo | bench | build-torchscript")
     commands.add_parser("info", help="devices, compilers, cache, versions").set_defaults(run=info)
     of_cache = commands.add_parser("cache", help="the compiled kernels on the disk")
     of_cache.add_argument("action", nargs="?", choices=("list", "size", "clear"), default="size")
@@ -147,6 +158,9 @@ def main():
         command = commands.add_parser(name, help=text)
         command.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
         command.set_defaults(run=run)
+    command = commands.add_parser("build-torchscript", help="build TorchScript's extension for the installed PyTorch")
+    command.add_argument("--folder", help="where to; programs look for it in NVFUSER_CACHE_DIR/torchscript")
+    command.set_defaults(run=build_torchscript)
     arguments = parser.parse_args()
     try:
         arguments.run(arguments)

@@ -52,6 +52,16 @@ Argument._fields_ = [
 ]
 
 
+class RunContext(ctypes.Structure):
+    _fields_ = (
+        ("stream", c_void_p),
+        ("allocator", c_void_p),
+        ("has_random_state", c_int32),
+        ("random_seed", c_uint64),
+        ("random_offset", c_uint64),
+    )
+
+
 class Failed(Exception):
     def __init__(self, status, message):
         super().__init__(f"{status.name}: {message}")
@@ -90,7 +100,14 @@ def _declare(lib):
         "nvf_free_text": (None, [c_void_p]),
         "nvf_execute": (c_int, [fusion, POINTER(Argument), c_int64, POINTER(c_void_p), c_int64, ids]),
         "nvf_output_count": (c_int, [fusion, ids]),
+        "nvf_execute_in": (
+            c_int,
+            [fusion, POINTER(Argument), c_int64, POINTER(RunContext), POINTER(c_void_p), c_int64, ids],
+        ),
         "nvf_set_random_state": (c_int, [fusion, c_uint64, c_uint64]),
+        "nvf_draw_count": (c_int, [fusion, ids]),
+        "nvf_allow_fallback": (c_int, [fusion, c_int32]),
+        "nvf_option": (c_int, [c_char_p, c_char_p]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(lib, name)
@@ -280,6 +297,23 @@ class Fusion:
         outputs, count = (c_void_p * self.CAPACITY)(), c_int64()
         check(lib.nvf_execute(self.handle, array, len(inputs), outputs, self.CAPACITY, byref(count)))
         return [_take(output) for output in outputs[: count.value]]
+
+    def execute_drawing(self, seed, offset, *inputs):
+        """With random numbers from there on, for this call alone."""
+        capsules = []
+        array = (Argument * len(inputs))(*(argument(value, keep=capsules) for value in inputs))
+        context = RunContext(None, None, 1, seed, offset)
+        outputs, count = (c_void_p * self.CAPACITY)(), c_int64()
+        check(lib.nvf_execute_in(self.handle, array, len(inputs), byref(context), outputs, self.CAPACITY, byref(count)))
+        return [_take(output) for output in outputs[: count.value]]
+
+    def draw_count(self):
+        count = c_int64()
+        check(lib.nvf_draw_count(self.handle, byref(count)))
+        return count.value
+
+    def allow_fallback(self, allowed):
+        check(lib.nvf_allow_fallback(self.handle, int(allowed)))
 
     def random_state(self, seed, offset):
         check(lib.nvf_set_random_state(self.handle, seed, offset))

@@ -241,3 +241,59 @@ def test_four_threads_define_and_execute_fusions_of_their_own():
                 Fusion().op(f"som{i}")
 
     in_threads(4, work)
+
+
+# What a caller decides for an execution ----------------------------------------------------------
+
+
+def drawing():
+    """Two draws like a tensor."""
+    fusion = Fusion()
+    x = fusion.tensor(1)
+    fusion.output(fusion.op("rand_like", x), fusion.op("rand_like", x))
+    return fusion
+
+
+def test_random_state_of_one_execution():
+    x = torch.zeros(100)
+    fusion = drawing()
+    assert fusion.draw_count() == 2
+    assert chain().draw_count() == 0
+    first = fusion.execute_drawing(7, 0, x)
+    assert torch.equal(fusion.execute_drawing(7, 0, x)[0], first[0])
+    assert torch.equal(fusion.execute_drawing(7, 1, x)[0], first[1])
+    assert not torch.equal(fusion.execute_drawing(8, 0, x)[0], first[0])
+    fusion.random_state(7, 0)  # the fusion's own state is not moved by calls that bring one
+    fusion.execute_drawing(9, 5, x)
+    assert torch.equal(fusion.execute(x)[0], first[0])
+
+
+def test_options_by_name():
+    program = """
+        from nvf import lib
+        print(lib.nvf_option(b"DISABLE", b"fma"), lib.nvf_option(b"DISABLE", b"fallback"))
+        print(lib.nvf_option(b"ENABLE", b"complex"), lib.nvf_option(b"DUMP", b"cuda_kernel"))
+        print(lib.nvf_option(b"DISABLE", b"none_such"), lib.nvf_option(b"NONE_SUCH", b"fma"))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=os.path.dirname(__file__),
+        env={**os.environ, "NVFUSER_DISABLE": "fma", "PYTORCH_NVFUSER_ENABLE": "complex"},
+    )
+    assert done.stdout.split() == ["1", "0", "1", "0", "-1", "-1"]
+
+
+def test_errors_instead_of_fallback(monkeypatch, capfd):
+    """What cannot be compiled is an error for a caller that has a way of its own, else a warning."""
+    monkeypatch.setenv("CXX", "/bin/false")
+    monkeypatch.setenv("PATH", "/nowhere")
+    a, b = torch.randn(3, 4), torch.randn(3, 4)
+    fusion = chain()
+    fusion.allow_fallback(False)
+    with pytest.raises(Failed):
+        fusion.execute(a, b)
+    fusion.allow_fallback(True)
+    check_chain(fusion, a, b)

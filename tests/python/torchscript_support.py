@@ -1,0 +1,109 @@
+"""What tests of TorchScript share: the extension, built once in the build folder, and comparisons with eager."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from nvfuser import torchscript
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "torchscript"
+os.environ["NVFUSER_CACHE_DIR"] = str(FOLDER)  # kernels are not kept (conftest.py), the extension is
+FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+assert torchscript.load(), "the extension was not built; the warning above says why"
+
+
+def environment(**variables):
+    """For a process of its own, in which nobody imports nvfuser."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "build" / "python"), **variables}
+    return {name: value for name, value in env.items() if value is not None}
+
+
+def run_script(text, *, check=True, **variables):
+    """Output and errors of a Python program."""
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=environment(**variables), timeout=600
+    )
+    assert not check or done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+@contextlib.contextmanager
+def knob(name, value):
+    """torch._C._jit_set_nvfuser_<name>_mode for a while."""
+    setter = getattr(torch._C, f"_jit_set_nvfuser_{name}_mode")
+    before = setter(value)
+    try:
+        yield
+    finally:
+        setter(before)
+
+
+def copies(arguments):
+    """Of tensors, in the same memory order; gradients are asked for alike."""
+
+    def copied(argument):
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        made = torch.empty_strided(argument.size(), argument.stride(), dtype=argument.dtype)
+        made.copy_(argument.detach())
+        return made.requires_grad_(argument.requires_grad)
+
+    return [copied(argument) for argument in arguments]
+
+
+def flat(value):
+    """The tensors and numbers in a result."""
+    if isinstance(value, (tuple, list)):
+        return [part for one in value for part in flat(one)]
+    return [value]
+
+
+TOLERANCES = {
+    torch.float64: (1e-10, 1e-11),
+    torch.float32: (2e-5, 2e-5),
+    torch.float16: (2e-3, 2e-3),
+    torch.bfloat16: (1.6e-2, 1.6e-2),
+    torch.complex64: (2e-5, 2e-5),
+}
+
+
+def assert_equal(got, want):
+    """Values, dtypes, shapes and memory order."""
+    got, want = flat(got), flat(want)
+    assert len(got) == len(want)
+    for one, other in zip(got, want, strict=True):
+        if not isinstance(other, torch.Tensor):
+            assert one == other or abs(one - other) <= 2e-5 * abs(other)
+            continue
+        rtol, atol = TOLERANCES.get(other.dtype, (0, 0))
+        torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True, check_stride=other.numel() > 1)
+
+
+def gradients(function, arguments):
+    """The result, and of each argument that asks for one the gradient of the sum of all results."""
+    result = function(*arguments)
+    total = sum(part.float().sum() for part in flat(result) if isinstance(part, torch.Tensor) and part.requires_grad)
+    total.backward()
+    asked = [argument for argument in arguments if isinstance(argument, torch.Tensor) and argument.requires_grad]
+    return [result, [argument.grad for argument in asked]]
+
+
+def graphs_of(scripted):
+    """Optimised graphs as text: the function's, and those of its differentiable parts, forward and backward."""
+    texts = []
+    for plan in scripted.get_debug_state().execution_plans.values():
+        texts.append(str(plan.graph))
+        for states in (plan.code.differentiable_op_executor_states(), plan.code.grad_executor_states()):
+            for state in states:
+                texts += [str(inner.graph) for inner in state.execution_plans.values()]
+    return texts
+
+
+def groups_in(scripted):
+    """How many fusion groups there are in its optimised graphs."""
+    return sum(text.count("= prim::CudaFusionGroup") for text in graphs_of(scripted))
