@@ -1,6 +1,6 @@
 // A transformer block, forward and backward, in one Fusion: right on each device, and what lies
 // between products and attention is fused. (Of GPT-2's width: examples/cpp/transformer_block.cpp.)
-#include "../../examples/cpp/transformer_block.h"
+#include <cpp/transformer_block.h>
 
 #include "automatic.h"
 

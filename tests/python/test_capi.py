@@ -1,5 +1,7 @@
 """The C interface: definition, operations by name, execution beside PyTorch, texts, threads."""
 
+import os
+import subprocess
 import sys
 import textwrap
 import threading
