@@ -69,11 +69,15 @@ file(CONFIGURE OUTPUT ${dist_info}/METADATA
 file(CONFIGURE OUTPUT ${dist_info}/entry_points.txt
   CONTENT "[torch.backends]\nnvfuser = nvfuser_autoload:autoload\n" @ONLY)
 
+# What a toolchain links of the C++ runtime as an archive stays hidden: the process has its own, of any version.
+foreach(target nvfuser nvfuser_python)
+  target_link_options(${target} PRIVATE LINKER:--exclude-libs,libstdc++.a:libstdc++_nonshared.a)
+endforeach()
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
-  # A wheel brings the C++ runtime along, hidden: what the process has of it may be of any version. The unwinder (libgcc_s)
-  # is the machine's: exceptions that pass from one library to the other need a common one.
+  # A wheel brings the C++ runtime along. The unwinder (libgcc_s) is the machine's: exceptions that pass from one library
+  # to the other need a common one.
   foreach(target nvfuser nvfuser_python)
-    target_link_options(${target} PRIVATE -static-libstdc++ LINKER:--exclude-libs,libstdc++.a)
+    target_link_options(${target} PRIVATE -static-libstdc++)
   endforeach()
   install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
   install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python

@@ -24,6 +24,7 @@ struct Program {
 };
 
 constexpr int64_t kMostWhenChecked = 1030;
+constexpr int64_t kMostOuterWhenChecked = 2;  ///< of the axes before the last two
 
 /// All of them; on the CPU with a sixteenth of the rows.
 std::vector<Program> families(bool gpu);

@@ -79,7 +79,7 @@ void addRopeAndJoin(std::vector<Program>& all, std::vector<int64_t> sizes, DataT
                  },
                  {sizes, sizes},
                  dtype,
-                 2});
+                 0});
 }
 
 }  // namespace benchmark

@@ -274,7 +274,9 @@ std::vector<Case> cacheCases() {
          }
          const std::string message =
              messageOf([&] { cache.runFusionWithInputs({there, floats({3})}); });
-         CHECK(message == messageOf([&] { cache.runFusionWithInputs({floats({3}), there}); }));
+         const std::string reversed =
+             messageOf([&] { cache.runFusionWithInputs({floats({3}), there}); });
+         CHECK(reversed.find("the arguments are on several devices") != std::string::npos);
          throw UserError(message);
        }},
       {"a cache run with a reshape that does not fit",

@@ -307,7 +307,9 @@ TEST_CASE("run context: through the C interface") {
   Calls calls;
   {
     nvf_allocator allocator{&calls, allocateFor, releaseFor};
-    const nvf_run_context context{&place, &allocator};
+    nvf_run_context context{};
+    context.stream = &place;
+    context.allocator = &allocator;
     input.tensor = values.toDLPack();
     const int status = nvf_execute_in(fusion, &input, 1, &context, &output, 1, &count);
     CAPTURE(nvf_last_error());

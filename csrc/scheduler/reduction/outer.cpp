@@ -36,7 +36,7 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
   const int64_t most_unroll = std::clamp<int64_t>(
       std::min(128 / problem.input_bytes, kElementsInFlight) / params.vectorization, 1,
-      writes_rows ? 1 : kMostUnroll);
+      writes_rows && params.vectorization > 1 ? 1 : kMostUnroll);
   params.unroll =
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
   if (may_split && blocks() * 2 <= (writes_rows ? 2 : 1) * processors) {
