@@ -333,7 +333,8 @@ TEST_CASE("run context: through the C interface") {
   CHECK(calls.allocated == 1);
   calls.status = 7;
   nvf_allocator allocator{&calls, allocateFor, releaseFor};
-  const nvf_run_context context{nullptr, &allocator};
+  nvf_run_context context{};
+  context.allocator = &allocator;
   input.tensor = values.toDLPack();
   CHECK(nvf_execute_in(fusion, &input, 1, &context, &output, 1, &count) == NVF_USER_ERROR);
   CHECK(std::string(nvf_last_error()).find("the caller's allocator gave status 7 for 20 bytes") !=
