@@ -288,14 +288,28 @@ def test_options_by_name():
     assert done.stdout.split() == ["1", "0", "1", "0", "-1", "-1"]
 
 
-def test_errors_instead_of_fallback(monkeypatch, capfd):
-    """What cannot be compiled is an error for a caller that has a way of its own, else a warning."""
-    monkeypatch.setenv("CXX", "/bin/false")
-    monkeypatch.setenv("PATH", "/nowhere")
-    a, b = torch.randn(3, 4), torch.randn(3, 4)
-    fusion = chain()
-    fusion.allow_fallback(False)
-    with pytest.raises(Failed):
-        fusion.execute(a, b)
-    fusion.allow_fallback(True)
-    check_chain(fusion, a, b)
+def test_errors_instead_of_fallback():
+    """What cannot be compiled is an error for a caller that has a way of its own, else a warning. (In a process where
+    no compiler was found yet and no kernel was kept.)"""
+    program = """
+        import pytest, torch
+        from capi_fusions import chain, check_chain
+        from nvf import Failed
+        a, b = torch.randn(3, 4), torch.randn(3, 4)
+        fusion = chain()
+        fusion.allow_fallback(False)
+        with pytest.raises(Failed):
+            fusion.execute(a, b)
+        fusion.allow_fallback(True)
+        check_chain(fusion, a, b)
+        print("right")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        cwd=os.path.dirname(__file__),
+        env={**os.environ, "CXX": "/bin/false", "PATH": "/nowhere", "NVFUSER_CACHE_MB": "0"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "right"
