@@ -122,6 +122,9 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
       break;
     }
   }
+  if (!is_whole && run.size() > 1) {
+    return 1;  // the index is divided by a product of extents, which lowering does not take apart
+  }
   const int64_t together = std::accumulate(run.begin(), run.end(), int64_t{1}, std::multiplies<>());
   int64_t width = 1;
   auto fits = [&](int64_t elements) {
