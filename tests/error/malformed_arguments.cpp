@@ -276,7 +276,11 @@ std::vector<Case> cacheCases() {
              messageOf([&] { cache.runFusionWithInputs({there, floats({3})}); });
          const std::string reversed =
              messageOf([&] { cache.runFusionWithInputs({floats({3}), there}); });
-         CHECK(reversed.find("the arguments are on several devices") != std::string::npos);
+         const std::string near = cpuDevice().properties().name;
+         const std::string far = there.device().properties().name;
+         const std::string words = "run: the arguments are on several devices (";
+         CHECK(message.find(words + far + " and " + near + ")") != std::string::npos);
+         CHECK(reversed.find(words + near + " and " + far + ")") != std::string::npos);
          throw UserError(message);
        }},
       {"a cache run with a reshape that does not fit",

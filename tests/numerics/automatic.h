@@ -34,6 +34,15 @@ inline TensorView* input(Fusion& fusion, int64_t rank, DataType dtype) {
   return tv;
 }
 
+/// What is computed with: Float where the dtype is a reduced one.
+inline TensorView* wide(TensorView* tv) {
+  return isReducedPrecisionFloat(tv->dtype()) ? castOp(DataType::Float, tv) : tv;
+}
+
+inline void output(Fusion& fusion, TensorView* tv, DataType dtype) {
+  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
+}
+
 inline KernelArgumentHolder makeInputs(const std::vector<Input>& inputs, Device& device) {
   KernelArgumentHolder arguments;
   uint64_t seed = 1;

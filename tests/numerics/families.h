@@ -10,6 +10,7 @@
 namespace nvfuser::families {
 
 using automatic::Input;
+using automatic::output;
 
 struct Family {
   std::string name;
@@ -38,9 +39,6 @@ inline TensorView* given(Fusion& fusion, int64_t rank, DataType dtype) {
 /// An input, computed with in Float.
 inline TensorView* wide(Fusion& fusion, int64_t rank, DataType dtype) {
   return castOp(DataType::Float, given(fusion, rank, dtype));
-}
-inline void output(Fusion& fusion, TensorView* tv, DataType dtype) {
-  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
 }
 inline Val* number(double value) { return IrBuilder::create<Val>(value); }
 inline Val* whole(int64_t value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }

@@ -7,14 +7,6 @@ using namespace nvfuser::automatic;
 
 namespace {
 
-TensorView* wide(TensorView* tv) {
-  return isReducedPrecisionFloat(tv->dtype()) ? castOp(DataType::Float, tv) : tv;
-}
-
-void output(Fusion& fusion, TensorView* tv, DataType dtype) {
-  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
-}
-
 const std::vector<std::vector<int64_t>> kSizes{{1, 1},    {1, 7},    {3, 3},    {129, 127},
                                                {511, 63}, {64, 128}, {255, 257}};
 

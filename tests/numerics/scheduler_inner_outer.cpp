@@ -17,10 +17,6 @@ TensorView* ofRows(Fusion& fusion) {
   return tv;
 }
 
-void output(Fusion& fusion, TensorView* tv, DataType dtype) {
-  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
-}
-
 Define layerNormGradients(DataType dtype) {
   return [=](Fusion& fusion) {
     TensorView* dy = input(fusion, 2, dtype);

@@ -10,13 +10,10 @@ using automatic::check;
 using automatic::Define;
 using automatic::input;
 using automatic::Input;
+using automatic::output;
 using automatic::Program;
 
 namespace {
-
-void output(Fusion& fusion, TensorView* tv, DataType dtype) {
-  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
-}
 
 Define softmaxOver(int64_t axis, DataType dtype, bool logarithm = false) {
   return [=](Fusion& fusion) {

@@ -8,14 +8,6 @@ using namespace nvfuser::automatic;
 
 namespace {
 
-TensorView* wide(TensorView* tv) {
-  return isReducedPrecisionFloat(tv->dtype()) ? castOp(DataType::Float, tv) : tv;
-}
-
-void output(Fusion& fusion, TensorView* tv, DataType dtype) {
-  fusion.addOutput(tv->dtype() == dtype ? tv : castOp(dtype, tv));
-}
-
 /// relu(x + y) transposed: two inputs are computed along their rows, one output is turned.
 Define addReluTransposed(DataType dtype) {
   return [=](Fusion& fusion) {

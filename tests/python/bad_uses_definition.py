@@ -146,8 +146,8 @@ fd.from_pytorch(torch.ones(2, dtype=torch.uint16))  ->  KeyError: there is no Da
 nvf.LruFusionCache(2)(empty)()  ->  NotImplementedError: Fusion is empty!
 # the module nvfuser
 nvfuser.Fusion("x")  ->  TypeError: __new__(): incompatible function arguments
-nvfuser.Fusion(-1)  ->  UserError: Fusion: there is no fusion with id -1; known ids are 0 to
-nvfuser.Fusion(10**9)  ->  UserError: Fusion: there is no fusion with id 1000000000; known ids are 0 to
+nvfuser.Fusion(-1)  ->  UserError: Fusion: there is no fusion with id -1; known ids are 0 to {id}
+nvfuser.Fusion(10**9)  ->  UserError: Fusion: there is no fusion with id 1000000000; known ids are 0 to {id}
 nvfuser.Fusion(1.5)  ->  TypeError: __new__(): incompatible function arguments
 nvfuser.Fusion(None)  ->  TypeError: __new__(): incompatible function arguments
 nvfuser.Fusion(0, 1)  ->  TypeError: __new__(): incompatible function arguments
@@ -169,8 +169,8 @@ nvfuser.FusionDefinition(nvfuser.Fusion()).define_constant(1)  ->  UserError: th
 nvfuser.FusionDefinition(nvfuser.Fusion()).add_output(old_x)  ->  UserError: the fusion is not being defined; use
 nvfuser.FusionDefinition(nvfuser.Fusion()).ops.neg(old_x)  ->  UserError: the fusion is not being defined; use `with
 nvfuser.FusionDefinition(old_fusion).__enter__()  ->  UserError: FusionDefinition: the fusion is being defined already
-nvfuser.FusionDefinition(ran).__enter__()  ->  UserError: is defined already; make a new
-old_without_outputs().execute([torch.ones(2)])  ->  UserError: has no outputs; name them with
+nvfuser.FusionDefinition(ran).__enter__()  ->  UserError: FusionDefinition: fusion {id} is defined already; make a new
+old_without_outputs().execute([torch.ones(2)])  ->  UserError: execute: fusion {id} has no outputs; name them with
 old.define_tensor(-1)  ->  TypeError: define_tensor: a tensor cannot have -1 axes
 old.define_tensor(2.5)  ->  TypeError: define_tensor(): incompatible function arguments
 old.define_tensor("two")  ->  TypeError: define_tensor(): incompatible function arguments

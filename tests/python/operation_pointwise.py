@@ -1,6 +1,7 @@
 """Pointwise operations on operands of one dtype, each with its rule of dtypes and its reference in PyTorch."""
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,7 +190,43 @@ TERNARY = {
 POINTWISE = UNARY | BINARY | TERNARY
 
 
+def of_numbers(function):
+    """Element by element on Python's integers, which do not wrap: int64 has no place for the upper half of UInt64."""
+
+    def reference(*operands):
+        numbers = zip(*([x % 2**64 for x in operand.flatten().tolist()] for operand in operands), strict=True)
+        wrapped = [(int(function(*given)) + 2**63) % 2**64 - 2**63 for given in numbers]
+        return torch.tensor(wrapped, dtype=torch.int64).reshape(operands[0].shape)
+
+    return reference
+
+
+# Where the upper half of UInt64 matters. Sums, products and bits are the same modulo 2^64.
+OF_UINT64 = {
+    "abs": int,
+    "bitceil": lambda x: 1 << (x - 1).bit_length(),
+    "bitwise_right_shift": operator.rshift,
+    "ceilDiv": lambda a, b: -(-a // b),
+    "div": operator.floordiv,
+    "fmod": operator.mod,
+    "gcd": math.gcd,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
+    "maximum": max,
+    "minimum": min,
+    "mod": operator.mod,
+    "relu": int,
+    "remainder": operator.mod,
+    "sign": bool,
+    "signbit": lambda x: False,
+}
+
+
 def reference_of(name, dtype):
+    if dtype == DType.UInt64 and name in OF_UINT64:
+        return of_numbers(OF_UINT64[name])
     if name == "logical_right_shift":
         return shift_right_logical(dtype)
     if name == "bitwise_not" and dtype in BOOL:
