@@ -114,39 +114,37 @@ void Emitter::emit(const kir::Random& random) {
   out_.line(text(refText(random.dst), " = ", randomText(random), ";"));
 }
 
-std::string Emitter::randomText(const kir::Random& random) {
-  const DataType dtype = storedAs(*random.dst.buffer);
-  const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
-  const bool wide = compute == DataType::Double;
+std::string Emitter::generatorText(const kir::Random& random) {
   snippets_.add("philox.cuh");
   std::string offset = operandText(random.offset, DataType::UInt64);
   if (random.draw != 0) {
     offset = text(parenthesised(offset), " + ", random.draw, "u");
   }
+  return text(operandText(random.seed, DataType::UInt64), ", ", offset);
+}
+
+std::string Emitter::randomText(const kir::Random& random) {
+  const DataType dtype = storedAs(*random.dst.buffer);
+  const bool wide = dtype == DataType::Double;
   const std::string place = random.block == nullptr ? text("u64(", scalar_(random.element), ")")
                                                     : text("u64(", scalar_(random.block), "), int(",
                                                            scalar_(random.word), ")");
-  const std::string arguments =
-      text("(", operandText(random.seed, DataType::UInt64), ", ", offset, ", ", place, ")");
+  const int digits = significandBits(dtype);  // so that none reaches 1 when it is rounded
+  const std::string drawn = drawsNormal(random) ? (wide ? "normalF64" : "normalF32")
+                            : wide              ? "uniformF64"
+                            : digits == 24      ? "uniformF32"
+                                                : text("uniformF32<", digits, ">");
+  return distributedText(random, text(drawn, "(", generatorText(random), ", ", place, ")"));
+}
+
+std::string Emitter::distributedText(const kir::Random& random, std::string number) {
+  const DataType dtype = storedAs(*random.dst.buffer);
+  const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
   auto parameter = [&](size_t i) {
     check(i < random.parameters.size(), "a random operation has the parameters of its kind");
     return operandText(random.parameters[i], compute);
   };
-  std::string number;
-  switch (random.type) {
-    case RNGOpType::Uniform:
-    case RNGOpType::UniformRange: {
-      const int digits = significandBits(dtype);  // so that none reaches 1 when it is rounded
-      number = wide ? "uniformF64" : digits == 24 ? "uniformF32" : text("uniformF32<", digits, ">");
-      break;
-    }
-    case RNGOpType::NormalStandard:
-    case RNGOpType::NormalGeneral:
-      number = wide ? "normalF64" : "normalF32";
-      break;
-  }
-  number += arguments;
-  const std::string_view fma = wide ? "fma(" : "fmaf(";
+  const std::string_view fma = compute == DataType::Double ? "fma(" : "fmaf(";
   if (random.type == RNGOpType::UniformRange) {
     const std::string low = parameter(0);
     number = text(fma, number, ", ", parenthesised(parameter(1)), " - ", parenthesised(low), ", ",

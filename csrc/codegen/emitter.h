@@ -99,6 +99,13 @@ class Emitter {
   void emit(const kir::Random& random);
   /// The random number of a statement, in the dtype of its target.
   std::string randomText(const kir::Random& random);
+  /// Its generator's seed and offset, as two arguments.
+  std::string generatorText(const kir::Random& random);
+  static bool drawsNormal(const kir::Random& random) {
+    return random.type == RNGOpType::NormalStandard || random.type == RNGOpType::NormalGeneral;
+  }
+  /// What its distribution makes of a standard number.
+  std::string distributedText(const kir::Random& random, std::string number);
   /// dst[0..width) = value(k)[0..width), element by element.
   void elementwise(const kir::Ref& dst, const kir::Operand& src);
 

@@ -100,6 +100,9 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
     signature.line(") {");
   }
   out.raw(signature.take());
+  for (const std::string& name : runs_) {
+    out.line(text("  PhiloxRun ", name, "_run;"));
+  }
   out.raw(body);
   out.directive("}\n");
   out.open(text("extern \"C\" void ", name_,

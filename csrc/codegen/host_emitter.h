@@ -64,6 +64,7 @@ class HostEmitter final : public Emitter {
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
+  void laneStatement(const kir::Random& random, LaneLoop& lanes);
 
   // ---- host_lanes_values.cpp: their operands and results
   void laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
@@ -83,7 +84,8 @@ class HostEmitter final : public Emitter {
   /// Emits the loop if it turns a tile.
   bool turns(const kir::For& outer);
 
-  bool streams_ = false;  ///< some store goes past the caches
+  bool streams_ = false;        ///< some store goes past the caches
+  std::set<std::string> runs_;  ///< tensors of random numbers that are drawn many at once
 };
 
 }  // namespace nvfuser::codegen

@@ -104,6 +104,41 @@ void HostEmitter::laneStatement(const kir::Combine& combine, LaneLoop& lanes) {
   laneStore(state, combined(laneOperand(state, dtype, lanes), value), lanes);
 }
 
+void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
+  const DataType dtype = storedAs(*random.dst.buffer);
+  const bool fixed = !std::holds_alternative<kir::Ref>(random.seed) &&
+                     !std::holds_alternative<kir::Ref>(random.offset);
+  int64_t step = 0;
+  Scalar rest = nullptr;
+  const bool run = fixed && dtype != DataType::Double &&
+                   kernel_.pool->splitLinear(kernel_.pool->substitute(random.element, lanes.lets),
+                                             lanes.var, &step, &rest) &&
+                   step == 1;
+  if (!run) {
+    kir::Random at = random;
+    at.element = atLane(random.element, lanes);
+    laneStore(random.dst, laneEach(randomText(at), dtype, lanes), lanes);
+    return;
+  }
+  // Neighbours take the words of blocks that were drawn together.
+  const std::string& name = random.dst.buffer->name;
+  const std::string element = text("u64(", scalar_(random.element), ")");
+  const std::string words = text(name, "_run.words(", generatorText(random), ", ", element, ")");
+  snippets_.add("cpu/simd_philox.h");
+  runs_.insert(name);
+  const std::string drawn =
+      drawsNormal(random)
+          ? text("simdNormal<", lanes.width, ">(", words, ", ", element, ")")
+          : text("simdUniform<", significandBits(dtype), ", ", lanes.width, ">(", words, ")");
+  if (random.parameters.empty()) {
+    laneStore(random.dst, laneCast(drawn, DataType::Float, dtype, lanes), lanes);
+    return;
+  }
+  out_.line(text("const Lanes<float, ", lanes.width, "> ", name, "_drawn = ", drawn, ";"));
+  laneStore(random.dst, laneEach(distributedText(random, text(name, "_drawn[e]")), dtype, lanes),
+            lanes);
+}
+
 void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
   for (const kir::Stmt& stmt : block) {
     if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
@@ -126,9 +161,7 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
                          dtype, lanes),
                 lanes);
     } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
-      kir::Random at = *random;
-      at.element = atLane(random->element, lanes);
-      laneStore(random->dst, laneEach(randomText(at), storedAs(*random->dst.buffer), lanes), lanes);
+      laneStatement(*random, lanes);
     } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
       laneStatement(*combine, lanes);
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {

@@ -234,27 +234,36 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
 }
 
 bool KernelBuilder::isSimd(const LoopNode& node) const {
-  // Threads have no order, nor have elements that are computed each by itself. A serial reduction
-  // has one.
+  // Threads have no order, nor have elements that are computed each by itself, nor have sums that
+  // lie beside each other. A sum along the loop has one.
+  const LoopClass& loop = *node.loop;
+  auto axisOf = [](const auto& member) {
+    return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
+  };
+  auto hasOrder = [&](const Leaf& leaf) {
+    return leaf.role != LeafRole::Whole &&
+           std::none_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
+             return member.first == leaf.out && !axisOf(member)->isReduction();
+           });
+  };
   bool innermost = true;
-  bool whole = true;
+  bool ordered = false;
   std::function<void(const LoopNode&)> look = [&](const LoopNode& inner) {
     for (const LoopNode& child : inner.children) {
       innermost &= child.loop == nullptr ||
                    (child.loop->index->isConstant() && !isGroup(child) && !isCircular(child));
-      whole &= child.leaf == nullptr || child.leaf->role == LeafRole::Whole;
+      ordered |= child.leaf != nullptr && hasOrder(*child.leaf);
       look(child);
     }
   };
   look(node);
-  const LoopClass& loop = *node.loop;
-  const bool thread = std::any_of(loop.members.begin(), loop.members.end(), [](const auto& member) {
-    return isParallelTypeThreadDim(
-        member.first->getLoopDomain()[static_cast<size_t>(member.second)]->getParallelType());
-  });
-  return innermost &&
-         (thread || loop.parallel == ParallelType::Vectorize ||
-          loop.parallel == ParallelType::Bulk || (whole && loop.parallel == ParallelType::Serial));
+  const bool thread =
+      std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
+        return isParallelTypeThreadDim(axisOf(member)->getParallelType());
+      });
+  return innermost && (thread || loop.parallel == ParallelType::Vectorize ||
+                       loop.parallel == ParallelType::Bulk ||
+                       (!ordered && loop.parallel == ParallelType::Serial));
 }
 
 bool KernelBuilder::exchangesData(const LoopNode& node) const {
