@@ -103,30 +103,49 @@ const kir::Buffer* KernelBuilder::temporary(DataType dtype, kir::Block& out) {
   return made;
 }
 
-void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst,
-                        kir::Block& out) {
-  auto* in = op->in()->as<TensorView>();
-  auto* result = op->out()->as<TensorView>();
-  AxisIndex axes = indexer_.producerAxes(op, in, result, values);
-  Scalar inside = pool_.one();
-  for (auto [p, c] : mapAxes(op, in, result)) {
-    // The consumer's root axis has the producer's extent; its index may lie outside, where it is
-    // padded.
+AxisIndex KernelBuilder::windowAxes(const Expr* window, const AxisValues& values) {
+  auto* in = window->input(0)->as<TensorView>();
+  auto* result = window->output(0)->as<TensorView>();
+  AxisIndex axes = indexer_.producerAxes(window, in, result, values);
+  for (auto [p, c] : mapAxes(window, in, result)) {
     if (p->isBroadcast() && !c->isBroadcast()) {
       axes[p] = pool_.zero();
     }
-    const auto& logical = result->getLogicalDomain();
-    if (std::find(logical.begin(), logical.end(), c) != logical.end()) {
-      continue;
+  }
+  return axes;
+}
+
+std::vector<KernelBuilder::Bound> KernelBuilder::windowBounds(const PadOp* op,
+                                                              const AxisValues& values) {
+  auto* result = op->out()->as<TensorView>();
+  const auto& logical = result->getLogicalDomain();
+  std::vector<Bound> bounds;
+  for (auto [p, c] : mapAxes(op, op->in()->as<TensorView>(), result)) {
+    // The consumer's root axis has the producer's extent; its index may lie outside, where it is
+    // padded.
+    if (std::find(logical.begin(), logical.end(), c) == logical.end()) {
+      bounds.push_back({values.of(c), symbols_.extent(c)});
     }
-    Scalar index = values.of(c);
-    Scalar extent = symbols_.extent(c);
+  }
+  return bounds;
+}
+
+Scalar KernelBuilder::insideWindow(const std::vector<Bound>& bounds) {
+  Scalar inside = pool_.one();
+  for (const auto& [index, extent] : bounds) {
     if (index->lo < 0) {
       inside = pool_.logicalAnd(inside, pool_.less(pool_.constant(-1), index));
     }
     inside = pool_.logicalAnd(inside, pool_.less(index, extent));
   }
-  kir::Operand src = markRead(indexer_.read(in, result, std::move(axes)));
+  return inside;
+}
+
+void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst,
+                        kir::Block& out) {
+  Scalar inside = insideWindow(windowBounds(op, values));
+  kir::Operand src = markRead(indexer_.read(op->in()->as<TensorView>(), op->out()->as<TensorView>(),
+                                            windowAxes(op, values)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
   } else {

@@ -9,6 +9,9 @@
 ///
 ///   if (k·4 + 3 < i0) vector4 T2[k·4] = T0[k·4]
 ///   else for v < 4: if (k·4 + v < i0) T2[k·4 + v] = T0[k·4 + v]
+///
+/// A slice or a pad of something in memory is such a copy, too; where a pad's vector is not wholly
+/// inside its input, its elements are read, or filled, one by one.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -19,7 +22,7 @@ namespace nvfuser {
 using kir::Scalar;
 
 bool KernelBuilder::isVectorized(const Leaf& leaf, const LoopClass** loop) const {
-  if (!leaf.expr->isA<LoadStoreOp>() || leaf.path.empty()) {
+  if (!leaf.expr->isOneOf<LoadStoreOp, SliceOp, PadOp>() || leaf.path.empty()) {
     return false;
   }
   if (!leaf.expr->input(0)->isA<TensorView>() ||
@@ -175,8 +178,7 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
 }
 
 kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass* vector) {
-  auto* copy = leaf.expr->as<LoadStoreOp>();
-  auto* in = copy->in()->as<TensorView>();
+  auto* in = leaf.expr->input(0)->as<TensorView>();
   const int64_t width = vector->extent->value;
   if (in->dtype() != leaf.out->dtype()) {
     throw InternalError("a copy does not convert");
@@ -190,12 +192,17 @@ kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass
   const Replaced at_first{{vector, pool_.zero()}};
   const AxisValues values = indexer_.around(leaf);
   const AxisValues first = indexer_.around(leaf, at_first);
+  const bool copies = leaf.expr->isA<LoadStoreOp>();
+  auto source = [&](const AxisValues& at) {
+    return indexer_.read(
+        in, leaf.out,
+        copies ? indexer_.producerAxes(leaf.expr, in, leaf.out, at) : windowAxes(leaf.expr, at));
+  };
   kir::CopyVector statement;
-  statement.cache_op = copy->cacheOp();
-  statement.src = markRead(
-      vectorRef(indexer_.read(in, leaf.out, indexer_.producerAxes(copy, in, leaf.out, values)),
-                indexer_.read(in, leaf.out, indexer_.producerAxes(copy, in, leaf.out, first)),
-                vector, width, in));
+  if (copies) {
+    statement.cache_op = leaf.expr->as<LoadStoreOp>()->cacheOp();
+  }
+  statement.src = markRead(vectorRef(source(values), source(first), vector, width, in));
   statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, leaf, values),
                                         indexer_.write(leaf.out, leaf, first, at_first), vector,
                                         width, leaf.out));
@@ -231,12 +238,30 @@ Scalar KernelBuilder::wholeVectorInside(const Leaf& leaf, const LoopClass* vecto
   return condition;
 }
 
+void KernelBuilder::windowOfVector(const Leaf& leaf, const LoopClass* vector, Scalar* inside,
+                                   Scalar* outside) {
+  auto* pad = leaf.expr->as<PadOp>();
+  const Scalar last_element = pool_.constant(vector->extent->value - 1);
+  const std::vector<Bound> first =
+      windowBounds(pad, indexer_.around(leaf, {{vector, pool_.zero()}}));
+  const std::vector<Bound> last =
+      windowBounds(pad, indexer_.around(leaf, {{vector, last_element}}));
+  *inside = pool_.logicalAnd(insideWindow(first), insideWindow(last));
+  *outside = pool_.zero();
+  if (allocations_.of(leaf.out).buffer->memory != MemoryType::Local) {
+    return;  // it has no elements beyond its extents
+  }
+  for (size_t i = 0; i < first.size(); ++i) {
+    *outside = pool_.logicalOr(*outside, pool_.less(last[i].index, pool_.zero()));
+    *outside = pool_.logicalOr(*outside, pool_.lessEqual(first[i].extent, first[i].index));
+  }
+}
+
 void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
   const int64_t width = vector->extent->value;
   if (width == 0) {
     return;  // of an axis without elements
   }
-  auto* copy = leaf.expr->as<LoadStoreOp>();
   const Replaced at_first{{vector, pool_.zero()}};
   const AxisValues first = indexer_.around(leaf, at_first);
   kir::CopyVector statement = vectorStatement(leaf, vector);
@@ -249,21 +274,42 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   if (memory != MemoryType::Local) {
     condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory, first));
   }
-  if (isAsyncCopy(copy)) {
-    guarded(condition, {asyncCopy(copy, statement.dst, statement.src)}, out);
+  if (isAsyncCopy(leaf.expr)) {
+    guarded(condition, {asyncCopy(leaf.expr->as<LoadStoreOp>(), statement.dst, statement.src)},
+            out);
     return;
+  }
+  auto forEachElement = [&](kir::Block body) {
+    kir::For elements;
+    elements.var = vector->index;
+    elements.extent = vector->extent;
+    elements.kind = kir::LoopKind::Unrolled;
+    elements.comment = loopComment(*vector, exact_);
+    elements.body = std::make_shared<kir::Block>(std::move(body));
+    return elements;
+  };
+  Scalar outside = pool_.zero();
+  if (leaf.expr->isA<PadOp>()) {
+    Scalar inside = nullptr;
+    windowOfVector(leaf, vector, &inside, &outside);
+    partial |= !inside->isConstant(1);
+    condition = pool_.logicalAnd(condition, inside);
   }
   if (!partial) {
     guarded(condition, {{std::move(statement)}}, out);
     return;
   }
-  kir::For elements;
-  elements.var = vector->index;
-  elements.extent = vector->extent;
-  elements.kind = kir::LoopKind::Unrolled;
-  elements.comment = loopComment(*vector, exact_);
-  elements.body = std::make_shared<kir::Block>();
-  this->leaf(leaf, *elements.body);
+  kir::Block one;
+  this->leaf(leaf, one);
+  kir::Stmt elements{forEachElement(std::move(one))};
+  if (!outside->isConstant()) {
+    kir::Block filled{{kir::Assign{indexer_.write(leaf.out, leaf, indexer_.around(leaf)),
+                                   scalarOperand(leaf.expr->as<PadOp>()->value())}}};
+    kir::If branch{outside, std::make_shared<kir::Block>(), std::make_shared<kir::Block>()};
+    branch.then_body->push_back({forEachElement(std::move(filled))});
+    branch.else_body->push_back(std::move(elements));
+    elements = {std::move(branch)};
+  }
   // Neighbours under one condition share it.
   auto* before = out.empty() ? nullptr : std::get_if<kir::If>(&out.back().node);
   if (before == nullptr || before->condition != condition || !before->else_body) {
@@ -275,7 +321,7 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
     before = &std::get<kir::If>(out.back().node);
   }
   before->then_body->push_back({std::move(statement)});
-  before->else_body->push_back({std::move(elements)});
+  before->else_body->push_back(std::move(elements));
 }
 
 }  // namespace nvfuser

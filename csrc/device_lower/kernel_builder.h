@@ -62,6 +62,16 @@ class KernelBuilder {
   // build_pointwise.cpp
   void pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
   void pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  /// Index of each axis of what a slice or a pad reads.
+  AxisIndex windowAxes(const Expr* window, const AxisValues& values);
+  /// An index that has to be in [0, extent).
+  struct Bound {
+    kir::Scalar index;
+    kir::Scalar extent;
+  };
+  /// Between which a pad reads its input; beyond them it has its value.
+  std::vector<Bound> windowBounds(const PadOp* op, const AxisValues& values);
+  kir::Scalar insideWindow(const std::vector<Bound>& bounds);
   void cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
   void iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
   void random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
@@ -124,6 +134,9 @@ class KernelBuilder {
   void vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out);
   /// The access itself; what it needs of strides and addresses becomes a check at launch.
   kir::CopyVector vectorStatement(const Leaf& leaf, const LoopClass* vector);
+  /// Of a pad: `inside`, whether all elements are its input's; `outside`, whether none is.
+  void windowOfVector(const Leaf& leaf, const LoopClass* vector, kir::Scalar* inside,
+                      kir::Scalar* outside);
   /// That all elements exist. `partial` becomes true where a vector may be cut by an extent.
   kir::Scalar wholeVectorInside(const Leaf& leaf, const LoopClass* vector, bool* partial);
   /// At each launch `value` has to be a multiple of `width`, unless that is proven.

@@ -89,3 +89,48 @@ TEST_CASE("resized groups: outputs of different shapes in one kernel") {
 }
 
 }  // namespace
+
+TEST_CASE("resized groups: windows are read in vectors where they lie so") {
+  const Define rotated = [](Fusion& fusion) {
+    TensorView* x = wide(input(fusion, 3, DataType::BFloat16));
+    TensorView* angle = broadcast(input(fusion, 2, DataType::Float), {true, false, false});
+    Val* extent = x->axis(2)->extent();
+    Val* half = SimplifyingIrBuilder::divExpr(extent, num(2));
+    TensorView* turned = cat({neg(slice(x, {{}, {}, {half, extent}}, true)),
+                              slice(x, {{}, {}, {num(0), half}}, true)},
+                             2);
+    output(fusion, add(mul(x, cos(angle)), mul(turned, sin(angle))), DataType::BFloat16);
+  };
+  const Define joined = [](Fusion& fusion) {
+    TensorView* x = input(fusion, 3, DataType::BFloat16);
+    TensorView* y = input(fusion, 3, DataType::BFloat16);
+    output(fusion, cat({relu(wide(x)), neg(wide(y))}, 2), DataType::BFloat16);
+  };
+  auto rows = [](int64_t batch, int64_t row, int64_t other) {
+    return std::vector<Input>{{{batch, 40, row}, DataType::BFloat16}, {{40, other}}};
+  };
+  auto parts = [](int64_t batch, int64_t row, int64_t other) {
+    return std::vector<Input>{{{batch, 40, row}, DataType::BFloat16},
+                              {{batch, 40, other}, DataType::BFloat16}};
+  };
+  // The halves are multiples of 32, of 4, of 2, odd, and again of 32; no vectors for short rows.
+  check(rotated,
+        {rows(30, 128, 128), rows(30, 72, 72), rows(30, 68, 68), rows(30, 66, 66),
+         rows(31, 128, 128), rows(2, 6, 6), rows(1, 1, 1)},
+        "pointwise");
+  check(joined,
+        {parts(30, 128, 64), parts(30, 64, 68), parts(31, 66, 62), parts(30, 65, 63),
+         parts(30, 3, 5), parts(1, 1, 1)},
+        "pointwise");
+  for (Device* device : testDevices()) {
+    if (device->kind() == DeviceKind::Cpu) {
+      continue;  // loops of vectors have no width of their own
+    }
+    Program wide_rows(rotated, *device);
+    wide_rows.run(rows(300, 128, 128));
+    CHECK(wide_rows.cache().report().find("windows by [8,") != std::string::npos);
+    Program wide_parts(joined, *device);
+    wide_parts.run(parts(300, 128, 64));
+    CHECK(wide_parts.cache().report().find("windows by [8, 8]") != std::string::npos);
+  }
+}

@@ -10,6 +10,7 @@
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/schedule.h>
 
@@ -19,7 +20,8 @@ std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
               flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
-              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]");
+              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]",
+              windows.empty() ? std::string() : text(", windows by [", join(windows, ", "), "]"));
 }
 
 namespace {
@@ -186,15 +188,20 @@ class PointwiseScheduler : public SchedulerEntry {
     const std::vector<pointwise::LoopNest> nests = pointwise::loopNests(fusion);
     const std::unordered_set<TensorView*> first = pointwise::tensorsOf(fusion, nests.front());
     std::vector<TensorView*> tensors = borderTensors(fusion);
-    std::erase_if(tensors, [&](TensorView* tv) { return first.count(tv) == 0; });
+    std::erase_if(tensors,
+                  [&](TensorView* tv) { return first.count(tv) == 0 || readThroughWindows(tv); });
+    std::vector<TensorView*> windows = windowsOfInputs(fusion);
+    std::erase_if(windows, [&](TensorView* tv) { return first.count(tv) == 0; });
     params->order = identity(fusion, params->reference);
     const bool all_covered = std::all_of(
         tensors.begin(), tensors.end(), [&](const TensorView* tv) { return reference.covers(tv); });
     if (all_covered) {
       params->order = reference.memoryOrder(largest(tensors, info), info);
       chooseBreakPoint(reference, tensors, info, *params);
+      cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
+    chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
       narrow(fusion, nests[n], seen, info, *params);
@@ -256,6 +263,50 @@ class PointwiseScheduler : public SchedulerEntry {
           return reference.vectorWidth(tv, params.order, info) <= 1;
         })) {
       params.break_point = static_cast<int64_t>(params.order.size()) - 1;
+    }
+  }
+
+  /// Where rows go through windows, only loops that end with a row can go along them in vectors.
+  static void cutForWindows(const ReferenceAxes& reference, const std::vector<TensorView*>& windows,
+                            SchedulerRuntimeInfo& info, PointwiseParams& params) {
+    if (params.order.empty()) {
+      return;
+    }
+    const auto last = static_cast<size_t>(params.order.back());
+    const int64_t row = info.extent(reference.axes()[last]);
+    const bool long_enough = row >= (info.isHost() ? kLeastHostRow : info.device().warp_size);
+    const bool gains = std::any_of(windows.begin(), windows.end(), [&](const TensorView* window) {
+      const IterDomain* along = reference.find(window, last);
+      return along != nullptr && along->isRFactorProduct() && windowWidth(window, along, info) > 1;
+    });
+    if (long_enough && row % 2 == 0 && gains) {
+      params.break_point = static_cast<int64_t>(params.order.size()) - 1;
+    }
+  }
+
+  /// The widths of what each nest reads through windows; of an input with several, the least.
+  static void chooseWindows(const Fusion& fusion, const std::vector<pointwise::LoopNest>& nests,
+                            SchedulerRuntimeInfo& info, PointwiseParams& params) {
+    const std::vector<TensorView*> windows = windowsOfInputs(fusion);
+    if (windows.empty() || params.vectorization == 1) {
+      return;
+    }
+    params.windows.assign(fusion.inputs().size(), params.vectorization);
+    for (const pointwise::LoopNest& nest : nests) {
+      const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
+      const std::unordered_set<TensorView*> own = pointwise::tensorsOf(fusion, nest);
+      for (TensorView* window : windows) {
+        if (own.count(window) == 0) {
+          continue;
+        }
+        const bool one_axis = params.break_point + 1 == static_cast<int64_t>(params.order.size());
+        const IterDomain* along =
+            one_axis ? reference.find(window, static_cast<size_t>(params.order.back())) : nullptr;
+        const Val* input = window->definition()->input(0);
+        const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
+        int64_t& width = params.windows[static_cast<size_t>(place - fusion.inputs().begin())];
+        width = std::min(width, along == nullptr ? 1 : windowWidth(window, along, info));
+      }
     }
   }
 

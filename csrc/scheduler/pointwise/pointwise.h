@@ -4,7 +4,8 @@
 ///                  2-D: [blockIdx.y i0, blockIdx.x (i1/(T·V)), threadIdx.x T, V]
 ///
 /// One axis is enough unless tensors are broadcast: then memory is read less often if the axes are
-/// cut where the broadcasts are. Each thread computes V neighbours and moves them in as few
+/// cut where the broadcasts are, or rows are read through windows (slices, pads), which vectors go
+/// along then. Each thread computes V neighbours and moves them in as few
 /// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
 /// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
 ///
@@ -32,6 +33,7 @@ struct PointwiseParams : HeuristicParams {
   bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first
   std::vector<int64_t> outputs;  ///< the same for each output
+  std::vector<int64_t> windows;  ///< the same for each input's slices and pads; empty: none has any
 
   std::string toString() const override;
   std::unique_ptr<HeuristicParams> clone() const override {

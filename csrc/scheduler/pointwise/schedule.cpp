@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/own_loops.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/utils.h>
 
@@ -129,6 +130,12 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
   for (size_t i = 0; i < fusion->outputs().size(); ++i) {
     vectors.emplace_back(fusion->outputs()[i]->as<TensorView>(),
                          params.outputs.empty() ? 0 : params.outputs[i]);
+  }
+  for (TensorView* window :
+       params.windows.empty() ? std::vector<TensorView*>() : windowsOfInputs(*fusion)) {
+    const auto& inputs = fusion->inputs();
+    const auto place = std::find(inputs.begin(), inputs.end(), window->definition()->input(0));
+    vectors.emplace_back(window, params.windows[static_cast<size_t>(place - inputs.begin())]);
   }
   for (const LoopNest& nest : nests) {
     auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();

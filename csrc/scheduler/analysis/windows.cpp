@@ -1,0 +1,70 @@
+#include <scheduler/analysis/windows.h>
+
+#include <algorithm>
+
+#include <ir/internal_nodes.h>
+
+namespace nvfuser {
+
+namespace {
+
+bool isWindow(const Expr* expr) {
+  return expr->isOneOf<SliceOp, PadOp>() && expr->input(0)->isFusionInput();
+}
+
+/// By how many elements a window's axis begins behind that of what it reads.
+int64_t startOf(const Expr* window, size_t axis, SchedulerRuntimeInfo& info) {
+  return window->isA<SliceOp>() ? info.evaluate(window->as<SliceOp>()->start(axis))
+                                : -info.evaluate(window->as<PadOp>()->leftWidth(axis));
+}
+
+}  // namespace
+
+std::vector<TensorView*> windowsOfInputs(const Fusion& fusion) {
+  std::vector<TensorView*> windows;
+  for (const Expr* expr : fusion.exprs()) {
+    if (isWindow(expr)) {
+      windows.push_back(expr->output(0)->as<TensorView>());
+    }
+  }
+  return windows;
+}
+
+bool readThroughWindows(const TensorView* input) {
+  const std::vector<Expr*> uses = input->fusion()->usesOf(input);
+  return input->isFusionInput() && !uses.empty() && std::all_of(uses.begin(), uses.end(), isWindow);
+}
+
+int64_t windowWidth(const TensorView* window, const IterDomain* along, SchedulerRuntimeInfo& info) {
+  const Expr* op = window->definition();
+  const auto* input = op->input(0)->as<TensorView>();
+  const std::vector<IterDomain*> axes = TensorDomain::noReductions(input->getLogicalDomain());
+  const auto& logical = window->getLogicalDomain();
+  const auto place = std::find(logical.begin(), logical.end(), along);
+  if (place == logical.end()) {
+    return 1;
+  }
+  const auto inner = static_cast<size_t>(place - logical.begin());
+  const std::vector<int64_t> strides = info.strides(input);
+  const bool steps = op->isA<SliceOp>() && info.evaluate(op->as<SliceOp>()->step(inner)) != 1;
+  if (strides[inner] != 1 || axes[inner]->isBroadcast() || steps) {
+    return 1;
+  }
+  const int64_t size = SchedulerRuntimeInfo::elementBytes(input);
+  const int64_t start = startOf(op, inner, info);
+  auto fits = [&](int64_t elements) {
+    bool divides = elements * size <= kMaxVectorBytes && start % elements == 0 &&
+                   info.alignment(input) % (elements * size) == 0;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      divides &= i == inner || info.extent(axes[i]) == 1 || strides[i] % elements == 0;
+    }
+    return divides;
+  };
+  int64_t width = 1;
+  while (fits(width * 2)) {
+    width *= 2;
+  }
+  return width;
+}
+
+}  // namespace nvfuser

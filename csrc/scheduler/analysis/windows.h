@@ -1,0 +1,25 @@
+/// Windows: slices and pads of a Fusion's inputs, which are read where they lie.
+///
+///   T1 = slice(T0, {0, i1/2}, {i0, i1})     a thread that computes T1's elements 8k … 8k + 7 can
+///   read
+///                                           them in one access where i1/2 is a multiple of 8
+///   T2 = pad(T0, {0, 0}, {n, 0})            likewise, but for the vectors at the ends of T0
+#pragma once
+
+#include <vector>
+
+#include <scheduler/runtime_info.h>
+
+namespace nvfuser {
+
+/// Results of slices and pads of inputs, in order of definition.
+std::vector<TensorView*> windowsOfInputs(const Fusion& fusion);
+
+/// Whether an input is read through windows alone.
+bool readThroughWindows(const TensorView* input);
+
+/// The largest power of two of elements that one access of what `window` reads can move, if a
+/// thread goes along its logical axis `along`.
+int64_t windowWidth(const TensorView* window, const IterDomain* along, SchedulerRuntimeInfo& info);
+
+}  // namespace nvfuser
