@@ -75,9 +75,10 @@ foreach(target nvfuser nvfuser_python)
 endforeach()
 if(SKBUILD)  # only a wheel takes the module: an installed library (./dev install) is for C++ and C
   # A wheel brings the C++ runtime along. The unwinder (libgcc_s) is the machine's: exceptions that pass from one library
-  # to the other need a common one.
+  # to the other need a common one. Parts of the runtime that nobody calls are left out: one of them would ask for a newer
+  # glibc than all the rest.
   foreach(target nvfuser nvfuser_python)
-    target_link_options(${target} PRIVATE -static-libstdc++)
+    target_link_options(${target} PRIVATE -static-libstdc++ LINKER:--gc-sections)
   endforeach()
   install(TARGETS nvfuser_python LIBRARY DESTINATION nvfuser COMPONENT python)
   install(FILES $<TARGET_FILE:nvfuser> DESTINATION nvfuser COMPONENT python
