@@ -17,7 +17,7 @@ namespace codegen {
 namespace {
 
 constexpr int64_t kArrayAlignment = 64;  ///< bytes: a cache line, and the widest vector register
-constexpr int64_t kLargestUnroll = 64;   ///< iterations
+constexpr int64_t kLargestUnroll = 64;   ///< iterations, with those of loops inside
 
 [[noreturn]] void needsThreads(std::string_view statement, const kir::Buffer* buffer) {
   throw InternalError(text("a ", statement,
@@ -37,6 +37,24 @@ std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
                      : text(kDivided[dimension], " % grid[", dimension, "]");
 }
 
+/// Whether to ask for a loop to be written out. Not around a loop whose length is known at the
+/// launch alone: copies of that take the compiler minutes, and save nothing that counts beside it.
+bool isWorthUnrolling(const kir::For& loop) {
+  if (!loop.extent->isConstant() || loop.extent->value <= 1) {
+    return false;
+  }
+  bool all_known = true;
+  int64_t iterations = loop.extent->value;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    if (const auto* inner = std::get_if<kir::For>(&stmt.node)) {
+      all_known &= inner->extent->isConstant();
+      iterations =
+          std::min(kLargestUnroll + 1, iterations * std::max<int64_t>(1, inner->extent->value));
+    }
+  });
+  return all_known && iterations <= kLargestUnroll;
+}
+
 }  // namespace
 
 void HostEmitter::loopPragma(const kir::For& loop) {
@@ -48,8 +66,7 @@ void HostEmitter::loopPragma(const kir::For& loop) {
     if (!accumulates) {
       out_.directive("#pragma GCC ivdep");
     }
-  } else if (loop.kind == kir::LoopKind::Unrolled && loop.extent->isConstant() &&
-             loop.extent->value > 1 && loop.extent->value <= kLargestUnroll) {
+  } else if (loop.kind == kir::LoopKind::Unrolled && isWorthUnrolling(loop)) {
     out_.directive(text("#pragma GCC unroll ", loop.extent->value));
   }
 }

@@ -37,41 +37,62 @@ int cost(Scalar a) {
   return total - (a->op == kir::ScalarOp::Sum && a->value == 0 ? 1 : 0);
 }
 
+/// What is divided by, in an expression, and may be zero.
+void collectDivisors(Scalar a, std::set<Scalar>* divisors) {
+  const bool divides = a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod;
+  if (divides && a->args[1]->lo < 1) {
+    divisors->insert(a->args[1]);
+  }
+  for (Scalar arg : a->args) {
+    collectDivisors(arg, divisors);
+  }
+  for (const auto& [term, coefficient] : a->terms) {
+    collectDivisors(term, divisors);
+  }
+}
+
+struct Use {
+  Scalar value = nullptr;
+  int weight = 0;
+  bool is_certain = false;  ///< whenever the block runs, not on some condition alone
+};
+
 class Hoister {
  public:
   explicit Hoister(kir::Kernel& kernel) : pool_(*kernel.pool) {}
 
   void run(kir::Block& block) {
-    std::map<int, std::pair<Scalar, int>> uses;  // by id: (expression, weight)
+    std::map<int, Use> uses;  // by id
     std::set<Scalar> unknown;
     collectDefined(block, &unknown);
-    count(block, 1, unknown, &uses);
+    count(block, 1, true, unknown, &uses);
 
     // From small to large; one whose uses are all inside a larger candidate's needs no name of its
     // own.
-    std::map<int, std::pair<Scalar, int>> candidates;
+    std::map<int, Use> candidates;
     for (const auto& [id, use] : uses) {
-      if (use.second >= 2 && cost(use.first) >= 2) {
+      if (use.weight >= 2 && cost(use.value) >= 2) {
         candidates.emplace(id, use);
       }
     }
-    std::vector<Scalar> named;
+    std::vector<Use> named;
     for (const auto& [id, use] : candidates) {
       bool covered = false;
       for (const auto& [other_id, other] : candidates) {
-        covered |= other.first != use.first && other.second >= use.second &&
-                   kir::ScalarPool::contains(other.first, use.first);
+        covered |= other.value != use.value && other.weight >= use.weight &&
+                   kir::ScalarPool::contains(other.value, use.value);
       }
       if (!covered) {
-        named.push_back(use.first);
+        named.push_back(use);
       }
     }
     std::unordered_map<Scalar, Scalar> names;
     std::vector<kir::Stmt> lets;
-    for (Scalar value : named) {
-      Scalar var = pool_.symbol(text("n", next_++), nullptr, value->lo, value->hi);
-      lets.push_back({kir::Let{var, pool_.substitute(value, names)}});
-      names[value] = var;
+    for (const Use& use : named) {
+      Scalar var = pool_.symbol(text("n", next_++), nullptr, use.value->lo, use.value->hi);
+      Scalar value = pool_.substitute(use.value, names);
+      lets.push_back({kir::Let{var, use.is_certain ? value : withoutZeroDivisors(value)}});
+      names[use.value] = var;
     }
     if (!names.empty()) {
       rename(block, names);
@@ -105,38 +126,53 @@ class Hoister {
     });
   }
 
-  void count(Scalar a, int weight, const std::set<Scalar>& unknown,
-             std::map<int, std::pair<Scalar, int>>* uses) {
+  /// A loop without iterations, or a condition that fails, may be all that keeps from a division by
+  /// an extent of zero: in front of it the same quotient must not stop the program.
+  Scalar withoutZeroDivisors(Scalar value) {
+    std::set<Scalar> divisors;
+    collectDivisors(value, &divisors);
+    std::unordered_map<Scalar, Scalar> positive;
+    for (Scalar divisor : divisors) {
+      positive[divisor] = pool_.max(divisor, pool_.one());
+    }
+    return positive.empty() ? value : pool_.substitute(value, positive);
+  }
+
+  void count(Scalar a, int weight, bool is_certain, const std::set<Scalar>& unknown,
+             std::map<int, Use>* uses) {
     if (isIndex(a)) {
       bool known = true;
       for (Scalar s : kir::ScalarPool::symbolsOf(a)) {
         known &= unknown.count(s) == 0;
       }
       if (known) {
-        auto& use = (*uses)[a->id];
-        use.first = a;
-        use.second += weight;
+        Use& use = (*uses)[a->id];
+        use.value = a;
+        use.weight += weight;
+        use.is_certain |= is_certain;
       }
     }
+    const bool chooses = a->op == kir::ScalarOp::And || a->op == kir::ScalarOp::Or ||
+                         a->op == kir::ScalarOp::Select;  // which operands are computed
     for (Scalar arg : a->args) {
-      count(arg, weight, unknown, uses);
+      count(arg, weight, is_certain && !chooses, unknown, uses);
     }
     for (const auto& [term, coefficient] : a->terms) {
-      count(term, weight, unknown, uses);
+      count(term, weight, is_certain, unknown, uses);
     }
   }
 
-  void count(const kir::Block& block, int weight, const std::set<Scalar>& unknown,
-             std::map<int, std::pair<Scalar, int>>* uses) {
+  void count(const kir::Block& block, int weight, bool is_certain, const std::set<Scalar>& unknown,
+             std::map<int, Use>* uses) {
     for (const kir::Stmt& stmt : block) {
-      kir::forEachScalar(stmt, [&](Scalar a) { count(a, weight, unknown, uses); });
+      kir::forEachScalar(stmt, [&](Scalar a) { count(a, weight, is_certain, unknown, uses); });
       if (auto* loop = std::get_if<kir::For>(&stmt.node)) {
-        count(*loop->body, 2, unknown, uses);
+        count(*loop->body, 2, false, unknown, uses);
       }
       if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-        count(*branch->then_body, weight, unknown, uses);
+        count(*branch->then_body, weight, false, unknown, uses);
         if (branch->else_body) {
-          count(*branch->else_body, weight, unknown, uses);
+          count(*branch->else_body, weight, false, unknown, uses);
         }
       }
     }

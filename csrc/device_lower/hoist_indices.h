@@ -20,6 +20,9 @@
 ///     if (n1 < i0)
 ///       T3[n1] = …
 ///
+/// What moves out of a loop or a condition may be a quotient by an extent of zero, which these kept
+/// from being computed: there it divides by max(extent, 1).
+///
 /// What it does not do: name an expression that is one operation on two symbols; that saves
 /// nothing.
 #pragma once

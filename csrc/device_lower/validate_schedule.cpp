@@ -202,11 +202,18 @@ class ScheduleCheck {
       if (!loop->isThread()) {
         repeated |= !loop->extent->isConstant(1);
       } else if (loops_.isUsed(loop->parallel) && loops_.isSpread(tv, loop->parallel) &&
-                 (global || isParallelTypeThreadDim(loop->parallel))) {
+                 (global || isParallelTypeThreadDim(loop->parallel)) &&
+                 (mixed == nullptr || isParallelTypeBlockDim(loop->parallel))) {
         mixed = loop;
       }
     }
-    if (mixed != nullptr && (!global || (repeated && !consumersOf(tv).empty()))) {
+    if (mixed == nullptr) {
+      return;
+    }
+    // Behind a barrier the one write is seen; tasks of the CPU do not wait for it.
+    const bool unseen = !global || repeated ||
+                        (target_ == LowerTarget::Cpu && isParallelTypeBlockDim(mixed->parallel));
+    if (unseen && (!global || !consumersOf(tv).empty())) {
       refuse(tv,
              text("several of ", parallelTypeName(mixed->parallel), " compute one element of T",
                   tv->name(), ", which is kept in ", global ? "global" : "shared",

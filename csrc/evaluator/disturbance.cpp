@@ -159,6 +159,7 @@ Array disturbed(const Array& array, uint64_t seed) {
     return array;
   }
   const double unit = roundoff(array.dtype);
+  const double least = leastOf(array.dtype);
   const std::array<Array, 1> operand{array};
   uint64_t i = 0;
   auto move = [&](auto x) {
@@ -166,7 +167,10 @@ Array disturbed(const Array& array, uint64_t seed) {
     return moved(x, amount, seed, i++);
   };
   if (array.kind() == HostNumber::Real) {
-    return mapElements<double, double>(operand, array.sizes, array.dtype, move);
+    return mapElements<double, double>(operand, array.sizes, array.dtype, [&](double x) {
+      const bool may_vanish = x != 0 && std::abs(x) < least && direction(seed, i) < 0;
+      return may_vanish ? (++i, std::copysign(0.0, x)) : move(x);
+    });
   }
   return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
 }

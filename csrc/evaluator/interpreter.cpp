@@ -222,6 +222,13 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   }
 }
 
+/// Every second pair of disturbances gives numbers that a kernel can have: only such are equal to
+/// what they are compared with.
+bool roundsOperations(const InterpreterOptions& options) {
+  return options.rounding == Rounding::EveryOperation ||
+         (options.rounding == Rounding::Disturbed && options.disturbance / 2 % 2 == 1);
+}
+
 /// `position` of the operation among all.
 void run(const Expr* expr, size_t position, Context& context) {
   std::vector<Array> arrays = results(expr, context);
@@ -238,7 +245,7 @@ void run(const Expr* expr, size_t position, Context& context) {
     }
     settleExtents(tv, array, context);
     requireCommonSizes(expr, tv, context);
-    if (context.options.rounding == Rounding::EveryOperation) {
+    if (roundsOperations(context.options)) {
       array = rounded(array);
     }
     context.arrays[tv] = std::move(array);

@@ -11,7 +11,8 @@
 /// hangs on the last bit. `Rounding::Disturbed` moves every result of arithmetic by a unit of
 /// rounding of its compute dtype, and sums as far as their additions may add up to, in directions
 /// that `disturbance` chooses: how far outputs move tells how the program treats rounding errors,
-/// in Double too.
+/// in Double too. Every second pair of opposite disturbances rounds what was moved, so that numbers
+/// that rounding may make equal are.
 #pragma once
 
 #include <cstdint>

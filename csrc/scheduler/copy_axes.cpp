@@ -61,6 +61,15 @@ std::vector<IterDomain*> AxisCopier::copyAdditional(const TensorDomain* original
   return copies;
 }
 
+void AxisCopier::takeOver(Fusion* fusion) {
+  const auto known = fusion->registeredExactMappings();
+  for (auto [stand_in, axis] : known) {
+    if (has(axis) && !has(stand_in)) {
+      fusion->registerExactMapping(stand_in, copyOf(axis));
+    }
+  }
+}
+
 void AxisCopier::replay(const Expr* transform) {
   std::vector<Val*> inputs;
   std::vector<Val*> outputs;

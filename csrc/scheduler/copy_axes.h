@@ -28,6 +28,9 @@ class AxisCopier {
                                     const std::vector<IterDomain*>& stop);
   /// The copies of a domain's additional axes stand for the same axes as the originals.
   std::vector<IterDomain*> copyAdditional(const TensorDomain* original);
+  /// The originals are about to go: what stands for one of them in other tensors stands for its
+  /// copy from here on.
+  void takeOver(Fusion* fusion);
   /// How copies of axes are made; unless set, they equal the original.
   std::function<IterDomain*(const IterDomain*)> make;
 

@@ -90,6 +90,7 @@ class DomainFactoring {
       }
     }
     std::vector<IterDomain*> loop = copier.replayTo(left, frontier_);
+    copier.takeOver(domain_->fusion());
 
     // Memory order and contiguity are those of the axes that stay; a reduction has no place in
     // memory.

@@ -200,6 +200,20 @@ std::vector<Case> refusedByLowering() {
          inlineMost();
          p.lower();
        }},
+      {"global memory that tasks of a wider loop write together",
+       "several of blockIdx.x compute one element of T3",
+       [](Program& p) {
+         TensorView* wide = broadcast(set(p.input({8})), {true, false});
+         TensorView* kept = set(wide);
+         TensorView* out = p.output(add(kept, p.input({4, 8})));
+         out->merge(0);
+         out->axis(0)->parallelize(BIDx);
+         scheduler_utils::transformPropagateToAllFrom(out);
+         scheduler_utils::parallelizeAllLike(out);
+         kept->setMemoryType(MemoryType::Global);
+         inlineMost();
+         p.lower(LowerTarget::Cpu);
+       }},
       {"a result stored in loops that are half a wider tensor's",
        "the loops in which the result of T3 is stored do not lead to its axis",
        [](Program& p) {

@@ -109,6 +109,21 @@ extern "C" __global__ void k(float* out) {
   CHECK(has(found, Kind::OutOfBounds, "dynamic shared memory (32 bytes)"));
 }
 
+TEST_CASE("emulated: a function's result goes into memory in sight of the hooks") {
+  auto kernel = compileWith({"complex.cuh"}, R"(
+__noinline__ complex<double> turned(const complex<double>& z) { return {-z.im, z.re}; }
+extern "C" __global__ void k(complex<double>* out, complex<double>* between) {
+  const int i = threadIdx.x;
+  between[i] = turned(complex<double>(1.0, i));
+  out[i] = turned(between[i]);
+}
+)");
+  DeviceVector<double> out(16), between(16), small(14);
+  CHECK(findings(*kernel, {.block = {8, 1, 1}}, {out.argument(), between.argument()}).empty());
+  CHECK(has(findings(*kernel, {.block = {8, 1, 1}}, {small.argument(), between.argument()}),
+            Kind::OutOfBounds, "the buffer of parameter 0"));
+}
+
 TEST_CASE("emulated: freed, foreign and null memory") {
   auto kernel = compileText(R"(extern "C" __global__ void k(float* p) { p[threadIdx.x] = 1; })");
   void* freed = emulatedDevice().allocate(128, nullptr);

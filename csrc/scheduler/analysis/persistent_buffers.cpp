@@ -270,6 +270,9 @@ class Projection {
     auto* copy =
         IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
     copyOperation(def, std::move(inputs), {copy});
+    for (size_t i = 0; i < axes.size(); ++i) {  // operations without operands say nothing of them
+      fusion_->registerExactMapping(axes[i], TensorDomain::noReductions(tv->getLogicalDomain())[i]);
+    }
     copies_[{tv->name(), place}] = copy;
     return copy;
   }

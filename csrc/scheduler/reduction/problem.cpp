@@ -205,15 +205,21 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
         return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
       }
     }
-    if (tv->isFusionOutput() || tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+    if (tv->isFusionOutput()) {
       continue;
     }
-    if (of_copy != nullptr && !of_copy->spansReduced(tv, graph)) {
-      // One value a row: kept where the row is, and computed before it is read in any case.
-      if (reference->axis(0)->isBlockDim() && !reference->axis(0)->isReduction() &&
-          tv->nDims() > 0 && !tv->axis(0)->isBroadcast() && tv->getComputeAtPosition() == 0) {
-        return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
-      }
+    const bool is_reduced = tv->definition()->isOneOf<ReductionOp, WelfordOp>();
+    const bool one_a_row = of_copy != nullptr && (is_reduced || !of_copy->spansReduced(tv, graph));
+    // One value a row: kept where the row is, and computed before it is read in any case.
+    if (one_a_row && !consumersOf(tv).empty() && reference->axis(0)->isBlockDim() &&
+        !reference->axis(0)->isReduction() && tv->nDims() > 0 && !tv->axis(0)->isBroadcast() &&
+        tv->getComputeAtPosition() == 0) {
+      return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
+    }
+    if (is_reduced) {
+      continue;
+    }
+    if (one_a_row) {
       for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
         const IterDomain* id = tv->axis(i);
         if (!id->isBroadcast() && !id->isThread() && !id->extent()->isConstScalar()) {

@@ -49,7 +49,7 @@ int LoopSizes::numberOf(IterDomain* id) {
   std::vector<int>& known = by_class_[permissive_.classOf(id)];
   for (int size : known) {
     const IterDomain* other = axisOf(size);
-    if (exact_->mapped(id, other) || id->extent()->sameAs(other->extent())) {
+    if (exact_->mapped(id, other)) {
       return size;
     }
   }

@@ -1,5 +1,6 @@
 /// What loops iterate over: for the class (permissive) of each axis that a loop comes from, a
-/// number for its size. Equal numbers are the same axis in the exact graph, or equal extents.
+/// number for its size. Equal numbers are the same axis in the exact graph: two axes that only
+/// happen to be of one size have an index each.
 ///
 ///   T1[b0, i1] + T2[i2, i1]      the loop over b0 says nothing, the one over i2 {class of i2: 0}
 ///

@@ -24,14 +24,18 @@ struct AxisInfo {
 /// By axis of one tensor's logical (or root) domain; axes that tell nothing are absent.
 using TensorInfo = std::unordered_map<const IterDomain*, AxisInfo>;
 
-/// More complete axes first, then more axes.
+/// More complete axes first, then more axes. Broadcast ones decide between equals alone: a replay
+/// makes up what a tensor lacks of them.
 struct Score {
   int complete = 0;
   int any = 0;
+  int complete_broadcasts = 0;
+  int any_broadcasts = 0;
   friend auto operator<=>(const Score&, const Score&) = default;
 };
 
-Score scoreOf(const TensorInfo& info) {
+/// `axes`: the reference's.
+Score scoreOf(const TensorInfo& info, const std::vector<IterDomain*>& axes) {
   std::set<int> complete;
   std::set<int> any;
   for (const auto& [axis, what] : info) {
@@ -40,7 +44,14 @@ Score scoreOf(const TensorInfo& info) {
       complete.insert(what.sources.begin(), what.sources.end());
     }
   }
-  return {static_cast<int>(complete.size()), static_cast<int>(any.size())};
+  Score score;
+  for (int axis : any) {
+    const bool broadcast = axes[static_cast<size_t>(axis)]->isBroadcast();
+    const int is_complete = complete.count(axis) != 0 ? 1 : 0;
+    (broadcast ? score.any_broadcasts : score.any) += 1;
+    (broadcast ? score.complete_broadcasts : score.complete) += is_complete;
+  }
+  return score;
 }
 
 /// Joins what several axes tell, from one side of a transform to each axis on its other side.
@@ -204,7 +215,7 @@ std::vector<MaxInfoSpanningTree::Hop> MaxLogicalDomainInfoSpanningTree::grow() c
   int found = 0;
   auto offer = [&](Hop hop, TensorInfo info) {
     if (!info.empty()) {
-      const Score score = scoreOf(info);  // before the move
+      const Score score = scoreOf(info, reference_->getLogicalDomain());  // before the move
       open.emplace(std::pair(score, --found), Candidate{hop, std::move(info)});
     }
   };

@@ -161,7 +161,9 @@ bool runCampaign(const CampaignOptions& options) {
   isolated.jobs = options.jobs;
   isolated.run.schedules = options.schedules;
   isolated.batch = static_cast<size_t>(std::clamp<int64_t>(options.count / 8, 1, 40));
-  const auto seedOf = [&](size_t i) { return options.seed * kProgramsPerSeed + i; };
+  const auto seedOf = [&](size_t i) {
+    return options.seed * kProgramsPerSeed + static_cast<uint64_t>(options.first) + i;
+  };
   std::map<size_t, Isolated> failed;
   runIsolated(
       static_cast<size_t>(options.count), [&](size_t i) { return drawProgram(seedOf(i)); },

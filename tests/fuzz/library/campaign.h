@@ -11,6 +11,8 @@ namespace nvfuser::fuzz {
 struct CampaignOptions {
   int64_t count = 1000;
   uint64_t seed = 1;
+  /// The first program's index among those of the seed: a long campaign can be run in parts.
+  int64_t first = 0;
   size_t jobs = 1;
   /// Schedules drawn for each program.
   int64_t schedules = 2;

@@ -177,7 +177,11 @@ bool Drawer::try_(Call call, double limit, int64_t results) {
     if (!of(id).val->isA<TensorView>()) {
       return false;
     }
-    if (count(sizes(id)) > 8 * elements_ || (isExact() && limit > exactRange(dtype(id)))) {
+    const std::vector<int64_t> shape = sizes(id);
+    if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; })) {
+      return false;  // nothing padded by less than nothing: an error that is known at the launch
+    }
+    if (count(shape) > 8 * elements_ || (isExact() && limit > exactRange(dtype(id)))) {
       return false;
     }
   }

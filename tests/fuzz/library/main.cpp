@@ -13,8 +13,8 @@ namespace nvfuser::fuzz {
 namespace {
 
 constexpr const char* kUsage =
-    "nvfuser_fuzz [--count N] [--seed S] [--jobs J] [--schedules K] [--folder DIR] [--no-shrink] "
-    "[--reasons]\n"
+    "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--folder DIR] "
+    "[--no-shrink] [--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE\n"
     "nvfuser_fuzz --show PROGRAM_SEED\n";
@@ -46,6 +46,8 @@ int run(int count, char** words) {
       campaign.count = numberOf("--count", next());
     } else if (word == "--seed") {
       campaign.seed = static_cast<uint64_t>(numberOf("--seed", next()));
+    } else if (word == "--first") {
+      campaign.first = numberOf("--first", next());
     } else if (word == "--jobs") {
       campaign.jobs = static_cast<size_t>(std::max<int64_t>(1, numberOf("--jobs", next())));
     } else if (word == "--schedules") {
