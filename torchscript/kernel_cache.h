@@ -42,6 +42,8 @@ class GraphCache {
   static bool fits(const Entry& entry, const uint64_t* traits, c10::ArrayRef<c10::IValue> inputs);
   /// Whether it ran; else the stack is as it was.
   bool runFused(Entry& entry, torch::jit::Stack& stack);
+  class Arguments;
+  bool repeat(Entry& entry, const Arguments& arguments, torch::jit::Stack& stack) const;
   void runGraph(torch::jit::Stack& stack);
   void fallBack(Entry& entry, torch::jit::Stack& stack, const std::string& reason);
 

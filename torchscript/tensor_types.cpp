@@ -9,43 +9,43 @@ namespace nvfuser::torchscript {
 
 namespace {
 
+constexpr std::pair<c10::ScalarType, int32_t> kDtypes[] = {
+    {c10::ScalarType::Float, NVF_FLOAT},
+    {c10::ScalarType::BFloat16, NVF_BFLOAT16},
+    {c10::ScalarType::Half, NVF_HALF},
+    {c10::ScalarType::Double, NVF_DOUBLE},
+    {c10::ScalarType::Long, NVF_INT},
+    {c10::ScalarType::Bool, NVF_BOOL},
+    {c10::ScalarType::Int, NVF_INT32},
+    {c10::ScalarType::Float8_e4m3fn, NVF_FLOAT8_E4M3FN},
+    {c10::ScalarType::Float8_e5m2, NVF_FLOAT8_E5M2},
+    {c10::ScalarType::Char, NVF_CHAR},
+    {c10::ScalarType::Short, NVF_SHORT},
+    {c10::ScalarType::Byte, NVF_BYTE},
+    {c10::ScalarType::ComplexFloat, NVF_COMPLEX_FLOAT},
+    {c10::ScalarType::ComplexDouble, NVF_COMPLEX_DOUBLE},
+};
+
 constexpr int64_t kMostAxes = 24;  ///< two bits each, beside rank and dtype, make a word
 
 }  // namespace
 
 int32_t dtypeOf(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Double:
-      return NVF_DOUBLE;
-    case c10::ScalarType::Float:
-      return NVF_FLOAT;
-    case c10::ScalarType::Half:
-      return NVF_HALF;
-    case c10::ScalarType::BFloat16:
-      return NVF_BFLOAT16;
-    case c10::ScalarType::Float8_e4m3fn:
-      return NVF_FLOAT8_E4M3FN;
-    case c10::ScalarType::Float8_e5m2:
-      return NVF_FLOAT8_E5M2;
-    case c10::ScalarType::Char:
-      return NVF_CHAR;
-    case c10::ScalarType::Short:
-      return NVF_SHORT;
-    case c10::ScalarType::Int:
-      return NVF_INT32;
-    case c10::ScalarType::Long:
-      return NVF_INT;
-    case c10::ScalarType::Byte:
-      return NVF_BYTE;
-    case c10::ScalarType::Bool:
-      return NVF_BOOL;
-    case c10::ScalarType::ComplexFloat:
-      return NVF_COMPLEX_FLOAT;
-    case c10::ScalarType::ComplexDouble:
-      return NVF_COMPLEX_DOUBLE;
-    default:
-      return NVF_NULL;
+  for (const auto& [scalar, dtype] : kDtypes) {
+    if (scalar == type) {
+      return dtype;
+    }
   }
+  return NVF_NULL;
+}
+
+std::optional<c10::ScalarType> scalarTypeOf(int32_t dtype) {
+  for (const auto& [scalar, number] : kDtypes) {
+    if (number == dtype) {
+      return scalar;
+    }
+  }
+  return std::nullopt;
 }
 
 uint64_t traitsOf(const at::Tensor& tensor) {

@@ -13,6 +13,8 @@ namespace nvfuser::torchscript {
 
 /// NVF_NULL where we have none.
 int32_t dtypeOf(c10::ScalarType type);
+/// And back; none for what PyTorch does not have.
+std::optional<c10::ScalarType> scalarTypeOf(int32_t dtype);
 
 /// Rank, dtype, which axes have extent 1, and which are contiguous with the one to their right: one
 /// word, equal for tensors that one definition serves. 0: not a tensor that we take.

@@ -163,6 +163,81 @@ KernelArgumentHolder execute(nvf_fusion* fusion, const nvf_argument* inputs, int
   return results;
 }
 
+/// The caller's maker of outputs.
+class CallersOutputs final : public OutputMaker {
+ public:
+  explicit CallersOutputs(const nvf_output_maker& maker) : maker_(maker) {}
+
+  bool make(size_t index, const Allocator::Form& form, Device& device, Stream,
+            void** data) override {
+    const DLDevice where = toDLDevice(device);
+    return maker_.make(maker_.user, static_cast<int64_t>(index), codeOf(form.dtype),
+                       static_cast<int64_t>(form.sizes.size()), form.sizes.data(),
+                       form.strides.data(), where.device_type, where.device_id, data) == 0;
+  }
+
+ private:
+  const nvf_output_maker& maker_;
+};
+
+/// False for what `execute` has to deal with: tensors that are handed over, and what is wrong.
+bool lendArgument(const nvf_argument& input, LentArgument& lent) {
+  switch (input.kind) {
+    case NVF_ARG_TENSOR:
+      return input.tensor != nullptr &&
+             lend(*static_cast<const nvfuser::DLTensor*>(input.tensor), lent);
+    case NVF_ARG_BOOL:
+      lent = PolymorphicValue(input.integer != 0);
+      return true;
+    case NVF_ARG_INT:
+      lent = PolymorphicValue(input.integer);
+      return true;
+    case NVF_ARG_DOUBLE:
+      lent = PolymorphicValue(input.real);
+      return true;
+    case NVF_ARG_COMPLEX:
+      lent = PolymorphicValue(std::complex<double>(input.real, input.imag));
+      return true;
+    default:
+      return false;
+  }
+}
+
+RunContext contextOf(const nvf_run_context* given) {
+  RunContext context;
+  if (given != nullptr) {
+    context.stream = given->stream;
+    if (given->has_random_state != 0) {
+      context.draws.emplace(given->random_seed, given->random_offset);
+    }
+    if (given->allocator != nullptr) {
+      context.allocator = std::make_shared<CallersAllocator>(*given->allocator);
+    }
+  }
+  return context;
+}
+
+bool repeat(nvf_fusion& fusion, const nvf_argument* inputs, int64_t input_count,
+            const nvf_run_context* context, const nvf_output_maker& maker) {
+  FusionExecutorCache* executor = fusion.made.load(std::memory_order_acquire);
+  if (executor == nullptr || !executor->canRepeat()) {
+    return false;
+  }
+  const auto count = static_cast<size_t>(input_count);
+  ShortList<LentArgument, 8> arguments(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!lendArgument(inputs[i], arguments[i])) {
+      return false;
+    }
+  }
+  std::optional<OptionsGuard> guard;
+  if (fusion.options) {
+    guard.emplace(*fusion.options);
+  }
+  CallersOutputs outputs(maker);
+  return executor->repeat(arguments.span(), contextOf(context), outputs);
+}
+
 }  // namespace
 
 extern "C" {
@@ -181,18 +256,18 @@ int nvf_execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_co
 int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                    const nvf_run_context* context, struct ::DLManagedTensor** outputs,
                    int64_t capacity, int64_t* count) {
+  return guarded(
+      [&] { execute(fusion, inputs, input_count, contextOf(context), outputs, capacity, count); });
+}
+
+int nvf_repeat_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                  const nvf_run_context* context, const nvf_output_maker* outputs, int32_t* done) {
   return guarded([&] {
-    RunContext ours;
-    if (context != nullptr) {
-      ours.stream = context->stream;
-      if (context->has_random_state != 0) {
-        ours.draws.emplace(context->random_seed, context->random_offset);
-      }
-      if (context->allocator != nullptr) {
-        ours.allocator = std::make_shared<CallersAllocator>(*context->allocator);
-      }
-    }
-    execute(fusion, inputs, input_count, ours, outputs, capacity, count);
+    requirePointer(fusion, "the fusion");
+    requirePointer(inputs, "inputs");
+    requirePointer(outputs, "outputs");
+    requirePointer(done, "done");
+    *done = repeat(*fusion, inputs, input_count, context, *outputs) ? 1 : 0;
   });
 }
 

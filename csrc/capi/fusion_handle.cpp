@@ -19,6 +19,9 @@ void requireDefining(nvf_fusion* fusion) {
 }
 
 FusionExecutorCache& executorOf(nvf_fusion& fusion) {
+  if (FusionExecutorCache* made = fusion.made.load(std::memory_order_acquire)) {
+    return *made;
+  }
   std::lock_guard<std::mutex> lock(fusion.mutex);
   if (fusion.executor == nullptr) {
     if (fusion.graph.outputs().empty()) {
@@ -26,6 +29,7 @@ FusionExecutorCache& executorOf(nvf_fusion& fusion) {
     }
     // A copy, so that a definition that cannot be executed can be mended.
     fusion.executor = std::make_unique<FusionExecutorCache>(std::make_unique<Fusion>(fusion.graph));
+    fusion.made.store(fusion.executor.get(), std::memory_order_release);
   }
   return *fusion.executor;
 }

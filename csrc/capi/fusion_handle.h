@@ -1,6 +1,7 @@
 /// What a handle of the C interface stands for, and the checks that its functions share.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,8 +14,9 @@
 
 /// A fusion while it is defined, and then its executor.
 struct nvf_fusion : nvfuser::capi::Definition {
-  std::unique_ptr<nvfuser::FusionExecutorCache> executor;  ///< from the first execution on
-  std::mutex mutex;                                        ///< of the making of the executor
+  std::unique_ptr<nvfuser::FusionExecutorCache> executor;     ///< from the first execution on
+  std::mutex mutex;                                           ///< of the making of the executor
+  std::atomic<nvfuser::FusionExecutorCache*> made = nullptr;  ///< the executor, for who has no lock
   std::optional<nvfuser::Options> options;  ///< of its executions; none: those of the caller
 };
 

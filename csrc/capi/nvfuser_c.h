@@ -184,6 +184,22 @@ typedef struct nvf_run_context {
 int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                    const nvf_run_context* context, struct DLManagedTensor** outputs,
                    int64_t capacity, int64_t* count);
+/* For callers that count microseconds: makes the outputs in the caller's own kind. */
+typedef struct nvf_output_maker {
+  void* user;
+  /* Makes output `index` in the order of an execution's, with these sizes and strides (in elements)
+   * on a device of DLPack's type and number, and sets `data` to its memory, aligned to 64 bytes
+   * (256 on CUDA; null if it has no elements). Returns 0; anything else if it is not made here. */
+  int (*make)(void* user, int64_t index, int32_t dtype, int64_t ndims, const int64_t* sizes,
+              const int64_t* strides, int32_t device_type, int32_t device_id, void** data);
+} nvf_output_maker;
+
+/* nvf_execute_in again, with such arguments as before (tensors are NVF_ARG_TENSOR): `done` becomes
+ * 1 if a kernel that is there did it all and each output was made, and its work is queued. Else
+ * `done` becomes 0: nothing was done, outputs that were made are the caller's to forget, and it is
+ * for nvf_execute_in. */
+int nvf_repeat_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                  const nvf_run_context* context, const nvf_output_maker* outputs, int32_t* done);
 /* Number of outputs that an execution returns. */
 int nvf_output_count(nvf_fusion* fusion, int64_t* count);
 /* Seed and first offset of random operations without seeds of their own. Ends the definition. */

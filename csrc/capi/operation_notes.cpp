@@ -102,7 +102,9 @@ constexpr Notes kNotes[] = {
     {"gather", "the result has the shape of index, which has as many axes as arg", kIndexed,
      "an index of another dtype or rank, an axis that is not there"},
     {"take_along_axis",
-     "as arg, axis dim as long as that of index; other axes of both equal or of extent 1", kIndexed,
+     "as arg, axis dim as long as that of index; other axes of both equal or of extent 1",
+     "arg any, index an integer dtype, or a float that is cut to one; the result has the dtype of "
+     "arg",
      "an index of another dtype or rank, an axis that is not there, sizes that do not agree"},
     {"scatter", "the result has the shape of arg; src that of index, or it is a number",
      "index an integer dtype, src the dtype of arg; that is the result's",

@@ -2,6 +2,7 @@
 
 #include <ir/builder.h>
 #include <ops/alias.h>
+#include <ops/arith.h>
 #include <ops/axes.h>
 #include <ops/named_axes.h>
 #include <ops/utils.h>
@@ -123,6 +124,10 @@ TensorView* gather(TensorView* input, int64_t dim, TensorView* index) {
 
 TensorView* takeAlongAxis(TensorView* input, TensorView* index, int64_t dim) {
   ops::requireTensor(input, "takeAlongAxis");
+  ops::requireTensor(index, "takeAlongAxis");
+  if (isFloatingPointType(index->dtype())) {
+    index = castOp(DataType::Int, index);
+  }
   requireIndex(index, "takeAlongAxis");
   const int64_t axis = dimOfEqualRanks("takeAlongAxis", input, index, dim);
   std::vector<IterDomain*> axes = ops::freshAxes(index);

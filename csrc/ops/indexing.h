@@ -23,7 +23,8 @@ TensorView* indexSelect(TensorView* input, int64_t dim, TensorView* index);
 TensorView* gather(TensorView* input, int64_t dim, TensorView* index);
 
 /// The same, but along the other axes `index` and `input` have equal extents or broadcast
-/// (numpy.take_along_axis).
+/// (numpy.take_along_axis). A floating-point index is cut to integers: by the rule of promotion
+/// `where(valid, index, zero)` has the dtype of a float `zero`, and programs use that as an index.
 TensorView* takeAlongAxis(TensorView* input, TensorView* index, int64_t dim);
 
 /// A copy of `self` with out[index[i, j], j] = src[i, j] for dim 0; `src` is a tensor or a scalar.

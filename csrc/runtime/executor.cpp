@@ -239,7 +239,12 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     interpretInto(compiled->fusion(), args, results, seed, offset, context.stream);
     return {std::move(results), std::move(plan)};
   }
-  const BoundArguments bound(*plan, args, results, seed, offset, context);
+  LentArguments lent(args);
+  ShortList<void*, 8> addresses(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    addresses[i] = results[i].tensor().data();
+  }
+  const BoundArguments bound(*plan, lent.span(), addresses.span(), seed, offset, context);
   dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(), is_first);
   doLaunch(*plan, bound.pointers());
   return {std::move(results), std::move(plan)};
@@ -252,11 +257,22 @@ KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArg
   if (plan.kind() == LaunchPlan::Kind::Interpret) {
     interpretInto(plan.compiled().fusion(), args, results, seed, offset, context.stream);
   } else if (plan.kind() == LaunchPlan::Kind::Launch) {
-    const BoundArguments bound(plan, args, results, seed, offset, context);
-    Device& device = plan.compiled().device();
-    device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream);
+    LentArguments lent(args);
+    ShortList<void*, 8> addresses(results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      addresses[i] = results[i].tensor().data();
+    }
+    launch(plan, lent.span(), addresses.span(), seed, offset, context);
   }
   return results;
+}
+
+void KernelExecutor::launch(const LaunchPlan& plan, std::span<const LentArgument> args,
+                            std::span<void* const> outputs, uint64_t seed, uint64_t offset,
+                            const RunContext& context) {
+  const BoundArguments bound(plan, args, outputs, seed, offset, context);
+  Device& device = plan.compiled().device();
+  device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream);
 }
 
 KernelExecutor::Launched KernelExecutor::launchAndShow(

@@ -75,6 +75,11 @@ class KernelExecutor {
   static KernelArgumentHolder run(const LaunchPlan& plan, const KernelArgumentHolder& args,
                                   uint64_t seed, uint64_t offset, const RunContext& context = {});
 
+  /// The same with memory of the caller's for each output.
+  static void launch(const LaunchPlan& plan, std::span<const LentArgument> args,
+                     std::span<void* const> outputs, uint64_t seed, uint64_t offset,
+                     const RunContext& context);
+
   /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
   std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
                            int repeats, const Whole* whole = nullptr);

@@ -91,52 +91,23 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
   return call;
 }
 
-/// Valid until this thread's next one.
-const std::string& FusionExecutorCache::keyOf(const Call& call) {
-  static thread_local std::string own;  // keeps its memory from call to call
-  std::string& key = own;
-  key.clear();
-  auto number = [&key](int64_t value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  };
-  number(static_cast<int64_t>(reinterpret_cast<uintptr_t>(call.device)));
-  number(static_cast<int64_t>(call.index_type) * 2 + (call.mayFallBack() ? 1 : 0));
-  key += call.params.options->codeKey();
-  for (const KernelArgument& argument : call.args) {
-    if (argument.isTensor() && argument.tensor().defined()) {
-      const Tensor& tensor = argument.tensor();
-      number((static_cast<int64_t>(tensor.dtype().type) * 2 + (tensor.isMeta() ? 1 : 0)) * 64 +
-             alignmentOf(tensor));
-      number(tensor.dim());
-      for (int64_t size : tensor.sizes()) {
-        number(size);
-      }
-      for (int64_t stride : tensor.strides()) {
-        number(stride);
-      }
-    } else if (argument.isScalar() && argument.is<int64_t>()) {
-      number(-1);
-      number(argument.as<int64_t>());  // sizes may depend on it
-    } else {  // which kinds a scalar may have is checked when a call is planned
-      const bool has_value = argument.isScalar();
-      number(has_value ? -3 - static_cast<int64_t>(argument.scalar().dtype().type) : -2);
-    }
-  }
-  return key;
+/// What is kept of calls with this key; null where nothing is.
+std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::known(std::string_view key) const {
+  std::shared_lock<std::shared_mutex> lock(keys_);
+  const auto found = kept_.find(key);
+  return found != kept_.end() ? found->second : nullptr;
 }
 
 /// Where calls with this key meet; new where there is none.
 std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::keptFor(const Call& call) {
-  const std::string& key = keyOf(call);
-  {
-    std::shared_lock<std::shared_mutex> lock(keys_);
-    if (const auto found = kept_.find(key); found != kept_.end()) {
-      return found->second;
-    }
+  LentArguments args(call.args);
+  const CallKey key(*call.device, call.params.index_type, *call.params.options, args.span());
+  if (std::shared_ptr<Kept> kept = known(key.bytes())) {
+    return kept;
   }
-  auto made = std::make_shared<Kept>(key);
+  auto made = std::make_shared<Kept>(std::string(key.bytes()));
   std::unique_lock<std::shared_mutex> lock(keys_);
-  const auto [place, is_new] = kept_.emplace(key, std::move(made));
+  const auto [place, is_new] = kept_.emplace(made->key, made);
   std::shared_ptr<Kept> kept = place->second;
   if (kept_.size() > kMostPrepared) {
     const auto oldest = std::min_element(kept_.begin(), kept_.end(), [](auto& a, auto& b) {
@@ -234,10 +205,11 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
 }
 
 bool FusionExecutorCache::isCompiled(const KernelArgumentHolder& args) {
-  const std::string& key = keyOf(makeCall(args, {}, nullptr));
-  std::shared_lock<std::shared_mutex> lock(keys_);
-  const auto found = kept_.find(key);
-  return found != kept_.end() && found->second->compiled.load();
+  const Call call = makeCall(args, {}, nullptr);
+  LentArguments lent(args);
+  const CallKey key(*call.device, call.params.index_type, *call.params.options, lent.span());
+  const std::shared_ptr<const Kept> kept = known(key.bytes());
+  return kept != nullptr && kept->compiled.load();
 }
 
 std::vector<std::string> FusionExecutorCache::getMostRecentCode() const {

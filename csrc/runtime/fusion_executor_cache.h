@@ -28,9 +28,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include <runtime/call_key.h>
 #include <runtime/fusion_description.h>
 #include <runtime/fusion_profile.h>
 #include <runtime/fusion_segment.h>
+#include <runtime/repeated_call.h>
 #include <runtime/view_outputs.h>
 
 namespace nvfuser {
@@ -50,6 +52,13 @@ class FusionExecutorCache {
                                            std::optional<PrimDataType> forced_index_type = {},
                                            Device* device = nullptr,
                                            const RunContext& context = {});
+
+  /// The same call again, for callers that count microseconds: true where its kernel was compiled
+  /// and has run, nothing else is to be done than to launch it, and `outputs` made every output;
+  /// it is then launched. False: nothing was done, and `runFusionWithInputs` has to do it.
+  bool repeat(std::span<const LentArgument> args, const RunContext& context, OutputMaker& outputs);
+  /// Whether there is any call that could be repeated: if not, nobody need lend anything.
+  bool canRepeat() const { return can_repeat_.load(std::memory_order_acquire); }
 
   /// Plans and lowers for these arguments, but compiles and runs nothing; `executors` are then
   /// those that a call would run, to be compiled together with others (compile_batch.h).
@@ -108,7 +117,6 @@ class FusionExecutorCache {
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
-  static const std::string& keyOf(const Call& call);
   std::shared_ptr<Kept> keptFor(const Call& call);
   Prepared& planFor(Kept& kept, const Call& call);
   void drop(Kept& kept);
@@ -133,8 +141,9 @@ class FusionExecutorCache {
   std::optional<KernelArgumentHolder> runFirst(Kept& kept, Call& call);
   std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
-  void takeDraws(Call& call);
+  std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);
   bool isOneLaunch(const Prepared& plan) const;
+  std::shared_ptr<Kept> known(std::string_view key) const;
   static std::string stepTensors(const Step& step);
   KernelArgumentHolder notUpdated(const KernelArgumentHolder& args) const;
   static Asked askedBy(const Call& call);
@@ -161,7 +170,8 @@ class FusionExecutorCache {
   std::vector<std::string> failed_plans_;
 
   mutable std::shared_mutex keys_;  ///< taken after `planning_`
-  std::unordered_map<std::string, std::shared_ptr<Kept>> kept_;
+  std::unordered_map<std::string, std::shared_ptr<Kept>, CallKeyHash, std::equal_to<>> kept_;
+  std::atomic<bool> can_repeat_{false};
   std::atomic<uint64_t> clock_{0};  ///< turns to another key; the last one is the key's of `last`
 
   std::mutex random_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <evaluator/host_tensor.h>
+#include <evaluator/element_codec.h>
 #include <ir/internal_nodes.h>
 #include <runtime/launch_help.h>
 
@@ -57,16 +57,14 @@ std::array<std::byte, 16> bytesOf(T value) {
 }
 
 std::array<std::byte, 16> bytesOf(const PolymorphicValue& value, DataType dtype) {
-  HostTensor one(dtype, {});
-  if (isComplexType(dtype)) {
-    one.setComplex(0, value.as<std::complex<double>>());
-  } else if (isFloatingPointType(dtype)) {
-    one.setDouble(0, value.as<double>());
-  } else {
-    one.setInt(0, value.as<int64_t>());
-  }
   std::array<std::byte, 16> bytes{};
-  std::memcpy(bytes.data(), one.data(), one.sizeBytes());
+  if (isComplexType(dtype)) {
+    storeElement(bytes.data(), dtype, value.as<std::complex<double>>());
+  } else if (isFloatingPointType(dtype)) {
+    storeElement(bytes.data(), dtype, value.as<double>());
+  } else {
+    storeElement(bytes.data(), dtype, value.as<int64_t>());
+  }
   return bytes;
 }
 
@@ -300,28 +298,29 @@ void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
   }
 }
 
-BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                               const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset,
+bool LaunchPlan::isRepeatable() const {
+  return kind_ != Kind::Interpret &&
+         std::none_of(outputs_.begin(), outputs_.end(),
+                      [](const Output& output) { return output.input || output.same_as; });
+}
+
+BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
+                               std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                                const RunContext& context)
-    : count_(plan.arguments_.size()) {
+    : values_(plan.arguments_.size()), pointers_(plan.arguments_.size()) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
-  if (count_ > kFew) {
-    many_values_.resize(count_);
-    many_pointers_.resize(count_);
-    values_ = many_values_.data();
-    pointers_ = many_pointers_.data();
-  }
+  LaunchPlan::Bytes* value = values_.data();
+  void** pointer = pointers_.data();
   std::optional<ExpressionEvaluator> evaluator;
-  for (size_t i = 0; i < plan.arguments_.size(); ++i) {
-    const LaunchPlan::Argument& argument = plan.arguments_[i];
-    pointers_[i] = values_[i].data();
+  for (const LaunchPlan::Argument& argument : plan.arguments_) {
+    *pointer++ = value->data();
     switch (argument.kind) {
       case Kind::Input:
-        values_[i] = bytesOf(args[argument.index].tensor().data());
+        *value = bytesOf(args[argument.index].tensor()->data);
         break;
       case Kind::Output:
-        values_[i] = bytesOf(outputs[argument.index].tensor().data());
+        *value = bytesOf(outputs[argument.index]);
         break;
       case Kind::Workspace: {
         const LaunchPlan::Workspace& workspace = plan.workspaces_[argument.index];
@@ -330,14 +329,14 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolde
         if (workspace.zeroed) {
           device.fillBytes(address, 0, workspace.bytes, context.stream);
         }
-        values_[i] = bytesOf(address);
+        *value = bytesOf(address);
         break;
       }
       case Kind::Constant:
-        values_[i] = argument.bytes;
+        *value = argument.bytes;
         break;
       case Kind::Scalar:
-        values_[i] = bytesOf(args[argument.index].scalar(), argument.dtype);
+        *value = bytesOf(*args[argument.index].scalar(), argument.dtype);
         break;
       case Kind::Computed: {
         if (!evaluator) {
@@ -346,20 +345,21 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, const KernelArgumentHolde
           for (size_t k = 0; k < inputs.size(); ++k) {
             if (!inputs[k]->isA<TensorView>()) {
               evaluator->invalidate(inputs[k]);  // -0 equals 0, but is another value
-              evaluator->bind(inputs[k], args[k].scalar());
+              evaluator->bind(inputs[k], *args[k].scalar());
             }
           }
         }
-        values_[i] = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
+        *value = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
         break;
       }
       case Kind::Seed:
-        values_[i] = bytesOf(seed);
+        *value = bytesOf(seed);
         break;
       case Kind::Offset:
-        values_[i] = bytesOf(offset);
+        *value = bytesOf(offset);
         break;
     }
+    ++value;
   }
   for (const LaunchPlan::AddressCheck& check : plan.address_checks_) {
     uintptr_t address = 0;

@@ -18,6 +18,7 @@
 
 #include <runtime/compiled_kernel.h>
 #include <runtime/launch_values.h>
+#include <runtime/repeated_call.h>
 #include <runtime/run_context.h>
 
 namespace nvfuser {
@@ -46,6 +47,12 @@ class LaunchPlan {
   /// Outputs in the fusion's order; one that reuses an input's storage is that input.
   KernelArgumentHolder allocateOutputs(const KernelArgumentHolder& args,
                                        const RunContext& context) const;
+  size_t numOutputs() const { return outputs_.size(); }
+  Allocator::Form outputForm(size_t i) const {
+    return {outputs_[i].dtype, outputs_[i].sizes, outputs_[i].strides};
+  }
+  /// Whether a call is a launch (or nothing) that writes each output to a tensor of its own.
+  bool isRepeatable() const;
   /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.
   void checkOutputs(const KernelArgumentHolder& outputs) const;
 
@@ -109,25 +116,17 @@ class BoundArguments {
  public:
   /// Allocates workspaces. Throws `UserError` where an address is not aligned as the kernel needs
   /// it.
-  BoundArguments(const LaunchPlan& plan, const KernelArgumentHolder& args,
-                 const KernelArgumentHolder& outputs, uint64_t seed, uint64_t offset,
+  BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
+                 std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                  const RunContext& context);
   BoundArguments(const BoundArguments&) = delete;
   BoundArguments& operator=(const BoundArguments&) = delete;
 
-  std::span<void* const> pointers() const { return {pointers_, count_}; }
+  std::span<void* const> pointers() const { return pointers_.span(); }
 
  private:
-  /// So many need no memory of their own.
-  static constexpr size_t kFew = 24;
-
-  size_t count_;
-  std::array<LaunchPlan::Bytes, kFew> few_values_;
-  std::array<void*, kFew> few_pointers_;
-  std::vector<LaunchPlan::Bytes> many_values_;
-  std::vector<void*> many_pointers_;
-  LaunchPlan::Bytes* values_ = few_values_.data();
-  void** pointers_ = few_pointers_.data();
+  ShortList<LaunchPlan::Bytes, 24> values_;
+  ShortList<void*, 24> pointers_;
   std::vector<DeviceMemory> workspaces_;  ///< freed in stream order
 };
 

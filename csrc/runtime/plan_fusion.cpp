@@ -14,15 +14,6 @@
 
 namespace nvfuser {
 
-int64_t alignmentOf(const Tensor& tensor) {
-  const auto address = reinterpret_cast<uintptr_t>(tensor.data());
-  int64_t alignment = SchedulerRuntimeInfo::kMaxAlignment;
-  while (address % static_cast<uintptr_t>(alignment) != 0) {
-    alignment /= 2;
-  }
-  return alignment;
-}
-
 namespace {
 
 /// Symbols that sizes are made of: neither constants nor computed nor given by the caller.
@@ -112,7 +103,7 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
     TensorLayout layout;
     if (place != inputs.end()) {
       const Tensor& tensor = args[static_cast<size_t>(place - inputs.begin())].tensor();
-      layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor)};
+      layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor.data())};
     } else {
       const auto dense = denseLayout(own->as<TensorView>(), evaluator);
       check(dense.has_value(), "tensors between kernels are dense");
@@ -277,7 +268,7 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
   about.layout = [&](const TensorView* input) {
     const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
     const Tensor& tensor = call.args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
-    return text(alignmentOf(tensor), " ", join(tensor.strides(), ","));
+    return text(alignmentOf(tensor.data()), " ", join(tensor.strides(), ","));
   };
   Cut cut;
   for (bool planned = false; !planned;) {
@@ -305,7 +296,7 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
   asked.options = *call.params.options;
   for (const KernelArgument& argument : call.args) {
     const bool is_tensor = argument.isTensor() && argument.tensor().defined();
-    asked.alignments.push_back(is_tensor ? alignmentOf(argument.tensor()) : 0);
+    asked.alignments.push_back(is_tensor ? alignmentOf(argument.tensor().data()) : 0);
     if (is_tensor) {
       const Tensor& tensor = argument.tensor();
       asked.args.push(Tensor::meta(tensor.sizes(), tensor.strides(), tensor.dtype()));

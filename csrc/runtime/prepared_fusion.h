@@ -48,9 +48,11 @@ struct FusionExecutorCache::Prepared {
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   KnownScalars sizes;
-  /// From the first run on: one kernel takes the call's arguments and gives its results, both in
+  /// From the first run on: one kernel takes arguments of the call and gives its results, these in
   /// the fusion's order.
   bool is_one_launch = false;
+  bool takes_all_in_order = false;  ///< it takes the call's arguments as they are
+  bool is_repeatable = false;       ///< one launch, and each output is a tensor of its own
   Asked asked;
 };
 
@@ -91,14 +93,9 @@ struct FusionExecutorCache::Call {
   /// Seed and first offset of its random numbers, from its first run on.
   std::optional<std::pair<uint64_t, uint64_t>> draws = {};
 
-  bool mayFallBack() const {
-    return !params.options->isDisabled(DisableOption::Fallback) &&
-           !params.options->flag(Setting::DisableFallback);
-  }
+  bool mayFallBack() const { return nvfuser::mayFallBack(*params.options); }
 };
 
-/// The largest power of 2 that divides the address, as far as schedulers care.
-int64_t alignmentOf(const Tensor& tensor);
 /// What a scheduler may know of a segment in this call.
 SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& whole,
                                  const KernelArgumentHolder& args, const KnownScalars& sizes,

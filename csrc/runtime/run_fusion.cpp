@@ -58,6 +58,19 @@ KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgument
   return results;
 }
 
+/// Whether slots are those of the call's arguments, as they are.
+bool takesAllInOrder(const std::vector<size_t>& slots, size_t num_args) {
+  if (slots.size() != num_args) {
+    return false;
+  }
+  for (size_t i = 0; i < num_args; ++i) {
+    if (slots[i] != i) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// A dense tensor's copy in memory of the context.
 Tensor copyOf(const Tensor& tensor, const RunContext& context) {
   Tensor copy = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype(),
@@ -137,34 +150,23 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::runFirst(Kept& kept, Ca
 }
 
 /// Each call draws numbers of its own, whoever runs beside it.
-void FusionExecutorCache::takeDraws(Call& call) {
-  if (call.draws) {
-    return;
-  }
+std::pair<uint64_t, uint64_t> FusionExecutorCache::takeDraws(const RunContext& context) {
   if (num_draws_ == 0) {
-    call.draws.emplace(0, 0);
-    return;
+    return {0, 0};
   }
-  if (call.context.draws) {
-    call.draws = call.context.draws;
-    return;
+  if (context.draws) {
+    return *context.draws;
   }
   std::lock_guard<std::mutex> lock(random_);
-  call.draws.emplace(seed_, offset_);
+  const std::pair draws(seed_, offset_);
   offset_ += static_cast<uint64_t>(num_draws_);
+  return draws;
 }
 
 bool FusionExecutorCache::isOneLaunch(const Prepared& plan) const {
   if (plan.steps.size() != 1 || !plan.views.empty() || plan.steps[0].plan == nullptr ||
-      plan.steps[0].outputs != plan.outputs ||
-      plan.steps[0].inputs.size() != graph_->inputs().size()) {
+      plan.steps[0].outputs != plan.outputs) {
     return false;
-  }
-  const Step& step = plan.steps[0];
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (step.inputs[i] != i) {
-      return false;
-    }
   }
   return std::all_of(graph_->outputs().begin(), graph_->outputs().end(), [&](const Val* output) {
     return graph_->getOutputAlias(output).aliased_io == nullptr;
@@ -177,10 +179,12 @@ bool FusionExecutorCache::isOneLaunch(const Prepared& plan) const {
 std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& plan, Call& call,
                                                              Prepared* first,
                                                              const StepObserver& observe) {
-  takeDraws(call);
+  if (!call.draws) {
+    call.draws = takeDraws(call.context);
+  }
   const auto [seed, offset] = *call.draws;
   const bool shows = showsLaunches(*call.params.options);
-  if (plan.is_one_launch && !shows && !observe) {
+  if (plan.is_one_launch && plan.takes_all_in_order && !shows && !observe) {
     return KernelExecutor::run(*plan.steps[0].plan, call.args, seed, offset, call.context);
   }
   std::vector<KernelArgument> slots(plan.slots.size());
@@ -246,6 +250,12 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   }
   if (first != nullptr) {
     first->is_one_launch = isOneLaunch(*first);
+    first->takes_all_in_order =
+        first->is_one_launch && takesAllInOrder(first->steps[0].inputs, call.args.size());
+    first->is_repeatable = first->is_one_launch && first->steps[0].plan->isRepeatable();
+    if (first->is_repeatable) {
+      can_repeat_.store(true, std::memory_order_release);
+    }
   }
   for (const Prepared::ViewStep& step : plan.views) {
     slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
@@ -270,6 +280,48 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     results.push(value);
   }
   return results;
+}
+
+bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunContext& context,
+                                 OutputMaker& outputs) {
+  Device* device = nullptr;
+  for (const LentArgument& argument : args) {
+    if (const LentTensor* tensor = argument.tensor()) {
+      if (tensor->device == nullptr || (device != nullptr && device != tensor->device)) {
+        return false;
+      }
+      device = tensor->device;
+    }
+  }
+  const Options& options = Options::current();
+  if (device == nullptr || showsLaunches(options) || options.dumps(DebugDumpOption::FusionArgs)) {
+    return false;
+  }
+  const CallKey key(*device, std::nullopt, options, args);
+  const std::shared_ptr<Kept> kept = known(key.bytes());
+  if (kept == nullptr || !kept->ready.load(std::memory_order_acquire) ||
+      !kept->plan->is_repeatable) {
+    return false;
+  }
+  touch(*kept);
+  const LaunchPlan& plan = *kept->plan->steps[0].plan;
+  ShortList<void*, 8> addresses(plan.numOutputs());
+  for (size_t i = 0; i < plan.numOutputs(); ++i) {
+    if (!outputs.make(i, plan.outputForm(i), *device, context.stream, &addresses[i])) {
+      return false;
+    }
+  }
+  if (plan.kind() == LaunchPlan::Kind::Launch) {
+    const auto [seed, offset] = takeDraws(context);
+    const std::vector<size_t>& taken = kept->plan->steps[0].inputs;
+    ShortList<LentArgument, 8> picked(kept->plan->takes_all_in_order ? 0 : taken.size());
+    for (size_t i = 0; i < picked.span().size(); ++i) {
+      picked[i] = args[taken[i]];
+    }
+    KernelExecutor::launch(plan, kept->plan->takes_all_in_order ? args : picked.span(),
+                           addresses.span(), seed, offset, context);
+  }
+  return true;
 }
 
 }  // namespace nvfuser

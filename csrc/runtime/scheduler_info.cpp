@@ -15,7 +15,7 @@ SchedulerRuntimeInfo runtimeInfoOf(const Fusion& fusion, const KernelArgumentHol
       continue;
     }
     const Tensor& tensor = argument.tensor();
-    layouts.push_back({tensor.sizes(), tensor.strides(), alignmentOf(tensor)});
+    layouts.push_back({tensor.sizes(), tensor.strides(), alignmentOf(tensor.data())});
     device = device == nullptr || tensor.dim() > 0 ? &tensor.device() : device;
   }
   device = device == nullptr ? &defaultDevice() : device;

@@ -1,6 +1,7 @@
 // Tensors lent by and to other frameworks.
 
 #include <ir/tensor_ref.h>
+#include <runtime/repeated_call.h>
 #include <runtime/tensor.h>
 
 namespace nvfuser {
@@ -93,7 +94,35 @@ Device& deviceOf(DLDevice device) {
   }
 }
 
+/// Null where we have none.
+DataType knownDtype(DLDataType dtype) {
+  for (const DtypePair& pair : kDtypes) {
+    if (pair.code == dtype.code && pair.bits == dtype.bits && dtype.lanes == 1) {
+      return pair.dtype;
+    }
+  }
+  return DataType::Null;
+}
+
 }  // namespace
+
+bool lend(const DLTensor& tensor, LentArgument& lent) {
+  const DataType dtype = knownDtype(tensor.dtype);
+  Device* device = tensor.device.device_type == kDLCPU    ? &cpuDevice()
+                   : tensor.device.device_type == kDLCUDA ? cudaDevice(tensor.device.device_id)
+                                                          : nullptr;
+  if (dtype == DataType::Null || device == nullptr || tensor.strides == nullptr) {
+    return false;
+  }
+  const auto rank = static_cast<size_t>(tensor.ndim);
+  auto* data = static_cast<std::byte*>(tensor.data);
+  lent = LentTensor{.data = data == nullptr ? nullptr : data + tensor.byte_offset,
+                    .dtype = dtype,
+                    .sizes = {tensor.shape, rank},
+                    .strides = {tensor.strides, rank},
+                    .device = device};
+  return true;
+}
 
 DLDevice toDLDevice(const Device& device) {
   return device.kind() == DeviceKind::Cuda ? DLDevice{kDLCUDA, device.index()}
@@ -110,10 +139,8 @@ DLDataType toDLDataType(DataType dtype) {
 }
 
 DataType fromDLDataType(DLDataType dtype) {
-  for (const DtypePair& pair : kDtypes) {
-    if (pair.code == dtype.code && pair.bits == dtype.bits && dtype.lanes == 1) {
-      return pair.dtype;
-    }
+  if (const DataType found = knownDtype(dtype); found != DataType::Null) {
+    return found;
   }
   userError("fromDLPack: the dtype with code ", static_cast<int>(dtype.code), ", ",
             static_cast<int>(dtype.bits), " bits and ", static_cast<int>(dtype.lanes),

@@ -22,15 +22,6 @@ bool asks(nb::handle object, PyObject* method) {
   return answer.ptr() == Py_True;
 }
 
-/// Whether the memory holds other numbers than the tensor means; DLPack does not tell.
-bool needsResolving(nb::handle input, DLDataType dtype) {
-  static PyObject* const is_neg = interned("is_neg");
-  static PyObject* const is_conj = interned("is_conj");
-  const bool complex = dtype.code == kDLComplex;
-  return ((complex || dtype.code == kDLFloat || dtype.code == kDLBfloat) && asks(input, is_neg)) ||
-         (complex && asks(input, is_conj));
-}
-
 /// Throws unless all that is to know of the tensor is its memory.
 void requirePlain(nb::handle input, const Torch& torch, size_t position) {
   if (Py_TYPE(input.ptr()) == torch.tensor || Py_TYPE(input.ptr()) == torch.parameter) {
@@ -74,6 +65,19 @@ Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* d
 
 }  // namespace
 
+bool needsResolving(const Torch& torch, nb::handle input, DLDataType dtype) {
+  static PyObject* const is_neg = interned("is_neg");
+  static PyObject* const is_conj = interned("is_conj");
+  const bool complex = dtype.code == kDLComplex;
+  if (!complex && dtype.code != kDLFloat && dtype.code != kDLBfloat) {
+    return false;
+  }
+  if (torch.shim != nullptr && torch.shim->seesLazyBits()) {
+    return torch.shim->isLazy(input.ptr());
+  }
+  return asks(input, is_neg) || (complex && asks(input, is_conj));
+}
+
 std::string textOf(const nb::python_error& error) {
   const std::string message = nb::cast<std::string>(nb::str(error.value()));
   return message.substr(0, message.find('\n'));
@@ -88,7 +92,7 @@ Tensor readTorch(const Torch& torch, nb::handle input, size_t position, nb::obje
   requirePlain(input, torch, position);
   DLDataType dtype{};
   Tensor tensor = read(torch, input, position, &dtype);
-  if (needsResolving(input, dtype)) {
+  if (needsResolving(torch, input, dtype)) {
     copy = input.attr("resolve_conj")().attr("resolve_neg")();
     return read(torch, copy, position, &dtype);
   }

@@ -18,6 +18,8 @@ bool isTorchTensor(const Torch& torch, nb::handle object);
 /// `UserError` for tensors that have none (fake, sparse, meta). A lazily conjugated or negated
 /// view is resolved into `copy`, which then has the memory.
 Tensor readTorch(const Torch& torch, nb::handle input, size_t position, nb::object& copy);
+/// Whether the memory holds other numbers than the tensor means; DLPack does not tell.
+bool needsResolving(const Torch& torch, nb::handle input, DLDataType dtype);
 /// `tensor`, which shares the memory of `input`, as one that keeps it.
 Tensor keepTorch(const Torch& torch, nb::handle input, const Tensor& tensor);
 nb::object makeTorch(const Torch& torch, Tensor output);

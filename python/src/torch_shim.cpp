@@ -88,10 +88,45 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
     if (!made.type().is(torch.attr("Tensor")) || Py_REFCNT(made.ptr()) != 1) {
       return nullptr;
     }
+    shim->findLazyBits(library);
   } catch (const nb::python_error&) {
     return nullptr;
   }
   return shim;
+}
+
+/// The methods is_neg() and is_conj() take as long as a tenth of a call, each. What they ask is
+/// found here without a promise, too: by the names of its functions, and by where a Python object
+/// holds the tensor that it was made of. All is tried on tensors of which the answers are known;
+/// where one is wrong, the methods are called.
+void TorchShim::findLazyBits(void* library) {
+  bool (*is_neg)(const void*) = nullptr;
+  bool (*is_conj)(const void*) = nullptr;
+  const Handle tensor = empty({DataType::ComplexFloat, {}, {}}, cpuDevice());
+  if (tensor == nullptr) {
+    return;
+  }
+  const void* held = *static_cast<void**>(tensor);  // a handle is an at::Tensor, which is a pointer
+  const nb::object plain = toObject(tensor);
+  const auto words = static_cast<size_t>(Py_TYPE(plain.ptr())->tp_basicsize) / sizeof(void*);
+  const auto* first = reinterpret_cast<void* const*>(plain.ptr());
+  const auto* found = std::find(first + sizeof(PyObject) / sizeof(void*), first + words, held);
+  if (found == first + words || !lookUp(library, "_ZN2at6native6is_negERKNS_6TensorE", is_neg) ||
+      !lookUp(library, "_ZN2at6native7is_conjERKNS_6TensorE", is_conj)) {
+    return;
+  }
+  const auto inside = static_cast<size_t>(found - first) * sizeof(void*);
+  const auto answers = [&](const nb::object& object, bool negated, bool conjugated) {
+    const void* at = reinterpret_cast<const std::byte*>(object.ptr()) + inside;
+    return is_neg(at) == negated && is_conj(at) == conjugated;
+  };
+  const nb::object conjugated = plain.attr("conj")();
+  if (answers(plain, false, false) && answers(conjugated, false, true) &&
+      answers(conjugated.attr("imag"), true, false)) {
+    is_neg_ = is_neg;
+    is_conj_ = is_conj;
+    inside_ = inside;
+  }
 }
 
 TorchShim::Handle TorchShim::empty(const Allocator::Form& form, const Device& device) const {

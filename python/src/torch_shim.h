@@ -37,6 +37,14 @@ class TorchShim {
   Handle view(Handle tensor, const Tensor& form) const;
   /// The tensor as a Python object, which takes the handle over.
   nb::object toObject(Handle tensor) const;
+  /// Whether `isLazy` can be asked.
+  bool seesLazyBits() const { return is_neg_ != nullptr; }
+  /// Whether a torch.Tensor is a lazily negated or conjugated view, of which the memory does not
+  /// tell.
+  bool isLazy(PyObject* tensor) const {
+    const void* inside = reinterpret_cast<const std::byte*>(tensor) + inside_;
+    return is_neg_(inside) || is_conj_(inside);
+  }
 
  private:
   using Status = int32_t;  ///< 0: success
@@ -45,6 +53,7 @@ class TorchShim {
   TorchShim() = default;
   template <typename Function>
   bool lookUp(void* library, const char* name, Function& function);
+  void findLazyBits(void* library);
 
   Status (*empty_)(int64_t rank, Sizes sizes, Sizes strides, int32_t dtype, int32_t device_type,
                    int32_t device_index, Handle* made) = nullptr;
@@ -56,6 +65,9 @@ class TorchShim {
                   Handle* made) = nullptr;
   Status (*free_)(Handle tensor) = nullptr;
   PyObject* (*wrap_)(Handle tensor) = nullptr;
+  bool (*is_neg_)(const void* tensor) = nullptr;
+  bool (*is_conj_)(const void* tensor) = nullptr;
+  size_t inside_ = 0;  ///< where a torch.Tensor has its at::Tensor
   int32_t cpu_ = 0;
   int32_t cuda_ = 0;
   std::array<int32_t, 32> dtypes_{};  ///< by PrimDataType; −1: none

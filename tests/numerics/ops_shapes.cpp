@@ -134,6 +134,8 @@ TEST_CASE("indexed reads and writes") {
   checkClose(p.values(gather(x, 0, indices({1, 3}, {2, 0, 1}))), {8, 1, 6});
   checkClose(p.values(gather(x, 1, indices({2, 1}, {3, 0}))), {3, 4});
   checkClose(p.values(takeAlongAxis(x, indices({1, 2}, {1, 3}), 1)), {1, 3, 5, 7, 9, 11});
+  checkClose(p.values(takeAlongAxis(x, castOp(DataType::Float, indices({1, 2}, {1, 3})), 1)),
+             {1, 3, 5, 7, 9, 11});
   checkClose(p.values(scatter(x, 1, indices({2, 1}, {1, 3}), p.real(-1))),
              {0, -1, 2, 3, 4, 5, 6, -1, 8, 9, 10, 11});
 }

@@ -96,9 +96,9 @@ TEST_CASE("resized groups: windows are read in vectors where they lie so") {
     TensorView* angle = broadcast(input(fusion, 2, DataType::Float), {true, false, false});
     Val* extent = x->axis(2)->extent();
     Val* half = SimplifyingIrBuilder::divExpr(extent, num(2));
-    TensorView* turned = cat({neg(slice(x, {{}, {}, {half, extent}}, true)),
-                              slice(x, {{}, {}, {num(0), half}}, true)},
-                             2);
+    TensorView* turned = cat(
+        {neg(slice(x, {{}, {}, {half, extent}}, true)), slice(x, {{}, {}, {num(0), half}}, true)},
+        2);
     output(fusion, add(mul(x, cos(angle)), mul(turned, sin(angle))), DataType::BFloat16);
   };
   const Define joined = [](Fusion& fusion) {

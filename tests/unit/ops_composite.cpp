@@ -123,6 +123,9 @@ TEST_CASE_FIXTURE(OpFixture, "takeAlongAxis broadcasts the other axes") {
   CHECK(y->definition()->as<GatherOp>()->exactSizes());
   TensorView* wide = takeAlongAxis(x, constant({1, 2}, DataType::Int), 1);
   CHECK(shapeText(wide) == "[6, 2]");
+  TensorView* index =
+      takeAlongAxis(x, constant({6, 2}), 1)->definition()->input(1)->as<TensorView>();
+  CHECK(index->dtype() == DataType::Int);  // cut to integers
   checkSound({y, wide});
 }
 
