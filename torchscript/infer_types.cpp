@@ -1,5 +1,6 @@
 #include "infer_types.h"
 
+#include <algorithm>
 #include <atomic>
 #include <list>
 #include <optional>
@@ -81,19 +82,15 @@ std::optional<c10::IValue> argument(const Value* value, std::optional<c10::Devic
   }
 }
 
-bool lacksTypes(const Node* node) {
-  for (const Value* output : node->outputs()) {
-    const auto type = output->type()->cast<c10::TensorType>();
-    if (type && (!type->scalarType() || !type->dim() || !type->device())) {
-      return true;
-    }
-  }
-  return false;
+bool lacksType(const Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  return type && (!type->scalarType() || !type->dim() || !type->device());
 }
 
 void infer(Node* node) {
   if (!node->kind().is_aten() || !node->blocks().empty() || node->maybeSchema() == nullptr ||
-      node->schema().is_mutable() || node->hasSideEffects() || !lacksTypes(node)) {
+      node->schema().is_mutable() || node->hasSideEffects() ||
+      std::none_of(node->outputs().begin(), node->outputs().end(), lacksType)) {
     return;
   }
   std::optional<c10::Device> device;
@@ -118,7 +115,8 @@ void infer(Node* node) {
   }
   for (size_t i = 0; i < node->outputs().size() && i < stack.size(); ++i) {
     Value* output = node->output(i);
-    if (isTensor(output) && stack[i].isTensor() && stack[i].toTensor().defined()) {
+    // What was seen is so; without data some operators give another dtype than on their device.
+    if (lacksType(output) && stack[i].isTensor() && stack[i].toTensor().defined()) {
       output->setType(c10::TensorType::create(stack[i].toTensor())
                           ->withDevice(*device)
                           ->withRequiresGrad(false));

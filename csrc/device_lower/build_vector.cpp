@@ -10,8 +10,8 @@
 ///   if (k·4 + 3 < i0) vector4 T2[k·4] = T0[k·4]
 ///   else for v < 4: if (k·4 + v < i0) T2[k·4 + v] = T0[k·4 + v]
 ///
-/// A slice or a pad of something in memory is such a copy, too; where a pad's vector is not wholly
-/// inside its input, its elements are read, or filled, one by one.
+/// A slice or a pad of something in memory is such a copy, too. Where a pad's vector is not wholly
+/// inside its input, it is filled, or its elements are read one by one.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -142,7 +142,10 @@ kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
   std::vector<std::pair<Scalar, int64_t>> terms;
   pool_.decompose(rest, &value, &terms);
   if (value % width != 0) {
-    notContiguous();
+    userError("lower: T", tv->name(), " cannot be accessed in vectors of ", width,
+              ": they begin at element ", value, ", which is no multiple of ", width, " (index ",
+              at.index->toString(), ")\n  note: ", tv,
+              "\n  help: vectorize by a number that divides where a slice or a pad begins");
   }
   for (const auto& [term, c] : terms) {
     Scalar part = pool_.mul(uniformPart(pool_, term, symbols_), c);
@@ -238,23 +241,29 @@ Scalar KernelBuilder::wholeVectorInside(const Leaf& leaf, const LoopClass* vecto
   return condition;
 }
 
-void KernelBuilder::windowOfVector(const Leaf& leaf, const LoopClass* vector, Scalar* inside,
-                                   Scalar* outside) {
+KernelBuilder::VectorWindow KernelBuilder::windowOfVector(const Leaf& leaf,
+                                                          const LoopClass* vector) {
   auto* pad = leaf.expr->as<PadOp>();
-  const Scalar last_element = pool_.constant(vector->extent->value - 1);
+  const Scalar width = vector->extent;
+  const Scalar last_element = pool_.sub(width, pool_.one());
   const std::vector<Bound> first =
       windowBounds(pad, indexer_.around(leaf, {{vector, pool_.zero()}}));
   const std::vector<Bound> last =
       windowBounds(pad, indexer_.around(leaf, {{vector, last_element}}));
-  *inside = pool_.logicalAnd(insideWindow(first), insideWindow(last));
-  *outside = pool_.zero();
-  if (allocations_.of(leaf.out).buffer->memory != MemoryType::Local) {
-    return;  // it has no elements beyond its extents
-  }
+  VectorWindow window{pool_.logicalAnd(insideWindow(first), insideWindow(last)), pool_.zero(),
+                      false};
+  const bool in_registers = allocations_.of(leaf.out).buffer->memory == MemoryType::Local;
   for (size_t i = 0; i < first.size(); ++i) {
-    *outside = pool_.logicalOr(*outside, pool_.less(last[i].index, pool_.zero()));
-    *outside = pool_.logicalOr(*outside, pool_.lessEqual(first[i].extent, first[i].index));
+    window.may_straddle |=
+        first[i].index != last[i].index && !(pool_.provesDivisible(first[i].index, width) &&
+                                             pool_.provesDivisible(first[i].extent, width));
+    if (in_registers) {  // which have elements beyond the extents, too
+      window.outside = pool_.logicalOr(window.outside, pool_.less(last[i].index, pool_.zero()));
+      window.outside =
+          pool_.logicalOr(window.outside, pool_.lessEqual(first[i].extent, first[i].index));
+    }
   }
+  return window;
 }
 
 void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
@@ -288,12 +297,12 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
     elements.body = std::make_shared<kir::Block>(std::move(body));
     return elements;
   };
-  Scalar outside = pool_.zero();
+  const bool is_cut = partial;
+  VectorWindow window{pool_.one(), pool_.zero(), false};
   if (leaf.expr->isA<PadOp>()) {
-    Scalar inside = nullptr;
-    windowOfVector(leaf, vector, &inside, &outside);
-    partial |= !inside->isConstant(1);
-    condition = pool_.logicalAnd(condition, inside);
+    window = windowOfVector(leaf, vector);
+    partial |= !window.inside->isConstant(1);
+    condition = pool_.logicalAnd(condition, window.inside);
   }
   if (!partial) {
     guarded(condition, {{std::move(statement)}}, out);
@@ -302,13 +311,19 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   kir::Block one;
   this->leaf(leaf, one);
   kir::Stmt elements{forEachElement(std::move(one))};
-  if (!outside->isConstant()) {
+  if (!window.outside->isConstant()) {
     kir::Block filled{{kir::Assign{indexer_.write(leaf.out, leaf, indexer_.around(leaf)),
                                    scalarOperand(leaf.expr->as<PadOp>()->value())}}};
-    kir::If branch{outside, std::make_shared<kir::Block>(), std::make_shared<kir::Block>()};
-    branch.then_body->push_back({forEachElement(std::move(filled))});
-    branch.else_body->push_back(std::move(elements));
-    elements = {std::move(branch)};
+    kir::Stmt fill{forEachElement(std::move(filled))};
+    if (!is_cut && !window.may_straddle) {
+      elements = std::move(fill);  // what is not wholly inside is wholly outside
+    } else {
+      kir::If branch{window.outside, std::make_shared<kir::Block>(),
+                     std::make_shared<kir::Block>()};
+      branch.then_body->push_back(std::move(fill));
+      branch.else_body->push_back(std::move(elements));
+      elements = {std::move(branch)};
+    }
   }
   // Neighbours under one condition share it.
   auto* before = out.empty() ? nullptr : std::get_if<kir::If>(&out.back().node);

@@ -134,9 +134,13 @@ class KernelBuilder {
   void vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out);
   /// The access itself; what it needs of strides and addresses becomes a check at launch.
   kir::CopyVector vectorStatement(const Leaf& leaf, const LoopClass* vector);
-  /// Of a pad: `inside`, whether all elements are its input's; `outside`, whether none is.
-  void windowOfVector(const Leaf& leaf, const LoopClass* vector, kir::Scalar* inside,
-                      kir::Scalar* outside);
+  /// Where a pad's vector lies.
+  struct VectorWindow {
+    kir::Scalar inside;   ///< all elements are the input's
+    kir::Scalar outside;  ///< none is, and the result is in registers
+    bool may_straddle;    ///< neither may be
+  };
+  VectorWindow windowOfVector(const Leaf& leaf, const LoopClass* vector);
   /// That all elements exist. `partial` becomes true where a vector may be cut by an extent.
   kir::Scalar wholeVectorInside(const Leaf& leaf, const LoopClass* vector, bool* partial);
   /// At each launch `value` has to be a multiple of `width`, unless that is proven.

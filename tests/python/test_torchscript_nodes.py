@@ -36,6 +36,8 @@ EXPRESSIONS = (
     + [f"torch.ops.aten.{one}" for one in ATEN.split()]
     + OPERATORS.split()
 )
+# Conversions that return their argument itself, which no group may.
+OF_HALF_THEMSELVES = {"x.half()", "x.to(y.half())"}
 
 
 def values(dtype):
@@ -64,8 +66,12 @@ def test_operator(expression, dtype):
     with knob("single_node", True), torch.no_grad(), torch.jit.fuser("fuser2"):
         for _ in range(3):
             got = function(*copies(arguments))
-    assert_equal(got, want)
-    assert any("prim::CudaFusionGroup" in text for text in graphs_of(function))
+            assert_equal(got, want)
+    fused = any("prim::CudaFusionGroup" in text for text in graphs_of(function))
+    if dtype == torch.float16 and expression in OF_HALF_THEMSELVES:
+        assert not fused and function(*arguments) is arguments[0]
+    else:
+        assert fused
 
 
 def test_every_rule_is_an_operator_of_pytorch():

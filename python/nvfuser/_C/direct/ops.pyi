@@ -1337,7 +1337,7 @@ def take_along_axis(arg: TensorView, index: TensorView, dim: int) -> TensorView:
     As gather; along other axes, extents are equal or broadcast.
 
     Shapes: as arg, axis dim as long as that of index; other axes of both equal or of extent 1.
-    Dtypes: arg any, index an integer dtype; the result has the dtype of arg.
+    Dtypes: arg any, index an integer dtype, or a float that is cut to one; the result has the dtype of arg.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, an axis that is not there, sizes that do not agree.
     """
 
