@@ -1,8 +1,8 @@
 /// Reads at an index (select, index-select, gather along an axis) of computed tensors, done on the
 /// inputs instead.
 ///
-///   T1 = float(T0);  T2 = gather(T1, label)     becomes     T3 = gather(T0, label);  T2 =
-///   float(T3)
+///   T1 = float(T0)                becomes    T3 = gather(T0, label)
+///   T2 = gather(T1, label)                   T2 = float(T3)
 ///
 /// A loop computes a tensor at its own element, not where an index says; an input can be read
 /// anywhere. The tensor itself stays for its other readers (hoist-reads, before a Fusion is cut,

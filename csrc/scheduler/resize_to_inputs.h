@@ -1,8 +1,17 @@
 /// Slices, pads and concatenations of computed tensors, read from the inputs instead.
 ///
-///   T1 = float(T0)                            T4 = pad(T0, −h, h)     T0 at j + h, 0 beyond its
-///   end T2 = slice(T1, h, n);  T3 = slice(T1, 0, h)     T5 = float(T4) T6 = cat({−T2, T3}) becomes
-///   T6[j] = j < h ? −T5[j] : float(pad(T0, h, −h)) T7 = T1 · c + T6 · s T7 = T1 · c + T6 · s
+///   T1 = float(T0)
+///   T2 = slice(T1, h, n)
+///   T3 = slice(T1, 0, h)
+///   T6 = cat({-T2, T3})
+///   T7 = T1 * c + T6 * s
+///
+/// becomes
+///
+///   T4 = pad(T0, -h, h)                              T0 at j + h, 0 beyond its end
+///   T5 = float(T4)
+///   T6[j] = j < h ? -T5[j] : float(pad(T0, h, -h))
+///   T7 = T1 * c + T6 * s
 ///
 /// A loop computes a tensor at one element; a tensor that is read at several is computed again for
 /// each, from inputs, which can be read anywhere. Then a slice, a pad or a concatenation is a

@@ -3,8 +3,8 @@
 //
 //   PhiloxRun run;                    no blocks yet; one for each random operation of a task
 //   u32* run.words(seed, offset_plus_k, e)
-//                                     words of elements e … e + 15, drawn unless they are there.
-//                                     Those of e's whole block can be read, and one beyond
+//                                     words of elements e … e + 15, drawn unless they are there;
+//                                     the pair (e, e xor 1) of the first and the last is there, too
 //   simdUniform<Digits, N>(words)     uniformF32<Digits> of the first N of them, N <= 16
 //   simdNormal<N>(words, e)           normalF32 of them
 //

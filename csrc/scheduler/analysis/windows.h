@@ -1,9 +1,10 @@
 /// Windows: slices and pads of a Fusion's inputs, which are read where they lie.
 ///
-///   T1 = slice(T0, {0, i1/2}, {i0, i1})     a thread that computes T1's elements 8k … 8k + 7 can
-///   read
-///                                           them in one access where i1/2 is a multiple of 8
-///   T2 = pad(T0, {0, 0}, {n, 0})            likewise, but for the vectors at the ends of T0
+///   T1 = slice(T0, {0, i1/2}, {i0, i1})
+///   T2 = pad(T0, {0, 0}, {n, 0})
+///
+/// A thread that computes the elements 8k … 8k + 7 of a row of T1 can read them in one access where
+/// i1/2 is a multiple of 8; of T2 where n is, and all of them are T0's.
 #pragma once
 
 #include <vector>
