@@ -6,6 +6,7 @@
 //   loadVecStreaming<N>(p)  the same for data that is read once: evicted first
 //   loadVecConstant<N>(p)   the same for data that no thread writes during the kernel (read-only
 //                           cache)
+//   loadVecIf<N>(c, p)      loadVec<N>(p) if c holds, else N elements of which all bits are zero
 //   storeVec(p, v), storeVecStreaming(p, v)
 //   infinity<T>(), quietNan<T>(), largest<T>(), lowest<T>() for float and double; ceilDiv(a, b) for
 //     a ≥ 0, b > 0
@@ -137,6 +138,18 @@ __device__ __forceinline__ void storeVecCached(T* p, const Vec<T, N>& v) {
 template <int N, class T>
 __device__ __forceinline__ Vec<T, N> loadVec(const T* p) {
   return loadVecCached<Cache::Normal, N>(p);
+}
+template <int N, class T>
+__device__ __forceinline__ Vec<T, N> loadVecIf(bool condition, const T* p) {
+  // As words: the choice is made between these, not between elements.
+  struct Words {
+    u32 w[sizeof(T) * N / sizeof(u32)];
+  } words = {};
+  static_assert(sizeof(words) == sizeof(T) * N, "a multiple of four bytes");
+  if (condition) {
+    words = bitCast<Words>(loadVec<N>(p));
+  }
+  return bitCast<Vec<T, N>>(words);
 }
 template <int N, class T>
 __device__ __forceinline__ Vec<T, N> loadVecStreaming(const T* p) {

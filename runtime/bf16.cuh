@@ -5,6 +5,8 @@
 //                 gives infinity; any NaN gives 0x7fff, as the hardware does
 //   float(b)      exact
 //   bf16_t::fromBits(u16), b.bits
+//   floatAt(v, i)  float(v[i]) of registers that are aligned as pairs are: one operation on the
+//                  pair's word, where an upper half by itself takes two
 //
 // needs: basics.cuh
 struct alignas(2) bf16_t {
@@ -29,3 +31,11 @@ struct alignas(2) bf16_t {
     return b;
   }
 };
+__device__ __forceinline__ float floatAt(const bf16_t* v, int i) {
+#ifndef NVFUSER_EMULATED
+  const u32 pair = *reinterpret_cast<const u32*>(v + (i & ~1));
+  return __uint_as_float((i & 1) != 0 ? pair & 0xffff0000u : pair << 16);
+#else
+  return float(v[i]);
+#endif
+}

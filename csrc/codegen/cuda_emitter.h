@@ -19,7 +19,9 @@ class CudaEmitter final : public Emitter {
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
 
   // cuda_statements.cpp
+  std::string elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) override;
   void emit(const kir::CopyVector& copy) override;
+  void emit(const kir::Guarded& guarded) override;
   void emit(const kir::CopyAsync& copy) override;
   void emit(const kir::BulkCopy& copy) override;
   void emit(const kir::AsyncCommit& commit) override;

@@ -1,4 +1,6 @@
 /// Vector copies, asynchronous copies, barriers, and reductions among threads and blocks.
+#include <cmath>
+
 #include <codegen/cuda_emitter.h>
 
 namespace nvfuser::codegen {
@@ -23,7 +25,33 @@ std::string dimensionNames(std::string_view index, const bool (&dims)[3]) {
 
 bool inRegisters(const kir::Ref& ref) { return ref.buffer->memory == MemoryType::Local; }
 
+/// Whether all bits of the literal are zero in every real dtype.
+bool isZeroBits(const kir::Literal& literal) {
+  const PolymorphicValue& value = literal.value;
+  if (value.is<double>()) {
+    return value.as<double>() == 0 && !std::signbit(value.as<double>());
+  }
+  return (value.is<int64_t>() && value.as<int64_t>() == 0) ||
+         (value.is<bool>() && !value.as<bool>());
+}
+
 }  // namespace
+
+std::string CudaEmitter::elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) {
+  // Of a vector in registers each element is half of a word.
+  const bool is_pair = vectors_.count(ref.buffer) != 0 && ref.buffer->elements->isConstant() &&
+                       ref.buffer->elements->value % 2 == 0;
+  if (storedAs(*ref.buffer) != DataType::BFloat16 || dtype != DataType::Float || !is_pair) {
+    return Emitter::elementText(ref, offset, dtype);
+  }
+  snippets_.add("bf16.cuh");
+  const std::string index = scalar_(ref.index);
+  return text("floatAt(", ref.buffer->name, ", ",
+              offset.empty()             ? index
+              : ref.index->isConstant(0) ? std::string(offset)
+                                         : text(scalar_.operand(ref.index), " + ", offset),
+              ")");
+}
 
 void CudaEmitter::emit(const kir::CopyVector& copy) {
   check(copy.dst.width == copy.src.width, "a vector is copied to one of its width");
@@ -51,6 +79,25 @@ void CudaEmitter::emit(const kir::CopyVector& copy) {
     out_.line(text(stream_out ? "storeVecStreaming(" : "storeVec(", addressText(copy.dst), ", ",
                    value, ");"));
   }
+}
+
+void CudaEmitter::emit(const kir::Guarded& guarded) {
+  // A vector, or zeros: one statement, whose result is one value whatever the condition.
+  auto* src = std::get_if<kir::Ref>(&guarded.src);
+  auto* otherwise = std::get_if<kir::Literal>(&guarded.otherwise);
+  const DataType dtype = guarded.dst.buffer->dtype;
+  const bool is_word = guarded.dst.width * dataTypeSizeByte(dtype) % 4 == 0;
+  if (guarded.dst.width == 1 || !is_word || src == nullptr || src->buffer->dtype != dtype ||
+      inRegisters(*src) || !inRegisters(guarded.dst) || otherwise == nullptr ||
+      !isZeroBits(*otherwise)) {
+    Emitter::emit(guarded);
+    return;
+  }
+  snippets_.addBasics();
+  snippets_.add("registers.cuh");
+  out_.line(text("vecAt<", guarded.dst.width, ">(", addressText(guarded.dst), ") = loadVecIf<",
+                 guarded.dst.width, ">(", scalar_(guarded.condition), ", ", addressText(*src),
+                 ");"));
 }
 
 void CudaEmitter::emit(const kir::CopyAsync& copy) {

@@ -64,6 +64,14 @@ void Emitter::emit(const kir::Let& let) {
 }
 
 void Emitter::emit(const kir::Compute& compute) {
+  const DataType stored = storedAs(*compute.dst.buffer);
+  auto* unary = std::get_if<UnaryOpType>(&compute.op);
+  if (auto* ref = std::get_if<kir::Ref>(&compute.operands[0]);
+      ref != nullptr && unary != nullptr && *unary == UnaryOpType::Cast &&
+      storedAs(*ref->buffer) == resolved(compute.compute)) {
+    out_.line(text(refText(compute.dst), " = ", elementText(*ref, {}, stored), ";"));
+    return;
+  }
   std::vector<std::string> operands;
   const bool selects = std::holds_alternative<TernaryOpType>(compute.op) &&
                        std::get<TernaryOpType>(compute.op) == TernaryOpType::Where;
@@ -73,8 +81,7 @@ void Emitter::emit(const kir::Compute& compute) {
         operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
   }
   out_.line(text(refText(compute.dst), " = ",
-                 pointwise(compute.op, compute.compute, storedAs(*compute.dst.buffer), operands),
-                 ";"));
+                 pointwise(compute.op, compute.compute, stored, operands), ";"));
 }
 
 void Emitter::elementwise(const kir::Ref& dst, const kir::Operand& src) {

@@ -113,7 +113,11 @@ std::string Emitter::operandText(const kir::Operand& operand, DataType dtype,
   if (auto* param = std::get_if<kir::ParamRef>(&operand)) {
     return converted(param->name, from, dtype);
   }
-  return converted(refText(std::get<kir::Ref>(operand), offset), from, dtype);
+  return elementText(std::get<kir::Ref>(operand), offset, dtype);
+}
+
+std::string Emitter::elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) {
+  return converted(refText(ref, offset), storedAs(*ref.buffer), dtype);
 }
 
 std::string Emitter::pointwise(const kir::PointwiseType& op, DataType compute, DataType out,

@@ -65,6 +65,8 @@ class Emitter {
   DataType storedAs(const kir::Buffer& buffer) const;
   /// The dtype that a part of a reduction's state computes in.
   DataType computeOf(DataType dtype) const;
+  /// An element (`offset` further) in the dtype of its buffer, converted to `dtype`.
+  virtual std::string elementText(const kir::Ref& ref, std::string_view offset, DataType dtype);
   /// An element: `T2`, or `T0[i * 4]`.
   std::string refText(const kir::Ref& ref) const;
   /// The same, `offset` elements further: an expression of type int.
@@ -94,7 +96,7 @@ class Emitter {
   void emit(const kir::Let& let);
   void emit(const kir::Compute& compute);
   void emit(const kir::Assign& assign);
-  void emit(const kir::Guarded& guarded);
+  virtual void emit(const kir::Guarded& guarded);
   void emit(const kir::Combine& combine);
   void emit(const kir::Random& random);
   /// The random number of a statement, in the dtype of its target.

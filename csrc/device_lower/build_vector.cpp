@@ -299,8 +299,16 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   };
   const bool is_cut = partial;
   VectorWindow window{pool_.one(), pool_.zero(), false};
-  if (leaf.expr->isA<PadOp>()) {
+  if (auto* pad = dynamic_cast<PadOp*>(leaf.expr)) {
     window = windowOfVector(leaf, vector);
+    const bool all_or_nothing = !is_cut && !window.may_straddle && !window.outside->isConstant();
+    if (all_or_nothing && options_.target != LowerTarget::Cpu) {
+      guarded(condition,
+              {{kir::Guarded{statement.dst, window.inside, statement.src,
+                             scalarOperand(pad->value())}}},
+              out);
+      return;
+    }
     partial |= !window.inside->isConstant(1);
     condition = pool_.logicalAnd(condition, window.inside);
   }

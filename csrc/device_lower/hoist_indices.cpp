@@ -37,20 +37,6 @@ int cost(Scalar a) {
   return total - (a->op == kir::ScalarOp::Sum && a->value == 0 ? 1 : 0);
 }
 
-/// What is divided by, in an expression, and may be zero.
-void collectDivisors(Scalar a, std::set<Scalar>* divisors) {
-  const bool divides = a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod;
-  if (divides && a->args[1]->lo < 1) {
-    divisors->insert(a->args[1]);
-  }
-  for (Scalar arg : a->args) {
-    collectDivisors(arg, divisors);
-  }
-  for (const auto& [term, coefficient] : a->terms) {
-    collectDivisors(term, divisors);
-  }
-}
-
 struct Use {
   Scalar value = nullptr;
   int weight = 0;
@@ -91,7 +77,9 @@ class Hoister {
     for (const Use& use : named) {
       Scalar var = pool_.symbol(text("n", next_++), nullptr, use.value->lo, use.value->hi);
       Scalar value = pool_.substitute(use.value, names);
-      lets.push_back({kir::Let{var, use.is_certain ? value : withoutZeroDivisors(value)}});
+      // A loop without iterations, or a condition that fails, may be all that keeps from a division
+      // by an extent of zero: in front of it the same quotient must not stop the program.
+      lets.push_back({kir::Let{var, use.is_certain ? value : pool_.withoutZeroDivisors(value)}});
       names[use.value] = var;
     }
     if (!names.empty()) {
@@ -124,18 +112,6 @@ class Hoister {
         defined->insert(var);
       }
     });
-  }
-
-  /// A loop without iterations, or a condition that fails, may be all that keeps from a division by
-  /// an extent of zero: in front of it the same quotient must not stop the program.
-  Scalar withoutZeroDivisors(Scalar value) {
-    std::set<Scalar> divisors;
-    collectDivisors(value, &divisors);
-    std::unordered_map<Scalar, Scalar> positive;
-    for (Scalar divisor : divisors) {
-      positive[divisor] = pool_.max(divisor, pool_.one());
-    }
-    return positive.empty() ? value : pool_.substitute(value, positive);
   }
 
   void count(Scalar a, int weight, bool is_certain, const std::set<Scalar>& unknown,

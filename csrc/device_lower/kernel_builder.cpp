@@ -284,14 +284,6 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
     std::move(body.begin(), body.end(), std::back_inserter(out));
     return;
   }
-  // Neighbours under one condition share it.
-  if (!out.empty()) {
-    if (auto* last = std::get_if<kir::If>(&out.back().node);
-        last != nullptr && last->condition == condition && !last->else_body) {
-      std::move(body.begin(), body.end(), std::back_inserter(*last->then_body));
-      return;
-    }
-  }
   out.push_back({kir::If{condition, std::make_shared<kir::Block>(std::move(body)), nullptr}});
 }
 

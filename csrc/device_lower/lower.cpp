@@ -9,6 +9,7 @@
 #include <device_lower/hoist_indices.h>
 #include <device_lower/insert_syncs.h>
 #include <device_lower/plan_shared_memory.h>
+#include <device_lower/share_conditions.h>
 #include <device_lower/share_draws.h>
 #include <device_lower/validate_schedule.h>
 #include <ir/axis_map.h>
@@ -98,6 +99,10 @@ void nameBlocksOfDraws(Lowering& l) {
   if (l.options.target != LowerTarget::Cpu) {
     shareDraws(l.kernel);
   }
+}
+
+void shareConditions(Lowering& l) {
+  nvfuser::shareConditions(l.kernel, l.options.target != LowerTarget::Cpu);
 }
 
 void hoist(Lowering& l) {
@@ -279,6 +284,9 @@ constexpr std::array kPasses = {
     LoweringPass{"share-draws", "final indices",
                  "block and word of random numbers whose neighbours share a block",
                  "four elements share the rounds of one generator block", nameBlocksOfDraws, true},
+    LoweringPass{"share-conditions", "kernel.body",
+                 "one `if` around neighbours, and around loops, that depend on a condition",
+                 "a condition is tested once for all that depends on it", shareConditions, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

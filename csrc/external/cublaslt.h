@@ -34,9 +34,9 @@ enum PreferenceAttribute : int {
   AlignC,
   AlignD
 };
-/// How parts of a sum may be added up: in place or in the type that is computed in, but not in the
-/// result's type, which would round each of them.
-constexpr uint32_t kWideReductionSchemes = 1 | 2;
+/// How parts of a sum may be added up: in the type that is computed in, but not in the result's
+/// type or in the result itself, which would round each of them.
+constexpr uint32_t kWideReductionSchemes = 2;
 // Bits of an epilogue; GELU is the approximation with tanh.
 constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;

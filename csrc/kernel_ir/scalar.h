@@ -101,6 +101,8 @@ class ScalarPool {
   Scalar logicalOr(Scalar a, Scalar b);
   Scalar logicalNot(Scalar a);
   Scalar select(Scalar condition, Scalar a, Scalar b);
+  /// The same value, where each divisor d that may be zero is max(d, 1).
+  Scalar withoutZeroDivisors(Scalar a);
 
   // Proofs. False means "not proven".
   bool provesLess(Scalar a, Scalar b);

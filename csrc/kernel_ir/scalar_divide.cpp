@@ -210,4 +210,32 @@ Scalar ScalarPool::ceilDiv(Scalar a, Scalar b) {
   return div(add(a, sub(b, one_)), b);
 }
 
+namespace {
+
+/// What is divided by, in an expression, and may be zero.
+void collectDivisors(Scalar a, std::set<Scalar>* divisors) {
+  const bool divides = a->op == ScalarOp::Div || a->op == ScalarOp::Mod;
+  if (divides && a->args[1]->lo < 1) {
+    divisors->insert(a->args[1]);
+  }
+  for (Scalar arg : a->args) {
+    collectDivisors(arg, divisors);
+  }
+  for (const auto& [term, coefficient] : a->terms) {
+    collectDivisors(term, divisors);
+  }
+}
+
+}  // namespace
+
+Scalar ScalarPool::withoutZeroDivisors(Scalar a) {
+  std::set<Scalar> divisors;
+  collectDivisors(a, &divisors);
+  std::unordered_map<Scalar, Scalar> positive;
+  for (Scalar divisor : divisors) {
+    positive[divisor] = max(divisor, one_);
+  }
+  return positive.empty() ? a : substitute(a, positive);
+}
+
 }  // namespace nvfuser::kir

@@ -83,8 +83,8 @@ class TorchOutputs final : public OutputMaker {
     }
     while (taken_ < made_.size()) {
       const size_t i = taken_++;  // taken over even where it fails
-      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i),
-                      shim_.toObject(made_[i]).release().ptr());
+      PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i),
+                     shim_.toObject(made_[i]).release().ptr());
     }
     return list;
   }
@@ -101,7 +101,7 @@ bool lendNumber(PyObject* object, LentArgument& lent) {
   if (PyBool_Check(object)) {
     lent = PolymorphicValue(object == Py_True);
   } else if (PyFloat_CheckExact(object)) {
-    lent = PolymorphicValue(PyFloat_AS_DOUBLE(object));
+    lent = PolymorphicValue(PyFloat_AsDouble(object));
   } else if (PyLong_CheckExact(object)) {
     int overflow = 0;
     const long long integer = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -129,13 +129,13 @@ nb::object repeatTorchCall(FusionExecutorCache& executor, nb::handle inputs) {
   if (!items.is_valid()) {
     throw nb::python_error();
   }
-  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(items.ptr()));
+  const auto count = static_cast<size_t>(PyTuple_Size(items.ptr()));
   ShortList<DLTensor, 8> tensors(count);
   ShortList<LentArgument, 8> arguments(count);
   const Device* device = nullptr;
   int64_t most_elements = 0;
   for (size_t i = 0; i < count; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i));
+    PyObject* item = PyTuple_GetItem(items.ptr(), static_cast<Py_ssize_t>(i));
     if (Py_TYPE(item) != torch->tensor && Py_TYPE(item) != torch->parameter) {
       if (!lendNumber(item, arguments[i])) {
         return {};

@@ -108,7 +108,7 @@ void TorchShim::findLazyBits(void* library) {
   }
   const void* held = *static_cast<void**>(tensor);  // a handle is an at::Tensor, which is a pointer
   const nb::object plain = toObject(tensor);
-  const auto words = static_cast<size_t>(Py_TYPE(plain.ptr())->tp_basicsize) / sizeof(void*);
+  const auto words = nb::cast<size_t>(plain.type().attr("__basicsize__")) / sizeof(void*);
   const auto* first = reinterpret_cast<void* const*>(plain.ptr());
   const auto* found = std::find(first + sizeof(PyObject) / sizeof(void*), first + words, held);
   if (found == first + words || !lookUp(library, "_ZN2at6native6is_negERKNS_6TensorE", is_neg) ||

@@ -76,7 +76,8 @@ TEST_CASE("options: files and passes that are not there") {
              "dump: the folder /nonexistent/a/b cannot be made: No such file");
   checkError(
       [] { runWith(sunk().set("SKIP_PASS", "allocate")); },
-      "lower: 'allocate' is no pass that can be skipped; those are share-draws, hoist-indices");
+      "lower: 'allocate' is no pass that can be skipped; those are share-draws, share-conditions, "
+      "hoist-indices, limit-unrolling");
 }
 
 TEST_CASE("options: a kernel's text for another launch than its own") {

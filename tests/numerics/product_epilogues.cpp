@@ -13,9 +13,12 @@ using automatic::Input;
 using Tensors = std::vector<TensorView*>;
 using Define = std::function<std::vector<TensorView*>(const Tensors&)>;
 
-/// On both devices, one call and `kernels` kernels; the report names the call `what`.
+/// On all devices, one call and `kernels` kernels; the report names the call `what`. Half and
+/// BFloat16 are rounded before a bias is added or gelu computed, which cuBLASLt does not do: there
+/// these ends (all but relu) stay a kernel.
 void check(const std::vector<Input>& inputs, const Define& define, size_t kernels,
            const std::string& what) {
+  constexpr size_t npos = std::string::npos;
   CAPTURE(what);
   for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);
@@ -39,8 +42,12 @@ void check(const std::vector<Input>& inputs, const Define& define, size_t kernel
     }
     CAPTURE(cache.report());
     CHECK(cache.numExternalCalls() == 1);
-    CHECK(cache.numKernels() == kernels);
-    CHECK(cache.report().find(what + ", run by") != std::string::npos);
+    const bool rounds_between = device->kind() == DeviceKind::Cuda &&
+                                inputs[0].dtype != DataType::Float && what.find(" + ") != npos &&
+                                what != "linear + relu";
+    CHECK(cache.numKernels() == (rounds_between ? 1 : kernels));
+    const std::string name = rounds_between ? what.substr(0, what.find(" + ")) : what;
+    CHECK(cache.report().find(name + ", run by") != npos);
   }
 }
 

@@ -62,18 +62,18 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   // Rows too few for the device: several blocks a row.
   const int64_t blocks = ceilDiv(problem.kept, params.rows);
   if (may_split && blocks * 2 <= processors) {
-    splitOverBlocks(problem, blocks,
+    splitOverBlocks(problem, blocks, kResident,
                     params.schedule_3d ? others : vectors / (threads * params.unroll), params);
   }
 }
 
-void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t steps,
+void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t resident, int64_t steps,
                      ReductionParams& params) {
   const int64_t processors = problem.info.device().multiprocessors;
-  const int64_t wanted = floorPow2(kResident * processors / std::max<int64_t>(blocks, 1));
+  const int64_t wanted = floorPow2(resident * processors / std::max<int64_t>(blocks, 1));
   params.grid = std::min(wanted, floorPow2(steps));
   if (params.grid > 1) {
-    params.resident_blocks = kResident;
+    params.resident_blocks = resident;
   }
 }
 

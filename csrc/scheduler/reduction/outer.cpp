@@ -39,9 +39,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
       writes_rows && params.vectorization > 1 ? 1 : kMostUnroll);
   params.unroll =
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
-  if (may_split && blocks() * 2 <= (writes_rows ? 2 : 1) * processors) {
-    splitOverBlocks(problem, blocks(), problem.reduced / (params.threads_y * params.unroll),
-                    params);
+  const int64_t block = params.threads_x * params.threads_y;
+  if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * kMostThreads * processors) {
+    splitOverBlocks(problem, blocks(), 2 * kMostThreads / block,
+                    problem.reduced / (params.threads_y * params.unroll), params);
   }
 }
 

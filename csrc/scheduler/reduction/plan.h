@@ -17,8 +17,9 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params);
 /// Columns that lie together in memory, on a GPU.
 void planOuter(const Problem& problem, bool may_split, ReductionParams& params);
 /// Several blocks for each of `blocks` groups of rows, of which each block has some of the `steps`.
-/// All run at once: where something is computed from the result, they wait for it.
-void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t steps,
+/// All run at once, `resident` on a multiprocessor: where something is computed from the result,
+/// they wait for it.
+void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t resident, int64_t steps,
                      ReductionParams& params);
 /// Either, on the CPU.
 void planHost(const Problem& problem, ReductionParams& params);
