@@ -37,6 +37,8 @@ enum PreferenceAttribute : int {
 /// How parts of a sum may be added up: in the type that is computed in, but not in the result's
 /// type or in the result itself, which would round each of them.
 constexpr uint32_t kWideReductionSchemes = 2;
+/// Not in parts at all: of narrow types, a bias is added to what has been rounded then.
+constexpr uint32_t kNoReductionScheme = 0;
 // Bits of an epilogue; GELU is the approximation with tanh.
 constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;

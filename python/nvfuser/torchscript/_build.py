@@ -50,15 +50,32 @@ def _compiler():
     )
 
 
-def _library():
-    """libnvfuser, as this process has it."""
-    import nvfuser._C  # noqa: F401  which links it
-
+def _mapped(name):
+    """The file of a shared library as this process has it; None if it has none."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         path = line.split(maxsplit=5)[-1]
-        if "/libnvfuser.so" in path:
+        if f"/{name}.so" in path:
             return Path(path)
-    raise BuildError("libnvfuser was not found in this process")
+    return None
+
+
+def _library():
+    import nvfuser._C  # noqa: F401  which links it
+
+    library = _mapped("libnvfuser")
+    if library is None:
+        raise BuildError("libnvfuser was not found in this process")
+    return library
+
+
+def _cxx_runtime():
+    """Linker flags for the C++ runtime that PyTorch uses here.
+
+    Some compilers have theirs as an archive alone. A stream that one copy of the runtime made cannot be written to by
+    another, and the extension and PyTorch hand them to each other.
+    """
+    shared = _mapped("libstdc++")
+    return [str(shared), "-Wl,--exclude-libs,libstdc++.a"] if shared else []
 
 
 def _units():
@@ -99,7 +116,7 @@ def build(folder=None):
     flags = ["-std=c++20", "-O1", "-fPIC", "-w", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"]
     flags += [f"-I{SOURCES}", f"-I{include}", f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}"]
     link = [f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10", str(library), f"-Wl,-rpath,{root / 'lib'}"]
-    link += [f"-Wl,-rpath,{library.parent}", "-Wl,-z,defs"]
+    link += [*_cxx_runtime(), f"-Wl,-rpath,{library.parent}", "-Wl,-z,defs"]
     about = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
     key = _key(torch.__version__, torch.version.git_version, about, *compiler, *flags, *link)
     folder = _private(Path(folder) if folder else cache_folder())
