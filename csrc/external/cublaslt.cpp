@@ -357,8 +357,7 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   const Preference preference = made.preference();
   made.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
   const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
-  made.prefer(ReductionSchemes,
-              has_bias && is_narrow ? kNoReductionScheme : kWideReductionSchemes);
+  made.prefer(ReductionSchemes, has_bias && is_narrow ? kNoReductionScheme : kWideReductionSchemes);
   made.prefer(AlignA, align_a);
   made.prefer(AlignB, align_b);
   made.prefer(AlignC, align_d);

@@ -2,7 +2,7 @@
 
     pip install . torch transformers
     pip install --no-deps rxnfp==0.1.0      # MIT licence; 75 MB, the weights of three BERTs are in the wheel
-    python examples/python/pretrained_model.py [--device cuda]
+    python examples/python/pretrained_model.py [--device cuda] [--layers 12]
 
 rxnfp (Schwaller et al., "Mapping the space of chemical reactions using attention-based neural networks", 2021) is a
 BERT of 12 layers over reactions written as text. What it makes of the first token is a fingerprint: reactions of one
@@ -37,9 +37,9 @@ def weights():
     return Path(found.origin).parent / "models" / "transformers" / "bert_ft"
 
 
-def load(folder):
-    """The encoder; attention written out, so that its softmax is a region."""
-    config = BertConfig.from_pretrained(folder, attn_implementation="eager")
+def load(folder, layers):
+    """The encoder's first layers; attention written out, so that its softmax is a region."""
+    config = BertConfig.from_pretrained(folder, attn_implementation="eager", num_hidden_layers=layers)
     return BertModel.from_pretrained(folder, config=config, add_pooling_layer=False).eval()
 
 
@@ -57,17 +57,20 @@ def tokens(folder, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    device = parser.parse_args().device
+    parser.add_argument("--layers", default=12, type=int, help="of the model's 12")
+    arguments = parser.parse_args()
+    device = arguments.device
     logging.getLogger("transformers").setLevel(logging.ERROR)  # heads of the checkpoint that are not used here
 
     folder = weights()
-    model = load(folder).to(device)
+    model = load(folder, arguments.layers).to(device)
     ids, there = (part.to(device) for part in tokens(folder, REACTIONS.values()))
     fused = torch.compile(model, backend="nvfuser", dynamic=True)
 
     def fingerprints(run, count):
         with torch.no_grad():
-            return run(input_ids=ids[:count], attention_mask=there[:count]).last_hidden_state[:, 0]
+            some = {"input_ids": ids[:count].clone(), "attention_mask": there[:count].clone()}
+            return run(**some).last_hidden_state[:, 0]
 
     worst = 0.0
     for count in (len(REACTIONS), 3, 2):  # the first call compiles
@@ -86,7 +89,7 @@ def main():
     near = normal @ normal.T
     for i, name in enumerate(REACTIONS):
         near[i, i] = 0
-        print(f"nearest to {name}: {list(REACTIONS)[near[i].argmax()]} ({near[i].max():.2f})")
+        print(f"nearest to {name}: {list(REACTIONS)[near[i].argmax()]} ({near[i].max():.4f})")
 
 
 if __name__ == "__main__":
