@@ -54,8 +54,9 @@ void Emitter::emit(const kir::Declare& declare) {
 }
 
 void Emitter::emit(const kir::LoadIndex& load) {
+  const std::string index = converted(refText(load.src), storedAs(*load.src.buffer), index_type_);
   out_.line(text("const Index ", scalar_.name(load.var), " = ",
-                 converted(refText(load.src), storedAs(*load.src.buffer), index_type_), ";"));
+                 load.range < 0 ? index : text("range", load.range, "(", index, ")"), ";"));
 }
 
 void Emitter::emit(const kir::Let& let) {

@@ -120,7 +120,15 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   for (const std::string& name : runs_) {
     out.line(text("  PhiloxRun ", name, "_run;"));
   }
+  const auto& reads = kernel_.index_reads;
+  for (size_t i = 0; i < reads.size(); ++i) {
+    snippets_.add("cpu/index_range.h");
+    out.line(text("  IndexRange range", i, "{u64(", scalar_(reads[i].extent), ") - 1};"));
+  }
   out.raw(body);
+  for (size_t i = 0; i < reads.size(); ++i) {
+    out.line(text("  range", i, ".report(", kernel_.index_report->name, ", ", i + 1, ");"));
+  }
   out.directive("}\n");
   out.open(text("extern \"C\" void ", name_,
                 "(void* const* args, const long* grid, long first, long last) {"));

@@ -82,6 +82,10 @@ class KernelBuilder {
   const kir::Buffer* temporary(DataType dtype, kir::Block& out);
 
   // build_indirect.cpp
+  /// At each launch a scalar index must lie in [0, extent).
+  void requireInRange(kir::Scalar index, kir::Scalar extent, const Expr* expr);
+  /// The place of an operation in Kernel::index_reads.
+  int indexRange(kir::Scalar extent, const Expr* expr);
   void indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
 
   // build_reduction.cpp

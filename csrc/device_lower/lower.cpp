@@ -194,6 +194,9 @@ void collectParameters(Lowering& l) {
   for (const auto& buffer : kernel.buffers) {
     note(buffer->shared_offset);
   }
+  for (const kir::Kernel::IndexRead& read : kernel.index_reads) {
+    note(read.extent);
+  }
   for (const auto& [order, symbol] : used) {
     kir::Param param;
     param.kind = kir::ParamKind::IndexArg;

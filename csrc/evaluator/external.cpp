@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <evaluator/operations.h>
+#include <ir/index_error.h>
 #include <ops/table/reference_math.h>
 
 namespace nvfuser::reference {
@@ -373,8 +374,7 @@ void accumulate(const ScatterOp* op, Array& out, const Array& source, const Arra
             for (int64_t i = 0; i < index.sizes[dim]; ++i) {
               const int64_t at = positions[start[2] + line * step[2] + i * index.strides[dim]];
               if (at < 0 || at >= out.sizes[dim]) {
-                userError("scatter: index ", at, " is out of range for an axis of extent ",
-                          out.sizes[dim], ", in ", *op);
+                indexOutOfRange(*op, at, out.sizes[dim]);
               }
               Sum& sum = sums[static_cast<size_t>(at)];
               sum =

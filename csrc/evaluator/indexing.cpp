@@ -2,6 +2,7 @@
 // wild access.
 
 #include <evaluator/operations.h>
+#include <ir/index_error.h>
 
 namespace nvfuser::reference {
 
@@ -9,8 +10,7 @@ namespace {
 
 int64_t checkedIndex(int64_t index, int64_t size, const Expr* op) {
   if (index < 0 || index >= size) {
-    userError(op->getOpString(), ": index ", index, " is out of range for an axis of extent ", size,
-              ", in ", *op);
+    indexOutOfRange(*op, index, size);
   }
   return index;
 }

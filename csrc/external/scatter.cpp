@@ -7,6 +7,7 @@
 #include <evaluator/strided_loop.h>
 #include <external/combine.h>
 #include <external/lanes.h>
+#include <ir/index_error.h>
 
 namespace nvfuser::external {
 
@@ -47,11 +48,6 @@ int64_t indexAt(const TensorRef& index, int64_t offset) {
   return loadInteger(
       static_cast<const std::byte*>(index.data) + offset * dataTypeSizeByte(index.dtype),
       index.dtype);
-}
-
-[[noreturn]] void throwOutOfRange(const ScatterOp* op, int64_t index, int64_t extent) {
-  userError("scatter: index ", index, " is out of range for an axis of extent ", extent, ", in ",
-            op->toString());
 }
 
 template <typename T>
@@ -96,7 +92,7 @@ void scatterElements(const Call& call, const ScatterOp* op, const TensorRef& sou
     }
   });
   if (failed) {
-    throwOutOfRange(op, wrong, extent);
+    indexOutOfRange(*op, wrong, extent);
   }
 }
 
@@ -122,7 +118,7 @@ void accumulateRows(const Call& call, const ScatterOp* op, const TensorRef& sour
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = indexAt(index, i * index.strides[dim]);
     if (at < 0 || at >= extent) {
-      throwOutOfRange(op, at, extent);
+      indexOutOfRange(*op, at, extent);
     }
     places[static_cast<size_t>(i)] = at;
     ++ends[static_cast<size_t>(at) + 1];

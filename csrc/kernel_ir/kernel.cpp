@@ -80,7 +80,8 @@ class Printer {
          text("declare ", s.buffer->name, " : ", s.buffer->dtype, "[", s.buffer->elements, "]"));
   }
   void show(const LoadIndex& s, int depth) {
-    line(depth, text("let ", s.var, " = index ", nvfuser::kir::toString(s.src)));
+    line(depth, text("let ", s.var, " = index ", nvfuser::kir::toString(s.src),
+                     s.range >= 0 ? text(", in range ", s.range) : std::string()));
   }
   void show(const Let& s, int depth) { line(depth, text("let ", s.var, " = ", s.value)); }
   void show(const Compute& s, int depth) {

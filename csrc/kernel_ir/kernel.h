@@ -111,6 +111,9 @@ struct Declare {
 struct LoadIndex {
   Scalar var = nullptr;
   Ref src;
+  /// Place in Kernel::index_reads, where the kernel is to hold it to its axis: one that lies
+  /// outside counts as the last, and is reported. Negative: the device itself sees wild accesses.
+  int range = -1;
 };
 
 /// A named index, computed once here.
@@ -303,11 +306,14 @@ struct LaunchCheck {
     Divisible,  ///< value % divisor == 0
     Aligned,    ///< the address of `buffer` is a multiple of divisor bytes
     NotEmpty,   ///< value > 0; if not, loops would leave out what does not depend on it
+    InRange,    ///< 0 <= value < extent, the index at which `reads` reads
   } kind = Kind::Divisible;
   Scalar value = nullptr;
   const Buffer* buffer = nullptr;
   int64_t divisor = 1;
-  std::string reason;  ///< "T4 is read in vectors of 4 elements"
+  std::string reason;           ///< "T4 is read in vectors of 4 elements"
+  Scalar extent = nullptr;      ///< of InRange
+  const Expr* reads = nullptr;  ///< of InRange
 };
 
 class Kernel {
@@ -333,6 +339,15 @@ class Kernel {
   int64_t least_blocks = 0;
   std::vector<LaunchCheck> checks;
   DataType index_type = DataType::Int;
+  /// Operations that read at indices from memory which the kernel holds to [0, extent).
+  struct IndexRead {
+    const Expr* expr = nullptr;
+    Scalar extent = nullptr;  ///< not zero: `checks` see to that
+  };
+  std::vector<IndexRead> index_reads;
+  /// Two words, zero before the launch; of an index that lay outside: the place in `index_reads`,
+  /// from 1, and the index. Null where there are no such reads.
+  const Buffer* index_report = nullptr;
   /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).
   std::vector<std::pair<const Val*, const Val*>> equal_extents;
   std::vector<std::string> header;  ///< comment lines: the fusion, the schedule, the launch

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <evaluator/element_codec.h>
+#include <ir/index_error.h>
 #include <ir/internal_nodes.h>
 #include <runtime/launch_help.h>
 
@@ -155,6 +156,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
       evaluator_ = std::make_shared<ExpressionEvaluator>(values.evaluator());
     }
   }
+  for (const kir::Kernel::IndexRead& read : kernel.index_reads) {
+    index_extents_.push_back(values.of(read.extent));
+  }
   for (const kir::LaunchCheck& check : kernel.checks) {
     if (check.kind == kir::LaunchCheck::Kind::Divisible) {
       const int64_t value = values.of(check.value);
@@ -166,6 +170,14 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
       continue;
     }
     if (check.kind == kir::LaunchCheck::Kind::NotEmpty) {
+      continue;
+    }
+    if (check.kind == kir::LaunchCheck::Kind::InRange) {
+      const int64_t index = values.of(check.value);
+      const int64_t extent = values.of(check.extent);
+      if (index < 0 || index >= extent) {
+        indexOutOfRange(*check.reads, index, extent);
+      }
       continue;
     }
     for (size_t i = 0; i < kernel.params.size(); ++i) {
@@ -224,6 +236,10 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param, LaunchV
     argument.kind = Argument::Kind::Output;
     argument.index = positionOf(fusion.outputs(), param.buffer->tv);
   } else {
+    if (param.buffer == compiled_->kernel().index_report) {
+      argument.kind = Argument::Kind::IndexReport;
+      return argument;
+    }
     argument.kind = Argument::Kind::Workspace;
     argument.index = workspaces_.size();
     const int64_t bytes = values.of(param.buffer->elements) * dataTypeSizeByte(param.buffer->dtype);
@@ -307,7 +323,7 @@ bool LaunchPlan::isRepeatable() const {
 BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
                                std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                                const RunContext& context)
-    : values_(plan.arguments_.size()), pointers_(plan.arguments_.size()) {
+    : plan_(plan), values_(plan.arguments_.size()), pointers_(plan.arguments_.size()) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
   LaunchPlan::Bytes* value = values_.data();
@@ -332,6 +348,9 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
         *value = bytesOf(address);
         break;
       }
+      case Kind::IndexReport:
+        *value = bytesOf(index_report_.data());
+        break;
       case Kind::Constant:
         *value = argument.bytes;
         break;
@@ -368,6 +387,14 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
       launchError("run: ", check.reason, ", which needs its address to be a multiple of ",
                   check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
     }
+  }
+}
+
+void BoundArguments::checkIndices() const {
+  if (index_report_[0] != 0) {
+    const auto read = static_cast<size_t>(index_report_[0] - 1);
+    indexOutOfRange(*plan_.compiled().kernel().index_reads.at(read).expr, index_report_[1],
+                    plan_.index_extents_.at(read));
   }
 }
 

@@ -71,6 +71,7 @@ class LaunchPlan {
       Input,
       Output,
       Workspace,
+      IndexReport,  ///< on the CPU: memory of the call itself
       Constant,
       Scalar,
       Computed,
@@ -105,13 +106,14 @@ class LaunchPlan {
   std::vector<Argument> arguments_;
   std::vector<Workspace> workspaces_;
   std::vector<AddressCheck> address_checks_;
+  std::vector<int64_t> index_extents_;  ///< of the kernel's index_reads
   /// Knows all sizes; for scalars that are computed from scalar inputs in each call.
   std::shared_ptr<const ExpressionEvaluator> evaluator_;
   bool has_large_outputs_ = false;
   uint64_t num_draws_ = 0;
 };
 
-/// The arguments of one call, and the workspaces they point to.
+/// The arguments of one call, and the memory of its own that they point to.
 class BoundArguments {
  public:
   /// Allocates workspaces. Throws `UserError` where an address is not aligned as the kernel needs
@@ -123,11 +125,16 @@ class BoundArguments {
   BoundArguments& operator=(const BoundArguments&) = delete;
 
   std::span<void* const> pointers() const { return pointers_.span(); }
+  /// Throws `IndexRangeError` where the launched kernel met an index outside its axis and reports
+  /// such. (Only on the CPU, where the launch is over by now.)
+  void checkIndices() const;
 
  private:
+  const LaunchPlan& plan_;
   ShortList<LaunchPlan::Bytes, 24> values_;
   ShortList<void*, 24> pointers_;
-  std::vector<DeviceMemory> workspaces_;  ///< freed in stream order
+  std::array<int64_t, 2> index_report_ = {};  ///< what the kernel says of a wrong index
+  std::vector<DeviceMemory> workspaces_;      ///< freed in stream order
 };
 
 }  // namespace nvfuser

@@ -7,6 +7,7 @@
 #include "frontend.h"
 #include "machine.h"
 #include <capi/arguments.h>
+#include <ir/index_error.h>
 #include <nanobind/nanobind.h>
 #include <support/error.h>
 
@@ -17,7 +18,10 @@ namespace {
 void bindErrors(nb::module_& module) {
   nb::exception<InternalError>(module, "InternalError", PyExc_RuntimeError);
   nb::exception<CompileError>(module, "CompileError", PyExc_RuntimeError);
-  nb::exception<UserError>(module, "UserError", PyExc_RuntimeError);
+  const auto user_error = nb::exception<UserError>(module, "UserError", PyExc_RuntimeError);
+  // Both a UserError and what Python and PyTorch raise for an index that an axis does not have.
+  nb::exception<IndexRangeError>(module, "IndexRangeError",
+                                 nb::make_tuple(user_error, nb::handle(PyExc_IndexError)));
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);

@@ -46,6 +46,17 @@ def fusions():
             lambda fd, m, n: [fd.ops.full([fd.ops.div(m, n)], 1.0, DataType.Float)], m=DataType.Int, n=DataType.Int
         ),
         "indexed": defined(lambda fd, a, i: [fd.ops.index_select(a, i, 0)], a=VECTOR, i=([-1], [True], DataType.Int)),
+        "gathered": defined(
+            lambda fd, a, i: [fd.ops.neg(fd.ops.gather(a, i, 0))], a=VECTOR, i=([-1], [True], DataType.Int)
+        ),
+        "taken": defined(
+            lambda fd, a, i: [fd.ops.neg(fd.ops.take_along_axis(a, i, 0))], a=VECTOR, i=([-1], [True], DataType.Int)
+        ),
+        "selected": defined(lambda fd, a, i: [fd.ops.neg(fd.ops.select(a, i, 0))], a=MATRIX, i=DataType.Int),
+        "embedded": defined(
+            lambda fd, a, i: [fd.ops.neg(fd.ops.embedding_fwd(i, a))], a=MATRIX, i=([-1], [True], DataType.Int)
+        ),
+        "scattered": defined(lambda fd, a, i: [fd.ops.scatter(a, i, a, 0)], a=VECTOR, i=([-1], [True], DataType.Int)),
         "products": warm(
             defined(lambda fd, a, b: [fd.ops.matmul(a, b)], a=MATRIX, b=MATRIX), torch.ones(2, 3), torch.ones(3, 2)
         ),

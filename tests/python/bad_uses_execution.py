@@ -86,6 +86,16 @@ reshaped.execute([torch.ones(5)])  ->  UserError: 2 ) )] gives 6 elements, but t
 divided.execute([4, 0])  ->  UserError: is 0; pass sizes and scalars that divide
 updated.execute([read_only])  ->  UserError: execute: the fusion writes to input 0, but it is read-only
 indexed.execute([torch.ones(3), torch.tensor([0.0])])  ->  UserError: to be bound to a tensor of dtype int64_t, but
+indexed.execute([torch.ones(3), torch.tensor([0, 3])])  ->  IndexRangeError: index_select: index 3 is out of range for
+indexed.execute([torch.ones(3), torch.tensor([-1])])  ->  IndexRangeError: index_select: index -1 is out of range for
+indexed.execute([numpy.float32([1, 2, 3]), numpy.array([3])])  ->  IndexRangeError: index_select: index 3 is out of
+gathered.execute([torch.ones(3), torch.tensor([1, 3])])  ->  IndexRangeError: gather: index 3 is out of range for
+gathered.execute([torch.ones(3), torch.tensor([-4, 1])])  ->  IndexRangeError: gather: index -4 is out of range for
+taken.execute([torch.ones(3), torch.tensor([0, 2, 5])])  ->  IndexRangeError: index 5 is out of range for
+selected.execute([torch.ones(3, 2), 3])  ->  IndexRangeError: select: index 3 is out of range for
+selected.execute([torch.ones(3, 2), -4])  ->  IndexRangeError: is out of range for
+embedded.execute([torch.ones(3, 2), torch.tensor([0, 7])])  ->  IndexRangeError: index 7 is out of range for
+scattered.execute([torch.ones(3), torch.tensor([0, 3, 1])])  ->  IndexRangeError: scatter: index 3 is out of range for
 products.execute([torch.ones(2, 3), torch.ones(4, 2)])  ->  UserError: 2, 3] would be multiplied with 4 of
 topped.execute([torch.ones(3), 5])  ->  UserError: dim = 0, largest ); it lies between 0 and that
 topped.execute([torch.ones(3), -1])  ->  UserError: would have -1 elements; a size must not be negative, so check the

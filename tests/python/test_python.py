@@ -296,3 +296,18 @@ def test_an_exception_leaves_the_fusion_undefined():
     with FusionDefinition(fusion) as fd:
         fd.add_output(fd.ops.neg(fd.define_tensor(1)))
     assert torch.equal(fusion.execute([torch.ones(2)])[0], -torch.ones(2))
+
+
+def test_an_index_out_of_range_is_an_index_error():
+    fusion = Fusion()
+    with FusionDefinition(fusion) as fd:
+        table, at = fd.define_tensor(1), fd.define_tensor(1, DataType.Int)
+        fd.add_output(fd.ops.neg(fd.ops.index_select(table, at, 0)))
+    rows = torch.tensor([1.0, 2.0, 3.0])
+    for _ in range(3):  # planned, compiled, repeated
+        for wrong in (3, -1, 2**62):
+            with pytest.raises(IndexError, match=rf"index_select: index {wrong} is out of range .* of extent 3"):
+                fusion.execute([rows, torch.tensor([0, wrong])])
+            with pytest.raises(nvfuser.UserError):
+                fusion.execute([rows, torch.tensor([wrong, 0])])
+        assert fusion.execute([rows, torch.tensor([2, 0])])[0].tolist() == [-3.0, -1.0]

@@ -21,6 +21,9 @@ class CompileError(RuntimeError):
 class UserError(RuntimeError):
     pass
 
+class IndexRangeError(UserError, IndexError):
+    pass
+
 class DataType(enum.Enum):
     """Types of elements and scalars."""
 
