@@ -133,8 +133,8 @@ class BoundArguments {
   const LaunchPlan& plan_;
   ShortList<LaunchPlan::Bytes, 24> values_;
   ShortList<void*, 24> pointers_;
-  std::array<int64_t, 2> index_report_ = {};  ///< what the kernel says of a wrong index
-  std::vector<DeviceMemory> workspaces_;      ///< freed in stream order
+  mutable std::array<int64_t, 2> index_report_ = {};  ///< the kernel writes what index was wrong
+  std::vector<DeviceMemory> workspaces_;              ///< freed in stream order
 };
 
 }  // namespace nvfuser

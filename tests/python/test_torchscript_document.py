@@ -206,12 +206,30 @@ def test_features_off():
     run(PYTORCH_NVFUSER_DISABLE="fma,index_hoist,predicate_elimination,unroll_with_rng")
 
 
+INDEXED = """
+import torch
+from nvfuser import DataType, Fusion, FusionDefinition
+fusion = Fusion()
+with FusionDefinition(fusion) as fd:
+    table, at = fd.define_tensor(1), fd.define_tensor(1, DataType.Int)
+    fd.add_output(fd.ops.neg(fd.ops.index_select(table, at, 0)))
+(out,) = fusion.execute([torch.arange(4.0), torch.tensor([3, 1])])
+assert out.tolist() == [-3.0, -1.0]
+"""
+
+
 def test_zero_initialised_buffers_are_marked():
+    """On the CPU only a kernel that reports wrong indices has one; a sum over the grid: tests/unit/runtime_options.cpp."""
+    done = run(INDEXED, PYTORCH_NVFUSER_DUMP="kernel_args")
+    shown = done.stdout + done.stderr
+    assert re.search(r"^buffer wrong_index: 2 of int64_t, zero-initialized$", shown, re.MULTILINE), shown
     script = SCRIPT.replace("o = o.relu()", "o = o.sum()").replace(
         "torch.equal(o, forward(input))", "torch.allclose(o, forward(input), rtol=1e-4)"
     )
     done = run(script, PYTORCH_NVFUSER_DUMP="kernel_args")
-    assert "buffer" in done.stdout + done.stderr or "output" in done.stdout + done.stderr
+    shown = done.stdout + done.stderr
+    assert re.search(r"^output T\d+: float\[\]", shown, re.MULTILINE), shown
+    assert "zero-initialized" not in shown
 
 
 def test_wrong_names_are_one_warning():
