@@ -230,12 +230,9 @@ bool repeat(nvf_fusion& fusion, const nvf_argument* inputs, int64_t input_count,
       return false;
     }
   }
-  std::optional<OptionsGuard> guard;
-  if (fusion.options) {
-    guard.emplace(*fusion.options);
-  }
   CallersOutputs outputs(maker);
-  return executor->repeat(arguments.span(), contextOf(context), outputs);
+  return executor->repeat(arguments.span(), contextOf(context), outputs,
+                          fusion.options ? *fusion.options : Options::current());
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ class FusionExecutorCache {
   /// The same call again, for callers that count microseconds: true where its kernel was compiled
   /// and has run, nothing else is to be done than to launch it, and `outputs` made every output;
   /// it is then launched. False: nothing was done, and `runFusionWithInputs` has to do it.
-  bool repeat(std::span<const LentArgument> args, const RunContext& context, OutputMaker& outputs);
+  bool repeat(std::span<const LentArgument> args, const RunContext& context, OutputMaker& outputs,
+              const Options& options);
   /// Whether there is any call that could be repeated: if not, nobody need lend anything.
   bool canRepeat() const { return can_repeat_.load(std::memory_order_acquire); }
 

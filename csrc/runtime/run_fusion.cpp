@@ -283,7 +283,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
 }
 
 bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunContext& context,
-                                 OutputMaker& outputs) {
+                                 OutputMaker& outputs, const Options& options) {
   Device* device = nullptr;
   for (const LentArgument& argument : args) {
     if (const LentTensor* tensor = argument.tensor()) {
@@ -293,7 +293,6 @@ bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunCo
       device = tensor->device;
     }
   }
-  const Options& options = Options::current();
   if (device == nullptr || showsLaunches(options) || options.dumps(DebugDumpOption::FusionArgs)) {
     return false;
   }
@@ -313,13 +312,16 @@ bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunCo
   }
   if (plan.kind() == LaunchPlan::Kind::Launch) {
     const auto [seed, offset] = takeDraws(context);
+    if (kept->plan->takes_all_in_order) {
+      KernelExecutor::launch(plan, args, addresses.span(), seed, offset, context);
+      return true;
+    }
     const std::vector<size_t>& taken = kept->plan->steps[0].inputs;
-    ShortList<LentArgument, 8> picked(kept->plan->takes_all_in_order ? 0 : taken.size());
-    for (size_t i = 0; i < picked.span().size(); ++i) {
+    ShortList<LentArgument, 8> picked(taken.size());
+    for (size_t i = 0; i < taken.size(); ++i) {
       picked[i] = args[taken[i]];
     }
-    KernelExecutor::launch(plan, kept->plan->takes_all_in_order ? args : picked.span(),
-                           addresses.span(), seed, offset, context);
+    KernelExecutor::launch(plan, picked.span(), addresses.span(), seed, offset, context);
   }
   return true;
 }

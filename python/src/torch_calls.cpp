@@ -164,7 +164,7 @@ nb::object repeatTorchCall(FusionExecutorCache& executor, nb::handle inputs) {
   if (on_cuda || most_elements > kFewElements) {
     lock.give();
   }
-  if (!executor.repeat(arguments.span(), context, outputs)) {
+  if (!executor.repeat(arguments.span(), context, outputs, Options::current())) {
     return {};
   }
   lock.take();

@@ -219,7 +219,7 @@ assert out.tolist() == [-3.0, -1.0]
 
 
 def test_zero_initialised_buffers_are_marked():
-    """On the CPU only a kernel that reports wrong indices has one; a sum over the grid: tests/unit/runtime_options.cpp."""
+    """On the CPU those of kernels that report wrong indices; sums over the grid: tests/unit/runtime_options.cpp."""
     done = run(INDEXED, PYTORCH_NVFUSER_DUMP="kernel_args")
     shown = done.stdout + done.stderr
     assert re.search(r"^buffer wrong_index: 2 of int64_t, zero-initialized$", shown, re.MULTILINE), shown

@@ -45,7 +45,7 @@ std::unique_ptr<Fusion> fusionOf(const std::function<void(Fusion&, TensorView*)>
 
 bool repeated(FusionExecutorCache& cache, const KernelArgumentHolder& args, TensorsMade& outputs) {
   LentArguments lent(args);
-  return cache.repeat(lent.span(), {}, outputs);
+  return cache.repeat(lent.span(), {}, outputs, Options::current());
 }
 
 }  // namespace
