@@ -9,6 +9,27 @@ using kir::Scalar;
 
 namespace {
 
+/// Index of a broadcast axis of which a part was merged into a reduction, in front of the
+/// reduction's loops or behind them: the part is at its first iteration there.
+///
+///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3     →     b0 is at b2·|b3|
+Scalar indexAtStart(IterDomain* id, const AxisValues& values, Symbols& symbols,
+                    const std::set<const Expr*>& transforms) {
+  if (Scalar index = values.ofLoops(id)) {
+    return index;
+  }
+  kir::ScalarPool& pool = symbols.pool();
+  for (const Expr* expr : transforms) {
+    if (expr->isA<Split>() && expr->as<Split>()->in() == id) {
+      const auto* split = expr->as<Split>();
+      return pool.add(pool.mul(indexAtStart(split->outer(), values, symbols, transforms),
+                               symbols.extent(split->inner())),
+                      indexAtStart(split->inner(), values, symbols, transforms));
+    }
+  }
+  return pool.zero();
+}
+
 /// Whether the loop is over an axis that the leaf's tensor reduces.
 bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
   return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
@@ -103,6 +124,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       continue;
     }
     Scalar index = values.ofLoops(id);
+    if (index == nullptr && id->isBroadcast()) {
+      index = indexAtStart(id, values, symbols_, seen);
+    }
     if (index == nullptr) {
       continue;  // made of axes that this statement does not iterate: reduced already, or not yet
     }

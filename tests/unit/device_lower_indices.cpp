@@ -8,6 +8,8 @@
 #include <evaluator/expression_evaluator.h>
 #include <ops/all_ops.h>
 #include <random_schedule.h>
+#include <runtime/executor.h>
+#include <runtime/validation.h>
 #include <scheduler/utils.h>
 
 using namespace nvfuser;
@@ -287,4 +289,23 @@ TEST_CASE("predicates: a broadcast bound to threads is in the registers of all o
   kir::forEach(lowering.kernel.body, [&](const kir::Stmt& stmt) {
     CHECK_FALSE(std::holds_alternative<kir::If>(stmt.node));
   });
+}
+
+TEST_CASE("predicates: a sum in memory starts where it is taken, beside a part of a broadcast") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = TensorViewBuilder().shape({1, -1, -1}).contiguity(true).build();
+  fusion.addInput(x);
+  TensorView* total = sum(x, {1});
+  TensorView* out = neg(total);
+  fusion.addOutput(out);
+  Fusion meaning(fusion);
+  total->setMemoryType(MemoryType::Global);
+  total->split(0, 4, /*inner_split=*/false);
+  total->reorder({{1, 2}});
+  total->merge(1);  // [4 for the broadcast axis' one element, r1 and what is left of that axis, i2]
+  KernelExecutor executor;
+  const KernelArgumentHolder args(Tensor::randn({1, 5, 3}, DataType::Float, 5));
+  executor.compile(&fusion, args);
+  CHECK_NOTHROW(testValidate(&meaning, executor.run(args), args, __LINE__, __FILE__));
 }
