@@ -43,24 +43,29 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
       val = up->second;
     }
   };
+  const auto isKnown = [&](const Val* extent) {
+    return isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
+  };
   for (int c = 0; c < exact.numClasses(); ++c) {
     const Val* first = nullptr;
-    for (const IterDomain* id : exact.members(c)) {
-      const Val* extent = id->extent();
-      const bool known = isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
-      if (id->isBroadcast() || !known) {
-        continue;
-      }
-      const Val* root = find(extent);
-      if (first == nullptr) {
-        first = root;
-      } else if (root != first) {
-        const Val* winner = better(root, first) ? root : first;
-        const Val* loser = winner == root ? first : root;
-        if (!loser->isConst()) {
-          parent_[loser] = winner;
+    // What is computed from other extents comes second: it gets the name of a known one.
+    for (const bool known : {true, false}) {
+      for (const IterDomain* id : exact.members(c)) {
+        const Val* extent = id->extent();
+        if (id->isBroadcast() || isKnown(extent) != known || (!known && first == nullptr)) {
+          continue;
         }
-        first = winner;
+        const Val* root = find(extent);
+        if (first == nullptr) {
+          first = root;
+        } else if (root != first) {
+          const Val* winner = isKnown(root) && better(root, first) ? root : first;
+          const Val* loser = winner == root ? first : root;
+          if (!loser->isConst()) {
+            parent_[loser] = winner;
+          }
+          first = winner;
+        }
       }
     }
   }

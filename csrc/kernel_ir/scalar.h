@@ -125,7 +125,7 @@ class ScalarPool {
   bool splitLinear(Scalar a, Scalar symbol, int64_t* coefficient, Scalar* rest);
   /// a = constant + Σ coefficient·term.
   void decompose(Scalar a, int64_t* constant, std::vector<std::pair<Scalar, int64_t>>* terms);
-  /// a = coefficient·rest, where `a` is one term; (1, a) otherwise.
+  /// a = coefficient·rest, with the largest coefficient that all terms of `a` have in common.
   std::pair<int64_t, Scalar> splitCoefficient(Scalar a);
   /// Constants k, with b = k·f and its f, that terms of `a` may be multiples of.
   std::vector<std::pair<int64_t, Scalar>> commonFactors(Scalar a, Scalar b);

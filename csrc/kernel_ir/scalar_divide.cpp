@@ -14,16 +14,10 @@ Scalar ScalarPool::exactQuotient(Scalar a, Scalar b) {
   if (a == b) {
     return one_;
   }
-  // b as coefficient·factors.
-  int64_t divisor = 1;
+  const auto [divisor, divided_by] = splitCoefficient(b);
   std::vector<Scalar> divisor_factors;
-  if (b->isConstant()) {
-    divisor = b->value;
-  } else if (b->op == ScalarOp::Sum && b->value == 0 && b->terms.size() == 1) {
-    divisor = b->terms[0].second;
-    divisor_factors = factorsOf(b->terms[0].first);
-  } else {
-    divisor_factors = factorsOf(b);
+  if (!b->isConstant()) {
+    divisor_factors = factorsOf(divided_by);
   }
   if (divisor == 0) {
     return nullptr;
@@ -87,7 +81,21 @@ std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
   if (a->op == ScalarOp::Sum && a->value == 0 && a->terms.size() == 1) {
     return {a->terms[0].second, a->terms[0].first};
   }
-  return {1, a};
+  if (a->op != ScalarOp::Sum) {
+    return {1, a};
+  }
+  int64_t common = a->value;
+  for (const auto& [term, coefficient] : a->terms) {
+    common = std::gcd(common, coefficient);
+  }
+  if (common == 1) {
+    return {1, a};
+  }
+  auto terms = a->terms;
+  for (auto& term : terms) {
+    term.second /= common;
+  }
+  return {common, makeSum(a->value / common, std::move(terms))};
 }
 
 std::vector<std::pair<int64_t, Scalar>> ScalarPool::commonFactors(Scalar a, Scalar b) {

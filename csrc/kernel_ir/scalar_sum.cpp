@@ -22,6 +22,14 @@ Scalar ScalarPool::makeProduct(int64_t coefficient, std::vector<Scalar> factors)
   if (coefficient == 0) {
     return zero_;
   }
+  if (factors.size() > 1) {
+    // (4·n + 8)·k is 4·((n + 2)·k), whoever multiplied what first.
+    for (Scalar& factor : factors) {
+      const auto [common, rest] = splitCoefficient(factor);
+      coefficient = mulSat(coefficient, common);
+      factor = rest;
+    }
+  }
   std::sort(factors.begin(), factors.end(), byId);
   Scalar product = one_;
   if (factors.size() == 1) {

@@ -301,6 +301,10 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   const Scalar rest = pool.mod(index, row);
   const Scalar next = pool.mod(pool.div(index, row), rows);
   CHECK(pool.add(rest, pool.mul(row, next)) == pool.mod(index, pool.mul(row, rows)));
+  // So it is where a size is a sum, multiplied out: (n + 5)·row and 129·n + 645.
+  const Scalar padded = pool.add(n, pool.constant(5));
+  const Scalar outer = pool.mul(pool.div(index, padded), pool.mul(padded, 129));
+  CHECK(pool.add(outer, pool.mul(pool.mod(index, padded), 129)) == pool.mul(index, 129));
   pool.assumeDivisible(n, 128);
   CHECK(pool.provesDivisible(n, pool.constant(64)));
   CHECK_FALSE(pool.provesDivisible(n, pool.constant(3)));
