@@ -9,12 +9,37 @@ using kir::Scalar;
 
 namespace {
 
-/// Index of a broadcast axis of which a part was merged into a reduction, in front of the
-/// reduction's loops or behind them: the part is at its first iteration there.
-///
-///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3     →     b0 is at b2·|b3|
-Scalar indexAtStart(IterDomain* id, const AxisValues& values, Symbols& symbols,
-                    const std::set<const Expr*>& transforms) {
+/// Transforms that the axes of loops were made by, back to axes of these classes.
+std::vector<const Expr*> transformsOf(std::vector<const IterDomain*> axes,
+                                      const std::set<int>& until, const IdGraph& exact) {
+  std::vector<const Expr*> result;
+  std::set<const Expr*> seen;
+  while (!axes.empty()) {
+    const IterDomain* id = axes.back();
+    const Expr* def = until.count(exact.classOf(id)) == 0 ? id->definition() : nullptr;
+    axes.pop_back();
+    if (def == nullptr || !seen.insert(def).second) {
+      continue;
+    }
+    result.push_back(def);
+    for (const Val* in : def->inputs()) {
+      axes.push_back(in->as<IterDomain>());
+    }
+  }
+  return result;
+}
+
+std::set<int> logicalClasses(const TensorView* tv, const IdGraph& exact) {
+  std::set<int> classes;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    classes.insert(exact.classOf(id));
+  }
+  return classes;
+}
+
+/// Index of an axis in the first of the iterations that a statement stands in front of or behind.
+Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& symbols,
+                    const std::vector<const Expr*>& transforms) {
   if (Scalar index = values.ofLoops(id)) {
     return index;
   }
@@ -28,6 +53,22 @@ Scalar indexAtStart(IterDomain* id, const AxisValues& values, Symbols& symbols,
     }
   }
   return pool.zero();
+}
+
+/// Index that must be inside the input of a split of which a statement has only some of the loops:
+/// the others are a reduction's, or those of a tensor that it shares the rest with.
+///
+///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3: T1 is started where b2·|b3| < |b0|
+///
+/// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it.
+Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbols,
+                    const std::vector<const Expr*>& transforms) {
+  const Scalar zero = symbols.pool().zero();
+  if (split->innerSplit() && indexAtStart(split->inner(), values, symbols, transforms) == zero) {
+    return nullptr;
+  }
+  Scalar index = indexAtStart(split->in(), values, symbols, transforms);
+  return index == zero ? nullptr : index;
 }
 
 /// Whether the loop is over an axis that the leaf's tensor reduces.
@@ -69,7 +110,7 @@ bool Predicates::dependsOn(Scalar index, bool blocks) const {
 std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
                                                   bool eliminate) const {
   std::vector<Bound> result;
-  std::vector<const IterDomain*> open;
+  std::vector<const IterDomain*> axes;
   // What a reduction updates is in registers, wherever its result goes, but for a few. (On the CPU
   // a task has everything to itself but for what is in global memory.)
   const MemoryType placed = leaf.out->getMemoryType();
@@ -89,34 +130,30 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       result.push_back({loops_.parallelIndex(loop->parallel), loop->extent});
     }
-    open.push_back(loop->promoted);
+    axes.push_back(loop->promoted);
   }
-  // Inputs of splits that may be partial.
-  std::vector<IterDomain*> partial;
-  std::set<const Expr*> seen;
-  while (!open.empty()) {
-    const Expr* def = open.back()->definition();
-    open.pop_back();
-    if (def == nullptr || !seen.insert(def).second) {
-      continue;
-    }
-    if (def->isA<Split>() && (!eliminate || !divides(def->as<Split>()))) {
-      partial.push_back(def->as<Split>()->in());
-    }
-    for (const Val* in : def->inputs()) {
-      open.push_back(in->as<IterDomain>());
+  const std::vector<const Expr*> schedule =
+      transformsOf(axes, logicalClasses(leaf.out, exact_), exact_);
+  const std::vector<const Expr*> transforms = transformsOf(std::move(axes), {}, exact_);
+  // Splits that may be partial.
+  std::vector<const Split*> partial;
+  for (const Expr* expr : transforms) {
+    if (expr->isA<Split>() && (!eliminate || !divides(expr->as<Split>()))) {
+      partial.push_back(expr->as<Split>());
     }
   }
-  for (IterDomain* id : partial) {
+  for (const Split* split : partial) {
+    const IterDomain* id = split->in();
     if (in_registers && id->isBroadcast()) {
       continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
     // needs no check.
     const Expr* def = id->definition();
-    const auto isChecked = [&](IterDomain* in) {
+    const auto isChecked = [&](const IterDomain* in) {
       return values.ofLoops(in) != nullptr &&
-             std::find(partial.begin(), partial.end(), in) != partial.end();
+             std::any_of(partial.begin(), partial.end(),
+                         [&](const Split* other) { return other->in() == in; });
     };
     const bool implied = eliminate && def != nullptr && def->isA<Split>() &&
                          def->as<Split>()->outer() == id && isChecked(def->as<Split>()->in());
@@ -124,11 +161,14 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       continue;
     }
     Scalar index = values.ofLoops(id);
-    if (index == nullptr && id->isBroadcast()) {
-      index = indexAtStart(id, values, symbols_, seen);
+    // Not of its own logical axes: what they were split from is reduced already, or not yet.
+    // Registers may be computed once more where no element is.
+    if (index == nullptr && !(in_registers && leaf.role == LeafRole::Whole) &&
+        std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
+      index = partialIndex(split, values, symbols_, schedule);
     }
     if (index == nullptr) {
-      continue;  // made of axes that this statement does not iterate: reduced already, or not yet
+      continue;
     }
     // Of the threads of a block one writes the element, but each block needs it in memory of its
     // own, and it may be there for one iteration of a loop only.
@@ -160,27 +200,24 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
   for (const IterDomain* id : leaf.out->domain()->allIDs()) {
     own.insert(exact_.classOf(id));
   }
-  std::vector<const IterDomain*> open;
+  std::vector<const IterDomain*> axes;
   for (const LoopClass* loop : leaf.path) {
     if (!loop->isThread()) {
-      open.push_back(loop->promoted);
+      axes.push_back(loop->promoted);
     }
   }
-  std::set<const Expr*> seen;
-  while (!open.empty()) {
-    const Expr* def = open.back()->definition();
-    open.pop_back();
-    if (def == nullptr || !seen.insert(def).second) {
+  const std::vector<const Expr*> schedule =
+      transformsOf(std::move(axes), logicalClasses(leaf.out, exact_), exact_);
+  for (const Expr* expr : schedule) {
+    const auto* split = expr->isA<Split>() ? expr->as<Split>() : nullptr;
+    if (split == nullptr || split->in()->isBroadcast() || divides(split) ||
+        own.count(exact_.classOf(split->in())) != 0) {
       continue;
     }
-    for (const Val* in : def->inputs()) {
-      const auto* id = in->as<IterDomain>();
-      open.push_back(id);
-      Scalar index = values.ofLoops(id);
-      if (def->isA<Split>() && !id->isBroadcast() && !divides(def->as<Split>()) &&
-          index != nullptr && own.count(exact_.classOf(id)) == 0) {
-        condition = pool.logicalAnd(condition, pool.less(index, symbols_.extent(id)));
-      }
+    Scalar index = values.ofLoops(split->in());
+    index = index != nullptr ? index : partialIndex(split, values, symbols_, schedule);
+    if (index != nullptr) {
+      condition = pool.logicalAnd(condition, pool.less(index, symbols_.extent(split->in())));
     }
   }
   return condition;

@@ -163,7 +163,12 @@ __forceinline__ To toInteger(From x) {
     constexpr To kLeast = kIsUnsigned<To> ? To(0) : (To)(-kMost - 1);
     constexpr From kEnd = (From)((u64)1 << (kBits - 1)) * From(2);
     const bool fits = x >= (From)kLeast && x < kEnd;
+#if defined(__clang__)
     const To inside = (To)(fits ? x : From(0));
+#else
+    // Behind a barrier, as g++ takes (float)(int)x for trunc(x), which is −0 for −0.3.
+    const To inside = __builtin_assoc_barrier((To)(fits ? x : From(0)));
+#endif
     return fits ? inside : x > From(0) ? kMost : x < From(0) ? kLeast : To(0);
   }
 }
