@@ -378,6 +378,7 @@ extern "C" int run() {
 }
 extern "C" double inverse(double x) { return erfinv(x); }
 extern "C" double inverse_tail(double x) { return erfcinv(x); }
+extern "C" float cut(float x) { return float(toInteger<i64>(x)); }
 template <class T>
 bool isMinus(T x) {
   return x == 0 && __builtin_signbit(x);
@@ -414,6 +415,9 @@ extern "C" int reals() {
   }
   CHECK(std::isinf(inverse(1)));
   CHECK(std::isnan(inverse(1.5)));
+  auto cut = reinterpret_cast<float (*)(float)>(object.symbol("cut"));
+  CHECK(cut(-1.5f) == -1.0f);
+  CHECK_FALSE(std::signbit(cut(-0.3f)));  // an integer has one zero
 }
 
 TEST_CASE("cpu snippets: complex numbers") {
