@@ -32,10 +32,44 @@ int64_t innermostLoop(const TensorView* tv) {
 
 }  // namespace
 
+OwnLoops::OwnLoops(const Fusion& scheduled, const TensorView* reference,
+                   const std::vector<TensorView*>& nest)
+    : exact_(scheduled, IdGraph::Mode::Exact),
+      shared_(reference->getLoopDomain().begin(), reference->getLoopDomain().end()) {
+  const auto classesOf = [&](IterDomain* loop, const TensorView* tv) {
+    std::set<int> classes;
+    for (const Val* source : sourcesOf(loop, tv)) {
+      if (!source->as<IterDomain>()->isBroadcast()) {
+        classes.insert(exact_.classOf(source->as<IterDomain>()));
+      }
+    }
+    return classes;
+  };
+  std::vector<std::set<int>> most;
+  for (IterDomain* loop : reference->getLoopDomain()) {
+    most.push_back(classesOf(loop, reference));
+  }
+  for (const TensorView* tv : nest) {
+    const size_t loops = std::min(shared_.size(), tv->getLoopDomain().size());
+    for (size_t i = 0; i < loops; ++i) {
+      IterDomain* loop = tv->getLoopDomain()[i];
+      if (loop->isBroadcast() || exact_.mapped(loop, shared_[i])) {
+        continue;
+      }
+      std::set<int> classes = classesOf(loop, tv);
+      if (classes.size() > most[i].size() &&
+          std::includes(classes.begin(), classes.end(), most[i].begin(), most[i].end())) {
+        shared_[i] = loop;
+        most[i] = std::move(classes);
+      }
+    }
+  }
+}
+
 bool OwnLoops::isShared(const TensorView* tv, int64_t position) const {
   return tv->axis(position)->isBroadcast() ||
-         (position < reference_->nDims() &&
-          exact_.mapped(tv->axis(position), reference_->axis(position)));
+         (position < static_cast<int64_t>(shared_.size()) &&
+          exact_.mapped(tv->axis(position), shared_[static_cast<size_t>(position)]));
 }
 
 bool OwnLoops::mayHave(const TensorView* tv, int64_t from) const {

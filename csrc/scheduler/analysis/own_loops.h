@@ -7,7 +7,12 @@
 ///
 ///   loops of the reference: i0·i1, i2 / 4, V = 4
 ///   m[i0, i2]   i0, i2 / 4, 4      its own V goes on: i0 is made of whole loops
+///
+/// A shared loop runs over the axes of whoever has most of them: in max(c[b0, i1], y[i0, i1])
+/// beside sum(c), c's loops are the reference's, (1·i1) / 4, but run over (i0·i1) / 4.
 #pragma once
+
+#include <vector>
 
 #include <id_model/id_graph.h>
 
@@ -15,9 +20,9 @@ namespace nvfuser {
 
 class OwnLoops {
  public:
-  /// Of a scheduled Fusion, before anything is inlined.
-  OwnLoops(const Fusion& scheduled, const TensorView* reference)
-      : exact_(scheduled, IdGraph::Mode::Exact), reference_(reference) {}
+  /// Of a scheduled Fusion, before anything is inlined. `nest`: what shares the reference's loops.
+  OwnLoops(const Fusion& scheduled, const TensorView* reference,
+           const std::vector<TensorView*>& nest);
 
   /// Whether `tv` may have its loops from position `from` on for itself: those of its other loops
   /// that come from the same axes are the reference's ones at their places, or have one element.
@@ -29,7 +34,7 @@ class OwnLoops {
   bool isShared(const TensorView* tv, int64_t position) const;
 
   IdGraph exact_;
-  const TensorView* reference_;
+  std::vector<const IterDomain*> shared_;  ///< what the loop at each position runs over
 };
 
 /// The innermost loop that is not over a broadcast axis as vectors of `width` elements, behind all

@@ -147,7 +147,9 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
     scheduleNest(reference, params, nests.size() == 1 ? nullptr : &own);
     if (params.vectorization > 1) {
-      const OwnLoops loops(*fusion, reference);
+      std::vector<TensorView*> ordered = fusion->allTvs();
+      std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+      const OwnLoops loops(*fusion, reference, ordered);
       for (auto& [tv, width] : vectors) {
         if (own.count(tv) != 0 && !loops.mayHaveInnermost(tv)) {
           width = 1;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <ir/axis_map.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/indexed_reads.h>
 
 namespace nvfuser::reduction {
@@ -195,6 +196,9 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     const PersistentBuffers buffers(scheduled, graph, *of_copy);
     held.insert(buffers.held().begin(), buffers.held().end());
   }
+  std::vector<TensorView*> nest = scheduled.allTvs();
+  std::erase_if(nest, [](const TensorView* tv) { return tv->isFusionInput(); });
+  const OwnLoops own(scheduled, reference, nest);
   const bool may_hold = params.persistence != Persistence::None || params.host;
   for (const TensorView* tv : scheduled.allTvs()) {
     if (tv->isFusionInput()) {
@@ -205,10 +209,14 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
         return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
       }
     }
+    const bool is_reduced = tv->definition()->isOneOf<ReductionOp, WelfordOp>();
+    // Neighbouring columns are reduced as a group, in a loop of its own.
+    if (is_reduced && !params.fastest_dim && !own.mayHaveInnermost(tv)) {
+      return Refusal{text(nameIn(tv), " shares loops with a tensor that has more axes in them")};
+    }
     if (tv->isFusionOutput()) {
       continue;
     }
-    const bool is_reduced = tv->definition()->isOneOf<ReductionOp, WelfordOp>();
     const bool one_a_row = of_copy != nullptr && (is_reduced || !of_copy->spansReduced(tv, graph));
     // One value a row: kept where the row is, and computed before it is read in any case.
     if (one_a_row && !consumersOf(tv).empty() && reference->axis(0)->isBlockDim() &&

@@ -347,7 +347,9 @@ class Scheduler {
 
   /// What may have no loops of its own is read element by element, in those of its reader.
   void dropOwnLoops() {
-    const OwnLoops own(*fusion_, reference_);
+    std::vector<TensorView*> nest = fusion_->allTvs();
+    std::erase_if(nest, [](const TensorView* tv) { return tv->isFusionInput(); });
+    const OwnLoops own(*fusion_, reference_, nest);
     std::erase_if(vectors_,
                   [&](const auto& vector) { return !own.mayHaveInnermost(vector.first); });
     std::erase_if(loads_, [&](const TensorView* tv) { return !own.mayHave(tv, unroll_at_); });
