@@ -182,15 +182,8 @@ int64_t PersistentBuffers::peak(
   for (int64_t place = 0; place < last_; ++place) {  // between this place and the next
     int64_t bytes = 0;
     for (const auto& [tv, life] : lives) {
-      const bool all_kept =
-          !tv->isFusionInput() ||
-          std::all_of(signature_.kept.begin(), signature_.kept.end(), [&](int c) {
-            const auto& logical = tv->getLogicalDomain();
-            return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
-              return !id->isBroadcast() && permissive_.classOf(id) == c;
-            });
-          });
-      if (all_kept && life.first <= place && life.second > place) {
+      const bool is_held = !tv->isFusionInput() || signature_.spansRows(tv, permissive_);
+      if (is_held && life.first <= place && life.second > place) {
         bytes += dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
       }
     }

@@ -20,6 +20,17 @@ bool ReductionSignature::spansReduced(const TensorView* tv, const IdGraph& permi
   });
 }
 
+bool ReductionSignature::spansRows(const TensorView* tv, const IdGraph& permissive) const {
+  std::set<int> own;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (!id->isBroadcast() && !id->isReduction()) {
+      own.insert(permissive.classOf(id));
+    }
+  }
+  return std::includes(own.begin(), own.end(), reduced.begin(), reduced.end()) &&
+         std::includes(own.begin(), own.end(), kept.begin(), kept.end());
+}
+
 namespace {
 
 struct ReductionAxes {

@@ -27,6 +27,8 @@ struct ReductionSignature {
   TensorView* source() const;
   /// Whether an axis of `tv` is a reduced one that is still there.
   bool spansReduced(const TensorView* tv, const IdGraph& permissive) const;
+  /// Whether `tv` has all axes of rows, so that each element of a row is one of its own.
+  bool spansRows(const TensorView* tv, const IdGraph& permissive) const;
 };
 
 /// The signature, or which two reductions differ.

@@ -87,21 +87,13 @@ class Scheduler {
       for (const Expr* expr : fusion_->exprs()) {
         place[expr->name()] = buffers.placeOf(expr);
       }
-      auto hasAllKept = [&](const TensorView* tv) {
-        return std::all_of(signature.kept.begin(), signature.kept.end(), [&](int kept) {
-          const auto& logical = tv->getLogicalDomain();
-          return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
-            return !id->isBroadcast() && permissive.classOf(id) == kept;
-          });
-        });
-      };
       // What a row does not own (weights) is read again rather than held.
       std::map<const TensorView*, bool> again;
       for (Val* input : fusion_->inputs()) {
         if (input->isA<TensorView>()) {
           auto* tv = input->as<TensorView>();
           again[tv] = signature.spansReduced(tv, permissive) &&
-                      (params_.persistence == Persistence::None || !hasAllKept(tv));
+                      (params_.persistence == Persistence::None || !signature.spansRows(tv, permissive));
         }
       }
       loads_ = scheduler_utils::cacheInputs(fusion_, true,
