@@ -98,10 +98,23 @@ AxisValues Indexer::around(const Leaf& leaf,
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
   for (size_t next = 0; next < open.size(); ++next) {
     for (const Expr* expr : exact_.definitions(open[next])) {
-      // Of several reshapes that made an axis, the first leads back.
-      const bool is_known = !expr->isA<Merge>() && get(expr->input(0)->as<IterDomain>()) != nullptr;
-      if (!expr->isA<Resize>() && !is_known) {
+      if (expr->isA<Resize>()) {
+        continue;
+      }
+      // Of several reshapes that made an axis, the first leads back. But an axis that is a loop and
+      // that other loops lead back to has two indices.
+      const int source = exact_.classOf(expr->input(0)->as<IterDomain>());
+      const bool is_known =
+          !expr->isA<Merge>() && values.by_class_[static_cast<size_t>(source)] != nullptr;
+      if (!is_known) {
         follow(expr);
+      } else if (reached[static_cast<size_t>(source)] == nullptr) {
+        by = expr;
+        goes_back = false;
+        const IndexOf of_others = [&](const IterDomain* id) {
+          return exact_.classOf(id) == source ? nullptr : values.of(id);
+        };
+        followTransform(expr, symbols_, of_others, set);
       }
     }
   }

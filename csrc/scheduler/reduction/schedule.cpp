@@ -92,8 +92,9 @@ class Scheduler {
       for (Val* input : fusion_->inputs()) {
         if (input->isA<TensorView>()) {
           auto* tv = input->as<TensorView>();
-          again[tv] = signature.spansReduced(tv, permissive) &&
-                      (params_.persistence == Persistence::None || !signature.spansRows(tv, permissive));
+          again[tv] =
+              signature.spansReduced(tv, permissive) &&
+              (params_.persistence == Persistence::None || !signature.spansRows(tv, permissive));
         }
       }
       loads_ = scheduler_utils::cacheInputs(fusion_, true,
