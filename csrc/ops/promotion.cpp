@@ -16,15 +16,24 @@ struct Tiers {
   DataType scalars = DataType::Null;
 };
 
+/// Of elements: kernels may count in 32 bits, where an Index has no room for what an integer of 64
+/// bits can hold.
+DataType promoteElements(DataType a, DataType b) {
+  const DataType other = a == DataType::Index ? b : a;
+  const bool one_counts = (a == DataType::Index) != (b == DataType::Index);
+  const bool is_long = isIntegralType(other) && dataTypeSizeBit(other) == 64;
+  return one_counts && is_long ? other : promoteType(a, b);
+}
+
 Tiers tiersOf(std::span<Val* const> operands) {
   Tiers tiers;
   for (const Val* operand : operands) {
     if (!operand->isA<TensorView>()) {
       tiers.scalars = promoteType(tiers.scalars, fullPrecisionType(operand->dtype()));
     } else if (ops::rankOf(operand->as<TensorView>()) == 0) {
-      tiers.zero_dim_tensors = promoteType(tiers.zero_dim_tensors, operand->dtype());
+      tiers.zero_dim_tensors = promoteElements(tiers.zero_dim_tensors, operand->dtype());
     } else {
-      tiers.tensors = promoteType(tiers.tensors, operand->dtype());
+      tiers.tensors = promoteElements(tiers.tensors, operand->dtype());
     }
   }
   return tiers;

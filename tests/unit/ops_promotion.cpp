@@ -42,6 +42,9 @@ TEST_CASE("tiers of operands") {
       {Tier::Tensor, D::BFloat16, Tier::Tensor, D::Int, D::Float, D::BFloat16},
       {Tier::Tensor, D::Int, Tier::Tensor, D::Float, D::Float, D::Float},
       {Tier::Tensor, D::Int32, Tier::Tensor, D::Int, D::Int, D::Int},
+      {Tier::Tensor, D::Index, Tier::Tensor, D::Int32, D::Index, D::Index},
+      {Tier::Tensor, D::Index, Tier::Tensor, D::Int, D::Int, D::Int},  // an Index may have 32 bits
+      {Tier::ZeroDim, D::UInt64, Tier::ZeroDim, D::Index, D::UInt64, D::UInt64},
       {Tier::Tensor, D::Bool, Tier::Tensor, D::Bool, D::Bool, D::Bool},
       {Tier::Tensor, D::Double, Tier::Tensor, D::ComplexFloat, D::ComplexDouble, D::ComplexDouble},
       {Tier::Tensor, D::Float8_e4m3fn, Tier::Tensor, D::Float8_e4m3fn, D::Float, D::Float8_e4m3fn},
