@@ -102,14 +102,15 @@ class SyncInserter {
         continue;
       }
       // What the dimension does not spread is written by its index 0 alone; so may be what shares
-      // the loop of more axes. (And what such a loop reads, each iteration reads.)
+      // the loop of more axes. (And what such a loop reads, each iteration reads.) What threads
+      // repeat, all of them read where the first one wrote it.
       const IterDomain* written = loops_.boundAxis(writer.out, type);
       const bool own = keeps_classes && loops_.isSpread(writer.out, type) &&
                        loops_.isSpread(reader.out, type) &&
                        exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
                        exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
                        exact_.mapped(written, loops_.promotedAxis(reader.out, type)) &&
-                       !(memory == MemoryType::Global && loops_.isRepeated(writer.out, type));
+                       !loops_.isRepeated(writer.out, type);
       if (own) {
         continue;
       }
