@@ -154,6 +154,16 @@ std::vector<Case> sizeCases() {
          p.output(reshape(set(x), {sizeInput(p), sizeInput(p)}));
          runWrong(p, {floats({4, 6}), 5, 4}, {floats({4, 6}), 3, 8});
        }},
+      {"an index that its axis does not have",
+       "gather: index 7 is out of range for an axis of extent 5",
+       [](Program& p) {
+         TensorView* x = p.symbolicInput(1);
+         TensorView* index = p.symbolicInput(1, D::Int);
+         p.output(gather(x, 0, index));
+         const std::vector<int64_t> wrong = {0, 7}, right = {0, 4};
+         runWrong(p, {floats({5}), Tensor::fromHost(wrong, {2})},
+                  {floats({5}), Tensor::fromHost(right, {2})});
+       }},
       {"a reshape whose first size is wrong", "gives 9 elements, but there are 6",
        [](Program& p) {
          TensorView* x = p.symbolicInput(2);
