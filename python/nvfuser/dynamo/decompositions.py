@@ -68,6 +68,9 @@ _KEPT = (
 )
 
 
+_NONE, _MEAN = 0, 1  # reductions of a loss; 2 is its sum
+
+
 def _dropout(x, p, train):
     """The mask is PyTorch's, drawn from its generator; what is done with it can be fused."""
     if train is False or p == 0:
@@ -98,6 +101,20 @@ def _padded(grad, dim, before, after):
     return aten.constant_pad_nd(grad, [0, 0] * (grad.dim() - 1 - dim) + [before, after])
 
 
+def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
+    """A gradient that is zero but at one class: each class is compared with the target, nothing is scattered."""
+    dim = 0 if x.dim() < 2 else 1
+    classes = torch.arange(x.shape[dim], device=x.device).view([-1] + [1] * (x.dim() - dim - 1))
+    target = target.unsqueeze(dim)
+    if reduction == _MEAN:
+        grad = grad / total
+    elif reduction == _NONE:
+        grad = grad.unsqueeze(dim)
+    if weight is not None:
+        grad = grad * weight.view(classes.shape)
+    return torch.where((classes == target) & (target != ignored), -grad, 0)
+
+
 @functools.cache
 def decompositions():
     table = dict(core_aten_decompositions())
@@ -105,6 +122,7 @@ def decompositions():
     for kept in _KEPT:
         table.pop(kept, None)
     table[aten.native_dropout.default] = _dropout
+    table[aten.nll_loss_backward.default] = table[aten.nll_loss2d_backward.default] = _nll_loss_backward
     table[aten.select_backward.default] = _select_backward
     table[aten.slice_backward.default] = _slice_backward
     return table
