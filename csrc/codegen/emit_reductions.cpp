@@ -20,8 +20,14 @@ bool isLiteral(const kir::Operand& operand, int64_t value) {
 }  // namespace
 
 std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
-  return monoid.kind == kir::Monoid::Kind::Welford ? std::string_view("welford")
-                                                   : opName(monoid.op);
+  switch (monoid.kind) {
+    case kir::Monoid::Kind::Welford:
+      return "welford";
+    case kir::Monoid::Kind::OnlineSoftmax:
+      return "online softmax";
+    default:
+      return opName(monoid.op);
+  }
 }
 
 const StateType& Emitter::stateType(const kir::Monoid& monoid) {
@@ -35,6 +41,15 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
     std::string name = text("Welford<", typeName(real), ">");
     StateType& type = states_[name];
     type = {name, {"mean", "m2", "count"}, {real, real, real}};
+    return type;
+  }
+  if (monoid.kind == kir::Monoid::Kind::OnlineSoftmax) {
+    check(monoid.dtypes.size() == 2, "the state of an online softmax is (max, sum)");
+    snippets_.add("online_softmax.cuh");
+    const DataType real = monoid.dtypes[0];
+    std::string name = text("OnlineSoftmax<", typeName(real), ">");
+    StateType& type = states_[name];
+    type = {name, {"max", "sum"}, {real, real}};
     return type;
   }
   check(!monoid.dtypes.empty() && monoid.identity.size() == monoid.dtypes.size(),
@@ -105,6 +120,10 @@ void Emitter::emit(const kir::Combine& combine) {
     combineWelford(combine);
     return;
   }
+  if (combine.monoid.kind == kir::Monoid::Kind::OnlineSoftmax) {
+    combineOnlineSoftmax(combine);
+    return;
+  }
   check(combine.value.size() == combine.state.size(),
         "a reduction step has a value for each part of its state");
   for (size_t i = 0; i < combine.state.size(); ++i) {
@@ -130,6 +149,19 @@ void Emitter::combineWelford(const kir::Combine& combine) {
     out_.line(text("state = ", type.name, "::combine(state, {", value(2), ", ", value(0), ", ",
                    value(1), "});"));
   }
+  storeState(type, combine.state);
+  out_.close();
+}
+
+void Emitter::combineOnlineSoftmax(const kir::Combine& combine) {
+  const StateType& type = stateType(combine.monoid);
+  check(combine.value.size() == 2, "the value of an online softmax is (max, sum)");
+  auto value = [&](size_t i) { return operandText(combine.value[i], type.dtypes[i]); };
+  out_.open("{", "one step of the greatest element and the sum of exponentials");
+  loadState(type, combine.state);
+  out_.line(isLiteral(combine.value[1], 1) ? text("state.push(", value(0), ");")
+                                           : text("state = ", type.name, "::combine(state, {",
+                                                  value(0), ", ", value(1), "});"));
   storeState(type, combine.state);
   out_.close();
 }

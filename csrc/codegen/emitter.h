@@ -130,6 +130,7 @@ class Emitter {
  private:
   void findAliases();
   void combineWelford(const kir::Combine& combine);
+  void combineOnlineSoftmax(const kir::Combine& combine);
   std::string indexHelpers() const;
 
   std::map<std::string, StateType> states_;  ///< by their definition without the name

@@ -83,6 +83,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
                 ") cannot be part of a generated kernel; run it as an operation of its own");
     case ExprKind::ReductionOp:
     case ExprKind::WelfordOp:
+    case ExprKind::OnlineSoftmaxOp:
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:

@@ -10,6 +10,7 @@
 /// an accumulator in registers, stored once at the end, and so have results beside it. On the CPU,
 /// where one task does a whole reduction, a state too large for that is kept in the memory itself.
 #include <algorithm>
+#include <limits>
 
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
@@ -28,6 +29,15 @@ kir::Monoid KernelBuilder::monoidOf(const Expr* expr) const {
       monoid.dtypes.push_back(dtype);
       monoid.identity.push_back({PolymorphicValue(0), dtype});
     }
+    return monoid;
+  }
+  if (expr->isA<OnlineSoftmaxOp>()) {
+    monoid.kind = kir::Monoid::Kind::OnlineSoftmax;
+    const DataType dtype = expr->output(0)->dtype();
+    const double lowest = dtype == DataType::Double ? std::numeric_limits<double>::lowest()
+                                                    : double{std::numeric_limits<float>::lowest()};
+    monoid.dtypes = {dtype, dtype};
+    monoid.identity = {{PolymorphicValue(lowest), dtype}, {PolymorphicValue(0.0), dtype}};
     return monoid;
   }
   auto* op = expr->as<ReductionOp>();
@@ -224,8 +234,8 @@ bool KernelBuilder::isGroup(const LoopNode& node) const {
     return false;
   }
   const Leaf& leaf = *node.children[0].leaf;
-  if (leaf.role != LeafRole::Finish || leaf.expr->isA<WelfordOp>()) {
-    return false;  // Welford's states are finished one by one
+  if (leaf.role != LeafRole::Finish || !leaf.expr->isA<ReductionOp>()) {
+    return false;  // states of several parts are finished one by one
   }
   if (!loop.extent->isConstant() || loop.extent->value > kMaxGroup) {
     userError("lower: ", leaf.out, " reduces a group of ", loop.extent->toString(),

@@ -34,7 +34,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
     declared_in_[scope].push_back(allocations_.of(tv).buffer);
   }
   for (const Expr* expr : fusion.exprs()) {
-    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (isReduction(expr)) {
       makeAccumulators(expr);
     }
   }

@@ -10,8 +10,6 @@ namespace nvfuser {
 
 namespace {
 
-bool isReduction(const Expr* expr) { return expr->isOneOf<ReductionOp, WelfordOp>(); }
-
 class TreeBuilder {
  public:
   TreeBuilder(const Fusion& fusion, LoopModel& loops) : loops_(loops) {

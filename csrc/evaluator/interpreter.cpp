@@ -46,6 +46,7 @@ bool givesLogicalDomain(ExprKind kind) {
     case ExprKind::PadOp:
     case ExprKind::ReductionOp:
     case ExprKind::WelfordOp:
+    case ExprKind::OnlineSoftmaxOp:
     case ExprKind::FullOp:
     case ExprKind::EyeOp:
     case ExprKind::RNGOp:
@@ -85,6 +86,8 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {reduce(expr->as<ReductionOp>(), context)};
     case ExprKind::WelfordOp:
       return welford(expr->as<WelfordOp>(), context);
+    case ExprKind::OnlineSoftmaxOp:
+      return onlineSoftmax(expr->as<OnlineSoftmaxOp>(), context);
     case ExprKind::FullOp:
       return {full(expr->as<FullOp>(), context)};
     case ExprKind::IotaOp:

@@ -54,6 +54,7 @@ Array transformAxes(const Array& array, const std::vector<IterDomain*>& from,
 // reduction.cpp: axes are the logical ones, the transforms of an rFactor included.
 Array reduce(const ReductionOp* op, Context& context);
 std::vector<Array> welford(const WelfordOp* op, Context& context);
+std::vector<Array> onlineSoftmax(const OnlineSoftmaxOp* op, Context& context);
 /// Calls `body(result, element)` for each element that `op` combines, in row-major order; `result`
 /// counts the results in row-major order. `T` holds the output's numbers.
 template <typename T>

@@ -322,4 +322,50 @@ std::vector<Array> welford(const WelfordOp* op, Context& context) {
   return {out_mean, out_squares, convert(out_number, op->outN()->dtype())};
 }
 
+std::vector<Array> onlineSoftmax(const OnlineSoftmaxOp* op, Context& context) {
+  const auto* tv = op->outMax()->as<TensorView>();
+  const std::vector<IterDomain*>& axes = tv->getLogicalDomain();
+  const double lowest = tv->dtype() == DataType::Double
+                            ? std::numeric_limits<double>::lowest()
+                            : double{std::numeric_limits<float>::lowest()};
+  const Array x = convert(overLogicalAxes(op->inMax(), tv, lowest, context), DataType::Double);
+  Array part = context.operand(op->inSum());
+  if (part.rank() == 0) {
+    part = broadcastTo(part, context.operand(op->inMax()).sizes);
+  }
+  part = transformAxes(part, tv->getMaybeRootDomain(), axes, 0, context);
+  part = broadcastTo(convert(part, DataType::Double), x.sizes);
+
+  const std::vector<int64_t> sizes = keptSizes(x, axes);
+  std::vector<std::pair<double, double>> results(count(sizes), {lowest, 0.0});
+  const std::vector<int64_t> result_strides = rowMajorStrides(sizes);
+  std::vector<int64_t> strides;
+  size_t kept = 0;
+  for (const IterDomain* id : axes) {
+    strides.push_back(id->isReduction() ? 0 : result_strides[kept++]);
+  }
+  forEachRun<3>(
+      x.sizes, {strides, x.strides, part.strides}, {0, x.offset, part.offset},
+      [&](int64_t length, const std::array<int64_t, 3>& start, const std::array<int64_t, 3>& step) {
+        for (int64_t i = 0; i < length; ++i) {
+          auto& [max, sum] = results[static_cast<size_t>(start[0] + i * step[0])];
+          const double of = x.data<double>()[start[1] + i * step[1]];
+          const double more = part.data<double>()[start[2] + i * step[2]];
+          const double above = of - max;
+          const double share = std::exp(-std::fabs(above));
+          sum = above > 0 ? sum * share + more : sum + more * share;
+          max = maxNan(max, of);
+        }
+      });
+  Array out_max = makeArray(DataType::Double, sizes);
+  Array out_sum = makeArray(DataType::Double, sizes);
+  for (size_t i = 0; i < results.size(); ++i) {
+    out_max.data<double>()[i] = results[i].first;
+    out_sum.data<double>()[i] = results[i].second;
+  }
+  out_max.dtype = op->outMax()->dtype();
+  out_sum.dtype = op->outSum()->dtype();
+  return {out_max, out_sum};
+}
+
 }  // namespace nvfuser::reference

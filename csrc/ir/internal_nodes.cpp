@@ -72,6 +72,10 @@ WelfordOp::WelfordOp(IrBuilderPasskey passkey, Val* out_avg, Val* out_var, Val* 
                      Val* in_var, Val* in_n)
     : ExprOf(passkey, {{in_avg, in_var, in_n}, {out_avg, out_var, out_n}, {}}) {}
 
+OnlineSoftmaxOp::OnlineSoftmaxOp(IrBuilderPasskey passkey, Val* out_max, Val* out_sum, Val* in_max,
+                                 Val* in_sum)
+    : ExprOf(passkey, {{in_max, in_sum}, {out_max, out_sum}, {}}) {}
+
 FullOp::FullOp(IrBuilderPasskey passkey, Val* out, Val* fill)
     : ExprOf(passkey, {{fill}, {out}, {}}) {}
 

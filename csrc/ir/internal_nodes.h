@@ -192,6 +192,27 @@ class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
   Val* inN() const { return input(2); }
 };
 
+/// The greatest x, m, and Σ exp(x − m), in one pass (Milakov, Gimelshein: Online normalizer
+/// calculation for softmax, 2018). Inputs: (m, sum) of what is combined; for plain data (x, 1),
+/// where the latter is a scalar. Outputs: m, sum.
+///
+/// Of nothing but −∞, m is the dtype's lowest number and the sum 0; beside +∞ the sum is of any
+/// value, but a NaN makes both NaN. Who writes this operation puts right what is left.
+class OnlineSoftmaxOp final : public ExprOf<OnlineSoftmaxOp, ExprKind::OnlineSoftmaxOp> {
+ public:
+  using ExprOf::ExprOf;
+  OnlineSoftmaxOp(IrBuilderPasskey passkey, Val* out_max, Val* out_sum, Val* in_max, Val* in_sum);
+  Val* outMax() const { return output(0); }
+  Val* outSum() const { return output(1); }
+  Val* inMax() const { return input(0); }
+  Val* inSum() const { return input(1); }
+};
+
+/// Whether results have reduction axes.
+inline bool isReduction(const Expr* expr) {
+  return expr->isOneOf<ReductionOp, WelfordOp, OnlineSoftmaxOp>();
+}
+
 // ---- made from nothing
 
 /// Every element is `fill`. Inputs: the value.

@@ -125,8 +125,14 @@ class Printer {
                      nvfuser::kir::toString(s.src), " : ", nvfuser::kir::toString(s.otherwise)));
   }
   static std::string name(const Monoid& monoid) {
-    return monoid.kind == Monoid::Kind::Welford ? std::string("welford")
-                                                : std::string(pointwiseName(monoid.op));
+    switch (monoid.kind) {
+      case Monoid::Kind::Welford:
+        return "welford";
+      case Monoid::Kind::OnlineSoftmax:
+        return "online_softmax";
+      default:
+        return std::string(pointwiseName(monoid.op));
+    }
   }
   void show(const Combine& s, int depth) {
     line(depth, text("(", refs(s.state), ") = ", name(s.monoid), "((", refs(s.state), "), (",

@@ -199,9 +199,10 @@ struct Guarded {
   Operand otherwise;
 };
 
-/// How partial results combine: one operation, or Welford's triple (avg, M2, n).
+/// How partial results combine: one operation, Welford's triple (avg, M2, n), or the pair (greatest
+/// x, Σ exp(x − greatest)).
 struct Monoid {
-  enum class Kind : uint8_t { Op, Welford } kind = Kind::Op;
+  enum class Kind : uint8_t { Op, Welford, OnlineSoftmax } kind = Kind::Op;
   BinaryOpType op = BinaryOpType::Add;
   std::vector<DataType> dtypes;  ///< of the state's parts
   std::vector<Literal> identity;

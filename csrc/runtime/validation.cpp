@@ -45,6 +45,7 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion) {
       case ExprKind::IotaOp:
       case ExprKind::ReductionOp:
       case ExprKind::WelfordOp:
+      case ExprKind::OnlineSoftmaxOp:
       case ExprKind::MatmulOp:
       case ExprKind::LinearOp:
       case ExprKind::SdpaFwdOp:

@@ -81,7 +81,7 @@ void BoundedDirectionalTransformPropagator::bothWays(TensorView* from, int64_t p
 std::vector<TensorView*> getReductionTvs(Fusion* fusion) {
   std::vector<TensorView*> result;
   for (Expr* expr : fusion->exprs()) {
-    if (!expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (!isReduction(expr)) {
       continue;
     }
     result.push_back(tensorOutputs(expr).front());

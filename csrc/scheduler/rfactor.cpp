@@ -169,7 +169,7 @@ Val* identityOf(const ReductionOp* op) {
 }
 
 void requireReduction(TensorView* tv) {
-  if (tv->definition() != nullptr && tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+  if (tv->definition() != nullptr && isReduction(tv->definition())) {
     return;
   }
   scheduleError("rFactor", tv,
@@ -293,6 +293,16 @@ std::vector<TensorView*> TensorView::rFactor(const std::vector<int64_t>& axes,
     IrBuilder::createInContainer<ReductionOp>(fusion(), type, identity, first_step[0], in,
                                               allreduce);
     IrBuilder::createInContainer<ReductionOp>(fusion(), type, init, this, first_step[0], allreduce);
+    return first_step;
+  }
+  if (operation->isA<OnlineSoftmaxOp>()) {
+    Val* max = operation->output(0);
+    Val* sum = operation->output(1);
+    for (Val* out : {max, sum}) {
+      fusion()->replaceExprOutput(operation, out, partialOf(out));
+    }
+    IrBuilder::createInContainer<OnlineSoftmaxOp>(fusion(), max, sum, partialOf(max),
+                                                  partialOf(sum));
     return first_step;
   }
   auto* op = operation->as<WelfordOp>();

@@ -117,6 +117,7 @@ double workOf(const Expr* expr) {
     case ExprKind::ReductionOp:
       return 2;
     case ExprKind::WelfordOp:
+    case ExprKind::OnlineSoftmaxOp:
       return 16;
     case ExprKind::RNGOp:
       return 64;
@@ -225,7 +226,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     const TensorView* out = tensors_[static_cast<size_t>(unit.writes[0])].tv;
     const std::set<int> kept = spaces.sourcesOf(out->getLogicalDomain(), false);
     std::set<int> all = kept;
-    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (isReduction(expr)) {
       all = spaces.sourcesOf(out->getLogicalDomain(), true);
       std::set<int> reduced;
       for (const IterDomain* id : out->getLogicalDomain()) {

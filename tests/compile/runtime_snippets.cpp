@@ -178,6 +178,16 @@ auto b=philox(seed,off,e/8);
 o[e+64]=dropoutKeep(b,e,probabilityBits(0.9),seed,off);
 }
 )"},
+    {"online_softmax.cuh", R"(
+extern "C" __global__ void k(float*o,double*d){auto s=OnlineSoftmax<float>::identity();
+s.push(o[0]);
+s=OnlineSoftmax<float>::combine(s,s);
+o[1]=s.sum;
+auto t=OnlineSoftmax<double>::identity();
+t.push(d[0]);
+d[1]=OnlineSoftmax<double>::combine(t,t).max;
+}
+)"},
     {"print.cuh", R"(
 extern "C" __global__ void k(float*a,i32*b,u64*c,bool*d){printValue(a[0]);
 printValue(b[0]);

@@ -8,6 +8,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <scheduler/copy_operation.h>
+#include <scheduler/indexed_reads.h>
 
 namespace nvfuser {
 
@@ -88,6 +89,9 @@ PersistentBuffers::PersistentBuffers(const Fusion& fusion, const IdGraph& permis
       first = placeOf(tv->definition());
     }
     for (const Expr* use : fusion.usesOf(tv)) {
+      if (tv->isFusionInput() && scheduler_tools::readsElsewhere(use, tv)) {
+        continue;  // from memory, in whatever loops
+      }
       first = std::min(first, placeOf(use));
       last = std::max(last, placeOf(use));
     }
@@ -101,7 +105,7 @@ PersistentBuffers::PersistentBuffers(const Fusion& fusion, const IdGraph& permis
 
 void PersistentBuffers::place(const Fusion& fusion) {
   const std::vector<Expr*> exprs = fusion.exprs();
-  auto isReduction = [&](const Expr* expr) {
+  auto isOfRows = [&](const Expr* expr) {
     const auto& of_rows = signature_.reductions;
     return std::find(of_rows.begin(), of_rows.end(), expr) != of_rows.end();
   };
@@ -116,7 +120,7 @@ void PersistentBuffers::place(const Fusion& fusion) {
     }
     earliest[expr->name()] = at;
     for (const Val* out : expr->outputs()) {
-      ready[out] = isReduction(expr) ? at + 1 : at;
+      ready[out] = isOfRows(expr) ? at + 1 : at;
     }
     last_ = std::max(last_, at);
   }
@@ -124,7 +128,7 @@ void PersistentBuffers::place(const Fusion& fusion) {
   for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
     const Expr* expr = *it;
     int64_t at = std::numeric_limits<int64_t>::max();
-    bool fixed = isReduction(expr);
+    bool fixed = isOfRows(expr);
     for (const Val* out : expr->outputs()) {
       fixed |= out->isFusionOutput();
       for (const Expr* use : fusion.usesOf(out)) {

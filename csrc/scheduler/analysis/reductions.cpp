@@ -57,7 +57,7 @@ std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusio
                                                              const IdGraph& permissive) {
   ReductionSignature result;
   for (Expr* expr : fusion.exprs()) {
-    if (!expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (!isReduction(expr)) {
       continue;
     }
     if (!expr->input(0)->isA<TensorView>()) {
@@ -85,7 +85,7 @@ std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& f
   std::map<const Expr*, ReductionAxes> axes;
   const std::vector<Expr*> exprs = fusion.exprs();
   for (Expr* expr : exprs) {
-    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (isReduction(expr)) {
       if (!expr->input(0)->isA<TensorView>()) {
         return Refusal{text(expr->output(0), " reduces a scalar")};
       }

@@ -221,7 +221,7 @@ class Scheduler {
     for (const TensorView* tv : fusion_->allTvs()) {
       if (tv->isFusionInput() || tv->isFusionOutput() || held_.count(tv) != 0 ||
           contains(weights_, tv) || partial_.count(tv) != 0 || stored_.count(tv) != 0 ||
-          tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+          isReduction(tv->definition())) {
         continue;
       }
       bool rest = false;

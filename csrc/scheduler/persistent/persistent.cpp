@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <scheduler/persistent/online_softmax.h>
 #include <scheduler/reduction/plan.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
@@ -94,6 +95,26 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   return true;
 }
 
+/// Without elements, the greatest is −∞ rather than the number that an online softmax starts at.
+bool hasOnline(const Problem& problem) {
+  return problem.reduced > 0 && hasOnlineSoftmax(problem.fusion);
+}
+
+/// Whether an online softmax does the rows in one pass, so that nothing is held.
+bool fitsOnline(const Problem& problem) {
+  if (!hasOnline(problem)) {
+    return false;
+  }
+  Fusion exchanged(problem.fusion);
+  computeSoftmaxOnline(&exchanged);
+  if (!needsNoRow(exchanged)) {
+    return false;
+  }
+  const auto form = Form::of(exchanged);
+  const auto* of = std::get_if<std::unique_ptr<Form>>(&form);
+  return of != nullptr && !tryForm(exchanged, **of, SchedulerType::Reduction);
+}
+
 /// Rows that few blocks or no single one can do: a cluster of blocks each.
 bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
   const DeviceProperties& device = problem.info.device();
@@ -179,6 +200,12 @@ class PersistentScheduler : public SchedulerEntry {
       problem.setWidths(*params);
       return params;
     }
+    if (inner_ && fitsOnline(problem)) {
+      params->online_softmax = true;
+      planInner(problem, true, *params);
+      problem.setWidths(*params);
+      return params;
+    }
     const DataType index = info.getIndexType();
     const int64_t held_bytes = params->project_persistent_buffers ? buffers.bytesProjected(index)
                                                                   : buffers.bytesHeld(index);
@@ -199,6 +226,7 @@ class PersistentScheduler : public SchedulerEntry {
                             " cannot be computed again from inputs")};
       }
       params->project_persistent_buffers = true;
+      params->online_softmax = inner_ && hasOnline(problem);
       inner_ ? planInner(problem, false, *params) : planOuter(problem, false, *params);
     }
     problem.setWidths(*params);
@@ -206,7 +234,11 @@ class PersistentScheduler : public SchedulerEntry {
   }
 
   void schedule(Fusion* fusion, const HeuristicParams& params) const override {
-    reduction::schedule(fusion, static_cast<const ReductionParams&>(params));
+    const auto& of_rows = static_cast<const ReductionParams&>(params);
+    if (of_rows.online_softmax) {
+      computeSoftmaxOnline(fusion);
+    }
+    reduction::schedule(fusion, of_rows);
   }
 
  private:

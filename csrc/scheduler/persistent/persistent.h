@@ -8,6 +8,9 @@
 /// one kernel serves rows of any length that the same number suits. Rows that do not fit are read
 /// again from memory. Outer: the same for columns.
 ///
+/// Where nothing of a row is needed behind maxima and sums of exponentials (a loss), or a row does
+/// not fit, one pass does both on a GPU (`online_softmax.h`).
+///
 /// On the CPU a task keeps its row in memory of its own, or reads its inputs again.
 #pragma once
 

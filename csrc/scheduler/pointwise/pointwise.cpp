@@ -37,7 +37,7 @@ constexpr int64_t kMostGridY = 65535;
 
 std::optional<Refusal> refusesOperations(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
-    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (isReduction(expr)) {
       return Refusal{text(expr->output(0), " is reduced")};
     }
     if (isExternalOp(expr)) {

@@ -21,6 +21,9 @@ std::string ReductionParams::toString() const {
   if (project_persistent_buffers) {
     append(result, ", computed again from inputs");
   }
+  if (online_softmax) {
+    append(result, ", online softmax");
+  }
   add("unroll runs", unroll_runs, 1);
   add("batches", batches, 0);
   add("threads x", threads_x, 0);

@@ -34,6 +34,8 @@ struct ReductionParams : HeuristicParams {
   Persistence persistence = Persistence::None;
   /// Values are computed again from the inputs instead of being held.
   bool project_persistent_buffers = false;
+  /// Maxima and sums of exponentials behind them are one reduction (`online_softmax.h`).
+  bool online_softmax = false;
 
   int64_t vectorization = 1;  ///< neighbours that a thread computes
   int64_t unroll = 1;         ///< vectors in flight in one step of the serial loop

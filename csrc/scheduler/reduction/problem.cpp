@@ -182,7 +182,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
   const auto* of_copy = std::get_if<ReductionSignature>(&signature);
   const TensorView* reference = nullptr;
   for (const TensorView* tv : scheduled.allTvs()) {
-    if (tv->definition() != nullptr && tv->definition()->isOneOf<ReductionOp, WelfordOp>() &&
+    if (tv->definition() != nullptr && isReduction(tv->definition()) &&
         (reference == nullptr || tv->nDims() > reference->nDims())) {
       reference = tv;
     }
@@ -209,7 +209,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
         return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
       }
     }
-    const bool is_reduced = tv->definition()->isOneOf<ReductionOp, WelfordOp>();
+    const bool is_reduced = isReduction(tv->definition());
     // Neighbouring columns are reduced as a group, in a loop of its own.
     if (is_reduced && !params.fastest_dim && !own.mayHaveInnermost(tv)) {
       return Refusal{text(nameIn(tv), " shares loops with a tensor that has more axes in them")};

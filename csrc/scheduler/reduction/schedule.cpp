@@ -112,7 +112,7 @@ class Scheduler {
         continue;
       }
       // The last block of a grid reduction writes its result, without the others waiting for it.
-      const bool reduced = out->definition()->isOneOf<ReductionOp, WelfordOp>();
+      const bool reduced = isReduction(out->definition());
       if (reduced && params_.grid > 1) {
         continue;
       }
@@ -131,7 +131,7 @@ class Scheduler {
         continue;
       }
       // An output's reduction may have moved to a copy before it.
-      while (!tv->definition()->isOneOf<ReductionOp, WelfordOp>()) {
+      while (!isReduction(tv->definition())) {
         tv = tv->definition()->input(0)->as<TensorView>();
       }
       return tv;

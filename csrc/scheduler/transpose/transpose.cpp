@@ -48,7 +48,7 @@ int64_t ceilPow2(int64_t value) {
 /// Whether, whatever the sizes, all tensors lie along one axis (or something is reduced).
 std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
-    if (expr->isOneOf<ReductionOp, WelfordOp>()) {
+    if (isReduction(expr)) {
       return Refusal{text(expr->output(0), " is reduced")};
     }
   }
