@@ -82,6 +82,7 @@ class Read {
       return nullptr;
     }
     const auto place = static_cast<size_t>(dim_);
+    const IterDomain* along = axes[place];
     const std::vector<IterDomain*> result = axesOf(read_->output(0)->as<TensorView>());
     if (read_->isA<SelectOp>()) {
       axes.erase(axes.begin() + dim_);
@@ -96,6 +97,9 @@ class Read {
     TensorView* out = tensor(IterDomain::clone(axes), tv->dtype());
     std::vector<Val*> operands = read_->inputs();
     operands[0] = tv;
+    if (read_->isA<SelectOp>() && along->isBroadcast()) {
+      operands[1] = fusion_->zeroVal(DataType::Index);  // its one element stands for any other
+    }
     copyOperation(read_, std::move(operands), {out});
     return out;
   }

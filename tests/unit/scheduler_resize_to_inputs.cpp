@@ -103,6 +103,24 @@ TEST_CASE("indexed reads: of the input, where what is read is computed from it")
   fusion.verify();
 }
 
+TEST_CASE("indexed reads: of an axis of one element at that element, whatever the index") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 2);
+  TensorView* mean_of_rows = TensorViewBuilder().shape({-1, 1}).dtype(DataType::Float).build();
+  fusion.addInput(mean_of_rows);
+  TensorView* column = select(sub(x, mean_of_rows), 1, num(2));
+  fusion.addOutput(neg(column));
+  scheduler_tools::propagateIndexedReadsToInputs(&fusion);
+  CHECK(countOf<SelectOp>(fusion) == std::pair(2, 0));
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isA<SelectOp>()) {
+      CHECK(expr->input(1)->isZero() == (expr->input(0) == mean_of_rows));
+    }
+  }
+  fusion.verify();
+}
+
 TEST_CASE(
     "loop nests: outputs of other axes have one of their own, and nothing but inputs is shared") {
   Fusion fusion;
