@@ -26,7 +26,7 @@ bool isSameTransform(const Expr* a, const Expr* b, const IdGraph& exact) {
 }  // namespace
 
 Scalar AxisValues::of(const IterDomain* id) const {
-  if (auto own = own_roots_.find(id); own != own_roots_.end()) {
+  if (auto own = own_.find(id); own != own_.end()) {
     return own->second;
   }
   const int id_class = exact_->classOf(id);
@@ -49,6 +49,7 @@ AxisValues Indexer::around(const Leaf& leaf,
   AxisValues values(exact_, symbols_);
   values.by_class_.resize(static_cast<size_t>(exact_.numClasses()), nullptr);
   values.ambiguous_.resize(values.by_class_.size(), false);
+  values.met_twice_.resize(values.by_class_.size(), false);
   values.from_loops_.resize(values.by_class_.size(), false);
   std::deque<int> open;
   // The transform by which each class was reached, and the one that is looked at. To go it back is
@@ -108,13 +109,22 @@ AxisValues Indexer::around(const Leaf& leaf,
           !expr->isA<Merge>() && values.by_class_[static_cast<size_t>(source)] != nullptr;
       if (!is_known) {
         follow(expr);
-      } else if (reached[static_cast<size_t>(source)] == nullptr) {
+      } else {
+        const Expr* way = reached[static_cast<size_t>(source)];
         by = expr;
         goes_back = false;
         const IndexOf of_others = [&](const IterDomain* id) {
           return exact_.classOf(id) == source ? nullptr : values.of(id);
         };
-        followTransform(expr, symbols_, of_others, set);
+        const SetIndex note_other = [&](const IterDomain* id, Scalar index) {
+          const auto c = static_cast<size_t>(source);
+          values.met_twice_[c] =
+              values.met_twice_[c] || (exact_.classOf(id) == source && values.by_class_[c] != index);
+        };
+        const bool is_other_way = way != nullptr && !isSameTransform(way, expr, exact_);
+        if (way == nullptr || is_other_way) {
+          followTransform(expr, symbols_, of_others, way == nullptr ? set : note_other);
+        }
       }
     }
   }
@@ -146,6 +156,7 @@ AxisValues Indexer::around(const Leaf& leaf,
     }
   }
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    followOwnLoops(tv, values);
     followRoots(tv, values);
   }
   return values;
@@ -158,6 +169,43 @@ void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {
           "lower: the loops around ", tv, " go through its axis ", id,
           " twice, once for itself and once for a tensor that shares some of them; inline it, "
           "and what it reads, at a smaller position");
+    }
+  }
+}
+
+void Indexer::followOwnLoops(const TensorView* tv, AxisValues& values) const {
+  const auto metTwice = [&](const IterDomain* id) {
+    const int id_class = exact_.classOf(id);
+    return id_class >= 0 && values.met_twice_[static_cast<size_t>(id_class)];
+  };
+  const auto& logical = tv->getLogicalDomain();
+  if (std::none_of(logical.begin(), logical.end(), metTwice)) {
+    return;
+  }
+  std::unordered_map<const IterDomain*, Scalar> known;
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    if (Scalar index = metTwice(id) ? nullptr : values.ofLoops(id)) {
+      known[id] = index;
+    }
+  }
+  const IndexOf get = [&](const IterDomain* id) -> Scalar {
+    auto found = known.find(id);
+    return found == known.end() ? nullptr : found->second;
+  };
+  const SetIndex set = [&](const IterDomain* id, Scalar index) { known.emplace(id, index); };
+  const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
+    const auto& outputs = (*it)->outputs();
+    const bool is_known = std::all_of(outputs.begin(), outputs.end(), [&](const Val* out) {
+      return get(out->as<IterDomain>()) != nullptr;
+    });
+    if (is_known) {
+      followTransform(*it, symbols_, get, set);
+    }
+  }
+  for (const IterDomain* id : logical) {
+    if (Scalar index = metTwice(id) ? get(id) : nullptr) {
+      values.own_[id] = index;
     }
   }
 }
@@ -194,7 +242,7 @@ void Indexer::followRoots(const TensorView* tv, AxisValues& values) const {
   }
   for (const IterDomain* id : tv->getRootDomain()) {
     if (Scalar index = get(id)) {
-      values.own_roots_[id] = index;
+      values.own_[id] = index;
     }
   }
 }

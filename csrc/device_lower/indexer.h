@@ -31,9 +31,12 @@ class AxisValues {
   std::vector<kir::Scalar> by_class_;
   std::vector<bool> ambiguous_;   ///< by class
   std::vector<bool> from_loops_;  ///< by class
-  /// What the statement's own logical axes were made from. Its class may have another index: the
-  /// roots of two slices of x are one class, but x is read at two places.
-  std::unordered_map<const IterDomain*, kir::Scalar> own_roots_;
+  std::vector<bool> met_twice_;   ///< by class: of loops over two tensors' axes, which differ
+  /// Axes of the statement's own tensor where their class may have another index.
+  /// - Roots: those of two slices of x are one class, but x is read at two places.
+  /// - Logical axes whose class is met twice, in x[k] + reshape(x)[i, j] with loops over i·j·k:
+  ///   what is reshaped has loops over i·j, and goes through x by those.
+  std::unordered_map<const IterDomain*, kir::Scalar> own_;
 };
 
 /// Indices of single axes, where a class would be too coarse.
@@ -77,6 +80,9 @@ class Indexer {
  private:
   /// A `UserError` where the loops alone lead to two indices of an axis that is written.
   static void requireOneIndex(const TensorView* tv, const AxisValues& values);
+  /// Fills in the logical axes that are met twice, from the tensor's own loops where those lead
+  /// there.
+  void followOwnLoops(const TensorView* tv, AxisValues& values) const;
   /// Fills in the roots of a tensor that the statement writes, from its logical axes.
   void followRoots(const TensorView* tv, AxisValues& values) const;
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
