@@ -174,7 +174,8 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
       if (!prefix->isConstant(INT64_MAX)) {
         count = pool.min(count, pool.sub(prefix, lanes.var));
       }
-      lanes.count = text("m_", scalar_.name(lanes.var));
+      // A condition in a condition counts fewer of the lanes: m_, mm_, …
+      lanes.count = around.starts_with('m') ? "m" + around : text("m_", scalar_.name(lanes.var));
       out_.open("{");
       out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
       out_.open(text("if (", lanes.count, " > 0",
