@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include <device_lower/async_copy.h>
 #include <ir/axis_map.h>
@@ -14,6 +15,28 @@ struct Place {
   Leaf* leaf;
   std::vector<LoopNode*> ancestors;  ///< from the root down
 };
+
+/// Axes of `tv` that `reader` reads at an index which data or a constant give (gather, select),
+/// wherever its own loops are.
+std::unordered_set<const Val*> axesReadElsewhere(const Leaf& reader, const TensorView* tv) {
+  std::unordered_set<const Val*> result;
+  for (const IterDomain* id : TensorDomain::noReductions(tv->getLogicalDomain())) {
+    if (!id->isBroadcast()) {
+      result.insert(id);
+    }
+  }
+  for (const auto& [p, c] : mapAxes(reader.expr, tv, reader.out)) {
+    result.erase(p);
+  }
+  return result;
+}
+
+bool isMadeOf(const Val* id, const std::unordered_set<const Val*>& axes) {
+  const Expr* def = id->definition();
+  return axes.count(id) != 0 ||
+         (def != nullptr && std::any_of(def->inputs().begin(), def->inputs().end(),
+                                        [&](const Val* in) { return isMadeOf(in, axes); }));
+}
 
 class SyncInserter {
  public:
@@ -94,6 +117,7 @@ class SyncInserter {
                                       MemoryType memory) const {
     std::optional<kir::SyncKind> kind;
     const bool keeps_classes = keepsClasses(reader, tv);
+    const std::unordered_set<const Val*> elsewhere = axesReadElsewhere(reader, tv);
     for (ParallelType type : kParallelTypeThreads) {
       if (!loops_.isUsed(type)) {
         continue;
@@ -110,6 +134,7 @@ class SyncInserter {
                        exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
                        exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
                        exact_.mapped(written, loops_.promotedAxis(reader.out, type)) &&
+                       !isMadeOf(loops_.boundAxis(tv, type), elsewhere) &&
                        !loops_.isRepeated(writer.out, type);
       if (own) {
         continue;

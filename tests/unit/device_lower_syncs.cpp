@@ -88,6 +88,35 @@ TEST_CASE("syncs: a loop that writes again needs a second one at its end") {
   CHECK(e.barriers() == Barriers{"block: T1 is complete", "block: T1 may be written again"});
 }
 
+TEST_CASE("syncs: what a gather reads another thread has written") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* in = makeContigConcreteTensor({8, 64});
+  TensorView* at = makeContigConcreteTensor({8, 64}, DataType::Int);
+  fusion.addInput(in);
+  fusion.addInput(at);
+  TensorView* load = set(in);
+  load->setMemoryType(MemoryType::Shared);
+  TensorView* read = takeAlongAxis(load, at, 1);
+  fusion.addOutput(add(read, load));  // makes the axes of all three one class
+  int axis = 0;
+  size_t barriers = 0;
+  SUBCASE("along the axis of the threads") {
+    axis = 1;
+    barriers = 1;
+  }
+  SUBCASE("along another axis") {}
+  for (TensorView* tv : {load, read, read->uses()[0]->output(0)->as<TensorView>()}) {
+    tv->axis(axis)->parallelize(TIDx);
+  }
+  size_t found = 0;
+  const Lowering lowering = lower(&fusion, LowerOptions());
+  kir::forEach(lowering.kernel.body, [&](const kir::Stmt& stmt) {
+    found += std::holds_alternative<kir::Sync>(stmt.node) ? 1 : 0;
+  });
+  CHECK(found == barriers);
+}
+
 TEST_CASE("syncs: a block loop is no loop") {
   Exchange e;
   e.load->axis(0)->parallelize(BIDx);
