@@ -309,7 +309,10 @@ const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
   }
   loop->promoted = tv->getLoopDomain()[static_cast<size_t>(position)];
   loop->parallel = shared.parallel;
-  loop->extent = symbols_.extent(loop->promoted);
+  // The parts of a broadcast axis are one element, which the shared loop does not repeat, either.
+  const bool is_one_element =
+      loop->promoted->isBroadcast() && !shared.isThread() && shared.extent->isConstant(1);
+  loop->extent = is_one_element ? shared.extent : symbols_.extent(loop->promoted);
   setIndex(*loop);
   classes_.push_back(std::move(loop));
   return classes_.back().get();
