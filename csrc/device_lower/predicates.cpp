@@ -51,6 +51,16 @@ Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& sym
                                symbols.extent(split->inner())),
                       indexAtStart(split->inner(), values, symbols, transforms));
     }
+    if (expr->isA<Merge>() &&
+        (expr->as<Merge>()->outer() == id || expr->as<Merge>()->inner() == id)) {
+      const auto* merge = expr->as<Merge>();
+      Scalar index = indexAtStart(merge->out(), values, symbols, transforms);
+      Scalar inner = symbols.extent(merge->inner());
+      if (symbols.extent(merge->outer()) == pool.one()) {
+        return merge->inner() == id ? index : pool.zero();
+      }
+      return merge->inner() == id ? pool.mod(index, inner) : pool.div(index, inner);
+    }
   }
   return pool.zero();
 }
