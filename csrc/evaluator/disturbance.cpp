@@ -213,6 +213,21 @@ Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, 
   return out;
 }
 
+Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
+                            Context& context) {
+  // exp(b · log a): the roundings of the exponent are what its exponential is off by, relatively.
+  const double unit = roundoff(result.dtype);
+  const std::array<Array, 3> operands{result, convert(context.operand(op->lhs()), result.dtype),
+                                      convert(context.operand(op->rhs()), result.dtype)};
+  uint64_t i = 0;
+  return mapElements<Complex, Complex>(
+      operands, result.sizes, result.dtype, [&](Complex power, Complex a, Complex b) {
+        const double exponent = finiteOrZero(std::abs(b) * std::abs(std::log(a)));
+        const double steps = exponent + (isShort(power) ? 0 : 1);
+        return moved(power, unit * finiteOrZero(std::abs(power) * steps), seed, i++);
+      });
+}
+
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context) {
   if (result.kind() != HostNumber::Real) {
     return disturbed(result, seed);

@@ -196,6 +196,11 @@ bool isSumOfTwo(const Expr* expr) {
                        expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Sub);
 }
 
+bool isComplexPower(const Expr* expr) {
+  return expr->isA<BinaryOp>() && isComplexType(expr->output(0)->dtype()) &&
+         expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Pow;
+}
+
 void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Context& context) {
   const uint64_t pair = context.options.disturbance / 2;
   const uint64_t opposite = context.options.disturbance % 2;
@@ -204,6 +209,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
   } else if (isSumOfTwo(expr)) {
     arrays[0] = disturbedSumOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
+  } else if (isComplexPower(expr)) {
+    arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {
     arrays[0] = disturbed(arrays[0], seed);
   } else if (expr->isA<ReductionOp>()) {

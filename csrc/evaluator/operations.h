@@ -68,6 +68,9 @@ Array disturbed(const Array& array, uint64_t seed);
 const BinaryOp* unroundedProduct(const Val* val);
 /// Of an addition or a subtraction; the factors of `unroundedProduct`s have to be there still.
 Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
+/// Of a power of complex numbers.
+Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
+                            Context& context);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);
