@@ -118,8 +118,8 @@ AxisValues Indexer::around(const Leaf& leaf,
         };
         const SetIndex note_other = [&](const IterDomain* id, Scalar index) {
           const auto c = static_cast<size_t>(source);
-          values.met_twice_[c] =
-              values.met_twice_[c] || (exact_.classOf(id) == source && values.by_class_[c] != index);
+          values.met_twice_[c] = values.met_twice_[c] ||
+                                 (exact_.classOf(id) == source && values.by_class_[c] != index);
         };
         const bool is_other_way = way != nullptr && !isSameTransform(way, expr, exact_);
         if (way == nullptr || is_other_way) {

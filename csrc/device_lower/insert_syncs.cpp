@@ -129,13 +129,12 @@ class SyncInserter {
       // the loop of more axes. (And what such a loop reads, each iteration reads.) What threads
       // repeat, all of them read where the first one wrote it.
       const IterDomain* written = loops_.boundAxis(writer.out, type);
-      const bool own = keeps_classes && loops_.isSpread(writer.out, type) &&
-                       loops_.isSpread(reader.out, type) &&
-                       exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
-                       exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
-                       exact_.mapped(written, loops_.promotedAxis(reader.out, type)) &&
-                       !isMadeOf(loops_.boundAxis(tv, type), elsewhere) &&
-                       !loops_.isRepeated(writer.out, type);
+      const bool own =
+          keeps_classes && loops_.isSpread(writer.out, type) && loops_.isSpread(reader.out, type) &&
+          exact_.mapped(written, loops_.boundAxis(reader.out, type)) &&
+          exact_.mapped(written, loops_.promotedAxis(writer.out, type)) &&
+          exact_.mapped(written, loops_.promotedAxis(reader.out, type)) &&
+          !isMadeOf(loops_.boundAxis(tv, type), elsewhere) && !loops_.isRepeated(writer.out, type);
       if (own) {
         continue;
       }
