@@ -32,9 +32,13 @@ GeneratedKernel generateCuda(const kir::Kernel& kernel, std::string name);
 /// first, long last)` runs the blocks first ≤ b < last. Indices have 64 bits whatever the kernel
 /// says, and so have index arguments. `InternalError` for what needs the threads of a block
 /// (barriers, reductions among threads).
-GeneratedKernel generateHost(const kir::Kernel& kernel);
+///
+/// Loops of vectors have those that the CPU's registers of `vector_bytes` hold: of wider ones GCC
+/// 12 does each comparison lane by lane.
+GeneratedKernel generateHost(const kir::Kernel& kernel, int64_t vector_bytes = 64);
 /// The same, under another name.
-GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name);
+GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name,
+                             int64_t vector_bytes = 64);
 
 /// Several kernels of one target (with different names) as one text, to be compiled together: each
 /// snippet once, each kernel in a namespace of its own.

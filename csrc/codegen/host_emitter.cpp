@@ -2,12 +2,12 @@
 
 namespace nvfuser {
 
-GeneratedKernel generateHost(const kir::Kernel& kernel) {
-  return codegen::HostEmitter(kernel).generate();
+GeneratedKernel generateHost(const kir::Kernel& kernel, int64_t vector_bytes) {
+  return codegen::HostEmitter(kernel, vector_bytes).generate();
 }
 
-GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name) {
-  codegen::HostEmitter emitter(kernel);
+GeneratedKernel generateHost(const kir::Kernel& kernel, std::string name, int64_t vector_bytes) {
+  codegen::HostEmitter emitter(kernel, vector_bytes);
   emitter.rename(std::move(name));
   return emitter.generate();
 }

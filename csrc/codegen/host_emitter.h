@@ -26,7 +26,8 @@ struct LaneLoop {
 
 class HostEmitter final : public Emitter {
  public:
-  explicit HostEmitter(const kir::Kernel& kernel) : Emitter(kernel, Target::Host, DataType::Int) {}
+  HostEmitter(const kir::Kernel& kernel, int64_t vector_bytes)
+      : Emitter(kernel, Target::Host, DataType::Int), vector_bytes_(vector_bytes) {}
 
  private:
   using Emitter::emit;
@@ -84,6 +85,7 @@ class HostEmitter final : public Emitter {
   /// Emits the loop if it turns a tile.
   bool turns(const kir::For& outer);
 
+  int64_t vector_bytes_;        ///< of a register
   bool streams_ = false;        ///< some store goes past the caches
   std::set<std::string> runs_;  ///< tensors of random numbers that are drawn many at once
 };

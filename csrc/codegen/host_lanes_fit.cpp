@@ -12,8 +12,7 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kVectorBytes = 64;  ///< of the widest type; the compiler halves what is too wide
-constexpr int64_t kLeastLanes = 4;
+constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not pay
 
 bool hasLanes(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
@@ -110,7 +109,7 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lane
     if (!hasLanes(dtype)) {
       return false;
     }
-    lanes.width = std::min(lanes.width, kVectorBytes / std::max<int64_t>(bytesOf(dtype), 4));
+    lanes.width = std::min(lanes.width, vector_bytes_ / std::max<int64_t>(bytesOf(dtype), 4));
     return true;
   };
   auto fits = [&](const kir::Ref& dst, const std::vector<kir::Operand>& operands) {
@@ -200,7 +199,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   }
   LaneLoop lanes;
   lanes.var = loop.var;
-  lanes.width = kVectorBytes / 4;
+  lanes.width = vector_bytes_ / 4;
   lanes.count = "n_" + scalar_.name(loop.var);
   bool fits = false;
   lanes.branch = onlyBranch(*loop.body);

@@ -67,8 +67,9 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
     lowering_.kernel.header.push_back("options: " + options_.features());
   }
   const auto lowered = std::chrono::steady_clock::now();
-  generated_ = device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel)
-                                                 : generateCuda(lowering_.kernel);
+  generated_ = device_.kind() == DeviceKind::Cpu
+                   ? generateHost(lowering_.kernel, device_.properties().vector_bytes)
+                   : generateCuda(lowering_.kernel);
   const auto end = std::chrono::steady_clock::now();
   using Milliseconds = std::chrono::duration<double, std::milli>;
   lowering_ms_ = Milliseconds(end - start).count();
@@ -92,8 +93,9 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
 }
 
 GeneratedKernel CompiledKernel::generatedAs(std::string name) const {
-  return device_.kind() == DeviceKind::Cpu ? generateHost(lowering_.kernel, std::move(name))
-                                           : generateCuda(lowering_.kernel, std::move(name));
+  return device_.kind() == DeviceKind::Cpu
+             ? generateHost(lowering_.kernel, std::move(name), device_.properties().vector_bytes)
+             : generateCuda(lowering_.kernel, std::move(name));
 }
 
 void CompiledKernel::load() {

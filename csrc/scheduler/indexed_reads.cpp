@@ -16,6 +16,16 @@ std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
 }
 
+/// Whether the same ones are broadcast.
+bool hasAxesOf(const TensorView* tv, const TensorView* other) {
+  const std::vector<IterDomain*> axes = axesOf(tv);
+  const std::vector<IterDomain*> others = axesOf(other);
+  return std::equal(axes.begin(), axes.end(), others.begin(), others.end(),
+                    [](const IterDomain* a, const IterDomain* b) {
+                      return a->isBroadcast() == b->isBroadcast();
+                    });
+}
+
 bool isComputed(const Val* val) { return val->definition() != nullptr && !val->isFusionInput(); }
 
 /// One read, of whatever its operand is computed from.
@@ -33,12 +43,12 @@ class Read {
 
   /// `tv` read so; null if that cannot be computed from inputs.
   TensorView* of(TensorView* tv) {
-    if (!isComputed(tv)) {
-      return ofInput(tv);
-    }
     const IterDomain* along = axesOf(tv)[static_cast<size_t>(dim_)];
     if (along->isBroadcast() && !along->hasExpandedExtent() && !read_->isA<SelectOp>()) {
       return tv;  // one element, wherever it is read
+    }
+    if (!isComputed(tv)) {
+      return ofInput(tv);
     }
     const Expr* def = tv->definition();
     const bool is_elementwise =
@@ -123,17 +133,20 @@ void propagateIndexedReadsToInputs(Fusion* fusion) {
     const bool reads = expr->isOneOf<SelectOp, IndexSelectOp>() ||
                        (expr->isA<GatherOp>() && expr->as<GatherOp>()->exactSizes());
     auto* old = expr->output(0);
-    if (!reads || !isComputed(expr->input(0)) || old->isFusionOutput()) {
+    if (!reads || !isComputed(expr->input(0))) {
       continue;
     }
     TensorView* result = Read(expr).of(expr->input(0)->as<TensorView>());
-    if (result == nullptr) {
+    if (result == nullptr || !hasAxesOf(old->as<TensorView>(), result)) {
       continue;
     }
     for (Expr* reader : fusion->usesOf(old)) {
       fusion->replaceInput(reader, old, result);
     }
     fusion->removeExpr(expr);
+    if (old->isFusionOutput()) {
+      IrBuilder::createInContainer<LoadStoreOp>(fusion, LoadStoreOpType::Set, old, result);
+    }
   }
 }
 

@@ -24,7 +24,8 @@ struct DeviceProperties {
   int64_t shared_bytes_per_multiprocessor = 48 * 1024;
   int64_t registers_per_multiprocessor = 65536;
   int64_t l2_bytes = 0;
-  int64_t l3_bytes = 0;  ///< of the CPU
+  int64_t l3_bytes = 0;       ///< of the CPU
+  int64_t vector_bytes = 64;  ///< of the CPU's widest registers
   int64_t memory_bytes = 0;
 };
 

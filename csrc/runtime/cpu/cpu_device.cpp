@@ -115,6 +115,7 @@ class CpuDevice final : public Device {
     properties_.shared_bytes_per_block_optin = info.l2_bytes / 2;
     properties_.shared_bytes_per_multiprocessor = info.l2_bytes / 2;
     properties_.registers_per_multiprocessor = info.vector_bytes >= 64 ? 32 : 16;
+    properties_.vector_bytes = info.vector_bytes;
     properties_.l2_bytes = info.l2_bytes;
     properties_.l3_bytes = info.l3_bytes;
     properties_.memory_bytes = info.memory_bytes;

@@ -1,5 +1,7 @@
 """Rules of operations that read elements by index."""
 
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
 from nvfuser._C.direct import ops
 
 from .table import meta, rule
@@ -25,4 +27,11 @@ def _index_select(scope, node, x, dim, index):
 
 @rule("gather", refuse=_index_dtype(2))
 def _gather(scope, node, x, dim, index, *, sparse_grad=False):
-    return ops.gather(scope.value(x), scope.value(index), dim % meta(x).dim())
+    dim %= meta(x).dim()
+    # An index as large as the tensor, but along its axis, shares the tensor's axes: its kernel's loops, too.
+    exact = all(
+        statically_known_true(size == whole)
+        for at, (size, whole) in enumerate(zip(meta(index).shape, meta(x).shape, strict=True))
+        if at != dim
+    )
+    return (ops.take_along_axis if exact else ops.gather)(scope.value(x), scope.value(index), dim)
