@@ -9,6 +9,8 @@
 #include "infer_types.cpp"
 #include "kernel_cache.cpp"
 #include "knobs.cpp"
+#include "known_call.cpp"
+#include "lent_arguments.cpp"
 #include "lower_graph.cpp"
 #include "partition.cpp"
 #include "register.cpp"

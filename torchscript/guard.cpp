@@ -74,10 +74,10 @@ bool ordered(const std::vector<int64_t>& order, c10::IntArrayRef sizes, c10::Int
   return true;
 }
 
-bool fits(const Expected& expected, const at::Tensor& tensor, bool grad_mode) {
+bool fits(const Expected& expected, const at::Tensor& tensor) {
   const uint64_t traits = traitsOf(tensor);
   if (traits == 0 || expected.traits == 0 || tensor.device() != expected.device ||
-      (grad_mode && tensor.requires_grad()) != expected.requires_grad) {
+      (tensor.requires_grad() && at::GradMode::is_enabled()) != expected.requires_grad) {
     return false;
   }
   if (!expected.knows_sizes) {  // profiled with several: dtype and rank are what is known
@@ -103,10 +103,9 @@ torch::jit::Operation makeGuard(const torch::jit::Node* node) {
     const size_t count = expected.size();
     bool all_fit = true;
     if (knobs().guard) {
-      const bool grad_mode = at::GradMode::is_enabled();
       const c10::ArrayRef<c10::IValue> inputs = torch::jit::last(stack, count);
       for (size_t i = 0; all_fit && i < count; ++i) {
-        all_fit = inputs[i].isTensor() && fits(expected[i], inputs[i].toTensor(), grad_mode);
+        all_fit = inputs[i].isTensor() && fits(expected[i], inputs[i].toTensor());
       }
     }
     torch::jit::drop(stack, count);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lent_arguments.h"
 #include "run_context.h"
 #include "tensor_types.h"
 #include <ATen/DLConvertor.h>
-#include <ATen/EmptyTensor.h>
 #include <c10/util/SmallVector.h>
 #include <torch/csrc/jit/jit_log.h>
 #include <torch/csrc/jit/passes/canonicalize.h>
@@ -27,19 +27,6 @@ uint64_t kindOf(const c10::IValue& value) {
   }
   // Apart from the words of tensors, which are odd.
   return value.isInt() ? 2 : value.isDouble() ? 4 : value.isBool() ? 6 : 8;
-}
-
-DLTensor borrowed(const at::Tensor& tensor) {
-  DLTensor lent = {};
-  lent.data = tensor.numel() == 0 ? nullptr : tensor.data_ptr();
-  lent.device.device_type = tensor.is_cuda() ? kDLCUDA : kDLCPU;
-  lent.device.device_id = tensor.is_cuda() ? tensor.get_device() : 0;
-  lent.ndim = static_cast<int32_t>(tensor.dim());
-  lent.dtype = at::getDLDataType(tensor);
-  // The tensor's own arrays; DLPack does not say const.
-  lent.shape = const_cast<int64_t*>(tensor.sizes().data());
-  lent.strides = const_cast<int64_t*>(tensor.strides().data());
-  return lent;
 }
 
 /// Whether elements share memory, as in a result that is broadcast: PyTorch's never do.
@@ -165,6 +152,9 @@ void GraphCache::run(Stack& stack) {
   if (!torch::jit::get_jit_logging_levels().empty()) {
     GRAPH_DEBUG("running GraphCache: ", static_cast<const void*>(this));
   }
+  if (known_.run(stack)) {
+    return;
+  }
   Entry& entry = entryFor(torch::jit::last(stack, num_inputs_));
   if (entry.failed.load(std::memory_order_acquire)) {
     fallBack(entry, stack, entry.failure);
@@ -173,132 +163,26 @@ void GraphCache::run(Stack& stack) {
   }
 }
 
-/// The inputs of a fusion from those of the group, lent.
-class GraphCache::Arguments {
- public:
-  Arguments(const Entry& entry, c10::ArrayRef<c10::IValue> inputs)
-      : arguments_(entry.inputs.size()), tensors_(entry.inputs.size()) {
-    for (size_t i = 0; i < entry.inputs.size(); ++i) {
-      set(i, inputs[entry.inputs[i]]);
-    }
-  }
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-
-  const nvf_argument* data() const { return arguments_.data(); }
-  int64_t size() const { return static_cast<int64_t>(arguments_.size()); }
-  c10::Device device() const { return device_; }
-
- private:
-  void set(size_t i, const c10::IValue& input) {
-    nvf_argument& argument = arguments_[i];
-    argument = {};
-    if (input.isTensor()) {
-      const at::Tensor* tensor = &input.toTensor();
-      if (tensor->is_conj() || tensor->is_neg()) {
-        resolved_.push_back(std::make_unique<at::Tensor>(tensor->resolve_conj().resolve_neg()));
-        tensor = resolved_.back().get();
-      }
-      tensors_[i] = borrowed(*tensor);
-      if (tensor->is_cuda()) {
-        device_ = tensor->device();
-      }
-      argument.kind = NVF_ARG_TENSOR;
-      argument.tensor = &tensors_[i];
-    } else if (input.isDouble()) {
-      argument.kind = NVF_ARG_DOUBLE;
-      argument.real = input.toDouble();
-    } else if (input.isInt()) {
-      argument.kind = NVF_ARG_INT;
-      argument.integer = input.toInt();
-    } else {
-      argument.kind = NVF_ARG_BOOL;
-      argument.integer = input.toBool() ? 1 : 0;
-    }
-  }
-
-  c10::SmallVector<nvf_argument, kInline> arguments_;
-  c10::SmallVector<DLTensor, kInline> tensors_;
-  std::vector<std::unique_ptr<at::Tensor>> resolved_;  ///< lazily conjugated or negated ones
-  c10::Device device_ = c10::kCPU;
-};
-
-namespace {
-
-/// Makes the outputs of a repeated execution, PyTorch's own from the start.
-class Outputs {
- public:
-  explicit Outputs(size_t count) : made_(count) {}
-
-  nvf_output_maker maker() { return {this, &Outputs::make}; }
-  at::Tensor& operator[](size_t i) { return made_[i]; }
-
- private:
-  /// Large blocks on the CPU are not made here: PyTorch gives them back to the system after each
-  /// call, and to have them again costs more than most kernels; the library keeps them.
-  static constexpr int64_t kLargeBytes = 1 << 20;
-
-  static int make(void* self, int64_t index, int32_t dtype, int64_t ndims, const int64_t* sizes,
-                  const int64_t* strides, int32_t device_type, int32_t device_id, void** data) {
-    const c10::IntArrayRef shape(sizes, static_cast<size_t>(ndims));
-    const c10::IntArrayRef steps(strides, static_cast<size_t>(ndims));
-    const std::optional<c10::ScalarType> scalar = scalarTypeOf(dtype);
-    if (!scalar) {
-      return 1;
-    }
-    try {
-      at::Tensor& made = static_cast<Outputs*>(self)->made_[static_cast<size_t>(index)];
-      if (device_type == kDLCPU) {
-        const auto item = static_cast<int64_t>(c10::elementSize(*scalar));
-        if (c10::multiply_integers(shape) * item >= kLargeBytes) {
-          return 1;
-        }
-        made = at::Tensor(at::detail::empty_strided_cpu(shape, steps, *scalar));
-      } else {
-        const auto device = c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device_id));
-        made = at::empty_strided(shape, steps, at::dtype(*scalar).device(device));
-      }
-      *data = made.numel() == 0 ? nullptr : made.mutable_data_ptr();
-    } catch (const std::exception&) {  // the way that makes it then fails with its own words
-      return 1;
-    }
-    return 0;
-  }
-
-  c10::SmallVector<at::Tensor, 4> made_;
-};
-
-}  // namespace
-
 /// The execution that the entry had before, as long as nothing but a launch is to be done.
-bool GraphCache::repeat(Entry& entry, const Arguments& arguments, Stack& stack) const {
+bool GraphCache::repeat(const Entry& entry, Stack& stack) {
   // Numbers are drawn from the generator once a call: by the way that serves every call.
   if (entry.draws != 0 || !entry.was_run.load(std::memory_order_relaxed)) {
     return false;
   }
-  Outputs outputs(num_outputs_);
-  const nvf_output_maker maker = outputs.maker();
-  const RunContext context(arguments.device(), 0);
-  int32_t done = 0;
-  if (nvf_repeat_in(entry.fusion.get(), arguments.data(), arguments.size(), context.get(), &maker,
-                    &done) != NVF_OK ||
-      done == 0) {
+  std::unique_ptr<KnownCall> call = KnownCall::make(entry.fusion.get(), entry.inputs, entry.baked,
+                                                    torch::jit::last(stack, num_inputs_));
+  if (call == nullptr || !call->run(stack)) {
     return false;
   }
-  torch::jit::drop(stack, num_inputs_);
-  for (size_t i = 0; i < num_outputs_; ++i) {
-    at::Tensor& result = outputs[i];
-    stack.emplace_back(repeats(result) ? result.clone(at::MemoryFormat::Contiguous)
-                                       : std::move(result));
-  }
+  known_.keep(std::move(call));
   return true;
 }
 
 bool GraphCache::runFused(Entry& entry, Stack& stack) {
-  const Arguments arguments(entry, torch::jit::last(stack, num_inputs_));
-  if (repeat(entry, arguments, stack)) {
+  if (repeat(entry, stack)) {
     return true;
   }
+  const LentArguments arguments(entry.inputs, torch::jit::last(stack, num_inputs_));
   c10::SmallVector<DLManagedTensor*, kInline> outputs(num_outputs_);
   int64_t count = 0;
   const RunContext context(arguments.device(), entry.draws);

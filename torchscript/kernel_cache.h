@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "known_call.h"
 #include "lower_graph.h"
 #include <ATen/core/stack.h>
 #include <torch/csrc/jit/ir/ir.h>
@@ -42,8 +43,7 @@ class GraphCache {
   static bool fits(const Entry& entry, const uint64_t* traits, c10::ArrayRef<c10::IValue> inputs);
   /// Whether it ran; else the stack is as it was.
   bool runFused(Entry& entry, torch::jit::Stack& stack);
-  class Arguments;
-  bool repeat(Entry& entry, const Arguments& arguments, torch::jit::Stack& stack) const;
+  bool repeat(const Entry& entry, torch::jit::Stack& stack);
   void runGraph(torch::jit::Stack& stack);
   void fallBack(Entry& entry, torch::jit::Stack& stack, const std::string& reason);
 
@@ -55,6 +55,7 @@ class GraphCache {
   std::vector<std::unique_ptr<Entry>> entries_;
   Entry overflow_;  ///< of kinds of inputs that are too many
   std::atomic<Entry*> latest_ = nullptr;
+  KnownCalls known_;  ///< after the entries, whose fusions they use
   std::atomic<bool> warned_ = false;
 };
 

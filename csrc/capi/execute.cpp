@@ -6,6 +6,7 @@
 #include <string>
 
 #include <capi/arguments.h>
+#include <capi/callers_context.h>
 #include <capi/fusion_handle.h>
 #include <capi/guarded.h>
 #include <runtime/run_context.h>
@@ -104,37 +105,6 @@ class Inputs {
   std::vector<std::pair<const std::byte*, const std::byte*>> borrowed_;
 };
 
-/// An nvf_allocator, of which the caller may forget the struct after the call.
-class CallersAllocator final : public Allocator {
- public:
-  explicit CallersAllocator(const nvf_allocator& functions) : functions_(functions) {
-    if (functions.allocate == nullptr || functions.release == nullptr) {
-      throw ArgumentError("execute: an allocator needs both functions, allocate and release");
-    }
-  }
-
-  Block allocate(size_t bytes, Device& device, Stream stream) override {
-    Block block;
-    const DLDevice where = toDLDevice(device);
-    const int status =
-        functions_.allocate(functions_.user, static_cast<int64_t>(bytes), where.device_type,
-                            where.device_id, stream, &block.data, &block.handle);
-    if (status != 0) {
-      userError("execute: the caller's allocator gave status ", status, " for ", bytes,
-                " bytes on ", device.properties().name);
-    }
-    return block;
-  }
-  void release(const Block& block, Device& device, Stream stream) noexcept override {
-    const DLDevice where = toDLDevice(device);
-    functions_.release(functions_.user, block.data, block.handle, where.device_type,
-                       where.device_id, stream);
-  }
-
- private:
-  nvf_allocator functions_;
-};
-
 KernelArgumentHolder execute(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                              const RunContext& context, struct ::DLManagedTensor** outputs,
                              int64_t capacity, int64_t* count) {
@@ -163,78 +133,6 @@ KernelArgumentHolder execute(nvf_fusion* fusion, const nvf_argument* inputs, int
   return results;
 }
 
-/// The caller's maker of outputs.
-class CallersOutputs final : public OutputMaker {
- public:
-  explicit CallersOutputs(const nvf_output_maker& maker) : maker_(maker) {}
-
-  bool make(size_t index, const Allocator::Form& form, Device& device, Stream,
-            void** data) override {
-    const DLDevice where = toDLDevice(device);
-    return maker_.make(maker_.user, static_cast<int64_t>(index), codeOf(form.dtype),
-                       static_cast<int64_t>(form.sizes.size()), form.sizes.data(),
-                       form.strides.data(), where.device_type, where.device_id, data) == 0;
-  }
-
- private:
-  const nvf_output_maker& maker_;
-};
-
-/// False for what `execute` has to deal with: tensors that are handed over, and what is wrong.
-bool lendArgument(const nvf_argument& input, LentArgument& lent) {
-  switch (input.kind) {
-    case NVF_ARG_TENSOR:
-      return input.tensor != nullptr &&
-             lend(*static_cast<const nvfuser::DLTensor*>(input.tensor), lent);
-    case NVF_ARG_BOOL:
-      lent = PolymorphicValue(input.integer != 0);
-      return true;
-    case NVF_ARG_INT:
-      lent = PolymorphicValue(input.integer);
-      return true;
-    case NVF_ARG_DOUBLE:
-      lent = PolymorphicValue(input.real);
-      return true;
-    case NVF_ARG_COMPLEX:
-      lent = PolymorphicValue(std::complex<double>(input.real, input.imag));
-      return true;
-    default:
-      return false;
-  }
-}
-
-RunContext contextOf(const nvf_run_context* given) {
-  RunContext context;
-  if (given != nullptr) {
-    context.stream = given->stream;
-    if (given->has_random_state != 0) {
-      context.draws.emplace(given->random_seed, given->random_offset);
-    }
-    if (given->allocator != nullptr) {
-      context.allocator = std::make_shared<CallersAllocator>(*given->allocator);
-    }
-  }
-  return context;
-}
-
-bool repeat(nvf_fusion& fusion, const nvf_argument* inputs, int64_t input_count,
-            const nvf_run_context* context, const nvf_output_maker& maker) {
-  FusionExecutorCache* executor = fusion.made.load(std::memory_order_acquire);
-  if (executor == nullptr || !executor->canRepeat()) {
-    return false;
-  }
-  const auto count = static_cast<size_t>(input_count);
-  ShortList<LentArgument, 8> arguments(count);
-  for (size_t i = 0; i < count; ++i) {
-    if (!lendArgument(inputs[i], arguments[i])) {
-      return false;
-    }
-  }
-  CallersOutputs outputs(maker);
-  return executor->repeat(arguments.span(), contextOf(context), outputs,
-                          fusion.options ? *fusion.options : Options::current());
-}
-
 }  // namespace
 
 extern "C" {
@@ -255,17 +153,6 @@ int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input
                    int64_t capacity, int64_t* count) {
   return guarded(
       [&] { execute(fusion, inputs, input_count, contextOf(context), outputs, capacity, count); });
-}
-
-int nvf_repeat_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
-                  const nvf_run_context* context, const nvf_output_maker* outputs, int32_t* done) {
-  return guarded([&] {
-    requirePointer(fusion, "the fusion");
-    requirePointer(inputs, "inputs");
-    requirePointer(outputs, "outputs");
-    requirePointer(done, "done");
-    *done = repeat(*fusion, inputs, input_count, context, *outputs) ? 1 : 0;
-  });
 }
 
 int nvf_output_count(nvf_fusion* fusion, int64_t* count) {

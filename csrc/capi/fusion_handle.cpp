@@ -5,11 +5,7 @@
 
 namespace nvfuser::capi {
 
-void requirePointer(const void* pointer, std::string_view what) {
-  if (pointer == nullptr) {
-    throw ArgumentError(text(what, " must not be null"));
-  }
-}
+void pointerIsNull(std::string_view what) { throw ArgumentError(text(what, " must not be null")); }
 
 void requireDefining(nvf_fusion* fusion) {
   requirePointer(fusion, "the fusion");

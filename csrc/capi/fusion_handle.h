@@ -22,8 +22,13 @@ struct nvf_fusion : nvfuser::capi::Definition {
 
 namespace nvfuser::capi {
 
+[[noreturn]] void pointerIsNull(std::string_view what);
 /// Throws an `ArgumentError` that names `what` if it is null.
-void requirePointer(const void* pointer, std::string_view what);
+inline void requirePointer(const void* pointer, std::string_view what) {
+  if (pointer == nullptr) {
+    pointerIsNull(what);
+  }
+}
 /// Also that it may still be defined.
 void requireDefining(nvf_fusion* fusion);
 /// The executor, made at the first call, which ends the definition.

@@ -184,22 +184,42 @@ typedef struct nvf_run_context {
 int nvf_execute_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                    const nvf_run_context* context, struct DLManagedTensor** outputs,
                    int64_t capacity, int64_t* count);
-/* For callers that count microseconds: makes the outputs in the caller's own kind. */
-typedef struct nvf_output_maker {
-  void* user;
-  /* Makes output `index` in the order of an execution's, with these sizes and strides (in elements)
-   * on a device of DLPack's type and number, and sets `data` to its memory, aligned to 64 bytes
-   * (256 on CUDA; null if it has no elements). Returns 0; anything else if it is not made here. */
-  int (*make)(void* user, int64_t index, int32_t dtype, int64_t ndims, const int64_t* sizes,
-              const int64_t* strides, int32_t device_type, int32_t device_id, void** data);
-} nvf_output_maker;
 
-/* nvf_execute_in again, with such arguments as before (tensors are NVF_ARG_TENSOR): `done` becomes
- * 1 if a kernel that is there did it all and each output was made, and its work is queued. Else
- * `done` becomes 0: nothing was done, outputs that were made are the caller's to forget, and it is
- * for nvf_execute_in. */
-int nvf_repeat_in(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
-                  const nvf_run_context* context, const nvf_output_maker* outputs, int32_t* done);
+/* An execution that was looked up once, for callers that see by themselves that a call is like one
+ * before and count nanoseconds: the next ones like it are addresses and a launch. It knows of the
+ * options of its making. One thread at a time may use it; it is destroyed before its fusion. */
+typedef struct nvf_launch nvf_launch;
+/* Of an argument, what differs between such calls. */
+typedef union nvf_word {
+  void* address;   /* of a tensor's first element; null if it has no elements */
+  double real;     /* of NVF_ARG_DOUBLE */
+  int64_t integer; /* of NVF_ARG_INT and NVF_ARG_BOOL */
+} nvf_word;
+/* A tensor to be made, on a device of DLPack's type and number; strides are in elements. */
+typedef struct nvf_tensor_form {
+  int32_t dtype, device_type, device_id;
+  int64_t ndims;
+  const int64_t* sizes;
+  const int64_t* strides;
+} nvf_tensor_form;
+
+/* After an execution with such arguments (tensors are NVF_ARG_TENSOR): `launch` becomes null if
+ * more is to be done than to launch one kernel that writes each output to memory of its own. Like
+ * these arguments are those with the same kinds and integers, and tensors with the same dtypes,
+ * devices, sizes and strides. */
+int nvf_launch_create(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
+                      nvf_launch** launch);
+void nvf_launch_destroy(nvf_launch* launch); /* may be null */
+/* What output `index` is to be, in the order of an execution's; sizes and strides stay the
+ * launch's. */
+int nvf_launch_output(const nvf_launch* launch, int64_t index, nvf_tensor_form* form);
+/* One word for each input of nvf_launch_create, and an address for each output: aligned to 64 bytes
+ * (256 on CUDA), null if it has no elements. `done` becomes 1 and the work is queued as by
+ * nvf_execute_in; or 0, and nothing was done, since an input's address is aligned otherwise than
+ * the one before or an integer is another one. */
+int nvf_launch_run(nvf_launch* launch, const nvf_word* inputs, void* const* outputs,
+                   const nvf_run_context* context, int32_t* done);
+
 /* Number of outputs that an execution returns. */
 int nvf_output_count(nvf_fusion* fusion, int64_t* count);
 /* Seed and first offset of random operations without seeds of their own. Ends the definition. */

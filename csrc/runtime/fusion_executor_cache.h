@@ -58,6 +58,11 @@ class FusionExecutorCache {
   /// it is then launched. False: nothing was done, and `runFusionWithInputs` has to do it.
   bool repeat(std::span<const LentArgument> args, const RunContext& context, OutputMaker& outputs,
               const Options& options);
+  /// What `repeat` does with such arguments under these options, looked up once; null where it
+  /// would do nothing, and where a number is complex.
+  class RepeatedLaunch;  // repeated_launch.h
+  std::unique_ptr<RepeatedLaunch> repeatedLaunch(std::span<const LentArgument> args,
+                                                 const Options& options);
   /// Whether there is any call that could be repeated: if not, nobody need lend anything.
   bool canRepeat() const { return can_repeat_.load(std::memory_order_acquire); }
 
@@ -145,6 +150,8 @@ class FusionExecutorCache {
   std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);
   bool isOneLaunch(const Prepared& plan) const;
   std::shared_ptr<Kept> known(std::string_view key) const;
+  std::shared_ptr<Kept> repeatable(std::span<const LentArgument> args,
+                                   const Options& options) const;
   static std::string stepTensors(const Step& step);
   KernelArgumentHolder notUpdated(const KernelArgumentHolder& args) const;
   static Asked askedBy(const Call& call);

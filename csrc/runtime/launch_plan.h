@@ -53,6 +53,8 @@ class LaunchPlan {
   }
   /// Whether a call is a launch (or nothing) that writes each output to a tensor of its own.
   bool isRepeatable() const;
+  /// Whether a call needs memory beside its outputs.
+  bool hasWorkspaces() const { return !workspaces_.empty(); }
   /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.
   void checkOutputs(const KernelArgumentHolder& outputs) const;
 

@@ -37,6 +37,8 @@ class LentArgument {
   const LentTensor* tensor() const { return std::get_if<LentTensor>(&value_); }
   /// Null where it is a tensor.
   const PolymorphicValue* scalar() const { return std::get_if<PolymorphicValue>(&value_); }
+  /// Of a tensor: it is elsewhere now.
+  void setAddress(void* data) { std::get_if<LentTensor>(&value_)->data = data; }
 
  private:
   std::variant<PolymorphicValue, LentTensor> value_;

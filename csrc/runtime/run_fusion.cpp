@@ -8,6 +8,7 @@
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/repeated_launch.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -282,31 +283,40 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   return results;
 }
 
-bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunContext& context,
-                                 OutputMaker& outputs, const Options& options) {
+/// What is kept of such calls, where one is a launch and no more; else null.
+std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::repeatable(
+    std::span<const LentArgument> args, const Options& options) const {
   Device* device = nullptr;
   for (const LentArgument& argument : args) {
     if (const LentTensor* tensor = argument.tensor()) {
       if (tensor->device == nullptr || (device != nullptr && device != tensor->device)) {
-        return false;
+        return nullptr;
       }
       device = tensor->device;
     }
   }
   if (device == nullptr || showsLaunches(options) || options.dumps(DebugDumpOption::FusionArgs)) {
-    return false;
+    return nullptr;
   }
   const CallKey key(*device, std::nullopt, options, args);
-  const std::shared_ptr<Kept> kept = known(key.bytes());
-  if (kept == nullptr || !kept->ready.load(std::memory_order_acquire) ||
-      !kept->plan->is_repeatable) {
+  std::shared_ptr<Kept> kept = known(key.bytes());
+  const bool can_be =
+      kept != nullptr && kept->ready.load(std::memory_order_acquire) && kept->plan->is_repeatable;
+  return can_be ? kept : nullptr;
+}
+
+bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunContext& context,
+                                 OutputMaker& outputs, const Options& options) {
+  const std::shared_ptr<Kept> kept = repeatable(args, options);
+  if (kept == nullptr) {
     return false;
   }
   touch(*kept);
   const LaunchPlan& plan = *kept->plan->steps[0].plan;
+  Device& device = plan.compiled().device();
   ShortList<void*, 8> addresses(plan.numOutputs());
   for (size_t i = 0; i < plan.numOutputs(); ++i) {
-    if (!outputs.make(i, plan.outputForm(i), *device, context.stream, &addresses[i])) {
+    if (!outputs.make(i, plan.outputForm(i), device, context.stream, &addresses[i])) {
       return false;
     }
   }
@@ -324,6 +334,16 @@ bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunCo
     KernelExecutor::launch(plan, picked.span(), addresses.span(), seed, offset, context);
   }
   return true;
+}
+
+std::unique_ptr<FusionExecutorCache::RepeatedLaunch> FusionExecutorCache::repeatedLaunch(
+    std::span<const LentArgument> args, const Options& options) {
+  const bool fit_words = std::all_of(args.begin(), args.end(), [](const LentArgument& argument) {
+    const PolymorphicValue* scalar = argument.scalar();
+    return scalar == nullptr || scalar->is<bool>() || scalar->is<int64_t>() || scalar->is<double>();
+  });
+  std::shared_ptr<Kept> kept = fit_words ? repeatable(args, options) : nullptr;
+  return kept == nullptr ? nullptr : std::make_unique<RepeatedLaunch>(*this, std::move(kept), args);
 }
 
 }  // namespace nvfuser

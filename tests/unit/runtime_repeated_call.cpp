@@ -3,11 +3,9 @@
 
 #include <functional>
 
-#include <capi/nvfuser_c.h>
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
-#include <runtime/dlpack.h>
 #include <runtime/fusion_executor_cache.h>
 #include <watched_device.h>
 
@@ -177,54 +175,4 @@ TEST_CASE("repeated call: tensors without elements, and random numbers of the ca
     CHECK(repeated(cache, args, again));
     CHECK(again.made.at(0).toHost<float>() == second);
   }
-}
-
-TEST_CASE("repeated call: the C interface lends DLPack's tensors and asks the caller for outputs") {
-  nvf_fusion* fusion = nullptr;
-  REQUIRE(nvf_fusion_create(&fusion) == NVF_OK);
-  int64_t x = 0;
-  int64_t y = 0;
-  int64_t count = 0;
-  REQUIRE(nvf_define_tensor(fusion, 1, nullptr, nullptr, NVF_FLOAT, &x) == NVF_OK);
-  nvf_argument operand = {};
-  operand.kind = NVF_ARG_VALUE;
-  operand.integer = x;
-  REQUIRE(nvf_op(fusion, "neg", &operand, 1, &y, 1, &count) == NVF_OK);
-  REQUIRE(nvf_add_output(fusion, y) == NVF_OK);
-  std::vector<float> values{1, 2, 3};
-  int64_t sizes[] = {3};
-  int64_t strides[] = {1};
-  DLTensor lent{values.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, sizes, strides, 0};
-  nvf_argument input = {};
-  input.kind = NVF_ARG_TENSOR;
-  input.tensor = &lent;
-  std::vector<float> result(3);
-  const nvf_output_maker maker{
-      &result, [](void* user, int64_t index, int32_t dtype, int64_t ndims, const int64_t* shape,
-                  const int64_t* steps, int32_t device_type, int32_t device_id, void** data) {
-        CHECK(index == 0);
-        CHECK(dtype == NVF_FLOAT);
-        CHECK(ndims == 1);
-        CHECK(shape[0] == 3);
-        CHECK(steps[0] == 1);
-        CHECK(device_type == kDLCPU);
-        CHECK(device_id == 0);
-        *data = static_cast<std::vector<float>*>(user)->data();
-        return 0;
-      }};
-  int32_t done = 1;
-  REQUIRE(nvf_repeat_in(fusion, &input, 1, nullptr, &maker, &done) == NVF_OK);
-  CHECK(done == 0);  // there is no kernel yet
-  ::DLManagedTensor* output = nullptr;
-  REQUIRE(nvf_execute(fusion, &input, 1, &output, 1, &count) == NVF_OK);
-  auto* managed = reinterpret_cast<nvfuser::DLManagedTensor*>(output);
-  managed->deleter(managed);
-  REQUIRE(nvf_repeat_in(fusion, &input, 1, nullptr, &maker, &done) == NVF_OK);
-  CHECK(done == 1);
-  CHECK(result == std::vector<float>{-1, -2, -3});
-  lent.strides = nullptr;  // row-major by another name: for the call that copies
-  REQUIRE(nvf_repeat_in(fusion, &input, 1, nullptr, &maker, &done) == NVF_OK);
-  CHECK(done == 0);
-  CHECK(nvf_repeat_in(fusion, &input, 1, nullptr, nullptr, &done) == NVF_ARGUMENT_ERROR);
-  nvf_fusion_destroy(fusion);
 }

@@ -113,7 +113,7 @@ def build(folder=None):
     library = _library()
     root = Path(torch.__file__).parent
     include = root / "include"
-    flags = ["-std=c++20", "-O1", "-fPIC", "-w", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"]
+    flags = ["-std=c++20", "-O2", "-fPIC", "-w", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"]
     flags += [f"-I{SOURCES}", f"-I{include}", f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}"]
     link = [f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10", str(library), f"-Wl,-rpath,{root / 'lib'}"]
     link += [*_cxx_runtime(), f"-Wl,-rpath,{library.parent}", "-Wl,-z,defs"]

@@ -1,0 +1,129 @@
+"""Calls of one group again and again: what may differ between them is seen, in any order and from several threads."""
+
+import itertools
+import threading
+
+import torch
+from torchscript_support import assert_equal, groups_in
+
+
+def scaled(x, s: float):
+    return (x * s + 1.0).relu()
+
+
+def strided(x):
+    return (x * 2.0 + 1.0).relu()
+
+
+def shifted(x, n: int, up: bool):
+    return (x + n).relu() * 2.0 if up else (x - n).relu() * 3.0
+
+
+def summed(x, dims: list[int]):
+    return (x * 2.0).sum(dims).relu()
+
+
+def two_results(x, y):
+    return (x * y + 1.0).relu(), (x - y).tanh().t()
+
+
+def in_rounds(function, calls, rounds=4):
+    """Results of the scripted function equal those of eager; the function."""
+    scripted = torch.jit.script(function)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for _ in range(rounds):
+            for arguments in calls:
+                assert_equal(scripted(*arguments), function(*arguments))
+    assert groups_in(scripted) > 0
+    return scripted
+
+
+def test_more_sizes_than_are_known():
+    in_rounds(scaled, [[torch.randn(rows, 7), 0.5 * rows] for rows in range(2, 22)])
+
+
+def test_sizes_in_turn():
+    few = [[torch.randn(4, 6), 2.0], [torch.randn(6, 4), -1.0], [torch.randn(0, 6), 3.0]]
+    in_rounds(scaled, [*few, few[0], few[0], few[2], few[1], few[0]])
+
+
+def test_addresses():
+    """Kernels read in vectors where addresses allow it."""
+    base = torch.randn(133)
+    calls = [[base[begin : begin + 64]] for begin in (0, 1, 2, 3, 4, 8, 16, 1, 0)]
+    in_rounds(strided, [*calls, [base.double()[1:65]], [base[3:67].clone()]])
+
+
+def test_strides():
+    base = torch.randn(12, 16)
+    in_rounds(strided, [[base], [base[:, :8]], [base[::2]], [base.t()], [base.t().contiguous()], [base[:, 1:9]]])
+
+
+def test_memory_of_its_own():
+    scripted = torch.jit.script(strided)
+    x = torch.randn(8, 8)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        results = [scripted(x + i) for i in range(6)]
+    for i, result in enumerate(results):
+        assert_equal(result, strided(x + i))
+    assert len({result.data_ptr() for result in results}) == 6
+
+
+def test_nothing_is_kept_of_a_call():
+    """Neither inputs nor results live longer than in eager."""
+    import gc
+    import weakref
+
+    scripted = torch.jit.script(two_results)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for _ in range(6):
+            x, y = torch.randn(5, 5), torch.randn(5, 5)
+            results = scripted(x, y)
+            alive = [weakref.ref(tensor) for tensor in (x, y, *results)]
+            del x, y, results
+            gc.collect()
+            assert not any(ref() is not None for ref in alive)
+
+
+def test_integers_and_flags():
+    x = torch.randn(5, 6)
+    in_rounds(shifted, [[x, n, up] for n, up in itertools.product((1, 2, 1, -3), (True, False, True))])
+
+
+def test_lists():
+    x = torch.randn(3, 4, 5)
+    in_rounds(summed, [[x, dims] for dims in ([0], [1, 2], [0], [0, 1], [2])])
+
+
+def test_updates_are_seen():
+    scripted = torch.jit.script(strided)
+    x = torch.randn(6, 6)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for i in range(6):
+            x.add_(1.0 + i)
+            assert_equal(scripted(x), strided(x))
+
+
+def test_threads_share_a_call():
+    """All with the same sizes at the same time; each gets its own result."""
+    scripted = torch.jit.script(two_results)
+    x, y = torch.randn(16, 16), torch.randn(16, 16)
+    errors = []
+
+    def work(number):
+        try:
+            with torch.no_grad():
+                for i in range(200):
+                    mine = x + number * 1000.0 + i
+                    assert_equal(scripted(mine, y), two_results(mine, y))
+        except BaseException as error:
+            errors.append(error)
+
+    with torch.jit.fuser("fuser2"):
+        in_rounds(two_results, [[x, y]])
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not errors, errors
