@@ -6,13 +6,13 @@ import statistics
 import subprocess
 import sys
 
-from torchscript_support import FOLDER, environment, run_script
+from torchscript_support import DEVICE, FOLDER, environment, in_file, run_script
 
-SCRIPTED = """
+SCRIPTED = f"""
 import torch
 def f(x): return (x + 1.0).relu()
 t = torch.jit.script(f)
-x = torch.rand(3, 4)
+x = torch.rand(3, 4, device={DEVICE!r})
 with torch.jit.fuser("fuser2"):
     for _ in range(4): assert torch.equal(t(x), f(x))
 print("CudaFusionGroup" in str(t.graph_for(x)))
@@ -58,10 +58,7 @@ def test_a_script_that_never_imports_nvfuser_fuses():
     assert run_script(SCRIPTED_FILE).stdout.split() == ["True"]
 
 
-SCRIPTED_FILE = (
-    "import tempfile, runpy\nfile = tempfile.NamedTemporaryFile('w', suffix='.py')\n"
-    f"file.write({SCRIPTED!r})\nfile.flush()\nrunpy.run_path(file.name)\n"
-)
+SCRIPTED_FILE = in_file(SCRIPTED)
 
 
 def test_no_compiler(tmp_path):

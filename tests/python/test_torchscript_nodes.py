@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from torchscript_support import ROOT, assert_equal, copies, graphs_of, knob
+from torchscript_support import DEVICE, ROOT, assert_equal, copies, graphs_of, knob
 
 UNARY = """abs acos asin asinh atan ceil cos cosh erf erfc exp exp2 expm1 floor frac lgamma log log10 log1p log2 neg
 reciprocal round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc isfinite isinf isnan isneginf isposinf signbit
@@ -44,7 +44,7 @@ def values(dtype):
     special = torch.tensor([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0], dtype=torch.float64)
     x, y = torch.randn(4, 7, dtype=torch.float64), torch.randn(5, 7, dtype=torch.float64)
     y = torch.where(y.abs() < 0.1, 0.5, y)  # quotients far from the edge of the next integer
-    return [torch.cat([x, special[None]]).to(dtype), y.to(dtype)]
+    return [torch.cat([x, special[None]]).to(DEVICE, dtype), y.to(DEVICE, dtype)]
 
 
 def compiled(expression, names):

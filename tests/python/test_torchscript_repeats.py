@@ -4,7 +4,8 @@ import itertools
 import threading
 
 import torch
-from torchscript_support import assert_equal, groups_in
+from torchscript_programs import layer_norm
+from torchscript_support import DEVICE, assert_equal, groups_in, rand
 
 
 def scaled(x, s: float):
@@ -39,29 +40,29 @@ def in_rounds(function, calls, rounds=4):
 
 
 def test_more_sizes_than_are_known():
-    in_rounds(scaled, [[torch.randn(rows, 7), 0.5 * rows] for rows in range(2, 22)])
+    in_rounds(scaled, [[rand(rows, 7), 0.5 * rows] for rows in range(2, 22)])
 
 
 def test_sizes_in_turn():
-    few = [[torch.randn(4, 6), 2.0], [torch.randn(6, 4), -1.0], [torch.randn(0, 6), 3.0]]
+    few = [[rand(4, 6), 2.0], [rand(6, 4), -1.0], [rand(0, 6), 3.0]]
     in_rounds(scaled, [*few, few[0], few[0], few[2], few[1], few[0]])
 
 
 def test_addresses():
     """Kernels read in vectors where addresses allow it."""
-    base = torch.randn(133)
+    base = rand(133)
     calls = [[base[begin : begin + 64]] for begin in (0, 1, 2, 3, 4, 8, 16, 1, 0)]
     in_rounds(strided, [*calls, [base.double()[1:65]], [base[3:67].clone()]])
 
 
 def test_strides():
-    base = torch.randn(12, 16)
+    base = rand(12, 16)
     in_rounds(strided, [[base], [base[:, :8]], [base[::2]], [base.t()], [base.t().contiguous()], [base[:, 1:9]]])
 
 
 def test_memory_of_its_own():
     scripted = torch.jit.script(strided)
-    x = torch.randn(8, 8)
+    x = rand(8, 8)
     with torch.no_grad(), torch.jit.fuser("fuser2"):
         results = [scripted(x + i) for i in range(6)]
     for i, result in enumerate(results):
@@ -77,7 +78,7 @@ def test_nothing_is_kept_of_a_call():
     scripted = torch.jit.script(two_results)
     with torch.no_grad(), torch.jit.fuser("fuser2"):
         for _ in range(6):
-            x, y = torch.randn(5, 5), torch.randn(5, 5)
+            x, y = rand(5, 5), rand(5, 5)
             results = scripted(x, y)
             alive = [weakref.ref(tensor) for tensor in (x, y, *results)]
             del x, y, results
@@ -86,18 +87,18 @@ def test_nothing_is_kept_of_a_call():
 
 
 def test_integers_and_flags():
-    x = torch.randn(5, 6)
+    x = rand(5, 6)
     in_rounds(shifted, [[x, n, up] for n, up in itertools.product((1, 2, 1, -3), (True, False, True))])
 
 
 def test_lists():
-    x = torch.randn(3, 4, 5)
+    x = rand(3, 4, 5)
     in_rounds(summed, [[x, dims] for dims in ([0], [1, 2], [0], [0, 1], [2])])
 
 
 def test_updates_are_seen():
     scripted = torch.jit.script(strided)
-    x = torch.randn(6, 6)
+    x = rand(6, 6)
     with torch.no_grad(), torch.jit.fuser("fuser2"):
         for i in range(6):
             x.add_(1.0 + i)
@@ -107,7 +108,7 @@ def test_updates_are_seen():
 def test_threads_share_a_call():
     """All with the same sizes at the same time; each gets its own result."""
     scripted = torch.jit.script(two_results)
-    x, y = torch.randn(16, 16), torch.randn(16, 16)
+    x, y = rand(16, 16), rand(16, 16)
     errors = []
 
     def work(number):
@@ -127,3 +128,46 @@ def test_threads_share_a_call():
         for thread in threads:
             thread.join()
     assert not errors, errors
+
+
+def test_threads_with_their_own_sizes():
+    scripted = torch.jit.script(layer_norm)
+    errors = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            for rows in (8, 3, 8, 5, 1, 8, 2):
+                arguments = [torch.randn(rows, 16, generator=generator).to(DEVICE) for _ in range(3)]
+                arguments = [arguments[0], arguments[1][0], arguments[2][0]]
+                with torch.no_grad():
+                    assert_equal(scripted(*arguments), layer_norm(*arguments))
+        except BaseException as error:
+            errors.append(error)
+
+    with torch.jit.fuser("fuser2"):
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not errors, errors
+    assert groups_in(scripted) > 0
+
+
+def two_operations(x):
+    return (x + 1.0).relu()
+
+
+def test_many_shapes_one_group():
+    """Sizes may change without another group or kernel text; extent 1 and other ranks take the fallback graph."""
+    scripted = torch.jit.script(two_operations)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for rows in range(2, 30):
+            x = rand(rows, 7)
+            assert_equal(scripted(x), two_operations(x))
+        for sizes in ((1, 7), (3,), (2, 3, 4)):
+            x = rand(*sizes)
+            for _ in range(3):
+                assert_equal(scripted(x), two_operations(x))
+    assert groups_in(scripted) == 1

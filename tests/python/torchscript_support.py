@@ -1,4 +1,7 @@
-"""What tests of TorchScript share: the extension, built once in the build folder, and comparisons with eager."""
+"""What tests of TorchScript share: the extension, built once in the build folder, and comparisons with eager.
+
+NVFUSER_TEST_DEVICE=cuda (or gpu) runs them on the first GPU instead of the CPU.
+"""
 
 import contextlib
 import os
@@ -13,6 +16,23 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "torchscript"
 os.environ["NVFUSER_CACHE_DIR"] = str(FOLDER)  # kernels are not kept (conftest.py), the extension is
 FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _device():
+    """Where tensors of the tests are."""
+    known = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda"}
+    given = os.environ.get("NVFUSER_TEST_DEVICE", "cpu")
+    assert given in known, f"NVFUSER_TEST_DEVICE is {given}; known: {', '.join(known)}"
+    assert known[given] == "cpu" or torch.cuda.is_available(), f"NVFUSER_TEST_DEVICE is {given}, but there is no GPU"
+    return known[given]
+
+
+DEVICE = _device()
+ON_GPU = DEVICE == "cuda"
+if ON_GPU:
+    # Eager and fused programs multiply by the same library, but round the same only in full precision.
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
 
 assert torchscript.load(), "the extension was not built; the warning above says why"
 
@@ -32,6 +52,12 @@ def run_script(text, *, check=True, **variables):
     return done
 
 
+def in_file(text):
+    """A program that runs another one from a file: scripting reads the source."""
+    wrapped = f"import tempfile, runpy\nfile = tempfile.NamedTemporaryFile('w', suffix='.py')\nfile.write({text!r})\n"
+    return wrapped + "file.flush()\nrunpy.run_path(file.name)\n"
+
+
 @contextlib.contextmanager
 def knob(name, value):
     """torch._C._jit_set_nvfuser_<name>_mode for a while."""
@@ -43,13 +69,17 @@ def knob(name, value):
         setter(before)
 
 
+def rand(*sizes, dtype=torch.float32, grad=False):
+    return torch.randn(*sizes, dtype=torch.float64).to(DEVICE, dtype).requires_grad_(grad)
+
+
 def copies(arguments):
     """Of tensors, in the same memory order; gradients are asked for alike."""
 
     def copied(argument):
         if not isinstance(argument, torch.Tensor):
             return argument
-        made = torch.empty_strided(argument.size(), argument.stride(), dtype=argument.dtype)
+        made = torch.empty_strided(argument.size(), argument.stride(), dtype=argument.dtype, device=argument.device)
         made.copy_(argument.detach())
         return made.requires_grad_(argument.requires_grad)
 
@@ -107,3 +137,20 @@ def graphs_of(scripted):
 def groups_in(scripted):
     """How many fusion groups there are in its optimised graphs."""
     return sum(text.count("= prim::CudaFusionGroup") for text in graphs_of(scripted))
+
+
+def name_of(program):
+    return getattr(program, "__name__", type(program).__name__)
+
+
+def equals_eager(program, calls):
+    """Calls in turn, each list of arguments several times: results and what is updated in place; something is fused."""
+    scripted = torch.jit.script(program)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for arguments in [calls[0], calls[0], *calls, *calls]:
+            given, expected = copies(arguments), copies(arguments)
+            got = scripted(*given)
+            want = program(*expected)
+            assert_equal(got, want)
+            assert_equal(given, expected)
+    assert any("prim::CudaFusionGroup" in text for text in graphs_of(scripted)), graphs_of(scripted)
