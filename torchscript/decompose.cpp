@@ -1,9 +1,12 @@
 #include "decompose.h"
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "partition.h"
 #include <capi/nvfuser_c.h>
+#include <torch/csrc/jit/ir/constants.h>
 
 namespace nvfuser::torchscript {
 
@@ -14,6 +17,7 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 namespace aten = torch::jit::aten;
+namespace prim = torch::jit::prim;
 
 bool enabled(const char* option) { return nvf_option("ENABLE", option) == 1; }
 
@@ -32,45 +36,90 @@ Value* argument(Node* node, std::string_view name) {
   return at ? node->input(static_cast<size_t>(*at)) : nullptr;
 }
 
-/// The node without its bias, and the bias added: along the last axis, or along that of channels.
-void addBiasBehind(Node* node, bool along_channels) {
+/// The bias if there is one at the call, else what changes no sum: -0.0 for each channel.
+Value* biasOrNothing(Node* node, Value* bias, const c10::TensorType& result, size_t inner) {
+  Graph* graph = node->owningGraph();
+  Value* none = graph->insertConstant(c10::IValue());
+  Value* is_none = graph->insert(aten::__is__, {bias, none});
+  Node* choice = graph->insertNode(graph->create(prim::If, {is_none}, 1));
+  Block* absent = choice->addBlock();
+  Block* present = choice->addBlock();
+  {
+    torch::jit::WithInsertPoint guard(absent);
+    // Counted from the last axis: a call may bring one without an axis of examples.
+    const c10::IValue axis(-1 - static_cast<int64_t>(inner));
+    Value* channels = graph->insert(aten::size, {node->output(), axis});
+    Value* sizes = graph->insertNode(graph->createList(c10::IntType::get(), {channels}))->output();
+    absent->registerOutput(
+        graph->insert(aten::full, {sizes, c10::IValue(-0.0)},
+                      {torch::jit::NamedValue("dtype", static_cast<int64_t>(*result.scalarType())),
+                       torch::jit::NamedValue("device", *result.device())}));
+  }
+  {
+    torch::jit::WithInsertPoint guard(present);
+    Node* unwrapped = graph->insertNode(graph->create(prim::unchecked_unwrap_optional, {bias}));
+    present->registerOutput(unwrapped->output()->setType(c10::TensorType::get()));
+  }
+  return choice->output();
+}
+
+/// The node without its bias, and the bias added: along the axis of the result that is followed by
+/// `inner` others.
+void addBiasBehind(Node* node, size_t inner) {
   Value* bias = argument(node, "bias");
   const c10::TensorTypePtr type = fusible(node->output());
-  if (bias == nullptr || type == nullptr || bias->type()->kind() != c10::TypeKind::TensorType) {
+  if (bias == nullptr || type == nullptr || bias->mustBeNone() || *type->dim() <= inner) {
     return;
-  }
-  if (fusible(bias) == nullptr) {  // PyTorch does not profile it for each operator, but it is known
-    const size_t axis = along_channels ? 1 : *type->dim() - 1;
-    bias->setType(c10::TensorType::createContiguous(*type->scalarType(), *type->device(),
-                                                    {type->sizes()[axis].value_or(2)}));
   }
   Graph* graph = node->owningGraph();
   torch::jit::WithInsertPoint guard(node);
   Value* none = graph->insertConstant(c10::IValue());
-  const auto& inputs = node->inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == bias && node->schema().arguments()[i].name() == "bias") {
+  for (size_t i = 0; i < node->inputs().size(); ++i) {
+    if (node->input(i) == bias && node->schema().arguments()[i].name() == "bias") {
       node->replaceInput(i, none);
     }
   }
   graph->setInsertPoint(node->next());
-  Value* added = bias;
-  if (along_channels) {
-    const c10::TensorTypePtr of_bias = fusible(bias);
-    for (size_t axis = 2; axis < *type->dim(); ++axis) {  // [C] becomes [C, 1, …]
-      const int64_t rank = static_cast<int64_t>(axis) - 1;
-      added = graph->insert(aten::unsqueeze, {added, c10::IValue(int64_t{-1})});
-      std::vector<int64_t> sizes{of_bias->sizes()[0].value_or(2)};
-      sizes.resize(static_cast<size_t>(rank) + 1, 1);
+  const size_t axis = *type->dim() - 1 - inner;
+  Value* added = bias->type()->kind() == c10::TypeKind::OptionalType
+                     ? biasOrNothing(node, bias, *type, inner)
+                     : bias;
+  std::vector<int64_t> sizes{type->sizes()[axis].value_or(2)};
+  auto setType = [&] {  // PyTorch does not profile it for each operator, but it is known
+    if (fusible(added) == nullptr) {
       added->setType(
-          c10::TensorType::createContiguous(*of_bias->scalarType(), *of_bias->device(), sizes));
+          c10::TensorType::createContiguous(*type->scalarType(), *type->device(), sizes));
     }
+  };
+  setType();
+  for (size_t i = 0; i < inner; ++i) {  // [C] becomes [C, 1, …]
+    added = graph->insert(aten::unsqueeze, {added, c10::IValue(int64_t{-1})});
+    sizes.push_back(1);
+    setType();
   }
   // By hand: alpha comes by name in the schema of two tensors.
   Value* one = graph->insertConstant(int64_t{1});
   Value* sum = graph->insertNode(graph->create(aten::add, {node->output(), added, one}))->output();
   node->output()->replaceAllUsesAfterNodeWith(sum->node(), sum);
   sum->setType(type);
+}
+
+/// Axes of space of a convolution; none of what is none.
+std::optional<size_t> axesOfSpace(const Node* node) {
+  switch (static_cast<c10::unique_t>(node->kind())) {
+    case static_cast<c10::unique_t>(aten::conv1d):
+      return 1;
+    case static_cast<c10::unique_t>(aten::conv2d):
+      return 2;
+    case static_cast<c10::unique_t>(aten::conv3d):
+      return 3;
+    case static_cast<c10::unique_t>(aten::_convolution): {
+      const std::optional<c10::IValue> stride = torch::jit::toIValue(node->namedInput("stride"));
+      return stride ? std::optional(stride->toIntVector().size()) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 /// Its backward takes the same way when the index of the implementation is 0, as here.
@@ -116,11 +165,9 @@ void decomposeIn(Block* block) {
       decomposeIn(inner);
     }
     if (kLinear && node->kind() == aten::linear) {
-      addBiasBehind(node, false);
-    } else if (kConvolution &&
-               (node->kind() == aten::conv1d || node->kind() == aten::conv2d ||
-                node->kind() == aten::conv3d || node->kind() == aten::_convolution)) {
-      addBiasBehind(node, true);
+      addBiasBehind(node, 0);
+    } else if (const auto space = axesOfSpace(node); kConvolution && space) {
+      addBiasBehind(node, *space);
     } else if (node->kind() == aten::_batch_norm_impl_index) {
       replaceBatchNorm(node);
     }
