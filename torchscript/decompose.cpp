@@ -1,9 +1,13 @@
 #include "decompose.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "lower_graph.h"
 #include "partition.h"
 #include <capi/nvfuser_c.h>
 #include <torch/csrc/jit/ir/constants.h>
@@ -122,6 +126,69 @@ std::optional<size_t> axesOfSpace(const Node* node) {
   }
 }
 
+/// Sizes of tensors, where they follow from those of others without the tensors themselves: so what
+/// is pointwise stays free to be in one group with what is done to its result.
+class Sizes {
+ public:
+  /// As the value has them when `reader` reads it.
+  Value* of(Value* value, Node* reader) {
+    if (!isPointwise(value->node())) {
+      torch::jit::WithInsertPoint guard(reader);
+      return value->owningGraph()->insert(aten::size, {value});
+    }
+    if (const auto known = known_.find(value); known != known_.end()) {
+      return known->second;
+    }
+    Node* node = value->node();
+    std::vector<Value*> operands;
+    std::unordered_set<Value*> seen;
+    for (Value* input : node->inputs()) {
+      if (input->type()->isSubtypeOf(*c10::TensorType::get()) && seen.insert(input).second) {
+        operands.push_back(of(input, node));
+      }
+    }
+    torch::jit::WithInsertPoint guard(node);
+    return known_.emplace(value, broadcast(*value->owningGraph(), operands)).first->second;
+  }
+
+  /// At the point of insertion.
+  static Value* broadcast(Graph& graph, const std::vector<Value*>& sizes) {
+    if (sizes.size() == 1) {
+      return sizes[0];
+    }
+    Value* common = graph.insertNode(graph.create(prim::BroadcastSizes, sizes))->output();
+    return common->setType(c10::ListType::ofInts());
+  }
+
+ private:
+  std::unordered_map<Value*, Value*> known_;
+};
+
+/// Tensors that are broadcast against each other, and taken out of their list at once: each is
+/// expanded to the sizes of all. What is left without readers is for the pass that removes such.
+void expandEach(Node* node) {
+  Node* list = node->input()->node();
+  Node* unpacked = node->output()->uses().size() == 1 ? node->output()->uses()[0].user : nullptr;
+  if (list->kind() != prim::ListConstruct || unpacked == nullptr ||
+      unpacked->kind() != prim::ListUnpack ||
+      std::none_of(unpacked->outputs().begin(), unpacked->outputs().end(), fusible)) {
+    return;
+  }
+  Graph* graph = node->owningGraph();
+  Sizes sizes;
+  std::vector<Value*> of_each;
+  for (Value* tensor : list->inputs()) {
+    of_each.push_back(sizes.of(tensor, node));
+  }
+  torch::jit::WithInsertPoint guard(node);
+  Value* common = Sizes::broadcast(*graph, of_each);
+  for (size_t i = 0; i < list->inputs().size(); ++i) {
+    Value* expanded = graph->insert(aten::expand, {list->input(i), common});
+    expanded->setType(unpacked->output(i)->type());
+    unpacked->output(i)->replaceAllUsesWith(expanded);
+  }
+}
+
 /// Its backward takes the same way when the index of the implementation is 0, as here.
 void replaceBatchNorm(Node* node) {
   const c10::TensorTypePtr type = fusible(node->output(0));
@@ -168,6 +235,8 @@ void decomposeIn(Block* block) {
       addBiasBehind(node, 0);
     } else if (const auto space = axesOfSpace(node); kConvolution && space) {
       addBiasBehind(node, *space);
+    } else if (node->kind() == aten::broadcast_tensors) {
+      expandEach(node);
     } else if (node->kind() == aten::_batch_norm_impl_index) {
       replaceBatchNorm(node);
     }

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torchscript_programs import transposes, views
-from torchscript_support import equals_eager, name_of, rand
+from torchscript_support import assert_equal, equals_eager, graphs_of, name_of, rand
 
 
 def view_result(x):
@@ -29,6 +29,23 @@ def expands(x, y):
 
 def concatenates(x, y):
     return torch.cat([x * 2.0, y.relu(), x + y], 1) + 1.0
+
+
+def broadcasts(x, y):
+    a, b = torch.broadcast_tensors(x * 2.0 + x, (y - 1.0) * y)
+    return (a * b + 1.0).relu(), a.sum(0), b
+
+
+def broadcasts_before_update(x, y, z):
+    a, b, c = torch.broadcast_tensors(x, y, z.exp())
+    d = b * 2.0
+    x.mul_(2.0)
+    return a + 1.0, (d - c).tanh(), a
+
+
+def broadcasts_as_list(x, y):
+    both = torch.broadcast_tensors(x, y)
+    return (both[0] * 2.0 + both[1]).relu()
 
 
 def rotary(x, cos, sin):
@@ -92,6 +109,9 @@ CASES = [
     (slices, [[rand(8, 16)], [rand(5, 16)]]),
     (expands, [[rand(3, 5), rand(4, 1, 5)], [rand(1, 5), rand(4, 3, 5)]]),
     (concatenates, [[rand(8, 16), rand(8, 16)]]),
+    (broadcasts, [[rand(4, 1, 5), rand(3, 1)], [rand(2, 1, 6), rand(7, 1)], [rand(4, 1), rand(6)]]),
+    (broadcasts_before_update, [[rand(3), rand(2, 1), rand(1, 1)], [rand(5), rand(4, 1), rand(1, 1)]]),
+    (broadcasts_as_list, [[rand(3), rand(2, 1)]]),
     (rotary, [[rand(2, 6, 8), rand(6, 8), rand(6, 8)]]),
     (in_place, [[rand(8, 16)]]),
     (in_place_view, [[rand(8, 16)]]),
@@ -106,3 +126,22 @@ CASES = [
 @pytest.mark.parametrize("program, calls", CASES, ids=[name_of(case[0]) for case in CASES])
 def test_forward(program, calls):
     equals_eager(program, calls)
+
+
+def broadcast_once(x, y):
+    a, b = torch.broadcast_tensors(x * 2.0, y.exp())
+    return a * b + a.sum()
+
+
+def test_broadcast_is_inside_a_group():
+    """With what is before it, whose sizes follow from its operands."""
+    scripted = torch.jit.script(broadcast_once)
+    with torch.no_grad(), torch.jit.fuser("fuser2"):
+        for _ in range(3):
+            arguments = [rand(4, 1), rand(5)]
+            assert_equal(scripted(*arguments), broadcast_once(*arguments))
+    (graph,) = graphs_of(scripted)
+    outside, *groups = graph.split("with prim::CudaFusionGroup")
+    assert len(groups) == 1 and groups[0].count("aten::expand(") == 2, graph
+    assert "aten::" not in outside.replace("aten::size(", ""), graph
+    assert "broadcast_tensors" not in graph
