@@ -171,3 +171,29 @@ def test_many_shapes_one_group():
             for _ in range(3):
                 assert_equal(scripted(x), two_operations(x))
     assert groups_in(scripted) == 1
+
+
+def in_modes(x):
+    return (x * 3.0 - 1.0).relu()
+
+
+def test_modes():
+    """The same sizes with and without gradients, and in inference mode, in turn."""
+    scripted = torch.jit.script(in_modes)
+    with torch.jit.fuser("fuser2"):
+        for _ in range(4):
+            x = rand(6, 5)
+            with torch.inference_mode():
+                y = rand(6, 5)
+                for given in (x, y):
+                    got, want = scripted(given), in_modes(given)
+                    assert_equal(got, want)
+                    assert got.is_inference() and want.is_inference()
+            for given in (x, rand(6, 5, grad=True), y):
+                got, want = scripted(given), in_modes(given)
+                assert_equal(got, want)
+                assert got.requires_grad == want.requires_grad and not got.is_inference()
+            with torch.no_grad():
+                got = scripted(rand(6, 5, grad=True))
+                assert not got.requires_grad
+    assert groups_in(scripted) > 0
