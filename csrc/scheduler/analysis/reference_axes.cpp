@@ -126,6 +126,9 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
     return 1;  // the index is divided by a product of extents, which lowering does not take apart
   }
   const int64_t together = std::accumulate(run.begin(), run.end(), int64_t{1}, std::multiplies<>());
+  if (together == 0) {
+    return 1;  // no elements: those of other tensors decide
+  }
   int64_t width = 1;
   auto fits = [&](int64_t elements) {
     if (elements * size > kMaxVectorBytes || (together % elements != 0 && !(tail && is_whole)) ||
