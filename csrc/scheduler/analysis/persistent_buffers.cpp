@@ -177,6 +177,31 @@ void PersistentBuffers::project() {
     };
     walk(tv);
   }
+  for (const Expr* reduction : signature_.reductions) {
+    auto* row = reduction->input(0)->as<TensorView>();
+    if (!lives_.empty() && obstacle_ == nullptr && !comesFromInput(row)) {
+      obstacle_ = row;
+    }
+  }
+}
+
+bool PersistentBuffers::comesFromInput(const TensorView* row) const {
+  std::vector<const TensorView*> open{row};
+  std::set<const TensorView*> seen;
+  while (!open.empty()) {
+    const TensorView* tv = open.back();
+    open.pop_back();
+    if (!seen.insert(tv).second || !signature_.spansReduced(tv, permissive_)) {
+      continue;
+    }
+    if (tv->isFusionInput() || tv->definition() == nullptr || !canRecompute(tv->definition())) {
+      return true;
+    }
+    for (const TensorView* in : tensorInputs(tv->definition())) {
+      open.push_back(in);
+    }
+  }
+  return false;
 }
 
 int64_t PersistentBuffers::peak(

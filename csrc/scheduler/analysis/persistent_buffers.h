@@ -41,6 +41,9 @@ class PersistentBuffers {
  private:
   void place(const Fusion& fusion);
   void project();
+  /// Whether the rows that a reduction takes are read from somewhere. Of rows that are not (iota),
+  /// copies would have nothing in common, and no loops.
+  bool comesFromInput(const TensorView* row) const;
   int64_t peak(const std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>>& lives,
                DataType index_type) const;
 
