@@ -96,6 +96,7 @@ class GreedyScheduler : public SchedulerEntry {
 
   void schedule(Fusion* fusion, const HeuristicParams& params) const override {
     FusionGuard guard(fusion);
+    scheduler_utils::clearMemorySpace(fusion);  // what another segment gives is computed again
     scheduleTree(fusion->outputs()[0]->as<TensorView>(),
                  static_cast<const GreedyParams&>(params).threads);
   }
