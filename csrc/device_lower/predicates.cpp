@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <ir/axis_map.h>
+
 namespace nvfuser {
 
 using kir::Scalar;
@@ -79,6 +81,14 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
   }
   Scalar index = indexAtStart(split->in(), values, symbols, transforms);
   return index == zero ? nullptr : index;
+}
+
+/// Whether a statement reads memory that others wrote, where elements exist.
+bool readsMemoryOfOthers(const Leaf& leaf) {
+  const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
+  return std::any_of(operands.begin(), operands.end(), [](const TensorView* tv) {
+    return tv->definition() != nullptr && tv->getMemoryType() != MemoryType::Local;
+  });
 }
 
 /// Whether the loop is over an axis that the leaf's tensor reduces.
@@ -172,8 +182,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     }
     Scalar index = values.ofLoops(id);
     // Not of its own logical axes: what they were split from is reduced already, or not yet.
-    // Registers may be computed once more where no element is.
-    if (index == nullptr && !(in_registers && leaf.role == LeafRole::Whole) &&
+    // Registers may be computed once more where no element is, if what they are computed from is.
+    const bool anywhere =
+        in_registers && leaf.role == LeafRole::Whole && !readsMemoryOfOthers(leaf);
+    if (index == nullptr && !anywhere &&
         std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
       index = partialIndex(split, values, symbols_, schedule);
     }
