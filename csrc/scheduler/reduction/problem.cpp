@@ -1,11 +1,13 @@
 #include <scheduler/reduction/problem.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/indexed_reads.h>
+#include <scheduler/reduction/trial.h>
 
 namespace nvfuser::reduction {
 
@@ -107,6 +109,29 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     }
   }
   input_bytes = std::max<int64_t>(input_bytes, 1);
+  if (schedule_3d && !fastest_dim && mustMergeKept()) {
+    inner.clear();
+    std::copy_if(order.begin(), order.end(), std::back_inserter(inner),
+                 [&](int64_t axis) { return !id(axis)->isReduction(); });
+    inner_extent = kept;
+    schedule_3d = false;
+  }
+}
+
+bool Problem::mustMergeKept() const {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  const bool reshapes = std::any_of(exprs.begin(), exprs.end(),
+                                    [](const Expr* expr) { return expr->isA<ReshapeOp>(); });
+  if (!reshapes) {
+    return false;
+  }
+  const SchedulerType type =
+      form.buffers.held().empty() ? SchedulerType::Reduction : SchedulerType::OuterPersistent;
+  const auto all = std::count_if(order.begin(), order.end(), [&](int64_t axis) {
+    return !form.signature.reference()->getLogicalDomain()[static_cast<size_t>(axis)]->isReduction();
+  });
+  return tryLoops(fusion, form, type, order, false, static_cast<int64_t>(inner.size())) &&
+         !tryLoops(fusion, form, type, order, false, all);
 }
 
 int64_t Problem::widest() const {

@@ -51,6 +51,11 @@ struct Problem {
   std::unique_ptr<ReductionParams> makeParams(SchedulerType type) const;
   /// Fills in the accesses of inputs and outputs for vectors of `params.vectorization`.
   void setWidths(ReductionParams& params) const;
+
+ private:
+  /// Whether a reshape of kept axes across a reduced one, which lies between them in memory, wants
+  /// all of them as one loop.
+  bool mustMergeKept() const;
 };
 
 /// Why the loops that `schedule` made of a copy are not those of every tensor; nothing if they are.

@@ -17,27 +17,15 @@ constexpr int64_t kBatches = 11;
 
 }  // namespace
 
-std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, SchedulerType type) {
-  for (const Expr* expr : fusion.exprs()) {
-    if (isExternalOp(expr)) {
-      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
-                          ", which has no kernel")};
-    }
-  }
+std::optional<Refusal> tryLoops(const Fusion& fusion, const Form& form, SchedulerType type,
+                                const std::vector<int64_t>& order, bool fastest_dim,
+                                int64_t inner_axes) {
   ReductionParams trial(type);
-  const auto& logical = form.signature.reference()->getLogicalDomain();
   trial.reference = form.signature.reference()->name();
-  trial.order.resize(logical.size());
-  std::iota(trial.order.begin(), trial.order.end(), 0);
-  for (const IterDomain* id : logical) {
-    if (!id->isBroadcast()) {
-      trial.fastest_dim = id->isReduction();
-    }
-  }
-  trial.inner_axes = std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
-    return id->isReduction() == trial.fastest_dim;
-  });
-  trial.vectorization = trial.fastest_dim ? kVector : 1;  // columns are reduced in groups of V
+  trial.order = order;
+  trial.fastest_dim = fastest_dim;
+  trial.inner_axes = inner_axes;
+  trial.vectorization = fastest_dim ? kVector : 1;  // columns are reduced in groups of V
   if (type == SchedulerType::Reduction) {
     trial.threads_x = kThreads;
     trial.threads_y = kThreads;
@@ -53,6 +41,26 @@ std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, Scheduler
     return Refusal{error.what()};  // a primitive says what it cannot do
   }
   return refusesLoops(copy, trial);
+}
+
+std::optional<Refusal> tryForm(const Fusion& fusion, const Form& form, SchedulerType type) {
+  for (const Expr* expr : fusion.exprs()) {
+    if (isExternalOp(expr)) {
+      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
+                          ", which has no kernel")};
+    }
+  }
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  std::vector<int64_t> order(logical.size());
+  std::iota(order.begin(), order.end(), 0);
+  bool fastest_dim = true;
+  for (const IterDomain* id : logical) {
+    fastest_dim = id->isBroadcast() ? fastest_dim : id->isReduction();
+  }
+  const auto inner = std::count_if(logical.begin(), logical.end(), [&](const IterDomain* id) {
+    return id->isReduction() == fastest_dim;
+  });
+  return tryLoops(fusion, form, type, order, fastest_dim, inner);
 }
 
 }  // namespace nvfuser::reduction
