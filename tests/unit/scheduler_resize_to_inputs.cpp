@@ -121,6 +121,19 @@ TEST_CASE("indexed reads: of an axis of one element at that element, whatever th
   fusion.verify();
 }
 
+TEST_CASE("indexed reads: an input of one element along the axis is read as it is") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 2);
+  TensorView* mean_of_rows = TensorViewBuilder().shape({-1, 1}).dtype(DataType::Float).build();
+  fusion.addInput(mean_of_rows);
+  TensorView* label = input(fusion, 1, DataType::Int);
+  fusion.addOutput(neg(indexSelect(sub(x, mean_of_rows), 1, label)));
+  scheduler_tools::propagateIndexedReadsToInputs(&fusion);
+  CHECK(countOf<IndexSelectOp>(fusion) == std::pair(1, 0));
+  fusion.verify();
+}
+
 TEST_CASE(
     "loop nests: outputs of other axes have one of their own, and nothing but inputs is shared") {
   Fusion fusion;
