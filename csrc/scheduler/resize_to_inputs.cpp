@@ -188,8 +188,17 @@ class Propagation {
   }
 
   TensorView* where(TensorView* condition, Val* then, Val* otherwise) {
-    auto* like = (then->isA<TensorView>() ? then : otherwise)->as<TensorView>();
-    TensorView* out = tensor({}, IterDomain::clone(axesOf(like)), like->dtype());
+    // Parts of a concatenation may be broadcast along the others' axes.
+    std::vector<IterDomain*> axes;
+    for (const Val* part : {then, otherwise}) {
+      const std::vector<IterDomain*> own =
+          part->isA<TensorView>() ? axesOf(part->as<TensorView>()) : std::vector<IterDomain*>();
+      axes = axes.empty() ? own : axes;
+      for (size_t i = 0; i < own.size(); ++i) {
+        axes[i] = axes[i]->isBroadcast() ? own[i] : axes[i];
+      }
+    }
+    TensorView* out = tensor({}, IterDomain::clone(axes), then->dtype());
     IrBuilder::createInContainer<TernaryOp>(fusion_, TernaryOpType::Where, out, condition, then,
                                             otherwise);
     return out;
