@@ -160,6 +160,21 @@ std::set<int> visited(std::set<int> axes, const IdGraph& exact) {
   return axes;
 }
 
+/// Whether an axis is one of these classes, or scheduled from such. It may be a part of its logical
+/// axes alone: the rows of a reshape, of which the columns have other loops.
+bool isMadeOf(const IterDomain* id, const std::set<int>& classes, const IdGraph& exact) {
+  if (id->isBroadcast() || classes.count(exact.classOf(id)) != 0) {
+    return true;
+  }
+  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
+  const bool is_logical = std::find(logical.begin(), logical.end(), id) != logical.end();
+  const Expr* def = is_logical ? nullptr : id->definition();
+  return def != nullptr &&
+         std::all_of(def->inputs().begin(), def->inputs().end(), [&](const Val* in) {
+           return isMadeOf(in->as<IterDomain>(), classes, exact);
+         });
+}
+
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
   if (exact.mapped(wide, id)) {
     return true;
@@ -171,9 +186,7 @@ bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) 
       return true;
     }
   }
-  const std::set<int> outer = visited(concreteSources(wide, exact, false), exact);
-  const std::set<int> inner = concreteSources(id, exact, false);
-  return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return isMadeOf(id, visited(concreteSources(wide, exact, false), exact), exact);
 }
 
 }  // namespace
