@@ -208,22 +208,31 @@ void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
     loop.promoted = id;
     widest = width;
   }
-  const auto coversAll = [&](const IterDomain* id) {
-    return std::all_of(loop.members.begin(), loop.members.end(),
-                       [&](const auto& member) { return covers(id, axisOf(member), exact); });
+  // What an axis covers covers more: of x[b·i0] → repeat → reshape[k] → y[2·k], the last covers k,
+  // and k is 3·i0.
+  const auto notCovered = [&](const IterDomain* by) {
+    std::vector<const IterDomain*> known{by};
+    std::vector<std::pair<const TensorView*, int>> left = loop.members;
+    for (size_t next = 0; next < known.size(); ++next) {
+      std::erase_if(left, [&](const auto& member) {
+        const bool is_covered = covers(known[next], axisOf(member), exact);
+        if (is_covered) {
+          known.push_back(axisOf(member));
+        }
+        return is_covered;
+      });
+    }
+    return left;
   };
   // An axis of few sources may be the one that the others are made of.
-  for (size_t i = 0; i < loop.members.size() && !coversAll(loop.promoted); ++i) {
-    if (coversAll(axisOf(loop.members[i]))) {
+  for (size_t i = 0; i < loop.members.size() && !notCovered(loop.promoted).empty(); ++i) {
+    if (notCovered(axisOf(loop.members[i])).empty()) {
       loop.promoted = axisOf(loop.members[i]);
     }
   }
-  for (const auto& member : loop.members) {
-    if (covers(loop.promoted, axisOf(member), exact)) {
-      continue;
-    }
-    userError("lower: axis ", member.second, " of ", member.first, " cannot share a loop with ",
-              loop.promoted, " of ", exact.tensorOf(loop.promoted),
+  for (const auto& [tv, position] : notCovered(loop.promoted)) {
+    userError("lower: axis ", position, " of ", tv, " cannot share a loop with ", loop.promoted,
+              " of ", exact.tensorOf(loop.promoted),
               ": neither axis covers the other; inline it at a position before that axis");
   }
 }
