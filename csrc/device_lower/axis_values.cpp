@@ -1,6 +1,7 @@
 /// From the loops around a statement to the index of every axis that they lead to.
 #include <algorithm>
 #include <deque>
+#include <functional>
 
 #include <device_lower/follow_transform.h>
 #include <device_lower/indexer.h>
@@ -29,11 +30,17 @@ Scalar AxisValues::of(const IterDomain* id) const {
   if (auto own = own_.find(id); own != own_.end()) {
     return own->second;
   }
+  if (auto own = own_of_loops_.find(id); own != own_of_loops_.end()) {
+    return own->second;
+  }
   const int id_class = exact_->classOf(id);
   return id_class < 0 ? nullptr : by_class_[static_cast<size_t>(id_class)];
 }
 
 Scalar AxisValues::ofLoops(const IterDomain* id) const {
+  if (auto own = own_of_loops_.find(id); own != own_of_loops_.end()) {
+    return own->second;
+  }
   const int id_class = exact_->classOf(id);
   const bool known = id_class >= 0 && from_loops_[static_cast<size_t>(id_class)];
   return known ? by_class_[static_cast<size_t>(id_class)] : nullptr;
@@ -155,8 +162,8 @@ AxisValues Indexer::around(const Leaf& leaf,
       follow(expr);
     }
   }
+  followOwnLoops(leaf, values);
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
-    followOwnLoops(tv, values);
     followRoots(tv, values);
   }
   return values;
@@ -173,39 +180,52 @@ void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {
   }
 }
 
-void Indexer::followOwnLoops(const TensorView* tv, AxisValues& values) const {
+void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
   const auto metTwice = [&](const IterDomain* id) {
     const int id_class = exact_.classOf(id);
     return id_class >= 0 && values.met_twice_[static_cast<size_t>(id_class)];
   };
-  const auto& logical = tv->getLogicalDomain();
-  if (std::none_of(logical.begin(), logical.end(), metTwice)) {
+  if (std::none_of(values.met_twice_.begin(), values.met_twice_.end(), std::identity())) {
     return;
   }
-  std::unordered_map<const IterDomain*, Scalar> known;
-  for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (Scalar index = metTwice(id) ? nullptr : values.ofLoops(id)) {
-      known[id] = index;
-    }
+  std::vector<const TensorView*> tensors;
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    tensors.push_back(tv);
   }
+  for (const LoopClass* loop : leaf.path) {
+    tensors.push_back(exact_.tensorOf(loop->promoted));
+  }
+  std::unordered_map<const IterDomain*, Scalar> known;
   const IndexOf get = [&](const IterDomain* id) -> Scalar {
     auto found = known.find(id);
     return found == known.end() ? nullptr : found->second;
   };
   const SetIndex set = [&](const IterDomain* id, Scalar index) { known.emplace(id, index); };
-  const std::vector<Expr*> transforms = tv->domain()->allExprs();
-  for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
-    const auto& outputs = (*it)->outputs();
-    const bool is_known = std::all_of(outputs.begin(), outputs.end(), [&](const Val* out) {
-      return get(out->as<IterDomain>()) != nullptr;
-    });
-    if (is_known) {
-      followTransform(*it, symbols_, get, set);
+  for (const LoopClass* loop : leaf.path) {
+    if (Scalar index = values.ofLoops(loop->promoted)) {
+      set(loop->promoted, index);
     }
   }
-  for (const IterDomain* id : logical) {
-    if (Scalar index = metTwice(id) ? get(id) : nullptr) {
-      values.own_[id] = index;
+  for (const TensorView* tv : tensors) {
+    for (const IterDomain* id : tv->domain()->allIDs()) {
+      if (Scalar index = metTwice(id) ? nullptr : values.ofLoops(id)) {
+        set(id, index);
+      }
+    }
+    const std::vector<Expr*> transforms = tv->domain()->allExprs();
+    for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
+      const auto& outputs = (*it)->outputs();
+      const bool is_known = std::all_of(outputs.begin(), outputs.end(), [&](const Val* out) {
+        return get(out->as<IterDomain>()) != nullptr;
+      });
+      if (is_known) {
+        followTransform(*it, symbols_, get, set);
+      }
+    }
+  }
+  for (const auto& [id, index] : known) {
+    if (metTwice(id)) {
+      values.own_of_loops_[id] = index;
     }
   }
 }

@@ -32,11 +32,13 @@ class AxisValues {
   std::vector<bool> ambiguous_;   ///< by class
   std::vector<bool> from_loops_;  ///< by class
   std::vector<bool> met_twice_;   ///< by class: of loops over two tensors' axes, which differ
-  /// Axes of the statement's own tensor where their class may have another index.
-  /// - Roots: those of two slices of x are one class, but x is read at two places.
-  /// - Logical axes whose class is met twice, in x[k] + reshape(x)[i, j] with loops over i·j·k:
-  ///   what is reshaped has loops over i·j, and goes through x by those.
+  /// What the statement's own logical axes were made from. Its class may have another index: the
+  /// roots of two slices of x are one class, but x is read at two places.
   std::unordered_map<const IterDomain*, kir::Scalar> own_;
+  /// Axes whose class is met twice, of the statement's tensor and of those that loops run over: in
+  /// x[k] + reshape(x)[i, j] with loops over i·j·k, what is reshaped has loops over i·j, and goes
+  /// through x by those.
+  std::unordered_map<const IterDomain*, kir::Scalar> own_of_loops_;
 };
 
 /// Indices of single axes, where a class would be too coarse.
@@ -80,9 +82,8 @@ class Indexer {
  private:
   /// A `UserError` where the loops alone lead to two indices of an axis that is written.
   static void requireOneIndex(const TensorView* tv, const AxisValues& values);
-  /// Fills in the logical axes that are met twice, from the tensor's own loops where those lead
-  /// there.
-  void followOwnLoops(const TensorView* tv, AxisValues& values) const;
+  /// Fills in the axes that are met twice, each from its own tensor's loops where those lead there.
+  void followOwnLoops(const Leaf& leaf, AxisValues& values) const;
   /// Fills in the roots of a tensor that the statement writes, from its logical axes.
   void followRoots(const TensorView* tv, AxisValues& values) const;
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
