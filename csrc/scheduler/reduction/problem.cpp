@@ -182,7 +182,8 @@ const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
   for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
     const IterDomain* id = tv->axis(i);
     if (id->isThread() && !id->isBroadcast() &&
-        (i >= consumer->nDims() || !graph.mapped(id, consumer->axis(i)) ||
+        (i >= consumer->nDims() || consumer->axis(i)->isBroadcast() ||
+         !graph.mapped(id, consumer->axis(i)) ||
          consumer->axis(i)->getParallelType() != id->getParallelType())) {
       return id;
     }
