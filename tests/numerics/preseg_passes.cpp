@@ -232,7 +232,7 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
       {"hoist-reads",
        "the loss of the labels",
        1,
-       2,
+       1,  // a group reads its inputs at the index, too
        {{{4, 30}}, {{4, 1}, DataType::Int}},
        [] {
          TensorView* x = neg(sqrt(abs(strided(2))));

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nvfuser
 import torch
 from nvfuser import torchscript
 
@@ -39,7 +40,7 @@ assert torchscript.load(), "the extension was not built; the warning above says 
 
 def environment(**variables):
     """For a process of its own, in which nobody imports nvfuser."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "build" / "python"), **variables}
+    env = {**os.environ, "PYTHONPATH": str(Path(nvfuser.__path__[0]).parent), **variables}
     return {name: value for name, value in env.items() if value is not None}
 
 
