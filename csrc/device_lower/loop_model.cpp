@@ -170,9 +170,8 @@ bool isMadeOf(const IterDomain* id, const std::set<int>& classes, const IdGraph&
   const bool is_logical = std::find(logical.begin(), logical.end(), id) != logical.end();
   const Expr* def = is_logical ? nullptr : id->definition();
   return def != nullptr &&
-         std::all_of(def->inputs().begin(), def->inputs().end(), [&](const Val* in) {
-           return isMadeOf(in->as<IterDomain>(), classes, exact);
-         });
+         std::all_of(def->inputs().begin(), def->inputs().end(),
+                     [&](const Val* in) { return isMadeOf(in->as<IterDomain>(), classes, exact); });
 }
 
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {

@@ -128,7 +128,9 @@ bool Problem::mustMergeKept() const {
   const SchedulerType type =
       form.buffers.held().empty() ? SchedulerType::Reduction : SchedulerType::OuterPersistent;
   const auto all = std::count_if(order.begin(), order.end(), [&](int64_t axis) {
-    return !form.signature.reference()->getLogicalDomain()[static_cast<size_t>(axis)]->isReduction();
+    return !form.signature.reference()
+                ->getLogicalDomain()[static_cast<size_t>(axis)]
+                ->isReduction();
   });
   return tryLoops(fusion, form, type, order, false, static_cast<int64_t>(inner.size())) &&
          !tryLoops(fusion, form, type, order, false, all);
