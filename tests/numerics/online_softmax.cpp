@@ -121,6 +121,32 @@ TEST_CASE("online softmax: the class of each row beside it") {
   }
 }
 
+TEST_CASE("online softmax: the mean of a loss moves the row once, not its logarithms") {
+  for (Device* device : testDevices()) {
+    CAPTURE(device->properties().name);
+    Program program(
+        [](Fusion& fusion) {
+          TensorView* x = wide(input(fusion, 2, DataType::BFloat16));
+          TensorView* label = input(fusion, 1, DataType::Int);
+          TensorView* logarithms = castOp(DataType::BFloat16, log_softmax(x, 1));
+          TensorView* picked = takeAlongAxis(logarithms, broadcast(label, {false, true}), 1);
+          fusion.addOutput(sum(neg(castOp(DataType::Float, squeeze(picked, {1}))), {0}));
+        },
+        *device);
+    KernelArgumentHolder arguments;
+    arguments.push(Tensor::randn({64, 500}, DataType::BFloat16, 1, *device));
+    HostTensor labels(DataType::Int, {64});
+    for (int64_t i = 0; i < 64; ++i) {
+      labels.setInt(i, i * 7);
+    }
+    arguments.push(Tensor::fromHostTensor(labels, *device));
+    program.run(arguments);
+    CHECK(program.kernels() == 2);
+    const FusionProfile profile = program.cache().profile(arguments, 1);
+    CHECK(profile.kernels.front().bytes < 64 * 500 * 2 + 8192);  // T0, and a few numbers of a row
+  }
+}
+
 TEST_CASE("online softmax: of columns, of both axes, of a whole tensor as two passes have it") {
   check(
       [](Fusion& fusion) {
