@@ -33,6 +33,15 @@ Define logSumExp(DataType dtype) {
   };
 }
 
+/// A class for each row.
+Tensor labels(int64_t rows, int64_t classes, Device& device) {
+  HostTensor host(DataType::Int, {rows});
+  for (int64_t i = 0; i < rows; ++i) {
+    host.setInt(i, (i * 7 + 1) % classes);
+  }
+  return Tensor::fromHostTensor(host, device);
+}
+
 bool isOnline(Program& program) {
   return program.cache().report().find("online softmax") != std::string::npos;
 }
@@ -109,11 +118,7 @@ TEST_CASE("online softmax: the class of each row beside it") {
       CAPTURE(classes);
       KernelArgumentHolder arguments;
       arguments.push(Tensor::randn({6, classes}, DataType::BFloat16, 1, *device));
-      HostTensor labels(DataType::Int, {6});
-      for (int64_t i = 0; i < 6; ++i) {
-        labels.setInt(i, (i * 5 + 1) % classes);
-      }
-      arguments.push(Tensor::fromHostTensor(labels, *device));
+      arguments.push(labels(6, classes, *device));
       program.run(arguments);
       CHECK(program.kernels() == 1);
       CHECK(isOnline(program) == (device->kind() != DeviceKind::Cpu));
@@ -135,11 +140,7 @@ TEST_CASE("online softmax: the mean of a loss moves the row once, not its logari
         *device);
     KernelArgumentHolder arguments;
     arguments.push(Tensor::randn({64, 500}, DataType::BFloat16, 1, *device));
-    HostTensor labels(DataType::Int, {64});
-    for (int64_t i = 0; i < 64; ++i) {
-      labels.setInt(i, i * 7);
-    }
-    arguments.push(Tensor::fromHostTensor(labels, *device));
+    arguments.push(labels(64, 500, *device));
     program.run(arguments);
     CHECK(program.kernels() == 2);
     const FusionProfile profile = program.cache().profile(arguments, 1);

@@ -24,7 +24,17 @@ from torchscript_programs import (
     two_results,
     views,
 )
-from torchscript_support import DEVICE, assert_equal, copies, gradients, graphs_of, groups_in, name_of, rand
+from torchscript_support import (
+    DEVICE,
+    assert_equal,
+    compiled_anew,
+    copies,
+    gradients,
+    graphs_of,
+    groups_in,
+    name_of,
+    rand,
+)
 
 
 def g(*sizes, dtype=torch.float32):
@@ -76,7 +86,7 @@ BACKWARD = [
 
 @pytest.mark.parametrize("program, arguments", BACKWARD, ids=[name_of(case[0]) for case in BACKWARD])
 def test_backward(program, arguments):
-    scripted = torch.jit.script(program)
+    scripted = compiled_anew(program)
     parameters = list(program.parameters()) if isinstance(program, torch.nn.Module) else []
 
     def measured(function):
