@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/copy_operation.h>
+#include <scheduler/resize_windows.h>
 
 namespace nvfuser::scheduler_tools {
 
@@ -17,16 +18,6 @@ namespace {
 using Simplify = SimplifyingIrBuilder;
 
 constexpr int64_t kMostCopies = 1024;  ///< operations made; beyond it a resize stays what it is
-
-/// How one axis of a tensor is read: at j + start for 0 ≤ j < extent. A null start: as it is.
-struct Window {
-  Val* start = nullptr;
-  Val* extent = nullptr;
-  bool inside = true;  ///< no j leads outside
-
-  bool isMoved() const { return start != nullptr; }
-};
-using Windows = std::vector<Window>;
 
 std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
@@ -272,6 +263,8 @@ class Propagation {
       case ExprKind::LoadStoreOp:
         return tv->hasRoot() ? permuted(def, tv, windows)
                              : again(def, tv, windows, axesThrough(tv, windows));
+      case ExprKind::ReshapeOp:
+        return reshaped(def, tv, windows);
       case ExprKind::IotaOp:
         return counted(def->as<IotaOp>(), tv, windows);
       case ExprKind::SliceOp:
@@ -317,6 +310,22 @@ class Propagation {
       root.push_back(axes[static_cast<size_t>(place)]);
     }
     return again(def, tv, windows, axes, std::move(root));
+  }
+
+  TensorView* reshaped(const Expr* def, const TensorView* tv, const Windows& windows) {
+    const auto moved = WindowsOfReshape::of(tv, windows);
+    TensorView* in = moved ? at(def->input(0)->as<TensorView>(), moved->ofRoot()) : nullptr;
+    if (in == nullptr) {
+      return nullptr;
+    }
+    std::vector<IterDomain*> root;
+    for (const IterDomain* id : axesOf(in)) {
+      const bool changes = tv->getRootDomain()[root.size()]->isRFactorProduct();
+      root.push_back(IterDomainBuilder(id).is_rfactor_domain(changes).build());
+    }
+    TensorView* out = tensor(root, moved->axesOver(root), tv->dtype());
+    copyOperation(def, {in}, {out});
+    return out;
   }
 
   TensorView* counted(const IotaOp* op, TensorView* tv, const Windows& windows) {

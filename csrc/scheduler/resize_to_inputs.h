@@ -22,8 +22,9 @@
 /// the tensor. Outside its range a window is zero; a condition on j then chooses (a concatenation's
 /// part, a pad's value).
 ///
-/// Left alone: ways to the inputs over reductions along a resized axis, reshapes of it, random
-/// numbers and indexed reads. No scheduler takes the group then, and it is cut.
+/// Left alone: ways to the inputs over reductions along a resized axis, reshapes that make it of
+/// axes that a window cuts (`resize_windows.h`), random numbers and indexed reads. No scheduler
+/// takes the group then, and it is cut.
 #pragma once
 
 #include <ir/fusion.h>

@@ -134,3 +134,70 @@ TEST_CASE("resized groups: windows are read in vectors where they lie so") {
     CHECK(wide_parts.cache().report().find("windows by [8, 8]") != std::string::npos);
   }
 }
+
+namespace {
+
+/// [batch, heads, rows, numbers] as [batch, rows, heads · numbers].
+TensorView* merged(TensorView* x) {
+  TensorView* rows = permute(x, {0, 2, 1, 3});
+  std::vector<Val*> sizes;
+  for (const IterDomain* id : TensorDomain::noReductions(rows->getLogicalDomain())) {
+    sizes.push_back(id->extent());
+  }
+  return reshape(rows, {sizes[0], sizes[1], SimplifyingIrBuilder::mulExpr(sizes[2], sizes[3])});
+}
+
+}  // namespace
+
+TEST_CASE("resized groups: merged heads are joined in one kernel") {
+  // Gradients of queries, keys and values beside each other, and those of the bias.
+  auto joined = [](bool known_sizes) {
+    return [=](Fusion& fusion) {
+      std::vector<TensorView*> parts;
+      for (int i = 0; i < 3; ++i) {
+        const std::vector<int64_t> sizes =
+            known_sizes ? std::vector<int64_t>{2, 4, 9, 16} : std::vector<int64_t>{-1, -1, -1, -1};
+        TensorView* x =
+            TensorViewBuilder().shape(sizes).dtype(DataType::BFloat16).contiguity(true).build();
+        fusion.addInput(x);
+        parts.push_back(x);
+      }
+      if (!known_sizes) {  // of one shape, which the fusion has to see
+        TensorView* same = add(add(wide(parts[0]), wide(parts[1])), wide(parts[2]));
+        output(fusion, same, DataType::BFloat16);
+      }
+      TensorView* all = cat({merged(parts[0]), merged(parts[1]), merged(parts[2])}, 2);
+      output(fusion, all, DataType::BFloat16);
+      output(fusion, sum(wide(all), {0, 1}), DataType::BFloat16);
+    };
+  };
+  auto heads = [](int64_t batch, int64_t count, int64_t rows, int64_t numbers) {
+    return std::vector<Input>(3, Input{{batch, count, rows, numbers}, DataType::BFloat16});
+  };
+  check(joined(true), {heads(2, 4, 9, 16)}, "reduction");
+  check(joined(false), {heads(2, 4, 9, 16), heads(1, 3, 40, 5), heads(3, 1, 1, 1)}, "", 2);
+}
+
+TEST_CASE("resized groups: slices behind reshapes, of whole inner axes and of parts of them") {
+  auto merged_rows = [](int64_t last) {
+    return [=](Fusion& fusion) {
+      TensorView* x =
+          TensorViewBuilder().shape({-1, 6, 8}).dtype(DataType::Float).contiguity(true).build();
+      fusion.addInput(x);
+      TensorView* row = reshape(exp(x), {x->axis(0)->extent(), num(48)});
+      fusion.addOutput(neg(slice(row, {{}, {num(8), num(last)}}, true)));
+    };
+  };
+  const std::vector<std::vector<Input>> runs{{{{5, 6, 8}}}, {{{1, 6, 8}}}};
+  check(merged_rows(32), runs, "pointwise");
+  check(merged_rows(30), runs, "", 2);
+  // A part of the heads that a row is cut into.
+  check(
+      [](Fusion& fusion) {
+        TensorView* x = input(fusion, 2, DataType::Float);
+        Val* heads = SimplifyingIrBuilder::divExpr(x->axis(1)->extent(), num(8));
+        TensorView* cut = reshape(sin(x), {x->axis(0)->extent(), heads, num(8)});
+        fusion.addOutput(exp(slice(cut, {{}, {num(1), num(3)}, {}}, true)));
+      },
+      {{{{5, 48}}}, {{{1, 24}}}}, "pointwise");
+}

@@ -1,4 +1,8 @@
-"""A transformer block defined through the C++ API, forward and backward, beside PyTorch."""
+"""A transformer block defined through the C++ API, forward and backward, beside PyTorch; on the CPU and the emulated
+device, and with NVFUSER_TEST_DEVICE=cuda on the first GPU, too.
+"""
+
+import os
 
 import numpy as np
 import pytest
@@ -27,11 +31,16 @@ def block(x, p, heads):
     return middle + linear(active, p["down.weight"], p["down.bias"])
 
 
-@pytest.mark.parametrize(
-    ("device", "options", "heads"),
-    [("cpu", [], 12), ("cpu", ["--small"], 4), ("emulated", ["--small"], 4)],
-    ids=["width of GPT-2", "small", "small, emulated"],
-)
+RUNS = [
+    pytest.param("cpu", [], 12, id="width of GPT-2"),
+    pytest.param("cpu", ["--small"], 4, id="small"),
+    pytest.param("emulated", ["--small"], 4, id="small, emulated"),
+]
+if os.environ.get("NVFUSER_TEST_DEVICE") in ("cuda", "gpu"):
+    RUNS += [pytest.param("cuda", [], 12, id="width of GPT-2, CUDA")]
+
+
+@pytest.mark.parametrize(("device", "options", "heads"), RUNS)
 def test_block_matches_pytorch(tmp_path, device, options, heads):
     run([EXAMPLE, f"--save={tmp_path}", f"--device={device}", *options])
     loaded = {path.stem: torch.from_numpy(np.load(path)).double() for path in tmp_path.glob("*.npy")}

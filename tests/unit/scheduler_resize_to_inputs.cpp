@@ -89,6 +89,39 @@ TEST_CASE("resize to inputs: what is no matter of indices stays") {
   }
 }
 
+TEST_CASE("resize to inputs: windows go through reshapes where they take whole inner axes") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 3);
+  Val* numbers = x->axis(2)->extent();
+  Val* width = SimplifyingIrBuilder::mulExpr(x->axis(1)->extent(), numbers);
+  TensorView* row = reshape(exp(x), {x->axis(0)->extent(), width});
+  fusion.addOutput(neg(pad(row, {width, numbers}, IrBuilder::create<Val>(1.0))));
+  scheduler_tools::propagateResizeToInputs(&fusion);
+  CHECK(countOf<PadOp>(fusion) == std::pair(1, 0));
+  CHECK(countOf<ReshapeOp>(fusion).first == 1);
+  for (const Expr* expr : fusion.exprs()) {
+    if (const auto* pad = dynamic_cast<const PadOp*>(expr)) {
+      CHECK(pad->in() == x);
+      for (const Val* width_of_axis : {pad->leftWidth(1), pad->rightWidth(1)}) {  // in whole axes
+        CHECK(width_of_axis->toInlineString().find(numbers->toInlineString()) == std::string::npos);
+      }
+    }
+  }
+  fusion.verify();
+}
+
+TEST_CASE("resize to inputs: a window that cuts an inner axis of a reshape stays") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 3);
+  Val* width = SimplifyingIrBuilder::mulExpr(x->axis(1)->extent(), x->axis(2)->extent());
+  TensorView* row = reshape(exp(x), {x->axis(0)->extent(), width});
+  fusion.addOutput(neg(pad(row, {num(1), num(0)})));
+  scheduler_tools::propagateResizeToInputs(&fusion);
+  CHECK(countOf<PadOp>(fusion) == std::pair(1, 1));
+}
+
 TEST_CASE("indexed reads: of the input, where what is read is computed from it") {
   Fusion fusion;
   FusionGuard guard(&fusion);
