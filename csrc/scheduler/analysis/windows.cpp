@@ -56,7 +56,8 @@ int64_t windowWidth(const TensorView* window, const IterDomain* along, Scheduler
     bool divides = elements * size <= kMaxVectorBytes && start % elements == 0 &&
                    info.alignment(input) % (elements * size) == 0;
     for (size_t i = 0; i < axes.size(); ++i) {
-      divides &= i == inner || info.extent(axes[i]) == 1 || strides[i] % elements == 0;
+      // Of an axis that happens to have one element, too: kernels are checked by their sizes alone.
+      divides &= i == inner || axes[i]->isBroadcast() || strides[i] % elements == 0;
     }
     return divides;
   };
