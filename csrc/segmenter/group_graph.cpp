@@ -171,7 +171,31 @@ GroupGraph::Union GroupGraph::unionOf(int a, int b) const {
       no_longer_read(t);
     }
   }
+  std::set<int> of_big;
+  std::set<int> of_small;
+  const double held = std::min(between(*big, *small, of_big), between(*small, *big, of_small));
+  // Tensors that somebody reads together are in memory together, anyway.
+  const bool together = held > 0 && std::any_of(of_small.begin(), of_small.end(), [&](int group) {
+                          return of_big.count(group) != 0;
+                        });
+  result.held_bytes = together ? 0 : held;
   return result;
+}
+
+double GroupGraph::between(const Node& group, const Node& other, std::set<int>& readers) const {
+  double bytes = 0;
+  for (int t : group.writes) {
+    const TensorTraits& tensor = traits_.tensor(t);
+    if (tensor.is_output || other.reads.count(t) != 0) {
+      continue;
+    }
+    bytes += static_cast<double>(tensor.bytes);
+    const size_t looked_at = std::min<size_t>(tensor.readers.size(), kMostReaders);
+    for (size_t i = 0; i < looked_at; ++i) {
+      readers.insert(find(tensor.readers[i]));
+    }
+  }
+  return bytes;
 }
 
 bool GroupGraph::walk(int from, int target, bool forward, std::vector<int>& met) {

@@ -22,6 +22,7 @@ class GroupGraph {
   /// A walk that meets more groups or readers than this is given up, and the merge with it.
   static constexpr int kMostWalked = 512;
   static constexpr int kMostScanned = 8192;
+  static constexpr size_t kMostReaders = 16;  ///< of a tensor that a union's cost looks at
 
   struct Node {
     std::vector<int> units;
@@ -41,6 +42,7 @@ class GroupGraph {
   /// What a merge of two groups would give.
   struct Union {
     double saved_bytes = 0;  ///< that no longer cross memory
+    double held_bytes = 0;   ///< of tensors between kernels that are in memory for longer
     std::map<int, int> written_spaces;
     size_t num_units = 0;
     size_t num_borders = 0;  ///< tensors read and stored
@@ -65,6 +67,9 @@ class GroupGraph {
 
  private:
   int find(int unit) const;
+  /// Bytes of the tensors between kernels that `group` stores and `other` does not read; their
+  /// readers are added to `readers`.
+  double between(const Node& group, const Node& other, std::set<int>& readers) const;
   /// Groups that read what `group` stores / that store what it reads, with repetitions.
   template <typename Visit>
   void forSuccessors(int group, const Visit& visit) const;

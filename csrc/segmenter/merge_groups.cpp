@@ -5,13 +5,20 @@
 
 namespace nvfuser {
 
+namespace {
+
+/// A guess: more memory is worth a quarter of what it would take to move it.
+constexpr double kBytesPerHeld = 0.25;
+
+}  // namespace
+
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, 256, 1000};
+    return {100e3, 5, kBytesPerHeld, 256, 1000};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, 64, 1000};
+  return {10e6, 15, kBytesPerHeld, 64, 1000};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
@@ -131,7 +138,8 @@ class Merging {
       again = small->work *
               (static_cast<double>(large->elements) / static_cast<double>(small->elements) - 1);
     }
-    return both.saved_bytes + costs_.bytes_per_launch - again / costs_.work_per_byte;
+    return both.saved_bytes + costs_.bytes_per_launch - again / costs_.work_per_byte -
+           both.held_bytes * costs_.bytes_per_held;
   }
 
   /// Takes pairs from the queue until it is empty. Whether anything was merged.

@@ -1,8 +1,10 @@
 /// Best-first merging of groups: producers with consumers, and groups that read the same tensor.
 ///
 /// A merge gains the bytes that no longer cross memory and a launch, and costs what is computed
-/// again where a small tensor is computed in the loops of a larger one. Each pair is tried when it
-/// is first due and again, a bounded number of times, after its groups have grown.
+/// again where a small tensor is computed in the loops of a larger one, and the memory that two
+/// groups beside each other hold at once, where one's tensors could be read and given back before
+/// the other runs. Each pair is tried when it is first due and again, a bounded number of times,
+/// after its groups have grown.
 #pragma once
 
 #include <functional>
@@ -16,6 +18,7 @@ namespace nvfuser {
 struct MergeCosts {
   double bytes_per_launch;  ///< moved in the time that a launch takes
   double work_per_byte;     ///< floating-point operations in the time of a byte
+  double bytes_per_held;    ///< that a byte is worth which is in memory for longer
   size_t most_borders;      ///< tensors read and stored: a launch has few bytes for parameters
   size_t most_units;        ///< compilation time and registers
   static MergeCosts of(DeviceKind device);

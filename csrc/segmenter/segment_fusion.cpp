@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
 
 #include <segmenter/cut_part.h>
 #include <segmenter/merge_groups.h>
+#include <segmenter/order_parts.h>
 #include <segmenter/recompute.h>
 
 namespace nvfuser {
@@ -41,56 +41,6 @@ void confirm(const FusionTraits& traits, Questions& questions, std::vector<int> 
     open.push_back(std::move(second));
     open.push_back(std::move(first));
   }
-}
-
-/// Parts that store something, each behind those whose tensors it reads; ties by their last unit.
-std::vector<Part> inOrder(const FusionTraits& traits, std::vector<Part> parts) {
-  std::erase_if(parts, [](const Part& part) { return part.units.empty(); });
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.units.back() < b.units.back(); });
-  std::vector<int> stored_by(traits.tensors().size(), -1);
-  for (size_t p = 0; p < parts.size(); ++p) {
-    for (int t : parts[p].stored) {
-      stored_by[static_cast<size_t>(t)] = static_cast<int>(p);
-    }
-  }
-  std::vector<int> waits(parts.size(), 0);
-  std::vector<std::vector<int>> next_of(parts.size());
-  for (size_t p = 0; p < parts.size(); ++p) {
-    std::set<int> before;
-    for (int unit : parts[p].units) {
-      for (int t : traits.unit(unit).reads) {
-        const int from = traits.tensor(t).unit;
-        if (from >= 0 && !std::binary_search(parts[p].units.begin(), parts[p].units.end(), from)) {
-          before.insert(stored_by[static_cast<size_t>(t)]);
-        }
-      }
-    }
-    check(before.count(-1) == 0, "a kernel reads a tensor that no kernel stores");
-    waits[p] = static_cast<int>(before.size());
-    for (int other : before) {
-      next_of[static_cast<size_t>(other)].push_back(static_cast<int>(p));
-    }
-  }
-  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
-  for (size_t p = 0; p < parts.size(); ++p) {
-    if (waits[p] == 0) {
-      ready.push(static_cast<int>(p));
-    }
-  }
-  std::vector<Part> ordered;
-  while (!ready.empty()) {
-    const auto p = static_cast<size_t>(ready.top());
-    ready.pop();
-    ordered.push_back(std::move(parts[p]));
-    for (int next : next_of[p]) {
-      if (--waits[static_cast<size_t>(next)] == 0) {
-        ready.push(next);
-      }
-    }
-  }
-  check(ordered.size() == parts.size(), "kernels depend on each other");
-  return ordered;
 }
 
 std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Questions& questions,
@@ -152,7 +102,7 @@ std::vector<Group> segmentFusion(const Fusion& fusion, const SegmentCall& call,
   Questions questions(traits, call, takes);
   SegmentCounts counted;
   std::vector<Group> groups;
-  for (const Part& part : inOrder(traits, cut(traits, call, questions, counted))) {
+  for (const Part& part : orderParts(traits, cut(traits, call, questions, counted))) {
     groups.push_back(groupOf(traits, part));
   }
   if (counts != nullptr) {

@@ -51,6 +51,40 @@ TEST_CASE("siblings that share an input become one kernel, also without a way be
   CHECK(draft.cut(takesAll).size() == 2);
 }
 
+TEST_CASE("siblings of a small tensor are apart where both results would be held for longer") {
+  auto groups = [](int64_t rows) {
+    Draft draft;
+    TensorView* bias = broadcast(draft.input({1024}), {true, false});
+    for (int i = 0; i < 2; ++i) {
+      draft.output(draft.opaque(add(draft.input({rows, 1024}), bias)));
+    }
+    return draft.cut(takesAll).size();
+  };
+  CHECK(groups(1024) == 3);       // a launch less for 4 MB
+  CHECK(groups(64 * 1024) == 4);  // 256 MB until the first one is scattered
+}
+
+TEST_CASE("kernels run in the order that leaves least in memory") {
+  Draft draft;
+  TensorView* x = draft.input({1024, 1024});
+  TensorView* first = sin(x);
+  TensorView* second = cos(x);
+  TensorView* of_first = sum(first, {1});
+  TensorView* of_second = sum(second, {1});
+  draft.output(add(of_first, of_second));
+  const std::vector<Group> groups =
+      draft.cut([](const Group& group) { return group.exprs.size() == 1; });
+  std::vector<const TensorView*> stored;
+  for (const Group& group : groups) {
+    stored.insert(stored.end(), group.outputs.begin(), group.outputs.end());
+  }
+  REQUIRE(stored.size() == 5);
+  CHECK(stored[0] == first);
+  CHECK(stored[1] == of_first);
+  CHECK(stored[2] == second);
+  CHECK(stored[3] == of_second);
+}
+
 TEST_CASE("reductions of one signature share a kernel, others do not") {
   Draft draft;
   TensorView* x = draft.input({-1, -1});
