@@ -100,14 +100,7 @@ Row run(const Program& program, Device& device, const Settings& settings) {
     if (executors.size() == 1 && cache.numKernels() == 1) {
       return executors.front()->time(kernel_inputs, kernel_outputs, repeats);
     }
-    device.synchronize(nullptr);
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < repeats; ++i) {
-      cache.runFusionWithInputs(large);
-    }
-    device.synchronize(nullptr);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    return std::vector<double>{took.count() / repeats};
+    return device.timeEach([&] { cache.runFusionWithInputs(large); }, repeats, nullptr);
   });
 }
 

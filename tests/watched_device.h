@@ -114,11 +114,6 @@ class WatchedDevice final : public Device {
     last_stream = stream;
     inner_.launch(kernel, shape, args, stream);
   }
-  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                   std::span<void* const> args, int repeats,
-                                   Stream stream) override {
-    return inner_.timeLaunches(kernel, shape, args, repeats, stream);
-  }
 
  private:
   Device& inner_;

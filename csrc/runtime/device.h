@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -96,11 +97,10 @@ class Device {
   virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape,
                       std::span<void* const> args, Stream stream) = 0;
 
-  /// Time of `repeats` launches one after the other, milliseconds each, from the device's own
-  /// clock.
-  virtual std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                           std::span<void* const> args, int repeats,
-                                           Stream stream) = 0;
+  /// Milliseconds of each of `repeats` runs, one after the other, of what `work` puts on the
+  /// stream: by the device's own clock where it has one.
+  virtual std::vector<double> timeEach(const std::function<void()>& work, int repeats,
+                                       Stream stream);
 };
 
 /// The CPU of this process.

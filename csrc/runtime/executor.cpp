@@ -288,11 +288,12 @@ KernelExecutor::Launched KernelExecutor::launchAndShow(
       [&](const LaunchPlan& plan, std::span<void* const> pointers) {
         Device& device = plan.compiled().device();
         const LoadedKernel& kernel = plan.compiled().loaded();
+        auto go = [&] { device.launch(kernel, plan.shape(), pointers, context.stream); };
         if (timed) {
-          times = device.timeLaunches(kernel, plan.shape(), pointers, 1, context.stream);
+          times = device.timeEach(go, 1, context.stream);
           return;
         }
-        device.launch(kernel, plan.shape(), pointers, context.stream);
+        go();
       });
   if (!times.empty()) {
     dumpBandwidth(options, launched.plan->compiled(), args, launched.results, times.front());
@@ -320,8 +321,11 @@ std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
   std::vector<double> times;
   prepareAndLaunch(whole, args, outputs, LaunchParams(), {}, {},
                    [&](const LaunchPlan& plan, std::span<void* const> pointers) {
-                     times = plan.compiled().device().timeLaunches(
-                         plan.compiled().loaded(), plan.shape(), pointers, repeats, nullptr);
+                     const CompiledKernel& compiled = plan.compiled();
+                     Device& device = compiled.device();
+                     times = device.timeEach(
+                         [&] { device.launch(compiled.loaded(), plan.shape(), pointers, nullptr); },
+                         repeats, nullptr);
                    });
   return times;
 }

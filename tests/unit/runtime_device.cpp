@@ -59,11 +59,6 @@ class CountingDevice final : public Device {
               Stream stream) override {
     inner_.launch(kernel, shape, args, stream);
   }
-  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                   std::span<void* const> args, int repeats,
-                                   Stream stream) override {
-    return inner_.timeLaunches(kernel, shape, args, repeats, stream);
-  }
 
  private:
   Device& inner_ = emulatedDevice();

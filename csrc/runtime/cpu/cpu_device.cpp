@@ -1,6 +1,5 @@
 #include <runtime/cpu/cpu_device.h>
 
-#include <chrono>
 #include <cstring>
 
 #include <runtime/cpu/cpu_info.h>
@@ -13,15 +12,10 @@
 namespace nvfuser {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Entry = void (*)(void* const* args, const long* grid, long first, long last);
 
 constexpr size_t kParallelCopyBytes = size_t{1} << 20;  ///< below, one thread is as fast as all
 constexpr size_t kCopyTaskBytes = size_t{256} << 10;
-
-double millisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 class CpuKernel final : public LoadedKernel {
  public:
@@ -173,18 +167,6 @@ class CpuDevice final : public Device {
     cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
       loaded.entry()(args.data(), grid, first, last);
     });
-  }
-
-  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                   std::span<void* const> args, int repeats,
-                                   Stream stream) override {
-    std::vector<double> times;
-    for (int i = 0; i < repeats; i++) {
-      auto begin = Clock::now();
-      launch(kernel, shape, args, stream);
-      times.push_back(millisecondsSince(begin));
-    }
-    return times;
   }
 
  private:

@@ -244,9 +244,8 @@ class CudaDevice final : public Device {
     start(loaded, shape, const_cast<void**>(args.data()), handle(stream));
   }
 
-  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                   std::span<void* const> args, int repeats,
-                                   Stream stream) override {
+  std::vector<double> timeEach(const std::function<void()>& work, int repeats,
+                               Stream stream) override {
     ContextScope scope(driver_, context_);
     std::vector<std::unique_ptr<EventPair>> events;
     for (int i = 0; i < repeats; i++) {
@@ -254,16 +253,15 @@ class CudaDevice final : public Device {
     }
     for (auto& pair : events) {
       throwIfFailed(driver_, driver_.EventRecord(pair->begin, handle(stream)), "cuEventRecord");
-      launch(kernel, shape, args, stream);
+      work();
       throwIfFailed(driver_, driver_.EventRecord(pair->end, handle(stream)), "cuEventRecord");
     }
     std::vector<double> times;
     for (auto& pair : events) {
-      const std::string& name = static_cast<const CudaKernel&>(kernel).name();
-      throwIfFailed(driver_, driver_.EventSynchronize(pair->end), "cuEventSynchronize", name);
+      throwIfFailed(driver_, driver_.EventSynchronize(pair->end), "cuEventSynchronize");
       float ms = 0;
       throwIfFailed(driver_, driver_.EventElapsedTime(&ms, pair->begin, pair->end),
-                    "cuEventElapsedTime", name);
+                    "cuEventElapsedTime");
       times.push_back(ms);
     }
     return times;

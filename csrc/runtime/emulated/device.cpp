@@ -178,20 +178,6 @@ class EmulatedDevice final : public Device {
                 settings_);
   }
 
-  std::vector<double> timeLaunches(const LoadedKernel& kernel, const LaunchShape& shape,
-                                   std::span<void* const> args, int repeats,
-                                   Stream stream) override {
-    std::vector<double> times;
-    for (int i = 0; i < repeats; ++i) {
-      auto begin = std::chrono::steady_clock::now();
-      launch(kernel, shape, args, stream);
-      times.push_back(
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-              .count());
-    }
-    return times;
-  }
-
   void setSettings(const EmulationSettings& settings) {
     std::scoped_lock lock(mutex_);
     settings_ = settings;
