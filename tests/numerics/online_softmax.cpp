@@ -181,6 +181,14 @@ TEST_CASE("online softmax: no elements") {
   }
 }
 
+TEST_CASE("online softmax: columns that do not fit the chip are read twice") {
+  const Define columns = [](Fusion& fusion) {
+    TensorView* x = wide(input(fusion, 2, DataType::BFloat16));
+    output(fusion, softmax(x, 0), DataType::BFloat16);
+  };
+  checkRows(columns, {{5000, 24}, {20000, 3}}, DataType::BFloat16);
+}
+
 TEST_CASE("online softmax: rows that fit no chip are read twice instead of three times") {
   for (Device* device : testDevices()) {
     if (device->kind() == DeviceKind::Cpu) {

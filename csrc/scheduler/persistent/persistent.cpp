@@ -226,8 +226,8 @@ class PersistentScheduler : public SchedulerEntry {
                             " cannot be computed again from inputs")};
       }
       params->project_persistent_buffers = true;
-      params->online_softmax = inner_ && hasOnline(problem);
-      inner_ ? planInner(problem, false, *params) : planOuter(problem, false, *params);
+      params->online_softmax = hasOnline(problem);
+      inner_ ? planInner(problem, false, *params) : planOuterPasses(problem, *params);
     }
     problem.setWidths(*params);
     return params;

@@ -7,11 +7,13 @@ namespace nvfuser::reduction {
 namespace {
 
 constexpr int64_t kMostUnroll = 8;         ///< rows in flight
+constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
 constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
 constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
+constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
 
 }  // namespace
 
@@ -44,6 +46,23 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
     splitOverBlocks(problem, blocks(), 2 * kMostThreads / block,
                     problem.reduced / (params.threads_y * params.unroll), params);
   }
+}
+
+void planOuterPasses(const Problem& problem, ReductionParams& params) {
+  planOuter(problem, false, params);
+  const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
+  const int64_t others = problem.kept / std::max<int64_t>(problem.inner_extent, 1);
+  const int64_t of_line = std::max<int64_t>(
+      kLine / (params.vectorization * std::max<int64_t>(problem.largest_dtype, 1)), 1);
+  const int64_t wanted = 2 * problem.info.device().multiprocessors;
+  while (params.threads_x > of_line && others * ceilDiv(columns, params.threads_x) < wanted) {
+    params.threads_x /= 2;
+  }
+  const int64_t rows = ceilPow2(problem.reduced);
+  params.threads_y = std::clamp<int64_t>(rows, 1, kMostThreads / params.threads_x);
+  const int64_t most =
+      std::clamp<int64_t>(kElementsInFlight / params.vectorization, 1, kMostOfPass);
+  params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);
 }
 
 }  // namespace nvfuser::reduction

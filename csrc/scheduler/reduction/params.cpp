@@ -37,6 +37,7 @@ std::string ReductionParams::toString() const {
   add("resident blocks", resident_blocks, 0);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
+  add("chunks of", chunk, 0);
   append(result,
          text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]"));
   return result;

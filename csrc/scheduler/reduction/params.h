@@ -51,6 +51,7 @@ struct ReductionParams : HeuristicParams {
   int64_t resident_blocks = 0;   ///< that a multiprocessor must hold at once; 0: does not matter
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU
+  int64_t chunk = 0;             ///< steps whose sum the CPU adds to the others'; 0: one by one
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output
 

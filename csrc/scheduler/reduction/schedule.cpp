@@ -48,7 +48,7 @@ class Scheduler {
     }
     scheduler_utils::parallelizeAllLike(reference_);
     if (params_.host) {
-      keepLanes();
+      keepChunks(keepLanes());
     } else {
       dropOwnLoops();
       groupVectors();
@@ -208,6 +208,10 @@ class Scheduler {
     }
     reference_->split(at, params_.vectorization);
     if (params_.host) {
+      if (params_.chunk > 0) {
+        reference_->split(at++, params_.chunk);
+        types.push_back(ParallelType::Serial);
+      }
       // Whole vectors need no conditions.
       reference_->split(at + 1, 1, false);
       types.insert(types.end(),
@@ -294,8 +298,16 @@ class Scheduler {
     reference_->split(2, 1, false);
     // [tasks, columns, 1, strip, reduced]; whole strips need no conditions.
     reference_->reorder({{3, 4}, {4, 3}});
-    return {ParallelType::BIDx, ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial,
-            ParallelType::Serial};
+    std::vector<ParallelType> types{ParallelType::BIDx, ParallelType::Serial,
+                                    ParallelType::Unswitch, ParallelType::Serial,
+                                    ParallelType::Serial};
+    if (params_.chunk > 0) {
+      // [tasks, columns, chunks, 1, rows, strip]: so do whole chunks.
+      reference_->split(3, params_.chunk);
+      reference_->reorder({{2, 3}, {3, 2}});
+      types.insert(types.begin() + 2, ParallelType::Serial);
+    }
+    return types;
   }
 
   static std::vector<int64_t> reductionLoops(const TensorView* tv) {
@@ -308,21 +320,40 @@ class Scheduler {
     return positions;
   }
 
-  /// A row is reduced into V partial results, which are reduced at its end.
-  void keepLanes() {
+  /// A row is reduced into V partial results, which are reduced at its end. The reductions over
+  /// steps, of lanes or whole.
+  std::vector<TensorView*> keepLanes() {
+    std::vector<TensorView*> of_steps = scheduler_utils::getReductionTvs(fusion_);
     if (!params_.fastest_dim || params_.vectorization == 1) {
-      return;
+      return of_steps;
     }
-    for (TensorView* tv : scheduler_utils::getReductionTvs(fusion_)) {
+    for (TensorView*& of_row : of_steps) {
+      TensorView* tv = of_row;
       std::vector<int64_t> axes = reductionLoops(tv);
       axes.pop_back();
-      tv->rFactor(axes, tensorOutputs(tv->definition()));
+      of_row = tv->rFactor(axes, tensorOutputs(tv->definition())).front();
       if (params_.vectorization > kLanes) {
         // [rows…, V]: whole registers are combined first.
         const int64_t lanes = reductionLoops(tv).back();
         tv->split(lanes, kLanes);
         tv->rFactor({lanes}, tensorOutputs(tv->definition()));
       }
+    }
+    return of_steps;
+  }
+
+  /// Chunks of steps are reduced apart: sums of many elements one by one lose digits.
+  void keepChunks(const std::vector<TensorView*>& of_steps) {
+    if (params_.chunk == 0) {
+      return;
+    }
+    for (TensorView* tv : of_steps) {
+      const std::vector<int64_t> axes = reductionLoops(tv);
+      // [rows…, chunks, steps] of columns, [rows…, chunks, steps, 1 (, V)] of rows
+      const std::size_t behind = params_.fastest_dim ? (params_.vectorization == 1 ? 2 : 1) : 0;
+      const std::size_t steps = axes.size() - 1 - behind;
+      tv->rFactor({axes.begin() + static_cast<std::ptrdiff_t>(steps), axes.end()},
+                  tensorOutputs(tv->definition()));
     }
   }
 
