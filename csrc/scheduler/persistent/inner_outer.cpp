@@ -27,7 +27,7 @@ constexpr int64_t kLeastWarps = 16;       ///< of a block, where rows are short
 constexpr int64_t kRowsOfBlock = 16;      ///< that pay for a block's share of the sums of columns
 constexpr int64_t kEnoughBlocks = 64;     ///< where there are fewer rows
 constexpr int64_t kMostBytes = 400;       ///< that a thread holds of rows and sums
-constexpr int64_t kOtherRegisters = 32;   ///< of a thread
+constexpr int64_t kOtherRegisters = 24;   ///< of a thread
 constexpr int64_t kRegistersOfBatch = 4;  ///< for where a further vector of the next row is
 constexpr int64_t kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 3;  ///< of a multiprocessor
@@ -155,7 +155,7 @@ class InnerOuterScheduler : public SchedulerEntry {
     const int64_t with_next = wanted + ceilDiv(batches * params.vectorization * loaded, 4) +
                               kRegistersOfBatch * (batches - 1);
     params.stages =
-        with_next * threads * params.blocks <= device.registers_per_multiprocessor ? 2 : 1;
+        with_next * threads * params.blocks < device.registers_per_multiprocessor ? 2 : 1;
     params.unroll = kUnroll;
     return std::nullopt;
   }
