@@ -152,7 +152,7 @@ void GraphCache::run(Stack& stack) {
   if (!torch::jit::get_jit_logging_levels().empty()) {
     GRAPH_DEBUG("running GraphCache: ", static_cast<const void*>(this));
   }
-  if (known_.run(stack)) {
+  if (known_.useOne([&](KnownCall& call) { return call.run(stack); })) {
     return;
   }
   Entry& entry = entryFor(torch::jit::last(stack, num_inputs_));

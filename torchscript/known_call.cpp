@@ -208,39 +208,4 @@ bool KnownCall::run(torch::jit::Stack& stack) {
   return true;
 }
 
-KnownCalls::~KnownCalls() {
-  for (Slot& slot : slots_) {
-    exchange(slot, nullptr);
-  }
-}
-
-bool KnownCalls::run(torch::jit::Stack& stack) {
-  for (Slot& slot : slots_) {
-    if (slot.load(std::memory_order_relaxed) == nullptr) {
-      continue;
-    }
-    std::unique_ptr<KnownCall> call = exchange(slot, nullptr);
-    if (call == nullptr) {
-      continue;
-    }
-    const bool done = call->run(stack);
-    if (done && &slot != &slots_[0]) {
-      call = exchange(slots_[0], std::move(call));
-    }
-    exchange(slot, std::move(call));
-    if (done) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void KnownCalls::keep(std::unique_ptr<KnownCall> call) {
-  call = exchange(slots_[0], std::move(call));
-  if (call != nullptr) {
-    const size_t place = next_.fetch_add(1, std::memory_order_relaxed) % (slots_.size() - 1);
-    exchange(slots_[place + 1], std::move(call));
-  }
-}
-
 }  // namespace nvfuser::torchscript

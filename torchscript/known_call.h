@@ -2,8 +2,6 @@
 /// memory for the outputs, and a launch.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -11,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
 #include <capi/nvfuser_c.h>
+#include <support/recently_used.h>
 
 namespace nvfuser::torchscript {
 
@@ -71,25 +70,7 @@ class KnownCall {
   std::vector<void*> addresses_;
 };
 
-/// The calls that were made last.
-class KnownCalls {
- public:
-  ~KnownCalls();
-
-  /// By one that it is like; false: the stack is as it was. From any thread.
-  bool run(torch::jit::Stack& stack);
-  /// The one that was not used for longest goes, more or less.
-  void keep(std::unique_ptr<KnownCall> call);
-
- private:
-  /// A thread takes a call out while it uses it; others then find none there, and make their own.
-  using Slot = std::atomic<KnownCall*>;
-  static std::unique_ptr<KnownCall> exchange(Slot& slot, std::unique_ptr<KnownCall> call) {
-    return std::unique_ptr<KnownCall>(slot.exchange(call.release(), std::memory_order_acq_rel));
-  }
-
-  std::array<Slot, 8> slots_ = {};  ///< the call before comes first
-  std::atomic<size_t> next_ = 0;
-};
+/// Those that a group made last.
+using KnownCalls = RecentlyUsed<KnownCall, 8>;
 
 }  // namespace nvfuser::torchscript

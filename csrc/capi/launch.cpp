@@ -106,7 +106,10 @@ int nvf_launch_run(nvf_launch* launch, const nvf_word* inputs, void* const* outp
     FusionExecutorCache::RepeatedLaunch& what = *launch->launch;
     // The launch knows how many there are.
     const auto* words = reinterpret_cast<const LentWord*>(inputs);
-    *done = what.run(words, outputs, contextOf(context, what.allocates())) ? 1 : 0;
+    *done = what.take(words) ? 1 : 0;
+    if (*done != 0) {
+      what.run(outputs, contextOf(context, what.allocates()));
+    }
   });
 }
 

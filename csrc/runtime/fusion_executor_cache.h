@@ -53,13 +53,9 @@ class FusionExecutorCache {
                                            Device* device = nullptr,
                                            const RunContext& context = {});
 
-  /// The same call again, for callers that count microseconds: true where its kernel was compiled
-  /// and has run, nothing else is to be done than to launch it, and `outputs` made every output;
-  /// it is then launched. False: nothing was done, and `runFusionWithInputs` has to do it.
-  bool repeat(std::span<const LentArgument> args, const RunContext& context, OutputMaker& outputs,
-              const Options& options);
-  /// What `repeat` does with such arguments under these options, looked up once; null where it
-  /// would do nothing, and where a number is complex.
+  /// The same call again, looked up once for all like it; null where a call is not just the launch
+  /// of a kernel that has run before, which writes each output to a tensor of its own, and where a
+  /// number is complex.
   class RepeatedLaunch;  // repeated_launch.h
   std::unique_ptr<RepeatedLaunch> repeatedLaunch(std::span<const LentArgument> args,
                                                  const Options& options);

@@ -1,7 +1,5 @@
-/// What a caller lends to a call whose kernel is there: arguments as they lie in its own memory,
-/// and a maker of outputs in its own kind. Nothing is copied and no tensor is made
-/// (`FusionExecutorCache::repeat`); what depends on arguments alone, keys and addresses, is asked
-/// of these.
+/// Arguments as they lie in the caller's own memory: nothing is copied and no tensor is made. What
+/// depends on arguments alone, keys and addresses, is asked of these.
 #pragma once
 
 #include <array>
@@ -78,16 +76,6 @@ class LentArguments {
 
  private:
   ShortList<LentArgument, 8> list_;
-};
-
-/// Makes a repeated call's outputs, one after the other, before the kernel is launched.
-class OutputMaker {
- public:
-  virtual ~OutputMaker() = default;
-  /// Memory for output `index`, aligned as an `Allocator`'s; null `data` where it has no elements.
-  /// False: this output is not made here; the call then does nothing.
-  virtual bool make(size_t index, const Allocator::Form& form, Device& device, Stream stream,
-                    void** data) = 0;
 };
 
 }  // namespace nvfuser

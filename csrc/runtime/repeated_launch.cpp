@@ -20,12 +20,13 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
   }
 }
 
-/// Whether the plan is for this word, too.
-bool FusionExecutorCache::RepeatedLaunch::take(const Taken& taken, LentWord word,
-                                               LentArgument& lent) const {
+namespace {
+
+/// Whether a plan is for this word, too. `alignment`: of the tensor it was made with.
+bool takeWord(LentWord word, int64_t alignment, LentArgument& lent) {
   if (lent.tensor() != nullptr) {
     lent.setAddress(word.address);
-    return alignmentOf(word.address) == taken.alignment;
+    return alignmentOf(word.address) == alignment;
   }
   const PolymorphicValue& before = *lent.scalar();
   if (before.is<int64_t>()) {  // sizes may depend on it
@@ -35,19 +36,23 @@ bool FusionExecutorCache::RepeatedLaunch::take(const Taken& taken, LentWord word
   return true;
 }
 
-bool FusionExecutorCache::RepeatedLaunch::run(const LentWord* words, void* const* outputs,
-                                              const RunContext& context) {
+}  // namespace
+
+bool FusionExecutorCache::RepeatedLaunch::take(const LentWord* words) {
   for (size_t i = 0; i < taken_.size(); ++i) {
-    if (!take(taken_[i], words[taken_[i].argument], lent_[i])) {
+    if (!takeWord(words[taken_[i].argument], taken_[i].alignment, lent_[i])) {
       return false;
     }
   }
+  return true;
+}
+
+void FusionExecutorCache::RepeatedLaunch::run(void* const* outputs, const RunContext& context) {
   cache_.touch(*kept_);
   if (plan_.kind() == LaunchPlan::Kind::Launch) {
     const auto [seed, offset] = cache_.takeDraws(context);
     KernelExecutor::launch(plan_, lent_, {outputs, numOutputs()}, seed, offset, context);
   }
-  return true;
 }
 
 }  // namespace nvfuser

@@ -1,10 +1,12 @@
-/// A repeated call (`repeated_call.h`) that was looked up once: what is left to give of the next
-/// ones like it are addresses and floating-point numbers. For callers that see by themselves that
-/// a call is like the one before.
+/// A call that was looked up once: what is left to give of the next ones like it are addresses and
+/// floating-point numbers. For callers that count microseconds and see by themselves that a call is
+/// like the one before.
 ///
 ///   auto launch = cache.repeatedLaunch(args, options);  // null: it is more than a launch
-///   …                                                   // outputs as `outputForm` says
-///   launch->run(words, addresses, context);
+///   if (launch->take(words)) {
+///     …                                                 // outputs as `outputForm` says
+///     launch->run(addresses, context);
+///   }
 #pragma once
 
 #include <memory>
@@ -36,23 +38,25 @@ class FusionExecutorCache::RepeatedLaunch {
   /// Whether a run allocates from its context.
   bool allocates() const { return plan_.hasWorkspaces(); }
 
-  /// Launches, for one word for each argument of the call and an address for each output. False:
-  /// nothing was done, since an address is aligned otherwise than in the call before, or an integer
-  /// is another one.
-  bool run(const LentWord* words, void* const* outputs, const RunContext& context);
+  /// One word for each argument of the call, for the runs from now on. False: this launch is not
+  /// for them, since an address is aligned otherwise than in the call before, or an integer is
+  /// another one.
+  bool take(const LentWord* words);
+  /// Launches, with an address for each output: aligned as an `Allocator`'s, null if it has no
+  /// elements.
+  void run(void* const* outputs, const RunContext& context);
 
  private:
   struct Taken {
     size_t argument;    ///< of the call
     int64_t alignment;  ///< of a tensor
   };
-  bool take(const Taken& taken, LentWord word, LentArgument& lent) const;
 
   FusionExecutorCache& cache_;
   std::shared_ptr<Kept> kept_;
   const LaunchPlan& plan_;
   std::vector<Taken> taken_;        ///< by the launch, in its order
-  std::vector<LentArgument> lent_;  ///< the same, as of the run before
+  std::vector<LentArgument> lent_;  ///< the same, with the words taken
 };
 
 }  // namespace nvfuser

@@ -305,37 +305,6 @@ std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::repeatable(
   return can_be ? kept : nullptr;
 }
 
-bool FusionExecutorCache::repeat(std::span<const LentArgument> args, const RunContext& context,
-                                 OutputMaker& outputs, const Options& options) {
-  const std::shared_ptr<Kept> kept = repeatable(args, options);
-  if (kept == nullptr) {
-    return false;
-  }
-  touch(*kept);
-  const LaunchPlan& plan = *kept->plan->steps[0].plan;
-  Device& device = plan.compiled().device();
-  ShortList<void*, 8> addresses(plan.numOutputs());
-  for (size_t i = 0; i < plan.numOutputs(); ++i) {
-    if (!outputs.make(i, plan.outputForm(i), device, context.stream, &addresses[i])) {
-      return false;
-    }
-  }
-  if (plan.kind() == LaunchPlan::Kind::Launch) {
-    const auto [seed, offset] = takeDraws(context);
-    if (kept->plan->takes_all_in_order) {
-      KernelExecutor::launch(plan, args, addresses.span(), seed, offset, context);
-      return true;
-    }
-    const std::vector<size_t>& taken = kept->plan->steps[0].inputs;
-    ShortList<LentArgument, 8> picked(taken.size());
-    for (size_t i = 0; i < taken.size(); ++i) {
-      picked[i] = args[taken[i]];
-    }
-    KernelExecutor::launch(plan, picked.span(), addresses.span(), seed, offset, context);
-  }
-  return true;
-}
-
 std::unique_ptr<FusionExecutorCache::RepeatedLaunch> FusionExecutorCache::repeatedLaunch(
     std::span<const LentArgument> args, const Options& options) {
   const bool fit_words = std::all_of(args.begin(), args.end(), [](const LentArgument& argument) {

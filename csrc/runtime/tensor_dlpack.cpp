@@ -1,5 +1,7 @@
 // Tensors lent by and to other frameworks.
 
+#include <algorithm>
+
 #include <ir/tensor_ref.h>
 #include <runtime/repeated_call.h>
 #include <runtime/tensor.h>
@@ -104,6 +106,12 @@ DataType knownDtype(DLDataType dtype) {
   return DataType::Null;
 }
 
+/// Whether there are elements, but no memory that they are in.
+bool lacksMemory(const DLTensor& tensor) {
+  return tensor.data == nullptr &&
+         std::find(tensor.shape, tensor.shape + tensor.ndim, 0) == tensor.shape + tensor.ndim;
+}
+
 }  // namespace
 
 bool lend(const DLTensor& tensor, LentArgument& lent) {
@@ -111,7 +119,8 @@ bool lend(const DLTensor& tensor, LentArgument& lent) {
   Device* device = tensor.device.device_type == kDLCPU    ? &cpuDevice()
                    : tensor.device.device_type == kDLCUDA ? cudaDevice(tensor.device.device_id)
                                                           : nullptr;
-  if (dtype == DataType::Null || device == nullptr || tensor.strides == nullptr) {
+  if (dtype == DataType::Null || device == nullptr || tensor.strides == nullptr ||
+      lacksMemory(tensor)) {
     return false;
   }
   const auto rank = static_cast<size_t>(tensor.ndim);
@@ -148,6 +157,11 @@ DataType fromDLDataType(DLDataType dtype) {
 }
 
 Tensor Tensor::fromDLPack(const DLTensor& lent, std::shared_ptr<void> owner) {
+  if (lacksMemory(lent)) {
+    userError(
+        "fromDLPack: the tensor has elements, but no memory: its storage was given up, or it "
+        "stands for values that are somewhere else; pass a tensor that has its values");
+  }
   TensorRef ref;
   ref.dtype = fromDLDataType(lent.dtype);
   ref.sizes.assign(lent.shape, lent.shape + lent.ndim);

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "arrays.h"
-#include "torch_calls.h"
 #include "torch_table.h"
 #include <nanobind/stl/pair.h>
 #include <support/error.h>
@@ -35,10 +34,10 @@ const Device* deviceOf(const KernelArgumentHolder& arguments, const Device* devi
 
 }  // namespace
 
-nb::list execute(FusionExecutorCache& executor, nb::handle given, Device* device,
+nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle given, Device* device,
                  ObserveCall observe) {
   if (observe == nullptr && device == nullptr) {
-    if (nb::object outputs = repeatTorchCall(executor, given); outputs.is_valid()) {
+    if (nb::object outputs = known.repeat(executor, given); outputs.is_valid()) {
       return nb::steal<nb::list>(outputs.release());
     }
   }

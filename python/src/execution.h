@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "torch_calls.h"
 #include <nanobind/nanobind.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -14,11 +15,11 @@ namespace nb = nanobind;
 /// Other Python threads run meanwhile. Random operations without seeds of their own follow
 /// PyTorch's generator (torch.manual_seed) where PyTorch was imported. `device`: where to run
 /// without tensor inputs. `observe`, if given, is told of the call when it is done, without the
-/// interpreter's lock.
+/// interpreter's lock. `known`: the executor's.
 using ObserveCall = void (*)(FusionExecutorCache& executor, const KernelArgumentHolder& args,
                              const KernelArgumentHolder& outputs, double host_ms);
-nb::list execute(FusionExecutorCache& executor, nb::handle inputs, Device* device = nullptr,
-                 ObserveCall observe = nullptr);
+nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle inputs,
+                 Device* device = nullptr, ObserveCall observe = nullptr);
 
 /// A page of text about the last call: the definition, how it was cut into kernels, each one's
 /// scheduler with its parameters, why no scheduler took more, and the kernels' text. Throws

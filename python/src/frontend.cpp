@@ -33,6 +33,7 @@ class DefinedFusion {
     });
     return *executor_;
   }
+  nb::list execute(nb::handle inputs) { return python::execute(executor(), known_, inputs); }
   /// Whether the caller is the first.
   bool takeDump() { return !dumped_.exchange(true); }
 
@@ -41,6 +42,7 @@ class DefinedFusion {
   const DefinitionPtr definition_;
   std::once_flag made_;
   std::unique_ptr<FusionExecutorCache> executor_;
+  TorchCalls known_;
   std::atomic<bool> dumped_ = false;
 };
 
@@ -141,7 +143,7 @@ nb::list FrontendFusion::execute(const nb::sequence& inputs) const {
   if (Options::current().dumps(DebugDumpOption::PythonDefinition) && fusion.takeDump()) {
     nb::print(fusion.text().c_str());
   }
-  return python::execute(fusion.executor(), inputs);
+  return fusion.execute(inputs);
 }
 
 }  // namespace nvfuser::python

@@ -72,8 +72,8 @@ bool needsResolving(const Torch& torch, nb::handle input, DLDataType dtype) {
   if (!complex && dtype.code != kDLFloat && dtype.code != kDLBfloat) {
     return false;
   }
-  if (torch.shim != nullptr && torch.shim->seesLazyBits()) {
-    return torch.shim->isLazy(input.ptr());
+  if (torch.inside) {
+    return torch.inside->isLazy(input.ptr());
   }
   return asks(input, is_neg) || (complex && asks(input, is_conj));
 }
@@ -116,7 +116,9 @@ nb::object makeTorch(const Torch& torch, Tensor output) {
   if (const Allocator::Block* block = output.blockOf(allocator);
       block != nullptr && block->handle != nullptr) {
     const TorchShim::Handle tensor = block->handle;
-    if (!torch.shim->isOfForm(tensor, output) || !output.takeBlock(allocator)) {
+    const bool is_all = output.storageOffset() == 0 &&
+                        torch.shim->isOfForm(tensor, output.sizes(), output.strides());
+    if (!is_all || !output.takeBlock(allocator)) {
       return torch.shim->toObject(torch.shim->view(tensor, output));
     }
     return torch.shim->toObject(tensor);

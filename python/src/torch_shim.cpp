@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <string>
 
 #include <support/error.h>
@@ -54,6 +53,8 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
   int32_t (*cuda)() = nullptr;
   const bool complete = shim->lookUp(library, "aoti_torch_empty_strided", shim->empty_) &&
                         shim->lookUp(library, "aoti_torch_get_data_ptr", shim->data_) &&
+                        shim->lookUp(library, "aoti_torch_get_dtype", shim->dtype_) &&
+                        shim->lookUp(library, "aoti_torch_get_device_index", shim->device_index_) &&
                         shim->lookUp(library, "aoti_torch_get_dim", shim->rank_) &&
                         shim->lookUp(library, "aoti_torch_get_sizes", shim->sizes_) &&
                         shim->lookUp(library, "aoti_torch_get_strides", shim->strides_) &&
@@ -74,11 +75,12 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
     }
   }
   // The one function without a promise of stability, known by the name that its parameter gives it:
-  // a reference to the tensor, or a tensor by value, which comes as an address, too. It is tried
-  // before anything relies on it.
+  // a tensor to be taken over, which is cheapest, a reference to one, or one by value, which comes
+  // as an address, too. It is tried before anything relies on it.
   void* python_library = dlopen("libtorch_python.so", RTLD_LAZY | RTLD_NOLOAD);
   if (python_library == nullptr ||
-      (!shim->lookUp(python_library, "_Z16THPVariable_WrapRKN2at10TensorBaseE", shim->wrap_) &&
+      (!shim->lookUp(python_library, "_Z16THPVariable_WrapON2at10TensorBaseE", shim->wrap_) &&
+       !shim->lookUp(python_library, "_Z16THPVariable_WrapRKN2at10TensorBaseE", shim->wrap_) &&
        !shim->lookUp(python_library, "_Z16THPVariable_WrapN2at10TensorBaseE", shim->wrap_))) {
     return nullptr;
   }
@@ -88,45 +90,10 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
     if (!made.type().is(torch.attr("Tensor")) || Py_REFCNT(made.ptr()) != 1) {
       return nullptr;
     }
-    shim->findLazyBits(library);
   } catch (const nb::python_error&) {
     return nullptr;
   }
   return shim;
-}
-
-/// The methods is_neg() and is_conj() take as long as a tenth of a call, each. What they ask is
-/// found here without a promise, too: by the names of its functions, and by where a Python object
-/// holds the tensor that it was made of. All is tried on tensors of which the answers are known;
-/// where one is wrong, the methods are called.
-void TorchShim::findLazyBits(void* library) {
-  bool (*is_neg)(const void*) = nullptr;
-  bool (*is_conj)(const void*) = nullptr;
-  const Handle tensor = empty({DataType::ComplexFloat, {}, {}}, cpuDevice());
-  if (tensor == nullptr) {
-    return;
-  }
-  const void* held = *static_cast<void**>(tensor);  // a handle is an at::Tensor, which is a pointer
-  const nb::object plain = toObject(tensor);
-  const auto words = nb::cast<size_t>(plain.type().attr("__basicsize__")) / sizeof(void*);
-  const auto* first = reinterpret_cast<void* const*>(plain.ptr());
-  const auto* found = std::find(first + sizeof(PyObject) / sizeof(void*), first + words, held);
-  if (found == first + words || !lookUp(library, "_ZN2at6native6is_negERKNS_6TensorE", is_neg) ||
-      !lookUp(library, "_ZN2at6native7is_conjERKNS_6TensorE", is_conj)) {
-    return;
-  }
-  const auto inside = static_cast<size_t>(found - first) * sizeof(void*);
-  const auto answers = [&](const nb::object& object, bool negated, bool conjugated) {
-    const void* at = reinterpret_cast<const std::byte*>(object.ptr()) + inside;
-    return is_neg(at) == negated && is_conj(at) == conjugated;
-  };
-  const nb::object conjugated = plain.attr("conj")();
-  if (answers(plain, false, false) && answers(conjugated, false, true) &&
-      answers(conjugated.attr("imag"), true, false)) {
-    is_neg_ = is_neg;
-    is_conj_ = is_conj;
-    inside_ = inside;
-  }
 }
 
 TorchShim::Handle TorchShim::empty(const Allocator::Form& form, const Device& device) const {
@@ -147,15 +114,45 @@ void* TorchShim::dataOf(Handle tensor) const {
   return data;
 }
 
-bool TorchShim::isOfForm(Handle tensor, const Tensor& form) const {
+int32_t TorchShim::dtypeOf(Handle tensor) const {
+  int32_t dtype = -1;
+  check(dtype_(tensor, &dtype) == 0, "PyTorch tells a tensor's dtype");
+  return dtype;
+}
+
+int32_t TorchShim::deviceIndexOf(Handle tensor) const {
+  int32_t index = -1;
+  check(device_index_(tensor, &index) == 0, "PyTorch tells a tensor's device");
+  return index;
+}
+
+TorchShim::OwnForm TorchShim::ownForm(Handle tensor) const {
   int64_t rank = 0;
-  int64_t* sizes = nullptr;
-  int64_t* strides = nullptr;
-  check(rank_(tensor, &rank) == 0 && sizes_(tensor, &sizes) == 0 && strides_(tensor, &strides) == 0,
+  OwnForm form = {};
+  check(rank_(tensor, &rank) == 0 && sizes_(tensor, &form.sizes) == 0 &&
+            strides_(tensor, &form.strides) == 0,
         "PyTorch tells a tensor's sizes and strides");
-  return form.storageOffset() == 0 && rank == form.dim() &&
-         std::equal(sizes, sizes + rank, form.sizes().begin()) &&
-         std::equal(strides, strides + rank, form.strides().begin());
+  form.rank = static_cast<size_t>(rank);
+  return form;
+}
+
+std::pair<std::vector<int64_t>, std::vector<int64_t>> TorchShim::formOf(Handle tensor) const {
+  const OwnForm own = ownForm(tensor);
+  return {{own.sizes, own.sizes + own.rank}, {own.strides, own.strides + own.rank}};
+}
+
+bool TorchShim::isOfForm(Handle tensor, std::span<const int64_t> sizes,
+                         std::span<const int64_t> strides) const {
+  const OwnForm own = ownForm(tensor);
+  if (own.rank != sizes.size()) {
+    return false;
+  }
+  for (size_t axis = 0; axis < own.rank; ++axis) {  // few: a call of memcmp would take longer
+    if (own.sizes[axis] != sizes[axis] || own.strides[axis] != strides[axis]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 TorchShim::Handle TorchShim::view(Handle tensor, const Tensor& form) const {

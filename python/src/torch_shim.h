@@ -9,6 +9,8 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <runtime/run_context.h>
@@ -31,33 +33,39 @@ class TorchShim {
   Handle empty(const Allocator::Form& form, const Device& device) const;
   void* dataOf(Handle tensor) const;
   void release(Handle tensor) const { free_(tensor); }
+  /// PyTorch's number of its dtype.
+  int32_t dtypeOf(Handle tensor) const;
+  /// Of a CUDA device.
+  int32_t deviceIndexOf(Handle tensor) const;
+  /// Sizes and strides.
+  std::pair<std::vector<int64_t>, std::vector<int64_t>> formOf(Handle tensor) const;
   /// Whether it has these sizes and strides.
-  bool isOfForm(Handle tensor, const Tensor& form) const;
+  bool isOfForm(Handle tensor, std::span<const int64_t> sizes,
+                std::span<const int64_t> strides) const;
   /// The same memory in another form.
   Handle view(Handle tensor, const Tensor& form) const;
   /// The tensor as a Python object, which takes the handle over.
   nb::object toObject(Handle tensor) const;
-  /// Whether `isLazy` can be asked.
-  bool seesLazyBits() const { return is_neg_ != nullptr; }
-  /// Whether a torch.Tensor is a lazily negated or conjugated view, of which the memory does not
-  /// tell.
-  bool isLazy(PyObject* tensor) const {
-    const void* inside = reinterpret_cast<const std::byte*>(tensor) + inside_;
-    return is_neg_(inside) || is_conj_(inside);
-  }
 
  private:
   using Status = int32_t;  ///< 0: success
   using Sizes = const int64_t*;
+  struct OwnForm {  ///< in the tensor's own arrays
+    size_t rank;
+    int64_t* sizes;
+    int64_t* strides;
+  };
 
   TorchShim() = default;
   template <typename Function>
   bool lookUp(void* library, const char* name, Function& function);
-  void findLazyBits(void* library);
+  OwnForm ownForm(Handle tensor) const;
 
   Status (*empty_)(int64_t rank, Sizes sizes, Sizes strides, int32_t dtype, int32_t device_type,
                    int32_t device_index, Handle* made) = nullptr;
   Status (*data_)(Handle tensor, void** data) = nullptr;
+  Status (*dtype_)(Handle tensor, int32_t* dtype) = nullptr;
+  Status (*device_index_)(Handle tensor, int32_t* index) = nullptr;
   Status (*rank_)(Handle tensor, int64_t* rank) = nullptr;
   Status (*sizes_)(Handle tensor, int64_t** sizes) = nullptr;
   Status (*strides_)(Handle tensor, int64_t** strides) = nullptr;
@@ -65,9 +73,6 @@ class TorchShim {
                   Handle* made) = nullptr;
   Status (*free_)(Handle tensor) = nullptr;
   PyObject* (*wrap_)(Handle tensor) = nullptr;
-  bool (*is_neg_)(const void* tensor) = nullptr;
-  bool (*is_conj_)(const void* tensor) = nullptr;
-  size_t inside_ = 0;  ///< where a torch.Tensor has its at::Tensor
   int32_t cpu_ = 0;
   int32_t cuda_ = 0;
   std::array<int32_t, 32> dtypes_{};  ///< by PrimDataType; −1: none

@@ -34,6 +34,10 @@ Torch read(const nb::object& torch) {
   if (std::unique_ptr<TorchShim> shim = TorchShim::find(torch)) {
     result.shim = shim.release();  // of the process, as the classes
     result.allocator = std::make_shared<TorchAllocator>(*result.shim);
+    try {
+      result.inside = TorchInside::find(torch, *result.shim);
+    } catch (const nb::python_error&) {  // it does not tell of keys: methods are asked instead
+    }
   }
   return result;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "torch_inside.h"
 #include "torch_shim.h"
 #include <Python.h>
 #include <runtime/dlpack.h>
@@ -28,6 +30,7 @@ struct Torch {
   PyTypeObject* parameter;
   const ExchangeTable* table;            ///< null before PyTorch 2.10
   const TorchShim* shim;                 ///< null where its C functions are not as they should be
+  std::optional<TorchInside> inside;     ///< none without the shim
   std::shared_ptr<Allocator> allocator;  ///< null without the shim
 };
 

@@ -36,6 +36,9 @@ std::unique_ptr<FusionExecutorCache::RepeatedLaunch> launchOf(FusionExecutorCach
 /// Its outputs; none if it refused.
 std::vector<Tensor> run(FusionExecutorCache::RepeatedLaunch& launch,
                         const std::vector<LentWord>& words) {
+  if (!launch.take(words.data())) {
+    return {};
+  }
   std::vector<Tensor> made;
   std::vector<void*> addresses;
   for (size_t i = 0; i < launch.numOutputs(); ++i) {
@@ -45,7 +48,8 @@ std::vector<Tensor> run(FusionExecutorCache::RepeatedLaunch& launch,
                                         launch.device(), true));
     addresses.push_back(made.back().data());
   }
-  return launch.run(words.data(), addresses.data(), {}) ? made : std::vector<Tensor>();
+  launch.run(addresses.data(), {});
+  return made;
 }
 
 LentWord at(const Tensor& tensor) { return {.address = tensor.data()}; }
@@ -66,7 +70,9 @@ TEST_CASE("repeated launch: other tensors and numbers than those it was made wit
     });
     const KernelArgumentHolder args{Tensor::randn({7, 12}, DataType::Float, 3, *device), 0.5, true};
     CHECK(launchOf(cache, args) == nullptr);  // nothing is compiled yet
+    CHECK(!cache.canRepeat());
     cache.runFusionWithInputs(args);
+    CHECK(cache.canRepeat());
     const auto launch = launchOf(cache, args);
     REQUIRE(launch != nullptr);
     CHECK(&launch->device() == device);
@@ -75,9 +81,11 @@ TEST_CASE("repeated launch: other tensors and numbers than those it was made wit
     for (int seed = 4; seed < 7; ++seed) {
       const Tensor x = Tensor::randn({7, 12}, DataType::Float, seed, *device);
       const bool flag = seed % 2 == 0;
+      const int allocations = device->allocations;
       const std::vector<Tensor> got =
           run(*launch, {at(x), {.real = -1.5 * seed}, {.integer = flag ? 1 : 0}});
       REQUIRE(got.size() == 2);
+      CHECK(device->allocations == allocations + 2);  // by `run` above
       const KernelArgumentHolder want = cache.runFusionWithInputs({x, -1.5 * seed, flag});
       for (size_t i = 0; i < 2; ++i) {
         CHECK(got[i].toHost<float>() == want[i].tensor().toHost<float>());
@@ -110,22 +118,88 @@ TEST_CASE("repeated launch: it refuses what its plan is not for, and launches no
   }
 }
 
-TEST_CASE("repeated launch: none where a call is more than one, or a number is complex") {
+TEST_CASE("repeated launch: none where a number is complex") {
   for (WatchedDevice* device : watchedDevices()) {
     CAPTURE(device->properties().name);
-    FusionExecutorCache product =
-        cacheOf([](Fusion& fusion, TensorView* x) { fusion.addOutput(matmul(x, x)); });
-    const KernelArgumentHolder square{Tensor::randn({8, 8}, DataType::Float, 5, *device)};
-    product.runFusionWithInputs(square);
-    CHECK(launchOf(product, square) == nullptr);
     FusionExecutorCache complex = cacheOf([](Fusion& fusion, TensorView* x) {
       Val* factor = IrBuilder::create<Val>(DataType::ComplexDouble);
       fusion.addInput(factor);
       fusion.addOutput(real(mul(x, factor)));
     });
-    const KernelArgumentHolder args{square[0].tensor(), std::complex<double>(1, 2)};
+    const KernelArgumentHolder args{Tensor::randn({8, 8}, DataType::Float, 5, *device),
+                                    std::complex<double>(1, 2)};
     complex.runFusionWithInputs(args);
     CHECK(launchOf(complex, args) == nullptr);
+  }
+}
+
+TEST_CASE("repeated launch: only for arguments like those of a call that ran") {
+  for (WatchedDevice* device : watchedDevices()) {
+    CAPTURE(device->properties().name);
+    FusionExecutorCache cache = cacheOf([](Fusion& fusion, TensorView* x) {
+      Val* factor = IrBuilder::create<Val>(DataType::Double);
+      fusion.addInput(factor);
+      fusion.addOutput(exp(mul(x, factor)));
+    });
+    const KernelArgumentHolder args{Tensor::randn({7, 12}, DataType::Float, 3, *device), 0.5};
+    cache.runFusionWithInputs(args);
+    const Tensor& x = args[0].tensor();
+    CHECK(launchOf(cache, {x, 1.0}) != nullptr);
+    for (const KernelArgumentHolder& other :
+         {KernelArgumentHolder{Tensor::randn({7, 13}, DataType::Float, 3, *device), 0.5},
+          KernelArgumentHolder{Tensor::randn({12, 7}, DataType::Float, 3, *device).transpose(0, 1),
+                               0.5},
+          KernelArgumentHolder{Tensor::randn({7, 12}, DataType::Double, 3, *device), 0.5},
+          KernelArgumentHolder{x, x}, KernelArgumentHolder{x, x, 0.5}, KernelArgumentHolder{0.5},
+          KernelArgumentHolder{x, 1}}) {
+      CAPTURE(other.toString());
+      CHECK(launchOf(cache, other) == nullptr);
+    }
+    LentArguments lent(args);
+    const Options shows = Options::current().dump("launch_param");
+    CHECK(cache.repeatedLaunch(lent.span(), shows) == nullptr);
+    const Options others = Options::current().disable("fma");
+    CHECK(cache.repeatedLaunch(lent.span(), others) == nullptr);
+  }
+}
+
+TEST_CASE("repeated launch: only where all is one launch and each output has memory of its own") {
+  struct Case {
+    const char* name;
+    Define define;
+  };
+  const Case cases[] = {
+      {"a view", [](Fusion& fusion, TensorView* x) { fusion.addOutput(transpose(x, 0, 1)); }},
+      {"an input as output",
+       [](Fusion& fusion, TensorView* x) {
+         fusion.addOutput(neg(x));
+         fusion.addOutput(x);
+       }},
+      {"an output twice",
+       [](Fusion& fusion, TensorView* x) {
+         TensorView* y = neg(x);
+         fusion.addOutput(y);
+         fusion.addOutput(y);
+       }},
+      {"an update of an input",
+       [](Fusion& fusion, TensorView* x) {
+         fusion.aliasOutputToInput(neg(x), x, AllocationType::ReuseBuffer);
+       }},
+      {"a library's operation",
+       [](Fusion& fusion, TensorView* x) { fusion.addOutput(matmul(x, x)); }},
+  };
+  for (WatchedDevice* device : watchedDevices()) {
+    for (const Case& one : cases) {
+      CAPTURE(device->properties().name);
+      CAPTURE(one.name);
+      FusionExecutorCache cache = cacheOf(one.define);
+      const KernelArgumentHolder args{Tensor::randn({8, 8}, DataType::Float, 5, *device)};
+      for (int call = 0; call < 2; ++call) {
+        cache.runFusionWithInputs(args);
+        CHECK(launchOf(cache, args) == nullptr);
+        CHECK(!cache.canRepeat());
+      }
+    }
   }
 }
 

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include <runtime/executor_kernel_arg.h>
+#include <runtime/repeated_call.h>
 #include <runtime/tensor.h>
+#include <user_error.h>
 
 namespace nvfuser {
 namespace {
@@ -118,6 +120,24 @@ TEST_CASE("DLPack out and in again, and the deleter is called once") {
   foreign.dl_tensor.dtype = {3, 64, 1};
   CHECK_THROWS_AS(Tensor::fromDLPack(&foreign), UserError);
   CHECK(deleted == 2);
+}
+
+TEST_CASE("DLPack: elements without memory are refused, no elements need none") {
+  int64_t shape[2] = {2, 3};
+  int64_t strides[2] = {3, 1};
+  const DLTensor tensor = {.data = nullptr,
+                           .device = {kDLCPU, 0},
+                           .ndim = 2,
+                           .dtype = {kDLFloat, 32, 1},
+                           .shape = shape,
+                           .strides = strides,
+                           .byte_offset = 0};
+  LentArgument lent;
+  checkAll({{"the tensor has elements, but no memory", [&] { Tensor::fromDLPack(tensor); }}});
+  CHECK(!lend(tensor, lent));
+  shape[1] = 0;
+  CHECK(Tensor::fromDLPack(tensor).numel() == 0);
+  CHECK(lend(tensor, lent));
 }
 
 TEST_CASE("every dtype has a name in DLPack and comes back") {

@@ -11,6 +11,7 @@ void bindDirect(nb::module_& direct) {
   bindDefinition(direct);
   bindProfiler(direct);
   bindExecutors(direct);
+  bindDefinitionCall(direct);
   bindLruCache(direct);
   bindValidation(direct);
   bindSchedule(direct);

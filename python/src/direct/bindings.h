@@ -18,6 +18,7 @@ void bindFusionClass(nb::module_& direct);
 void bindDefinition(nb::module_& direct);
 void bindProfiler(nb::module_& direct);
 void bindExecutors(nb::module_& direct);
+void bindDefinitionCall(nb::module_& direct);
 void bindLruCache(nb::module_& direct);
 void bindValidation(nb::module_& direct);
 void bindSchedule(nb::module_& direct);

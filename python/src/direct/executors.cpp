@@ -25,6 +25,10 @@ ExecutorCache::ExecutorCache(const IrFusion& definition, int64_t fusion_id, bool
           std::make_unique<nvfuser::Fusion>(definition.definition->graph), fusion_id,
           auto_schedule)) {}
 
+nb::list ExecutorCache::execute(nb::handle inputs, Device* device) {
+  return python::execute(*executor, known, inputs, device, isProfiling() ? &recordCall : nullptr);
+}
+
 namespace {
 
 using Names = std::vector<std::string>;
@@ -36,12 +40,11 @@ nb::list run(ExecutorCache& self, nb::handle inputs, nb::handle device, const Na
     options = optionsOf(enable, disable);
   }
   Device* where = device.is_none() ? nullptr : deviceFrom(device, "execute");
-  const ObserveCall observe = isProfiling() ? &recordCall : nullptr;
   if (!options) {
-    return execute(*self.executor, inputs, where, observe);
+    return self.execute(inputs, where);
   }
   OptionsGuard guard(*options);
-  return execute(*self.executor, inputs, where, observe);
+  return self.execute(inputs, where);
 }
 
 std::string kernelFor(ExecutorCache& self, nb::handle inputs) {
@@ -72,10 +75,7 @@ void bindExecutorCache(nb::module_& direct) {
       .def(nb::init<const IrFusion&, int64_t, bool>(), "fusion"_a, "fusion_id"_a = 0,
            "auto_schedule"_a = true)
       .def(
-          "execute",
-          [](ExecutorCache& self, nb::handle inputs) {
-            return execute(*self.executor, inputs, nullptr, isProfiling() ? &recordCall : nullptr);
-          },
+          "execute", [](ExecutorCache& self, nb::handle inputs) { return self.execute(inputs); },
           "inputs"_a, "The outputs, tensors of the inputs' framework.")
       .def("execute", &run, "inputs"_a, nb::kw_only(), "device"_a.none() = nb::none(),
            "_enable_options"_a = Names(), "_disable_options"_a = Names(),

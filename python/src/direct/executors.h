@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "direct/fusion.h"
+#include "torch_calls.h"
 #include <runtime/fusion_executor_cache.h>
 #include <support/options.h>
 
@@ -15,9 +16,12 @@ namespace nvfuser::python {
 /// Runs a fusion with schedules of the library's. It works on a copy of the definition.
 struct ExecutorCache {
   ExecutorCache(const IrFusion& definition, int64_t fusion_id, bool auto_schedule);
+  /// The outputs, tensors of the inputs' framework.
+  nb::list execute(nb::handle inputs, Device* device = nullptr);
 
   IrFusion fusion;
   std::unique_ptr<FusionExecutorCache> executor;
+  TorchCalls known;
 };
 
 /// The environment's options with those that a call enables and disables besides; none if there are

@@ -693,6 +693,18 @@ class KernelExecutor:
 
     def is_programmatic_dependent_launch_enabled(self) -> bool: ...
 
+@overload
+def execute(self, inputs) -> list:
+    """
+    Runs it on tensors and numbers, compiling what is missing. Gives the list of outputs.
+    """
+
+@overload
+def execute(self, inputs, *, device=None, save_repro_inputs=False, _enable_options=(), _disable_options=()) -> list:
+    """
+    `device` says where to run a fusion without tensor inputs. With save_repro_inputs, last_repro_script() tells what was run.
+    """
+
 class LRUCache:
     """Executors by definition: equal ones share theirs."""
 
