@@ -68,14 +68,10 @@ Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* d
 bool needsResolving(const Torch& torch, nb::handle input, DLDataType dtype) {
   static PyObject* const is_neg = interned("is_neg");
   static PyObject* const is_conj = interned("is_conj");
-  const bool complex = dtype.code == kDLComplex;
-  if (!complex && dtype.code != kDLFloat && dtype.code != kDLBfloat) {
-    return false;
-  }
   if (torch.inside) {
     return torch.inside->isLazy(input.ptr());
   }
-  return asks(input, is_neg) || (complex && asks(input, is_conj));
+  return asks(input, is_neg) || (dtype.code == kDLComplex && asks(input, is_conj));
 }
 
 std::string textOf(const nb::python_error& error) {

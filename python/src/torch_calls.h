@@ -20,7 +20,7 @@ class TorchCalls {
   nb::object repeat(FusionExecutorCache& executor, nb::handle inputs);
 
  private:
-  RecentlyUsed<TorchKnownCall, 8> known_;  ///< under the environment's options
+  RecentlyUsed<TorchKnownCall, 16> known_;  ///< under the environment's options
 };
 
 }  // namespace nvfuser::python

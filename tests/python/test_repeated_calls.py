@@ -45,6 +45,9 @@ def test_other_forms_of_the_arguments():
 
 def test_lazily_negated_and_conjugated_views_are_resolved_in_each_call():
     real, complex_ = scaled(contiguity=False), scaled(DataType.ComplexFloat)
+    with FusionDefinition() as whole:
+        x = whole.define_tensor([-1], [True], dtype=DataType.Int32)
+        whole.add_output(whole.ops.mul(x, whole.define_scalar(DataType.Int32)))
     z = torch.randn(16, dtype=torch.complex64)
     for _ in range(3):
         for view in (z.imag, z.conj().imag):
@@ -54,6 +57,9 @@ def test_lazily_negated_and_conjugated_views_are_resolved_in_each_call():
         assert torch.equal(real.execute([dense, 2.0])[0], dense * 2)
         for value in (z, z.conj()):
             assert torch.equal(complex_.execute([value, 2.0])[0], value * 2)
+        integers = torch._neg_view(torch.arange(16, dtype=torch.int32))
+        assert integers.is_neg()
+        assert torch.equal(whole.execute([integers, 2])[0], integers * 2)
 
 
 def test_wrong_calls_after_right_ones_are_errors_still():
@@ -80,7 +86,7 @@ def both(x, factor):
 
 
 def test_more_sizes_than_are_known():
-    calls = [[torch.randn(rows), 0.5 * rows] for rows in range(20)]
+    calls = [[torch.randn(rows), 0.5 * rows] for rows in range(30)]
     in_rounds(scaled(), [*calls, calls[3], calls[3], calls[0], calls[17]], both)
 
 

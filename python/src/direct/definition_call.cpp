@@ -23,10 +23,8 @@ nb::object execute(nb::handle self, nb::handle inputs) {
     return self.attr("_execute")(inputs);
   }
   ExecutorCache* cache = nullptr;
-  if (!nb::try_cast(executor, cache) || cache == nullptr) {  // somebody's own
-    return executor.attr("execute")(inputs);
-  }
-  return cache->execute(inputs);
+  const bool is_ours = nb::try_cast(executor, cache) && cache != nullptr;
+  return is_ours ? cache->execute(inputs) : self.attr("_execute")(inputs);
 }
 
 }  // namespace
