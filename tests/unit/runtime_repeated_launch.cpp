@@ -1,7 +1,9 @@
 // Repeated calls that were looked up once: addresses and numbers are given, and it launches.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include <capi/nvfuser_c.h>
 #include <fusion.h>
@@ -10,6 +12,7 @@
 #include <runtime/dlpack.h>
 #include <runtime/fusion_executor_cache.h>
 #include <runtime/repeated_launch.h>
+#include <support/recently_used.h>
 #include <watched_device.h>
 
 using namespace nvfuser;
@@ -238,6 +241,47 @@ TEST_CASE("repeated launch: tensors without elements launch nothing") {
     CHECK(run(*launch, {{.address = nullptr}}).at(0).sizes() == std::vector<int64_t>{0, 8});
     CHECK(device->launches == launches);
   }
+}
+
+TEST_CASE("repeated launch: from many threads, beside calls that are not") {
+  using Launch = FusionExecutorCache::RepeatedLaunch;
+  FusionExecutorCache cache = cacheOf([](Fusion& fusion, TensorView* x) {
+    Val* factor = IrBuilder::create<Val>(DataType::Double);
+    fusion.addInput(factor);
+    fusion.addOutput(mul(x, factor));
+  });
+  cache.runFusionWithInputs({Tensor::ones({2, 8}, DataType::Float, cpuDevice()), 1.0});
+  std::atomic<int> wrong = 0;
+  RecentlyUsed<Launch, 2> known;
+  const auto work = [&](int seed) {
+    for (int i = 0; i < 200; ++i) {
+      const double factor = seed * 1000 + i;
+      const int64_t rows = 2 + i / 20 % 2;  // the launches are for two
+      const Tensor x = Tensor::ones({rows, 8}, DataType::Float, cpuDevice());
+      const std::vector<float> want(static_cast<size_t>(8 * rows), static_cast<float>(factor));
+      std::vector<Tensor> got;
+      const auto repeat = [&](Launch& launch) {
+        got = run(launch, {at(x), {.real = factor}});
+        return !got.empty();
+      };
+      if (rows == 2 && !known.useOne(repeat)) {
+        auto launch = launchOf(cache, {x, factor});
+        wrong += launch == nullptr || !repeat(*launch) ? 1 : 0;
+        known.keep(std::move(launch));
+      } else if (rows != 2) {
+        got.push_back(cache.runFusionWithInputs({x, factor})[0].tensor());
+      }
+      wrong += got.size() != 1 || got[0].toHost<float>() != want ? 1 : 0;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int seed = 1; seed <= 4; ++seed) {
+    threads.emplace_back(work, seed);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("repeated launch: through the C interface") {
