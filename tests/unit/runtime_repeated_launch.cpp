@@ -248,7 +248,7 @@ TEST_CASE("repeated launch: from many threads, beside calls that are not") {
   FusionExecutorCache cache = cacheOf([](Fusion& fusion, TensorView* x) {
     Val* factor = IrBuilder::create<Val>(DataType::Double);
     fusion.addInput(factor);
-    fusion.addOutput(mul(x, factor));
+    fusion.addOutput(mul(x, add(factor, factor)));  // computed in each call
   });
   cache.runFusionWithInputs({Tensor::ones({2, 8}, DataType::Float, cpuDevice()), 1.0});
   std::atomic<int> wrong = 0;
@@ -258,7 +258,7 @@ TEST_CASE("repeated launch: from many threads, beside calls that are not") {
       const double factor = seed * 1000 + i;
       const int64_t rows = 2 + i / 20 % 2;  // the launches are for two
       const Tensor x = Tensor::ones({rows, 8}, DataType::Float, cpuDevice());
-      const std::vector<float> want(static_cast<size_t>(8 * rows), static_cast<float>(factor));
+      const std::vector<float> want(static_cast<size_t>(8 * rows), static_cast<float>(2 * factor));
       std::vector<Tensor> got;
       const auto repeat = [&](Launch& launch) {
         got = run(launch, {at(x), {.real = factor}});
