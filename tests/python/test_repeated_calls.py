@@ -193,6 +193,14 @@ def test_updates_views_and_results_that_are_given_twice():
         assert torch.equal(negated, -x) and torch.equal(again, -x)
 
 
+@pytest.mark.parametrize("size", [300, 300_000])  # a long sum may have partial ones, in memory besides the outputs
+def test_sums(size):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.ops.sum(fd.define_tensor([-1], [True]), [0]))
+    for value in (1.0, 2.0, 0.5, -1.0):
+        assert fd.execute([torch.full((size,), value)])[0].item() == size * value
+
+
 def test_options_of_a_call():
     """They are of that call alone."""
     with FusionDefinition() as fd:
