@@ -82,3 +82,6 @@ def test_family(family, dtype):
             expected = family.formula(*([results] if family.from_results else []), *exact)
             for i, (result, value) in enumerate(zip(results, expected, strict=True)):
                 check(f"{family.name}, {batch} x {hidden}, result {i}", result, value, family.floor)
+            del inputs, results, exact, expected, result, value
+    if DEVICE == "cuda":
+        torch.cuda.empty_cache()  # gigabytes, which a process beside this one may want

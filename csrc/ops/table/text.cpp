@@ -38,6 +38,7 @@ constexpr LibraryFunction kLibrary[] = {
     {"shiftLeft", kMathCuda, kMathHost},
     {"shiftRight", kMathCuda, kMathHost},
     {"shiftRightLogical", kMathCuda, kMathHost},
+    {"sigmoid", "sigmoid.cuh", ""},
     {"truncDiv", kMathCuda, kMathHost},
     {"truncMod", kMathCuda, kMathHost},
 };
