@@ -5,8 +5,8 @@
 ///       for n in 0..16 simd
 ///         if (…) T2[m * 16 + n] = T1[n * 16 + m]
 ///
-/// The conditions fall away: what lies beyond a tensor's end in such arrays is nobody's value, and
-/// there is room for it.
+/// The conditions fall away: what lies beyond a tensor's end in such arrays is nobody's value. It
+/// needs room in both arrays: an axis of 3 may be copied by a loop of 32 into memory of 32.
 #include <codegen/host_emitter.h>
 
 namespace nvfuser::codegen {
@@ -24,7 +24,7 @@ bool isTaskArray(const kir::Ref& ref) {
 
 /// The only statement of a block besides names for indices, and besides conditions around it.
 const kir::Stmt* onlyStatement(const kir::Block& block, std::unordered_map<Scalar, Scalar>* lets,
-                               kir::ScalarPool& pool) {
+                               bool* conditional, kir::ScalarPool& pool) {
   const kir::Stmt* only = nullptr;
   for (const kir::Stmt& stmt : block) {
     if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
@@ -40,7 +40,8 @@ const kir::Stmt* onlyStatement(const kir::Block& block, std::unordered_map<Scala
   }
   if (auto* branch = std::get_if<kir::If>(&only->node)) {
     const bool has_else = branch->else_body != nullptr && !branch->else_body->empty();
-    return has_else ? nullptr : onlyStatement(*branch->then_body, lets, pool);
+    *conditional = true;
+    return has_else ? nullptr : onlyStatement(*branch->then_body, lets, conditional, pool);
   }
   return only;
 }
@@ -50,9 +51,10 @@ const kir::Stmt* onlyStatement(const kir::Block& block, std::unordered_map<Scala
 bool HostEmitter::turns(const kir::For& outer) {
   kir::ScalarPool& pool = *kernel_.pool;
   std::unordered_map<Scalar, Scalar> lets;
-  const kir::Stmt* stmt = onlyStatement(*outer.body, &lets, pool);
+  bool conditional = false;
+  const kir::Stmt* stmt = onlyStatement(*outer.body, &lets, &conditional, pool);
   const auto* inner = stmt == nullptr ? nullptr : std::get_if<kir::For>(&stmt->node);
-  stmt = inner == nullptr ? nullptr : onlyStatement(*inner->body, &lets, pool);
+  stmt = inner == nullptr ? nullptr : onlyStatement(*inner->body, &lets, &conditional, pool);
   const auto* copy = stmt == nullptr ? nullptr : std::get_if<kir::Assign>(&stmt->node);
   const auto* src = copy == nullptr ? nullptr : std::get_if<kir::Ref>(&copy->src);
   if (src == nullptr || !isTaskArray(copy->dst) || !isTaskArray(*src) ||
@@ -85,6 +87,14 @@ bool HostEmitter::turns(const kir::For& outer) {
   const auto from = placeOf(*src);
   if (!to.has_value() || !from.has_value() || to->inner != 1 || from->outer != 1 ||
       to->outer < inner->extent->value || from->inner < outer.extent->value) {
+    return false;
+  }
+  const auto hasRoom = [&](const kir::Ref& ref, const Place& place) {
+    const int64_t last =
+        place.outer * (outer.extent->value - 1) + place.inner * (inner->extent->value - 1);
+    return pool.provesLess(pool.add(place.rest, pool.constant(last)), ref.buffer->elements);
+  };
+  if (conditional && !(hasRoom(copy->dst, *to) && hasRoom(*src, *from))) {
     return false;
   }
   snippets_.addBasics();

@@ -114,6 +114,31 @@ TEST_CASE("what one thread writes to shared memory is there for all that repeat 
   }
 }
 
+/// y[i, 0] = exp(x[i]) by loops over 32 x 32, in memory of that size, from an array of `rows`
+/// elements on the CPU. Its text.
+std::string arrayTurned(int64_t rows) {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeConcreteTensor({rows});
+  fusion.addInput(x);
+  TensorView* kept = broadcast(exp(x), {false, true});
+  fusion.addOutput(neg(kept));
+  kept->split(0, 1024);
+  kept->split(1, 32);
+  kept->reorder({{2, 1}});
+  KernelArgumentHolder arguments;
+  arguments.push(Tensor::randn({rows}, DataType::Float, 1, cpuDevice()));
+  KernelExecutor executor;
+  executor.compile(&fusion, arguments);
+  testValidate(&fusion, executor.run(arguments), arguments, __LINE__, __FILE__);
+  return executor.compiledKernel()->kernelString();
+}
+
+TEST_CASE("rows of an array are turned into columns only where the array has room for all") {
+  CHECK(scheduled::contains(arrayTurned(1024), "lanesTurn<32, 32>("));
+  CHECK_FALSE(scheduled::contains(arrayTurned(1000), "lanesTurn<32, 32>("));
+}
+
 TEST_CASE("pads and numbers of an axis of one element in many iterations") {
   scheduled::check(
       [](Fusion& fusion) {
