@@ -169,7 +169,7 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
   statement.body = std::make_shared<kir::Block>();
   kir::For each;
   each.extent = pool_.constant(stages);
-  each.var = pool_.symbol(text("u", loop.id), each.extent);
+  each.var = pool_.symbol(text("stage", loop.id), each.extent);  // ("u8" is a type)
   each.kind = kir::LoopKind::Unrolled;
   each.comment = "one of each stage";
   each.body = std::make_shared<kir::Block>();
