@@ -47,7 +47,7 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
       int64_t position = inlined;
       if (place != loop.end()) {
         position = place - loop.begin();
-        type = loops.effective(tv, static_cast<int>(position));
+        type = loops.of(tv, static_cast<int>(position)).parallel;
       }
       if (spans(id, type, position)) {
         axes.emplace_back(id, symbols.extent(id));
@@ -56,7 +56,8 @@ std::vector<std::pair<IterDomain*, Scalar>> axesOnChip(const TensorView* tv, con
     return axes;
   }
   for (size_t i = 0; i < loop.size(); ++i) {
-    if (spans(loop[i], loops.effective(tv, static_cast<int>(i)), static_cast<int64_t>(i))) {
+    // The loop's binding: a tensor that shares it may have none of its own.
+    if (spans(loop[i], loops.of(tv, static_cast<int>(i)).parallel, static_cast<int64_t>(i))) {
       axes.emplace_back(loop[i], symbols.extent(loop[i]));
     }
   }

@@ -63,10 +63,10 @@ class LoopModel {
   /// merged in.
   bool isRepeated(const TensorView* tv, ParallelType type) const;
   bool isCpu() const { return options_.target == LowerTarget::Cpu; }
-  /// Binding of an axis as this target sees it (threads are loops on the CPU).
-  ParallelType effective(const TensorView* tv, int position) const;
 
  private:
+  /// Binding of an axis as this target sees it (threads are loops on the CPU).
+  ParallelType effective(const TensorView* tv, int position) const;
   void group(const Fusion& fusion);
   void promote(LoopClass& loop, const IdGraph& exact);
   void bind(LoopClass& loop);

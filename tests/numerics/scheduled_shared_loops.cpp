@@ -114,6 +114,23 @@ TEST_CASE("what one thread writes to shared memory is there for all that repeat 
   }
 }
 
+TEST_CASE("shared memory has room for all threads of its loop, whichever tensor binds it") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        TensorView* x = makeSymbolicTensor(1);
+        fusion.addInput(x);
+        TensorView* kept = exp(x);
+        TensorView* out = neg(kept);
+        fusion.addOutput(out);
+        out->split(0, 4, false);
+        scheduler_utils::transformPropagateToAllFrom(out);
+        kept->setMemoryType(MemoryType::Shared);
+        inlineMost();
+        out->axis(0)->parallelize(TIDx);  // and `kept` is left as it is
+      },
+      {{{5}}, {{64}}, {{1}}});
+}
+
 /// y[i, 0] = exp(x[i]) by loops over 32 x 32, in memory of that size, from an array of `rows`
 /// elements on the CPU. Its text.
 std::string arrayTurned(int64_t rows) {
