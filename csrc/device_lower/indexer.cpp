@@ -253,6 +253,29 @@ void Indexer::requireComputed(const TensorView* producer, const TensorView* cons
   }
 }
 
+void Indexer::requireRoom(const TensorView* tv, const AxisIndex& known) const {
+  if (allocations_.of(tv).buffer->memory != MemoryType::Shared) {
+    return;
+  }
+  const auto& axes = tv->getLoopDomain();
+  for (int64_t i = 0; i < tv->getComputeAtPosition(); ++i) {
+    const auto found = known.find(axes[static_cast<size_t>(i)]);
+    if (loops_.of(tv, static_cast<int>(i)).isThread() || found == known.end() ||
+        axes[static_cast<size_t>(i)]->isBroadcast()) {
+      continue;
+    }
+    for (ParallelType type : kParallelTypeTIDs) {
+      if (loops_.isUsed(type) &&
+          kir::ScalarPool::contains(found->second, loops_.parallelIndex(type))) {
+        userError("lower: ", tv, " is kept in shared memory for one iteration of its axis ", i,
+                  " at a time, but in the loop that it shares threads of ", parallelTypeName(type),
+                  " are at different ones: ", found->second->toString(),
+                  "\n  help: inline it at position ", i, ", or set its memory type to Local");
+      }
+    }
+  }
+}
+
 kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
                         const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisIndex known;
@@ -279,6 +302,7 @@ kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues
     }
   }
   followTransforms(tv, known);
+  requireRoom(tv, known);
   return {allocations_.of(tv).buffer, offset(tv, known), 1};
 }
 

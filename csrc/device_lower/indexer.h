@@ -91,6 +91,9 @@ class Indexer {
   void followTransforms(const TensorView* producer, AxisIndex& known) const;
   void requireComputed(const TensorView* producer, const TensorView* consumer,
                        const AxisIndex& known) const;
+  /// A `UserError` where threads that write shared memory in one iteration have elements of several
+  /// of the tensor's own: a loop over the axes of another tensor goes through these otherwise.
+  void requireRoom(const TensorView* tv, const AxisIndex& known) const;
   /// Whether one place in memory serves all indices of an axis, one after the other or one for each
   /// thread.
   bool holdsOneIndex(const TensorView* tv, int position) const;

@@ -354,6 +354,27 @@ std::vector<Case> refusedByLowering() {
          c.out->setLoopDomain({c.out->axis(1), c.out->axis(0)});
          p.lower();
        }},
+      {"elements of shared memory that meet in one iteration of another tensor's loop",
+       "threads of threadIdx.x are at different ones",
+       [](Program& p) {
+         TensorView* in = p.input({4});
+         TensorView* body = exp(in);
+         TensorView* kept = broadcast(body, {false, true});
+         TensorView* out = p.output(neg(kept));
+         out->split(0, 2);
+         out->split(2, 128);
+         out->reorder({{1, 0}, {3, 1}});  // 2, 128, |in| / 2, 1
+         out->merge(2);
+         out->merge(1);
+         out->merge(0);
+         out->split(0, 64);
+         scheduler_utils::transformPropagateToAllFrom(out);
+         out->axis(1)->parallelize(TIDx);
+         scheduler_utils::parallelizeAllLike(out);
+         kept->setMemoryType(MemoryType::Shared);
+         inlineMost();
+         p.lower();
+       }},
       {"inlining across a path that leaves the loop", "cannot share their loops",
        [](Program& p) {
          Centred c(p);
