@@ -20,7 +20,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       kernel_(kernel),
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
-      predicates_(exact, loops, symbols, options.predicate_elimination) {
+      predicates_(exact, loops, symbols, readBeyond(fusion, loops), options.predicate_elimination) {
   for (TensorView* tv : computedTensors(fusion)) {
     if (allocations_.of(tv).buffer->memory != MemoryType::Local) {
       continue;

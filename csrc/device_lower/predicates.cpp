@@ -127,6 +127,32 @@ bool Predicates::dependsOn(Scalar index, bool blocks) const {
                      });
 }
 
+bool Predicates::isForOthers(const Bound& bound, const IterDomain* id, const Leaf& leaf) const {
+  const auto found = read_beyond_.find(leaf.out);
+  if (found == read_beyond_.end()) {
+    return false;
+  }
+  const std::vector<IterDomain*> own = leaf.out->domain()->allIDs();
+  const bool is_own = std::any_of(own.begin(), own.end(), [&](const IterDomain* other) {
+    return !other->isBroadcast() && exact_.mapped(other, id);
+  });
+  const auto& types = found->second;
+  const bool depends = std::any_of(types.begin(), types.end(), [&](ParallelType type) {
+    return kir::ScalarPool::contains(bound.index, loops_.parallelIndex(type));
+  });
+  if (is_own || !depends) {
+    return false;
+  }
+  if (leaf.role != LeafRole::Whole) {
+    userError("lower: ", leaf.out, " is reduced in a loop that it shares, where ",
+              bound.index->toString(), " < ", bound.extent->toString(),
+              ", but a consumer outside of that loop reads it in other threads or blocks, too"
+              "\n  help: inline it into that consumer, or inline what it reads no further than in "
+              "front of that loop");
+  }
+  return true;
+}
+
 std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
                                                   bool eliminate) const {
   std::vector<Bound> result;
@@ -148,7 +174,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool redundant = one_element && own && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
-      result.push_back({loops_.parallelIndex(loop->parallel), loop->extent});
+      const Bound bound{loops_.parallelIndex(loop->parallel), loop->extent};
+      if (!isForOthers(bound, loop->promoted, leaf)) {
+        result.push_back(bound);
+      }
     }
     axes.push_back(loop->promoted);
   }
@@ -198,7 +227,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     if (memory == MemoryType::Shared && id->isBroadcast() && !by_one_thread) {
       continue;
     }
-    result.push_back({index, symbols_.extent(id)});
+    const Bound bound{index, symbols_.extent(id)};
+    if (!isForOthers(bound, id, leaf)) {
+      result.push_back(bound);
+    }
   }
   return result;
 }

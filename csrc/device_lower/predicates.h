@@ -14,20 +14,28 @@
 /// element once:
 ///
 ///   T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
+///
+/// Threads beyond a loop: what they read is computed by them, too (read_beyond.h).
 #pragma once
 
 #include <unordered_set>
 
 #include <device_lower/indexer.h>
 #include <device_lower/loop_cover.h>
+#include <device_lower/read_beyond.h>
 
 namespace nvfuser {
 
 class Predicates {
  public:
   /// Without `eliminate` conditions are given also where they are known to hold.
-  Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols, bool eliminate)
-      : exact_(exact), loops_(loops), symbols_(symbols), eliminate_(eliminate) {}
+  Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols, ReadBeyond read_beyond,
+             bool eliminate)
+      : exact_(exact),
+        loops_(loops),
+        symbols_(symbols),
+        read_beyond_(std::move(read_beyond)),
+        eliminate_(eliminate) {}
 
   /// A reduction that adds up in memory itself, not in registers: an update is guarded as a store
   /// is.
@@ -65,10 +73,14 @@ class Predicates {
   bool divides(const Split* split) const;
   /// Whether the index of a block (of a thread in it) occurs in an expression.
   bool dependsOn(kir::Scalar index, bool blocks) const;
+  /// Whether a bound holds for elements of other tensors alone, and the statement has to be carried
+  /// out beyond it. A `UserError` for a reduction.
+  bool isForOthers(const Bound& bound, const IterDomain* id, const Leaf& leaf) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;
   Symbols& symbols_;
+  const ReadBeyond read_beyond_;
   const bool eliminate_;
   std::unordered_set<const TensorView*> summed_in_memory_;
 };

@@ -131,6 +131,40 @@ TEST_CASE("shared memory has room for all threads of its loop, whichever tensor 
       {{{5}}, {{64}}, {{1}}});
 }
 
+TEST_CASE("threads and blocks have what they read beyond the loop in which it is computed") {
+  for (ParallelType type : {TIDx, BIDx}) {
+    for (MemoryType memory : {MemoryType::Local, MemoryType::Shared}) {
+      CAPTURE(type);
+      CAPTURE(memory);
+      scheduled::check(
+          [&](Fusion& fusion) {
+            TensorView* one = makeConcreteTensor({1});
+            TensorView* few = makeSymbolicTensor(1);
+            TensorView* many = makeSymbolicTensor(1);
+            for (TensorView* input : {one, few, many}) {
+              fusion.addInput(input);
+            }
+            TensorView* both = exp(one);
+            TensorView* first = mul(both, few);
+            TensorView* kept = neg(both);
+            TensorView* wide = broadcast(squeeze(kept, std::vector<bool>{true}), {true});
+            TensorView* second = add(wide, many);
+            fusion.addOutput(first);
+            fusion.addOutput(second);
+            for (TensorView* tv : {both, first, kept, wide, second}) {
+              tv->split(0, 3);
+              tv->merge(0);
+              tv->axis(0)->parallelize(type);
+            }
+            kept->setMemoryType(memory);
+            both->inlineAt(1);  // into a loop over `few`
+            wide->inlineAt(1);
+          },
+          {{{1}, {4}, {40}}, {{1}, {40}, {4}}, {{1}, {1}, {2}}});
+    }
+  }
+}
+
 /// y[i, 0] = exp(x[i]) by loops over 32 x 32, in memory of that size, from an array of `rows`
 /// elements on the CPU. Its text.
 std::string arrayTurned(int64_t rows) {
