@@ -246,6 +246,25 @@ Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Con
       });
 }
 
+Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context) {
+  // Uniform numbers are the same everywhere; normal ones are a logarithm, a root and a cosine.
+  const bool is_general = op->getRNGOpType() == RNGOpType::NormalGeneral;
+  if (!is_general && op->getRNGOpType() != RNGOpType::NormalStandard) {
+    return result;
+  }
+  const double mean =
+      is_general
+          ? onlyElement(convert(context.operand(op->parameter(0)), DataType::Double)).as<double>()
+          : 0;
+  const double unit = roundoff(result.dtype);
+  uint64_t i = 0;
+  return mapElements<double, double>(
+      std::array<Array, 1>{result}, result.sizes, result.dtype, [&](double x) {
+        const double size = std::max(std::abs(x - mean), std::abs(x));
+        return moved(x, unit * finiteOrZero(size), seed, i++);
+      });
+}
+
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context) {
   if (result.kind() == HostNumber::Integer) {

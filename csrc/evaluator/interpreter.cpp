@@ -213,6 +213,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {
     arrays[0] = disturbed(arrays[0], seed);
+  } else if (expr->isA<RNGOp>()) {
+    arrays[0] = disturbedDraw(expr->as<RNGOp>(), arrays[0], seed, context);
   } else if (expr->isA<ReductionOp>()) {
     arrays[0] = disturbedReduction(expr->as<ReductionOp>(), arrays[0], seed, context);
   } else if (expr->isOneOf<MatmulOp, LinearOp>()) {

@@ -71,6 +71,8 @@ Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, 
 /// Of a power of complex numbers.
 Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
                             Context& context);
+/// Of random numbers; the uniform ones have no roundings.
+Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);

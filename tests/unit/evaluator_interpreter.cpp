@@ -422,6 +422,23 @@ TEST_CASE_FIXTURE(Run, "normal numbers have their moments") {
   }
 }
 
+// ---- roundings made on purpose ----
+
+TEST_CASE_FIXTURE(Run, "normal numbers are rounded where they are drawn, uniform ones are exact") {
+  fusion.addOutput(rand({number(8)}, DataType::Float));
+  fusion.addOutput(normal({number(8)}, number(-3.0), number(3.0), DataType::Float));
+  const std::vector<HostTensor> exact = interpret(fusion, inputs, options);
+  options.rounding = Rounding::Disturbed;
+  const std::vector<HostTensor> moved = interpret(fusion, inputs, options);
+  CHECK(numbers(moved[0]) == numbers(exact[0]));
+  for (int64_t i = 0; i < 8; ++i) {
+    const double distance = std::abs(moved[1].getDouble(i) - exact[1].getDouble(i));
+    const double drawn = std::abs(exact[1].getDouble(i) + 3);
+    CHECK(distance <= 0x1p-22 * (drawn + 3));
+    CHECK(distance >= 0x1p-26 * drawn);
+  }
+}
+
 // ---- the whole ----
 
 TEST_CASE_FIXTURE(Run, "a scalar becomes a 0-dim tensor") {
