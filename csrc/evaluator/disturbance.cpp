@@ -1,11 +1,29 @@
 // `Rounding::Disturbed`: results moved as rounding may move them, in directions that a seed
 // chooses.
 
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <limits>
 
+#include <evaluator/interpreter.h>
 #include <evaluator/operations.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// A NaN with a bit that those of operations do not have. (Dtypes narrower than Float have one
+/// NaN.)
+constexpr uint64_t kUndetermined = 0x7ffa'0000'0000'0000;
+
+}  // namespace
+
+bool isUndetermined(double number) {
+  return std::isnan(number) && (std::bit_cast<uint64_t>(number) & kUndetermined) == kUndetermined;
+}
+
+}  // namespace nvfuser
 
 namespace nvfuser::reference {
 
@@ -52,10 +70,13 @@ double direction(uint64_t seed, uint64_t i) {
   return ((word ^ opposite) & 1) != 0 ? 1 : -1;
 }
 
+/// Of four seeds, two pairs of opposites, those of the second.
+bool isSecondPair(uint64_t seed) { return ((seed >> 32) & 1) != 0; }
+
 /// One of the values that are possible, for element i. The seeds of two pairs of opposites take up
 /// to four of them in turn, from a place that the element chooses: none is left out.
 double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {
-  const uint64_t turn = (seed >> 63) + 2 * ((seed >> 32) & 1);
+  const uint64_t turn = (seed >> 63) + (isSecondPair(seed) ? 2 : 0);
   const uint64_t start = mix((seed & 0xffffffffu) * 0x9e3779b97f4a7c15ull + i);
   return possible[(start + turn) % possible.size()];
 }
@@ -291,10 +312,12 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
     T* to = out.data<T>() + out.offset;
     for (size_t i = 0; i < sums.size(); ++i) {
       if (adds) {
-        const double amount = sums[i].mayOverflow(result.dtype)
-                                  ? std::numeric_limits<double>::infinity()
-                                  : unit * sums[i].growth();
-        to[i] = movedSum(to[i], amount, seed, i);
+        const bool overflows = sums[i].mayOverflow(result.dtype);
+        const double amount =
+            overflows ? std::numeric_limits<double>::infinity() : unit * sums[i].growth();
+        to[i] = overflows && isSecondPair(seed) && direction(seed, i) > 0
+                    ? T(std::bit_cast<double>(kUndetermined))
+                    : movedSum(to[i], amount, seed, i);
       } else if (const std::vector<double> possible =
                      products[i].beyondRange(result.dtype, std::signbit(std::real(to[i])));
                  !possible.empty()) {

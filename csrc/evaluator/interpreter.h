@@ -12,7 +12,9 @@
 /// rounding of its compute dtype, and sums as far as their additions may add up to, in directions
 /// that `disturbance` chooses: how far outputs move tells how the program treats rounding errors,
 /// in Double too. Every second pair of opposite disturbances rounds what was moved, so that numbers
-/// that rounding may make equal are.
+/// that rounding may make equal are. A sum of which some order overflows on the way, or loses all
+/// that is small beside what cancels, may be any number: it is an *undetermined* one, a NaN that is
+/// told apart from others, as is what is computed of it.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,9 @@ struct InterpreterOptions {
   uint64_t philox_seed = 0;
   uint64_t philox_offset = 0;  ///< in units of 4 of the framework's generator
 };
+
+/// Whether an element of a result is undetermined.
+bool isUndetermined(double number);
 
 /// An evaluator in which the scalars and the extents of all tensors are bound to those of actual
 /// inputs. Throws `UserError` where number, kind, dtype, rank, sizes or layout of the inputs do not

@@ -439,6 +439,21 @@ TEST_CASE_FIXTURE(Run, "normal numbers are rounded where they are drawn, uniform
   }
 }
 
+TEST_CASE_FIXTURE(Run, "a sum that overflows in some order may be any number") {
+  const double greatest = std::numeric_limits<float>::max();
+  TensorView* x = floats({2, 3}, {greatest, -greatest, 2, 1, -1, 2});
+  fusion.addOutput(unaryOp(UnaryOpType::Atanh, sum(x, {1})));
+  options.rounding = Rounding::Disturbed;
+  int undetermined = 0;
+  for (options.disturbance = 0; options.disturbance < 4; ++options.disturbance) {
+    const HostTensor out = interpret(fusion, inputs, options).front();
+    undetermined += isUndetermined(out.getDouble(0)) ? 1 : 0;
+    CHECK(std::isnan(out.getDouble(1)));
+    CHECK_FALSE(isUndetermined(out.getDouble(1)));  // atanh(2)
+  }
+  CHECK(undetermined == 1);
+}
+
 // ---- the whole ----
 
 TEST_CASE_FIXTURE(Run, "a scalar becomes a 0-dim tensor") {

@@ -23,10 +23,11 @@ struct Expected {
 struct Comparison {
   int64_t elements = 0;
   /// Elements whose value is not determined well enough to compare: a reference is of another class
-  /// (NaN, infinity, finite) or another integer, or the tolerance is more than a tenth of the
-  /// value, or that is below 128 times the least normal Float. Values of one sign that lie apart by
-  /// factors (powers, exponentials) are also as near as 8 times the references' largest distance in
-  /// logarithms, infinities counting as the greatest number: such elements are skipped, too.
+  /// (NaN, infinity, finite, undetermined) or another integer, or the tolerance is more than a
+  /// tenth of the value, or that is below 128 times the least normal Float. Values of one sign that
+  /// lie apart by factors (powers, exponentials) are also as near as 8 times the references'
+  /// largest distance in logarithms, infinities counting as the greatest number: such elements are
+  /// skipped, too.
   int64_t skipped = 0;
   std::string mismatch;  ///< empty: they agree
 };
