@@ -106,3 +106,15 @@ TEST_CASE("scheduler transpose: axes that move together, strides, broadcasts and
   }
   check(mixed, runs);
 }
+
+TEST_CASE("scheduler transpose: an input with an axis that is squeezed") {
+  const auto define = [](Fusion& fusion) {
+    TensorView* x = makeConcreteTensor({-1, 1, -1});
+    fusion.addInput(x);
+    TensorView* y = makeSymbolicTensor(3);
+    fusion.addInput(y);
+    TensorView* rows = squeeze(x, std::vector<bool>{false, true, false});
+    fusion.addOutput(add(broadcast(rows, {true, false, false}), y));
+  };
+  check(define, {{{{40, 1, 72}}, {{3, 40, 72}, DataType::Float, {40, 1, 120}}}}, "transpose");
+}

@@ -23,7 +23,7 @@ class Scheduler {
     copyOutputs();
     makeTiles(reference);
     for (TensorView* tv : fusion_->allTvs()) {
-      if (!tv->isFusionInput() && tv->nDims() == tile_at_ + 2) {
+      if (!tv->isFusionInput() && loopAxes(tv) == tile_at_ + 2) {
         loopsOverTile(tv);
       }
     }
@@ -180,13 +180,13 @@ class Scheduler {
   void vectorizeInnermost(TensorView* tv, int64_t width) const {
     const int64_t elements =
         along_other_.count(tv) != 0 ? params_.other_vector : params_.compute_vector;
-    if (params_.host || width < 2 || tv->nDims() != tile_at_ + 4) {
+    if (params_.host || width < 2 || loopAxes(tv) != tile_at_ + 4) {
       return;
     }
     if (width < elements) {
-      tv->split(-1, width);
+      tv->split(tile_at_ + 3, width);
     }
-    tv->axis(-1)->parallelize(ParallelType::Vectorize);
+    tv->axis(loopAxes(tv) - 1)->parallelize(ParallelType::Vectorize);
   }
 
   /// On a GPU all loads of a thread are under way before the first is used; on the CPU a tile is
@@ -199,6 +199,17 @@ class Scheduler {
         copy->inlineAt(position, true, &calc);
       }
     }
+  }
+
+  /// How many axes a tensor has without those behind that nobody else has: broadcast axes of an
+  /// input that are squeezed.
+  static int64_t loopAxes(const TensorView* tv) {
+    int64_t count = tv->nDims();
+    while (count > 0 && tv->axis(count - 1)->isBroadcast() &&
+           tv->axis(count - 1)->definition() == nullptr) {
+      --count;
+    }
+    return count;
   }
 
   bool hasAllAxes(const TensorView* tv) const {
