@@ -147,3 +147,16 @@ TEST_CASE("scheduler reduction: strided and expanded inputs") {
          {{{8, 60}, DataType::Float, {1, 8}}}},
         "reduction");
 }
+
+TEST_CASE("scheduler reduction: axes that a reshape merges in another order than memory has them") {
+  const auto turned = [](Fusion& fusion) {
+    return permute(automatic::input(fusion, 3, DataType::Float), {1, 0, 2});
+  };
+  const std::vector<std::vector<Input>> runs{{{{7, 5, 130}}}, {{{1, 40, 64}}}, {{{33, 2, 3}}}};
+  check([&](Fusion& fusion) { fusion.addOutput(exp(flatten(sum(turned(fusion), {2})))); }, runs,
+        "reduction");
+  check([&](Fusion& fusion) { fusion.addOutput(sum(exp(flatten(turned(fusion))), {0})); }, runs,
+        "reduction");
+  check([&](Fusion& fusion) { fusion.addOutput(softmax(flatten(turned(fusion)), 0)); }, runs,
+        "inner persistent");
+}

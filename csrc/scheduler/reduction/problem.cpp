@@ -47,11 +47,48 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
       largest = tv;
     }
   }
-  order.resize(logical.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (largest != nullptr) {
-    order = axes.memoryOrder(largest, info);
+  std::vector<int64_t> as_defined(logical.size());
+  std::iota(as_defined.begin(), as_defined.end(), 0);
+  setOrder(largest == nullptr ? as_defined : axes.memoryOrder(largest, info));
+  if (order != as_defined && reshapes() && !followsReshapes()) {
+    const std::vector<int64_t> in_memory = order;
+    for (const std::vector<int64_t>& other : {keptAsDefined(), as_defined, in_memory}) {
+      setOrder(other);
+      if (followsReshapes()) {
+        break;
+      }
+    }
   }
+  for (const TensorView* tv : border) {
+    bool full = true;
+    for (size_t i = 0; i < axes.axes().size(); ++i) {
+      full &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
+    }
+    const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
+    largest_dtype = std::max(largest_dtype, size);
+    if (full) {
+      ++full_tensors;
+      full_inputs += tv->isFusionInput() ? 1 : 0;
+      input_bytes += tv->isFusionInput() ? size : 0;
+    }
+  }
+  input_bytes = std::max<int64_t>(input_bytes, 1);
+  if (schedule_3d && !fastest_dim && mustMergeKept()) {
+    inner.clear();
+    std::copy_if(order.begin(), order.end(), std::back_inserter(inner),
+                 [&](int64_t axis) { return !logical[static_cast<size_t>(axis)]->isReduction(); });
+    inner_extent = kept;
+    schedule_3d = false;
+  }
+}
+
+void Problem::setOrder(std::vector<int64_t> to) {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  order = std::move(to);
+  inner.clear();
+  fastest_dim = true;
+  schedule_3d = false;
+  kept = reduced = inner_extent = 1;
   auto id = [&](int64_t axis) { return logical[static_cast<size_t>(axis)]; };
   auto counts = [&](int64_t axis) { return !id(axis)->isBroadcast(); };
   // Which kind lies innermost: axes of extent 1 do not tell, unless that is all that is reduced
@@ -95,45 +132,52 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
       schedule_3d = true;
     }
   }
-  for (const TensorView* tv : border) {
-    bool full = true;
-    for (size_t i = 0; i < axes.axes().size(); ++i) {
-      full &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
-    }
-    const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
-    largest_dtype = std::max(largest_dtype, size);
-    if (full) {
-      ++full_tensors;
-      full_inputs += tv->isFusionInput() ? 1 : 0;
-      input_bytes += tv->isFusionInput() ? size : 0;
+}
+
+std::vector<int64_t> Problem::keptAsDefined() const {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  const auto isKept = [&](int64_t axis) {
+    return !logical[static_cast<size_t>(axis)]->isReduction();
+  };
+  std::vector<int64_t> result = order;
+  int64_t next = 0;
+  for (int64_t& axis : result) {
+    if (isKept(axis)) {
+      while (!isKept(next)) {
+        ++next;
+      }
+      axis = next++;
     }
   }
-  input_bytes = std::max<int64_t>(input_bytes, 1);
-  if (schedule_3d && !fastest_dim && mustMergeKept()) {
-    inner.clear();
-    std::copy_if(order.begin(), order.end(), std::back_inserter(inner),
-                 [&](int64_t axis) { return !id(axis)->isReduction(); });
-    inner_extent = kept;
-    schedule_3d = false;
-  }
+  return result;
+}
+
+bool Problem::reshapes() const {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  return std::any_of(exprs.begin(), exprs.end(),
+                     [](const Expr* expr) { return expr->isA<ReshapeOp>(); });
+}
+
+bool Problem::suitsLoops(int64_t inner_axes) const {
+  const SchedulerType type = form.buffers.held().empty() ? SchedulerType::Reduction
+                             : fastest_dim               ? SchedulerType::InnerPersistent
+                                                         : SchedulerType::OuterPersistent;
+  return !tryLoops(fusion, form, type, order, fastest_dim, inner_axes);
+}
+
+int64_t Problem::keptAxes() const {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  return std::count_if(logical.begin(), logical.end(),
+                       [](const IterDomain* id) { return !id->isReduction(); });
+}
+
+bool Problem::followsReshapes() const {
+  return suitsLoops(static_cast<int64_t>(inner.size())) ||
+         (schedule_3d && !fastest_dim && suitsLoops(keptAxes()));
 }
 
 bool Problem::mustMergeKept() const {
-  const std::vector<Expr*> exprs = fusion.exprs();
-  const bool reshapes = std::any_of(exprs.begin(), exprs.end(),
-                                    [](const Expr* expr) { return expr->isA<ReshapeOp>(); });
-  if (!reshapes) {
-    return false;
-  }
-  const SchedulerType type =
-      form.buffers.held().empty() ? SchedulerType::Reduction : SchedulerType::OuterPersistent;
-  const auto all = std::count_if(order.begin(), order.end(), [&](int64_t axis) {
-    return !form.signature.reference()
-                ->getLogicalDomain()[static_cast<size_t>(axis)]
-                ->isReduction();
-  });
-  return tryLoops(fusion, form, type, order, false, static_cast<int64_t>(inner.size())) &&
-         !tryLoops(fusion, form, type, order, false, all);
+  return reshapes() && !suitsLoops(static_cast<int64_t>(inner.size())) && suitsLoops(keptAxes());
 }
 
 int64_t Problem::widest() const {

@@ -53,6 +53,16 @@ struct Problem {
   void setWidths(ReductionParams& params) const;
 
  private:
+  /// What follows from the order in which loops go through the reference's axes.
+  void setOrder(std::vector<int64_t> to);
+  /// `order` with the kept axes among themselves as the reference has them: a reshape of a
+  /// reduction's result merges those so, however memory holds them.
+  std::vector<int64_t> keptAsDefined() const;
+  bool reshapes() const;
+  /// Whether loops in this order, the last ones of them as one, are those of all tensors.
+  bool suitsLoops(int64_t inner_axes) const;
+  bool followsReshapes() const;
+  int64_t keptAxes() const;
   /// Whether a reshape of kept axes across a reduced one, which lies between them in memory, wants
   /// all of them as one loop.
   bool mustMergeKept() const;
