@@ -106,9 +106,13 @@ struct Addition {
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
   bool is_exact = true;  ///< no sum on the way was rounded
+  Wide first{};
+  bool are_equal = true;
 
   void add(Wide x) {
     sum += x;
+    first = count == 0 ? x : first;
+    are_equal = are_equal && x == first;
     is_exact = is_exact && isShort(sum);
     const long double size = std::abs(x);
     squares += size * size;
@@ -117,14 +121,16 @@ struct Addition {
     ++count;
   }
   /// The sum's error in units of rounding: each of n additions rounds a number of the size of the
-  /// sums on the way, and the errors add up as √n. Other orders have other sums on the way, for
-  /// which the root of the squares stands.
+  /// sums on the way, and the errors add up as √n; as n where terms are equal, which may be
+  /// rounded the same way again and again. Other orders have other sums on the way, for which the
+  /// root of the squares stands.
   double growth() const {
     if (is_exact) {
       return 0;
     }
     const long double size = std::max(largest, std::sqrt(squares));
-    return finiteOrZero(static_cast<double>(std::sqrt(count) / 2 * size));
+    const long double steps = are_equal ? count / 2 : std::sqrt(count);
+    return finiteOrZero(static_cast<double>(steps / 2 * size));
   }
   /// Whether another order has a sum on the way that is beyond the greatest number of `dtype` (and
   /// that perhaps meets a term that is the opposite infinity).

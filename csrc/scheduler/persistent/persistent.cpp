@@ -227,7 +227,7 @@ class PersistentScheduler : public SchedulerEntry {
       }
       params->project_persistent_buffers = true;
       params->online_softmax = hasOnline(problem);
-      inner_ ? planInner(problem, false, *params) : planOuterPasses(problem, *params);
+      inner_ ? planInner(problem, true, *params) : planOuterPasses(problem, *params);
     }
     problem.setWidths(*params);
     return params;

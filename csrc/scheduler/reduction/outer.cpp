@@ -63,6 +63,11 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   const int64_t most =
       std::clamp<int64_t>(kElementsInFlight / params.vectorization, 1, kMostOfPass);
   params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);
+  const int64_t blocks = others * ceilDiv(columns, params.threads_x);
+  if (blocks * 2 <= wanted) {
+    splitOverBlocks(problem, blocks, 2, problem.reduced / (params.threads_y * params.unroll),
+                    params);
+  }
 }
 
 }  // namespace nvfuser::reduction
