@@ -129,7 +129,7 @@ struct Addition {
       return 0;
     }
     const long double size = std::max(largest, std::sqrt(squares));
-    const long double steps = are_equal ? count / 2 : std::sqrt(count);
+    const long double steps = are_equal ? std::max(count / 2, std::sqrt(count)) : std::sqrt(count);
     return finiteOrZero(static_cast<double>(steps / 2 * size));
   }
   /// Whether another order has a sum on the way that is beyond the greatest number of `dtype` (and

@@ -4,8 +4,9 @@
 ///   T1 = f(T0); T2 = sum(T1); T3 = g(T0); T4 = sum(T3)     kernels store T1, T2, T3, T4
 ///   T1, T2, T3, T4 in turn: one large tensor at a time; T1, T3, T2, T4 would be two
 ///
-/// A tensor between kernels is given back behind its last reader, an output is kept. Source: list
-/// scheduling for registers (Sethi, Ullman 1970), by bytes instead of registers.
+/// A tensor between kernels is given back behind its last reader, an output is kept. The choice is
+/// greedy: the best order is easy to find for a tree (Sethi, Ullman 1970, for registers), but not
+/// for a graph (Sethi 1975).
 #pragma once
 
 #include <vector>

@@ -4,23 +4,21 @@ On the CPU at some small sizes, each family in one dtype (families.cpp has more)
 sizes, up to 2048 x 131072, on the first GPU.
 """
 
-import os
-
 import family_rows  # noqa: F401 (adds to the table)
 import pytest
 import torch
 from family_programs import FAMILIES, FLOAT, LABELS, MASK
 from nvfuser_direct import DataType, FusionDefinition
+from tested_device import DEVICE, ON_GPU
 
-DEVICE = "cuda" if os.environ.get("NVFUSER_TEST_DEVICE", "cpu") in ("cuda", "gpu") else "cpu"
 DTYPES = {torch.float32: DataType.Float, torch.bfloat16: DataType.BFloat16, torch.float16: DataType.Half}
 OTHERS = {
     FLOAT: (torch.float32, DataType.Float),
     LABELS: (torch.int64, DataType.Int),
     MASK: (torch.bool, DataType.Bool),
 }
-BATCHES = (1, 16, 2048) if DEVICE == "cuda" else (1, 16)
-HIDDEN = (1, 31, 768, 4096, 4098, 5121, 36864, 131072) if DEVICE == "cuda" else (1, 31, 4098)
+BATCHES = (1, 16, 2048) if ON_GPU else (1, 16)
+HIDDEN = (1, 31, 768, 4096, 4098, 5121, 36864, 131072) if ON_GPU else (1, 31, 4098)
 EPS = torch.finfo(torch.float32).eps
 OF_ELEMENT, OF_ALL = 16 * EPS, 64 * EPS  # what is lost in Float, of an element and of all elements' root mean square
 
@@ -66,7 +64,7 @@ def check(where, result, expected, floor):
 
 def cases():
     for i, family in enumerate(FAMILIES):
-        for dtype in list(DTYPES) if DEVICE == "cuda" else [list(DTYPES)[i % len(DTYPES)]]:
+        for dtype in list(DTYPES) if ON_GPU else [list(DTYPES)[i % len(DTYPES)]]:
             yield pytest.param(family, dtype, id=f"{family.name}, {dtype}")
 
 
@@ -83,5 +81,5 @@ def test_family(family, dtype):
             for i, (result, value) in enumerate(zip(results, expected, strict=True)):
                 check(f"{family.name}, {batch} x {hidden}, result {i}", result, value, family.floor)
             del inputs, results, exact, expected, result, value
-    if DEVICE == "cuda":
+    if ON_GPU:
         torch.cuda.empty_cache()  # gigabytes, which a process beside this one may want

@@ -2,12 +2,11 @@
 device, and with NVFUSER_TEST_DEVICE=cuda on the first GPU, too.
 """
 
-import os
-
 import numpy as np
 import pytest
 import torch
 from installed import ROOT, run
+from tested_device import ON_GPU
 
 EXAMPLE = ROOT / "build" / "bin" / "example_transformer_block"
 PARAMETERS = [
@@ -36,7 +35,7 @@ RUNS = [
     pytest.param("cpu", ["--small"], 4, id="small"),
     pytest.param("emulated", ["--small"], 4, id="small, emulated"),
 ]
-if os.environ.get("NVFUSER_TEST_DEVICE") in ("cuda", "gpu"):
+if ON_GPU:
     RUNS += [pytest.param("cuda", [], 12, id="width of GPT-2, CUDA")]
 
 

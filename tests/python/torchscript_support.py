@@ -1,6 +1,6 @@
 """What tests of TorchScript share: the extension, built once in the build folder, and comparisons with eager.
 
-NVFUSER_TEST_DEVICE=cuda (or gpu) runs them on the first GPU instead of the CPU.
+They run on the device of tested_device.py.
 """
 
 import contextlib
@@ -13,24 +13,13 @@ from pathlib import Path
 import nvfuser
 import torch
 from nvfuser import torchscript
+from tested_device import DEVICE, ON_GPU
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "torchscript"
 os.environ["NVFUSER_CACHE_DIR"] = str(FOLDER)  # kernels are not kept (conftest.py), the extension is
 FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-
-def _device():
-    """Where tensors of the tests are."""
-    known = {"cpu": "cpu", "cuda": "cuda", "gpu": "cuda"}
-    given = os.environ.get("NVFUSER_TEST_DEVICE", "cpu")
-    assert given in known, f"NVFUSER_TEST_DEVICE is {given}; known: {', '.join(known)}"
-    assert known[given] == "cpu" or torch.cuda.is_available(), f"NVFUSER_TEST_DEVICE is {given}, but there is no GPU"
-    return known[given]
-
-
-DEVICE = _device()
-ON_GPU = DEVICE == "cuda"
 if ON_GPU:
     # Eager and fused programs multiply by the same library, but round the same only in full precision.
     torch.backends.cudnn.allow_tf32 = False

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kMostUnroll = 8;         ///< rows in flight
 constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
+constexpr int64_t kResidentOfPass = 2;     ///< blocks that a multiprocessor holds then
 constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
 constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
@@ -54,7 +55,7 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   const int64_t others = problem.kept / std::max<int64_t>(problem.inner_extent, 1);
   const int64_t of_line = std::max<int64_t>(
       kLine / (params.vectorization * std::max<int64_t>(problem.largest_dtype, 1)), 1);
-  const int64_t wanted = 2 * problem.info.device().multiprocessors;
+  const int64_t wanted = kResidentOfPass * problem.info.device().multiprocessors;
   while (params.threads_x > of_line && others * ceilDiv(columns, params.threads_x) < wanted) {
     params.threads_x /= 2;
   }
@@ -65,8 +66,8 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);
   const int64_t blocks = others * ceilDiv(columns, params.threads_x);
   if (blocks * 2 <= wanted) {
-    splitOverBlocks(problem, blocks, 2, problem.reduced / (params.threads_y * params.unroll),
-                    params);
+    splitOverBlocks(problem, blocks, kResidentOfPass,
+                    problem.reduced / (params.threads_y * params.unroll), params);
   }
 }
 

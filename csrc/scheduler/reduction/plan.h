@@ -16,8 +16,8 @@ int64_t ceilPow2(int64_t value);
 void planInner(const Problem& problem, bool may_split, ReductionParams& params);
 /// Columns that lie together in memory, on a GPU.
 void planOuter(const Problem& problem, bool may_split, ReductionParams& params);
-/// The same, where columns do not fit the chip and are read again: each block stays with its strip,
-/// so that rows in flight have to keep the memory busy.
+/// The same, where columns do not fit the chip and are read again: a block stays with its strip, so
+/// that rows in flight have to keep the memory busy. Few strips are shared by several blocks each.
 void planOuterPasses(const Problem& problem, ReductionParams& params);
 /// Several blocks for each of `blocks` groups of rows, of which each block has some of the `steps`.
 /// All run at once, `resident` on a multiprocessor: where something is computed from the result,
