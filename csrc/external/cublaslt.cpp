@@ -1,6 +1,10 @@
 // C = A · B of row-major tensors is Cᵗ = Bᵗ · Aᵗ for cuBLASLt, whose matrices are column by column.
 // Its A is therefore our B, and the bias, one number for each of its rows, one for each of our
 // columns.
+//
+// The bias is the library's matrix C, all of whose columns are in one place: its epilogue for biases
+// adds in the type of the result where a sum is cut (pytorch/pytorch#180875), and asks for aligned
+// ones.
 #include <external/cublaslt.h>
 
 #include <dlfcn.h>
@@ -308,9 +312,8 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   }
   const bool has_bias = given.bias != nullptr;
   const bool is_wide = kinds->compute == Compute64F || kinds->data == C_32F;
-  if (has_bias &&
-      (is_wide || p.m != given.m || p.a != given.a || (given.bias_step != 1 && given.n != 1))) {
-    *why = "cuBLASLt adds a dense bias of Half, BFloat16 or Float to row-major results only";
+  if (has_bias && (p.m != given.m || p.a != given.a || (given.bias_step != 1 && given.n != 1))) {
+    *why = "cuBLASLt adds a dense bias to row-major results only";
     return false;
   }
   const bool rounds_twice =
@@ -335,15 +338,14 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   const uint32_t end = given.end == Epilogue::Relu       ? kEpilogueRelu
                        : given.end == Epilogue::TanhGelu ? kEpilogueGelu
                                                          : 0;
-  if (const uint32_t epilogue = end | (has_bias ? kEpilogueBias : 0); epilogue != 0) {
-    made.set(EpilogueKind, epilogue);
-  }
-  if (has_bias) {
-    made.set(BiasPointer, given.bias);
+  if (end != 0) {
+    made.set(EpilogueKind, end);
   }
   const Layout of_a = made.layout(kinds->data, *a, inner.size, inner.b);
   const Layout of_b = made.layout(kinds->data, *b, inner.size, inner.a);
   const Layout of_d = made.layout(kinds->data, *d, inner.size, inner.c);
+  const Layout of_c =
+      has_bias ? made.layout(kinds->data, {d->rows, d->columns, 0, false}, inner.size, 0) : of_d;
   int64_t outer = 1;
   uint32_t align_a = alignmentOf(p.b, inner.b * size);
   uint32_t align_b = alignmentOf(p.a, inner.a * size);
@@ -356,15 +358,14 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   }
   const Preference preference = made.preference();
   made.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
-  const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
-  made.prefer(ReductionSchemes, has_bias && is_narrow ? kNoReductionScheme : kWideReductionSchemes);
+  made.prefer(ReductionSchemes, kWideReductionSchemes);
   made.prefer(AlignA, align_a);
   made.prefer(AlignB, align_b);
-  made.prefer(AlignC, align_d);
+  made.prefer(AlignC, has_bias ? alignmentOf(given.bias, 0) : align_d);
   made.prefer(AlignD, align_d);
   Heuristic choice{};
   int found = 0;
-  const Status status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_d, of_d,
+  const Status status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d,
                                                      preference, 1, &choice, &found);
   if (status != kSuccess || found == 0 || choice.state != kSuccess) {
     *why = text("cuBLASLt has no algorithm for a product of ", given.m, " x ", given.k, " and ",
@@ -392,8 +393,9 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
     auto* result = const_cast<char*>(at(p.c, offset_c, size));
     throwIfFailed(
         table.Matmul(handle, desc, one, at(p.b, offset_b, size), of_a, at(p.a, offset_a, size),
-                     of_b, zero, result, of_d, result, of_d, &choice.algorithm, workspace.data,
-                     choice.workspace_bytes, call.machine->stream),
+                     of_b, has_bias ? one : zero, has_bias ? given.bias : result, of_c, result,
+                     of_d, &choice.algorithm, workspace.data, choice.workspace_bytes,
+                     call.machine->stream),
         "Matmul", call);
   }
   return true;

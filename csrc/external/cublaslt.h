@@ -24,7 +24,7 @@ using Preference = void*;
 // Values of cudaDataType_t, cublasComputeType_t and of the attributes.
 enum DataKind : int { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
 enum ComputeKind : int { Compute32F = 68, Compute64F = 70 };
-enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7, BiasPointer = 8 };
+enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7 };
 enum LayoutAttribute : int { BatchCount = 5, BatchStride = 6 };
 enum PreferenceAttribute : int {
   MaxWorkspaceBytes = 1,
@@ -37,10 +37,8 @@ enum PreferenceAttribute : int {
 /// How parts of a sum may be added up: in the type that is computed in, but not in the result's
 /// type or in the result itself, which would round each of them.
 constexpr uint32_t kWideReductionSchemes = 2;
-/// Not in parts at all: of narrow types, a bias is added to what has been rounded then.
-constexpr uint32_t kNoReductionScheme = 0;
 // Bits of an epilogue; GELU is the approximation with tanh.
-constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
+constexpr uint32_t kEpilogueRelu = 2, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;
 
 struct Algorithm {
@@ -78,8 +76,9 @@ struct Table {
 }  // namespace cublaslt
 
 /// Runs a matmul or linear with the library; false, having done nothing, for what it does not take
-/// (`why` says what): other operations, integers, strides that are no leading dimension, a bias or
-/// an epilogue of Double or complex numbers, an epilogue before which the product would be rounded.
+/// (`why` says what): other operations, integers, strides that are no leading dimension, a bias of
+/// results whose rows are not dense, an epilogue of Double or complex numbers, an epilogue before
+/// which the product would be rounded.
 /// The device's context has to be current.
 bool runCublasLt(const Call& call, std::string* why);
 /// The same with given functions, for tests.
