@@ -2,9 +2,9 @@
 // Its A is therefore our B, and the bias, one number for each of its rows, one for each of our
 // columns.
 //
-// The bias is the library's matrix C, all of whose columns are in one place: its epilogue for biases
-// adds in the type of the result where a sum is cut (pytorch/pytorch#180875), and asks for aligned
-// ones.
+// The bias is the library's matrix C, all of whose columns are in one place: its epilogue for
+// biases adds in the type of the result where a sum is cut (pytorch/pytorch#180875), and asks for
+// aligned ones.
 #include <external/cublaslt.h>
 
 #include <dlfcn.h>

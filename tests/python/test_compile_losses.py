@@ -3,9 +3,16 @@
 import pytest
 import torch
 from nvfuser import dynamo
+from tested_device import tensors_there
 from torch.nn import functional as F
 
 SHAPES = {"a row": (5,), "rows": (6, 5), "images": (2, 5, 3, 4)}
+
+
+@pytest.fixture(autouse=True)
+def on_the_tested_device():
+    with tensors_there():
+        yield
 
 
 @pytest.mark.parametrize("shape", SHAPES)

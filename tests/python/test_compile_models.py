@@ -6,6 +6,13 @@ import pytest
 import torch
 from compile_models import MODELS
 from nvfuser.dynamo.backend import backend, observing
+from tested_device import tensors_there
+
+
+@pytest.fixture(autouse=True)
+def on_the_tested_device():
+    with tensors_there():
+        yield
 
 
 def gradients(model, inputs, weights):

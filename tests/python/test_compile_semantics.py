@@ -11,6 +11,7 @@ import pytest
 import torch
 from nvfuser.dynamo import explain
 from nvfuser.dynamo.backend import backend, observing
+from tested_device import DEVICE, tensors_there
 from torch import nn
 from torch.nn import functional as F
 
@@ -19,7 +20,8 @@ from torch.nn import functional as F
 def fresh():
     torch._dynamo.reset()
     torch.manual_seed(0)
-    yield
+    with tensors_there():
+        yield
     torch._dynamo.reset()
 
 
@@ -267,7 +269,7 @@ def test_autocast():
     net = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
 
     def function(x):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
             return net(x)
 
     x = torch.randn(4, 8)

@@ -1,5 +1,6 @@
 """The device of tests that run on any: NVFUSER_TEST_DEVICE=cuda (or gpu) is the first GPU, else it is the CPU."""
 
+import contextlib
 import os
 
 import torch
@@ -15,3 +16,8 @@ def _device():
 
 DEVICE = _device()
 ON_GPU = DEVICE == "cuda"
+
+
+def tensors_there():
+    """While it lasts, PyTorch's factories and modules make tensors on that device."""
+    return torch.device(DEVICE) if ON_GPU else contextlib.nullcontext()
