@@ -7,6 +7,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::inner_outer {
@@ -70,6 +71,7 @@ class Scheduler {
       }
     }
     scheduler_utils::cacheAndForkOutputs(fusion_, false);
+    computeStatisticsApart(fusion_);
     std::set<const Val*> done;
     for (size_t i = 0; i < fusion_->outputs().size() && i < params_.outputs.size(); ++i) {
       auto* out = fusion_->outputs()[i]->as<TensorView>();

@@ -6,6 +6,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::reduction {
@@ -106,6 +107,7 @@ class Scheduler {
       }
     }
     scheduler_utils::cacheAndForkOutputs(fusion_, false);
+    computeStatisticsApart(fusion_);
     for (size_t i = 0; i < fusion_->outputs().size() && i < params_.outputs.size(); ++i) {
       auto* out = fusion_->outputs()[i]->as<TensorView>();
       if (params_.outputs[i] < 2 || out->isFusionInput()) {
