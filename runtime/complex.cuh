@@ -424,5 +424,9 @@ __device__ __forceinline__ complex<T> atan(const complex<T>& z) {
 }
 template <class T>
 __device__ __forceinline__ complex<T> sigmoid(const complex<T>& z) {
+  if (z.re < T(0)) {  // exp(-z) may be beyond all numbers
+    const complex<T> e = exp(z);
+    return e / (complex<T>(T(1)) + e);
+  }
   return complex<T>(T(1)) / (complex<T>(T(1)) + exp(-z));
 }

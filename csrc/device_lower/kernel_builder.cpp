@@ -81,22 +81,36 @@ void KernelBuilder::requireIterations(const Leaf& leaf) {
       leaf.path.begin() + std::min<std::ptrdiff_t>(leaf.out->getComputeAtPosition(),
                                                    static_cast<std::ptrdiff_t>(leaf.path.size()));
   for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
-    Scalar extent = symbols_.extent(axis.id);
     const bool readers_inside =
         in_registers &&
         std::all_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
           return std::find(leaf.path.begin(), shared, loop) != shared;
         });
-    const bool known = std::any_of(
-        kernel_.checks.begin(), kernel_.checks.end(), [&](const kir::LaunchCheck& check) {
-          return check.kind == kir::LaunchCheck::Kind::NotEmpty && check.value == extent;
-        });
-    if (axis.id->isBroadcast() || readers_inside || known ||
-        (extent->isConstant() && extent->value > 0)) {
-      continue;
+    if (!readers_inside) {
+      requireElements(axis.id, leaf.out);
     }
+  }
+}
+
+void KernelBuilder::requireElements(const IterDomain* axis, const TensorView* tv) {
+  if (axis->isBroadcast()) {
+    return;
+  }
+  // Parts of an axis have the elements that the axis has, whatever their extents.
+  if (axis->definition() != nullptr) {
+    for (const Val* in : axis->definition()->inputs()) {
+      requireElements(in->as<IterDomain>(), tv);
+    }
+  }
+  Scalar extent = symbols_.extent(axis);
+  const bool known =
+      (extent->isConstant() && extent->value > 0) ||
+      std::any_of(kernel_.checks.begin(), kernel_.checks.end(), [&](const kir::LaunchCheck& check) {
+        return check.kind == kir::LaunchCheck::Kind::NotEmpty && check.value == extent;
+      });
+  if (!known) {
     kernel_.checks.push_back({kir::LaunchCheck::Kind::NotEmpty, extent, nullptr, 1,
-                              text("T", leaf.out->name(), " is computed in a loop over it")});
+                              text("T", tv->name(), " is computed in a loop over it")});
   }
 }
 

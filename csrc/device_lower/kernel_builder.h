@@ -53,6 +53,7 @@ class KernelBuilder {
   /// At each launch the axes of other tensors must have an element, around which a statement is
   /// computed that does not depend on them.
   void requireIterations(const Leaf& leaf);
+  void requireElements(const IterDomain* axis, const TensorView* tv);
   kir::Ref markRead(kir::Ref ref);
   kir::Ref markWritten(kir::Ref ref);
 

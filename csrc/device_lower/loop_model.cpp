@@ -381,10 +381,12 @@ bool LoopModel::isSpread(const TensorView* tv, ParallelType type) const {
 }
 
 bool LoopModel::isRepeated(const TensorView* tv, ParallelType type) const {
-  std::vector<const IterDomain*> open;
-  if (const IterDomain* id = boundAxis(tv, type)) {
-    open.push_back(id);
-  }
+  const IterDomain* axis = boundAxis(tv, type);
+  return axis != nullptr && isRepeated(axis);
+}
+
+bool LoopModel::isRepeated(const IterDomain* axis) {
+  std::vector<const IterDomain*> open{axis};
   while (!open.empty()) {
     const IterDomain* id = open.back();
     open.pop_back();

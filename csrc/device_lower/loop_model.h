@@ -62,6 +62,8 @@ class LoopModel {
   /// Whether some of them compute the same element all the same: their axis has a broadcast axis
   /// merged in.
   bool isRepeated(const TensorView* tv, ParallelType type) const;
+  /// Whether a loop over the axis comes to the same element again: a broadcast is part of it.
+  static bool isRepeated(const IterDomain* axis);
   bool isCpu() const { return options_.target == LowerTarget::Cpu; }
 
  private:

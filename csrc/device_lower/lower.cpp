@@ -12,6 +12,7 @@
 #include <device_lower/share_conditions.h>
 #include <device_lower/share_draws.h>
 #include <device_lower/validate_schedule.h>
+#include <device_lower/wrap_remainders.h>
 #include <ir/axis_map.h>
 #include <kernel_ir/scalars_of.h>
 #include <kernel_ir/verifier.h>
@@ -103,6 +104,12 @@ void nameBlocksOfDraws(Lowering& l) {
 
 void shareConditions(Lowering& l) {
   nvfuser::shareConditions(l.kernel, l.options.target != LowerTarget::Cpu);
+}
+
+void wrapRemainders(Lowering& l) {
+  if (l.options.target != LowerTarget::Cpu) {
+    nvfuser::wrapRemainders(l.kernel);
+  }
 }
 
 void hoist(Lowering& l) {
@@ -290,6 +297,10 @@ constexpr std::array kPasses = {
     LoweringPass{"share-conditions", "kernel.body",
                  "one `if` around neighbours, and around loops, that depend on a condition",
                  "a condition is tested once for all that depends on it", shareConditions, true},
+    LoweringPass{"wrap-remainders", "final indices",
+                 "comparisons where unrolled neighbours divided by an extent",
+                 "neighbours rarely pass the end of an axis: one division serves all",
+                 wrapRemainders, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

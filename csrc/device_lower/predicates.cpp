@@ -99,6 +99,34 @@ bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
   });
 }
 
+/// Splits of axes that are not those of the leaf's tensor, and that only loops lead to in each
+/// iteration of which the tensor is computed anew: in registers, from what is there in all of them.
+std::set<const Expr*> splitsForAnew(const Leaf& leaf, const std::vector<const Expr*>& schedule,
+                                    const IdGraph& exact) {
+  std::set<const Expr*> result;
+  if (leaf.role == LeafRole::Whole || readsMemoryOfOthers(leaf)) {
+    return result;
+  }
+  std::set<int> own;
+  for (const IterDomain* id : leaf.out->domain()->allIDs()) {
+    own.insert(exact.classOf(id));
+  }
+  std::vector<const IterDomain*> inside;
+  for (size_t i = static_cast<size_t>(leaf.out->getComputeAtPosition()); i < leaf.path.size();
+       ++i) {
+    inside.push_back(leaf.path[i]->promoted);
+  }
+  const std::vector<const Expr*> inner =
+      transformsOf(std::move(inside), logicalClasses(leaf.out, exact), exact);
+  for (const Expr* expr : schedule) {
+    if (expr->isA<Split>() && own.count(exact.classOf(expr->as<Split>()->in())) == 0 &&
+        std::find(inner.begin(), inner.end(), expr) == inner.end()) {
+      result.insert(expr);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 bool Predicates::divides(const Split* split) const {
@@ -191,6 +219,8 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       partial.push_back(expr->as<Split>());
     }
   }
+  const std::set<const Expr*> anew =
+      in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
   for (const Split* split : partial) {
     const IterDomain* id = split->in();
     if (in_registers && id->isBroadcast()) {
@@ -212,8 +242,8 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     Scalar index = values.ofLoops(id);
     // Not of its own logical axes: what they were split from is reduced already, or not yet.
     // Registers may be computed once more where no element is, if what they are computed from is.
-    const bool anywhere =
-        in_registers && leaf.role == LeafRole::Whole && !readsMemoryOfOthers(leaf);
+    const bool anywhere = anew.count(split) != 0 || (in_registers && leaf.role == LeafRole::Whole &&
+                                                     !readsMemoryOfOthers(leaf));
     if (index == nullptr && !anywhere &&
         std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
       index = partialIndex(split, values, symbols_, schedule);
@@ -262,10 +292,14 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
   }
   const std::vector<const Expr*> schedule =
       transformsOf(std::move(axes), logicalClasses(leaf.out, exact_), exact_);
+  // (Registers alone keep a sum from one iteration to the next.)
+  const bool in_registers = leaf.out->getMemoryType() == MemoryType::Local;
+  const std::set<const Expr*> anew =
+      in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
   for (const Expr* expr : schedule) {
     const auto* split = expr->isA<Split>() ? expr->as<Split>() : nullptr;
     if (split == nullptr || split->in()->isBroadcast() || divides(split) ||
-        own.count(exact_.classOf(split->in())) != 0) {
+        own.count(exact_.classOf(split->in())) != 0 || anew.count(expr) != 0) {
       continue;
     }
     Scalar index = values.ofLoops(split->in());

@@ -285,6 +285,9 @@ class ScheduleCheck {
       return;
     }
     const bool global = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
+    if (target_ != LowerTarget::Cpu && (global || tv->getMemoryType() == MemoryType::Shared)) {
+      writtenInTime(tv, consumer);
+    }
     if (global && target_ != LowerTarget::Cpu) {
       return;  // barriers make it visible
     }
@@ -323,6 +326,26 @@ class ScheduleCheck {
                     : text("bind both alike (scheduler_utils::parallelizeAllLike), or "
                            "setMemoryType(MemoryType::",
                            block ? "Global" : "Shared", ") of T", tv->name()));
+    }
+  }
+
+  /// Of elements that come again, one place writes: no other one may come to them in an earlier
+  /// iteration of a loop that the barrier is in.
+  void writtenInTime(const TensorView* tv, const TensorView* consumer) const {
+    const auto& axes = tv->getLoopDomain();
+    const auto shared = axes.begin() + tv->getComputeAtPosition();
+    const auto again = std::find_if(axes.begin(), shared, [](const IterDomain* axis) {
+      return !isParallelTypeThread(axis->getParallelType()) && LoopModel::isRepeated(axis);
+    });
+    for (ParallelType type : kParallelTypeThreads) {
+      if (again != shared && loops_.isUsed(type) && loops_.isRepeated(tv, type)) {
+        refuse(tv,
+               text("T", tv->name(), " is written at the first of several places where ",
+                    axisText(tv, static_cast<size_t>(again - axes.begin())), " and ",
+                    parallelTypeName(type), " come to the same element, but its consumer T",
+                    consumer->name(), " in the same loop may read it before"),
+               text("inline T", tv->name(), " outside of that loop, or keep it in registers"));
+      }
     }
   }
 

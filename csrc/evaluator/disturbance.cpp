@@ -8,6 +8,7 @@
 
 #include <evaluator/interpreter.h>
 #include <evaluator/operations.h>
+#include <evaluator/rounding_error.h>
 
 namespace nvfuser {
 
@@ -29,47 +30,6 @@ namespace nvfuser::reference {
 
 namespace {
 
-/// Half a unit in the last place of 1, where results of `dtype` are computed.
-double roundoff(DataType dtype) {
-  return getTypeFromComplexType(dtype) == DataType::Double ? 0x1p-53 : 0x1p-24;
-}
-
-/// The greatest number where results of `dtype` are computed.
-double greatestOf(DataType dtype) {
-  return getTypeFromComplexType(dtype) == DataType::Double ? std::numeric_limits<double>::max()
-                                                           : std::numeric_limits<float>::max();
-}
-
-/// The least one above zero that is not subnormal: below, a device may have zero.
-double leastOf(DataType dtype) {
-  return getTypeFromComplexType(dtype) == DataType::Double ? std::numeric_limits<double>::min()
-                                                           : std::numeric_limits<float>::min();
-}
-
-/// Numbers of at most a Float's digits are results of exact arithmetic, mostly: whole numbers,
-/// truth values, zeros.
-template <std::floating_point T>
-bool isShort(T x) {
-  if (!std::isfinite(x)) {
-    return true;
-  }
-  int exponent = 0;
-  const T digits = std::frexp(x, &exponent) * T(0x1p24);
-  return digits == std::trunc(digits);
-}
-
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-/// −1 or 1, the same for the same words. Seeds that differ in their highest bit are opposites.
-double direction(uint64_t seed, uint64_t i) {
-  const uint64_t opposite = seed >> 63;
-  const uint64_t word = mix((seed & ~(uint64_t{1} << 63)) * 0x9e3779b97f4a7c15ull + i);
-  return ((word ^ opposite) & 1) != 0 ? 1 : -1;
-}
-
 /// Of four seeds, two pairs of opposites, those of the second.
 bool isSecondPair(uint64_t seed) { return ((seed >> 32) & 1) != 0; }
 
@@ -80,22 +40,6 @@ double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {
   const uint64_t start = mix((seed & 0xffffffffu) * 0x9e3779b97f4a7c15ull + i);
   return possible[(start + turn) % possible.size()];
 }
-
-/// x ± amount, in the direction for element i. Both parts of a complex number move. No operation
-/// says which sign its NaN has.
-double moved(double x, double amount, uint64_t seed, uint64_t i) {
-  return std::isnan(x) ? std::copysign(x, direction(seed, i)) : x + direction(seed, i) * amount;
-}
-Complex moved(Complex z, double amount, uint64_t seed, uint64_t i) {
-  return {moved(z.real(), amount, seed, 2 * i), moved(z.imag(), amount, seed, 2 * i + 1)};
-}
-
-template <typename T>
-bool isShort(const std::complex<T>& z) {
-  return isShort(z.real()) && isShort(z.imag());
-}
-
-double finiteOrZero(double x) { return std::isfinite(x) ? x : 0; }
 
 /// What numbers that are added one after the other leave behind.
 template <typename Wide>
@@ -202,42 +146,27 @@ Array disturbed(const Array& array, uint64_t seed) {
   return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
 }
 
-const BinaryOp* unroundedProduct(const Val* val) {
-  const Expr* def = val->definition();
-  const bool is_product = def != nullptr && def->isA<BinaryOp>() &&
-                          def->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
-  return is_product && val->dtype() == DataType::Double ? def->as<BinaryOp>() : nullptr;
-}
-
-Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context) {
-  Array out = disturbed(result, seed);
-  if (result.kind() != HostNumber::Real) {
-    return out;
+Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed,
+                          Context& context) {
+  const Array lhs = context.operand(op->lhs());
+  const Array rhs = context.operand(op->rhs());
+  if (lhs.kind() != HostNumber::Real || rhs.kind() != HostNumber::Real || isSecondPair(seed)) {
+    return result;
   }
-  const double sign = op->getBinaryOpType() == BinaryOpType::Sub ? -1 : 1;
+  // Operands that were moved alike still compare as they did: directions alone would not tell.
+  const double near = 8 * std::max(roundoff(lhs.dtype), roundoff(rhs.dtype));
+  const Array are_near = mapElements<int64_t, double>(
+      std::array<Array, 2>{convert(lhs, DataType::Double), convert(rhs, DataType::Double)},
+      result.sizes, DataType::Bool, [&](double a, double b) {
+        const bool is_rounded = !isShort(a) && !isShort(b);
+        return int64_t{is_rounded && std::abs(a - b) <= near * std::abs(a)};
+      });
   uint64_t i = 0;
-  for (const bool is_left : {true, false}) {
-    const BinaryOp* product = unroundedProduct(is_left ? op->lhs() : op->rhs());
-    if (product == nullptr) {
-      continue;
-    }
-    // (A long double has room for the product.)
-    const std::array<Array, 3> factors{
-        convert(context.operand(product->lhs()), result.dtype),
-        convert(context.operand(product->rhs()), result.dtype),
-        convert(context.operand(is_left ? op->rhs() : op->lhs()), result.dtype)};
-    const Array contracted = mapElements<double, double>(
-        factors, result.sizes, result.dtype, [&](double a, double b, double other) {
-          const long double exact = static_cast<long double>(a) * b;
-          return static_cast<double>(is_left ? exact + sign * other : other + sign * exact);
-        });
-    out = mapElements<double, double>(
-        std::array<Array, 2>{out, contracted}, result.sizes, result.dtype,
-        [&](double rounded, double exact) {
-          return std::isfinite(rounded) || direction(seed, i++) > 0 ? rounded : exact;
-        });
-  }
-  return out;
+  return mapElements<int64_t, int64_t>(std::array<Array, 2>{result, are_near}, result.sizes,
+                                       result.dtype, [&](int64_t was, int64_t is_near) {
+                                         const bool other = direction(seed, i++) > 0;
+                                         return is_near != 0 ? int64_t{other} : was;
+                                       });
 }
 
 Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
@@ -389,7 +318,7 @@ double disturbedSum(double sum, double squares, double steps, uint64_t seed, uin
   return moved(sum, roundoff(DataType::Float) * finiteOrZero(growth), seed, i);
 }
 
-void disturbWelford(std::vector<Array>& results, uint64_t seed) {
+void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t seed) {
   const double unit = roundoff(results[0].dtype);
   const double greatest = greatestOf(results[0].dtype);
   for (Array* array : {&results[0], &results[1]}) {
@@ -402,6 +331,10 @@ void disturbWelford(std::vector<Array>& results, uint64_t seed) {
   const double* count = counts.data<double>() + counts.offset;
   for (int64_t i = 0; i < results[0].numel(); ++i) {
     const double n = count[i];
+    if (n == 1 && mayBeUnrounded(op->inAvg())) {
+      // (All in one direction: of infinities with two signs a mean tells nothing.)
+      squares[i] += unit * finiteOrZero(mean[i] * mean[i]) * direction(seed, 0);
+    }
     if (n < 2) {
       continue;
     }

@@ -196,6 +196,23 @@ bool isSumOfTwo(const Expr* expr) {
                        expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Sub);
 }
 
+bool isComparison(const Expr* expr) {
+  if (!expr->isA<BinaryOp>()) {
+    return false;
+  }
+  switch (expr->as<BinaryOp>()->getBinaryOpType()) {
+    case BinaryOpType::Eq:
+    case BinaryOpType::NE:
+    case BinaryOpType::LT:
+    case BinaryOpType::LE:
+    case BinaryOpType::GT:
+    case BinaryOpType::GE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool isComplexPower(const Expr* expr) {
   return expr->isA<BinaryOp>() && isComplexType(expr->output(0)->dtype()) &&
          expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Pow;
@@ -209,6 +226,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
   } else if (isSumOfTwo(expr)) {
     arrays[0] = disturbedSumOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
+  } else if (isComparison(expr)) {
+    arrays[0] = disturbedComparison(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isComplexPower(expr)) {
     arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {
@@ -230,7 +249,7 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   } else if (expr->isA<SdpaBwdOp>()) {
     arrays = attentionBackward(expr->as<SdpaBwdOp>(), context, seed);
   } else if (expr->isA<WelfordOp>()) {
-    disturbWelford(arrays, seed);
+    disturbWelford(expr->as<WelfordOp>(), arrays, seed);
   }
 }
 

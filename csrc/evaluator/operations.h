@@ -63,11 +63,8 @@ void forEachReduced(const ReductionOp* op, Context& context,
 
 // disturbance.cpp: `Rounding::Disturbed`, by a unit of rounding times the size that matters.
 Array disturbed(const Array& array, uint64_t seed);
-/// The product that `val` is, if who adds to it may take it unrounded (a fused multiply-add), which
-/// matters where it overflows; null otherwise. Narrower numbers than Double have room for it here.
-const BinaryOp* unroundedProduct(const Val* val);
-/// Of an addition or a subtraction; the factors of `unroundedProduct`s have to be there still.
-Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
+/// Of a comparison: either result where rounding errors of both operands may decide.
+Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Of a power of complex numbers.
 Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
                             Context& context);
@@ -78,10 +75,20 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
                          Context& context);
 Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Context& context);
-void disturbWelford(std::vector<Array>& results, uint64_t seed);
+void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t seed);
 /// A sum in Float of `steps` terms, whose squares add up to `squares`, moved likewise: its i-th
 /// one.
 double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i);
+
+// contraction.cpp: the same for what a fused multiply-add does not round.
+/// Whether who adds to `val` may take it otherwise rounded than others do: a product that was not,
+/// or a sum of one.
+bool mayBeUnrounded(const Val* val);
+/// The product that `val` is, if who adds to it may take it unrounded (a fused multiply-add), which
+/// matters where it overflows; null otherwise. Narrower numbers than Double have room for it here.
+const BinaryOp* unroundedProduct(const Val* val);
+/// Of an addition or a subtraction; the factors of `unroundedProduct`s have to be there still.
+Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 
 // random.cpp
 /// The `element`-th uniform Float of a random operation with this state.

@@ -7,12 +7,8 @@
 // aligned ones.
 #include <external/cublaslt.h>
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
-#include <map>
-#include <mutex>
 #include <optional>
 
 #include <external/product.h>
@@ -24,82 +20,7 @@ using namespace cublaslt;
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
-
-// ---- the library
-
-template <typename Function>
-bool resolve(void* library, const char* name, Function*& slot, std::string* why) {
-  slot = reinterpret_cast<Function*>(dlsym(library, name));
-  if (slot == nullptr) {
-    *why = text("cuBLASLt is too old: it has no ", name, "; install a newer one");
-  }
-  return slot != nullptr;
-}
-
-bool fill(void* library, Table& t, std::string* why) {
-  return resolve(library, "cublasLtCreate", t.Create, why) &&
-         resolve(library, "cublasLtMatmulDescCreate", t.MatmulDescCreate, why) &&
-         resolve(library, "cublasLtMatmulDescDestroy", t.MatmulDescDestroy, why) &&
-         resolve(library, "cublasLtMatmulDescSetAttribute", t.MatmulDescSetAttribute, why) &&
-         resolve(library, "cublasLtMatrixLayoutCreate", t.MatrixLayoutCreate, why) &&
-         resolve(library, "cublasLtMatrixLayoutDestroy", t.MatrixLayoutDestroy, why) &&
-         resolve(library, "cublasLtMatrixLayoutSetAttribute", t.MatrixLayoutSetAttribute, why) &&
-         resolve(library, "cublasLtMatmulPreferenceCreate", t.MatmulPreferenceCreate, why) &&
-         resolve(library, "cublasLtMatmulPreferenceDestroy", t.MatmulPreferenceDestroy, why) &&
-         resolve(library, "cublasLtMatmulPreferenceSetAttribute", t.MatmulPreferenceSetAttribute,
-                 why) &&
-         resolve(library, "cublasLtMatmulAlgoGetHeuristic", t.MatmulAlgoGetHeuristic, why) &&
-         resolve(library, "cublasLtMatmul", t.Matmul, why);
-}
-
-struct Library {
-  std::mutex mutex;
-  std::vector<std::string> folders;
-  int most_major = 13;
-  bool tried = false;
-  bool usable = false;
-  std::string why;
-  Table table{};
-  std::map<int, Handle> handles;  ///< by device
-};
-
-Library& library() {
-  static auto* one = new Library;  // never destroyed: kernels may run until the process ends
-  return *one;
-}
-
-/// One that the process already has comes first (PyTorch's), then the newest.
-void* openAny(const Library& l) {
-  for (int flags : {RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL}) {
-    for (int major = l.most_major; major >= 11; --major) {
-      const std::string name = text("libcublasLt.so.", major);
-      if (void* opened = dlopen(name.c_str(), flags)) {
-        return opened;
-      }
-      for (const std::string& folder : l.folders) {
-        if (void* opened = dlopen((folder + "/" + name).c_str(), flags)) {
-          return opened;
-        }
-      }
-    }
-  }
-  return nullptr;
-}
-
-void open(Library& l) {
-  l.tried = true;
-  void* opened = openAny(l);
-  if (opened == nullptr) {
-    l.why =
-        text("cuBLASLt (libcublasLt.so.", l.most_major,
-             " or older) was not found; install the wheel nvidia-cublas, a CUDA toolkit, or set "
-             "LD_LIBRARY_PATH");
-    return;
-  }
-  l.usable = fill(opened, l.table, &l.why);
-}
-
-// ---- matrices
+constexpr uint32_t kLeastAlignmentOfEpilogue = 16;  ///< bytes, of a bias (pytorch/pytorch#194497)
 
 /// A matrix, column by column as the library has it, or transposed.
 struct Operand {
@@ -175,8 +96,8 @@ class Descriptors {
     for (Layout layout : layouts_) {
       t_.MatrixLayoutDestroy(layout);
     }
-    if (desc_ != nullptr) {
-      t_.MatmulDescDestroy(desc_);
+    for (MatmulDesc desc : descs_) {
+      t_.MatmulDescDestroy(desc);
     }
     if (preference_ != nullptr) {
       t_.MatmulPreferenceDestroy(preference_);
@@ -186,13 +107,15 @@ class Descriptors {
   Descriptors& operator=(const Descriptors&) = delete;
 
   MatmulDesc desc(const Kinds& kinds) {
-    throwIfFailed(t_.MatmulDescCreate(&desc_, kinds.compute, kinds.scale), "MatmulDescCreate",
+    MatmulDesc made = nullptr;
+    throwIfFailed(t_.MatmulDescCreate(&made, kinds.compute, kinds.scale), "MatmulDescCreate",
                   call_);
-    return desc_;
+    descs_.push_back(made);
+    return made;
   }
   template <typename T>
-  void set(DescAttribute attribute, const T& value) {
-    throwIfFailed(t_.MatmulDescSetAttribute(desc_, attribute, &value, sizeof value),
+  void set(MatmulDesc desc, DescAttribute attribute, const T& value) {
+    throwIfFailed(t_.MatmulDescSetAttribute(desc, attribute, &value, sizeof value),
                   "MatmulDescSetAttribute", call_);
   }
   Layout layout(DataKind kind, const Operand& o, int64_t batch_count, int64_t batch_stride) {
@@ -224,7 +147,7 @@ class Descriptors {
  private:
   const Table& t_;
   const Call& call_;
-  MatmulDesc desc_ = nullptr;
+  std::vector<MatmulDesc> descs_;
   Preference preference_ = nullptr;
   std::vector<Layout> layouts_;
 };
@@ -233,6 +156,15 @@ class Descriptors {
 uint32_t alignmentOf(const void* data, int64_t batch_bytes) {
   const auto bits = reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(batch_bytes) | 256;
   return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
+/// Whether parts of each sum are made apart and added up; what cannot say so may do it.
+bool cutsSums(const Table& table, const Algorithm& algorithm) {
+  int32_t parts = 0;
+  size_t written = 0;
+  const Status status =
+      table.MatmulAlgoConfigGetAttribute(&algorithm, PartsOfSum, &parts, sizeof parts, &written);
+  return status != kSuccess || parts > 1;
 }
 
 const char* at(const void* data, int64_t elements, int64_t size) {
@@ -251,15 +183,6 @@ struct Workspace {
 
 }  // namespace
 
-void setCublasLtSearch(std::vector<std::string> folders, int most_major) {
-  Library& l = library();
-  const std::lock_guard<std::mutex> lock(l.mutex);
-  if (!l.tried) {
-    l.folders = std::move(folders);
-    l.most_major = most_major;
-  }
-}
-
 bool runCublasLt(const Call& call, std::string* why) {
   if (!call.op->isOneOf<MatmulOp, LinearOp>()) {
     // That sorting and scans go by way of the host is no news.
@@ -269,24 +192,11 @@ bool runCublasLt(const Call& call, std::string* why) {
                    : "";
     return false;
   }
-  Library& l = library();
-  Handle handle = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(l.mutex);
-    if (!l.tried) {
-      open(l);
-    }
-    if (!l.usable) {
-      *why = l.why;
-      return false;
-    }
-    Handle& own = l.handles[call.machine->index];
-    if (own == nullptr) {
-      throwIfFailed(l.table.Create(&own), "Create", call);
-    }
-    handle = own;
+  const Opened opened = openCublasLt(call.machine->index, why);
+  if (opened.table == nullptr) {
+    return false;
   }
-  return runCublasLt(l.table, handle, call, why);
+  return runCublasLt(*opened.table, opened.handle, call, why);
 }
 
 bool runCublasLt(const Table& table, Handle handle, const Call& call, std::string* why) {
@@ -328,24 +238,25 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   }
   const Product::Batch inner = p.batches.empty() ? Product::Batch{1, 0, 0, 0} : p.batches.back();
   Descriptors made(table, call);
-  const MatmulDesc desc = made.desc(*kinds);
-  if (a->transposed) {
-    made.set(TransA, kTransposed);
-  }
-  if (b->transposed) {
-    made.set(TransB, kTransposed);
-  }
+  const auto describe = [&](uint32_t epilogue) {
+    const MatmulDesc desc = made.desc(*kinds);
+    if (a->transposed) {
+      made.set(desc, TransA, kTransposed);
+    }
+    if (b->transposed) {
+      made.set(desc, TransB, kTransposed);
+    }
+    if (epilogue != 0) {
+      made.set(desc, EpilogueKind, epilogue);
+    }
+    return desc;
+  };
   const uint32_t end = given.end == Epilogue::Relu       ? kEpilogueRelu
                        : given.end == Epilogue::TanhGelu ? kEpilogueGelu
                                                          : 0;
-  if (end != 0) {
-    made.set(EpilogueKind, end);
-  }
   const Layout of_a = made.layout(kinds->data, *a, inner.size, inner.b);
   const Layout of_b = made.layout(kinds->data, *b, inner.size, inner.a);
   const Layout of_d = made.layout(kinds->data, *d, inner.size, inner.c);
-  const Layout of_c =
-      has_bias ? made.layout(kinds->data, {d->rows, d->columns, 0, false}, inner.size, 0) : of_d;
   int64_t outer = 1;
   uint32_t align_a = alignmentOf(p.b, inner.b * size);
   uint32_t align_b = alignmentOf(p.a, inner.a * size);
@@ -361,13 +272,37 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   made.prefer(ReductionSchemes, kWideReductionSchemes);
   made.prefer(AlignA, align_a);
   made.prefer(AlignB, align_b);
-  made.prefer(AlignC, has_bias ? alignmentOf(given.bias, 0) : align_d);
+  made.prefer(AlignC, align_d);
   made.prefer(AlignD, align_d);
   Heuristic choice{};
-  int found = 0;
-  const Status status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d,
-                                                     preference, 1, &choice, &found);
-  if (status != kSuccess || found == 0 || choice.state != kSuccess) {
+  Status status = kSuccess;
+  bool is_found = false;
+  MatmulDesc desc = nullptr;
+  Layout of_c = of_d;
+  const auto choose = [&] {
+    int found = 0;
+    status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d, preference, 1,
+                                          &choice, &found);
+    is_found = status == kSuccess && found > 0 && choice.state == kSuccess;
+  };
+  bool by_epilogue =
+      has_bias && !is_wide && alignmentOf(given.bias, 0) >= kLeastAlignmentOfEpilogue;
+  if (by_epilogue) {
+    desc = describe(end | kEpilogueBias);
+    made.set(desc, BiasPointer, given.bias);
+    choose();
+    const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
+    by_epilogue = is_found && !(is_narrow && cutsSums(table, choice.algorithm));
+  }
+  if (!by_epilogue) {
+    if (has_bias) {
+      of_c = made.layout(kinds->data, {d->rows, d->columns, 0, false}, inner.size, 0);
+      made.prefer(AlignC, alignmentOf(given.bias, 0));
+    }
+    desc = describe(end);
+    choose();
+  }
+  if (!is_found) {
     *why = text("cuBLASLt has no algorithm for a product of ", given.m, " x ", given.k, " and ",
                 given.k, " x ", given.n, " (status ", status, ")");
     return false;
@@ -393,8 +328,8 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
     auto* result = const_cast<char*>(at(p.c, offset_c, size));
     throwIfFailed(
         table.Matmul(handle, desc, one, at(p.b, offset_b, size), of_a, at(p.a, offset_a, size),
-                     of_b, has_bias ? one : zero, has_bias ? given.bias : result, of_c, result,
-                     of_d, &choice.algorithm, workspace.data, choice.workspace_bytes,
+                     of_b, of_c == of_d ? zero : one, of_c == of_d ? result : given.bias, of_c,
+                     result, of_d, &choice.algorithm, workspace.data, choice.workspace_bytes,
                      call.machine->stream),
         "Matmul", call);
   }

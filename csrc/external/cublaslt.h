@@ -24,7 +24,8 @@ using Preference = void*;
 // Values of cudaDataType_t, cublasComputeType_t and of the attributes.
 enum DataKind : int { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
 enum ComputeKind : int { Compute32F = 68, Compute64F = 70 };
-enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7 };
+enum DescAttribute : int { TransA = 3, TransB = 4, EpilogueKind = 7, BiasPointer = 8 };
+enum AlgorithmAttribute : int { PartsOfSum = 2 };  ///< SPLITK_NUM
 enum LayoutAttribute : int { BatchCount = 5, BatchStride = 6 };
 enum PreferenceAttribute : int {
   MaxWorkspaceBytes = 1,
@@ -38,7 +39,7 @@ enum PreferenceAttribute : int {
 /// type or in the result itself, which would round each of them.
 constexpr uint32_t kWideReductionSchemes = 2;
 // Bits of an epilogue; GELU is the approximation with tanh.
-constexpr uint32_t kEpilogueRelu = 2, kEpilogueGelu = 32;
+constexpr uint32_t kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 constexpr int32_t kTransposed = 1;
 
 struct Algorithm {
@@ -68,10 +69,19 @@ struct Table {
                                          size_t bytes);
   Status (*MatmulAlgoGetHeuristic)(Handle, MatmulDesc, Layout a, Layout b, Layout c, Layout d,
                                    Preference, int wanted, Heuristic* results, int* found);
+  Status (*MatmulAlgoConfigGetAttribute)(const Algorithm*, int attribute, void* value, size_t bytes,
+                                         size_t* written);
   Status (*Matmul)(Handle, MatmulDesc, const void* alpha, const void* a, Layout of_a, const void* b,
                    Layout of_b, const void* beta, const void* c, Layout of_c, void* d, Layout of_d,
                    const Algorithm*, void* workspace, size_t workspace_bytes, void* stream);
 };
+
+struct Opened {
+  const Table* table = nullptr;  ///< null: `why` says why there is none
+  Handle handle = nullptr;
+};
+/// The library of this machine, opened by the first call, and its handle for a device.
+Opened openCublasLt(int device, std::string* why);
 
 }  // namespace cublaslt
 

@@ -130,3 +130,11 @@ inline complex<T> log1p(complex<T> z) {
     return {__builtin_log1p(square) * 0.5, __builtin_atan2(z.im, 1.0 + z.re)};
   }
 }
+template <class T>
+inline complex<T> sigmoid(complex<T> z) {
+  if (z.re < T(0)) {  // exp(-z) may be beyond all numbers
+    const complex<T> e = exp(z);
+    return e / (complex<T>(T(1)) + e);
+  }
+  return complex<T>(T(1)) / (complex<T>(T(1)) + exp(-z));
+}

@@ -55,6 +55,27 @@ void vectors(Fusion& fusion) {
   load->axis(1)->parallelize(Vectorize);
 }
 
+/// What is broadcast along rows that vectors run across.
+void acrossRows(Fusion& fusion) {
+  TensorView* x = makeContigTensor(2);
+  TensorView* bias = makeContigTensor(1);
+  fusion.addInput(x);
+  fusion.addInput(bias);
+  TensorView* load = set(x);
+  TensorView* out = set(add(load, broadcast(bias, {true, false})));
+  fusion.addOutput(out);
+  out->merge(0);
+  out->split(0, 4);
+  out->split(0, 128);
+  scheduler_utils::transformPropagateToAllFrom(out);
+  out->axis(0)->parallelize(BIDx);
+  out->axis(1)->parallelize(TIDx);
+  scheduler_utils::parallelizeAllLike(out);
+  out->axis(2)->parallelize(Vectorize);
+  load->axis(2)->parallelize(Vectorize);
+  inlineMost();
+}
+
 /// A tile through shared memory: barriers, planned memory.
 void transposed(Fusion& fusion) {
   TensorView* x = makeContigConcreteTensor({64, 64});
@@ -108,9 +129,13 @@ void bulk(Fusion& fusion) {
 
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
-      {"pointwise", pointwise},   {"pointwise_cpu", pointwise, LowerTarget::Cpu},
-      {"vectors", vectors},       {"transposed", transposed},
-      {"normalised", normalised}, {"bulk", bulk},
+      {"pointwise", pointwise},
+      {"pointwise_cpu", pointwise, LowerTarget::Cpu},
+      {"vectors", vectors},
+      {"across_rows", acrossRows},
+      {"transposed", transposed},
+      {"normalised", normalised},
+      {"bulk", bulk},
   };
   return all;
 }

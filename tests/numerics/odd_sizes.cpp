@@ -44,6 +44,24 @@ TEST_CASE("odd sizes: element-wise, with what is broadcast along rows") {
   }
 }
 
+TEST_CASE("odd sizes: neighbours pass the end of an axis once, several times where it is short") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    CAPTURE(dtype);
+    const Define channels = [=](Fusion& fusion) {
+      TensorView* x = wide(input(fusion, 3, dtype));
+      TensorView* of_channel = broadcast(wide(input(fusion, 1, dtype)), {true, false, true});
+      TensorView* of_column = broadcast(wide(input(fusion, 1, dtype)), {true, true, false});
+      output(fusion, add(mul(x, of_channel), of_column), dtype);
+    };
+    std::vector<std::vector<Input>> runs;
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+             {33, 19, 67}, {33, 9, 131}, {129, 8, 33}, {800, 3, 15}, {257, 33, 3}, {5000, 1, 7}}) {
+      runs.push_back({{sizes, dtype}, {{sizes[1]}, dtype}, {{sizes[2]}, dtype}});
+    }
+    check(channels, runs, "pointwise");
+  }
+}
+
 TEST_CASE("odd sizes: whole vectors where memory is one run, with one kernel for odd and even") {
   Device* device = testDevices().back();
   Program program(

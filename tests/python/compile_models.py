@@ -233,7 +233,11 @@ def pair_losses():
     class Net(nn.Module):
         def forward(self, a, b):
             distance = F.triplet_margin_loss(a, b, a * b + 1)
-            return distance + F.cosine_embedding_loss(a, b, torch.ones(a.shape[0])) + F.cosine_similarity(a, b).sum()
+            return (
+                distance
+                + F.cosine_embedding_loss(a, b, torch.ones(a.shape[0], device=a.device))
+                + F.cosine_similarity(a, b).sum()
+            )
 
     return Net(), (torch.randn(5, 7), torch.randn(5, 7))
 
@@ -370,7 +374,7 @@ def t5_attention():
         def forward(self, x):
             h = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
             q, k, v = (p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v))
-            at = torch.arange(x.shape[1])
+            at = torch.arange(x.shape[1], device=x.device)
             distance = (at[None, :] - at[:, None]).clamp(-16, 15) + 16
             scores = q @ k.transpose(-1, -2) + self.bias(distance).permute(2, 0, 1)
             mixed = torch.softmax(scores.float(), dim=-1).type_as(scores) @ v

@@ -6,13 +6,7 @@ import pytest
 import torch
 from compile_models import MODELS
 from nvfuser.dynamo.backend import backend, observing
-from tested_device import tensors_there
-
-
-@pytest.fixture(autouse=True)
-def on_the_tested_device():
-    with tensors_there():
-        yield
+from tested_device import DEVICE
 
 
 def gradients(model, inputs, weights):
@@ -47,8 +41,16 @@ def assert_as_near(ours, eager, exact):
         assert error <= bound, f"value {position} is off by {error}, PyTorch's and {bound} allowed"
 
 
+def made(name):
+    """A model and its inputs on the tested device."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    return model.to(DEVICE), [x.to(DEVICE) for x in inputs]
+
+
 def compare(model, compiled, inputs):
-    weights = torch.randn(copy.deepcopy(model)(*inputs).shape, dtype=torch.float64)
+    weights = torch.randn(copy.deepcopy(model)(*inputs).shape, dtype=torch.float64, device=DEVICE)
     exact = gradients(*in_double(model, inputs), weights)
     ours = gradients(compiled, inputs, weights)
     eager = gradients(model, inputs, weights)
@@ -65,9 +67,7 @@ def assert_fused(graphs):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_forward_and_backward(name):
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    model, inputs = MODELS[name]()
+    model, inputs = made(name)
     with observing() as seen:
         compare(model, torch.compile(copy.deepcopy(model), backend=backend, dynamic=False), inputs)
     assert_fused(seen.graphs)
@@ -75,9 +75,7 @@ def test_forward_and_backward(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_changing_sizes(name):
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    model, inputs = MODELS[name]()
+    model, inputs = made(name)
     compiled = torch.compile(copy.deepcopy(model), backend=backend, dynamic=True)
     with observing() as seen:
         compare(model, compiled, inputs)

@@ -2,6 +2,7 @@
 // would: so layouts, transpositions and batches are checked by their results.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 
 #include <external/cublaslt.h>
@@ -18,6 +19,7 @@ using namespace external::cublaslt;
 struct FakeDesc {
   bool trans_a = false, trans_b = false;
   uint32_t epilogue = 0;
+  const void* bias = nullptr;
 };
 struct FakeLayout {
   int type;
@@ -30,6 +32,8 @@ struct Seen {
   int products = 0;
   int objects = 0;  ///< made and not destroyed
   bool no_algorithm = false;
+  int32_t parts = 1;  ///< that each sum is cut into
+  bool bias_by_epilogue = false;
   size_t workspace = 0;
 };
 Seen seen;
@@ -69,7 +73,10 @@ Status setDesc(MatmulDesc desc, int attribute, const void* value, size_t bytes) 
       return 0;
     case EpilogueKind:
       own->epilogue = valueOf<uint32_t>(value, bytes);
-      return (own->epilogue & ~(kEpilogueRelu | kEpilogueGelu)) == 0 ? 0 : 7;
+      return (own->epilogue & ~(kEpilogueBias | kEpilogueRelu | kEpilogueGelu)) == 0 ? 0 : 7;
+    case BiasPointer:
+      own->bias = valueOf<const void*>(value, bytes);
+      return 0;
     default:
       return 7;
   }
@@ -112,6 +119,25 @@ Status findAlgorithm(Handle, MatmulDesc, Layout, Layout, Layout, Layout, Prefere
   *found = seen.no_algorithm ? 0 : 1;
   return 0;
 }
+Status describeAlgorithm(const Algorithm*, int attribute, void* value, size_t bytes, size_t*) {
+  REQUIRE((attribute == PartsOfSum && bytes == sizeof(int32_t)));
+  *static_cast<int32_t*>(value) = seen.parts;
+  return 0;
+}
+float readAt(const void* data, int type, int64_t i) {
+  if (type == R_32F) {
+    return static_cast<const float*>(data)[i];
+  }
+  REQUIRE(type == R_16BF);
+  return std::bit_cast<float>(uint32_t{static_cast<const uint16_t*>(data)[i]} << 16);
+}
+void writeAt(void* data, int type, int64_t i, float value) {
+  if (type == R_32F) {
+    static_cast<float*>(data)[i] = value;
+  } else {  // cut, not rounded: near enough for a comparison
+    static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+  }
+}
 float ended(float x, uint32_t epilogue) {
   if ((epilogue & kEpilogueRelu) != 0) {
     return std::max(x, 0.0f);
@@ -136,6 +162,7 @@ Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layou
   // Only C may have columns that overlap, and what is not added is D itself.
   CHECK((la->ld > 0 && lb->ld > 0 && ld->ld > 0));
   CHECK((times_c == 1.0f || (times_c == 0.0f && c == d && of_c == of_d)));
+  CHECK((how->bias != nullptr) == ((how->epilogue & kEpilogueBias) != 0));
   CHECK((lc->rows == ld->rows && lc->columns == ld->columns && lc->batches == ld->batches));
   const uint64_t depth = how->trans_a ? la->rows : la->columns;
   CHECK(depth == (how->trans_b ? lb->columns : lb->rows));
@@ -145,27 +172,31 @@ Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layou
                uint64_t column) {
     const auto i = static_cast<int64_t>(transposed ? column : row);
     const auto j = static_cast<int64_t>(transposed ? row : column);
-    return static_cast<const float*>(data)[batch * l->stride + j * l->ld + i];
+    return readAt(data, l->type, batch * l->stride + j * l->ld + i);
   };
+  seen.bias_by_epilogue = (how->epilogue & kEpilogueBias) != 0;
   for (int32_t batch = 0; batch < ld->batches; ++batch) {
     for (uint64_t j = 0; j < ld->columns; ++j) {
       for (uint64_t i = 0; i < ld->rows; ++i) {
         float sum = times_c == 0.0f ? 0.0f : at(c, lc, false, batch, i, j);
+        if (seen.bias_by_epilogue) {
+          sum += readAt(how->bias, ld->type, static_cast<int64_t>(i));
+        }
         for (uint64_t k = 0; k < depth; ++k) {
           sum += at(a, la, how->trans_a, batch, i, k) * at(b, lb, how->trans_b, batch, k, j);
         }
-        static_cast<float*>(
-            d)[batch * ld->stride + static_cast<int64_t>(j) * ld->ld + static_cast<int64_t>(i)] =
-            ended(sum, how->epilogue);
+        writeAt(d, ld->type,
+                batch * ld->stride + static_cast<int64_t>(j) * ld->ld + static_cast<int64_t>(i),
+                ended(sum, how->epilogue));
       }
     }
   }
   return 0;
 }
 
-const Table kTable{create,         makeDesc,      dropDesc,      setDesc,
-                   makeLayout,     dropLayout,    setLayout,     makePreference,
-                   dropPreference, setPreference, findAlgorithm, multiply};
+const Table kTable{create,        makeDesc,          dropDesc,       setDesc,        makeLayout,
+                   dropLayout,    setLayout,         makePreference, dropPreference, setPreference,
+                   findAlgorithm, describeAlgorithm, multiply};
 
 /// Whether the library took it; its result is compared with the portable code's.
 bool agrees(const std::vector<Tensor>& operands, std::vector<int64_t> sizes,
@@ -206,10 +237,11 @@ bool agrees(const std::vector<Tensor>& operands, std::vector<int64_t> sizes,
       Tensor::emptyStrided(sizes, strides, operands[0].dtype(), cpuDevice(), true);
   call.outputs = {expected.ref()};
   external::runPortable(call);
-  const std::vector<float> got = result.toHost<float>();
-  const std::vector<float> wanted = expected.toHost<float>();
-  for (size_t i = 0; i < got.size(); ++i) {
-    CHECK(got[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+  const bool is_narrow = result.dtype() == DataType::BFloat16;
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    const float got = readAt(result.data(), is_narrow ? R_16BF : R_32F, i);
+    const float wanted = readAt(expected.data(), is_narrow ? R_16BF : R_32F, i);
+    CHECK(got == doctest::Approx(wanted).epsilon(is_narrow ? 1e-2 : 1e-5));
   }
   return true;
 }
@@ -252,6 +284,25 @@ TEST_CASE("cuBLASLt adds the bias of a linear") {
   CHECK(agrees({real({5, 7}), real({7}, 2), real({}, 3)}, {5}, {1}, true, &why));
   CHECK_FALSE(agrees({real({5, 7}), real({3, 7}, 2), real({3}, 3)}, {5, 3}, {1, 5}, true, &why));
   CHECK(why.find("dense bias") != std::string::npos);
+}
+
+TEST_CASE(
+    "a bias of narrow numbers is no epilogue where sums are cut, nor is one that is not aligned") {
+  std::string why;
+  const auto draw = [](PrimDataType dtype, std::vector<int64_t> sizes) {
+    return Tensor::randn(std::move(sizes), dtype, 1);
+  };
+  for (const PrimDataType dtype : {DataType::BFloat16, DataType::Float}) {
+    for (const int32_t parts : {1, 44}) {
+      seen.parts = parts;
+      const Tensor x = draw(dtype, {5, 7}), w = draw(dtype, {3, 7}), b = draw(dtype, {4});
+      CHECK(agrees({x, w, b.slice(0, 0, 3)}, {5, 3}, {3, 1}, true, &why));
+      CHECK(seen.bias_by_epilogue == (dtype == DataType::Float || parts == 1));
+      CHECK(agrees({x, w, b.slice(0, 1, 4)}, {5, 3}, {3, 1}, true, &why));
+      CHECK_FALSE(seen.bias_by_epilogue);
+    }
+  }
+  seen.parts = 1;
 }
 
 TEST_CASE("cuBLASLt ends a product with a function") {

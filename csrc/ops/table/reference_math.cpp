@@ -208,6 +208,14 @@ std::complex<double> quotient(std::complex<double> a, std::complex<double> b) {
   return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
 }
 
+std::complex<double> complexSigmoid(std::complex<double> z) {
+  if (z.real() < 0) {
+    const std::complex<double> e = std::exp(z);
+    return quotient(e, 1.0 + e);
+  }
+  return quotient(1.0, 1.0 + std::exp(-z));
+}
+
 double lerpReference(double start, double end, double weight, DataType t) {
   double span = end - start;
   if (t != DataType::Double && std::isinf(static_cast<float>(span))) {

@@ -75,6 +75,8 @@ std::complex<double> logOnePlus(std::complex<double> z);
 /// Product without C's repair of infinities, quotient scaled by the larger part: PyTorch's.
 std::complex<double> product(std::complex<double> a, std::complex<double> b);
 std::complex<double> quotient(std::complex<double> a, std::complex<double> b);
+/// 1 / (1 + exp(-z)), where exp(-z) may be beyond all numbers.
+std::complex<double> complexSigmoid(std::complex<double> z);
 /// PyTorch's formula, exact at both ends. `end − start` overflows as it does in `t`.
 double lerpReference(double start, double end, double weight, DataType t);
 std::complex<double> lerpReference(std::complex<double> start, std::complex<double> end,
