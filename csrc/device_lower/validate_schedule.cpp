@@ -285,10 +285,8 @@ class ScheduleCheck {
       return;
     }
     const bool global = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
-    if (target_ != LowerTarget::Cpu && (global || tv->getMemoryType() == MemoryType::Shared)) {
-      writtenInTime(tv, consumer);
-    }
     if (global && target_ != LowerTarget::Cpu) {
+      writtenInTime(tv, consumer);
       return;  // barriers make it visible
     }
     for (ParallelType type : kParallelTypeThreads) {

@@ -279,6 +279,25 @@ std::vector<Case> refusedByLowering() {
          c.body->inlineAt(2);
          p.lower(LowerTarget::Cpu);
        }},
+      {"memory that a later iteration writes", "in the same loop may read it before",
+       [](Program& p) {
+         TensorView* rows = broadcast(p.symbolicInput(1), {true, false});
+         TensorView* many =
+             expand(rows, {IrBuilder::create<Val>(int64_t{64}), rows->axis(1)->extent()});
+         TensorView* load = set(many);
+         TensorView* out = p.output(exp(load));
+         load->setMemoryType(MemoryType::Global);
+         out->split(0, 16, false);
+         out->merge(0);
+         out->merge(0);
+         out->split(0, 5);
+         out->reorder({{1, 0}});
+         scheduler_utils::transformPropagateToAllFrom(out);
+         out->axis(1)->parallelize(BIDx);
+         scheduler_utils::parallelizeAllLike(out);
+         inlineMost();
+         p.lower();
+       }},
       {"a circular buffer outside any loop", "is inside no loop, so nothing can be loaded ahead",
        [](Program& p) {
          Chain c(p);
