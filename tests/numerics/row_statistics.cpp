@@ -32,6 +32,16 @@ Define logSoftmax(DataType dtype, int64_t rank, std::vector<int64_t> axes) {
   };
 }
 
+/// A loss alone: maximum and logarithm of the sum of exponentials, of which GPUs need one pass.
+Define logSumExp(DataType dtype) {
+  return [=](Fusion& fusion) {
+    TensorView* x = wide(input(fusion, 2, dtype));
+    TensorView* top = kept(max(x, {1}), 2, {1});
+    fusion.addOutput(top);
+    output(fusion, log(kept(sum(exp(sub(x, top)), {1}), 2, {1})), dtype);
+  };
+}
+
 /// Layer norm: mean, variance, and the factor behind rsqrt, wide and cast.
 Define layerNorm(DataType dtype, int64_t rank, std::vector<int64_t> axes) {
   return [=](Fusion& fusion) {
@@ -95,6 +105,13 @@ TEST_CASE("row statistics: of rows, one kernel") {
     CAPTURE(dtype);
     check(logSoftmax(dtype, 2, {1}), runs(kRows, dtype), "inner persistent");
     check(layerNorm(dtype, 2, {1}), runs(kRows, dtype), "inner persistent");
+  }
+}
+
+TEST_CASE("row statistics: of a loss, one kernel") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    CAPTURE(dtype);
+    check(logSumExp(dtype), runs({{7, 31}, {3, 1000}, {2, 4098}, {1, 5121}}, dtype));
   }
 }
 
