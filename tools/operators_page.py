@@ -42,7 +42,6 @@ def text_of(doc):
 
 
 def page():
-    sys.path.insert(0, str(ROOT / "build" / "python"))
     from nvfuser._C import FusionDefinition
 
     lines = [HEAD.rstrip(), ""]
@@ -57,4 +56,5 @@ def page():
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "build" / "python"))
     (ROOT / "docs" / "operators.md").write_text(page())

@@ -31,9 +31,9 @@ def valid(text, module):
 
 
 def stubs():
-    """{path below the package: text}."""
+    """{path below the package: text} for the nvfuser that Python finds."""
     with tempfile.TemporaryDirectory() as folder:
-        search = os.pathsep.join([str(ROOT / "build" / "python"), *filter(None, sys.path)])
+        search = os.pathsep.join(filter(None, sys.path))
         command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "nvfuser._C", "-r", "-O", folder]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": search}, check=True)
         files = sorted(Path(folder).rglob("*.pyi"))
@@ -41,6 +41,7 @@ def stubs():
 
 
 def main():
+    sys.path.insert(0, str(ROOT / "build" / "python"))
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "python" / "nvfuser"
     for name, text in stubs().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,14 @@
     python3 tools/wheel_check.py [--wheels FOLDER] [--torch REQUIREMENTS] PYTHON...
 
 For each PYTHON (a path, or a name on PATH): the wheel in FOLDER that serves it, which is built where there is none,
-goes into a fresh virtual environment with NumPy and pytest; then tests run without PyTorch, and with --torch again with
-it. REQUIREMENTS are words for `pip install`, such as 'torch==2.13.0'. Prints a row for each PYTHON; exits with 1 if
-anything failed. What was printed on the way is in FOLDER.
+goes into a fresh virtual environment with NumPy and pytest; then tests run without PyTorch, and with --torch all tests
+of tests/python that an installed package can run (OF_THE_BUILD has the others). REQUIREMENTS are words for
+`pip install`, such as 'torch==2.13.0'. Prints a row for each PYTHON; exits with 1 if anything failed. What was printed
+on the way is in FOLDER.
 """
 
 import argparse
+import fnmatch
 import os
 import re
 import shlex
@@ -21,24 +23,51 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests" / "python"
-WITHOUT_TORCH = ("test_numpy.py", "test_arrays_frameworks.py")
-# They ask the installed package alone, not programs, libraries or headers of the build folder.
-WITH_TORCH = ("test_spec_examples.py", "test_python.py", "test_arrays.py", "test_direct.py", "test_direct_package.py")
+REQUIREMENTS = ROOT / "tools" / "requirements"
+# Their arrays are NumPy's; no other test can be read where there is no PyTorch.
+WITHOUT_TORCH = (
+    "test_numpy.py",
+    "test_arrays_frameworks.py",
+    "test_command.py",
+    "test_direct_errors.py",
+    "test_direct_package.py",
+    "test_explain.py",
+    "test_stubs.py",
+)
+# What no wheel has, so that these tests are for ./dev test alone.
+OF_THE_BUILD = {
+    "test_examples.py": "runs the C++ programs of examples/cpp/ that the build made",
+    "test_transformer_block.py": "runs one of them",
+    "test_user_example.py": "compiles C++ programs against the headers that ./dev install brings",
+}
+# The oldest PyTorch that others can do with, and why.
+NEEDS_TORCH = {
+    "test_torchscript_*.py": ((2, 7), "the extension refuses older ones"),
+    "test_thunder.py": ((2, 7, 1), "Lightning Thunder refuses older ones"),
+}
+# Packages that would bring another PyTorch than the one asked for, or what is not used (./dev).
+WITHOUT_NEEDS = ("lightning-thunder==", "rxnfp==")
 
 
 class Failed(Exception):
     pass
 
 
-def run(log, *command, **options):
-    """The output of a command, which also goes to the log. A failure ends the work on this Python."""
+def call(log, *command, **options):
+    """Exit code and output of a command, which also goes to the log."""
     words = [str(word) for word in command]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     with log.open("a") as file:
         file.write(f"$ {shlex.join(words)}\n{done.stdout}\n")
-    if done.returncode != 0:
-        raise Failed(f"{shlex.join(words[:6])} … failed with {done.returncode}; see {log}")
-    return done.stdout
+    return done.returncode, done.stdout
+
+
+def run(log, *command, **options):
+    """The output of a command. A failure ends the work on this Python."""
+    code, output = call(log, *command, **options)
+    if code != 0:
+        raise Failed(f"{shlex.join(str(word) for word in command[:6])} … failed with {code}; see {log}")
+    return output
 
 
 def wheel_for(python, wheels, log):
@@ -49,7 +78,9 @@ def wheel_for(python, wheels, log):
         try:
             run(log, *taken, "--find-links", wheels, "--dest", folder, "nvfuser-jit")
         except Failed:
-            run(log, *pip, "wheel", "--no-deps", "--wheel-dir", wheels, ROOT)
+            # The library is compiled for the first Python alone; all others only add their module.
+            kept = (f"--config-settings=build-dir={wheels / 'objects'}", "--config-settings=cmake.args=--fresh")
+            run(log, *pip, "wheel", "--no-deps", *kept, "--wheel-dir", wheels, ROOT)
             run(log, *taken, "--find-links", wheels, "--dest", folder, "nvfuser-jit")
         (found,) = Path(folder).glob("*.whl")
         return wheels / found.name
@@ -70,17 +101,33 @@ def versions_asked(wheel):
     return ", ".join(f"{name} {'.'.join(map(str, version))}" for name, version in sorted(newest.items()))
 
 
+def pinned(name):
+    """The packages of a set of tools/requirements, but PyTorch, which is given, and NumPy as this Python has it."""
+    lines = (REQUIREMENTS / f"{name}.txt").read_text().split()
+    return ["numpy" if line.startswith("numpy==") else line for line in lines if not line.startswith("torch==")]
+
+
+def tests_with(torch):
+    """All test files that an installed package can run beside this PyTorch."""
+    version = tuple(int(part) for part in re.findall(r"\d+", torch)[:3])
+    too_new = [pattern for pattern, (oldest, _) in NEEDS_TORCH.items() if version < oldest]
+    names = [path.name for path in sorted(TESTS.glob("test_*.py")) if path.name not in OF_THE_BUILD]
+    return [name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in too_new)]
+
+
 def test(python, files, log):
-    """How many tests passed, as pytest says it. The build folder and the checkout's packages are out of sight."""
+    """Whether all tests passed, and how many, as pytest says it. The build folder and the checkout's packages are out
+    of sight; what tests compile goes into a folder of their own."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    env["NVFUSER_TEST_INSTALLED"] = "1"
     command = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(TESTS / file for file in files))
     with tempfile.TemporaryDirectory() as elsewhere:
-        return run(log, *command, env=env, cwd=elsewhere).strip().splitlines()[-1]
+        env["NVFUSER_TEST_INSTALLED"] = elsewhere
+        code, output = call(log, *command, env=env, cwd=elsewhere)
+    return code == 0, output.strip().splitlines()[-1]
 
 
 def check(python, wheels, torch):
-    """A row: Python, wheel, PyTorch, what the tests said without and with it."""
+    """Whether all passed, and a row: Python, wheel, PyTorch, what the tests said without and with it."""
     version = subprocess.check_output([python, "-c", "import platform; print(platform.python_version())"], text=True)
     log = wheels / f"python-{version.strip()}.log"
     log.write_text("")
@@ -89,13 +136,24 @@ def check(python, wheels, torch):
         run(log, python, "-m", "venv", folder)
         own = Path(folder, "bin", "python")
         pip = (own, "-m", "pip", "--disable-pip-version-check", "install")
-        run(log, *pip, "numpy", "pytest", wheel)
+        nanobind = [line for line in pinned("build") if line.startswith("nanobind==")]  # writes the stubs anew
+        run(log, *pip, "numpy", "pytest", *nanobind, wheel)
         results = [test(own, WITHOUT_TORCH, log)]
         if torch:
             run(log, *pip, *shlex.split(torch))
             torch = run(log, own, "-c", "import torch; print(torch.__version__)", cwd=folder).strip().splitlines()[-1]
-            results.append(test(own, WITH_TORCH, log))
-    return (version.strip(), wheel.name, versions_asked(wheel), torch or "none", *results)
+            packages = [*pinned("test"), *pinned("weights")]
+            run(log, *pip, *(package for package in packages if not package.startswith(WITHOUT_NEEDS)))
+            run(log, *pip, "--no-deps", *(package for package in packages if package.startswith(WITHOUT_NEEDS)))
+            results.append(test(own, tests_with(torch), log))
+    said = [text for _, text in results]
+    return all(passed for passed, _ in results), (
+        version.strip(),
+        wheel.name,
+        versions_asked(wheel),
+        torch or "none",
+        *said,
+    )
 
 
 def main():
@@ -112,7 +170,9 @@ def main():
             found = shutil.which(python)
             if not found:
                 raise Failed("no such program")
-            print("|", " | ".join(check(found, wheels, arguments.torch)), "|", flush=True)
+            passed, row = check(found, wheels, arguments.torch)
+            print("|", " | ".join(row), "|", flush=True)
+            failed |= not passed
         except Failed as failure:
             failed = True
             print(f"{python}: {failure}", flush=True)

@@ -9,13 +9,19 @@
 #include "knobs.h"
 #include "lower_graph.h"
 #include "partition.h"
-#include <torch/csrc/jit/codegen/fuser/interface.h>
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/jit_log.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/passes/utils/subgraph_utils.h>
+
+// All of PyTorch's libraries have them; the header that declares them
+// (torch/csrc/jit/codegen/fuser/interface.h) is not in the package of 2.7.
+namespace torch::jit {
+TORCH_API bool canFuseOnCPU();
+TORCH_API bool canFuseOnGPU();
+}  // namespace torch::jit
 
 namespace nvfuser::torchscript {
 

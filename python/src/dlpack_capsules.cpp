@@ -66,6 +66,14 @@ Taken takeCapsule(const nb::object& capsule) {
   return {Tensor::fromDLPack(managed), dtype, read_only};
 }
 
+void retypeCapsule(const nb::object& capsule, DataType dtype) {
+  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kName));
+  if (managed == nullptr) {
+    throw nb::python_error();
+  }
+  managed->dl_tensor.dtype = toDLDataType(dtype);
+}
+
 intptr_t streamNumber(Stream stream) {
   return stream == nullptr ? 1 : reinterpret_cast<intptr_t>(stream);
 }

@@ -21,6 +21,8 @@ struct Taken {
   bool read_only;
 };
 Taken takeCapsule(const nb::object& capsule);
+/// Has the memory that an unversioned capsule holds read as another dtype of the same size.
+void retypeCapsule(const nb::object& capsule, DataType dtype);
 
 /// An output for frameworks that have no other way in: it only speaks DLPack.
 class Array {

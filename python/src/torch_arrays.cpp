@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "dlpack_capsules.h"
+#include "torch_capsules.h"
 #include <nanobind/stl/string.h>
 #include <support/error.h>
 
@@ -37,30 +37,27 @@ void requirePlain(nb::handle input, const Torch& torch, size_t position) {
   }
 }
 
-/// The pending Python error as a `UserError`.
-[[noreturn]] void throwUnreadable(size_t position) {
-  userError("execute: input ", position, " cannot be read: ", textOf(nb::python_error()));
+/// PyTorch's error as a `UserError`.
+[[noreturn]] void throwUnreadable(size_t position, const nb::python_error& error) {
+  userError("execute: input ", position, " cannot be read: ", textOf(error));
 }
 
 Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* dtype) {
   if (torch.table != nullptr) {
     DLTensor lent{};
     if (torch.table->borrow(input.ptr(), &lent) != 0) {
-      throwUnreadable(position);
+      throwUnreadable(position, nb::python_error());
     }
     *dtype = lent.dtype;
     return Tensor::fromDLPack(lent);
   }
-  static PyObject* const to_dlpack =
-      nb::object(nb::module_::import_("torch.utils.dlpack").attr("to_dlpack")).release().ptr();
-  PyObject* arguments[] = {input.ptr()};
-  const auto capsule = nb::steal(PyObject_Vectorcall(to_dlpack, arguments, 1, nullptr));
-  if (!capsule.is_valid()) {
-    throwUnreadable(position);
+  try {
+    Taken taken = takeFromTorch(input);
+    *dtype = taken.dtype;
+    return std::move(taken.tensor);
+  } catch (const nb::python_error& error) {
+    throwUnreadable(position, error);
   }
-  Taken taken = takeCapsule(capsule);
-  *dtype = taken.dtype;
-  return std::move(taken.tensor);
 }
 
 }  // namespace
@@ -120,7 +117,7 @@ nb::object makeTorch(const Torch& torch, Tensor output) {
     return torch.shim->toObject(tensor);
   }
   if (torch.table == nullptr) {
-    return nb::module_::import_("torch.utils.dlpack").attr("from_dlpack")(capsuleOf(output, false));
+    return giveToTorch(output);
   }
   void* object = nullptr;
   if (torch.table->to_object(output.toDLPackVersioned(), &object) != 0) {

@@ -1,4 +1,5 @@
-"""Lets tests import what the build made: the module `nvfuser` from build/python, or the installed one."""
+"""Lets tests import what the build made: the module `nvfuser` from build/python; with NVFUSER_TEST_INSTALLED=FOLDER the
+installed one, and the folder is for what tests compile and keep."""
 
 import os
 import sys

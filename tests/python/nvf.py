@@ -5,14 +5,26 @@
 
 import ctypes
 import enum
+import importlib.util
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int8, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int8, c_int32, c_int64, c_uint8, c_uint64, c_void_p
 from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = Path(os.environ.get("NVFUSER_LIBRARY", ROOT / "build" / "lib" / "libnvfuser.so"))
+
+def _library():
+    """NVFUSER_LIBRARY, or that of the build, or of the installed package (conftest.py)."""
+    if "NVFUSER_LIBRARY" in os.environ:
+        return Path(os.environ["NVFUSER_LIBRARY"])
+    if not os.environ.get("NVFUSER_TEST_INSTALLED"):
+        return Path(__file__).resolve().parents[2] / "build" / "lib" / "libnvfuser.so"
+    (package,) = importlib.util.find_spec("nvfuser").submodule_search_locations
+    (library,) = Path(package).glob("libnvfuser.so*")
+    return library
+
+
+LIBRARY = _library()
 
 
 class Status(enum.IntEnum):
@@ -166,9 +178,32 @@ _capsule_rename.argtypes = [ctypes.py_object, c_char_p]
 _USED = b"used_dltensor"  # a capsule keeps the pointer to its name
 
 
+# PyTorch before 2.10 has no float8 in capsules: it crosses as bytes, and DLPack's code of the dtype is written over.
+_BYTES = 1
+_FLOAT8 = {torch.float8_e4m3fn: 10, torch.float8_e5m2: 12}
+
+
+def _code(managed):
+    """Where a DLManagedTensor has it: behind the address of the memory, the device and the number of axes."""
+    return c_uint8.from_address(managed + 20)
+
+
+def _give(tensor):
+    """A capsule."""
+    if tensor.dtype not in _FLOAT8:
+        return tensor.__dlpack__()
+    capsule = tensor.view(torch.uint8).__dlpack__()
+    _code(_capsule_pointer(capsule, b"dltensor")).value = _FLOAT8[tensor.dtype]
+    return capsule
+
+
 def _take(managed):
     """The torch tensor of a DLManagedTensor, which it takes over."""
-    return torch.utils.dlpack.from_dlpack(_capsule_new(managed, b"dltensor", None))
+    (float8,) = [dtype for dtype, code in _FLOAT8.items() if code == _code(managed).value] or [None]
+    if float8 is not None:
+        _code(managed).value = _BYTES
+    tensor = torch.utils.dlpack.from_dlpack(_capsule_new(managed, b"dltensor", None))
+    return tensor if float8 is None else tensor.view(float8)
 
 
 # Definition and execution -----------------------------------------------------------------------
@@ -213,7 +248,7 @@ def argument(value, name=None, keep=None):
         keep.append(items)
         result.kind, result.count, result.items = Kind.LIST, len(value), items
     elif isinstance(value, torch.Tensor):
-        capsule = value.__dlpack__()
+        capsule = _give(value)
         keep.append(capsule)
         result.kind, result.tensor = Kind.TENSOR, _capsule_pointer(capsule, b"dltensor")
     else:

@@ -78,6 +78,45 @@ assert torch.equal(kept, torch.ones(2, 2))  # the input lives on in its view
     run(program % table)
 
 
+def test_float8_where_capsules_have_none():
+    """As in PyTorch before 2.10, whose DLPack does not have it: in, out, large, and as a view of an input."""
+    program = """
+import torch
+import torch.utils.dlpack as dlpack
+EIGHTS = {torch.float8_e4m3fn: "Float8_e4m3fn", torch.float8_e5m2: "Float8_e5m2"}
+to_dlpack, from_dlpack = dlpack.to_dlpack, dlpack.from_dlpack
+def refused(tensor):
+    if tensor.dtype in EIGHTS:
+        raise RuntimeError("float8 types are not supported by dlpack")
+    return tensor
+torch.Tensor.__dlpack_c_exchange_api__ = None
+dlpack.to_dlpack = lambda tensor: to_dlpack(refused(tensor))
+dlpack.from_dlpack = lambda capsule: refused(from_dlpack(capsule))
+from nvfuser_direct import DataType, FusionDefinition, UserError
+for dtype, name in EIGHTS.items():
+    with FusionDefinition() as fd:
+        a = fd.define_tensor([-1, -1], dtype=getattr(DataType, name))
+        fd.add_output(fd.ops.cast(fd.ops.neg(a), getattr(DataType, name)))
+        fd.add_output(a)
+    for sizes in ((3, 5), (0, 2), (2000, 600)):
+        x = torch.randn(sizes).to(dtype)
+        for given in (x, x.t(), x[:, 1:]):
+            out, same = fd.execute([given])
+            assert type(out) is torch.Tensor and out.dtype == same.dtype == dtype
+            assert torch.equal(out.float(), -given.float())
+            assert given.numel() == 0 or same.data_ptr() == given.data_ptr() and same.stride() == given.stride()
+            assert torch.equal(same.view(torch.uint8), given.view(torch.uint8))
+    for bad in (torch.empty(3, 3, dtype=dtype, device="meta"), torch.empty(3, 3, device="meta")):
+        try:
+            fd.execute([bad])
+        except UserError as error:
+            assert "input 0 cannot be read: " in str(error), error
+        else:
+            raise AssertionError("it was read")
+"""
+    run(program)
+
+
 def test_conjugated_and_negated_views():
     x = torch.randn(5, dtype=torch.complex64)
     conjugated = unary("set", DataType.ComplexFloat)

@@ -8,7 +8,7 @@ import nvfuser_direct as nvf
 import pytest
 import torch
 from direct_fusions import again, pointwise, softmax
-from nvfuser_direct import DataType, FusionDefinition
+from nvfuser_direct import DataType, FusionDefinition, pytorch_utils
 
 
 def test_execute():
@@ -17,6 +17,13 @@ def test_execute():
     torch.testing.assert_close(out, (a + b) * 3)
     (out,) = softmax().execute((a,))
     torch.testing.assert_close(out, a.softmax(1))
+
+
+def test_dtypes_of_pytorch():
+    assert pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.bfloat16) == DataType.BFloat16
+    assert pytorch_utils.python_scalar_to_nvfuser_dtype(True) == DataType.Bool
+    with pytest.raises(KeyError):
+        pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.uint8)
 
 
 def test_foreign_attributes_before_the_definition():

@@ -5,8 +5,6 @@ import subprocess
 import sys
 
 import nvfuser_direct as nvf
-import pytest
-import torch
 from nvfuser_direct import DataType
 
 SMALL = """
@@ -35,13 +33,7 @@ def test_importing_needs_no_torch():
 
 
 def test_names():
-    from nvfuser_direct import pytorch_utils
-
     assert all(hasattr(nvf, name) for name in nvf.__all__)
-    assert pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.bfloat16) == DataType.BFloat16
-    assert pytorch_utils.python_scalar_to_nvfuser_dtype(True) == DataType.Bool
-    with pytest.raises(KeyError):
-        pytorch_utils.torch_dtype_to_nvfuser_dtype(torch.uint8)
     assert getattr(nvf.MemoryType, "global").name == "global"
     params = nvf.MatmulParams()
     params.tile_sizes.cta_tile = nvf.GemmTile(64, 64, 32)

@@ -1,4 +1,4 @@
-"""What tests of TorchScript share: the extension, built once in the build folder, and comparisons with eager.
+"""What tests of TorchScript share: the extension, built once in a folder of its own, and comparisons with eager.
 
 They run on the device of tested_device.py.
 """
@@ -15,8 +15,8 @@ import torch
 from nvfuser import torchscript
 from tested_device import DEVICE, ON_GPU
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "build" / "torchscript"
+BUILD = Path(__file__).resolve().parents[2] / "build"
+FOLDER = Path(os.environ.get("NVFUSER_TEST_INSTALLED") or BUILD, "torchscript")
 os.environ["NVFUSER_CACHE_DIR"] = str(FOLDER)  # kernels are not kept (conftest.py), the extension is
 FOLDER.mkdir(parents=True, exist_ok=True, mode=0o700)
 
