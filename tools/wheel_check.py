@@ -40,10 +40,11 @@ OF_THE_BUILD = {
     "test_transformer_block.py": "runs one of them",
     "test_user_example.py": "compiles C++ programs against the headers that ./dev install brings",
 }
-# The oldest PyTorch that others can do with, and why.
+# The oldest PyTorch that files and tests can do with, and why.
 NEEDS_TORCH = {
     "test_torchscript_*.py": ((2, 7), "the extension refuses older ones"),
     "test_thunder.py": ((2, 7, 1), "Lightning Thunder refuses older ones"),
+    "test_tensors_are_borrowed_through_the_exchange_table": ((2, 10), "older ones have no such table"),
 }
 # Packages that would bring another PyTorch than the one asked for, or what is not used (./dev).
 WITHOUT_NEEDS = ("lightning-thunder==", "rxnfp==")
@@ -108,18 +109,21 @@ def pinned(name):
 
 
 def tests_with(torch):
-    """All test files that an installed package can run beside this PyTorch."""
+    """For pytest: all tests that an installed package can run beside this PyTorch."""
     version = tuple(int(part) for part in re.findall(r"\d+", torch)[:3])
     too_new = [pattern for pattern, (oldest, _) in NEEDS_TORCH.items() if version < oldest]
-    names = [path.name for path in sorted(TESTS.glob("test_*.py")) if path.name not in OF_THE_BUILD]
-    return [name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in too_new)]
+    files = [path.name for path in sorted(TESTS.glob("test_*.py")) if path.name not in OF_THE_BUILD]
+    files = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in too_new)]
+    names = [pattern for pattern in too_new if not pattern.endswith(".py")]
+    return [*files, "-k", "not (" + " or ".join(names) + ")"] if names else files
 
 
-def test(python, files, log):
+def test(python, words, log):
     """Whether all tests passed, and how many, as pytest says it. The build folder and the checkout's packages are out
     of sight; what tests compile goes into a folder of their own."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    command = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(TESTS / file for file in files))
+    words = [TESTS / word if word.endswith(".py") else word for word in words]
+    command = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words)
     with tempfile.TemporaryDirectory() as elsewhere:
         env["NVFUSER_TEST_INSTALLED"] = elsewhere
         code, output = call(log, *command, env=env, cwd=elsewhere)
@@ -147,13 +151,8 @@ def check(python, wheels, torch):
             run(log, *pip, "--no-deps", *(package for package in packages if package.startswith(WITHOUT_NEEDS)))
             results.append(test(own, tests_with(torch), log))
     said = [text for _, text in results]
-    return all(passed for passed, _ in results), (
-        version.strip(),
-        wheel.name,
-        versions_asked(wheel),
-        torch or "none",
-        *said,
-    )
+    row = (version.strip(), wheel.name, versions_asked(wheel), torch or "none", *said)
+    return all(passed for passed, _ in results), row
 
 
 def main():

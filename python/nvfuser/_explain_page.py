@@ -1,5 +1,6 @@
 """What was done with a fusion as one HTML file, without scripts and without anything from elsewhere."""
 
+import os
 import re
 from html import escape
 from pathlib import Path
@@ -206,4 +207,6 @@ def page(definition, description):
 
 def write(path, definition, description):
     """Writes the page to `path`."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"explain: html must be a path, not a {type(path).__name__}")
     Path(path).write_text(page(definition, description), encoding="utf-8")

@@ -71,8 +71,8 @@ tv.dtype(1)  ->  TypeError: dtype(): incompatible function arguments
 tv.definition().input(3)  ->  IndexError: input: there is no 3; the expression has 1
 tv.definition().output(-5)  ->  IndexError: output: there is no -5; the expression has 1
 tv.definition().input("a")  ->  TypeError: input(): incompatible function arguments
-tv.color  ->  AttributeError: 'TensorView' object has no attribute 'color'
-s.split(0, 2)  ->  AttributeError: 'Val' object has no attribute 'split'
+tv.color  ->  AttributeError: TensorView' object has no attribute 'color'
+s.split(0, 2)  ->  AttributeError: Val' object has no attribute 'split'
 # on several tensors
 sched.transform_like(None)  ->  TypeError: transform_like(): incompatible function arguments
 sched.transform_like("x")  ->  TypeError: transform_like(): incompatible function arguments

@@ -4,7 +4,8 @@ A use is a line of one of the tables in bad_uses_*.py:
 
     expression  ->  ExceptionClass: words of its message
 
-evaluated with the names of bad_use_world.py. {id} in the words stands for the number of a fusion, which depends on what
+evaluated with the names of bad_use_world.py. Where Python or PyTorch says it in words that depend on its version, the
+words are those that all have in common. {id} in the words stands for the number of a fusion, which depends on what
 else the process has defined. NVFUSER_LEAK_REPEATS=10000 makes the run that looks for leaks long.
 """
 

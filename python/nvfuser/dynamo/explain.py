@@ -19,10 +19,15 @@ def explain(model, *args, **kwargs):
 
     The call is a real one: gradients are accumulated and buffers updated, as without explain().
     """
+
+    def called(*args, **kwargs):  # Dynamo passes over functions of PyTorch itself (2.7), but not over their calls
+        return model(*args, **kwargs)
+
     torch._dynamo.reset()
     try:
         with observing() as seen:
-            result = torch.compile(model, backend=backend)(*args, **kwargs)
+            given = model if isinstance(model, torch.nn.Module) else called
+            result = torch.compile(given, backend=backend)(*args, **kwargs)
             for tensor in _tensors(result):
                 if tensor.requires_grad and tensor.is_floating_point():
                     tensor.sum().backward(retain_graph=True)
