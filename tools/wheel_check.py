@@ -43,6 +43,7 @@ OF_THE_BUILD = {
 # The oldest PyTorch that files and tests can do with, and why.
 NEEDS_TORCH = {
     "test_torchscript_*.py": ((2, 7), "the extension refuses older ones"),
+    "test_pretrained_model.py": ((2, 6), "transformers loads the model's weights with no older one"),
     "test_thunder.py": ((2, 7, 1), "Lightning Thunder refuses older ones"),
     "test_tensors_are_borrowed_through_the_exchange_table": ((2, 10), "older ones have no such table"),
 }

@@ -62,8 +62,8 @@ def laid_out(tensor, layout):
         order = list(reversed(range(tensor.dim())))
         return tensor.permute(order).contiguous().permute(order)
     if layout == "every second":
-        return torch.stack([tensor, tensor], -1)[..., 1]
+        return tensor.new_zeros((*tensor.shape, 2))[..., 1].copy_(tensor)
     if layout == "from the middle":
-        padded = torch.cat([tensor, tensor, tensor], 0)
-        return padded[tensor.shape[0] : 2 * tensor.shape[0]]
+        rows, *others = tensor.shape
+        return tensor.new_zeros((3 * rows, *others))[rows : 2 * rows].copy_(tensor)
     return tensor[:1].expand(tensor.shape)  # other elements: what is expected is computed from them

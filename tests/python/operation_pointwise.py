@@ -85,6 +85,16 @@ def shift_right_logical(dtype):
     return lambda a, b: torch.where(b == 0, a, (a >> b) & ~(torch.full_like(a, -1) << (64 - b).clamp(max=63)))
 
 
+def log1p(x):
+    """PyTorch 2.4 gives infinity for the largest numbers, where one more changes nothing."""
+    return torch.log1p(x) if x.is_complex() else torch.where(x > 1e30, torch.log(x), torch.log1p(x))
+
+
+def power(a, b):
+    """PyTorch 2.4 gives infinity for the largest numbers to the power of one."""
+    return torch.where(b == 1, a, torch.pow(a, b)) if a.is_floating_point() else torch.pow(a, b)
+
+
 UNARY = {
     "abs": Pointwise("M", "bifc", torch.abs),
     "acos": Pointwise("F", "bifc", torch.acos),
@@ -117,7 +127,7 @@ UNARY = {
     "lgamma": Pointwise("F", "bif", torch.lgamma),
     "log": Pointwise("F", "bifc", torch.log),
     "log10": Pointwise("F", "bifc", torch.log10),
-    "log1p": Pointwise("F", "bifc", torch.log1p),
+    "log1p": Pointwise("F", "bifc", log1p),
     "log2": Pointwise("F", "bifc", torch.log2),
     "logical_not": Pointwise("L", "bifc", lambda x: x == 0),
     "neg": Pointwise("D", "bifc", torch.neg),
@@ -176,7 +186,7 @@ BINARY = {
     "mul": binary("D", "bifc", torch.mul),
     "ne": binary("C", "bifc", torch.ne),
     "nextafter": binary("D", "f", torch.nextafter),
-    "pow": binary("D", "bifc", torch.pow, second="small"),
+    "pow": binary("D", "bifc", power, second="small"),
     "remainder": binary("D", "if", integer_or_real(torch.remainder, exact(np.remainder)), second="positive"),
     "sub": binary("D", "bifc", torch.sub),
     "truediv": binary("F", "bifc", torch.div, second="positive"),
@@ -186,6 +196,7 @@ TERNARY = {
     "addcmul": Pointwise("D", "ifc", lambda a, b, c: a + b * c, ("finite",) * 3, 3),
     "lerp": Pointwise("D", "bifc", lambda a, b, w: a + w * (b - a), ("finite",) * 3, 3),
 }
+
 
 POINTWISE = UNARY | BINARY | TERNARY
 
