@@ -55,19 +55,14 @@ class Wrapper {
     if (divisor->isConstant() || kir::ScalarPool::contains(divisor, var_)) {
       return a;
     }
-    int64_t constant = 0;
-    std::vector<std::pair<Scalar, int64_t>> terms;
-    pool_.decompose(a->args[0], &constant, &terms);
-    Scalar steady = pool_.constant(constant);
-    Scalar step = pool_.zero();
-    for (const auto& [term, coefficient] : terms) {
-      Scalar whole = pool_.mul(term, coefficient);
-      (kir::ScalarPool::contains(term, var_) ? step : steady) =
-          pool_.add(kir::ScalarPool::contains(term, var_) ? step : steady, whole);
-    }
-    if (step->lo < 0 || steady->lo < 0 || steady->isConstant()) {
+    // (Of sums with more of the loop in them, divisions among it, each step would triple the text.)
+    int64_t factor = 0;
+    Scalar steady = nullptr;
+    if (!pool_.splitLinear(a->args[0], var_, &factor, &steady) || factor <= 0 || steady->lo < 0 ||
+        steady->isConstant()) {
       return a;
     }
+    Scalar step = pool_.mul(var_, factor);
     Scalar rest = pool_.add(pool_.mod(steady, divisor), step);
     Scalar is_before_end = pool_.less(rest, divisor);
     if (a->op == ScalarOp::Mod) {
@@ -82,18 +77,31 @@ class Wrapper {
   std::unordered_map<Scalar, Scalar> rewritten_;
 };
 
+/// Of the statements in each iteration; those of loops inside are left to these.
+void rewriteOwn(kir::Block& block, Wrapper& wrapper) {
+  for (kir::Stmt& stmt : block) {
+    if (std::holds_alternative<kir::For>(stmt.node)) {
+      continue;
+    }
+    kir::mapScalars(stmt, [&](Scalar a) { return wrapper.rewrite(a); });
+    if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+      rewriteOwn(*branch->then_body, wrapper);
+      if (branch->else_body) {
+        rewriteOwn(*branch->else_body, wrapper);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void wrapRemainders(kir::Kernel& kernel) {
   kir::forEach(kernel.body, [&](kir::Stmt& stmt) {
     auto* loop = std::get_if<kir::For>(&stmt.node);
-    if (loop == nullptr || loop->kind != kir::LoopKind::Unrolled) {
-      return;
+    if (loop != nullptr && loop->kind == kir::LoopKind::Unrolled) {
+      Wrapper wrapper(*kernel.pool, loop->var);
+      rewriteOwn(*loop->body, wrapper);
     }
-    Wrapper wrapper(*kernel.pool, loop->var);
-    kir::forEach(*loop->body, [&](kir::Stmt& inner) {
-      kir::mapScalars(inner, [&](Scalar a) { return wrapper.rewrite(a); });
-    });
   });
 }
 

@@ -21,7 +21,8 @@
 ///
 /// Why here: indices are final and have no names yet.
 ///
-/// What it does not do: divisions by constants, which compilers make cheap.
+/// What it does not do: divisions by constants, which compilers make cheap; sums in which the loop
+/// is more than a multiple of k.
 #pragma once
 
 #include <kernel_ir/kernel.h>

@@ -140,6 +140,7 @@ std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contra
       "-march=native",
 #endif
       contract ? "-ffp-contract=fast" : "-ffp-contract=off",
+      "-fno-strict-aliasing",  // tiles are turned as integers, vectors read what scalars wrote
       "-fno-math-errno",
       "-fno-trapping-math",
       "-fno-exceptions",
