@@ -32,6 +32,9 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
     if (drawsFromGenerator(expr)) {
       draws[expr->name()] = num_draws_++;
     }
+    const Val* out = expr->output(0);
+    computes_with_indices_ |= expr->isOneOf<BinaryOp, TernaryOp, ReductionOp, ScanOp>() &&
+                              out->isA<TensorView>() && out->dtype() == DataType::Index;
   }
   fusion_->manage("random_draws", draws);
   const Options& options = Options::current();
@@ -76,6 +79,9 @@ std::string FusionExecutorCache::name() const { return text("nvfuser_", fusion_i
 FusionExecutorCache::Call FusionExecutorCache::makeCall(
     const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device,
     const RunContext& context) const {
+  if (computes_with_indices_ && !forced_index_type) {
+    forced_index_type = PrimDataType::Int;
+  }
   Call call{args, device,  forced_index_type.value_or(args.getSmallestIndexTypeOfArguments()),
             {},   context, {},
             {}};

@@ -166,6 +166,8 @@ class FusionExecutorCache {
   std::vector<std::pair<Val*, Val*>> equal_extents_;
   int64_t fusion_id_;
   bool auto_schedule_;
+  /// Whether tensors of indices are computed with, whose results the sizes do not bound.
+  bool computes_with_indices_ = false;
 
   mutable std::mutex planning_;  ///< held by the thread that plans; of all down to `keys_`
   /// What is computed by kernels, by which outputs are views (positions).
