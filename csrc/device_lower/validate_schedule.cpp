@@ -275,9 +275,12 @@ class ScheduleCheck {
     if (of->isReduction() || of->isBroadcast() || of->extent()->isOneInt()) {
       return true;  // all of them hold the result
     }
+    // (Loops that are shared may run over more than the tensor's own axis: what they run over is
+    // what a thread's index means.)
     const int read = boundAxis(consumer, type);
-    return read >= 0 && (&loops_.of(tv, written) == &loops_.of(consumer, read) ||
-                         exact_.mapped(of, consumer->getLoopDomain()[static_cast<size_t>(read)]));
+    return read >= 0 &&
+           (&loops_.of(tv, written) == &loops_.of(consumer, read) ||
+            exact_.mapped(loops_.of(tv, written).promoted, loops_.of(consumer, read).promoted));
   }
 
   void visible(const TensorView* tv, const TensorView* consumer) const {
