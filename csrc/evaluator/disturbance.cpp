@@ -49,14 +49,19 @@ struct Addition {
   long double sizes = 0;    ///< sum of the sizes of the finite terms
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
-  bool is_exact = true;  ///< no sum on the way was rounded
-  Wide first{};
-  bool are_equal = true;
+  bool is_exact = true;    ///< no sum on the way was rounded
+  Wide first{}, second{};  ///< the values that terms have, but for their roundings
+  bool has_second = false;
+  bool are_few = true;  ///< no third one
 
   void add(Wide x) {
     sum += x;
     first = count == 0 ? x : first;
-    are_equal = are_equal && x == first;
+    if (!isNear(x, first)) {
+      second = has_second ? second : x;
+      has_second = true;
+      are_few = are_few && isNear(x, second);
+    }
     is_exact = is_exact && isShort(sum);
     const long double size = std::abs(x);
     squares += size * size;
@@ -64,16 +69,19 @@ struct Addition {
     largest = std::max(largest, std::abs(sum));
     ++count;
   }
+  static bool isNear(const Wide& a, const Wide& b) {
+    return a == b || std::abs(a - b) <= 1e-6L * std::abs(a);
+  }
   /// The sum's error in units of rounding: each of n additions rounds a number of the size of the
-  /// sums on the way, and the errors add up as √n; as n where terms are equal, which may be
-  /// rounded the same way again and again. Other orders have other sums on the way, for which the
-  /// root of the squares stands.
+  /// sums on the way, and the errors add up as √n; as n where terms are one number or two, which
+  /// may be rounded the same way again and again. Other orders have other sums on the way, for
+  /// which the root of the squares stands.
   double growth() const {
     if (is_exact) {
       return 0;
     }
     const long double size = std::max(largest, std::sqrt(squares));
-    const long double steps = are_equal ? std::max(count / 2, std::sqrt(count)) : std::sqrt(count);
+    const long double steps = are_few ? std::max(count / 2, std::sqrt(count)) : std::sqrt(count);
     return finiteOrZero(static_cast<double>(steps / 2 * size));
   }
   /// Whether another order has a sum on the way that is beyond the greatest number of `dtype` (and
