@@ -61,7 +61,8 @@ class Predicates {
                          bool by_last = false) const;
 
   /// True where a reduction starts anew. Iterations of a shared loop outside of other tensors' axes
-  /// compute nothing; they must leave the sum of those before as it is.
+  /// compute nothing; they must leave the sum of those before as it is. (A sum in registers that
+  /// each iteration makes anew has none before it: it is made in these as well.)
   kir::Scalar startsInside(const Leaf& leaf, const AxisValues& values) const;
   /// True where a reduction takes the element: of the iterations that share a state, in one alone.
   /// `separate`: loops behind the reduction's first one whose iterations each have a state.
