@@ -37,8 +37,16 @@ void requirePlain(nb::handle input, const Torch& torch, size_t position) {
   }
 }
 
-/// PyTorch's error as a `UserError`.
-[[noreturn]] void throwUnreadable(size_t position, const nb::python_error& error) {
+/// PyTorch's refusal as a `UserError`. A layout without strides is named here: what PyTorch says
+/// of it differs from version to version.
+[[noreturn]] void throwUnreadable(nb::handle input, size_t position,
+                                  const nb::python_error& error) {
+  const nb::object layout = input.attr("layout");
+  if (!layout.is(nb::module_::import_("torch").attr("strided"))) {
+    userError("execute: input ", position, " cannot be read: its layout is ",
+              std::string_view(nb::cast<std::string>(nb::str(layout))),
+              ", which has no strides; use to_dense()");
+  }
   userError("execute: input ", position, " cannot be read: ", textOf(error));
 }
 
@@ -46,7 +54,7 @@ Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* d
   if (torch.table != nullptr) {
     DLTensor lent{};
     if (torch.table->borrow(input.ptr(), &lent) != 0) {
-      throwUnreadable(position, nb::python_error());
+      throwUnreadable(input, position, nb::python_error());
     }
     *dtype = lent.dtype;
     return Tensor::fromDLPack(lent);
@@ -56,7 +64,7 @@ Tensor read(const Torch& torch, nb::handle input, size_t position, DLDataType* d
     *dtype = taken.dtype;
     return std::move(taken.tensor);
   } catch (const nb::python_error& error) {
-    throwUnreadable(position, error);
+    throwUnreadable(input, position, error);
   }
 }
 
