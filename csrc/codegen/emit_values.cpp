@@ -31,6 +31,9 @@ std::string Emitter::refText(const kir::Ref& ref) const { return refText(ref, {}
 
 std::string Emitter::refText(const kir::Ref& ref, std::string_view offset) const {
   const kir::Buffer& buffer = *ref.buffer;
+  if (buffer.by_value) {
+    return buffer.name;
+  }
   if (buffer.memory == MemoryType::Local) {
     check(buffer.elements != nullptr && buffer.elements->isConstant(),
           text("registers have a size that is known: ", buffer.name));
@@ -154,6 +157,9 @@ std::string Emitter::parameterType(const kir::Param& param) {
   switch (param.kind) {
     case kir::ParamKind::TensorArg: {
       const kir::Buffer& buffer = *bufferOf(param);
+      if (buffer.by_value) {
+        return "const " + typeName(buffer.dtype);
+      }
       return text(buffer.written ? "" : "const ", typeName(buffer.dtype), "*",
                   isRestrict(buffer) ? " __restrict__" : "");
     }

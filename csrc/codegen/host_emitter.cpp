@@ -88,12 +88,13 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const kir::Param& param = kernel_.params[i];
     const bool tensor = param.kind == kir::ParamKind::TensorArg;
+    const bool address = tensor && !param.buffer->by_value;
     parameters.push_back(text(parameterType(param), " ", param.name));
     comments.push_back(tensor ? comment(*bufferOf(param)) : std::string());
-    const std::string type = tensor ? typeName(param.buffer->dtype) + "*"
+    const std::string type = address ? typeName(param.buffer->dtype) + "*"
                              : param.kind == kir::ParamKind::IndexArg ? std::string("Index")
                                                                       : typeName(param.dtype);
-    unpack.line(text(tensor ? "" : "const ", type, tensor ? " const " : " ", param.name,
+    unpack.line(text(address ? "" : "const ", type, address ? " const " : " ", param.name,
                      " = *static_cast<", type, " const*>(args[", i, "]);"));
     arguments.push_back(param.name);
   }

@@ -123,6 +123,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     if (tv->isFusionInput()) {
       buffer.role = kir::BufferRole::Input;
       buffer.memory = MemoryType::Global;
+      buffer.by_value = tv->isCpuScalar();
     } else if (tv->isFusionOutput()) {
       buffer.role = kir::BufferRole::Output;
       buffer.memory = MemoryType::Global;

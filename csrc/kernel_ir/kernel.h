@@ -42,6 +42,7 @@ struct Buffer {
   bool zeroed = false;             ///< workspace that is zero before the launch and after it
   bool read = false;               ///< which accesses occur (for const and __restrict__)
   bool written = false;
+  bool by_value = false;  ///< one element of the host's memory: the parameter is its value
   /// Shared memory that is used in a way that ordinary accesses of another buffer at the same place
   /// would break: bulk copies, mbarriers.
   bool keeps_place = false;

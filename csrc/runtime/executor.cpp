@@ -27,11 +27,22 @@ bool KernelExecutor::supported(Fusion* fusion) {
   return std::none_of(exprs.begin(), exprs.end(), isExternalOp);
 }
 
-Device* deviceOfTensors(const KernelArgumentHolder& args) {
+Device* deviceOfTensors(const Fusion& fusion, const KernelArgumentHolder& args) {
   Device* device = nullptr;
-  for (const KernelArgument& argument : args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const KernelArgument& argument = args[i];
     if (!argument.isTensor() || !argument.tensor().defined() || argument.tensor().isMeta()) {
       continue;  // reported with its input's name when it is bound
+    }
+    const Val* input = i < fusion.inputs().size() ? fusion.inputs()[i] : nullptr;
+    if (input != nullptr && input->isA<TensorView>() && input->as<TensorView>()->isCpuScalar()) {
+      const Device& scalars = argument.tensor().device();
+      if (scalars.kind() != DeviceKind::Cpu) {
+        userError("run: input ", i, ", ", input->toString(),
+                  ", is a CPU scalar, but its tensor is on ", scalars.properties().name,
+                  "; pass a tensor of the CPU, or define the input without is_cpu");
+      }
+      continue;
     }
     if (device != nullptr && device != &argument.tensor().device()) {
       userError("run: the arguments are on several devices (", device->properties().name, " and ",
@@ -45,7 +56,7 @@ Device* deviceOfTensors(const KernelArgumentHolder& args) {
 
 Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
                                  const CompileParams& params) const {
-  if (Device* device = deviceOfTensors(args)) {
+  if (Device* device = deviceOfTensors(*fusion_, args)) {
     return *device;
   }
   if (params.device != nullptr) {

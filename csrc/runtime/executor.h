@@ -123,9 +123,9 @@ class KernelExecutor {
   uint64_t offset_ = 0;
 };
 
-/// The device that all tensors are on, null without any; throws `UserError` where there are
-/// several.
-Device* deviceOfTensors(const KernelArgumentHolder& args);
+/// The device that all tensors but the fusion's CPU scalars are on, null without any. Throws
+/// `UserError` where there are several, or a CPU scalar's tensor is not on the CPU.
+Device* deviceOfTensors(const Fusion& fusion, const KernelArgumentHolder& args);
 
 /// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one,
 /// else the CPU.

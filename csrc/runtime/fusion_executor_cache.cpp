@@ -87,7 +87,7 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
             {}};
   call.params.options = Options::current();
   call.params.index_type = forced_index_type;
-  if (Device* tensors = deviceOfTensors(args)) {
+  if (Device* tensors = deviceOfTensors(*fusion_, args)) {
     call.device = tensors;
   }
   if (call.device == nullptr) {

@@ -230,7 +230,8 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param, LaunchV
   const Fusion& fusion = compiled_->fusion();
   Argument argument;
   if (param.buffer->role == kir::BufferRole::Input) {
-    argument.kind = Argument::Kind::Input;
+    argument.kind = param.buffer->by_value ? Argument::Kind::Element : Argument::Kind::Input;
+    argument.dtype = param.buffer->dtype;
     argument.index = positionOf(fusion.inputs(), param.buffer->tv);
   } else if (param.buffer->role == kir::BufferRole::Output) {
     argument.kind = Argument::Kind::Output;
@@ -315,7 +316,13 @@ void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
 }
 
 bool LaunchPlan::isRepeatable() const {
-  return kind_ != Kind::Interpret &&
+  // Where a CPU scalar's tensor lies is looked at by the calls that are planned.
+  const bool looks_at_device =
+      compiled_->device().kind() != DeviceKind::Cpu &&
+      std::any_of(arguments_.begin(), arguments_.end(), [](const Argument& argument) {
+        return argument.kind == Argument::Kind::Element;
+      });
+  return kind_ != Kind::Interpret && !looks_at_device &&
          std::none_of(outputs_.begin(), outputs_.end(),
                       [](const Output& output) { return output.input || output.same_as; });
 }
@@ -334,6 +341,10 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
     switch (argument.kind) {
       case Kind::Input:
         *value = bytesOf(args[argument.index].tensor()->data);
+        break;
+      case Kind::Element:
+        std::memcpy(value->data(), args[argument.index].tensor()->data,
+                    static_cast<size_t>(dataTypeSizeByte(argument.dtype)));
         break;
       case Kind::Output:
         *value = bytesOf(outputs[argument.index]);

@@ -71,6 +71,7 @@ class LaunchPlan {
   struct Argument {
     enum class Kind : uint8_t {
       Input,
+      Element,  ///< an input's one element, read on the host
       Output,
       Workspace,
       IndexReport,  ///< on the CPU: memory of the call itself
@@ -83,8 +84,8 @@ class LaunchPlan {
     Kind kind = Kind::Constant;
     size_t index = 0;          ///< of the input, output or workspace
     const Val* val = nullptr;  ///< of a computed scalar
-    DataType dtype = {};
-    Bytes bytes = {};  ///< of a constant
+    DataType dtype = {};  ///< of an element or scalar
+    Bytes bytes = {};     ///< of a constant
   };
   struct Workspace {
     size_t bytes;

@@ -162,6 +162,21 @@ def test_host_time_of_a_call():
     assert ours <= 5 and ours <= 1.2 * eager
 
 
+def test_cpu_scalars():
+    """is_cpu: the value of each call, also between calls that were seen; elsewhere it is an error."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1], contiguity=True, dtype=DataType.Float)
+        s = fd.define_tensor([], [], dtype=DataType.Double, is_cpu=True)
+        fd.add_output(fd.ops.cast(fd.ops.mul(x, s), DataType.Float))
+    x = torch.randn(1000, device="cuda")
+    for value in (2.0, -0.5, 3.0):
+        scalar = torch.tensor(value, dtype=torch.float64)
+        (out,) = fd.execute([x, scalar])
+        assert out.is_cuda and torch.equal(out, x * value)
+        with pytest.raises(RuntimeError, match=r"input 1, .*, is a CPU scalar, but its tensor is on NVIDIA"):
+            fd.execute([x, scalar.cuda()])
+
+
 def test_the_documented_frontend():
     fusion = nvfuser.Fusion()
     with nvfuser.FusionDefinition(fusion) as fd:

@@ -166,6 +166,18 @@ def test_tensors_without_plain_memory(make):
         unary(rank=make().dim()).execute([make()])
 
 
+def test_cpu_scalars():
+    """Tensors on the CPU all: a CPU scalar is one of them."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1], contiguity=True, dtype=DataType.Float)
+        s = fd.define_tensor([], [], dtype=DataType.Double, is_cpu=True)
+        fd.add_output(fd.ops.cast(fd.ops.mul(x, s), DataType.Float))
+    x = torch.randn(100)
+    for value in (2.0, -0.5, 3.0):
+        (out,) = fd.execute([x, torch.tensor(value, dtype=torch.float64)])
+        assert torch.equal(out, x * value)
+
+
 def test_numpy_arrays():
     x = np.arange(6, dtype=np.float32)
     x.flags.writeable = False

@@ -504,7 +504,7 @@ def translate_fusion(fusion: Fusion) -> str:
 @overload
 def define_tensor(shape: Sequence[int], contiguity: Sequence[bool | None], dtype: nvfuser._C.DataType = nvfuser._C.DataType.Float, is_cpu: bool = False, stride_order: Sequence[int] = []) -> object:
     """
-    A tensor of this shape: -1 any size, 1 broadcast, else constant. Contiguity in memory order, outermost first: whether an axis is contiguous with the next; None for broadcast axes, which are expanded where the size is not 1. stride_order[i] is the position of axis i from the innermost.
+    A tensor of this shape: -1 any size, 1 broadcast, else constant. Contiguity in memory order, outermost first: whether an axis is contiguous with the next; None for broadcast axes, which are expanded where the size is not 1. stride_order[i] is the position of axis i from the innermost. is_cpu: a tensor without axes that lies on the CPU wherever the others are; kernels take its value as a parameter.
     """
 
 @overload
