@@ -6,11 +6,16 @@
 // one place. The epilogue is faster (by up to a fifth, docs/performance.md), but takes aligned
 // biases of three dtypes only, and where a sum is cut into parts it adds in the type of the result,
 // to what has been rounded (pytorch/pytorch#180875).
+//
+// Tensor cores cut off what does not fit when they add, so a sum of narrow numbers gets less right
+// with each step: of the algorithms that the library proposes for long sums, the first one is taken
+// that makes parts short enough (docs/performance.md has errors and times).
 #include <external/cublaslt.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include <external/product.h>
 
@@ -22,6 +27,9 @@ namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 constexpr uint32_t kLeastAlignmentOfEpilogue = 16;  ///< bytes, of a bias (pytorch/pytorch#194497)
+constexpr int64_t kLongSum = int64_t{1} << 15;
+constexpr int64_t kLongestPart = int64_t{1} << 12;  ///< of a long sum
+constexpr int kMostProposals = 8;
 
 /// A matrix, column by column as the library has it, or transposed.
 struct Operand {
@@ -159,13 +167,29 @@ uint32_t alignmentOf(const void* data, int64_t batch_bytes) {
   return static_cast<uint32_t>(bits & (~bits + 1));
 }
 
-/// Whether parts of each sum are made apart and added up; what cannot say so may do it.
-bool cutsSums(const Table& table, const Algorithm& algorithm) {
+/// How many parts of each sum are made apart and added up; nothing of what cannot say so.
+std::optional<int64_t> partsOfSum(const Table& table, const Algorithm& algorithm) {
   int32_t parts = 0;
   size_t written = 0;
   const Status status =
       table.MatmulAlgoConfigGetAttribute(&algorithm, PartsOfSum, &parts, sizeof parts, &written);
-  return status != kSuccess || parts > 1;
+  return status == kSuccess ? std::optional<int64_t>(std::max(parts, 1)) : std::nullopt;
+}
+
+/// The library's first proposal, for long sums the first one with short parts; null without any.
+const Heuristic* bestOf(const Table& table, std::span<const Heuristic> proposals, bool is_long,
+                        int64_t length) {
+  const Heuristic* first = nullptr;
+  for (const Heuristic& proposal : proposals) {
+    if (proposal.state != kSuccess) {
+      continue;
+    }
+    first = first == nullptr ? &proposal : first;
+    if (!is_long || partsOfSum(table, proposal.algorithm).value_or(1) * kLongestPart >= length) {
+      return &proposal;
+    }
+  }
+  return first;
 }
 
 const char* at(const void* data, int64_t elements, int64_t size) {
@@ -275,16 +299,23 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
   made.prefer(AlignB, align_b);
   made.prefer(AlignC, align_d);
   made.prefer(AlignD, align_d);
+  const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
+  const bool is_long = is_narrow && p.k > kLongSum;
   Heuristic choice{};
   Status status = kSuccess;
   bool is_found = false;
   MatmulDesc desc = nullptr;
   Layout of_c = of_d;
   const auto choose = [&] {
+    std::array<Heuristic, kMostProposals> proposals{};
     int found = 0;
-    status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d, preference, 1,
-                                          &choice, &found);
-    is_found = status == kSuccess && found > 0 && choice.state == kSuccess;
+    status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d, preference,
+                                          is_long ? kMostProposals : 1, proposals.data(), &found);
+    const Heuristic* best =
+        bestOf(table, {proposals.data(), status == kSuccess ? static_cast<size_t>(found) : 0},
+               is_long, p.k);
+    is_found = best != nullptr;
+    choice = is_found ? *best : Heuristic{};
   };
   bool by_epilogue =
       has_bias && !is_wide && alignmentOf(given.bias, 0) >= kLeastAlignmentOfEpilogue;
@@ -292,8 +323,7 @@ bool runCublasLt(const Table& table, Handle handle, const Call& call, std::strin
     desc = describe(end | kEpilogueBias);
     made.set(desc, BiasPointer, given.bias);
     choose();
-    const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
-    by_epilogue = is_found && !(is_narrow && cutsSums(table, choice.algorithm));
+    by_epilogue = is_found && !(is_narrow && partsOfSum(table, choice.algorithm) != 1);
   }
   if (!by_epilogue) {
     if (has_bias) {

@@ -250,11 +250,15 @@ Inputs::Framework Inputs::outputFramework() const {
 const Device* Inputs::cudaDeviceOf(const Device* without_tensors) const {
   const Device* device = nullptr;
   for (const KernelArgument& argument : holder_) {
-    if (argument.isTensor()) {
-      device = &argument.tensor().device();
-      if (device->kind() == DeviceKind::Cuda) {
-        return device;
-      }
+    if (!argument.isTensor()) {
+      continue;
+    }
+    const Device& place = argument.tensor().device();
+    if (place.kind() == DeviceKind::Cuda) {
+      return &place;
+    }
+    if (argument.tensor().dim() > 0) {  // a CPU scalar does not say where kernels run
+      device = &place;
     }
   }
   if (device == nullptr) {

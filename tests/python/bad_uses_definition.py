@@ -241,7 +241,7 @@ ran.execute([torch.ones(2).half()])  ->  UserError: to be bound to a tensor of d
 ran.execute([torch.ones(2, 2)])  ->  UserError: to be bound to a tensor of rank 1, but got a tensor of rank 2
 ran.execute([torch.ones(())])  ->  UserError: to be bound to a tensor of rank 1, but got a tensor of rank 0
 ran.execute([torch.empty(2, device="meta")])  ->  UserError: execute: input 0 cannot be read: Cannot pack tensors on
-ran.execute([sparse])  ->  UserError: execute: input 0 cannot be read: its layout is torch.sparse_coo, which has no strides; use to_dense()
+ran.execute([sparse])  ->  UserError: execute: input 0 cannot be read: its layout is torch.sparse_coo, which has
 ran.execute([2**70])  ->  UserError: execute: input 0 is an integer beyond 64 bits; pass one between -2^63 and 2^63 -
 ran.execute([[]])  ->  UserError: KernelArgumentHolder contains less argument than kernel's input. The fusion has 1
 nvfuser.FusionDefinition(nvfuser.Fusion()).__exit__(None, None, None)  ->  UserError: the fusion is not being

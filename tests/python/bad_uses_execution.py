@@ -31,7 +31,7 @@ neg.execute([torch.ones(())])  ->  UserError: to be bound to a tensor of rank 1,
 neg.execute([torch.ones(6)[::2]])  ->  UserError: is declared contiguous and needs stride 1, but has 2
 neg.execute([torch.ones(1).expand(4)])  ->  UserError: is declared contiguous and needs stride 1, but has 0
 neg.execute([torch.empty(2, device="meta")])  ->  UserError: execute: input 0 cannot be read: Cannot pack tensors on
-neg.execute([sparse])  ->  UserError: execute: input 0 cannot be read: its layout is torch.sparse_coo, which has no strides; use to_dense()
+neg.execute([sparse])  ->  UserError: execute: input 0 cannot be read: its layout is torch.sparse_coo, which has
 neg.execute([fake])  ->  UserError: execute: input 0 is a FakeTensor, a torch.Tensor whose operations are its own and
 neg.execute([quantized])  ->  UserError: execute: input 0 cannot be read: QUInt/QInt types are not supported by dlpack
 neg.execute([numpy.ones(2)])  ->  UserError: to be bound to a tensor of dtype float, but got a tensor of dtype double

@@ -2,8 +2,10 @@
 // would: so layouts, transpositions and batches are checked by their results.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include <external/cublaslt.h>
 #include <fusion.h>
@@ -32,7 +34,8 @@ struct Seen {
   int products = 0;
   int objects = 0;  ///< made and not destroyed
   bool no_algorithm = false;
-  int32_t parts = 1;  ///< that each sum is cut into
+  std::vector<int32_t> parts{1};  ///< that each sum is cut into, by the algorithms proposed
+  int32_t taken_parts = 0;
   bool bias_by_epilogue = false;
   size_t workspace = 0;
 };
@@ -112,16 +115,20 @@ Status dropPreference(Preference preference) {
   return 0;
 }
 Status setPreference(Preference, int, const void*, size_t) { return 0; }
-Status findAlgorithm(Handle, MatmulDesc, Layout, Layout, Layout, Layout, Preference, int,
+Status findAlgorithm(Handle, MatmulDesc, Layout, Layout, Layout, Layout, Preference, int most,
                      Heuristic* results, int* found) {
-  results->state = 0;
-  results->workspace_bytes = 64;
-  *found = seen.no_algorithm ? 0 : 1;
+  *found = seen.no_algorithm ? 0 : std::min(most, static_cast<int>(seen.parts.size()));
+  for (int i = 0; i < *found; ++i) {
+    results[i].state = 0;
+    results[i].workspace_bytes = 64;
+    results[i].algorithm.data[0] = static_cast<uint64_t>(seen.parts[static_cast<size_t>(i)]);
+  }
   return 0;
 }
-Status describeAlgorithm(const Algorithm*, int attribute, void* value, size_t bytes, size_t*) {
+Status describeAlgorithm(const Algorithm* algorithm, int attribute, void* value, size_t bytes,
+                         size_t*) {
   REQUIRE((attribute == PartsOfSum && bytes == sizeof(int32_t)));
-  *static_cast<int32_t*>(value) = seen.parts;
+  *static_cast<int32_t*>(value) = static_cast<int32_t>(algorithm->data[0]);
   return 0;
 }
 float readAt(const void* data, int type, int64_t i) {
@@ -149,7 +156,8 @@ float ended(float x, uint32_t epilogue) {
 }
 Status multiply(Handle, MatmulDesc desc, const void* alpha, const void* a, Layout of_a,
                 const void* b, Layout of_b, const void* beta, const void* c, Layout of_c, void* d,
-                Layout of_d, const Algorithm*, void* workspace, size_t bytes, void*) {
+                Layout of_d, const Algorithm* algorithm, void* workspace, size_t bytes, void*) {
+  seen.taken_parts = static_cast<int32_t>(algorithm->data[0]);
   CHECK(*static_cast<const float*>(alpha) == 1.0f);
   CHECK((workspace != nullptr) == (bytes > 0));
   ++seen.products;
@@ -294,7 +302,7 @@ TEST_CASE(
   };
   for (const PrimDataType dtype : {DataType::BFloat16, DataType::Float}) {
     for (const int32_t parts : {1, 44}) {
-      seen.parts = parts;
+      seen.parts = {parts};
       const Tensor x = draw(dtype, {5, 7}), w = draw(dtype, {3, 7}), b = draw(dtype, {4});
       CHECK(agrees({x, w, b.slice(0, 0, 3)}, {5, 3}, {3, 1}, true, &why));
       CHECK(seen.bias_by_epilogue == (dtype == DataType::Float || parts == 1));
@@ -302,7 +310,31 @@ TEST_CASE(
       CHECK_FALSE(seen.bias_by_epilogue);
     }
   }
-  seen.parts = 1;
+  seen.parts = {1};
+}
+
+TEST_CASE("of the algorithms proposed for a long sum of narrow numbers, one with short parts") {
+  std::string why;
+  struct Choice {
+    PrimDataType dtype;
+    int64_t length;
+    std::vector<int32_t> parts;
+    int32_t taken;
+  };
+  for (const Choice& choice :
+       {Choice{DataType::BFloat16, 40000, {8, 4, 10, 33}, 10},
+        {DataType::BFloat16, 40000, {8, 4}, 8},  // none has: the library's first
+        {DataType::BFloat16, 40000, {12, 33}, 12},
+        {DataType::BFloat16, 4096, {1, 10}, 1},
+        {DataType::Float, 40000, {8, 10}, 8}}) {
+    CAPTURE(choice.length);
+    seen.parts = choice.parts;
+    const Tensor x = Tensor::ones({2, choice.length}, choice.dtype);
+    const Tensor w = Tensor::ones({3, choice.length}, choice.dtype);
+    CHECK(agrees({x, w, Tensor::ones({3}, choice.dtype)}, {2, 3}, {3, 1}, true, &why));
+    CHECK(seen.taken_parts == choice.taken);
+  }
+  seen.parts = {1};
 }
 
 TEST_CASE("cuBLASLt ends a product with a function") {

@@ -8,6 +8,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from .compiled_region import CompiledRegion
 from .decompositions import decompositions
 from .prepare import prepare
+from .products import pad_products
 from .program import build
 from .regions import cut
 
@@ -17,6 +18,8 @@ class CompiledGraph:
 
     def __init__(self, gm, direction):
         self.direction = direction  # "forward", "backward", or "inference": a forward without a backward
+        if direction == "inference":
+            pad_products(gm.graph)
         prepare(gm.graph)
         self.cut = cut(gm.graph)
         self.regions = [CompiledRegion(region, f"region {i}") for i, region in enumerate(self.cut.regions)]
@@ -50,6 +53,13 @@ def _compile(direction, gm, example_inputs):
     return run
 
 
+def _partition(joint, *args, **kwargs):
+    """Forward and backward of a graph of both."""
+    pad_products(joint.graph)
+    joint.recompile()
+    return min_cut_rematerialization_partition(joint, *args, **kwargs)
+
+
 def backend(gm, example_inputs, **options):
     """torch.compile's backend "nvfuser". It has no options and no modes.
 
@@ -63,7 +73,7 @@ def backend(gm, example_inputs, **options):
         bw_compiler=partial(_compile, "backward"),
         inference_compiler=partial(_compile, "inference"),
         decompositions=decompositions(),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=_partition,
         keep_inference_input_mutations=True,
     )
     return compile_(gm, example_inputs)

@@ -52,6 +52,8 @@ class CompiledRegion:
             fusion, text, stretched = define(region.inputs, region.outputs, region.device)
             self.executor = _executor_of(fusion, text)
             execute = self.executor.cache.execute
+            if not any(_is_on(meta(node), region.device) for node in region.inputs):
+                execute = partial(execute, device=region.device)  # nothing else says where it runs
             self._execute = partial(_execute_stretched, execute, stretched) if stretched else execute
         except Exception as error:
             self._fail("it cannot be defined", error)
@@ -106,6 +108,10 @@ def _execute_stretched(execute, stretched, inputs):
         back = sorted(range(len(order)), key=order.__getitem__)
         outputs[position] = outputs[position].permute(order).contiguous().permute(back)
     return outputs
+
+
+def _is_on(value, device):
+    return isinstance(value, torch.Tensor) and value.device == device
 
 
 def name_of(node):
