@@ -67,6 +67,11 @@ class FusionExecutorCache {
   void prepare(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type = {},
                Device* device = nullptr);
 
+  /// The kernels that a call with such arguments, of which tensors may be meta tensors, would have
+  /// to compile: to be compiled together with those of other fusions (compile_kernels.h).
+  std::vector<CompiledKernel*> waitingKernels(const KernelArgumentHolder& args,
+                                              Device* device = nullptr);
+
   /// Whether a call with such arguments finds everything compiled.
   bool isCompiled(const KernelArgumentHolder& args);
   /// As the user defined it.
@@ -137,6 +142,8 @@ class FusionExecutorCache {
                    std::string_view what, const std::exception& error);
   bool discardKernel(const Step& step, const Call& call, std::string_view what,
                      const std::exception& error);
+  using Waiting = std::vector<std::pair<const Step*, CompiledKernel*>>;
+  static Waiting waitingSteps(const Prepared& what, const Call& call);
   bool compile(const Prepared& what, const Call& call);
   using StepObserver = std::function<void(const Step&, const KernelArgumentHolder& args,
                                           const KernelArgumentHolder& results)>;

@@ -94,22 +94,49 @@ bool FusionExecutorCache::discardKernel(const Step& step, const Call& call, std:
   return discardPlan(*step.segment, params->scheduler_type, call, what, error);
 }
 
-/// False where a kernel does not compile and its plan is dropped: the call has to be planned anew.
-bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
-  std::vector<CompiledKernel*> waiting;
-  std::vector<const Step*> steps;
+/// Kernels that are not compiled, each once, with the first step that runs it.
+FusionExecutorCache::Waiting FusionExecutorCache::waitingSteps(const Prepared& what,
+                                                               const Call& call) {
+  Waiting waiting;
   for (const Step& step : what.steps) {
     KernelExecutor* executor = step.kernel != nullptr ? step.kernel->executor.get() : nullptr;
     if (executor == nullptr) {
       continue;
     }
     CompiledKernel* kernel = executor->waitingVariant(*call.device, call.index_type, call.params);
-    if (kernel != nullptr && std::find(waiting.begin(), waiting.end(), kernel) == waiting.end()) {
-      waiting.push_back(kernel);
-      steps.push_back(&step);
+    const bool is_seen = std::any_of(waiting.begin(), waiting.end(),
+                                     [&](const auto& other) { return other.second == kernel; });
+    if (kernel != nullptr && !is_seen) {
+      waiting.emplace_back(&step, kernel);
     }
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(waiting);
+  return waiting;
+}
+
+std::vector<CompiledKernel*> FusionExecutorCache::waitingKernels(const KernelArgumentHolder& args,
+                                                                 Device* device) {
+  const Call call = makeCall(args, {}, device);
+  std::vector<CompiledKernel*> kernels;
+  while (true) {
+    const std::shared_ptr<Kept> kept = keptFor(call);
+    std::lock_guard<std::mutex> making(kept->making);
+    if (!kept->dropped) {
+      for (const auto& [step, kernel] : waitingSteps(planFor(*kept, call), call)) {
+        kernels.push_back(kernel);
+      }
+      return kernels;
+    }
+  }
+}
+
+/// False where a kernel does not compile and its plan is dropped: the call has to be planned anew.
+bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
+  const Waiting waiting = waitingSteps(what, call);
+  std::vector<CompiledKernel*> kernels;
+  for (const auto& [step, kernel] : waiting) {
+    kernels.push_back(kernel);
+  }
+  const std::vector<std::exception_ptr> errors = compileKernels(kernels);
   bool complete = true;
   for (size_t i = 0; i < errors.size(); ++i) {
     if (errors[i] == nullptr) {
@@ -118,7 +145,7 @@ bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
     try {
       std::rethrow_exception(errors[i]);
     } catch (const CompileError& error) {
-      if (!discardKernel(*steps[i], call, "kernel could not be compiled", error)) {
+      if (!discardKernel(*waiting[i].first, call, "kernel could not be compiled", error)) {
         throw;
       }
       complete = false;

@@ -5,6 +5,7 @@ from functools import partial
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion
 from .decompositions import decompositions
 from .prepare import prepare
@@ -24,6 +25,7 @@ class CompiledGraph:
         self.cut = cut(gm.graph)
         self.regions = [CompiledRegion(region, f"region {i}") for i, region in enumerate(self.cut.regions)]
         self.run, self.source = build(gm, self.cut, self.regions)
+        self.ahead = compile_ahead(self.regions)
 
 
 # Functions that are told of each graph that is compiled.

@@ -14,7 +14,7 @@ from nvfuser._C.direct import ops
 from .layout import order_of
 from .operators import RULES, meta
 
-_DTYPES = {
+DTYPES = {
     torch.float64: DataType.Double,
     torch.float32: DataType.Float,
     torch.float16: DataType.Half,
@@ -68,7 +68,7 @@ class Scope:
         if not isinstance(value, torch.Tensor):
             kind = torch.bool if isinstance(value, bool | torch.SymBool) else None
             kind = kind or (torch.int64 if isinstance(value, int | torch.SymInt) else torch.float64)
-            scalar = direct.define_scalar(dtype=_DTYPES[kind])
+            scalar = direct.define_scalar(dtype=DTYPES[kind])
             self.fusion.add_input(scalar)
             return scalar
         tensor = self._define_tensor(value)
@@ -77,7 +77,7 @@ class Scope:
 
     def _define_tensor(self, value):
         shape = [-1 if isinstance(size, torch.SymInt) else size for size in value.shape]
-        dtype = _DTYPES[value.dtype]
+        dtype = DTYPES[value.dtype]
         if not shape:
             of_host = value.device.type == "cpu" and self._device.type != "cpu"
             return direct.define_tensor(shape=[], contiguity=[], dtype=dtype, is_cpu=of_host)
@@ -140,7 +140,7 @@ class Scope:
 
     def _as(self, tensor, dtype):
         """The tensor in this dtype, half precision in float32 or as it is."""
-        wanted = _DTYPES[dtype]
+        wanted = DTYPES[dtype]
         found = tensor.dtype()
         if found == wanted or (dtype in _HALF and found == DataType.Float):
             return tensor
@@ -156,7 +156,7 @@ class Scope:
         if isinstance(value, bool | int | float):
             return self.number(value, dtype)
         tensor = self.value(argument)
-        wanted = DataType.Float if dtype in _HALF else _DTYPES[dtype]
+        wanted = DataType.Float if dtype in _HALF else DTYPES[dtype]
         found = tensor.dtype() if isinstance(value, torch.Tensor) else None
         return tensor if found == wanted else ops.cast(tensor, wanted)
 
@@ -164,16 +164,16 @@ class Scope:
         if dtype is torch.bool:
             return direct.define_scalar(bool(value), DataType.Bool)
         if dtype.is_floating_point:
-            return direct.define_scalar(float(value), DataType.Float if dtype in _HALF else _DTYPES[dtype])
-        return direct.define_scalar(int(value), _DTYPES[dtype])
+            return direct.define_scalar(float(value), DataType.Float if dtype in _HALF else DTYPES[dtype])
+        return direct.define_scalar(int(value), DTYPES[dtype])
 
     def rounded(self, tensor, dtype):
         """The tensor in exactly this dtype, rounded to half precision where that is it."""
-        wanted = _DTYPES[dtype]
+        wanted = DTYPES[dtype]
         return tensor if tensor.dtype() == wanted else ops.cast(tensor, wanted)
 
     def dtype(self, dtype):
-        return DataType.Float if dtype in _HALF else _DTYPES[dtype]
+        return DataType.Float if dtype in _HALF else DTYPES[dtype]
 
     def sizes(self, sizes, node):
         """Sizes as an operation of ours takes them: numbers or scalars of the fusion."""

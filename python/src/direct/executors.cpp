@@ -2,18 +2,26 @@
 
 #include "direct/executors.h"
 
+#include <algorithm>
 #include <chrono>
+#include <tuple>
+#include <utility>
 
+#include "arguments.h"
 #include "arrays.h"
 #include "direct/bindings.h"
 #include "direct/params.h"
 #include "direct/profiler.h"
+#include "dtypes.h"
 #include "execution.h"
 #include "explanation.h"
 #include <capi/definition_text.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <runtime/compile_kernels.h>
 #include <runtime/executor.h>
 #include <support/error.h>
 
@@ -65,6 +73,47 @@ std::string recentIr(const ExecutorCache& self, bool transforms) {
     userError("get_most_recent_scheduled_ir: there is no kernel yet; execute the fusion first");
   }
   return result;
+}
+
+/// A number, or a tensor's sizes, strides and dtype.
+KernelArgument described(nb::handle input) {
+  if (!nb::isinstance<nb::tuple>(input)) {
+    return numberOf(input, "compile_ahead");
+  }
+  const auto [sizes, strides, dtype] =
+      nb::cast<std::tuple<std::vector<int64_t>, std::vector<int64_t>, nvf_dtype>>(input);
+  if (sizes.size() != strides.size()) {
+    userError("compile_ahead: a tensor of ", sizes.size(), " sizes has ", strides.size(),
+              " strides; give one for each axis");
+  }
+  return Tensor::meta(sizes, strides, toDtype(dtype));
+}
+
+size_t compileAhead(const std::vector<std::pair<ExecutorCache*, nb::list>>& calls,
+                    nb::handle device) {
+  Device* where = deviceFrom(device, "compile_ahead");
+  std::vector<std::pair<FusionExecutorCache*, KernelArgumentHolder>> planned;
+  for (const auto& [cache, inputs] : calls) {
+    KernelArgumentHolder& arguments =
+        planned.emplace_back(cache->executor.get(), KernelArgumentHolder()).second;
+    for (nb::handle input : inputs) {
+      arguments.push(described(input));
+    }
+  }
+  nb::gil_scoped_release others_run;
+  std::vector<CompiledKernel*> waiting;
+  for (const auto& [cache, arguments] : planned) {
+    try {
+      for (CompiledKernel* kernel : cache->waitingKernels(arguments, where)) {
+        if (std::find(waiting.begin(), waiting.end(), kernel) == waiting.end()) {
+          waiting.push_back(kernel);
+        }
+      }
+    } catch (const std::exception&) {  // the call says it
+    }
+  }
+  const std::vector<std::exception_ptr> errors = compileKernels(waiting);
+  return static_cast<size_t>(std::count(errors.begin(), errors.end(), nullptr));
 }
 
 void bindExecutorCache(nb::module_& direct) {
@@ -128,6 +177,11 @@ void bindExecutorCache(nb::module_& direct) {
           "cost (bytes, milliseconds, fraction of a copy's speed), and why neighbouring steps are "
           "not one kernel. Measured with these inputs; None: with others of the last call's sizes. "
           "A UserError if nothing has run yet.");
+  direct.def(
+      "compile_ahead", &compileAhead, "calls"_a, "device"_a,
+      "Compiles together what calls of several executors need: [(executor, inputs), ...], an "
+      "input being a number or a tensor's (sizes, strides, dtype). Gives the number of "
+      "kernels compiled. What cannot be planned or compiled is told by the call itself.");
 }
 
 /// A kernel that the user scheduled.

@@ -679,6 +679,11 @@ class FusionExecutorCache:
         What the call does, as data: tensors, steps with their operations, schedule, kernel and cost (bytes, milliseconds, fraction of a copy's speed), and why neighbouring steps are not one kernel. Measured with these inputs; None: with others of the last call's sizes. A UserError if nothing has run yet.
         """
 
+def compile_ahead(calls: Sequence[tuple[FusionExecutorCache, list]], device: object) -> int:
+    """
+    Compiles together what calls of several executors need: [(executor, inputs), ...], an input being a number or a tensor's (sizes, strides, dtype). Gives the number of kernels compiled. What cannot be planned or compiled is told by the call itself.
+    """
+
 class KernelExecutor:
     """Compiles and runs one kernel, scheduled by hand."""
 
