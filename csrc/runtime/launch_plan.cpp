@@ -12,6 +12,8 @@ namespace nvfuser {
 
 namespace {
 
+constexpr size_t kWorkspaceAlignment = 256;  ///< bytes, of each buffer in a workspace
+
 /// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have
 /// stride 0.
 std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorView* tv,
@@ -149,13 +151,14 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     return;
   }
   for (const kir::Param& param : kernel.params) {
-    arguments_.push_back(param.kind == kir::ParamKind::TensorArg ? tensorArgument(param, values)
+    arguments_.push_back(param.kind == kir::ParamKind::TensorArg ? tensorArgument(param)
                                                                  : scalarArgument(param, values));
     const bool computed = arguments_.back().kind == Argument::Kind::Computed;
     if (computed && evaluator_ == nullptr) {
       evaluator_ = std::make_shared<ExpressionEvaluator>(values.evaluator());
     }
   }
+  placeWorkspaces(values);
   for (const kir::Kernel::IndexRead& read : kernel.index_reads) {
     index_extents_.push_back(values.of(read.extent));
   }
@@ -226,7 +229,7 @@ void LaunchPlan::chooseShape(LaunchValues& values, const LaunchParams& launch) {
   launch_params_.setSmem(shape_.shared_bytes);
 }
 
-LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param, LaunchValues& values) {
+LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param) {
   const Fusion& fusion = compiled_->fusion();
   Argument argument;
   if (param.buffer->role == kir::BufferRole::Input) {
@@ -242,11 +245,33 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param, LaunchV
       return argument;
     }
     argument.kind = Argument::Kind::Workspace;
-    argument.index = workspaces_.size();
-    const int64_t bytes = values.of(param.buffer->elements) * dataTypeSizeByte(param.buffer->dtype);
-    workspaces_.push_back({static_cast<size_t>(bytes), param.buffer->zeroed});
   }
   return argument;
+}
+
+/// All in one, for one allocation and one write of zeros; each by itself on the emulated device,
+/// which tells accesses beyond a buffer by what lies behind it.
+void LaunchPlan::placeWorkspaces(LaunchValues& values) {
+  const bool apart = compiled_->device().kind() == DeviceKind::Emulated;
+  for (const bool zeroed : {true, false}) {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const kir::Buffer* buffer = compiled_->kernel().params[i].buffer;
+      if (arguments_[i].kind != Argument::Kind::Workspace || buffer->zeroed != zeroed) {
+        continue;
+      }
+      if (apart || workspaces_.empty()) {
+        workspaces_.emplace_back();
+      }
+      Workspace& workspace = workspaces_.back();
+      const auto bytes =
+          static_cast<size_t>(values.of(buffer->elements) * dataTypeSizeByte(buffer->dtype));
+      arguments_[i].index = workspaces_.size() - 1;
+      arguments_[i].offset =
+          (workspace.bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+      workspace.bytes = arguments_[i].offset + bytes;
+      workspace.zeroed_bytes = zeroed ? workspace.bytes : workspace.zeroed_bytes;
+    }
+  }
 }
 
 LaunchPlan::Argument LaunchPlan::scalarArgument(const kir::Param& param, LaunchValues& values) {
@@ -333,6 +358,12 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
     : plan_(plan), values_(plan.arguments_.size()), pointers_(plan.arguments_.size()) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
+  for (const LaunchPlan::Workspace& workspace : plan.workspaces_) {
+    workspaces_.emplace_back(workspace.bytes, device, context);
+    if (workspace.zeroed_bytes > 0) {
+      device.fillBytes(workspaces_.back().data(), 0, workspace.zeroed_bytes, context.stream);
+    }
+  }
   LaunchPlan::Bytes* value = values_.data();
   void** pointer = pointers_.data();
   std::optional<ExpressionEvaluator> evaluator;
@@ -349,16 +380,10 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
       case Kind::Output:
         *value = bytesOf(outputs[argument.index]);
         break;
-      case Kind::Workspace: {
-        const LaunchPlan::Workspace& workspace = plan.workspaces_[argument.index];
-        workspaces_.emplace_back(workspace.bytes, device, context);
-        void* address = workspaces_.back().data();
-        if (workspace.zeroed) {
-          device.fillBytes(address, 0, workspace.bytes, context.stream);
-        }
-        *value = bytesOf(address);
+      case Kind::Workspace:
+        *value =
+            bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
         break;
-      }
       case Kind::IndexReport:
         *value = bytesOf(index_report_.data());
         break;

@@ -83,13 +83,15 @@ class LaunchPlan {
     };
     Kind kind = Kind::Constant;
     size_t index = 0;          ///< of the input, output or workspace
+    size_t offset = 0;         ///< in the workspace, bytes
     const Val* val = nullptr;  ///< of a computed scalar
-    DataType dtype = {};  ///< of an element or scalar
-    Bytes bytes = {};     ///< of a constant
+    DataType dtype = {};       ///< of an element or scalar
+    Bytes bytes = {};          ///< of a constant
   };
+  /// Memory that a call allocates at once. What is zeroed lies first.
   struct Workspace {
-    size_t bytes;
-    bool zeroed;
+    size_t bytes = 0;
+    size_t zeroed_bytes = 0;
   };
   struct AddressCheck {
     size_t argument;
@@ -98,7 +100,8 @@ class LaunchPlan {
   };
 
   void chooseShape(LaunchValues& values, const LaunchParams& launch);
-  Argument tensorArgument(const kir::Param& param, LaunchValues& values);
+  Argument tensorArgument(const kir::Param& param);
+  void placeWorkspaces(LaunchValues& values);
   Argument scalarArgument(const kir::Param& param, LaunchValues& values);
 
   const CompiledKernel* compiled_;
