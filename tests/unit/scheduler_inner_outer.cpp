@@ -80,6 +80,27 @@ TEST_CASE("inner-outer scheduler: what is refused, with a reason") {
   has(planned(three_axes, {{{4, 4, 4}}}), "neither over the same axes nor over each other's");
 }
 
+TEST_CASE("inner-outer scheduler: rows that are reshaped, in another order in memory") {
+  // The rows lie along the input's first axis.
+  auto of_columns = [](Fusion& fusion) {
+    TensorView* x = permute(input(fusion, 2), std::vector<int64_t>{1, 0});
+    TensorView* scale = reshape(input(fusion, 2), {8, 8}, {64});
+    TensorView* scaled = mul(x, broadcast(scale, {false, true}));
+    fusion.addOutput(sub(scaled, broadcast(sum(scaled, {1}), {false, true})));
+    fusion.addOutput(sum(scaled, {0}));
+  };
+  has(planned(of_columns, {{{64, 64}, {8, 8}}}), "is not reduced over the innermost axes");
+  // The input again behind itself is no row of the threads that hold it once.
+  auto rows_twice = [](Fusion& fusion) {
+    TensorView* x = input(fusion, 2);
+    TensorView* twice = repeat(broadcast(x, {true, false, false}), {2, 1, 1});
+    TensorView* flat = reshape(twice, {2, 64, 64}, {128, 64});
+    fusion.addOutput(sub(flat, broadcast(sum(x, {0}), {true, false})));
+    fusion.addOutput(sum(x, {1}));
+  };
+  has(planned(rows_twice, {{{64, 64}}}), "is read by other threads along");
+}
+
 TEST_CASE("inner-outer scheduler: the inner reductions are those that rows read") {
   Fusion fusion;
   FusionGuard guard(&fusion);

@@ -39,6 +39,22 @@ std::vector<int64_t> identityOrder(const TensorView* tv) {
   return order;
 }
 
+/// Why the loops do not suit the Fusion, tried on a copy, when they go through the reference's axes
+/// in this order.
+std::optional<Refusal> tryOrder(const Fusion& fusion, const Form& form,
+                                std::vector<int64_t> order) {
+  InnerOuterParams trial;
+  trial.reference = form.signature.reference()->name();
+  trial.order = std::move(order);
+  trial.vectorization = trial.batches = trial.warps = trial.rows = trial.grid = trial.unroll = 2;
+  Fusion copy(fusion);
+  try {
+    return inner_outer::schedule(&copy, trial);
+  } catch (const UserError& error) {
+    return Refusal{error.what()};  // a primitive says what it cannot do
+  }
+}
+
 class InnerOuterScheduler : public SchedulerEntry {
  public:
   SchedulerType type() const override { return SchedulerType::InnerOuterPersistent; }
@@ -53,16 +69,7 @@ class InnerOuterScheduler : public SchedulerEntry {
       return Refusal{text("nothing is needed both before and behind the reduction ",
                           of.signature.reference())};
     }
-    InnerOuterParams trial;
-    trial.reference = of.signature.reference()->name();
-    trial.order = identityOrder(of.signature.reference());
-    trial.vectorization = trial.batches = trial.warps = trial.rows = trial.grid = trial.unroll = 2;
-    Fusion copy(fusion);
-    try {
-      return inner_outer::schedule(&copy, trial);
-    } catch (const UserError& error) {
-      return Refusal{error.what()};  // a primitive says what it cannot do
-    }
+    return tryOrder(fusion, of, identityOrder(of.signature.reference()));
   }
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
@@ -70,13 +77,22 @@ class InnerOuterScheduler : public SchedulerEntry {
       return Refusal{"tasks of the CPU cannot wait for each other's sums of columns"};
     }
     const auto form = std::get<std::unique_ptr<Form>>(Form::ofInnerOuter(fusion));
-    const Problem problem(fusion, *form, info);
+    // (Rows that do not lie innermost are refused, whatever they suit.)
+    const Problem problem(fusion, *form, info,
+                          [&](const std::vector<int64_t>& order, bool fastest_dim, int64_t) {
+                            return !fastest_dim || !tryOrder(fusion, *form, order);
+                          });
     if (!problem.fastest_dim || problem.schedule_3d) {
       return Refusal{text(form->signature.reference(), " is not reduced over the innermost axes ",
                           "in memory alone")};
     }
     if (problem.reduced == 0 || problem.kept == 0) {
       return Refusal{"there is nothing to reduce"};
+    }
+    if (problem.order != identityOrder(form->signature.reference())) {
+      if (auto refusal = tryOrder(fusion, *form, problem.order)) {
+        return std::move(*refusal);
+      }
     }
     auto params = std::make_unique<InnerOuterParams>();
     params->reference = form->signature.reference()->name();

@@ -7,6 +7,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/reduction/problem.h>
 #include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
 
@@ -220,10 +221,18 @@ class Scheduler {
   }
 
   std::optional<Refusal> check() const {
-    for (const TensorView* tv : fusion_->allTvs()) {
-      if (tv->isFusionInput() || tv->isFusionOutput() || held_.count(tv) != 0 ||
-          contains(weights_, tv) || partial_.count(tv) != 0 || stored_.count(tv) != 0 ||
-          isReduction(tv->definition())) {
+    const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
+    for (TensorView* tv : fusion_->allTvs()) {
+      if (tv->isFusionInput() || tv->isFusionOutput() || partial_.count(tv) != 0 ||
+          stored_.count(tv) != 0 || isReduction(tv->definition())) {
+        continue;
+      }
+      for (const TensorView* consumer : consumersOf(tv)) {
+        if (const IterDomain* id = reduction::threadsApart(tv, consumer, permissive)) {
+          return Refusal{text("T", tv->name(), " is read by other threads along ", id)};
+        }
+      }
+      if (held_.count(tv) != 0 || contains(weights_, tv)) {
         continue;
       }
       bool rest = false;

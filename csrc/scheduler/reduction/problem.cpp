@@ -37,6 +37,16 @@ std::variant<std::unique_ptr<Form>, Refusal> Form::ofInnerOuter(const Fusion& fu
 }
 
 Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeInfo& at)
+    : Problem(of_fusion, of_form, at,
+              [&](const std::vector<int64_t>& axes_in_order, bool fastest, int64_t inner_axes) {
+                const SchedulerType type = of_form.buffers.held().empty() ? SchedulerType::Reduction
+                                           : fastest ? SchedulerType::InnerPersistent
+                                                     : SchedulerType::OuterPersistent;
+                return !tryLoops(of_fusion, of_form, type, axes_in_order, fastest, inner_axes);
+              }) {}
+
+Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeInfo& at,
+                 const SuitsLoops& suits_loops)
     : fusion(of_fusion), form(of_form), info(at), axes(fusion, form.signature.source()) {
   const auto& logical = form.signature.reference()->getLogicalDomain();
   const std::vector<TensorView*> border = borderTensors(fusion);
@@ -50,11 +60,11 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   std::vector<int64_t> as_defined(logical.size());
   std::iota(as_defined.begin(), as_defined.end(), 0);
   setOrder(largest == nullptr ? as_defined : axes.memoryOrder(largest, info));
-  if (order != as_defined && reshapes() && !followsReshapes()) {
+  if (order != as_defined && reshapes() && !followsReshapes(suits_loops)) {
     const std::vector<int64_t> in_memory = order;
     for (const std::vector<int64_t>& other : {keptAsDefined(), as_defined, in_memory}) {
       setOrder(other);
-      if (followsReshapes()) {
+      if (followsReshapes(suits_loops)) {
         break;
       }
     }
@@ -73,7 +83,7 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     }
   }
   input_bytes = std::max<int64_t>(input_bytes, 1);
-  if (schedule_3d && !fastest_dim && mustMergeKept()) {
+  if (schedule_3d && !fastest_dim && mustMergeKept(suits_loops)) {
     inner.clear();
     std::copy_if(order.begin(), order.end(), std::back_inserter(inner),
                  [&](int64_t axis) { return !logical[static_cast<size_t>(axis)]->isReduction(); });
@@ -158,26 +168,20 @@ bool Problem::reshapes() const {
                      [](const Expr* expr) { return expr->isA<ReshapeOp>(); });
 }
 
-bool Problem::suitsLoops(int64_t inner_axes) const {
-  const SchedulerType type = form.buffers.held().empty() ? SchedulerType::Reduction
-                             : fastest_dim               ? SchedulerType::InnerPersistent
-                                                         : SchedulerType::OuterPersistent;
-  return !tryLoops(fusion, form, type, order, fastest_dim, inner_axes);
-}
-
 int64_t Problem::keptAxes() const {
   const auto& logical = form.signature.reference()->getLogicalDomain();
   return std::count_if(logical.begin(), logical.end(),
                        [](const IterDomain* id) { return !id->isReduction(); });
 }
 
-bool Problem::followsReshapes() const {
-  return suitsLoops(static_cast<int64_t>(inner.size())) ||
-         (schedule_3d && !fastest_dim && suitsLoops(keptAxes()));
+bool Problem::followsReshapes(const SuitsLoops& suits_loops) const {
+  return suits_loops(order, fastest_dim, static_cast<int64_t>(inner.size())) ||
+         (schedule_3d && !fastest_dim && suits_loops(order, fastest_dim, keptAxes()));
 }
 
-bool Problem::mustMergeKept() const {
-  return reshapes() && !suitsLoops(static_cast<int64_t>(inner.size())) && suitsLoops(keptAxes());
+bool Problem::mustMergeKept(const SuitsLoops& suits_loops) const {
+  return reshapes() && !suits_loops(order, fastest_dim, static_cast<int64_t>(inner.size())) &&
+         suits_loops(order, fastest_dim, keptAxes());
 }
 
 int64_t Problem::widest() const {
@@ -221,8 +225,17 @@ void Problem::setWidths(ReductionParams& params) const {
 
 namespace {
 
-/// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
-/// consumer's; null if there is none.
+/// A tensor as the user knows it: a copy at the border is the input that it copies.
+std::string nameIn(const TensorView* tv) {
+  if (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>() &&
+      tv->definition()->input(0)->isFusionInput()) {
+    tv = tv->definition()->input(0)->as<TensorView>();
+  }
+  return text("T", tv->name());
+}
+
+}  // namespace
+
 const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
                                const IdGraph& graph) {
   for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
@@ -236,17 +249,6 @@ const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
   }
   return nullptr;
 }
-
-/// A tensor as the user knows it: a copy at the border is the input that it copies.
-std::string nameIn(const TensorView* tv) {
-  if (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>() &&
-      tv->definition()->input(0)->isFusionInput()) {
-    tv = tv->definition()->input(0)->as<TensorView>();
-  }
-  return text("T", tv->name());
-}
-
-}  // namespace
 
 std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params) {
   const IdGraph graph(scheduled, IdGraph::Mode::Permissive);

@@ -2,6 +2,7 @@
 /// them lies innermost in memory, and how wide accesses can be.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,8 +27,17 @@ struct Form {
   Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph);
 };
 
+/// Whether loops through the reference's axes in this order, the last ones of them as one, are
+/// those of all tensors.
+using SuitsLoops =
+    std::function<bool(const std::vector<int64_t>& order, bool fastest_dim, int64_t inner_axes)>;
+
 struct Problem {
+  /// With the loops that `schedule` makes.
   Problem(const Fusion& fusion, const Form& form, SchedulerRuntimeInfo& info);
+  /// With other ones: of inner and outer reductions.
+  Problem(const Fusion& fusion, const Form& form, SchedulerRuntimeInfo& info,
+          const SuitsLoops& suits_loops);
 
   const Fusion& fusion;
   const Form& form;
@@ -59,14 +69,17 @@ struct Problem {
   /// reduction's result merges those so, however memory holds them.
   std::vector<int64_t> keptAsDefined() const;
   bool reshapes() const;
-  /// Whether loops in this order, the last ones of them as one, are those of all tensors.
-  bool suitsLoops(int64_t inner_axes) const;
-  bool followsReshapes() const;
+  bool followsReshapes(const SuitsLoops& suits_loops) const;
   int64_t keptAxes() const;
   /// Whether a reshape of kept axes across a reduced one, which lies between them in memory, wants
   /// all of them as one loop.
-  bool mustMergeKept() const;
+  bool mustMergeKept(const SuitsLoops& suits_loops) const;
 };
+
+/// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
+/// consumer's; null if there is none.
+const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
+                               const IdGraph& graph);
 
 /// Why the loops that `schedule` made of a copy are not those of every tensor; nothing if they are.
 std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params);
