@@ -181,6 +181,27 @@ bool Predicates::isForOthers(const Bound& bound, const IterDomain* id, const Lea
   return true;
 }
 
+bool Predicates::isReadAgain(const Leaf& leaf, Scalar index) const {
+  const bool whole = leaf.role == LeafRole::Whole;
+  if ((!whole && leaf.role != LeafRole::Finish) || summed_in_memory_.count(leaf.out) != 0 ||
+      consumersOf(leaf.out).empty()) {
+    return false;
+  }
+  bool inside = false;
+  bool outside = false;
+  for (size_t i = 0; i < leaf.path.size(); ++i) {
+    const LoopClass& loop = *leaf.path[i];
+    if (kir::ScalarPool::contains(index, loop.index)) {
+      if (loop.isThread()) {
+        return false;
+      }
+      const bool shared = i < static_cast<size_t>(leaf.out->getComputeAtPosition());
+      (shared ? inside : outside) = true;
+    }
+  }
+  return inside && (whole || !outside);
+}
+
 std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
                                                   bool eliminate) const {
   std::vector<Bound> result;
@@ -255,6 +276,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // own, and it may be there for one iteration of a loop only.
     const bool by_one_thread = dependsOn(index, false) && !dependsOn(index, true);
     if (memory == MemoryType::Shared && id->isBroadcast() && !by_one_thread) {
+      continue;
+    }
+    if (id->isBroadcast() && isReadAgain(leaf, index)) {
       continue;
     }
     const Bound bound{index, symbols_.extent(id)};

@@ -10,8 +10,8 @@
 /// which the kernel uses is written by index 0 of that dimension alone. So is one that shares a
 /// thread's loop with a tensor of more axes: where the index of these is 0 (loop_cover.h).
 ///
-/// Redundant iterations: registers may be computed again and again, but a reduction takes each
-/// element once:
+/// Redundant iterations: registers may be computed again and again (and so may global memory, where
+/// iterations that are shared read it again), but a reduction takes each element once:
 ///
 ///   T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
 ///
@@ -77,6 +77,11 @@ class Predicates {
   /// Whether a bound holds for elements of other tensors alone, and the statement has to be carried
   /// out beyond it. A `UserError` for a reduction.
   bool isForOthers(const Bound& bound, const IterDomain* id, const Leaf& leaf) const;
+
+  /// Whether a thread comes to an element again (at an index of a broadcast axis above 0) in
+  /// iterations that it shares with who reads the element there. It writes it in each of them: the
+  /// loops may come to index 0 last.
+  bool isReadAgain(const Leaf& leaf, kir::Scalar index) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;
