@@ -272,11 +272,14 @@ class ScheduleCheck {
       return true;  // all of them hold all of it
     }
     const IterDomain* of = tv->getLoopDomain()[static_cast<size_t>(written)];
-    if (of->isReduction() || of->isBroadcast() || of->extent()->isOneInt()) {
+    // (Loops that are shared may run over more than the tensor's own axis: what they run over is
+    // what a thread's index means. Of i0 merged with b1 and split, the outer part may be one, and
+    // several in the loops over i0·i1: the elements along i0 are then spread over these.)
+    const bool is_one =
+        of->extent()->isOneInt() && exact_.mapped(loops_.of(tv, written).promoted, of);
+    if (of->isReduction() || of->isBroadcast() || is_one) {
       return true;  // all of them hold the result
     }
-    // (Loops that are shared may run over more than the tensor's own axis: what they run over is
-    // what a thread's index means.)
     const int read = boundAxis(consumer, type);
     return read >= 0 &&
            (&loops_.of(tv, written) == &loops_.of(consumer, read) ||
