@@ -57,6 +57,7 @@ AxisValues Indexer::around(const Leaf& leaf,
   values.by_class_.resize(static_cast<size_t>(exact_.numClasses()), nullptr);
   values.ambiguous_.resize(values.by_class_.size(), false);
   values.met_twice_.resize(values.by_class_.size(), false);
+  values.behind_met_twice_.resize(values.by_class_.size(), false);
   values.from_loops_.resize(values.by_class_.size(), false);
   std::deque<int> open;
   // The transform by which each class was reached, and the one that is looked at. To go it back is
@@ -98,6 +99,24 @@ AxisValues Indexer::around(const Leaf& leaf,
     }
     followTransform(expr, symbols_, get, set);
   };
+  // Back from x's flattened axes to them. Where other loops have led to one of these otherwise, the
+  // flattened axis is met twice, too: it is not what those loops would flatten to.
+  auto followMerge = [&](const Expr* expr) {
+    by = expr;
+    goes_back = false;
+    const SetIndex set_or_note = [&](const IterDomain* id, Scalar index) {
+      const auto c = static_cast<size_t>(exact_.classOf(id));
+      const bool is_met = values.by_class_[c] != nullptr && reached[c] != nullptr;
+      if (!is_met) {
+        set(id, index);
+      } else if (values.by_class_[c] != index && !isSameTransform(reached[c], expr, exact_)) {
+        values.met_twice_[c] = true;
+        const int flat = exact_.classOf(expr->output(0)->as<IterDomain>());
+        values.met_twice_[static_cast<size_t>(flat)] = true;
+      }
+    };
+    followTransform(expr, symbols_, get, set_or_note);
+  };
   for (const LoopClass* loop : leaf.path) {
     auto found = replaced.find(loop);
     set(loop->promoted, found != replaced.end() ? found->second : iteration(loop));
@@ -110,33 +129,48 @@ AxisValues Indexer::around(const Leaf& leaf,
         continue;
       }
       // Of several reshapes that made an axis, the first leads back. But an axis that is a loop and
-      // that other loops lead back to has two indices.
+      // that other loops lead back to has two indices; one that loops lead back to in two ways has
+      // that of its tensor's own loops (followOwnLoops).
+      if (expr->isA<Merge>()) {
+        followMerge(expr);
+        continue;
+      }
       const int source = exact_.classOf(expr->input(0)->as<IterDomain>());
-      const bool is_known =
-          !expr->isA<Merge>() && values.by_class_[static_cast<size_t>(source)] != nullptr;
-      if (!is_known) {
+      if (values.by_class_[static_cast<size_t>(source)] == nullptr) {
         follow(expr);
-      } else {
-        const Expr* way = reached[static_cast<size_t>(source)];
-        by = expr;
-        goes_back = false;
-        const IndexOf of_others = [&](const IterDomain* id) {
-          return exact_.classOf(id) == source ? nullptr : values.of(id);
-        };
-        const SetIndex note_other = [&](const IterDomain* id, Scalar index) {
-          const auto c = static_cast<size_t>(source);
-          values.met_twice_[c] = values.met_twice_[c] ||
-                                 (exact_.classOf(id) == source && values.by_class_[c] != index);
-        };
-        const bool is_other_way = way != nullptr && !isSameTransform(way, expr, exact_);
-        if (way == nullptr || is_other_way) {
-          followTransform(expr, symbols_, of_others, way == nullptr ? set : note_other);
-        }
+        continue;
+      }
+      const Expr* way = reached[static_cast<size_t>(source)];
+      by = expr;
+      goes_back = false;
+      const IndexOf of_others = [&](const IterDomain* id) {
+        return exact_.classOf(id) == source ? nullptr : values.of(id);
+      };
+      const SetIndex note_other = [&](const IterDomain* id, Scalar index) {
+        const auto c = static_cast<size_t>(source);
+        values.met_twice_[c] =
+            values.met_twice_[c] || (exact_.classOf(id) == source && values.by_class_[c] != index);
+      };
+      const bool is_other_way = way != nullptr && !isSameTransform(way, expr, exact_);
+      if (way == nullptr || is_other_way) {
+        followTransform(expr, symbols_, of_others, way == nullptr ? set : note_other);
       }
     }
   }
-  for (int id_class : open) {
-    values.from_loops_[static_cast<size_t>(id_class)] = true;
+  for (size_t next = 0; next < open.size(); ++next) {
+    const auto c = static_cast<size_t>(open[next]);
+    values.from_loops_[c] = true;
+    // Of x[i, j] beside reshape(x) the merged i·j may be met twice: i and j follow from it.
+    for (const Expr* expr : exact_.definitions(open[next])) {
+      for (const Val* in : expr->inputs()) {
+        const int source = exact_.classOf(in->as<IterDomain>());
+        const Expr* way = source < 0 ? nullptr : reached[static_cast<size_t>(source)];
+        if ((values.met_twice_[c] || values.behind_met_twice_[c]) && way != nullptr &&
+            isSameTransform(way, expr, exact_)) {
+          values.behind_met_twice_[static_cast<size_t>(source)] = true;
+        }
+      }
+    }
   }
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
     requireOneIndex(tv, values);
@@ -181,9 +215,15 @@ void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {
 }
 
 void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
-  const auto metTwice = [&](const IterDomain* id) {
+  const auto isAmong = [&](const std::vector<bool>& classes, const IterDomain* id) {
     const int id_class = exact_.classOf(id);
-    return id_class >= 0 && values.met_twice_[static_cast<size_t>(id_class)];
+    return id_class >= 0 && classes[static_cast<size_t>(id_class)];
+  };
+  const auto isBehind = [&](const IterDomain* id) {
+    return isAmong(values.behind_met_twice_, id) && !isAmong(values.met_twice_, id);
+  };
+  const auto metTwice = [&](const IterDomain* id) {
+    return isAmong(values.met_twice_, id) || isAmong(values.behind_met_twice_, id);
   };
   if (std::none_of(values.met_twice_.begin(), values.met_twice_.end(), std::identity())) {
     return;
@@ -215,6 +255,13 @@ void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
     const std::vector<Expr*> transforms = tv->domain()->allExprs();
     for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
       const auto& outputs = (*it)->outputs();
+      // Where its own loops do not lead to what follows from an axis met twice, those of others do.
+      for (const Val* out : outputs) {
+        const auto* id = out->as<IterDomain>();
+        if (Scalar index = isBehind(id) ? values.ofLoops(id) : nullptr) {
+          set(id, index);
+        }
+      }
       const bool is_known = std::all_of(outputs.begin(), outputs.end(), [&](const Val* out) {
         return get(out->as<IterDomain>()) != nullptr;
       });

@@ -29,15 +29,16 @@ class AxisValues {
   const IdGraph* exact_;
   Symbols* symbols_;
   std::vector<kir::Scalar> by_class_;
-  std::vector<bool> ambiguous_;   ///< by class
-  std::vector<bool> from_loops_;  ///< by class
-  std::vector<bool> met_twice_;   ///< by class: of loops over two tensors' axes, which differ
+  std::vector<bool> ambiguous_;         ///< by class
+  std::vector<bool> from_loops_;        ///< by class
+  std::vector<bool> met_twice_;         ///< by class: of loops over two tensors' axes, which differ
+  std::vector<bool> behind_met_twice_;  ///< by class: what such ones were made of
   /// What the statement's own logical axes were made from. Its class may have another index: the
   /// roots of two slices of x are one class, but x is read at two places.
   std::unordered_map<const IterDomain*, kir::Scalar> own_;
   /// Axes whose class is met twice, of the statement's tensor and of those that loops run over: in
   /// x[k] + reshape(x)[i, j] with loops over i·j·k, what is reshaped has loops over i·j, and goes
-  /// through x by those.
+  /// through x by those. (So it does where x[k, l] is reshaped, and k·l is met twice.)
   std::unordered_map<const IterDomain*, kir::Scalar> own_of_loops_;
 };
 
