@@ -41,6 +41,43 @@ double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {
   return possible[(start + turn) % possible.size()];
 }
 
+/// How often numbers come again, but for their roundings: of the first values, those behind them
+/// count as coming once.
+template <typename Wide>
+class Repeats {
+ public:
+  void add(Wide x) {
+    for (auto& [value, times] : values_) {
+      if (isNear(x, value)) {
+        ++times;
+        return;
+      }
+    }
+    if (values_.size() < kMostValues) {
+      values_.emplace_back(x, 1);
+    } else {
+      ++others_;
+    }
+  }
+  /// Sum of the squares of how often each comes.
+  long double squares() const {
+    long double sum = others_;
+    for (const auto& [value, times] : values_) {
+      sum += times * times;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kMostValues = 16;
+  static bool isNear(const Wide& a, const Wide& b) {
+    return a == b || std::abs(a - b) <= 1e-6L * std::abs(b);
+  }
+
+  std::vector<std::pair<Wide, long double>> values_;
+  long double others_ = 0;
+};
+
 /// What numbers that are added one after the other leave behind.
 template <typename Wide>
 struct Addition {
@@ -49,19 +86,12 @@ struct Addition {
   long double sizes = 0;    ///< sum of the sizes of the finite terms
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
-  bool is_exact = true;    ///< no sum on the way was rounded
-  Wide first{}, second{};  ///< the values that terms have, but for their roundings
-  bool has_second = false;
-  bool are_few = true;  ///< no third one
+  bool is_exact = true;  ///< no sum on the way was rounded
+  Repeats<Wide> repeats;
 
   void add(Wide x) {
     sum += x;
-    first = count == 0 ? x : first;
-    if (!isNear(x, first)) {
-      second = has_second ? second : x;
-      has_second = true;
-      are_few = are_few && isNear(x, second);
-    }
+    repeats.add(x);
     is_exact = is_exact && isShort(sum);
     const long double size = std::abs(x);
     squares += size * size;
@@ -69,19 +99,18 @@ struct Addition {
     largest = std::max(largest, std::abs(sum));
     ++count;
   }
-  static bool isNear(const Wide& a, const Wide& b) {
-    return a == b || std::abs(a - b) <= 1e-6L * std::abs(a);
-  }
   /// The sum's error in units of rounding: each of n additions rounds a number of the size of the
-  /// sums on the way, and the errors add up as √n; as n where terms are one number or two, which
-  /// may be rounded the same way again and again. Other orders have other sums on the way, for
-  /// which the root of the squares stands.
+  /// sums on the way, and the errors add up as √n. Terms that are one number are rounded the same
+  /// way again and again (or lost, beside greater ones): c of them are off as c, and those of
+  /// several numbers add up as the root of the squares. Other orders have other sums on the way,
+  /// for which the root of the squares stands.
   double growth() const {
     if (is_exact) {
       return 0;
     }
     const long double size = std::max(largest, std::sqrt(squares));
-    const long double steps = are_few ? std::max(count / 2, std::sqrt(count)) : std::sqrt(count);
+    const long double alike = std::min(count / 2, std::sqrt(repeats.squares() / 2));
+    const long double steps = std::max(alike, std::sqrt(count));
     return finiteOrZero(static_cast<double>(steps / 2 * size));
   }
   /// Whether another order has a sum on the way that is beyond the greatest number of `dtype` (and

@@ -454,6 +454,28 @@ TEST_CASE_FIXTURE(Run, "a sum that overflows in some order may be any number") {
   CHECK(undetermined == 1);
 }
 
+TEST_CASE_FIXTURE(Run, "numbers that are added again and again are rounded the same way") {
+  constexpr int64_t kCount = 6000;
+  Numbers few;
+  Numbers many;
+  for (int64_t i = 0; i < kCount; ++i) {
+    few.push_back(1.0 / static_cast<double>(3 + i % 3));
+    many.push_back(1.0 / static_cast<double>(3 + i));
+  }
+  // In roundings of the sum.
+  auto error = [&](const Numbers& terms) {
+    Run run;
+    TensorView* out = sum(run.floats({kCount}, terms), {0});
+    run.fusion.addOutput(out);
+    const double exact = interpret(run.fusion, run.inputs, run.options).front().getDouble(0);
+    run.options.rounding = Rounding::Disturbed;
+    const double moved = interpret(run.fusion, run.inputs, run.options).front().getDouble(0);
+    return std::abs(moved - exact) / exact * 0x1p24;
+  };
+  CHECK(error(few) > kCount / 8);
+  CHECK(error(many) < kCount / 64);
+}
+
 // ---- the whole ----
 
 TEST_CASE_FIXTURE(Run, "a scalar becomes a 0-dim tensor") {
