@@ -129,6 +129,15 @@ TEST_CASE("reduction schedulers: who takes what") {
   }
   CHECK(says(reductionScheduler().refusesForm(turned), "is read by other threads"));
 
+  Fusion repeated;
+  {
+    FusionGuard guard(&repeated);
+    TensorView* x = neg(input(repeated, 1));
+    TensorView* row = reshape(repeat(broadcast(x, {true, false}), {3, 1}), {3, 13}, {39});
+    repeated.addOutput(sub(x, broadcast(max(row, {0}), {true})));
+  }
+  CHECK(says(reductionScheduler().refusesForm(repeated), "has a row of other elements"));
+
   Fusion plain;
   {
     FusionGuard guard(&plain);

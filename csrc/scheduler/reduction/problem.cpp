@@ -304,7 +304,11 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     if (one_a_row) {
       for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
         const IterDomain* id = tv->axis(i);
-        if (!id->isBroadcast() && !id->isThread() && !id->extent()->isConstScalar()) {
+        // Threads may have rows for themselves, but what they hold of one is no one value.
+        const bool is_of_row = i < reference->nDims() && reference->axis(i)->isReduction();
+        const bool is_apart = id->isThread() && is_of_row && !own.isShared(tv, i);
+        if (!id->isBroadcast() &&
+            (is_apart || (!id->isThread() && !id->extent()->isConstScalar()))) {
           return Refusal{text(nameIn(tv), " has a row of other elements than those reduced")};
         }
       }
