@@ -105,9 +105,9 @@ AxisValues Indexer::around(const Leaf& leaf,
     by = expr;
     goes_back = false;
     const SetIndex set_or_note = [&](const IterDomain* id, Scalar index) {
-      const auto c = static_cast<size_t>(exact_.classOf(id));
-      const bool is_met = values.by_class_[c] != nullptr && reached[c] != nullptr;
-      if (!is_met) {
+      const int id_class = exact_.classOf(id);
+      const auto c = static_cast<size_t>(id_class);
+      if (id_class < 0 || values.by_class_[c] == nullptr || reached[c] == nullptr) {
         set(id, index);
       } else if (values.by_class_[c] != index && !isSameTransform(reached[c], expr, exact_)) {
         values.met_twice_[c] = true;
@@ -157,20 +157,9 @@ AxisValues Indexer::around(const Leaf& leaf,
       }
     }
   }
-  for (size_t next = 0; next < open.size(); ++next) {
-    const auto c = static_cast<size_t>(open[next]);
-    values.from_loops_[c] = true;
-    // Of x[i, j] beside reshape(x) the merged i·j may be met twice: i and j follow from it.
-    for (const Expr* expr : exact_.definitions(open[next])) {
-      for (const Val* in : expr->inputs()) {
-        const int source = exact_.classOf(in->as<IterDomain>());
-        const Expr* way = source < 0 ? nullptr : reached[static_cast<size_t>(source)];
-        if ((values.met_twice_[c] || values.behind_met_twice_[c]) && way != nullptr &&
-            isSameTransform(way, expr, exact_)) {
-          values.behind_met_twice_[static_cast<size_t>(source)] = true;
-        }
-      }
-    }
+  for (int id_class : open) {
+    values.from_loops_[static_cast<size_t>(id_class)] = true;
+    noteBehind(id_class, reached, values);
   }
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
     requireOneIndex(tv, values);
@@ -201,6 +190,23 @@ AxisValues Indexer::around(const Leaf& leaf,
     followRoots(tv, values);
   }
   return values;
+}
+
+void Indexer::noteBehind(int id_class, const std::vector<const Expr*>& reached,
+                         AxisValues& values) const {
+  const auto c = static_cast<size_t>(id_class);
+  if (!values.met_twice_[c] && !values.behind_met_twice_[c]) {
+    return;
+  }
+  for (const Expr* expr : exact_.definitions(id_class)) {
+    for (const Val* in : expr->inputs()) {
+      const int source = exact_.classOf(in->as<IterDomain>());
+      const Expr* way = source < 0 ? nullptr : reached[static_cast<size_t>(source)];
+      if (way != nullptr && isSameTransform(way, expr, exact_)) {
+        values.behind_met_twice_[static_cast<size_t>(source)] = true;
+      }
+    }
+  }
 }
 
 void Indexer::requireOneIndex(const TensorView* tv, const AxisValues& values) {

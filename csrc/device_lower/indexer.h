@@ -83,6 +83,9 @@ class Indexer {
  private:
   /// A `UserError` where the loops alone lead to two indices of an axis that is written.
   static void requireOneIndex(const TensorView* tv, const AxisValues& values);
+  /// Notes what a class that is met twice was made of, where `reached` has that way back: of x[i,
+  /// j] beside reshape(x) the merged i·j may be such, and i and j follow from it.
+  void noteBehind(int id_class, const std::vector<const Expr*>& reached, AxisValues& values) const;
   /// Fills in the axes that are met twice, each from its own tensor's loops where those lead there.
   void followOwnLoops(const Leaf& leaf, AxisValues& values) const;
   /// Fills in the roots of a tensor that the statement writes, from its logical axes.

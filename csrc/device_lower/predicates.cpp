@@ -183,8 +183,11 @@ bool Predicates::isForOthers(const Bound& bound, const IterDomain* id, const Lea
 
 bool Predicates::isReadAgain(const Leaf& leaf, Scalar index) const {
   const bool whole = leaf.role == LeafRole::Whole;
-  if ((!whole && leaf.role != LeafRole::Finish) || summed_in_memory_.count(leaf.out) != 0 ||
-      consumersOf(leaf.out).empty()) {
+  const std::vector<TensorView*> results = tensorOutputs(leaf.expr);
+  const bool is_read = std::any_of(results.begin(), results.end(),
+                                   [](const TensorView* tv) { return !consumersOf(tv).empty(); });
+  if (!is_read || (!whole && leaf.role != LeafRole::Finish) ||
+      summed_in_memory_.count(leaf.out) != 0) {
     return false;
   }
   bool inside = false;
