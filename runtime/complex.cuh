@@ -53,20 +53,30 @@ template <class T>
 __device__ __forceinline__ complex<T> operator*(const complex<T>& a, const complex<T>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+// What both parts of a quotient are multiplied by, a power of two: 1 over the divisor may be beyond
+// all numbers, or lose its digits, where the quotient is not and does not.
+template <class T>
+__device__ __forceinline__ T quotientScale(T size) {
+  constexpr bool kIsFloat = sizeof(T) == 4;
+  constexpr T kTiny = kIsFloat ? T(1e-24) : T(1e-150), kHuge = kIsFloat ? T(1e24) : T(1e150);
+  constexpr T kUp = kIsFloat ? T(281474976710656) : T(1.6069380442589903e60);  // 2^48, 2^200
+  return size < kTiny ? kUp : size > kHuge ? T(1) / kUp : T(1);
+}
 template <class T>
 __device__ __forceinline__ complex<T> operator/(const complex<T>& a, const complex<T>& b) {
-  T x = fabs(b.re), y = fabs(b.im);
+  T x = fabs(b.re), y = fabs(b.im), up = quotientScale(x >= y ? x : y);
+  complex<T> p = {a.re * up, a.im * up}, q = {b.re * up, b.im * up};
   if (x >= y) {
     if (x == T(0) && y == T(0)) {
       return {a.re / x, a.im / y};
     }
-    T ratio = b.im / b.re;
-    T scale = T(1) / (b.re + b.im * ratio);
-    return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+    T ratio = q.im / q.re;
+    T scale = T(1) / (q.re + q.im * ratio);
+    return {(p.re + p.im * ratio) * scale, (p.im - p.re * ratio) * scale};
   }
-  T ratio = b.re / b.im;
-  T scale = T(1) / (b.im + b.re * ratio);
-  return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+  T ratio = q.re / q.im;
+  T scale = T(1) / (q.im + q.re * ratio);
+  return {(p.re * ratio + p.im) * scale, (p.im * ratio - p.re) * scale};
 }
 #define NVF_COMPLEX_SCALAR(op)                                                  \
   template <class T>                                                            \

@@ -30,9 +30,6 @@ namespace nvfuser::reference {
 
 namespace {
 
-/// Of four seeds, two pairs of opposites, those of the second.
-bool isSecondPair(uint64_t seed) { return ((seed >> 32) & 1) != 0; }
-
 /// One of the values that are possible, for element i. The seeds of two pairs of opposites take up
 /// to four of them in turn, from a place that the element chooses: none is left out.
 double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {

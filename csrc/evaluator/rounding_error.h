@@ -58,6 +58,9 @@ inline double direction(uint64_t seed, uint64_t i) {
   return ((word ^ opposite) & 1) != 0 ? 1 : -1;
 }
 
+/// Of four seeds, two pairs of opposites, those of the second: what they move is rounded.
+inline bool isSecondPair(uint64_t seed) { return ((seed >> 32) & 1) != 0; }
+
 /// x ± amount, in the direction for element i. Both parts of a complex number move. No operation
 /// says which sign its NaN has.
 inline double moved(double x, double amount, uint64_t seed, uint64_t i) {

@@ -31,17 +31,27 @@ struct complex {
       return __builtin_fabs(x);
     }
   }
+  // What both parts of a quotient are multiplied by, a power of two: 1 over the divisor may be
+  // beyond all numbers, or lose its digits, where the quotient is not and does not.
+  static constexpr T quotientScale(T of) {
+    constexpr bool kIsFloat = sizeof(T) == 4;
+    constexpr T kTiny = kIsFloat ? T(1e-24) : T(1e-150), kHuge = kIsFloat ? T(1e24) : T(1e150);
+    constexpr T kUp = kIsFloat ? T(281474976710656) : T(1.6069380442589903e60);  // 2^48, 2^200
+    return of < kTiny ? kUp : of > kHuge ? T(1) / kUp : T(1);
+  }
   friend constexpr complex operator/(const complex& a, const complex& b) {
-    T size_re = size(b.re), size_im = size(b.im);
+    const T size_re = size(b.re), size_im = size(b.im);
+    const T up = quotientScale(size_re >= size_im ? size_re : size_im);
+    const complex p = {a.re * up, a.im * up}, q = {b.re * up, b.im * up};
     if (size_re >= size_im) {
       if (size_re == 0 && size_im == 0) {
         return {a.re / size_re, a.im / size_im};
       }
-      T ratio = b.im / b.re, scale = T(1) / (b.re + b.im * ratio);
-      return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+      T ratio = q.im / q.re, scale = T(1) / (q.re + q.im * ratio);
+      return {(p.re + p.im * ratio) * scale, (p.im - p.re * ratio) * scale};
     }
-    T ratio = b.re / b.im, scale = T(1) / (b.re * ratio + b.im);
-    return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+    T ratio = q.re / q.im, scale = T(1) / (q.re * ratio + q.im);
+    return {(p.re * ratio + p.im) * scale, (p.im * ratio - p.re) * scale};
   }
   friend constexpr bool operator==(const complex& a, const complex& b) {
     return a.re == b.re && a.im == b.im;

@@ -470,8 +470,28 @@ extern "C" int run() {
          near(lerp(C(1), C(3), C(0.25)), C(1.5)) && complex<float>(z).imag() == -4.0f &&
              (z / C(0)).re > 1e300;
 }
+// (3 + 2i) / (3 + 2i) · 2^n, where one over the divisor is beyond all numbers or none.
+template <class T>
+bool quotients(T unit, T tiny, T huge) {
+  const T scales[] = {tiny, tiny * 1024, T(1), huge / 1024, huge};
+  for (T scale : scales) {
+    complex<T> small(3 * scale, 2 * scale), turned(-2 * scale, 3 * scale);
+    complex<T> one = small / small, i = turned / small, minus_i = small / turned;
+    complex<T> differences[] = {one - T(1), i - complex<T>(0, 1), minus_i - complex<T>(0, -1)};
+    for (complex<T> difference : differences) {
+      if (!(abs(difference) <= 4 * unit)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+extern "C" int run_quotients() {
+  return quotients(0x1p-24f, 0x1p-149f, 0x1p126f) && quotients(0x1p-53, 0x1p-1074, 0x1p1022);
+}
 )");
   CHECK(reinterpret_cast<int (*)()>(object.symbol("run"))() == 1);
+  CHECK(reinterpret_cast<int (*)()>(object.symbol("run_quotients"))() == 1);
 }
 
 TEST_CASE("cpu snippets: random numbers are the GPU's text") {

@@ -289,3 +289,51 @@ TEST_CASE("snippets: complex functions against the C++ library") {
     }
   }
 }
+
+TEST_CASE("snippets: quotients of very small and of very large complex numbers") {
+  auto kernel = compileWith({"complex.cuh"}, R"(
+template <class T>
+__device__ void divide(complex<T>* out, const complex<T>* a, const complex<T>* b, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    out[i] = a[i] / b[i];
+  }
+}
+extern "C" __global__ void k(complex<float>* f, const complex<float>* a, const complex<float>* b,
+                             complex<double>* d, const complex<double>* p, const complex<double>* q,
+                             int n) {
+  divide(f, a, b, n);
+  divide(d, p, q, n);
+}
+)");
+  const auto check = [](auto quotients, auto dividends, auto divisors, double unit) {
+    using Wide = std::complex<long double>;
+    for (size_t i = 0; i < quotients.size(); ++i) {
+      const Wide a(dividends[i].real(), dividends[i].imag());
+      const Wide b(divisors[i].real(), divisors[i].imag());
+      const Wide right = a * std::conj(b) / std::norm(b);
+      const Wide got(quotients[i].real(), quotients[i].imag());
+      CAPTURE(i);
+      CHECK(std::abs(got - right) <= 4 * unit * std::abs(right));
+    }
+  };
+  std::vector<std::complex<float>> a, b;
+  std::vector<std::complex<double>> p, q;
+  for (const auto& [x, y] : {std::pair(3.0, 2.0), {-2.0, 3.0}, {0.0, 1.0}, {5.0, 5.0}}) {
+    for (int exponent : {-149, -140, -100, -79, 0, 80, 100, 125}) {
+      b.emplace_back(std::ldexp(x, exponent), std::ldexp(y, exponent));
+      a.emplace_back(std::ldexp(1.5, std::max(exponent, -100)), std::ldexp(-7, exponent));
+    }
+    for (int exponent : {-1074, -1000, -600, -400, 0, 400, 600, 1020}) {
+      q.emplace_back(std::ldexp(x, exponent), std::ldexp(y, exponent));
+      p.emplace_back(std::ldexp(1.5, std::max(exponent, -800)), std::ldexp(-7, exponent));
+    }
+  }
+  DeviceVector<std::complex<float>> f(a.size()), on_a(a), on_b(b);
+  DeviceVector<std::complex<double>> d(p.size()), on_p(p), on_q(q);
+  int n = static_cast<int>(a.size());
+  launch(*kernel, {.block = {32, 1, 1}},
+         {f.argument(), on_a.argument(), on_b.argument(), d.argument(), on_p.argument(),
+          on_q.argument(), &n});
+  check(f.host(), a, b, 0x1p-24);
+  check(d.host(), p, q, 0x1p-53);
+}

@@ -195,10 +195,15 @@ std::complex<double> product(std::complex<double> a, std::complex<double> b) {
 std::complex<double> quotient(std::complex<double> a, std::complex<double> b) {
   const double x = std::fabs(b.real());
   const double y = std::fabs(b.imag());
+  if (x == 0 && y == 0) {
+    return {a.real() / x, a.imag() / y};
+  }
+  // (1 over the divisor may be beyond all numbers where the quotient is not.)
+  const double size = x >= y ? x : y;
+  const double up = size < 1e-150 ? 0x1p200 : size > 1e150 ? 0x1p-200 : 1;
+  a = {a.real() * up, a.imag() * up};
+  b = {b.real() * up, b.imag() * up};
   if (x >= y) {
-    if (x == 0 && y == 0) {
-      return {a.real() / x, a.imag() / y};
-    }
     const double ratio = b.imag() / b.real();
     const double scale = 1.0 / (b.real() + b.imag() * ratio);
     return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
