@@ -180,6 +180,27 @@ Array disturbed(const Array& array, uint64_t seed) {
   return mapElements<Complex, Complex>(operand, array.sizes, array.dtype, move);
 }
 
+Array disturbedProductOfTwo(const BinaryOp* op, const Array& result, uint64_t seed,
+                            Context& context) {
+  const Array moved = disturbed(result, seed);
+  if (result.kind() != HostNumber::Real) {
+    return moved;
+  }
+  const auto is_power_of_two = [](double x) {
+    int exponent = 0;
+    return std::abs(std::frexp(x, &exponent)) == 0.5;
+  };
+  const double least = leastOf(result.dtype);
+  return mapElements<double, double>(
+      std::array<Array, 3>{moved, convert(context.operand(op->lhs()), result.dtype),
+                           convert(context.operand(op->rhs()), result.dtype)},
+      result.sizes, result.dtype, [&](double product, double a, double b) {
+        const bool is_exact =
+            (is_power_of_two(a) || is_power_of_two(b)) && std::abs(a * b) >= least;
+        return is_exact ? a * b : product;
+      });
+}
+
 Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed,
                           Context& context) {
   const Array lhs = context.operand(op->lhs());

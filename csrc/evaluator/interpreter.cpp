@@ -213,6 +213,10 @@ bool isComparison(const Expr* expr) {
   }
 }
 
+bool isProductOfTwo(const Expr* expr) {
+  return expr->isA<BinaryOp>() && expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
+}
+
 bool isComplexPower(const Expr* expr) {
   return expr->isA<BinaryOp>() && isComplexType(expr->output(0)->dtype()) &&
          expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Pow;
@@ -228,6 +232,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedSumOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isComparison(expr)) {
     arrays[0] = disturbedComparison(expr->as<BinaryOp>(), arrays[0], seed, context);
+  } else if (isProductOfTwo(expr)) {
+    arrays[0] = disturbedProductOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isComplexPower(expr)) {
     arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {

@@ -68,6 +68,9 @@ Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed
 /// Of a power of complex numbers.
 Array disturbedComplexPower(const BinaryOp* op, const Array& result, uint64_t seed,
                             Context& context);
+/// Of a product of two numbers, which is exact where one of them is a power of two.
+Array disturbedProductOfTwo(const BinaryOp* op, const Array& result, uint64_t seed,
+                            Context& context);
 /// Of random numbers; the uniform ones have no roundings.
 Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);

@@ -1,0 +1,69 @@
+// What four disturbances of a Fusion show: every result that roundings, or another order, may give.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "op_fixture.h"
+#include <evaluator/interpreter.h>
+#include <ops/arith.h>
+
+namespace nvfuser {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Disturbances : OpFixture {
+  std::vector<HostTensor> owned;
+  std::vector<InterpreterInput> inputs;
+
+  TensorView* numbers(const std::vector<double>& values, DataType dtype = DataType::Float) {
+    const auto size = static_cast<int64_t>(values.size());
+    HostTensor host(dtype, {size});
+    for (int64_t i = 0; i < size; ++i) {
+      host.setDouble(i, values[static_cast<size_t>(i)]);
+    }
+    owned.push_back(host);
+    inputs.emplace_back(owned.back().ref());
+    return constant({size}, dtype);
+  }
+
+  double exactly(TensorView* out) {
+    fusion.addOutput(out);
+    return interpret(fusion, inputs).back().getDouble(0);
+  }
+  /// The first element of the last output.
+  std::vector<double> disturbed() {
+    InterpreterOptions options{.rounding = Rounding::Disturbed};
+    std::vector<double> all;
+    for (options.disturbance = 0; options.disturbance < 4; ++options.disturbance) {
+      all.push_back(interpret(fusion, inputs, options).back().getDouble(0));
+    }
+    return all;
+  }
+  template <typename Is>
+  bool comesToAny(const Is& is) {
+    return std::ranges::any_of(disturbed(), is);
+  }
+  bool comesTo(double number) {
+    return comesToAny([&](double x) { return x == number; });
+  }
+  /// x · (1/3), whose last digits a Float does not have.
+  TensorView* third(double x) { return mul(numbers({x}), real(1.0 / 3)); }
+};
+
+TEST_CASE_FIXTURE(Disturbances, "a product with a power of two is not rounded") {
+  // −∞ + a · (b · 1) is −∞ in a fused multiply-add, whose product is no infinity.
+  TensorView* a = numbers({1.03}, DataType::Double);
+  TensorView* b = numbers({std::numeric_limits<double>::max()}, DataType::Double);
+  TensorView* c = numbers({-kInfinity}, DataType::Double);
+  CHECK(exactly(mul(b, real(1))) == std::numeric_limits<double>::max());
+  CHECK(disturbed() == std::vector<double>(4, std::numeric_limits<double>::max()));
+  CHECK(std::isnan(exactly(add(c, mul(a, mul(b, real(1)))))));
+  CHECK(comesTo(-kInfinity));
+  CHECK(comesToAny([](double x) { return std::isnan(x); }));
+}
+
+}  // namespace
+}  // namespace nvfuser
