@@ -148,10 +148,10 @@ struct Multiplication {
   }
 };
 
-/// A sum that is moved across zero may be zero: all its digits are lost.
+/// A sum that is moved across zero has lost all its digits: it may have the other sign, or be zero.
 double movedSum(double sum, double amount, uint64_t seed, uint64_t i) {
   const double to = moved(sum, amount, seed, i);
-  return (sum < 0) != (to < 0) && to != 0 ? 0 : to;
+  return isSecondPair(seed) && (sum < 0) != (to < 0) && to != 0 ? 0 : to;
 }
 Complex movedSum(Complex sum, double amount, uint64_t seed, uint64_t i) {
   return {movedSum(sum.real(), amount, seed, 2 * i), movedSum(sum.imag(), amount, seed, 2 * i + 1)};
@@ -407,8 +407,9 @@ void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t s
     if (!std::isfinite(mean[i]) || std::sqrt(n * squares[i]) > greatest / 2) {
       mean[i] = may_vanish ? oneOf({nan, infinity, -infinity, 0}, seed, at)
                            : oneOf({nan, infinity, -infinity}, seed, at);
+    } else {
+      mean[i] = movedSum(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     }
-    mean[i] = movedSum(mean[i], growth * finiteOrZero(size), seed, 2 * at);
     if (!std::isfinite(squares[i]) || n * moment > greatest || size > greatest) {
       squares[i] = oneOf({nan, infinity, -infinity}, seed, at);
       continue;

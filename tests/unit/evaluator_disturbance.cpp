@@ -53,6 +53,13 @@ struct Disturbances : OpFixture {
   TensorView* third(double x) { return mul(numbers({x}), real(1.0 / 3)); }
 };
 
+TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or is zero") {
+  CHECK(exactly(sum(numbers({0x1p63, 2, -4, -0x1p63}), {0})) == -2);
+  CHECK(comesTo(0));
+  CHECK(comesToAny([](double x) { return x > 0; }));
+  CHECK(comesToAny([](double x) { return x < 0; }));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a product with a power of two is not rounded") {
   // −∞ + a · (b · 1) is −∞ in a fused multiply-add, whose product is no infinity.
   TensorView* a = numbers({1.03}, DataType::Double);
