@@ -14,8 +14,8 @@ namespace nvfuser {
 
 namespace {
 
-/// A NaN with a bit that those of operations do not have. (Dtypes narrower than Float have one
-/// NaN.)
+/// A NaN with a bit that those of operations do not have. (Outputs of dtypes narrower than Float
+/// have one NaN.)
 constexpr uint64_t kUndetermined = 0x7ffa'0000'0000'0000;
 
 }  // namespace
@@ -23,6 +23,8 @@ constexpr uint64_t kUndetermined = 0x7ffa'0000'0000'0000;
 bool isUndetermined(double number) {
   return std::isnan(number) && (std::bit_cast<uint64_t>(number) & kUndetermined) == kUndetermined;
 }
+
+double undetermined() { return std::bit_cast<double>(kUndetermined); }
 
 }  // namespace nvfuser
 
@@ -305,13 +307,13 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
         const bool overflows = sums[i].mayOverflow(result.dtype);
         const double amount =
             overflows ? std::numeric_limits<double>::infinity() : unit * sums[i].growth();
-        to[i] = overflows && isSecondPair(seed) && direction(seed, i) > 0
-                    ? T(std::bit_cast<double>(kUndetermined))
-                    : movedSum(to[i], amount, seed, i);
+        to[i] =
+            overflows && isSecondPair(seed) ? T(undetermined()) : movedSum(to[i], amount, seed, i);
       } else if (const std::vector<double> possible =
                      products[i].beyondRange(result.dtype, std::signbit(std::real(to[i])));
                  !possible.empty()) {
-        to[i] = T(oneOf(possible, seed, i));
+        // (It may be what it is, too: several such come together in any way.)
+        to[i] = isSecondPair(seed) ? T(undetermined()) : T(oneOf(possible, seed, i));
       } else if (to[i] != T(0) && std::abs(to[i]) < leastOf(result.dtype)) {
         to[i] = direction(seed, i) > 0 ? to[i] : T(0);
       } else if (!isShort(to[i])) {

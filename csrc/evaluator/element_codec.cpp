@@ -117,6 +117,9 @@ HostNumber hostNumber(DataType dtype) {
 }
 
 double roundToDtype(double value, DataType dtype) {
+  if (std::isnan(value)) {
+    return value;  // its bits may tell something (`isUndetermined`)
+  }
   switch (dtype.type) {
     case PrimDataType::Float:
     case PrimDataType::ComplexFloat:

@@ -226,6 +226,9 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   const uint64_t pair = context.options.disturbance / 2;
   const uint64_t opposite = context.options.disturbance % 2;
   const uint64_t seed = (opposite << 63) + (pair << 32) + position;
+  if (expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>() && arrays[0].kind() == HostNumber::Integer) {
+    arrays[0] = disturbedIntegers(expr, arrays[0], seed, context);
+  }
   if (expr->isA<TernaryOp>() && expr->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Lerp) {
     arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
   } else if (isSumOfTwo(expr)) {

@@ -41,8 +41,9 @@ struct InterpreterOptions {
   uint64_t philox_offset = 0;  ///< in units of 4 of the framework's generator
 };
 
-/// Whether an element of a result is undetermined.
+/// Whether an element of a result is undetermined; such an element.
 bool isUndetermined(double number);
+double undetermined();
 
 /// An evaluator in which the scalars and the extents of all tensors are bound to those of actual
 /// inputs. Throws `UserError` where number, kind, dtype, rank, sizes or layout of the inputs do not

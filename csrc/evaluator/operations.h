@@ -83,6 +83,10 @@ void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t s
 /// one.
 double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i);
 
+// jumps.cpp: where roundings decide between results that lie far apart.
+/// Integers and truth values that are computed of numbers that may be any: either of two.
+Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Context& context);
+
 // contraction.cpp: the same for what a fused multiply-add does not round.
 /// Whether who adds to `val` may take it otherwise rounded than others do: a product that was not,
 /// or a sum of one.

@@ -60,6 +60,18 @@ TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or
   CHECK(comesToAny([](double x) { return x < 0; }));
 }
 
+TEST_CASE_FIXTURE(Disturbances, "what is compared with a product of some order may be either") {
+  // v ≤ v′, two products that may be infinite, or not, each by its order.
+  const double greatest = std::numeric_limits<float>::max();
+  TensorView* left = prod(numbers({-2, greatest, 0.25}), {0});
+  TensorView* right = prod(numbers({-2, greatest, 0.125}), {0});
+  CHECK(exactly(le(right, left)) == 0);
+  CHECK(comesTo(1));
+  CHECK(comesTo(0));
+  CHECK(exactly(le(castOp(DataType::BFloat16, right), castOp(DataType::BFloat16, left))) == 0);
+  CHECK(comesTo(1));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a product with a power of two is not rounded") {
   // −∞ + a · (b · 1) is −∞ in a fused multiply-add, whose product is no infinity.
   TensorView* a = numbers({1.03}, DataType::Double);
