@@ -217,6 +217,10 @@ bool isProductOfTwo(const Expr* expr) {
   return expr->isA<BinaryOp>() && expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
 }
 
+bool isSilu(const Expr* expr) {
+  return expr->isA<UnaryOp>() && expr->as<UnaryOp>()->getUnaryOpType() == UnaryOpType::Silu;
+}
+
 bool isComplexPower(const Expr* expr) {
   return expr->isA<BinaryOp>() && isComplexType(expr->output(0)->dtype()) &&
          expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Pow;
@@ -226,6 +230,9 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   const uint64_t pair = context.options.disturbance / 2;
   const uint64_t opposite = context.options.disturbance % 2;
   const uint64_t seed = (opposite << 63) + (pair << 32) + position;
+  if (expr->isA<UnaryOp>()) {
+    arrays[0] = resultAcrossJump(expr->as<UnaryOp>(), seed, context).value_or(arrays[0]);
+  }
   if (expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>() && arrays[0].kind() == HostNumber::Integer) {
     arrays[0] = disturbedIntegers(expr, arrays[0], seed, context);
   }
@@ -237,6 +244,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedComparison(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isProductOfTwo(expr)) {
     arrays[0] = disturbedProductOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
+  } else if (isSilu(expr)) {
+    arrays[0] = disturbedSilu(expr->as<UnaryOp>(), arrays[0], seed, context);
   } else if (isComplexPower(expr)) {
     arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {

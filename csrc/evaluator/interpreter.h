@@ -12,9 +12,11 @@
 /// rounding of its compute dtype, and sums as far as their additions may add up to, in directions
 /// that `disturbance` chooses: how far outputs move tells how the program treats rounding errors,
 /// in Double too. Every second pair of opposite disturbances rounds what was moved, so that numbers
-/// that rounding may make equal are. A sum of which some order overflows on the way, or loses all
-/// that is small beside what cancels, may be any number: it is an *undetermined* one, a NaN that is
-/// told apart from others, as is what is computed of it.
+/// that rounding may make equal are. A number beside a place where a function jumps, has a pole or
+/// a zero meets it, or lies beyond. A sum or a product of which some order leaves the range on the
+/// way, or loses all that is small beside what cancels, may be any number: in the second pair it is
+/// an *undetermined* one, a NaN that is told apart from others, as is what is computed of it;
+/// comparisons of it come to either truth value.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,94 @@
 
 namespace nvfuser::reference {
 
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// The place next to x where a function jumps, has a pole, is zero, or its domain ends; NaN where
+/// there is none. (At zero no number is near to another, relatively.)
+double placeOfJump(const UnaryOp* op, double x) {
+  switch (op->getUnaryOpType()) {
+    case UnaryOpType::Cast:
+      return isIntegralType(op->out()->dtype()) ? std::nearbyint(x) : kNan;
+    case UnaryOpType::Ceil:
+    case UnaryOpType::Floor:
+    case UnaryOpType::Frac:
+    case UnaryOpType::Trunc:
+      return std::nearbyint(x);
+    case UnaryOpType::Round:
+      return std::floor(x) + 0.5;
+    case UnaryOpType::Lgamma:
+      return x < 0 ? std::nearbyint(x) : x < 1.5 ? 1 : 2;
+    case UnaryOpType::Acos:
+    case UnaryOpType::Asin:
+    case UnaryOpType::Atanh:
+    case UnaryOpType::Erfinv:
+      return std::copysign(1, x);
+    case UnaryOpType::Acosh:
+    case UnaryOpType::Log:
+    case UnaryOpType::Log10:
+    case UnaryOpType::Log2:
+      return 1;
+    case UnaryOpType::Erfcinv:
+      return x < 1.5 ? 1 : 2;
+    case UnaryOpType::Log1p:
+      return -1;
+    default:
+      return kNan;
+  }
+}
+
+/// As the comparison of numbers that nearly are equal has it.
+bool isNearTo(double place, double x, double unit) {
+  return !isShort(x) && std::abs(x - place) <= 8 * unit * std::abs(place);
+}
+
+}  // namespace
+
+std::optional<Array> resultAcrossJump(const UnaryOp* op, uint64_t seed, Context& context) {
+  const Array operand = context.operand(op->in());
+  if (!op->in()->isA<TensorView>() || operand.kind() != HostNumber::Real || isSecondPair(seed)) {
+    return std::nullopt;
+  }
+  const double unit = roundoff(operand.dtype);
+  bool is_any_near = false;
+  uint64_t i = 0;
+  const Array across = mapElements<double, double>(
+      std::array<Array, 1>{operand}, operand.sizes, operand.dtype, [&](double x) {
+        const double place = placeOfJump(op, x);
+        const bool meets = direction(seed, i++) > 0;
+        if (!isNearTo(place, x, unit)) {
+          return x;
+        }
+        is_any_near = true;
+        return meets ? place : place + std::copysign(2 * unit * place, place - x);
+      });
+  if (!is_any_near) {
+    return std::nullopt;
+  }
+  context.arrays[op->in()] = across;
+  Array result = unary(op, context);
+  context.arrays[op->in()] = operand;
+  return result;
+}
+
+Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Context& context) {
+  const Array moved = disturbed(result, seed);
+  if (result.kind() != HostNumber::Real) {
+    return moved;
+  }
+  // x times its sigmoid, which may be zero where it is no normal number.
+  const double least = leastOf(result.dtype);
+  uint64_t i = 0;
+  return mapElements<double, double>(
+      std::array<Array, 2>{moved, convert(context.operand(op->in()), result.dtype)}, result.sizes,
+      result.dtype, [&](double product, double x) {
+        const bool may_vanish = std::abs(product) < least * std::abs(x);
+        return direction(seed, i++) < 0 && may_vanish ? std::copysign(0.0, product) : product;
+      });
+}
+
 Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Context& context) {
   Array out = result;
   for (const Val* val : expr->inputs()) {

@@ -84,6 +84,10 @@ void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t s
 double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i);
 
 // jumps.cpp: where roundings decide between results that lie far apart.
+/// The result where operands beside a jump, a pole, a zero or the end of the function's domain meet
+/// it or lie beyond; none where no operand is beside one.
+std::optional<Array> resultAcrossJump(const UnaryOp* op, uint64_t seed, Context& context);
+Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Integers and truth values that are computed of numbers that may be any: either of two.
 Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Context& context);
 

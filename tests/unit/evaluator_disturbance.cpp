@@ -53,6 +53,27 @@ struct Disturbances : OpFixture {
   TensorView* third(double x) { return mul(numbers({x}), real(1.0 / 3)); }
 };
 
+TEST_CASE_FIXTURE(Disturbances, "a number beside a jump lies on either side") {
+  CHECK(exactly(floor(third(-3))) == -2);  // −1 − 2⁻²⁵
+  CHECK(comesTo(-1));
+  CHECK(exactly(castOp(DataType::Int, third(3))) == 1);
+  CHECK(comesTo(0));
+}
+
+TEST_CASE_FIXTURE(Disturbances, "a number that is exact stays on its side of a jump") {
+  CHECK(exactly(floor(add(numbers({-3}), real(2)))) == -1);
+  CHECK(disturbed() == std::vector<double>(4, -1));
+}
+
+TEST_CASE_FIXTURE(Disturbances, "a number beside a pole, a zero or the end of a domain meets it") {
+  CHECK(std::isfinite(exactly(lgamma(third(-3)))));
+  CHECK(comesTo(kInfinity));
+  CHECK(exactly(log(third(3))) != 0);
+  CHECK(comesTo(0));
+  CHECK(std::isnan(exactly(acos(third(3)))));
+  CHECK(comesTo(0));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or is zero") {
   CHECK(exactly(sum(numbers({0x1p63, 2, -4, -0x1p63}), {0})) == -2);
   CHECK(comesTo(0));
@@ -70,6 +91,13 @@ TEST_CASE_FIXTURE(Disturbances, "what is compared with a product of some order m
   CHECK(comesTo(0));
   CHECK(exactly(le(castOp(DataType::BFloat16, right), castOp(DataType::BFloat16, left))) == 0);
   CHECK(comesTo(1));
+}
+
+TEST_CASE_FIXTURE(Disturbances, "x times its sigmoid vanishes where that is no normal number") {
+  CHECK(exactly(floor(silu(numbers({-90})))) == -1);
+  CHECK(comesTo(0));
+  CHECK(exactly(floor(silu(numbers({-80})))) == -1);
+  CHECK_FALSE(comesTo(0));
 }
 
 TEST_CASE_FIXTURE(Disturbances, "a product with a power of two is not rounded") {
