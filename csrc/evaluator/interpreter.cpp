@@ -217,6 +217,13 @@ bool isProductOfTwo(const Expr* expr) {
   return expr->isA<BinaryOp>() && expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
 }
 
+bool isRemainder(const Expr* expr) {
+  const bool is_binary = expr->isA<BinaryOp>();
+  return is_binary && (expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mod ||
+                       expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Remainder ||
+                       expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Fmod);
+}
+
 bool isSilu(const Expr* expr) {
   return expr->isA<UnaryOp>() && expr->as<UnaryOp>()->getUnaryOpType() == UnaryOpType::Silu;
 }
@@ -244,6 +251,8 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
     arrays[0] = disturbedComparison(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isProductOfTwo(expr)) {
     arrays[0] = disturbedProductOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
+  } else if (isRemainder(expr)) {
+    arrays[0] = disturbedRemainder(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isSilu(expr)) {
     arrays[0] = disturbedSilu(expr->as<UnaryOp>(), arrays[0], seed, context);
   } else if (isComplexPower(expr)) {

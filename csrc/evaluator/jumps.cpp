@@ -6,6 +6,7 @@
 #include <evaluator/operations.h>
 #include <evaluator/rounding_error.h>
 #include <ir/internal_nodes.h>
+#include <ops/table/reference_math.h>
 
 namespace nvfuser::reference {
 
@@ -94,6 +95,38 @@ Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Conte
       result.dtype, [&](double product, double x) {
         const bool may_vanish = std::abs(product) < least * std::abs(x);
         return direction(seed, i++) < 0 && may_vanish ? std::copysign(0.0, product) : product;
+      });
+}
+
+Array disturbedRemainder(const BinaryOp* op, const Array& result, uint64_t seed, Context& context) {
+  const Array moved = disturbed(result, seed);
+  if (result.kind() != HostNumber::Real || isSecondPair(seed)) {
+    return moved;
+  }
+  const bool has_sign_of_divisor = op->getBinaryOpType() == BinaryOpType::Remainder;
+  const double unit = roundoff(result.dtype);
+  uint64_t i = 0;
+  return mapElements<double, double>(
+      std::array<Array, 3>{moved, convert(context.operand(op->lhs()), result.dtype),
+                           convert(context.operand(op->rhs()), result.dtype)},
+      result.sizes, result.dtype, [&](double remainder, double a, double b) {
+        const bool meets = direction(seed, i++) > 0;
+        // Roundings of a, and those of b in each of its multiples.
+        const double error = isShort(a) && isShort(b) ? 0 : 8 * unit * std::abs(a);
+        if (!std::isfinite(error) || !std::isfinite(remainder)) {
+          return remainder;
+        }
+        if (error > std::abs(b) / 64) {
+          return undetermined();  // less than six binary digits are left
+        }
+        const double beyond_multiple = std::remainder(a, b);
+        if (std::abs(beyond_multiple) > error) {
+          return remainder;
+        }
+        const double across = a - 2 * beyond_multiple;
+        return meets                 ? std::copysign(0.0, remainder)
+               : has_sign_of_divisor ? floorMod(across, b)
+                                     : std::fmod(across, b);
       });
 }
 

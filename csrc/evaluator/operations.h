@@ -88,6 +88,9 @@ double disturbedSum(double sum, double squares, double steps, uint64_t seed, uin
 /// it or lie beyond; none where no operand is beside one.
 std::optional<Array> resultAcrossJump(const UnaryOp* op, uint64_t seed, Context& context);
 Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Context& context);
+/// Of a remainder, with the sign of either operand: beside a multiple of the divisor, and where the
+/// errors are as large as that.
+Array disturbedRemainder(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Integers and truth values that are computed of numbers that may be any: either of two.
 Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Context& context);
 

@@ -74,6 +74,22 @@ TEST_CASE_FIXTURE(Disturbances, "a number beside a pole, a zero or the end of a 
   CHECK(comesTo(0));
 }
 
+TEST_CASE_FIXTURE(Disturbances, "a number beside a multiple of a divisor has any remainder there") {
+  CHECK(exactly(remainder(third(-3), numbers({0.5}))) > 0.4);
+  CHECK(comesTo(0));
+  CHECK(comesToAny([](double x) { return x > 0 && x < 1e-6; }));
+  CHECK(exactly(fmod(third(-3), numbers({0.5}))) < 0);
+  CHECK(comesTo(0));
+  CHECK(comesToAny([](double x) { return x < -0.4; }));
+}
+
+TEST_CASE_FIXTURE(Disturbances, "a remainder of many times the divisor may be any") {
+  exactly(cos(remainder(third(1e8), numbers({1.5}))));
+  CHECK(comesToAny([](double x) { return isUndetermined(x); }));
+  exactly(remainder(numbers({1e8}), numbers({1.5})));  // exact
+  CHECK_FALSE(comesToAny([](double x) { return isUndetermined(x); }));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or is zero") {
   CHECK(exactly(sum(numbers({0x1p63, 2, -4, -0x1p63}), {0})) == -2);
   CHECK(comesTo(0));
