@@ -89,9 +89,11 @@ struct Addition {
   Repeats<Wide> repeats;
 
   void add(Wide x) {
+    const Wide before = sum;
     sum += x;
     repeats.add(x);
-    is_exact = is_exact && isShort(sum);
+    const bool is_lost = std::isfinite(std::abs(sum)) && (sum - x != before || sum - before != x);
+    is_exact = is_exact && isShort(sum) && !is_lost;  // also what is short may have lost digits
     const long double size = std::abs(x);
     squares += size * size;
     sizes += std::isfinite(size) ? size : 0;
