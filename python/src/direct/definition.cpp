@@ -210,9 +210,8 @@ void bindDefinition(nb::module_& direct) {
            "A tensor of this shape: -1 any size, 1 broadcast, else constant. Contiguity in memory "
            "order, outermost first: whether an axis is contiguous with the next; None for "
            "broadcast axes, which are expanded where the size is not 1. stride_order[i] is the "
-           "position of axis i from the innermost. is_cpu: a tensor without axes that lies on the "
-           "CPU "
-           "wherever the others are; kernels take its value as a parameter.")
+           "position of axis i from the innermost. is_cpu: a tensor without axes that lies on "
+           "the CPU wherever the others are; kernels take its value as a parameter.")
       .def("define_tensor", &defineTensorWithFlag, "shape"_a, "contiguity"_a = false,
            "dtype"_a = NVF_FLOAT, "is_cpu"_a = false, "stride_order"_a = Sizes(),
            "The same with one flag for all axes that are no broadcasts.")
