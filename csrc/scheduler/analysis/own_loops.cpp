@@ -66,10 +66,13 @@ OwnLoops::OwnLoops(const Fusion& scheduled, const TensorView* reference,
   }
 }
 
+bool OwnLoops::isShared(const IterDomain* loop, int64_t position) const {
+  return position < static_cast<int64_t>(shared_.size()) &&
+         exact_.mapped(loop, shared_[static_cast<size_t>(position)]);
+}
+
 bool OwnLoops::isShared(const TensorView* tv, int64_t position) const {
-  return tv->axis(position)->isBroadcast() ||
-         (position < static_cast<int64_t>(shared_.size()) &&
-          exact_.mapped(tv->axis(position), shared_[static_cast<size_t>(position)]));
+  return tv->axis(position)->isBroadcast() || isShared(tv->axis(position), position);
 }
 
 bool OwnLoops::mayHave(const TensorView* tv, int64_t from) const {

@@ -29,10 +29,12 @@ class OwnLoops {
   bool mayHave(const TensorView* tv, int64_t from) const;
   /// The innermost of those that are not over a broadcast axis.
   bool mayHaveInnermost(const TensorView* tv) const;
-  /// Whether the loop of `tv` at a position is the reference's, or has one element.
-  bool isShared(const TensorView* tv, int64_t position) const;
+  /// Whether a loop is the one that the reference's tensors share at that position.
+  bool isShared(const IterDomain* loop, int64_t position) const;
 
  private:
+  bool isShared(const TensorView* tv, int64_t position) const;
+
   IdGraph exact_;
   std::vector<const IterDomain*> shared_;  ///< what the loop at each position runs over
 };

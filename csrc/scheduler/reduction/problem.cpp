@@ -234,6 +234,19 @@ std::string nameIn(const TensorView* tv) {
   return text("T", tv->name());
 }
 
+/// Whether threads that share the reference's row hold other elements in `loop`: threads may have
+/// rows for themselves, but what they hold of one row is no one value.
+bool sharesRowApart(const TensorView* reference, const IterDomain* loop, const OwnLoops& own) {
+  for (int64_t i = 0; i < reference->nDims(); ++i) {
+    const IterDomain* other = reference->axis(i);
+    if (other->getParallelType() == loop->getParallelType() && other->isReduction() &&
+        !own.isShared(loop, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
@@ -304,11 +317,8 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     if (one_a_row) {
       for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
         const IterDomain* id = tv->axis(i);
-        // Threads may have rows for themselves, but what they hold of one is no one value.
-        const bool is_of_row = i < reference->nDims() && reference->axis(i)->isReduction();
-        const bool is_apart = id->isThread() && is_of_row && !own.isShared(tv, i);
-        if (!id->isBroadcast() &&
-            (is_apart || (!id->isThread() && !id->extent()->isConstScalar()))) {
+        if (!id->isBroadcast() && (id->isThread() ? sharesRowApart(reference, id, own)
+                                                  : !id->extent()->isConstScalar())) {
           return Refusal{text(nameIn(tv), " has a row of other elements than those reduced")};
         }
       }
