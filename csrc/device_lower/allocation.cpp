@@ -136,12 +136,15 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       if (task_memory) {
         buffer.memory = MemoryType::Local;
       }
-      const int64_t bytes = constant ? buffer.elements->value * dataTypeSizeByte(buffer.dtype) : 0;
+      const int64_t stages =
+          tv->isCircularBuffered() && !task_memory ? tv->circularBufferOptions().stage : 1;
+      const int64_t bytes =
+          constant ? buffer.elements->value * stages * dataTypeSizeByte(buffer.dtype) : 0;
       const bool too_big = task_memory ? bytes > kTaskBytes : bytes > kThreadBytes - thread_bytes;
       if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
         if (!task_memory && (any_thread || tv->isCircularBuffered())) {
           userError("lower: ", tv, " cannot be kept in registers: its size there is ",
-                    buffer.elements->toString(),
+                    buffer.elements->toString(), stages > 1 ? text(" in ", stages, " stages") : "",
                     constant ? text(" elements, and a thread has room for ",
                                     kThreadBytes - thread_bytes, " bytes more")
                              : std::string(", which is no constant"),

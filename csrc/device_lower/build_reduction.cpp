@@ -319,7 +319,18 @@ Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) con
       condition = pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(loop), pool_.zero()));
     }
   }
-  return condition;
+  if (group != nullptr) {
+    return condition;
+  }
+  // Where it was not started anew, what was combined before would be combined again.
+  Scalar starts = predicates_.startsInside(leaf, indexer_.around(leaf));
+  for (const LoopClass* loop : leaf.path) {
+    if (loop->isThread() && kir::ScalarPool::contains(starts, loop->index)) {
+      userError("lower: ", leaf.out, " is reduced over threads in a loop that only some of them ",
+                "come to (", starts->toString(), "); inline it elsewhere, or split evenly");
+    }
+  }
+  return pool_.logicalAnd(condition, starts);
 }
 
 }  // namespace nvfuser
