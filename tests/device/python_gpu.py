@@ -5,7 +5,10 @@ programs. Needs PyTorch with CUDA:
 """
 
 import gc
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import nvfuser
 import pytest
@@ -139,27 +142,15 @@ def test_devices_are_not_mixed():
         product().execute([torch.ones(3, device="cuda"), torch.ones(3)])
 
 
-def best_microseconds(call, rounds=50, count=200):
-    for _ in range(100):
-        call()
-    best = float("inf")
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(count):
-            call()
-        best = min(best, (time.perf_counter() - begin) / count)
-    return best * 1e6
-
-
 def test_host_time_of_a_call():
-    """At most 5 us, and at most 1.2 of PyTorch's own x * y."""
-    fd = product()
-    x, y = torch.randn(16, device="cuda"), torch.randn(16, device="cuda")
-    eager = best_microseconds(lambda: x * y)
-    ours = best_microseconds(lambda: fd.execute([x, y]))
-    print(f"fd.execute {ours:.2f} us, x * y {eager:.2f} us")
-    assert ours <= 5 and ours <= 1.2 * eager
+    """At most 5 us, and at most 1.2 of PyTorch's own x * y: by the benchmark, in a process that has done nothing else."""
+    script = Path(__file__).resolve().parents[2] / "benchmarks" / "python_calls.py"
+    done = subprocess.run([sys.executable, script, "--device", "cuda"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    rows = {line[:45].strip(): line[45:].split() for line in done.stdout.splitlines()[1:]}
+    microseconds, _, ratio, *_ = rows["nvfuser_direct: fd.execute([x, y])"]
+    assert float(microseconds) <= 5 and float(ratio) <= 1.2
 
 
 def test_cpu_scalars():
