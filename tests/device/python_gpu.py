@@ -143,7 +143,7 @@ def test_devices_are_not_mixed():
 
 
 def test_host_time_of_a_call():
-    """At most 5 us, and at most 1.2 of PyTorch's own x * y: by the benchmark, in a process that has done nothing else."""
+    """At most 5 us, and at most 1.2 of PyTorch's own x * y: by the benchmark, in a process of its own."""
     script = Path(__file__).resolve().parents[2] / "benchmarks" / "python_calls.py"
     done = subprocess.run([sys.executable, script, "--device", "cuda"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
