@@ -120,6 +120,7 @@ def test_products_that_are_left_alone(monkeypatch):
     assert not padded(torch.mm, half, torch.randn(24, 40, dtype=torch.float16))
     assert not padded(torch.mm, half.float(), odd.float())
     assert not padded(torch.mm, torch.randn(16, 40, dtype=torch.float16)[:, :37], odd.t().contiguous())
+    assert not padded(torch.mm, torch.randn(16, 41, dtype=torch.float16)[:, :40], torch.randn(40, 37).half())
     monkeypatch.undo()
     monkeypatch.setattr(products, "DEVICES", ("cpu", "cuda"))
     assert not padded(torch.mm, half, odd)

@@ -24,8 +24,10 @@ def compile_ahead(regions):
         return []  # dumps are printed in the order of the calls
     calls = {}  # device: {what tells calls apart: (executor, inputs)}
     for compiled in regions:
+        if compiled.executor is None:
+            continue  # left to PyTorch
         inputs = [_described(meta(node)) for node in compiled.region.inputs]
-        if compiled.executor is not None and None not in inputs:
+        if None not in inputs:
             of_device = calls.setdefault(compiled.region.device, {})
             of_device[(id(compiled.executor), str(inputs))] = (compiled.executor.cache, inputs)
     # Executors are alive for as long as they wait: the list has them.

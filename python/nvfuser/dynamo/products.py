@@ -71,11 +71,12 @@ class _Product:
             inner = 1 if strides[1] == 1 else 0
             if strides[1 - inner] % unit:
                 odd[names[inner]] = meta(operand).shape[inner]
-        if any(isinstance(size, torch.SymInt) for size in odd.values()):
+        # (Rows of a size that fits, but odd places, are parts of a wider matrix: padding moves none.)
+        if any(isinstance(size, torch.SymInt) or size % unit == 0 for size in odd.values()):
             return {}
         if self.bias is not None and meta(self.bias).dim() != 1:
             return {}
-        return {name: -size % unit for name, size in odd.items() if size % unit}
+        return {name: -size % unit for name, size in odd.items()}
 
     def pad(self):
         m, n, k = (self.widths.get(name, 0) for name in "mnk")
