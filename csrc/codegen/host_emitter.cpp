@@ -79,8 +79,11 @@ int64_t HostEmitter::alignmentOf(const kir::Buffer& buffer) const {
 
 void HostEmitter::function(TextWriter& out, const std::string& body) {
   const std::string block_name = name_ + "_block";
-  // One block, as a function: what its parameters promise about aliases survives inlining.
-  out.directive(text("static inline void ", block_name, "("));
+  // One block, as a function: what its parameters promise about aliases survives inlining. It is
+  // always inlined: GCC (12 and 13 at least) may compute the address of a local array from that of
+  // a parameter, and, where parameters are in registers, drops the stores that only such a read
+  // sees; addresses read from `args` are not taken for other objects than the array.
+  out.directive(text("[[gnu::always_inline]] static inline void ", block_name, "("));
   std::vector<std::string> arguments;
   std::vector<std::string> parameters;
   std::vector<std::string> comments;
