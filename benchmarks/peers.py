@@ -1,9 +1,10 @@
-"""The families of automatic.cpp in PyTorch on a GPU: eager, torch.compile and its max-autotune.
+"""The families of automatic.cpp in PyTorch: eager, torch.compile and its max-autotune.
 
-    python benchmarks/peers.py [--only TEXT] [--modes eager,compile,autotune] [--ours FILE]
+    python benchmarks/peers.py [--device cpu] [--only TEXT] [--modes eager,compile,autotune] [--ours FILE]
 
-Each run is timed with events, in turns with a copy of the same bytes (each input read once, each output
-written once); a spin kernel before each round keeps the host ahead. With `--ours`, the table that
+Each run is timed in turns with a copy of the same bytes (each input read once, each output written once): on a
+GPU with events, where a spin kernel before each round keeps the host ahead, on the CPU (a sixteenth of the rows,
+as in automatic.cpp) with the clock. With `--ours`, the table that
 `bench_automatic` printed on the same machine is joined by name and the ratio to the best peer is printed,
 losers first.
 """
@@ -12,6 +13,7 @@ import argparse
 import re
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -145,36 +147,45 @@ def rope_cases(sizes, dtype):
     yield Case("cat of relu" + of, join, [sizes, sizes], dtype)
 
 
-def cases():
+def cases(part):
+    """The families, of each of them the rows divided by `part`."""
     for dtype, kind in DTYPES.items():
-        for sizes in ((16384, 8192), (131072, 1024), (32768, 4096), (8192, 5121), (4096, 32768)):
-            yield from norm_cases(*sizes, dtype)
-        for sizes in ((8192, 8192), (16384, 8192), (32767, 4098), (8191, 4097), (2048, 2048)):
-            yield from transpose_cases(*sizes, dtype)
+        for rows, row in ((16384, 8192), (131072, 1024), (32768, 4096), (8192, 5121), (4096, 32768)):
+            yield from norm_cases(rows // part, row, dtype)
+        for rows, row in ((8192, 8192), (16384, 8192), (32767, 4098), (8191, 4097), (2048, 2048)):
+            yield from transpose_cases(rows // part, row, dtype)
         gradients = ((32768, 2048), (16384, 4096), (8192, 12288), (2048, 16384), (16384, 5122), (131072, 256))
-        for sizes in (*gradients, (2048, 1024)):
-            yield from gradient_cases(*sizes, dtype)
-        image = (64, 256, 56, 56)
+        for rows, row in (*gradients, (2048, 1024)):
+            yield from gradient_cases(rows // part, row, dtype)
+        image = (64 // part, 256, 56, 56)
         to_last = lambda x: torch.relu(x).permute(0, 2, 3, 1).contiguous()  # noqa: E731
-        yield Case(f"NCHW to NHWC 64x256x56x56 {kind}", to_last, [image], dtype)
+        yield Case(f"NCHW to NHWC {64 // part}x256x56x56 {kind}", to_last, [image], dtype)
         for sizes in ((16, 65536), (1024, 4096)):
             yield from norm_cases(*sizes, dtype)
-        for sizes in ((16384, 8192), (2048, 4096), (64, 4194304)):
+        for sizes in ((16384 // part, 8192), (2048 // part, 4096), (64, 4194304 // part)):
             yield from sum_cases(*sizes, dtype)
-        yield Case(f"softmax of columns 8192x16384 {kind}", lambda x: F.softmax(x, 0), [(8192, 16384)], dtype)
+        columns = (8192 // part, 16384)
+        yield Case(f"softmax of columns {columns[0]}x16384 {kind}", lambda x: F.softmax(x, 0), [columns], dtype)
         batch_norm = lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)  # noqa: E731
-        yield Case(f"batch norm NCHW 64x256x56x56 {kind}", batch_norm, [image, (256,), (256,)], dtype)
-        for sizes in ((16384, 8192), (2048, 4096), (8191, 8191)):
-            yield from activation_cases(*sizes, dtype)
-        for sizes in ((16384, 4096), (2048, 4096)):
-            yield from residual_cases(*sizes, dtype)
-        for sizes in ((4096, 131072), (8192, 32000)):
-            yield from loss_cases(*sizes, dtype)
-        yield from rope_cases((16, 32, 2048, 128), dtype)
+        yield Case(f"batch norm NCHW {64 // part}x256x56x56 {kind}", batch_norm, [image, (256,), (256,)], dtype)
+        for rows, row in ((16384, 8192), (2048, 4096), (8191, 8191)):
+            yield from activation_cases(rows // part, row, dtype)
+        for rows, row in ((16384, 4096), (2048, 4096)):
+            yield from residual_cases(rows // part, row, dtype)
+        for rows, row in ((4096, 131072), (8192, 32000)):
+            yield from loss_cases(rows // part, row, dtype)
+        yield from rope_cases((16 // part, 32, 2048, 128), dtype)
 
 
-def time_of(run):
+def time_of(run, device):
     """Median milliseconds of a run by itself, of REPEATS."""
+    if device == "cpu":
+        times = []
+        for _ in range(REPEATS):
+            begin = time.perf_counter()
+            run()
+            times.append((time.perf_counter() - begin) * 1e3)
+        return statistics.median(times)
     events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(REPEATS)]
     torch.cuda._sleep(SPIN_CYCLES)
     for begin, end in events:
@@ -192,24 +203,24 @@ def compiled(mode, function):
     return torch.compile(function, dynamic=False, mode="max-autotune-no-cudagraphs" if mode == "autotune" else None)
 
 
-def measure(case, modes):
+def measure(case, modes, device):
     """Fractions of the copy's speed by mode, and the copy's milliseconds."""
-    inputs = [torch.randn(sizes, device="cuda").to(case.dtype) for sizes in case.sizes]
+    inputs = [torch.randn(sizes, device=device).to(case.dtype) for sizes in case.sizes]
     if case.classes:
-        inputs[-1] = torch.randint(case.classes, case.sizes[-1], device="cuda")
+        inputs[-1] = torch.randint(case.classes, case.sizes[-1], device=device)
     outputs = case.function(*inputs)
     tensors = inputs + (list(outputs) if isinstance(outputs, tuple) else [outputs])
     half = sum(tensor.numel() * tensor.element_size() for tensor in tensors) // 2
-    source, target = (torch.zeros(half, dtype=torch.uint8, device="cuda") for _ in range(2))
+    source, target = (torch.zeros(half, dtype=torch.uint8, device=device) for _ in range(2))
     del outputs, tensors
     runs = {mode: compiled(mode, case.function) for mode in modes}
     for run in runs.values():
         run(*inputs)
     times = {mode: [] for mode in (*modes, "copy")}
     for _ in range(ROUNDS):
-        times["copy"].append(time_of(lambda: target.copy_(source)))
+        times["copy"].append(time_of(lambda: target.copy_(source), device))
         for mode, run in runs.items():
-            times[mode].append(time_of(lambda run=run: run(*inputs)))
+            times[mode].append(time_of(lambda run=run: run(*inputs), device))
     copy = statistics.median(times["copy"])
     return {mode: copy / statistics.median(times[mode]) for mode in modes}, copy
 
@@ -223,18 +234,21 @@ def read_ours(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a sixteenth of the rows")
     parser.add_argument("--only", default="", help="cases whose name contains this text")
     parser.add_argument("--modes", default="eager,compile", help="of eager, compile, autotune")
     parser.add_argument("--ours", help="what bench_automatic printed on this machine")
     arguments = parser.parse_args()
     modes = arguments.modes.split(",")
     ours = read_ours(arguments.ours) if arguments.ours else {}
-    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    on_cpu = arguments.device == "cpu"
+    device_name = f"CPU, {torch.get_num_threads()} threads" if on_cpu else torch.cuda.get_device_name()
+    print(device_name, "torch", torch.__version__)
     rows = []
-    for case in cases():
+    for case in cases(16 if on_cpu else 1):
         if arguments.only not in case.name:
             continue
-        fractions, copy = measure(case, modes)
+        fractions, copy = measure(case, modes, arguments.device)
         mine = ours.get(case.name)
         rows.append((case.name, copy, fractions, mine, mine / max(fractions.values()) if mine else None))
         print(case.name, {mode: round(value, 3) for mode, value in fractions.items()}, mine, file=sys.stderr)
