@@ -510,6 +510,44 @@ inline Case rows() {
   return {"rows", m.finish(), false, true};
 }
 
+/// Rows of T0 and, behind them, rows of T1, as the CPU reads them: each through a window.
+inline Case joinedRows() {
+  Maker m("joined_rows");
+  Buffer* t0 = m.input("T0");
+  Buffer* t1 = m.input("T1");
+  Buffer* t6 = m.output("T6");
+  Scalar n = m.indexParam("i0");
+  Scalar first = m.indexParam("i1");
+  Scalar second = m.indexParam("i2");
+  const kir::ParamRef bound = m.scalarParam("s3", DataType::Int);
+  m.launch(1, n);
+  Scalar row = m.bid(n);
+  Scalar width = m.pool.add(first, second);
+  Scalar k = m.pool.symbol("k0", width);
+  Scalar behind = m.pool.sub(k, first);
+  kir::Block inside;
+  Buffer* t2 = m.local(inside, "T2");
+  Buffer* t3 = m.local(inside, "T3");
+  Buffer* t4 = m.local(inside, "T4", DataType::Index);
+  Buffer* t5 = m.local(inside, "T5", DataType::Bool);
+  const kir::Literal zero = m.literal(0.0, DataType::Float);
+  inside.push_back({kir::Guarded{m.reg(t2), m.pool.less(k, first),
+                                 m.at(t0, m.pool.add(m.pool.mul(row, first), k)), zero}});
+  Scalar in_second =
+      m.pool.logicalAnd(m.pool.less(m.number(-1), behind), m.pool.less(behind, second));
+  inside.push_back({kir::Guarded{m.reg(t3), in_second,
+                                 m.at(t1, m.pool.add(m.pool.mul(row, second), behind)), zero}});
+  inside.push_back({kir::Assign{m.reg(t4), kir::IndexValue{k, DataType::Index}}});
+  inside.push_back(
+      {kir::Compute{BinaryOpType::GT, m.reg(t5), {bound, m.reg(t4)}, DataType::Index}});
+  inside.push_back({kir::Compute{TernaryOpType::Where,
+                                 m.at(t6, m.pool.add(m.pool.mul(row, width), k)),
+                                 {m.reg(t5), m.reg(t2), m.reg(t3)},
+                                 DataType::Float}});
+  m.body.push_back(m.loop(k, width, kir::LoopKind::Simd, "i3", std::move(inside)));
+  return {"joined_rows", m.finish(), false, true};
+}
+
 /// Names longer than a line, to see where it breaks.
 inline Case longLines() {
   Maker m("long_lines");
@@ -557,6 +595,7 @@ inline std::vector<Case> all() {
   cases.push_back(asyncCopy());
   cases.push_back(bulkCopy());
   cases.push_back(rows());
+  cases.push_back(joinedRows());
   cases.push_back(longLines());
   return cases;
 }

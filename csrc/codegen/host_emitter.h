@@ -19,9 +19,19 @@ struct LaneLoop {
   /// Values of the indices that are named inside.
   std::unordered_map<kir::Scalar, kir::Scalar> lets;
   std::set<const kir::Buffer*> registers;  ///< a vector each
-  int64_t part = 0;                        ///< of the vectors that a sum is kept in
+  /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
+  std::unordered_map<const kir::Buffer*, kir::Scalar> places;
+  int64_t part = 0;  ///< of the vectors that a sum is kept in
   /// Sums over the loop, with the name of their vectors.
   std::vector<std::pair<const kir::Combine*, std::string>> sums;
+};
+
+/// The iterations for which a condition holds: from `begin` (null: the first) to before `end`
+/// (null: the last one), if `uniform` does, which is the same for all.
+struct LaneRange {
+  kir::Scalar begin;
+  kir::Scalar end;
+  kir::Scalar uniform;
 };
 
 class HostEmitter final : public Emitter {
@@ -52,11 +62,12 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes_fit.cpp: which loops are written in vectors
   /// How the loop is written in vectors; none: element by element.
   std::optional<LaneLoop> lanesOf(const kir::For& loop);
-  bool lanesFit(const kir::Block& block, bool partial, LaneLoop& lanes);
+  bool lanesFit(const kir::Block& block, bool partial, const std::set<const kir::Buffer*>& compared,
+                LaneLoop& lanes);
   bool lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes);
-  /// How many iterations satisfy the condition, which holds for all before the first that does not;
-  /// null: that is not known. `*uniform`: what does not depend on the iteration.
-  kir::Scalar prefixOf(kir::Scalar condition, const LaneLoop& lanes, kir::Scalar* uniform);
+  /// The condition of an If, which has to hold for all iterations before the first that it does not
+  /// hold for; none: that is not known.
+  std::optional<LaneRange> prefixOf(kir::Scalar condition, const LaneLoop& lanes);
   /// Coefficient of the loop's variable in an index; none: it is not linear.
   std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
 
@@ -80,6 +91,19 @@ class HostEmitter final : public Emitter {
   /// Vector of the elements that an expression of `e` gives.
   std::string laneEach(const std::string& element, DataType dtype, const LaneLoop& lanes);
   kir::Scalar atLane(kir::Scalar index, const LaneLoop& lanes);
+
+  // ---- host_lanes_places.cpp: windows, and comparisons of the place
+  /// None: the condition is not one of neighbouring iterations.
+  std::optional<LaneRange> rangeOf(kir::Scalar condition, const LaneLoop& lanes);
+  /// Memory read under a condition; "": it has to be taken lane by lane.
+  std::string laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes);
+  /// Which of `places` is compared with what all iterations share; null: none.
+  const kir::Buffer* comparedPlace(const kir::Compute& compute,
+                                   const std::set<const kir::Buffer*>& places);
+  std::set<const kir::Buffer*> placesOnlyCompared(const kir::For& loop);
+  bool isPlace(const kir::Assign& assign, const LaneLoop& lanes);
+  bool isPlaceCompared(const kir::Compute& compute, const LaneLoop& lanes);
+  std::string lanePlace(const kir::Compute& compute, const LaneLoop& lanes);
 
   // ---- host_turn.cpp: tiles turned in registers
   /// Emits the loop if it turns a tile.

@@ -43,6 +43,10 @@ int64_t partsOf(const kir::For& loop, const LaneLoop& lanes) {
 }  // namespace
 
 void HostEmitter::laneStatement(const kir::Compute& compute, LaneLoop& lanes) {
+  if (isPlaceCompared(compute, lanes)) {
+    laneStore(compute.dst, lanePlace(compute, lanes), lanes);
+    return;
+  }
   const DataType dtype = storedAs(*compute.dst.buffer);
   const DataType type = resolved(compute.compute);
   const bool selects = std::holds_alternative<TernaryOpType>(compute.op) &&
@@ -143,17 +147,28 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
   for (const kir::Stmt& stmt : block) {
     if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
       const kir::Buffer& buffer = *declare->buffer;
+      if (lanes.places.count(&buffer) != 0) {
+        continue;
+      }
       out_.line(text(laneType(storedAs(buffer), lanes), " ", buffer.name, ";"), comment(buffer));
     } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
       Emitter::emit(*let);
     } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
       laneStatement(*compute, lanes);
     } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      if (lanes.places.count(assign->dst.buffer) != 0) {
+        continue;
+      }
       laneStore(assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
                 assign->cache_op == CacheOp::Streaming &&
                     assign->dst.buffer->memory == MemoryType::Global);
     } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
       const DataType dtype = storedAs(*guarded->dst.buffer);
+      const std::string window = laneWindow(*guarded, lanes);
+      if (!window.empty()) {
+        laneStore(guarded->dst, window, lanes);
+        continue;
+      }
       laneStore(guarded->dst,
                 laneEach(text(scalar_.operand(atLane(guarded->condition, lanes)), " ? ",
                               laneElement(guarded->src, dtype, lanes), " : ",
@@ -165,21 +180,21 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
     } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
       laneStatement(*combine, lanes);
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-      Scalar uniform = nullptr;
-      Scalar prefix = prefixOf(branch->condition, lanes, &uniform);
+      const LaneRange prefix = *prefixOf(branch->condition, lanes);
       const std::string around = lanes.count;
       kir::ScalarPool& pool = *kernel_.pool;
       const int64_t limit = lanes.width;
       Scalar count = around == text(limit) ? pool.constant(limit) : pool.symbol(around);
-      if (!prefix->isConstant(INT64_MAX)) {
-        count = pool.min(count, pool.sub(prefix, lanes.var));
+      if (prefix.end != nullptr) {
+        count = pool.min(count, pool.sub(prefix.end, lanes.var));
       }
       // A condition in a condition counts fewer of the lanes: m_, mm_, …
       lanes.count = around.starts_with('m') ? "m" + around : text("m_", scalar_.name(lanes.var));
       out_.open("{");
       out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
       out_.open(text("if (", lanes.count, " > 0",
-                     uniform->isConstant(1) ? std::string() : text(" && (", scalar_(uniform), ")"),
+                     prefix.uniform->isConstant(1) ? std::string()
+                                                   : text(" && (", scalar_(prefix.uniform), ")"),
                      ") {"));
       laneBlock(*branch->then_body, lanes);
       out_.close();
@@ -198,8 +213,9 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   Scalar end = loop.extent;
   Scalar uniform = pool.one();
   if (branch != nullptr) {
-    const Scalar prefix = prefixOf(branch->condition, lanes, &uniform);
-    end = prefix->isConstant(INT64_MAX) ? end : pool.min(end, prefix);
+    const LaneRange prefix = *prefixOf(branch->condition, lanes);
+    end = prefix.end == nullptr ? end : pool.min(end, prefix.end);
+    uniform = prefix.uniform;
   }
   const bool scope = !lanes.sums.empty() || !end->isConstant() || !uniform->isConstant(1);
   if (scope) {

@@ -44,33 +44,9 @@ std::optional<int64_t> HostEmitter::strideOf(const kir::Ref& ref, const LaneLoop
   return coefficient;
 }
 
-Scalar HostEmitter::prefixOf(Scalar condition, const LaneLoop& lanes, Scalar* uniform) {
-  kir::ScalarPool& pool = *kernel_.pool;
-  const Scalar whole = pool.substitute(condition, lanes.lets);
-  *uniform = pool.one();
-  Scalar prefix = pool.constant(INT64_MAX);
-  std::vector<Scalar> open{whole};
-  while (!open.empty()) {
-    const Scalar part = open.back();
-    open.pop_back();
-    if (part->op == kir::ScalarOp::And) {
-      open.insert(open.end(), part->args.rbegin(), part->args.rend());
-      continue;
-    }
-    if (!kir::ScalarPool::contains(part, lanes.var)) {
-      *uniform = pool.logicalAnd(*uniform, part);
-      continue;
-    }
-    int64_t coefficient = 0;
-    Scalar rest = nullptr;
-    if (part->op != kir::ScalarOp::Less ||
-        !pool.splitLinear(pool.sub(part->args[1], part->args[0]), lanes.var, &coefficient, &rest) ||
-        coefficient != -1) {
-      return nullptr;
-    }
-    prefix = prefix->isConstant(INT64_MAX) ? rest : pool.min(prefix, rest);
-  }
-  return prefix;
+std::optional<LaneRange> HostEmitter::prefixOf(Scalar condition, const LaneLoop& lanes) {
+  std::optional<LaneRange> range = rangeOf(condition, lanes);
+  return range.has_value() && range->begin == nullptr ? range : std::nullopt;
 }
 
 bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes) {
@@ -103,7 +79,8 @@ bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& 
   return hasLanes(dtypeOf(combine.value[0]));
 }
 
-bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lanes) {
+bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
+                           const std::set<const kir::Buffer*>& compared, LaneLoop& lanes) {
   auto note = [&](DataType dtype) {
     dtype = resolved(dtype);
     if (!hasLanes(dtype)) {
@@ -127,19 +104,31 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lane
   for (const kir::Stmt& stmt : block) {
     if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
       if (declare->buffer->elements == nullptr || !declare->buffer->elements->isConstant(1) ||
-          !note(storedAs(*declare->buffer))) {
+          (compared.count(declare->buffer) == 0 && !note(storedAs(*declare->buffer)))) {
         return false;
       }
       lanes.registers.insert(declare->buffer);
     } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
       lanes.lets[let->var] = kernel_.pool->substitute(let->value, lanes.lets);
     } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+      const kir::Buffer* place = comparedPlace(*compute, compared);
+      if (place != nullptr && lanes.places.count(place) != 0) {
+        if (partial || !fits(compute->dst, {})) {
+          return false;
+        }
+        continue;
+      }
       if (hasEffect(compute->op) || !note(compute->compute) ||
           !fits(compute->dst, compute->operands) ||
           (partial && lanes.registers.count(compute->dst.buffer) != 0)) {
         return false;
       }
     } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      if (compared.count(assign->dst.buffer) != 0 && isPlace(*assign, lanes)) {
+        const Scalar index = std::get<kir::IndexValue>(assign->src).index;
+        lanes.places[assign->dst.buffer] = kernel_.pool->substitute(index, lanes.lets);
+        continue;
+      }
       if (!fits(assign->dst, {assign->src}) ||
           (partial && lanes.registers.count(assign->dst.buffer) != 0)) {
         return false;
@@ -158,10 +147,9 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial, LaneLoop& lane
         return false;
       }
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-      Scalar uniform = nullptr;
       if ((branch->else_body != nullptr && !branch->else_body->empty()) ||
-          prefixOf(branch->condition, lanes, &uniform) == nullptr ||
-          !lanesFit(*branch->then_body, true, lanes)) {
+          !prefixOf(branch->condition, lanes).has_value() ||
+          !lanesFit(*branch->then_body, true, compared, lanes)) {
         return false;
       }
     } else {
@@ -201,6 +189,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   lanes.var = loop.var;
   lanes.width = vector_bytes_ / 4;
   lanes.count = "n_" + scalar_.name(loop.var);
+  const std::set<const kir::Buffer*> compared = placesOnlyCompared(loop);
   bool fits = false;
   lanes.branch = onlyBranch(*loop.body);
   if (const kir::If* branch = lanes.branch) {
@@ -210,13 +199,12 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
         before.push_back(stmt);
       }
     }
-    Scalar uniform = nullptr;
-    fits = lanesFit(before, false, lanes) &&
+    fits = lanesFit(before, false, compared, lanes) &&
            (branch->else_body == nullptr || branch->else_body->empty()) &&
-           prefixOf(branch->condition, lanes, &uniform) != nullptr &&
-           lanesFit(*branch->then_body, false, lanes);
+           prefixOf(branch->condition, lanes).has_value() &&
+           lanesFit(*branch->then_body, false, compared, lanes);
   } else {
-    fits = lanesFit(*loop.body, false, lanes);
+    fits = lanesFit(*loop.body, false, compared, lanes);
   }
   if (!fits) {
     return std::nullopt;
@@ -238,6 +226,9 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
     } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
       look(assign->dst);
       lookAt(assign->src);
+    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+      look(guarded->dst);
+      lookAt(guarded->src);
     } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
       look(combine->state[0]);
       lookAt(combine->value[0]);

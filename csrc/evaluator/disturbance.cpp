@@ -262,7 +262,10 @@ Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Con
 }
 
 Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context) {
-  // Uniform numbers are the same everywhere; normal ones are a logarithm, a root and a cosine.
+  // Uniform numbers are the same everywhere; normal ones are the root of a logarithm (which halves
+  // what that is off by) times a cosine: roundings of 1 + 1 + 2 + 1 where functions are right to a
+  // unit in the last place.
+  constexpr double kRoundings = 5;
   const bool is_general = op->getRNGOpType() == RNGOpType::NormalGeneral;
   if (!is_general && op->getRNGOpType() != RNGOpType::NormalStandard) {
     return result;
@@ -276,7 +279,7 @@ Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context
   return mapElements<double, double>(
       std::array<Array, 1>{result}, result.sizes, result.dtype, [&](double x) {
         const double size = std::max(std::abs(x - mean), std::abs(x));
-        return moved(x, unit * finiteOrZero(size), seed, i++);
+        return moved(x, kRoundings * unit * finiteOrZero(size), seed, i++);
       });
 }
 

@@ -8,6 +8,8 @@
 //
 //   lanesRead<N>(p, n)            elements p[0], …; what is beyond n is not touched, and 0
 //   lanesWrite(p, v, n)           the first n lanes; lanesStream: past the caches where p allows
+//   lanesWindow<N>(p, a, b, v)    lanes a ≤ e < b of p[0], …, and of v in the rest, where p is not
+//   touched lanesBelow<N>(i, b)           i + e < b, as lanes of bool; lanesUpTo: i + e ≤ b
 //   lanesEach<N, T>(n, f)         f(0), …, f(n - 1), as T's lanes (f gives elements)
 //   lanesSpread(v, n, f)          f(e, lane e) for the first n
 //   lanesKeep(v, other, n)        v in the first n lanes, `other` in the rest
@@ -88,6 +90,45 @@ __forceinline__ void lanesWrite(T* p, V v, i64 n) {
   } else {
     lanesWritePart<N, B>((B*)p, bits, n);
   }
+}
+
+template <int N, class B>
+__attribute__((noinline, cold)) static Simd<B, N> lanesWindowPart(const B* p, i64 first, i64 end,
+                                                                  Simd<B, N> otherwise) {
+  for (i64 i = first > 0 ? first : 0; i < end && i < N; i++) {
+    otherwise[i] = p[i];
+  }
+  return otherwise;
+}
+template <int N, class T>
+__forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 first, i64 end, Lanes<T, N> otherwise) {
+  using B = typename LaneFor<T>::bits;
+  if (first <= 0 && end >= N) {
+    return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)p);
+  }
+  if (first >= N || end <= 0) {
+    return otherwise;
+  }
+  return lanesFromBits<T, N>(
+      lanesWindowPart<N, B>((const B*)p, first, end, lanesToBits<T, N>(otherwise)));
+}
+
+template <int N>
+__forceinline__ Simd<i32, N> lanesFirst(u64 n) {
+  Simd<i32, N> lane;
+  for (int e = 0; e < N; e++) {
+    lane[e] = e;
+  }
+  return lane < (i32)(n < N ? n : N);
+}
+template <int N>
+__forceinline__ Simd<i32, N> lanesBelow(i64 place, i64 bound) {
+  return lanesFirst<N>(place < bound ? (u64)bound - (u64)place : 0);
+}
+template <int N>
+__forceinline__ Simd<i32, N> lanesUpTo(i64 place, i64 bound) {
+  u64 distance = (u64)bound - (u64)place;
+  return lanesFirst<N>(place > bound ? 0 : distance < N ? distance + 1 : N);
 }
 
 template <class T, class V>

@@ -2,6 +2,7 @@
 // and what they may touch at a loop's end.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -65,6 +66,67 @@ TEST_CASE("cpu lanes: the end of a loop touches nothing beyond") {
             CHECK(wrong == 0);
           }
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu lanes: a window touches nothing outside of it") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "u16", "float", "double"}) {
+      CAPTURE(type);
+      SharedObject object = compiled(
+          text("extern \"C\" void run(", type, "* y, const ", type, "* x, long a, long b) {\n",
+               "  lanesWrite(y, lanesWindow<8>(x, a, b, simdFill<8>((", type, ")7)), 8);\n}\n"),
+          flags);
+      auto run = reinterpret_cast<void (*)(void*, const void*, long, long)>(object.symbol("run"));
+      const size_t size = type == "u8" ? 1 : type == "u16" ? 2 : type == "float" ? 4 : 8;
+      const std::vector<unsigned char> x(8 * size, 0);
+      for (long first = -9; first <= 9; ++first) {
+        for (long end = -9; end <= 17; ++end) {
+          CAPTURE(first);
+          CAPTURE(end);
+          std::vector<unsigned char> y(8 * size, 0xee);
+          // Where nothing is read, there need be no memory.
+          const bool none = std::max(first, 0L) >= std::min(end, 8L);
+          run(y.data(), none ? nullptr : x.data(), first, end);
+          int wrong = 0;
+          for (long e = 0; e < 8; ++e) {
+            const auto begin = y.begin() + e * static_cast<long>(size);
+            const bool is_zero =
+                std::all_of(begin, begin + static_cast<long>(size), [](int b) { return b == 0; });
+            wrong += is_zero != (first <= e && e < end);
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu lanes: a place is compared with a bound, however far") {
+  for (const auto& flags : hostVariants()) {
+    SharedObject object = compiled(
+        R"(extern "C" void run(bool* below, bool* up_to, long place, long bound) {
+  lanesWrite(below, lanesBelow<8>(place, bound), 8);
+  lanesWrite(up_to, lanesUpTo<8>(place, bound), 8);
+})",
+        flags);
+    auto run = reinterpret_cast<void (*)(bool*, bool*, long, long)>(object.symbol("run"));
+    constexpr long kLeast = std::numeric_limits<long>::min();
+    constexpr long kMost = std::numeric_limits<long>::max();
+    for (long place : {kLeast, -9L, -3L, 0L, 5L, kMost - 7}) {
+      for (long bound : {kLeast, kLeast + 3, -9L, -4L, -1L, 0L, 2L, 8L, 9L, kMost - 3, kMost}) {
+        CAPTURE(place);
+        CAPTURE(bound);
+        bool below[8];
+        bool up_to[8];
+        run(below, up_to, place, bound);
+        int wrong = 0;
+        for (int e = 0; e < 8; ++e) {
+          wrong += below[e] != (place + e < bound) || up_to[e] != (place + e <= bound);
+        }
+        CHECK(wrong == 0);
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
+#include <scheduler/pointwise/choose_windows.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/schedule.h>
 
@@ -198,10 +199,10 @@ class PointwiseScheduler : public SchedulerEntry {
     if (all_covered) {
       params->order = reference.memoryOrder(largest(tensors, info), info);
       chooseBreakPoint(reference, tensors, info, *params);
-      cutForWindows(reference, windows, info, *params);
+      pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
-    chooseWindows(fusion, nests, info, *params);
+    pointwise::chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
       narrow(fusion, nests[n], seen, info, *params);
@@ -263,50 +264,6 @@ class PointwiseScheduler : public SchedulerEntry {
           return reference.vectorWidth(tv, params.order, info) <= 1;
         })) {
       params.break_point = static_cast<int64_t>(params.order.size()) - 1;
-    }
-  }
-
-  /// Where rows go through windows, only loops that end with a row can go along them in vectors.
-  static void cutForWindows(const ReferenceAxes& reference, const std::vector<TensorView*>& windows,
-                            SchedulerRuntimeInfo& info, PointwiseParams& params) {
-    if (params.order.empty()) {
-      return;
-    }
-    const auto last = static_cast<size_t>(params.order.back());
-    const int64_t row = info.extent(reference.axes()[last]);
-    const bool long_enough = row >= (info.isHost() ? kLeastHostRow : info.device().warp_size);
-    const bool gains = std::any_of(windows.begin(), windows.end(), [&](const TensorView* window) {
-      const IterDomain* along = reference.find(window, last);
-      return along != nullptr && along->isRFactorProduct() && windowWidth(window, along, info) > 1;
-    });
-    if (long_enough && row % 2 == 0 && gains) {
-      params.break_point = static_cast<int64_t>(params.order.size()) - 1;
-    }
-  }
-
-  /// The widths of what each nest reads through windows; of an input with several, the least.
-  static void chooseWindows(const Fusion& fusion, const std::vector<pointwise::LoopNest>& nests,
-                            SchedulerRuntimeInfo& info, PointwiseParams& params) {
-    const std::vector<TensorView*> windows = windowsOfInputs(fusion);
-    if (windows.empty() || params.vectorization == 1) {
-      return;
-    }
-    params.windows.assign(fusion.inputs().size(), params.vectorization);
-    for (const pointwise::LoopNest& nest : nests) {
-      const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
-      const std::unordered_set<TensorView*> own = pointwise::tensorsOf(fusion, nest);
-      for (TensorView* window : windows) {
-        if (own.count(window) == 0) {
-          continue;
-        }
-        const bool one_axis = params.break_point + 1 == static_cast<int64_t>(params.order.size());
-        const IterDomain* along =
-            one_axis ? reference.find(window, static_cast<size_t>(params.order.back())) : nullptr;
-        const Val* input = window->definition()->input(0);
-        const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
-        int64_t& width = params.windows[static_cast<size_t>(place - fusion.inputs().begin())];
-        width = std::min(width, along == nullptr ? 1 : windowWidth(window, along, info));
-      }
     }
   }
 

@@ -1,0 +1,160 @@
+/// What depends on the place of an iteration, in a loop of vectors (host_lanes.cpp): memory read
+/// through a window, and comparisons of the place itself. Neither is taken lane by lane:
+///
+///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(&T0[…], 64 - k, 128 - k, 0 …)
+///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
+#include <algorithm>
+
+#include <codegen/host_emitter.h>
+#include <kernel_ir/accesses.h>
+
+namespace nvfuser::codegen {
+
+using kir::Scalar;
+
+std::optional<LaneRange> HostEmitter::rangeOf(Scalar condition, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  LaneRange range{.begin = nullptr, .end = nullptr, .uniform = pool.one()};
+  std::vector<Scalar> open{pool.substitute(condition, lanes.lets)};
+  while (!open.empty()) {
+    const Scalar part = open.back();
+    open.pop_back();
+    if (part->op == kir::ScalarOp::And) {
+      open.insert(open.end(), part->args.rbegin(), part->args.rend());
+      continue;
+    }
+    if (!kir::ScalarPool::contains(part, lanes.var)) {
+      range.uniform = pool.logicalAnd(range.uniform, part);
+      continue;
+    }
+    int64_t coefficient = 0;
+    Scalar rest = nullptr;
+    if (part->op != kir::ScalarOp::Less ||
+        !pool.splitLinear(pool.sub(part->args[1], part->args[0]), lanes.var, &coefficient, &rest)) {
+      return std::nullopt;
+    }
+    if (coefficient == -1) {  // 0 < rest - var
+      range.end = range.end == nullptr ? rest : pool.min(range.end, rest);
+    } else if (coefficient == 1) {  // 0 < rest + var
+      const Scalar first = pool.sub(pool.one(), rest);
+      range.begin = range.begin == nullptr ? first : pool.max(range.begin, first);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return range;
+}
+
+std::string HostEmitter::laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes) {
+  const DataType dtype = storedAs(*guarded.dst.buffer);
+  auto* ref = std::get_if<kir::Ref>(&guarded.src);
+  if (ref == nullptr || lanes.registers.count(ref->buffer) != 0 ||
+      storedAs(*ref->buffer) != dtype || strideOf(*ref, lanes) != 1) {
+    return "";
+  }
+  const std::optional<LaneRange> range = rangeOf(guarded.condition, lanes);
+  if (!range.has_value()) {
+    return "";
+  }
+  kir::ScalarPool& pool = *kernel_.pool;
+  const Scalar first =
+      range->begin == nullptr ? pool.constant(0) : pool.sub(range->begin, lanes.var);
+  Scalar end =
+      lanes.count == text(lanes.width) ? pool.constant(lanes.width) : pool.symbol(lanes.count);
+  if (range->end != nullptr) {
+    end = pool.min(end, pool.sub(range->end, lanes.var));
+  }
+  end = pool.select(range->uniform, end, pool.constant(0));
+  return text("lanesWindow<", lanes.width, ">(", addressText(*ref), ", ", scalar_(first), ", ",
+              scalar_(end), ", ", laneOperand(guarded.otherwise, dtype, lanes), ")");
+}
+
+namespace {
+
+bool isOrder(const kir::PointwiseType& op) {
+  auto* binary = std::get_if<BinaryOpType>(&op);
+  return binary != nullptr && (*binary == BinaryOpType::LT || *binary == BinaryOpType::LE ||
+                               *binary == BinaryOpType::GT || *binary == BinaryOpType::GE);
+}
+
+const kir::Buffer* accessedBy(const kir::Operand& operand) {
+  auto* ref = std::get_if<kir::Ref>(&operand);
+  return ref == nullptr ? nullptr : ref->buffer;
+}
+
+}  // namespace
+
+bool HostEmitter::isPlace(const kir::Assign& assign, const LaneLoop& lanes) {
+  const kir::Ref index{.buffer = assign.dst.buffer,
+                       .index = std::get<kir::IndexValue>(assign.src).index};
+  return strideOf(index, lanes) == 1;
+}
+
+bool HostEmitter::isPlaceCompared(const kir::Compute& compute, const LaneLoop& lanes) {
+  return isOrder(compute.op) && (lanes.places.count(accessedBy(compute.operands[0])) != 0 ||
+                                 lanes.places.count(accessedBy(compute.operands[1])) != 0);
+}
+
+const kir::Buffer* HostEmitter::comparedPlace(const kir::Compute& compute,
+                                              const std::set<const kir::Buffer*>& places) {
+  if (!isOrder(compute.op) || resolved(compute.compute) != DataType::Int) {
+    return nullptr;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const kir::Buffer* place = accessedBy(compute.operands[i]);
+    const kir::Operand& bound = compute.operands[1 - i];
+    const bool shared =
+        std::holds_alternative<kir::ParamRef>(bound) || std::holds_alternative<kir::Literal>(bound);
+    if (place != nullptr && places.count(place) != 0 && shared && isIntegralType(dtypeOf(bound))) {
+      return place;
+    }
+  }
+  return nullptr;
+}
+
+std::set<const kir::Buffer*> HostEmitter::placesOnlyCompared(const kir::For& loop) {
+  std::set<const kir::Buffer*> places;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    auto* assign = std::get_if<kir::Assign>(&stmt.node);
+    if (assign != nullptr && std::holds_alternative<kir::IndexValue>(assign->src) &&
+        storedAs(*assign->dst.buffer) == DataType::Int) {
+      places.insert(assign->dst.buffer);
+    }
+  });
+  if (places.empty()) {
+    return places;
+  }
+  std::set<const kir::Buffer*> others;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    auto* compute = std::get_if<kir::Compute>(&stmt.node);
+    const kir::Buffer* compared = compute == nullptr ? nullptr : comparedPlace(*compute, places);
+    auto* assign = std::get_if<kir::Assign>(&stmt.node);
+    const bool defines = assign != nullptr && std::holds_alternative<kir::IndexValue>(assign->src);
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
+      if (is_write ? !defines : ref.buffer != compared) {
+        others.insert(ref.buffer);
+      }
+    });
+  });
+  std::erase_if(places, [&](const kir::Buffer* place) { return others.count(place) != 0; });
+  return places;
+}
+
+std::string HostEmitter::lanePlace(const kir::Compute& compute, const LaneLoop& lanes) {
+  const bool left = lanes.places.count(accessedBy(compute.operands[0])) != 0;
+  const Scalar place = lanes.places.at(accessedBy(compute.operands[left ? 0 : 1]));
+  const std::string bound = operandText(compute.operands[left ? 1 : 0], DataType::Int);
+  auto op = std::get<BinaryOpType>(compute.op);
+  if (!left) {  // bound < place is place > bound
+    op = op == BinaryOpType::LT   ? BinaryOpType::GT
+         : op == BinaryOpType::LE ? BinaryOpType::GE
+         : op == BinaryOpType::GT ? BinaryOpType::LT
+                                  : BinaryOpType::LE;
+  }
+  const bool below = op == BinaryOpType::LT || op == BinaryOpType::GE;
+  const bool negated = op == BinaryOpType::GT || op == BinaryOpType::GE;
+  return text(negated ? "~" : "", below ? "lanesBelow<" : "lanesUpTo<", lanes.width, ">(",
+              scalar_(place), ", ", bound, ")");
+}
+
+}  // namespace nvfuser::codegen
