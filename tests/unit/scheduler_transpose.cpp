@@ -49,13 +49,14 @@ TEST_CASE("transpose scheduler: tiles and vectors follow dtype and alignment") {
   has(planned(sumTurned(DataType::Float), {{{512, 512}, {512, 512}}}), "tile 32 x 32");
 }
 
-TEST_CASE("transpose scheduler: on the CPU tiles are lines of lanes") {
+TEST_CASE("transpose scheduler: on the CPU tiles are lines of lanes, of long pieces of rows") {
   const Call large{{{1024, 8192}, {1024, 8192}}, true};
-  has(planned(sumTurned(DataType::Float), large), "tile 16 x 16, V 1 and 1, 32 tiles a task, str");
-  has(planned(sumTurned(DataType::BFloat16), large), "tile 32 x 32, V 1 and 1, 8 tiles a task");
-  has(planned(sumTurned(DataType::Float), {{{64, 64}, {64, 64}}, true}), "32 tiles a task, inputs");
+  has(planned(sumTurned(DataType::Float), large), "tile 16 x 64, V 1 and 1, 8 tiles a task, str");
+  has(planned(sumTurned(DataType::BFloat16), large), "tile 32 x 256, V 1 and 1, 1 tiles a task");
+  has(planned(sumTurned(DataType::Float), {{{64, 64}, {64, 64}}, true}), "8 tiles a task, inputs");
+  has(planned(sumTurned(DataType::BFloat16), {{{64, 64}, {64, 64}}, true}), "tile 32 x 64, ");
   // Rows of the output that begin inside lines are written in longer pieces.
-  has(planned(sumTurned(DataType::Float), {{{1023, 8192}, {1023, 8192}}, true}), "tile 64 x 16");
+  has(planned(sumTurned(DataType::Float), {{{1023, 8192}, {1023, 8192}}, true}), "tile 64 x 64");
 }
 
 TEST_CASE("transpose scheduler: few bytes are turned") {

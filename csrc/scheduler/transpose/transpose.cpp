@@ -131,7 +131,11 @@ class Planner {
     if (sides_.other_extent * least % kHostLine != 0) {
       params_.other_tile *= kHostLongTile;
     }
-    params_.tiles = std::max<int64_t>(kHostTask / (side * params_.other_tile), 1);
+    // Along the computed side pieces of rows are long enough to be fetched before they are asked
+    // for; each single line would be waited for.
+    const int64_t piece = side * (least < 4 ? 8 : 4);
+    params_.compute_tile = std::clamp(ceilPow2(sides_.compute_extent), side, piece);
+    params_.tiles = std::max<int64_t>(kHostTask / (params_.compute_tile * params_.other_tile), 1);
     params_.threads = 1;
     params_.streaming = sides_.bytes > kHostStream;
   }
