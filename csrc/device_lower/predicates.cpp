@@ -91,6 +91,14 @@ bool readsMemoryOfOthers(const Leaf& leaf) {
   });
 }
 
+/// Whether a statement reads global memory that blocks of the kernel write.
+bool readsOtherBlocks(const Leaf& leaf) {
+  const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
+  return std::any_of(operands.begin(), operands.end(), [](const TensorView* tv) {
+    return tv->definition() != nullptr && tv->getMemoryType() == MemoryType::Global;
+  });
+}
+
 /// Whether the loop is over an axis that the leaf's tensor reduces.
 bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
   return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
@@ -223,7 +231,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool own =
         in_registers || (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
     const bool one_element = loop->extent->isConstant(1) || loop->promoted->isBroadcast();
-    const bool redundant = one_element && own && !isReducedIn(leaf, *loop);
+    // (A block may not look at what another one writes, even if it does not need it.)
+    const bool looks = isParallelTypeBlockDim(loop->parallel) && readsOtherBlocks(leaf);
+    const bool redundant = one_element && own && !looks && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       const Bound bound{loops_.parallelIndex(loop->parallel), loop->extent};
