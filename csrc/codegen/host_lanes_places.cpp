@@ -48,7 +48,11 @@ std::optional<LaneRange> HostEmitter::rangeOf(Scalar condition, const LaneLoop& 
 std::string HostEmitter::laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes) {
   const DataType dtype = storedAs(*guarded.dst.buffer);
   auto* ref = std::get_if<kir::Ref>(&guarded.src);
-  if (ref == nullptr || lanes.registers.count(ref->buffer) != 0 ||
+  // (A single variable has no neighbours, whatever its index.)
+  const auto isVariable = [](const kir::Buffer& buffer) {
+    return buffer.elements != nullptr && buffer.elements->isConstant(1);
+  };
+  if (ref == nullptr || isVariable(*ref->buffer) || lanes.registers.count(ref->buffer) != 0 ||
       storedAs(*ref->buffer) != dtype || strideOf(*ref, lanes) != 1) {
     return "";
   }
@@ -113,11 +117,15 @@ const kir::Buffer* HostEmitter::comparedPlace(const kir::Compute& compute,
 }
 
 std::set<const kir::Buffer*> HostEmitter::placesOnlyCompared(const kir::For& loop) {
+  std::set<const kir::Buffer*> declared;  // others are read behind the loop, too
   std::set<const kir::Buffer*> places;
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
+      declared.insert(declare->buffer);
+    }
     auto* assign = std::get_if<kir::Assign>(&stmt.node);
     if (assign != nullptr && std::holds_alternative<kir::IndexValue>(assign->src) &&
-        storedAs(*assign->dst.buffer) == DataType::Int) {
+        storedAs(*assign->dst.buffer) == DataType::Int && declared.count(assign->dst.buffer) != 0) {
       places.insert(assign->dst.buffer);
     }
   });
