@@ -373,6 +373,20 @@ def test_explain_tells_what_and_why():
     assert "runs in 1 kernel" in text
 
 
+def test_kernels_are_named_by_their_region():
+    def named(function, x):
+        return set(re.findall(r"runs in \d+ kernels?, (nvfuser_\d+_)…", explain(function, x)))
+
+    x = torch.randn(4, 8)
+    gelu, tanh = named(nn.GELU(), x), named(nn.Tanh(), x)
+    assert len(gelu) == len(tanh) == 1 and gelu != tanh
+    assert named(nn.GELU(), x) == gelu
+    with observing() as seen:
+        compiled(nn.GELU())(x)
+    cache = seen.graphs[0].regions[0].executor.cache
+    assert f"void {gelu.pop()}1(" in cache.get_cuda_kernel([x])
+
+
 def test_found_without_an_import(tmp_path):
     """The entry point of the package is enough for backend="nvfuser"."""
     if not os.environ.get("NVFUSER_TEST_INSTALLED"):  # as an installed package declares it

@@ -4,6 +4,7 @@ import os
 import threading
 import warnings
 import weakref
+import zlib
 from functools import partial
 
 import torch
@@ -19,11 +20,16 @@ _WARNED = set()
 
 
 class _Executor:
-    """Holds what runs a definition; alive while a region uses it."""
+    """Holds what runs a definition; alive while a region uses it.
+
+    Its kernels are called nvfuser_ID_1, nvfuser_ID_2, …, where ID is of the definition's text: profilers tell
+    regions apart, and the names, which are in the kernels' texts, are the same in each process.
+    """
 
     def __init__(self, fusion, text):
         self.text = text
-        self.cache = direct.FusionExecutorCache(fusion)
+        self.fusion_id = zlib.crc32(text.encode()) % 1_000_000
+        self.cache = direct.FusionExecutorCache(fusion, self.fusion_id)
 
 
 def _executor_of(fusion, text):

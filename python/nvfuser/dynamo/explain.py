@@ -86,7 +86,7 @@ def _region_lines(region):
     if region.failure is not None:
         yield f"    runs in PyTorch, because {region.failure}"
     elif (kernels := region.kernels()) is not None:
-        yield f"    runs in {_counted(kernels, 'kernel')}"
+        yield f"    runs in {_counted(kernels, 'kernel')}, nvfuser_{region.executor.fusion_id}_…"
 
 
 def _size(node):
