@@ -13,7 +13,6 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kHostRow = 32768;       ///< longest row whose exponentials are kept on the CPU
 constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
 constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;           ///< blocks
@@ -50,10 +49,11 @@ bool worthProjecting(const Problem& problem) {
   if (buffers.notRecomputable() != nullptr) {
     return false;
   }
-  if (problem.info.isHost()) {
-    return buffers.expensiveRepeated() == 0 || problem.reduced > kHostRow;
-  }
   const DataType index = problem.info.getIndexType();
+  if (problem.info.isHost()) {  // exponentials are kept where a core's own cache has them
+    return buffers.expensiveRepeated() == 0 || problem.reduced * buffers.bytesHeld(index) >
+                                                   problem.info.device().shared_bytes_per_block;
+  }
   return buffers.expensiveRepeated() <= kMostExpensive &&
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
