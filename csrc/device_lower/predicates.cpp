@@ -91,11 +91,20 @@ bool readsMemoryOfOthers(const Leaf& leaf) {
   });
 }
 
-/// Whether a statement reads global memory that blocks of the kernel write.
-bool readsOtherBlocks(const Leaf& leaf) {
+/// Whether a statement reads what, of the loop's threads or blocks, only those write that have an
+/// element of it.
+bool looksAtOthers(const Leaf& leaf, const LoopClass& loop) {
   const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
-  return std::any_of(operands.begin(), operands.end(), [](const TensorView* tv) {
-    return tv->definition() != nullptr && tv->getMemoryType() == MemoryType::Global;
+  return std::any_of(operands.begin(), operands.end(), [&](const TensorView* tv) {
+    const MemoryType memory = tv->getMemoryType();
+    if (tv->definition() == nullptr || memory == MemoryType::Local ||
+        (memory == MemoryType::Shared && isParallelTypeBlockDim(loop.parallel))) {
+      return false;
+    }
+    const auto& axes = tv->getLoopDomain();
+    return std::any_of(axes.begin(), axes.end(), [&](const IterDomain* id) {
+      return id->getParallelType() == loop.parallel;
+    });
   });
 }
 
@@ -231,9 +240,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool own =
         in_registers || (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
     const bool one_element = loop->extent->isConstant(1) || loop->promoted->isBroadcast();
-    // (A block may not look at what another one writes, even if it does not need it.)
-    const bool looks = isParallelTypeBlockDim(loop->parallel) && readsOtherBlocks(leaf);
-    const bool redundant = one_element && own && !looks && !isReducedIn(leaf, *loop);
+    // (None may look at what another one writes, even if it does not need it.)
+    const bool redundant =
+        one_element && own && !looksAtOthers(leaf, *loop) && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       const Bound bound{loops_.parallelIndex(loop->parallel), loop->extent};
