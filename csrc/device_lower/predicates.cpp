@@ -240,9 +240,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool own =
         in_registers || (memory == MemoryType::Shared && isParallelTypeBlockDim(loop->parallel));
     const bool one_element = loop->extent->isConstant(1) || loop->promoted->isBroadcast();
-    // (None may look at what another one writes, even if it does not need it.)
-    const bool redundant =
-        one_element && own && !looksAtOthers(leaf, *loop) && !isReducedIn(leaf, *loop);
+    // (None may look at what another one writes where it does not need it: what is not broadcast,
+    // no other one needs.)
+    const bool looks = !loop->promoted->isBroadcast() && looksAtOthers(leaf, *loop);
+    const bool redundant = one_element && own && !looks && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       const Bound bound{loops_.parallelIndex(loop->parallel), loop->extent};
