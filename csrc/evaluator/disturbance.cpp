@@ -264,7 +264,7 @@ Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Con
 Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context) {
   // Uniform numbers are the same everywhere; normal ones are the root of a logarithm (which halves
   // what that is off by) times a cosine: roundings of 1 + 1 + 2 + 1 where functions are right to a
-  // unit in the last place.
+  // unit in the last place. They are of what is drawn; the mean is added with one of its own.
   constexpr double kRoundings = 5;
   const bool is_general = op->getRNGOpType() == RNGOpType::NormalGeneral;
   if (!is_general && op->getRNGOpType() != RNGOpType::NormalStandard) {
@@ -278,8 +278,8 @@ Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context
   uint64_t i = 0;
   return mapElements<double, double>(
       std::array<Array, 1>{result}, result.sizes, result.dtype, [&](double x) {
-        const double size = std::max(std::abs(x - mean), std::abs(x));
-        return moved(x, kRoundings * unit * finiteOrZero(size), seed, i++);
+        const double size = std::max(kRoundings * std::abs(x - mean), std::abs(x));
+        return moved(x, unit * finiteOrZero(size), seed, i++);
       });
 }
 

@@ -8,14 +8,15 @@
 //
 //   lanesRead<N>(p, n)            elements p[0], …; what is beyond n is not touched, and 0
 //   lanesWrite(p, v, n)           the first n lanes; lanesStream: past the caches where p allows
-//   lanesWindow<N>(p, a, b, v)    lanes a ≤ e < b of p[0], …, and of v in the rest, where p is not
-//   touched lanesBelow<N>(i, b)           i + e < b, as lanes of bool; lanesUpTo: i + e ≤ b
+//   lanesWindow<N>(p, a, b, v)    p[e] for a <= e < b, else lane e of v: p is not touched there
+//   lanesBelow<N>(i, b)           i + e < b, as lanes of bool; lanesUpTo: i + e <= b
 //   lanesEach<N, T>(n, f)         f(0), …, f(n - 1), as T's lanes (f gives elements)
 //   lanesSpread(v, n, f)          f(e, lane e) for the first n
 //   lanesKeep(v, other, n)        v in the first n lanes, `other` in the rest
-//   lanesConvert<T>(v)            C's conversion of each lane; lanesToInteger<T>(v): as castText
-//   says lanesTruth(mask)              what a comparison gave, as lanes of bool lanesSelect(truth,
-//   a, b) lanesAdd, lanesSub, lanesMul  of integers, wrapping
+//   lanesConvert<T>(v)            C's conversion of each lane
+//   lanesTruth(mask)              what a comparison gave, as lanes of bool
+//   lanesSelect(truth, a, b)      a where truth is, else b
+//   lanesAdd, lanesSub, lanesMul  of integers, wrapping
 //
 // needs: cpu/simd.h
 template <class T>
