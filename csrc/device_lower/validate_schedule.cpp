@@ -265,8 +265,10 @@ class ScheduleCheck {
     return -1;
   }
 
-  /// Whether each thread (block) of the dimension reads what it wrote itself.
-  bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type) const {
+  /// Whether each thread (block) of the dimension reads what it wrote itself. `once`: what is not
+  /// spread over it is written by the first one alone, not by each for itself.
+  bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type,
+                  bool once) const {
     const int written = boundAxis(tv, type);
     if (written < 0) {
       return true;  // all of them hold all of it
@@ -277,7 +279,7 @@ class ScheduleCheck {
     // several in the loops over i0·i1: the elements along i0 are then spread over these.)
     const bool is_one =
         of->extent()->isOneInt() && exact_.mapped(loops_.of(tv, written).promoted, of);
-    if (of->isReduction() || of->isBroadcast() || is_one) {
+    if (!once && (of->isReduction() || of->isBroadcast() || is_one)) {
       return true;  // all of them hold the result
     }
     const int read = boundAxis(consumer, type);
@@ -307,7 +309,7 @@ class ScheduleCheck {
         writtenByOneTask(tv, consumer, type);
         continue;
       }
-      if (sameThread(tv, consumer, type)) {
+      if (sameThread(tv, consumer, type, global)) {
         continue;
       }
       const int written = boundAxis(tv, type);

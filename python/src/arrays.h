@@ -26,7 +26,12 @@ class Inputs {
   /// The stream that the framework's own work goes to at this moment, and its memory. `device`:
   /// where a call without tensors runs; null for the default.
   RunContext context(const Device* device = nullptr) const;
-  /// Returns when what the framework has queued there is done, for who reads the tensors himself.
+  /// Whether the framework queues its work, and gives its memory away again, in that stream's
+  /// order: JAX does neither, and of a framework that only speaks DLPack nothing is known.
+  bool keepsStreamOrder() const {
+    return framework_ != Framework::Jax && framework_ != Framework::Other;
+  }
+  /// Returns when what is queued there is done, for who reads the tensors himself.
   void waitFor(const RunContext& context) const;
   /// A tensor of the framework that the first input tensor belongs to; without one, of PyTorch if
   /// that was imported, else of NumPy. `context`: of the run that made the output. What lies in

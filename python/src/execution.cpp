@@ -64,6 +64,8 @@ nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle gi
       inputs.waitFor(context);
       const std::chrono::duration<double, std::milli> took = Clock::now() - begin;
       observe(executor, inputs.holder(), outputs, took.count());
+    } else if (!inputs.keepsStreamOrder()) {
+      inputs.waitFor(context);  // else the inputs' memory may become another array's meanwhile
     }
   }
   nb::list result;

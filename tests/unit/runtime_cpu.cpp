@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
 #include <runtime/cpu/cpu_device.h>
@@ -67,6 +68,27 @@ TEST_CASE("cpu device: compiles and runs a kernel over its grid") {
   CHECK(y[5] == 12.f);
   device.release(x, nullptr);
   device.release(y, nullptr);
+}
+
+TEST_CASE("cpu device: tasks run the last one first where a test wants it") {
+  Device& device = cpuDevice();
+  auto kernel = device.compile(source("remember", R"(
+extern "C" void remember(void* const* args, const long* grid, long first, long last) {
+  long* order = *(long**)args[0];
+  for (long b = first; b < last; b++) order[++order[0]] = b;
+})"));
+  std::vector<long> order(1 + 40);
+  void* memory = order.data();
+  void* args[] = {&memory};
+  LaunchShape shape;
+  shape.grid[0] = 5;
+  shape.grid[1] = 8;
+  setCpuTaskOrder(CpuTaskOrder::Reverse);
+  device.launch(*kernel, shape, args, nullptr);
+  setCpuTaskOrder(CpuTaskOrder::Parallel);
+  for (long i = 0; i < 40; ++i) {
+    CHECK(order[static_cast<size_t>(i) + 1] == 39 - i);
+  }
 }
 
 TEST_CASE("cpu device: an empty grid runs nothing") {
@@ -182,4 +204,9 @@ TEST_CASE("cpu memory: alignment, zero bytes, use again, no limit passed") {
   CHECK(memory.cachedBytes() == 0);
   CHECK_THROWS_AS(memory.allocate(SIZE_MAX), UserError);
   CHECK_THROWS_AS(memory.allocate(size_t{1} << 60), UserError);
+  int policy = 0;
+  std::ifstream("/proc/sys/vm/overcommit_memory") >> policy;
+  if (policy != 1) {  // 1: the system grants anything that there are addresses for
+    CHECK_THROWS_AS(memory.allocate(size_t{1} << 46), UserError);
+  }
 }

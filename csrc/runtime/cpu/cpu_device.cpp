@@ -1,5 +1,6 @@
 #include <runtime/cpu/cpu_device.h>
 
+#include <atomic>
 #include <cstring>
 
 #include <runtime/cpu/cpu_info.h>
@@ -16,6 +17,8 @@ using Entry = void (*)(void* const* args, const long* grid, long first, long las
 
 constexpr size_t kParallelCopyBytes = size_t{1} << 20;  ///< below, one thread is as fast as all
 constexpr size_t kCopyTaskBytes = size_t{256} << 10;
+
+std::atomic<CpuTaskOrder> task_order = CpuTaskOrder::Parallel;
 
 class CpuKernel final : public LoadedKernel {
  public:
@@ -164,6 +167,12 @@ class CpuDevice final : public Device {
     const auto& loaded = static_cast<const CpuKernel&>(kernel);
     int64_t tasks = tasksOf(shape, loaded.name());
     const long grid[3] = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    if (task_order.load(std::memory_order_relaxed) == CpuTaskOrder::Reverse) {
+      for (int64_t task = tasks; task-- > 0;) {
+        loaded.entry()(args.data(), grid, task, task + 1);
+      }
+      return;
+    }
     cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
       loaded.entry()(args.data(), grid, first, last);
     });
@@ -197,6 +206,8 @@ std::string compileCpuBinary(const KernelSource& source, std::string* log) {
 std::unique_ptr<LoadedKernel> loadCpuBinary(const KernelSource& source, std::string_view bytes) {
   return std::make_unique<CpuKernel>(loadSharedObject(bytes), source.entry);
 }
+
+void setCpuTaskOrder(CpuTaskOrder order) { task_order.store(order, std::memory_order_relaxed); }
 
 Device& cpuDevice() {
   static CpuDevice* device =

@@ -17,10 +17,11 @@ constexpr size_t kMostCachedBytes = size_t{512} << 20;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Maps whole huge pages at an address that is a multiple of their size; null when refused.
+/// Maps whole huge pages at an address that is a multiple of their size; null when refused. (Not
+/// with MAP_NORESERVE: more than the machine has is then granted, and the process killed later.)
 void* mapHugePages(size_t bytes) {
-  void* base = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) {
     return nullptr;
   }

@@ -11,6 +11,7 @@
 #include <fuzz/library/random_schedule.h>
 #include <ir/cloner.h>
 #include <runtime/compile_batch.h>
+#include <runtime/cpu/cpu_device.h>
 #include <runtime/fusion_executor_cache.h>
 #include <runtime/launch_values.h>
 
@@ -111,6 +112,7 @@ class Run {
 
  private:
   struct Manual {
+    int64_t number;
     std::string stage;
     Device* device;
     std::shared_ptr<KernelExecutor> executor;
@@ -241,7 +243,7 @@ class Run {
         auto executor =
             std::make_shared<KernelExecutor>(static_cast<int64_t>(number_), 0, 0, 100 + number);
         executor->adopt(*scheduled);
-        manual_.push_back({at, device, executor});
+        manual_.push_back({number, at, device, executor});
       });
     }
   }
@@ -325,9 +327,17 @@ class Run {
     }
   }
 
+  /// Of a program's ways on the CPU each second one, and of all programs' half, runs its tasks the
+  /// other way round. (The emulated device finds races in any order.)
+  void orderTasks(int64_t way) const {
+    const bool reverse = (program_.value_seed + static_cast<uint64_t>(way)) % 2 != 0;
+    setCpuTaskOrder(reverse ? CpuTaskOrder::Reverse : CpuTaskOrder::Parallel);
+  }
+
   void runAutomatic(Device& device, const std::string& name) {
     cache_->setRandomState(program_.value_seed, kRandomOffset);
     const KernelArgumentHolder arguments = makeArguments(program_, device);
+    orderTasks(0);
     const KernelArgumentHolder results =
         cache_->runFusionWithInputs(arguments, forcedIndex(), &device);
     noteFailedPlans(name);
@@ -347,6 +357,7 @@ class Run {
     params.device = manual.device;
     params.index_type = indexType().type;
     KernelArgumentHolder results;
+    orderTasks(manual.number);
     try {
       results =
           manual.executor->run(arguments, poisonedOutputs(*manual.device), LaunchParams(), params);
