@@ -11,6 +11,7 @@
 #include <device_lower/plan_shared_memory.h>
 #include <device_lower/share_conditions.h>
 #include <device_lower/share_draws.h>
+#include <device_lower/validate_domains.h>
 #include <device_lower/validate_schedule.h>
 #include <device_lower/wrap_remainders.h>
 #include <ir/axis_map.h>

@@ -1,116 +1,14 @@
 #include <device_lower/validate_schedule.h>
 
 #include <algorithm>
-#include <set>
 
 #include <device_lower/async_copy.h>
 #include <device_lower/loop_cover.h>
-#include <ir/axis_map.h>
+#include <device_lower/schedule_error.h>
 
 namespace nvfuser {
 
 namespace {
-
-std::string axisText(const TensorView* tv, size_t position) {
-  return text("axis ", position, " (", tv->getLoopDomain()[position], ") of T", tv->name());
-}
-
-[[noreturn]] void refuse(const TensorView* tv, std::string_view what, std::string_view help) {
-  userError("lower: ", what, "\n  note: ", tv, "\n  help: ", help);
-}
-
-/// Logical axes that some axis of `list` is made of.
-std::set<const IterDomain*> sourcesOf(const std::vector<IterDomain*>& list, const TensorView* tv) {
-  const auto& logical = tv->getLogicalDomain();
-  std::set<const IterDomain*> found;
-  std::set<const IterDomain*> seen;
-  std::vector<const IterDomain*> open(list.begin(), list.end());
-  while (!open.empty()) {
-    const IterDomain* id = open.back();
-    open.pop_back();
-    if (!seen.insert(id).second) {
-      continue;
-    }
-    if (std::find(logical.begin(), logical.end(), id) != logical.end()) {
-      found.insert(id);
-    } else if (id->definition() != nullptr) {
-      for (const Val* in : id->definition()->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    }
-  }
-  return found;
-}
-
-/// Outputs of transforms of which one is in `list` (or made into one that is): all must be.
-void requireComplete(const TensorView* tv, const std::vector<IterDomain*>& list,
-                     std::string_view which, std::string_view help) {
-  const std::set<const IterDomain*> sources = sourcesOf(list, tv);
-  for (const IterDomain* id : tv->getLogicalDomain()) {
-    if (sources.count(id) == 0 && !id->isBroadcast() &&
-        !(which == "allocation" && id->isReduction())) {
-      refuse(tv, text("the ", which, " domain of T", tv->name(), " leaves out its axis ", id),
-             help);
-    }
-  }
-  // Both parts of a split, both axes of a swizzle.
-  std::set<const IterDomain*> used(list.begin(), list.end());
-  std::vector<const IterDomain*> open(list.begin(), list.end());
-  std::set<const Expr*> transforms;
-  while (!open.empty()) {
-    const Expr* def = open.back()->definition();
-    const bool is_logical = sources.count(open.back()) != 0;
-    open.pop_back();
-    if (def == nullptr || is_logical || !transforms.insert(def).second) {
-      continue;
-    }
-    for (const Val* in : def->inputs()) {
-      used.insert(in->as<IterDomain>());
-      open.push_back(in->as<IterDomain>());
-    }
-  }
-  for (const Expr* transform : transforms) {
-    for (const Val* out : transform->outputs()) {
-      if (used.count(out->as<IterDomain>()) == 0 && !out->as<IterDomain>()->isBroadcast()) {
-        refuse(tv,
-               text("the ", which, " domain of T", tv->name(), " leaves out ", out,
-                    ", one of the axes that a split made"),
-               help);
-      }
-    }
-  }
-}
-
-void validateVectors(const TensorView* tv) {
-  const auto& axes = tv->getLoopDomain();
-  size_t vectorized = axes.size();
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i]->getParallelType() != ParallelType::Vectorize) {
-      continue;
-    }
-    if (vectorized < axes.size()) {
-      refuse(tv,
-             text(axisText(tv, i), " and axis ", vectorized,
-                  " are both bound to Vectorize; a vector has one axis"),
-             "merge the two, or bind one of them to Unroll");
-    }
-    vectorized = i;
-    if (axes[i]->isReduction()) {
-      refuse(tv, text(axisText(tv, i), " is a reduction and cannot be bound to Vectorize"),
-             "vectorize the copy that it reads (cacheAfter of the input), and bind this axis to "
-             "Unroll");
-    }
-  }
-  for (size_t i = vectorized + 1; i < axes.size(); ++i) {
-    if (!axes[i]->isBroadcast()) {
-      refuse(tv,
-             text(axisText(tv, vectorized),
-                  " is bound to Vectorize but is not the innermost axis: axis ", i, " (", axes[i],
-                  ") is inside it"),
-             text("reorder({{", vectorized, ", -1}}) the axes, innermost last"));
-    }
-  }
-}
 
 class ScheduleCheck {
  public:
@@ -138,12 +36,12 @@ class ScheduleCheck {
           continue;
         }
         const std::string_view name = parallelTypeName(path[i]->parallel);
-        refuse(tv,
-               text("T", tv->name(), " uses ", name, " twice, for ", axisText(tv, k), " and ",
-                    axisText(tv, i)),
-               text("bind one axis to ", name,
-                    "; merge the two first, or bind one of them to "
-                    "another dimension"));
+        refuseSchedule(tv,
+                       text("T", tv->name(), " uses ", name, " twice, for ", axisText(tv, k),
+                            " and ", axisText(tv, i)),
+                       text("bind one axis to ", name,
+                            "; merge the two first, or bind one of them to "
+                            "another dimension"));
       }
     }
   }
@@ -156,11 +54,12 @@ class ScheduleCheck {
     }
     const LoopCover cover = coverOf(tv, path, true, exact_);
     if (cover.missing != nullptr) {
-      refuse(tv,
-             text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
-                  ": some of them are shared with a tensor that has other axes merged in, others "
-                  "are its own"),
-             "inline it, and what it reads, further, or not at all");
+      refuseSchedule(
+          tv,
+          text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
+               ": some of them are shared with a tensor that has other axes merged in, others "
+               "are its own"),
+          "inline it, and what it reads, further, or not at all");
     }
     for (const LoopCover::Axis& axis : cover.besides) {
       writtenOnce(tv, axis);
@@ -181,13 +80,14 @@ class ScheduleCheck {
       return;
     }
     if (const IterDomain* missing = coverOf(tv, around, false, exact_).missing) {
-      refuse(tv,
-             text("the loops in which the result of T", tv->name(),
-                  " is stored do not lead to its axis ", missing,
-                  ": those in front of its reduction are shared with a tensor that has other axes "
-                  "merged in, those behind it are its own"),
-             text("reorder() the axes that T", tv->name(),
-                  " reduces behind all others, or inline what it reads at a smaller position"));
+      refuseSchedule(
+          tv,
+          text("the loops in which the result of T", tv->name(),
+               " is stored do not lead to its axis ", missing,
+               ": those in front of its reduction are shared with a tensor that has other axes "
+               "merged in, those behind it are its own"),
+          text("reorder() the axes that T", tv->name(),
+               " reduces behind all others, or inline what it reads at a smaller position"));
     }
   }
 
@@ -214,13 +114,13 @@ class ScheduleCheck {
     const bool unseen = !global || repeated ||
                         (target_ == LowerTarget::Cpu && isParallelTypeBlockDim(mixed->parallel));
     if (unseen && (!global || !consumersOf(tv).empty())) {
-      refuse(tv,
-             text("several of ", parallelTypeName(mixed->parallel), " compute one element of T",
-                  tv->name(), ", which is kept in ", global ? "global" : "shared",
-                  " memory: their loop runs over ", besides.id,
-                  ", too, an axis of a tensor that shares it"),
-             text("setMemoryType(MemoryType::Local) of T", tv->name(),
-                  ", or inline it at a position before that loop"));
+      refuseSchedule(tv,
+                     text("several of ", parallelTypeName(mixed->parallel),
+                          " compute one element of T", tv->name(), ", which is kept in ",
+                          global ? "global" : "shared", " memory: their loop runs over ",
+                          besides.id, ", too, an axis of a tensor that shares it"),
+                     text("setMemoryType(MemoryType::Local) of T", tv->name(),
+                          ", or inline it at a position before that loop"));
     }
   }
 
@@ -230,27 +130,29 @@ class ScheduleCheck {
     }
     const int64_t position = tv->getComputeAtPosition();
     if (tv->getMemoryType() == MemoryType::Global) {
-      refuse(tv,
-             text("T", tv->name(),
-                  " is a circular buffer but is kept in global memory; only memory on the chip "
-                  "has stages"),
-             "setMemoryType(MemoryType::Shared), or leave out circularBuffer()");
+      refuseSchedule(
+          tv,
+          text("T", tv->name(),
+               " is a circular buffer but is kept in global memory; only memory on the chip "
+               "has stages"),
+          "setMemoryType(MemoryType::Shared), or leave out circularBuffer()");
     }
     if (position == 0) {
-      refuse(tv,
-             text("T", tv->name(),
-                  " is a circular buffer but is inside no loop, so nothing can be loaded ahead"),
-             "inline it into its consumer behind the loop to pipeline: inlineAt(position)");
+      refuseSchedule(
+          tv,
+          text("T", tv->name(),
+               " is a circular buffer but is inside no loop, so nothing can be loaded ahead"),
+          "inline it into its consumer behind the loop to pipeline: inlineAt(position)");
     }
     const LoopClass& loop = loops_.of(tv, static_cast<int>(position) - 1);
     if (loop.parallel != ParallelType::Serial && loop.parallel != ParallelType::Unroll) {
-      refuse(tv,
-             text("T", tv->name(),
-                  " is a circular buffer, but the loop that it would run ahead "
-                  "in, ",
-                  axisText(tv, static_cast<size_t>(position) - 1), ", is bound to ",
-                  parallelTypeName(loop.parallel)),
-             "inline it behind a serial loop");
+      refuseSchedule(tv,
+                     text("T", tv->name(),
+                          " is a circular buffer, but the loop that it would run ahead "
+                          "in, ",
+                          axisText(tv, static_cast<size_t>(position) - 1), ", is bound to ",
+                          parallelTypeName(loop.parallel)),
+                     "inline it behind a serial loop");
     }
   }
 
@@ -321,17 +223,18 @@ class ScheduleCheck {
       const char* memory = global                                      ? "global memory"
                            : tv->getMemoryType() == MemoryType::Shared ? "shared memory"
                                                                        : "registers";
-      refuse(tv,
-             text("T", tv->name(), " is kept in ", memory, ", where each ",
-                  global ? "task of the CPU" : (block ? "block" : "thread"), " of ",
-                  parallelTypeName(type), " sees its own part, ",
-                  axisText(tv, static_cast<size_t>(written)), ", but its consumer T",
-                  consumer->name(), " ", reader),
-             global ? "tasks cannot wait for each other: bind both alike, or make two kernels "
-                      "(segment_set)"
-                    : text("bind both alike (scheduler_utils::parallelizeAllLike), or "
-                           "setMemoryType(MemoryType::",
-                           block ? "Global" : "Shared", ") of T", tv->name()));
+      refuseSchedule(tv,
+                     text("T", tv->name(), " is kept in ", memory, ", where each ",
+                          global ? "task of the CPU" : (block ? "block" : "thread"), " of ",
+                          parallelTypeName(type), " sees its own part, ",
+                          axisText(tv, static_cast<size_t>(written)), ", but its consumer T",
+                          consumer->name(), " ", reader),
+                     global
+                         ? "tasks cannot wait for each other: bind both alike, or make two kernels "
+                           "(segment_set)"
+                         : text("bind both alike (scheduler_utils::parallelizeAllLike), or "
+                                "setMemoryType(MemoryType::",
+                                block ? "Global" : "Shared", ") of T", tv->name()));
     }
   }
 
@@ -345,12 +248,13 @@ class ScheduleCheck {
     });
     for (ParallelType type : kParallelTypeThreads) {
       if (again != shared && loops_.isUsed(type) && loops_.isRepeated(tv, type)) {
-        refuse(tv,
-               text("T", tv->name(), " is written at the first of several places where ",
-                    axisText(tv, static_cast<size_t>(again - axes.begin())), " and ",
-                    parallelTypeName(type), " come to the same element, but its consumer T",
-                    consumer->name(), " in the same loop may read it before"),
-               text("inline T", tv->name(), " outside of that loop, or keep it in registers"));
+        refuseSchedule(
+            tv,
+            text("T", tv->name(), " is written at the first of several places where ",
+                 axisText(tv, static_cast<size_t>(again - axes.begin())), " and ",
+                 parallelTypeName(type), " come to the same element, but its consumer T",
+                 consumer->name(), " in the same loop may read it before"),
+            text("inline T", tv->name(), " outside of that loop, or keep it in registers"));
       }
     }
   }
@@ -362,12 +266,13 @@ class ScheduleCheck {
     if (global && !loops_.isSpread(tv, type) && !loops_.isSpread(consumer, type)) {
       return;
     }
-    refuse(tv,
-           text("T", tv->name(), " is kept in global memory, which one task of ",
-                parallelTypeName(type), " writes for several, but its consumer T", consumer->name(),
-                " reads it in others, too"),
-           text("tasks cannot wait for each other: setMemoryType(MemoryType::Local) of T",
-                tv->name(), ", so that each has its own, or make two kernels (segment_set)"));
+    refuseSchedule(
+        tv,
+        text("T", tv->name(), " is kept in global memory, which one task of ",
+             parallelTypeName(type), " writes for several, but its consumer T", consumer->name(),
+             " reads it in others, too"),
+        text("tasks cannot wait for each other: setMemoryType(MemoryType::Local) of T", tv->name(),
+             ", so that each has its own, or make two kernels (segment_set)"));
   }
 
   const IdGraph& exact_;
@@ -376,30 +281,6 @@ class ScheduleCheck {
 };
 
 }  // namespace
-
-void validateDomains(const Fusion& fusion) {
-  for (TensorView* tv : fusion.allTvs()) {
-    if (tv->hasAllocation()) {
-      requireComplete(tv, tv->getAllocationDomain(), "allocation",
-                      "set an allocation domain that is made from all logical axes");
-    }
-    if (tv->isFusionInput()) {
-      continue;
-    }
-    requireComplete(tv, tv->getLoopDomain(), "loop",
-                    "transform the tensor with split, merge and reorder, which keep all axes");
-    validateVectors(tv);
-    for (size_t i = 0; i < tv->getLoopDomain().size(); ++i) {
-      const IterDomain* id = tv->getLoopDomain()[i];
-      if (id->hasPaddingToMultipleOfWarp() && id->getParallelType() != ParallelType::TIDx) {
-        refuse(tv,
-               text(axisText(tv, i), " is padded to whole warps but is bound to ",
-                    parallelTypeName(id->getParallelType()), "; warps are made of threadIdx.x"),
-               "bind it to TIDx, or leave out padToMultipleOfWarp()");
-      }
-    }
-  }
-}
 
 void validateSchedule(const Fusion& fusion, const IdGraph& exact, const LoopModel& loops,
                       LowerTarget target) {

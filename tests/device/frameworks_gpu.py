@@ -75,6 +75,14 @@ def test_truth_values_of_cupy():
     cupy.testing.assert_array_equal(fd.execute([out])[0], x <= 0)
 
 
+def test_bfloat16_of_cupy():
+    """CuPy has it by ml_dtypes, which JAX brings."""
+    x = cupy.asarray(numbers((33, 65), "float32")).astype(np.dtype(jnp.bfloat16))
+    (out,) = doubled(dtype=DataType.BFloat16).execute([x])
+    assert type(out) is cupy.ndarray and out.dtype == x.dtype
+    cupy.testing.assert_array_equal(out.astype(cupy.float32), 2 * x.astype(cupy.float32))
+
+
 @pytest.mark.parametrize(
     "view",
     [
