@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <evaluator/element_codec.h>
 #include <evaluator/operations.h>
 #include <evaluator/rounding_error.h>
 #include <ir/internal_nodes.h>
@@ -18,8 +19,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// there is none. (At zero no number is near to another, relatively.)
 double placeOfJump(const UnaryOp* op, double x) {
   switch (op->getUnaryOpType()) {
-    case UnaryOpType::Cast:
-      return isIntegralType(op->out()->dtype()) ? std::nearbyint(x) : kNan;
     case UnaryOpType::Ceil:
     case UnaryOpType::Floor:
     case UnaryOpType::Frac:
@@ -53,11 +52,42 @@ bool isNearTo(double place, double x, double unit) {
   return !isShort(x) && std::abs(x - place) <= 8 * unit * std::abs(place);
 }
 
+/// Of a cast to integers. (What has more digits than its dtype is an integer, however it was
+/// rounded: a computed one may be the next. Steps of 256 would not show in eight binary digits.)
+Array integersAcrossJump(const UnaryOp* op, const Array& operand, uint64_t seed) {
+  const double unit = roundoff(operand.dtype);
+  const bool is_computed = op->in()->definition() != nullptr;
+  uint64_t i = 0;
+  const auto cast = [&](auto z) {
+    const bool meets = direction(seed, i++) > 0;
+    const double x = std::real(z);
+    const double place = std::nearbyint(x);
+    const double size = std::abs(z);  // both parts of a complex number are off by roundings of it
+    double to = x;
+    if (is_computed && unit * size >= 0.5) {
+      to = meets ? place : place + 1;
+    } else if (!isShort(z) && std::abs(x - place) <= 8 * unit * size) {
+      to = meets ? place : place + std::copysign(2 * unit * size, place - x);
+    }
+    return realToInteger(to, op->out()->dtype());
+  };
+  const std::array<Array, 1> operands{operand};
+  return operand.kind() == HostNumber::Real
+             ? mapElements<int64_t, double>(operands, operand.sizes, op->out()->dtype(), cast)
+             : mapElements<int64_t, Complex>(operands, operand.sizes, op->out()->dtype(), cast);
+}
+
 }  // namespace
 
 std::optional<Array> resultAcrossJump(const UnaryOp* op, uint64_t seed, Context& context) {
   const Array operand = context.operand(op->in());
-  if (!op->in()->isA<TensorView>() || operand.kind() != HostNumber::Real || isSecondPair(seed)) {
+  if (!op->in()->isA<TensorView>() || operand.kind() == HostNumber::Integer || isSecondPair(seed)) {
+    return std::nullopt;
+  }
+  if (op->getUnaryOpType() == UnaryOpType::Cast && isIntegralType(op->out()->dtype())) {
+    return integersAcrossJump(op, operand, seed);
+  }
+  if (operand.kind() == HostNumber::Complex) {
     return std::nullopt;
   }
   const double unit = roundoff(operand.dtype);

@@ -60,6 +60,23 @@ TEST_CASE_FIXTURE(Disturbances, "a number beside a jump lies on either side") {
   CHECK(comesTo(0));
 }
 
+TEST_CASE_FIXTURE(Disturbances, "an integer of more digits than the number has may be any") {
+  // 2³²/3, beside which Float has multiples of 128: the lowest eight digits tell nothing.
+  TensorView* x = castOp(DataType::Float, castOp(DataType::Double, third(0x1p32)));
+  CHECK(exactly(castOp(DataType::Byte, x)) == 128);
+  CHECK(comesTo(129));
+  CHECK(exactly(castOp(DataType::Byte, numbers({0x1p30}))) == 0);  // what is given is exact
+  CHECK(disturbed() == std::vector<double>(4, 0));
+}
+
+TEST_CASE_FIXTURE(Disturbances, "of a complex number the real part is beside a jump by its size") {
+  // 5 · (1.0007/5 + 614.4i): four roundings of 3072 above 1
+  Val* factor = IrBuilder::create<Val>(std::complex<double>(1.0007 / 5, 614.4));
+  TensorView* z = mul(numbers({5}, DataType::ComplexFloat), factor);
+  CHECK(exactly(castOp(DataType::Int, z)) == 1);
+  CHECK(comesTo(0));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a number that is exact stays on its side of a jump") {
   CHECK(exactly(floor(add(numbers({-3}), real(2)))) == -1);
   CHECK(disturbed() == std::vector<double>(4, -1));
