@@ -142,6 +142,18 @@ def test_dropout_draws_what_pytorch_draws():
         assert abs((ours[1] == factor).float().mean().item() - 0.5 * (0.5 + 0.5 * 0.3)) < 0.05
 
 
+def test_truth_values_are_drawn_as_pytorch_draws_them():
+    def function(p):
+        return torch.bernoulli(p) * 2 + torch.bernoulli(p, 0.25), torch.rand(3, device=p.device)
+
+    p = torch.rand(40, 50)
+    torch.manual_seed(6)
+    ours = compiled(function)(p)
+    torch.manual_seed(6)
+    for mine, theirs in zip(ours, function(p), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_random_numbers_come_in_order():
     def function(x):
         late = torch.rand(3, device=x.device) + (x @ x).sum()

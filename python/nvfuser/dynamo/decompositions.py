@@ -64,6 +64,8 @@ _KEPT = (
     aten.unbind.int,
     aten.split.Tensor,
     aten._unsafe_index.Tensor,
+    aten.bernoulli.default,  # made of uniform numbers it draws others than eager does; so does the next, in PyTorch 2.6
+    aten.bernoulli.p,
     aten._scaled_dot_product_flash_attention_for_cpu.default,  # its backward needs what the decomposition leaves out
 )
 
