@@ -151,7 +151,7 @@ Array disturbedRemainder(const BinaryOp* op, const Array& result, uint64_t seed,
         }
         const double beyond_multiple = std::remainder(a, b);
         if (std::abs(beyond_multiple) > error) {
-          return remainder;
+          return nvfuser::reference::moved(remainder, error / 8, seed, i - 1);
         }
         const double across = a - 2 * beyond_multiple;
         return meets                 ? std::copysign(0.0, remainder)
