@@ -211,6 +211,10 @@ class ScheduleCheck {
         writtenByOneTask(tv, consumer, type);
         continue;
       }
+      if (tv->getMemoryType() == MemoryType::Shared && loops_.isSpread(tv, type) &&
+          loops_.isRepeated(tv, type)) {
+        readsOfFirstBlock(tv, type);
+      }
       if (sameThread(tv, consumer, type, global)) {
         continue;
       }
@@ -236,6 +240,17 @@ class ScheduleCheck {
                                 "setMemoryType(MemoryType::",
                                 block ? "Global" : "Shared", ") of T", tv->name()));
     }
+  }
+
+  /// Of elements that come again, the place is that of the first time: in another block's memory.
+  [[noreturn]] void readsOfFirstBlock(const TensorView* tv, ParallelType type) const {
+    const auto bound = static_cast<size_t>(boundAxis(tv, type));
+    refuseSchedule(tv,
+                   text("T", tv->name(), " is kept in shared memory, but several blocks of ",
+                        parallelTypeName(type), " come to the same element, as ",
+                        axisText(tv, bound), " has a broadcast axis merged in"),
+                   text("bind an axis without the broadcast one, or setMemoryType() of T",
+                        tv->name(), " to Local or Global"));
   }
 
   /// Of elements that come again, one place writes: no other one may come to them in an earlier
