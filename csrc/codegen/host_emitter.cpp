@@ -126,6 +126,9 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   for (const std::string& name : runs_) {
     out.line(text("  PhiloxRun ", name, "_run;"));
   }
+  for (const std::string& name : lasts_) {
+    out.line(text("  bool ", name, " = false;  // in the task that has the result of all"));
+  }
   const auto& reads = kernel_.index_reads;
   for (size_t i = 0; i < reads.size(); ++i) {
     snippets_.add("cpu/index_range.h");
@@ -184,8 +187,38 @@ void HostEmitter::emit(const kir::BlockReduce& reduce) {
 void HostEmitter::emit(const kir::ClusterReduce& reduce) {
   needsThreads("reduction among blocks", reduce.state[0].buffer);
 }
+
 void HostEmitter::emit(const kir::GridReduce& reduce) {
-  needsThreads("reduction among blocks", reduce.state[0].buffer);
+  check(!reduce.all && reduce.last != nullptr, "tasks of the CPU do not wait for each other");
+  snippets_.add("cpu/grid_reduce.h");
+  const StateType& type = stateType(reduce.monoid);
+  // A task's number among those that share its result, and among the results.
+  std::string task = "0";
+  std::string tasks = "1";
+  std::string segment = "0";
+  std::string segments = "1";
+  for (size_t d = 0; d < 3; ++d) {
+    if (kernel_.grid[d] == nullptr || kernel_.grid[d]->isConstant(1)) {
+      continue;
+    }
+    const std::string index = scalar_.launchIndex(kLaunchIndices[3 + d].symbol);
+    const std::string extent = scalar_.launchIndex(kLaunchIndices[9 + d].symbol);
+    std::string& place = reduce.dims[d] ? task : segment;
+    std::string& count = reduce.dims[d] ? tasks : segments;
+    place = count == "1" ? index : text(place, " + ", index, " * ", count);
+    count = count == "1" ? extent : text(count, " * ", extent);
+  }
+  const std::string last = scalar_.name(reduce.last);
+  lasts_.insert(last);
+  out_.open("{", text(monoidName(reduce.monoid), " over tasks"));
+  loadState(type, reduce.state);
+  out_.line(text("const Index segment = ", segment, ";"));
+  out_.line(text("const Index tasks = ", tasks, ";"));
+  out_.line(text(last, " = gridReduce(state, reinterpret_cast<", type.name, "*>(",
+                 reduce.workspace->name, ") + segment * tasks, &", reduce.tickets->name,
+                 "[segment], ", task, ", tasks);"));
+  storeState(type, reduce.state);
+  out_.close();
 }
 
 }  // namespace codegen

@@ -109,9 +109,10 @@ class HostEmitter final : public Emitter {
   /// Emits the loop if it turns a tile.
   bool turns(const kir::For& outer);
 
-  int64_t vector_bytes_;        ///< of a register
-  bool streams_ = false;        ///< some store goes past the caches
-  std::set<std::string> runs_;  ///< tensors of random numbers that are drawn many at once
+  int64_t vector_bytes_;         ///< of a register
+  bool streams_ = false;         ///< some store goes past the caches
+  std::set<std::string> runs_;   ///< tensors of random numbers that are drawn many at once
+  std::set<std::string> lasts_;  ///< of reductions over blocks: whether this task is the last one
 };
 
 }  // namespace nvfuser::codegen

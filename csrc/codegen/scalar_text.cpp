@@ -22,13 +22,20 @@ bool ScalarText::isBoolean(Scalar scalar) {
   }
 }
 
-std::string ScalarText::name(Scalar symbol) const {
-  check(symbol->op == ScalarOp::Symbol, "only symbols have names");
+std::string ScalarText::launchIndex(std::string_view symbol) const {
   for (const LaunchIndex& index : kLaunchIndices) {
-    if (index.symbol == symbol->name) {
+    if (index.symbol == symbol) {
       launch_indices_.insert(index.name);
       return std::string(index.name);
     }
+  }
+  return "";
+}
+
+std::string ScalarText::name(Scalar symbol) const {
+  check(symbol->op == ScalarOp::Symbol, "only symbols have names");
+  if (std::string launch = launchIndex(symbol->name); !launch.empty()) {
+    return launch;
   }
   std::string out = symbol->name;
   for (char& c : out) {

@@ -31,6 +31,8 @@ class ScalarText : public kir::ScalarPrinter {
   /// The C++ name of a symbol.
   std::string name(kir::Scalar symbol) const;
 
+  /// Of one of kLaunchIndices, by its symbol: our name, which counts as printed.
+  std::string launchIndex(std::string_view symbol) const;
   /// Names of kLaunchIndices that have been printed.
   bool uses(const LaunchIndex& index) const { return launch_indices_.count(index.name) != 0; }
   bool usesMin() const { return uses_min_; }

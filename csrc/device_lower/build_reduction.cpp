@@ -299,7 +299,7 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
         writes = pool_.logicalAnd(
             writes, predicates_.writesOnce(outputs[i], stored, allocation.buffer->memory, values,
-                                           false, /*by_last=*/last != nullptr));
+                                           false, last != nullptr ? outputs[i] : nullptr));
       }
       kir::Block store{
           {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}}};

@@ -223,17 +223,20 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     statement.workspace = workspace("grid_work", MemoryType::Global,
                                     pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
     statement.tickets = workspace("tickets", MemoryType::Global, segments, true);
-    // What is read again is needed in all blocks; so is the barrier behind a reduction in a loop.
+    // What is read again is needed in all blocks, or in the CPU's last task alone; the barrier
+    // behind a reduction in a loop is all blocks', too.
     statement.all = in_loop;
     for (const TensorView* output : tensorOutputs(leaf.expr)) {
-      statement.all |= !consumersOf(output).empty();
+      statement.all |= !consumersOf(output).empty() && !loops_.isCpu();
     }
+    check(!statement.all || !loops_.isCpu(), "tasks of the CPU do not wait for each other");
     if (statement.all) {
       kernel_.cooperative = true;
     } else {
       statement.last = pool_.symbol(text("last", leaf.out->name()), nullptr, 0, 1);
     }
     Scalar last = statement.last;
+    last_of_[leaf.expr] = last;
     out.push_back({std::move(statement)});
     if (in_loop) {
       out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,

@@ -308,10 +308,18 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
     return;
   }
   Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+  // (None where the reduction turns out to have one block.)
+  const auto last = last_of_.find(loops_.lastTaskOf(leaf.out));
+  if (last != last_of_.end()) {
+    condition = pool_.logicalAnd(last->second, condition);
+  }
   const Allocation& allocation = allocations_.of(leaf.out);
   if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
+    const TensorView* by_last =
+        last != last_of_.end() ? last->first->output(0)->as<TensorView>() : nullptr;
     condition = pool_.logicalAnd(
-        condition, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values));
+        condition,
+        predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values, false, by_last));
   }
   kir::Block body;
   const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));

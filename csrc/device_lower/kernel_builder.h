@@ -168,6 +168,8 @@ class KernelBuilder {
   /// Of reductions into memory, one for each output; null where the memory itself accumulates.
   std::unordered_map<const TensorView*, const kir::Buffer*> accumulators_;
   std::vector<const Val*> scalar_operands_;
+  /// Of a reduction over blocks, what is true in the only block that has the result.
+  std::unordered_map<const Expr*, kir::Scalar> last_of_;
   /// Set inside the fast copy of an unswitched loop: bounds hold already.
   bool bounds_proven_ = false;
   int temporaries_ = 0;

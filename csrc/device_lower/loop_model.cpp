@@ -25,14 +25,27 @@ LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbol
                      const LowerOptions& options)
     : symbols_(symbols), options_(options) {
   if (options.target == LowerTarget::Cpu) {
-    // Tasks of a thread pool cannot wait for each other, so a reduction across blocks runs in one
-    // task.
-    for (TensorView* tv : computedTensors(fusion)) {
-      for (IterDomain* id : tv->getLoopDomain()) {
-        serial_blocks_ |= id->isReduction() && id->isBlockDim();
-      }
+    // Tasks of a thread pool cannot wait for each other: where the last one cannot finish a
+    // reduction across blocks alone, all of it runs in one task.
+    const std::vector<TensorView*> tvs = computedTensors(fusion);
+    if (std::any_of(tvs.begin(), tvs.end(), isReducedOverBlocks)) {
+      std::optional<LastTasks> found = findLastTasks(fusion);
+      serial_blocks_ = !found.has_value();
+      last_tasks_ = std::move(found).value_or(LastTasks());
     }
   }
+  makeLoops(fusion, exact);
+  if (!reducedBlocksHaveOneState()) {
+    serial_blocks_ = true;
+    last_tasks_.clear();
+    paths_.clear();
+    classes_.clear();
+    std::fill(std::begin(dimension_), std::end(dimension_), nullptr);
+    makeLoops(fusion, exact);
+  }
+}
+
+void LoopModel::makeLoops(const Fusion& fusion, const IdGraph& exact) {
   group(fusion);
   for (auto& loop : classes_) {
     promote(*loop, exact);
@@ -42,6 +55,20 @@ LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbol
   for (auto& loop : classes_) {
     setIndex(*loop);
   }
+}
+
+bool LoopModel::reducedBlocksHaveOneState() const {
+  return std::all_of(last_tasks_.begin(), last_tasks_.end(), [&](const auto& behind) {
+    const TensorView* tv = behind.first;
+    const auto& axes = tv->getLoopDomain();
+    for (size_t i = 0; i < axes.size() && isReducedOverBlocks(tv); ++i) {
+      const LoopClass& loop = of(tv, static_cast<int>(i));
+      if (!axes[i]->isReduction() && !loop.isThread() && !loop.extent->isConstant(1)) {
+        return false;
+      }
+    }
+    return true;
+  });
 }
 
 void LoopModel::group(const Fusion& fusion) {

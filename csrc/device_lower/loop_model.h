@@ -15,6 +15,7 @@
 
 #include <device_lower/symbols.h>
 #include <device_lower/target.h>
+#include <ir/last_task.h>
 
 namespace nvfuser {
 
@@ -65,10 +66,18 @@ class LoopModel {
   /// Whether a loop over the axis comes to the same element again: a broadcast is part of it.
   static bool isRepeated(const IterDomain* axis);
   bool isCpu() const { return options_.target == LowerTarget::Cpu; }
+  /// On the CPU, the reduction over blocks whose last task alone computes `tv`; null for others.
+  const Expr* lastTaskOf(const TensorView* tv) const {
+    const auto found = last_tasks_.find(tv);
+    return found == last_tasks_.end() ? nullptr : found->second;
+  }
 
  private:
   /// Binding of an axis as this target sees it (threads are loops on the CPU).
   ParallelType effective(const TensorView* tv, int position) const;
+  void makeLoops(const Fusion& fusion, const IdGraph& exact);
+  /// Whether what the CPU's tasks share is one number for each: no loop goes around it.
+  bool reducedBlocksHaveOneState() const;
   void group(const Fusion& fusion);
   void promote(LoopClass& loop, const IdGraph& exact);
   void bind(LoopClass& loop);
@@ -78,6 +87,7 @@ class LoopModel {
   Symbols& symbols_;
   LowerOptions options_;
   bool serial_blocks_ = false;
+  LastTasks last_tasks_;
   std::unordered_map<const TensorView*, std::vector<LoopClass*>> paths_;
   std::vector<std::unique_ptr<LoopClass>> classes_;
   kir::Scalar dimension_[static_cast<size_t>(ParallelType::Count)] = {};

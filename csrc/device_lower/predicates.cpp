@@ -359,12 +359,13 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
 }
 
 Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                              const AxisValues& values, bool whole_block, bool by_last) const {
+                              const AxisValues& values, bool whole_block,
+                              const TensorView* by_last) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
   auto matters = [&](ParallelType type) {
-    const IterDomain* bound = loops_.boundAxis(tv, type);
-    if (by_last && isParallelTypeBlockDim(type) && bound != nullptr && bound->isReduction()) {
+    const IterDomain* over = by_last != nullptr ? loops_.boundAxis(by_last, type) : nullptr;
+    if (over != nullptr && isParallelTypeBlockDim(type) && over->isReduction()) {
       return false;
     }
     // Each block has shared memory of its own.

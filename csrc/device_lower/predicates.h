@@ -54,11 +54,11 @@ class Predicates {
   kir::Scalar inBounds(const Leaf& leaf, const AxisValues& values) const;
   /// True for the threads that write `tv`, which lives in shared or global memory.
   /// (`whole_block`: for a statement that all threads of a block carry out together, true for the
-  /// blocks that do. `by_last`: for the result of a reduction over blocks, which the last one of
-  /// them has, whichever that is.)
+  /// blocks that do. `by_last`: the result of a reduction over blocks, which the last one of them
+  /// has, whichever that is, where it is this that writes.)
   kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
                          const AxisValues& values, bool whole_block = false,
-                         bool by_last = false) const;
+                         const TensorView* by_last = nullptr) const;
 
   /// True where a reduction starts anew. Iterations of a shared loop outside of other tensors' axes
   /// compute nothing; they must leave the sum of those before as it is. (A sum in registers that

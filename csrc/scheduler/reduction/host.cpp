@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include <ir/last_task.h>
 #include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/schedule.h>
 
 namespace nvfuser::reduction {
 
@@ -9,9 +11,10 @@ namespace {
 constexpr int64_t kVectorBytes = 64;  ///< of the widest SIMD register
 constexpr int64_t kAlone = 8192;      ///< elements that one thread does as fast as several
 constexpr int64_t kTasksPerThread = 4;
-constexpr int64_t kStripBytes = 4096;  ///< of sums of columns
-constexpr int64_t kChunk = 256;        ///< steps; rounding errors of longer sums would grow
-constexpr int64_t kMostSteps = 8192;   ///< of one sum
+constexpr int64_t kStripBytes = 4096;     ///< of sums of columns
+constexpr int64_t kChunk = 256;           ///< steps; rounding errors of longer sums would grow
+constexpr int64_t kMostSteps = 8192;      ///< of one sum
+constexpr int64_t kLeastShare = 1 << 15;  ///< elements of a row for which a task is worth its start
 
 }  // namespace
 
@@ -41,6 +44,28 @@ void planHost(const Problem& problem, ReductionParams& params) {
   params.tasks = problem.kept * problem.reduced <= kAlone
                      ? 1
                      : floorPow2(std::min(parallel, kTasksPerThread * threads));
+}
+
+void shareRows(const Problem& problem, ReductionParams& params) {
+  const int64_t threads = problem.info.device().multiprocessors;
+  if (!params.fastest_dim || problem.kept == 0 || problem.kept >= threads) {
+    return;
+  }
+  int64_t tasks =
+      std::min(ceilDiv(kTasksPerThread * threads, problem.kept), problem.reduced / kLeastShare);
+  if (params.schedule_3d) {  // whole runs
+    tasks = std::min(tasks, problem.reduced / std::max<int64_t>(problem.inner_extent, 1));
+  }
+  if (tasks < 2) {
+    return;
+  }
+  ReductionParams shared = params;
+  shared.grid = floorPow2(tasks);
+  Fusion copy(problem.fusion);
+  schedule(&copy, shared);
+  if (findLastTasks(copy)) {
+    params.grid = shared.grid;
+  }
 }
 
 }  // namespace nvfuser::reduction

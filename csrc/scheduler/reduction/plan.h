@@ -26,5 +26,8 @@ void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t resident, i
                      ReductionParams& params);
 /// Either, on the CPU.
 void planHost(const Problem& problem, ReductionParams& params);
+/// Rows too few for the CPU's threads, behind planHost: several tasks for each, where the last one
+/// can go on alone.
+void shareRows(const Problem& problem, ReductionParams& params);
 
 }  // namespace nvfuser::reduction

@@ -33,6 +33,7 @@ class ReductionScheduler : public SchedulerEntry {
     std::unique_ptr<ReductionParams> params = problem.makeParams(type());
     if (params->host) {
       planHost(problem, *params);
+      shareRows(problem, *params);
     } else if (params->fastest_dim) {
       planInner(problem, true, *params);
     } else {

@@ -184,7 +184,7 @@ class Scheduler {
     std::vector<ParallelType> types;
     int64_t at = 0;
     const bool kept = loops[0].exists();
-    if (kept && params_.host) {
+    if (kept && params_.host && params_.grid == 1) {
       reference_->split(at, params_.tasks, false);
       types = {ParallelType::BIDx, ParallelType::Serial};
     } else if (kept && params_.rows > 1) {
@@ -210,6 +210,10 @@ class Scheduler {
     }
     reference_->split(at, params_.vectorization);
     if (params_.host) {
+      if (params_.grid > 1 && !loops[2].exists()) {
+        reference_->split(at++, params_.grid, false);
+        types.push_back(grid);
+      }
       if (params_.chunk > 0) {
         reference_->split(at++, params_.chunk);
         types.push_back(ParallelType::Serial);
@@ -322,10 +326,17 @@ class Scheduler {
     return positions;
   }
 
-  /// A row is reduced into V partial results, which are reduced at its end. The reductions over
-  /// steps, of lanes or whole.
+  /// A row, or a task's share of it, is reduced into V partial results, which are reduced at its
+  /// end. The reductions over steps, of lanes or whole.
   std::vector<TensorView*> keepLanes() {
     std::vector<TensorView*> of_steps = scheduler_utils::getReductionTvs(fusion_);
+    if (params_.grid > 1) {
+      for (TensorView*& of_row : of_steps) {
+        std::vector<int64_t> own = reductionLoops(of_row);
+        std::erase_if(own, [&](int64_t axis) { return of_row->axis(axis)->isBlockDim(); });
+        of_row = of_row->rFactor(own, tensorOutputs(of_row->definition())).front();
+      }
+    }
     if (!params_.fastest_dim || params_.vectorization == 1) {
       return of_steps;
     }
