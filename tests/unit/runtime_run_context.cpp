@@ -196,7 +196,7 @@ TEST_CASE("run context: workspaces of an executor, and outputs that are given") 
     CHECK(y.item().as<double>() == 64);
     CHECK(allocator->live() == 1);
     CHECK(allocator->allocations == 2 * with_output - 1);
-    CHECK((with_output > 1) == (inner != &cpuDevice()));  // a sum over blocks has workspaces
+    CHECK(with_output > 1);  // a sum over blocks has workspaces
     CHECK(device.allocations == own);
     CHECK(allocator->wrong == 0);
     CHECK(device.last_stream == &stream);
