@@ -201,8 +201,9 @@ void HostEmitter::emit(const kir::GridReduce& reduce) {
     if (kernel_.grid[d] == nullptr || kernel_.grid[d]->isConstant(1)) {
       continue;
     }
-    const std::string index = scalar_.launchIndex(kLaunchIndices[3 + d].symbol);
-    const std::string extent = scalar_.launchIndex(kLaunchIndices[9 + d].symbol);
+    const std::string_view axis = std::string_view("xyz").substr(d, 1);
+    const std::string index = scalar_.launchIndex(text("blockIdx.", axis));
+    const std::string extent = scalar_.launchIndex(text("gridDim.", axis));
     std::string& place = reduce.dims[d] ? task : segment;
     std::string& count = reduce.dims[d] ? tasks : segments;
     place = count == "1" ? index : text(place, " + ", index, " * ", count);

@@ -31,7 +31,7 @@ class ScalarText : public kir::ScalarPrinter {
   /// The C++ name of a symbol.
   std::string name(kir::Scalar symbol) const;
 
-  /// Of one of kLaunchIndices, by its symbol: our name, which counts as printed.
+  /// Of one of kLaunchIndices, by its symbol: our name, which counts as printed; "" for others.
   std::string launchIndex(std::string_view symbol) const;
   /// Names of kLaunchIndices that have been printed.
   bool uses(const LaunchIndex& index) const { return launch_indices_.count(index.name) != 0; }

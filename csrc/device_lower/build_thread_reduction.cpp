@@ -234,9 +234,9 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
       kernel_.cooperative = true;
     } else {
       statement.last = pool_.symbol(text("last", leaf.out->name()), nullptr, 0, 1);
+      last_of_[leaf.expr] = statement.last;
     }
     Scalar last = statement.last;
-    last_of_[leaf.expr] = last;
     out.push_back({std::move(statement)});
     if (in_loop) {
       out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,
