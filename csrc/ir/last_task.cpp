@@ -8,21 +8,16 @@ namespace nvfuser {
 
 namespace {
 
-/// Whether each task has one state: what it keeps is spread over blocks, or one element in a loop
-/// of its own (a shared one may go around more often).
+/// Whether each task has one state: what it keeps is spread over blocks, or one element. (A loop
+/// that it shares may go around more often all the same: lowering looks at those.)
 bool hasOneState(const TensorView* tv) {
   const auto& axes = tv->getLoopDomain();
-  const int64_t shared = std::max(tv->getComputeAtPosition(), tv->getMaxProducerPosition());
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const IterDomain* id = axes[i];
-    const bool is_one = id->isBroadcast() || id->extent()->isOneInt();
-    const bool alone = is_one && static_cast<int64_t>(i) >= shared;
-    if (id->isBlockDim() ? id->isBroadcast() || id->isClusteredBlockDim()
-                         : !id->isReduction() && !alone) {
-      return false;
+  return std::all_of(axes.begin(), axes.end(), [](const IterDomain* id) {
+    if (id->isBlockDim()) {
+      return !id->isBroadcast() && !id->isClusteredBlockDim();
     }
-  }
-  return true;
+    return id->isReduction() || id->isBroadcast() || id->extent()->isOneInt();
+  });
 }
 
 bool isBoundTo(const TensorView* tv, ParallelType type) {
