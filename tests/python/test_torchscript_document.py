@@ -222,18 +222,25 @@ assert out.tolist() == [-3.0, -1.0]
 
 
 def test_zero_initialised_buffers_are_marked():
-    """On the CPU those of kernels that report wrong indices; sums over the grid: tests/unit/runtime_options.cpp."""
+    """Those by which the kernels of the CPU report wrong indices."""
     done = run(INDEXED, PYTORCH_NVFUSER_DUMP="kernel_args")
     shown = done.stdout + done.stderr
     assert re.search(r"^buffer wrong_index: 2 of int64_t, zero-initialized$", shown, re.MULTILINE), shown
-    script = SCRIPT.replace("o = o.relu()", "o = o.sum()").replace(
+
+
+@pytest.mark.parametrize(
+    "total, result, threads, marked",
+    [("sum()", r"\[\]", 2, True), ("sum()", r"\[\]", 1, ON_GPU), ("sum(-1)", r"\[2, 32, 128\]", 2, False)],
+)
+def test_zero_initialised_buffers_of_sums(total, result, threads, marked):
+    """A GPU's blocks add up what they have in memory of the launch; the CPU's tasks do where several threads work."""
+    script = SCRIPT.replace("o.relu()", f"o.relu().{total}").replace(
         "torch.equal(o, forward(input))", "torch.allclose(o, forward(input), rtol=1e-4)"
     )
-    done = run(script, PYTORCH_NVFUSER_DUMP="kernel_args")
+    done = run(script, PYTORCH_NVFUSER_DUMP="kernel_args", NVFUSER_CPU_THREADS=str(threads))
     shown = done.stdout + done.stderr
-    assert re.search(r"^output T\d+: float\[\]", shown, re.MULTILINE), shown
-    # On a GPU blocks add up what they have in memory of the launch.
-    assert ("zero-initialized" in shown) == ON_GPU, shown
+    assert re.search(rf"^output T\d+: float{result}", shown, re.MULTILINE), shown
+    assert ("zero-initialized" in shown) == marked, shown
 
 
 def test_wrong_names_are_one_warning():
