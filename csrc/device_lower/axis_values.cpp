@@ -119,7 +119,9 @@ AxisValues Indexer::around(const Leaf& leaf,
   };
   for (const LoopClass* loop : leaf.path) {
     auto found = replaced.find(loop);
-    set(loop->promoted, found != replaced.end() ? found->second : iteration(loop));
+    Scalar index = found != replaced.end() ? found->second : iteration(loop);
+    values.by_loop_[loop] = index;
+    set(loop->promoted, index);
   }
   // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.

@@ -20,6 +20,8 @@ class AxisValues {
   kir::Scalar of(const IterDomain* id) const;
   /// The same, of an axis that the loops were made from.
   kir::Scalar ofLoops(const IterDomain* id) const;
+  /// Where a loop around the statement is.
+  kir::Scalar ofLoop(const LoopClass* loop) const { return by_loop_.at(loop); }
   /// Whether two ways lead to the axis, and not to one index: a loop may be shared with a tensor
   /// that goes through the same axis otherwise. `of` gives that of the loops, if they lead there.
   bool isAmbiguous(const IterDomain* id) const;
@@ -28,6 +30,7 @@ class AxisValues {
   friend class Indexer;
   const IdGraph* exact_;
   Symbols* symbols_;
+  std::unordered_map<const LoopClass*, kir::Scalar> by_loop_;
   std::vector<kir::Scalar> by_class_;
   std::vector<bool> ambiguous_;         ///< by class
   std::vector<bool> from_loops_;        ///< by class

@@ -3,27 +3,37 @@
 #include <algorithm>
 #include <set>
 
+#include <device_lower/follow_transform.h>
+
 namespace nvfuser {
 
 namespace {
+
+/// The tensor's own come first.
+auto endOfOwn(const std::vector<LoopCover::Axis>& axes) {
+  return std::find_if(axes.begin(), axes.end(),
+                      [](const LoopCover::Axis& axis) { return !axis.own; });
+}
 
 class Undo {
  public:
   using Axis = LoopCover::Axis;
 
-  Undo(const IdGraph& exact, std::set<int> wanted) : exact_(exact), wanted_(std::move(wanted)) {}
+  Undo(const IdGraph& exact, Symbols* symbols, std::set<int> wanted)
+      : exact_(exact), symbols_(symbols), wanted_(std::move(wanted)) {}
 
-  /// Undoes transforms in `axes` until all wanted classes are there. Where a class was made in
-  /// several ways (by reshapes), each is tried.
+  /// Undoes transforms in `axes`, of which the tensor's own come first, until all wanted classes
+  /// are there; what its own loops lead to is undone before anything else is. Where a class was
+  /// made in several ways (by reshapes), each is tried.
   bool run(std::vector<Axis>& axes) const {
-    while (!isCovered(axes)) {
-      std::vector<const Expr*> choices;
-      for (const Axis& axis : axes) {
-        choices = waysBack(axis, axes);
-        if (!choices.empty()) {
-          break;
-        }
+    while (true) {
+      const std::vector<Axis> own(axes.cbegin(), endOfOwn(axes));
+      std::vector<const Expr*> choices =
+          isCovered(own) ? std::vector<const Expr*>() : firstWays(own);
+      if (choices.empty() && isCovered(axes)) {
+        return true;
       }
+      choices = choices.empty() ? firstWays(axes) : choices;
       if (choices.empty()) {
         return false;
       }
@@ -41,7 +51,6 @@ class Undo {
       }
       return false;
     }
-    return true;
   }
 
   const IterDomain* firstMissing(const std::vector<Axis>& axes,
@@ -74,6 +83,17 @@ class Undo {
     return found == wanted_.size();
   }
 
+  /// Of the first axis that can be undone.
+  std::vector<const Expr*> firstWays(const std::vector<Axis>& axes) const {
+    for (const Axis& axis : axes) {
+      std::vector<const Expr*> ways = waysBack(axis, axes);
+      if (!ways.empty()) {
+        return ways;
+      }
+    }
+    return {};
+  }
+
   /// Transforms that made the axis and can be undone now, one for each set of inputs.
   std::vector<const Expr*> waysBack(const Axis& axis, const std::vector<Axis>& axes) const {
     std::vector<const Expr*> ways;
@@ -104,8 +124,13 @@ class Undo {
 
   void apply(const Expr* expr, std::vector<Axis>& axes) const {
     std::vector<const LoopClass*> loops;
+    std::unordered_map<const IterDomain*, kir::Scalar> indices;
+    bool own = true;
     for (const Val* out : expr->outputs()) {
-      const size_t i = indexOf(axes, out->as<IterDomain>());
+      const auto* id = out->as<IterDomain>();
+      const size_t i = indexOf(axes, id);
+      indices[id] = axes[i].index;
+      own = own && axes[i].own;
       for (const LoopClass* loop : axes[i].loops) {
         if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
           loops.push_back(loop);
@@ -113,14 +138,30 @@ class Undo {
       }
       axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    if (symbols_ != nullptr) {
+      followTransform(
+          expr, *symbols_, [&](const IterDomain* id) { return indices[id]; },
+          [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
+    }
     for (const Val* in : expr->inputs()) {
-      axes.push_back({in->as<IterDomain>(), loops});
+      const auto* id = in->as<IterDomain>();
+      axes.insert(own ? endOfOwn(axes) : axes.cend(), Axis{id, loops, indices[id], own});
     }
   }
 
   const IdGraph& exact_;
+  Symbols* symbols_;
   const std::set<int> wanted_;
 };
+
+/// Whether `axis`, which a loop runs over, is an axis of `tv` itself.
+bool isOwn(const IterDomain* axis, const LoopClass* loop, const TensorView* tv,
+           const IdGraph& exact) {
+  return std::any_of(loop->members.begin(), loop->members.end(), [&](const auto& member) {
+    const auto& [other, position] = member;
+    return other == tv && exact.mapped(axis, tv->getLoopDomain()[static_cast<size_t>(position)]);
+  });
+}
 
 }  // namespace
 
@@ -134,20 +175,25 @@ LoopCover coverOf(const TensorView* tv, const std::vector<const LoopClass*>& loo
 }
 
 LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool reductions,
-                  const IdGraph& exact) {
+                  const IdGraph& exact, Symbols* symbols) {
   std::set<int> wanted;
   for (const IterDomain* id : tv->getLogicalDomain()) {
     if (!id->isBroadcast() && !id->extent()->isOneInt() && (reductions || !id->isReduction())) {
       wanted.insert(exact.classOf(id));
     }
   }
-  const Undo undo(exact, wanted);
+  for (LoopCover::Axis& axis : axes) {
+    axis.own = isOwn(axis.id, axis.loops[0], tv, exact);
+  }
+  std::stable_partition(axes.begin(), axes.end(),
+                        [](const LoopCover::Axis& axis) { return axis.own; });
+  const Undo undo(exact, symbols, wanted);
   LoopCover cover;
   if (!undo.run(axes)) {
     cover.missing = undo.firstMissing(axes, tv->getLogicalDomain());
     return cover;
   }
-  std::set<int> taken;
+  std::set<int> taken;  // of two of a class the first, the tensor's own
   for (LoopCover::Axis& axis : axes) {
     const int id_class = exact.classOf(axis.id);
     if (wanted.count(id_class) == 0 || !taken.insert(id_class).second) {
@@ -159,13 +205,8 @@ LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool 
 
 bool ownLoops(const TensorView* tv, const std::vector<const LoopClass*>& loops,
               const IdGraph& exact) {
-  return std::all_of(loops.begin(), loops.end(), [&](const LoopClass* loop) {
-    return std::any_of(loop->members.begin(), loop->members.end(), [&](const auto& member) {
-      const auto& [other, position] = member;
-      return other == tv &&
-             exact.mapped(loop->promoted, tv->getLoopDomain()[static_cast<size_t>(position)]);
-    });
-  });
+  return std::all_of(loops.begin(), loops.end(),
+                     [&](const LoopClass* loop) { return isOwn(loop->promoted, loop, tv, exact); });
 }
 
 }  // namespace nvfuser

@@ -14,6 +14,10 @@
 ///
 /// It says nothing about extents: a split that does not divide visits indices outside, which
 /// predicates.h excludes.
+///
+/// An axis may be there twice, as of x[k] + reshape(x)[i, j] the merged i·j is one class with k. Of
+/// the two, that of `tv`'s own loops is the wanted one; the other is iterated besides, and its
+/// index is what its own loops say, not what the class has around a statement.
 #pragma once
 
 #include <device_lower/loop_model.h>
@@ -24,6 +28,8 @@ struct LoopCover {
   struct Axis {
     const IterDomain* id = nullptr;
     std::vector<const LoopClass*> loops;  ///< that its index is made of
+    kir::Scalar index = nullptr;          ///< made of theirs, where those were given
+    bool own = false;                     ///< all of them are over axes of the tensor itself
   };
   /// Null if all wanted axes are visited; else one that is not.
   const IterDomain* missing = nullptr;
@@ -35,9 +41,9 @@ struct LoopCover {
 /// Broadcast axes and axes of constant extent 1 have one element and need no loop.
 LoopCover coverOf(const TensorView* tv, const std::vector<const LoopClass*>& loops, bool reductions,
                   const IdGraph& exact);
-/// The same, given what the loops run over.
+/// The same, given what the loops run over, and with `symbols` at which indices.
 LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> iterated, bool reductions,
-                  const IdGraph& exact);
+                  const IdGraph& exact, Symbols* symbols = nullptr);
 
 /// Whether each loop is one over an axis of `tv` itself, so that nothing but its broadcast axes is
 /// iterated besides.

@@ -358,6 +358,15 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
   return condition;
 }
 
+std::vector<LoopCover::Axis> Predicates::besides(const TensorView* tv, const Leaf& leaf,
+                                                 bool reductions, const AxisValues& values) const {
+  std::vector<LoopCover::Axis> iterated;
+  for (const LoopClass* loop : leaf.path) {
+    iterated.push_back({loop->promoted, {loop}, values.ofLoop(loop)});
+  }
+  return coverOf(tv, std::move(iterated), reductions, exact_, &symbols_).besides;
+}
+
 Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
                               const AxisValues& values, bool whole_block,
                               const TensorView* by_last) const {
@@ -381,13 +390,13 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
     return condition;
   }
   const bool reductions = leaf.role == LeafRole::Update;
-  for (const LoopCover::Axis& axis : coverOf(tv, leaf.path, reductions, exact_).besides) {
+  for (const LoopCover::Axis& axis : besides(tv, leaf, reductions, values)) {
     const bool shared_loop =
         std::any_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
           return loop->isThread() && matters(loop->parallel) && loops_.isSpread(tv, loop->parallel);
         });
     if (!axis.id->isBroadcast() && shared_loop) {
-      condition = pool.logicalAnd(condition, pool.equal(values.of(axis.id), pool.zero()));
+      condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }
   }
   return condition;
@@ -419,12 +428,12 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
     }
   }
   const AxisValues values = indexer.around(leaf, outside);
-  for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
-    if (Scalar index = values.of(axis.id)) {
-      const bool repeats =
-          std::any_of(axis.loops.begin(), axis.loops.end(),
-                      [&](const LoopClass* loop) { return outside.count(loop) == 0; });
-      condition = repeats ? pool.logicalAnd(condition, pool.equal(index, pool.zero())) : condition;
+  for (const LoopCover::Axis& axis : besides(leaf.out, leaf, true, values)) {
+    const bool repeats =
+        std::any_of(axis.loops.begin(), axis.loops.end(),
+                    [&](const LoopClass* loop) { return outside.count(loop) == 0; });
+    if (repeats) {
+      condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }
   }
   return condition;

@@ -70,6 +70,9 @@ class Predicates {
                         const std::vector<const LoopClass*>& separate) const;
 
  private:
+  /// What the loops around a statement go through besides the axes of `tv`, and where they are.
+  std::vector<LoopCover::Axis> besides(const TensorView* tv, const Leaf& leaf, bool reductions,
+                                       const AxisValues& values) const;
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;
   bool divides(const Split* split) const;
   /// Whether the index of a block (of a thread in it) occurs in an expression.
