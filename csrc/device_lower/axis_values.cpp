@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 
+#include <device_lower/along_loops.h>
 #include <device_lower/follow_transform.h>
 #include <device_lower/indexer.h>
 #include <ir/axis_map.h>
@@ -236,25 +237,13 @@ void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
   if (std::none_of(values.met_twice_.begin(), values.met_twice_.end(), std::identity())) {
     return;
   }
-  std::vector<const TensorView*> tensors;
-  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
-    tensors.push_back(tv);
-  }
-  for (const LoopClass* loop : leaf.path) {
-    tensors.push_back(exact_.tensorOf(loop->promoted));
-  }
   std::unordered_map<const IterDomain*, Scalar> known;
   const IndexOf get = [&](const IterDomain* id) -> Scalar {
     auto found = known.find(id);
     return found == known.end() ? nullptr : found->second;
   };
   const SetIndex set = [&](const IterDomain* id, Scalar index) { known.emplace(id, index); };
-  for (const LoopClass* loop : leaf.path) {
-    if (Scalar index = values.ofLoops(loop->promoted)) {
-      set(loop->promoted, index);
-    }
-  }
-  for (const TensorView* tv : tensors) {
+  const auto followBack = [&](const TensorView* tv) {
     for (const IterDomain* id : tv->domain()->allIDs()) {
       if (Scalar index = metTwice(id) ? nullptr : values.ofLoops(id)) {
         set(id, index);
@@ -277,6 +266,27 @@ void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
         followTransform(*it, symbols_, get, set);
       }
     }
+  };
+  for (const LoopClass* loop : leaf.path) {
+    if (Scalar index = values.ofLoops(loop->promoted)) {
+      set(loop->promoted, index);
+    }
+  }
+  for (const LoopClass* loop : leaf.path) {
+    followBack(exact_.tensorOf(loop->promoted));
+  }
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    std::vector<OwnAndLoop> loops;
+    for (const LoopClass* loop : leaf.path) {
+      loops.emplace_back(ownAxis(tv, *loop), loop->promoted);
+    }
+    for (const auto& [own, promoted] : alongLoops(tv, std::move(loops), exact_).axes) {
+      Scalar index = own != nullptr && exact_.mapped(own, promoted) ? get(promoted) : nullptr;
+      if (index != nullptr) {
+        set(own, index);
+      }
+    }
+    followBack(tv);
   }
   for (const auto& [id, index] : known) {
     if (metTwice(id)) {

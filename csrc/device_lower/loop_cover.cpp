@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include <device_lower/along_loops.h>
 #include <device_lower/follow_transform.h>
 
 namespace nvfuser {
 
 namespace {
-
-/// The tensor's own come first.
-auto endOfOwn(const std::vector<LoopCover::Axis>& axes) {
-  return std::find_if(axes.begin(), axes.end(),
-                      [](const LoopCover::Axis& axis) { return !axis.own; });
-}
 
 class Undo {
  public:
@@ -22,18 +17,17 @@ class Undo {
   Undo(const IdGraph& exact, Symbols* symbols, std::set<int> wanted)
       : exact_(exact), symbols_(symbols), wanted_(std::move(wanted)) {}
 
-  /// Undoes transforms in `axes`, of which the tensor's own come first, until all wanted classes
-  /// are there; what its own loops lead to is undone before anything else is. Where a class was
-  /// made in several ways (by reshapes), each is tried.
+  /// Undoes transforms in `axes` until all wanted classes are there. Where a class was made in
+  /// several ways (by reshapes), each is tried.
   bool run(std::vector<Axis>& axes) const {
-    while (true) {
-      const std::vector<Axis> own(axes.cbegin(), endOfOwn(axes));
-      std::vector<const Expr*> choices =
-          isCovered(own) ? std::vector<const Expr*>() : firstWays(own);
-      if (choices.empty() && isCovered(axes)) {
-        return true;
+    while (!isCovered(axes)) {
+      std::vector<const Expr*> choices;
+      for (const Axis& axis : axes) {
+        choices = waysBack(axis, axes);
+        if (!choices.empty()) {
+          break;
+        }
       }
-      choices = choices.empty() ? firstWays(axes) : choices;
       if (choices.empty()) {
         return false;
       }
@@ -51,6 +45,38 @@ class Undo {
       }
       return false;
     }
+    return true;
+  }
+
+  /// Whether all of the outputs are among the axes.
+  bool isThere(const Expr* expr, const std::vector<Axis>& axes) const {
+    return std::all_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
+      return indexOf(axes, out->as<IterDomain>()) < axes.size();
+    });
+  }
+
+  void apply(const Expr* expr, std::vector<Axis>& axes) const {
+    std::vector<const LoopClass*> loops;
+    std::unordered_map<const IterDomain*, kir::Scalar> indices;
+    for (const Val* out : expr->outputs()) {
+      const auto* id = out->as<IterDomain>();
+      const size_t i = indexOf(axes, id);
+      indices[id] = axes[i].index;
+      for (const LoopClass* loop : axes[i].loops) {
+        if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
+          loops.push_back(loop);
+        }
+      }
+      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (symbols_ != nullptr) {
+      followTransform(
+          expr, *symbols_, [&](const IterDomain* id) { return indices[id]; },
+          [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
+    }
+    for (const Val* in : expr->inputs()) {
+      axes.push_back({in->as<IterDomain>(), loops, indices[in->as<IterDomain>()]});
+    }
   }
 
   const IterDomain* firstMissing(const std::vector<Axis>& axes,
@@ -66,12 +92,15 @@ class Undo {
  private:
   bool isWanted(const IterDomain* id) const { return wanted_.count(exact_.classOf(id)) != 0; }
 
+  /// The axis itself, else the first of its class.
   size_t indexOf(const std::vector<Axis>& axes, const IterDomain* id) const {
-    size_t i = 0;
-    while (i < axes.size() && !exact_.mapped(axes[i].id, id)) {
-      ++i;
+    auto found =
+        std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.id == id; });
+    if (found == axes.end()) {
+      found = std::find_if(axes.begin(), axes.end(),
+                           [&](const Axis& axis) { return exact_.mapped(axis.id, id); });
     }
-    return i;
+    return static_cast<size_t>(found - axes.begin());
   }
 
   bool isCovered(const std::vector<Axis>& axes) const {
@@ -83,17 +112,6 @@ class Undo {
     return found == wanted_.size();
   }
 
-  /// Of the first axis that can be undone.
-  std::vector<const Expr*> firstWays(const std::vector<Axis>& axes) const {
-    for (const Axis& axis : axes) {
-      std::vector<const Expr*> ways = waysBack(axis, axes);
-      if (!ways.empty()) {
-        return ways;
-      }
-    }
-    return {};
-  }
-
   /// Transforms that made the axis and can be undone now, one for each set of inputs.
   std::vector<const Expr*> waysBack(const Axis& axis, const std::vector<Axis>& axes) const {
     std::vector<const Expr*> ways;
@@ -103,11 +121,9 @@ class Undo {
     std::set<std::vector<int>> seen;
     for (const Expr* expr : exact_.definitions(exact_.classOf(axis.id))) {
       const bool undone =
-          !expr->isA<Resize>() &&
-          std::all_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
-            const auto* id = out->as<IterDomain>();
-            return !isWanted(id) && indexOf(axes, id) < axes.size();
-          });
+          !expr->isA<Resize>() && isThere(expr, axes) &&
+          std::none_of(expr->outputs().begin(), expr->outputs().end(),
+                       [&](const Val* out) { return isWanted(out->as<IterDomain>()); });
       if (!undone) {
         continue;
       }
@@ -122,46 +138,10 @@ class Undo {
     return ways;
   }
 
-  void apply(const Expr* expr, std::vector<Axis>& axes) const {
-    std::vector<const LoopClass*> loops;
-    std::unordered_map<const IterDomain*, kir::Scalar> indices;
-    bool own = true;
-    for (const Val* out : expr->outputs()) {
-      const auto* id = out->as<IterDomain>();
-      const size_t i = indexOf(axes, id);
-      indices[id] = axes[i].index;
-      own = own && axes[i].own;
-      for (const LoopClass* loop : axes[i].loops) {
-        if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
-          loops.push_back(loop);
-        }
-      }
-      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    if (symbols_ != nullptr) {
-      followTransform(
-          expr, *symbols_, [&](const IterDomain* id) { return indices[id]; },
-          [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
-    }
-    for (const Val* in : expr->inputs()) {
-      const auto* id = in->as<IterDomain>();
-      axes.insert(own ? endOfOwn(axes) : axes.cend(), Axis{id, loops, indices[id], own});
-    }
-  }
-
   const IdGraph& exact_;
   Symbols* symbols_;
   const std::set<int> wanted_;
 };
-
-/// Whether `axis`, which a loop runs over, is an axis of `tv` itself.
-bool isOwn(const IterDomain* axis, const LoopClass* loop, const TensorView* tv,
-           const IdGraph& exact) {
-  return std::any_of(loop->members.begin(), loop->members.end(), [&](const auto& member) {
-    const auto& [other, position] = member;
-    return other == tv && exact.mapped(axis, tv->getLoopDomain()[static_cast<size_t>(position)]);
-  });
-}
 
 }  // namespace
 
@@ -182,18 +162,32 @@ LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool 
       wanted.insert(exact.classOf(id));
     }
   }
-  for (LoopCover::Axis& axis : axes) {
-    axis.own = isOwn(axis.id, axis.loops[0], tv, exact);
-  }
-  std::stable_partition(axes.begin(), axes.end(),
-                        [](const LoopCover::Axis& axis) { return axis.own; });
   const Undo undo(exact, symbols, wanted);
+  std::vector<OwnAndLoop> begin;
+  for (const LoopCover::Axis& axis : axes) {
+    begin.emplace_back(ownAxis(tv, *axis.loops[0]), axis.id);
+  }
+  // The tensor's own schedule first: where an axis is there twice, it leads to the tensor's own.
+  const AlongLoops along = alongLoops(tv, std::move(begin), exact);
+  for (const Expr* expr : along.schedule) {
+    if (undo.isThere(expr, axes)) {
+      undo.apply(expr, axes);
+    }
+  }
+  const auto& logical = tv->getLogicalDomain();
+  std::stable_partition(axes.begin(), axes.end(), [&](const LoopCover::Axis& axis) {
+    return std::any_of(along.axes.begin(), along.axes.end(), [&](const OwnAndLoop& pair) {
+      return pair.second == axis.id &&
+             std::find(logical.begin(), logical.end(), pair.first) != logical.end() &&
+             exact.mapped(pair.first, axis.id);
+    });
+  });
   LoopCover cover;
   if (!undo.run(axes)) {
     cover.missing = undo.firstMissing(axes, tv->getLogicalDomain());
     return cover;
   }
-  std::set<int> taken;  // of two of a class the first, the tensor's own
+  std::set<int> taken;
   for (LoopCover::Axis& axis : axes) {
     const int id_class = exact.classOf(axis.id);
     if (wanted.count(id_class) == 0 || !taken.insert(id_class).second) {
@@ -205,8 +199,10 @@ LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool 
 
 bool ownLoops(const TensorView* tv, const std::vector<const LoopClass*>& loops,
               const IdGraph& exact) {
-  return std::all_of(loops.begin(), loops.end(),
-                     [&](const LoopClass* loop) { return isOwn(loop->promoted, loop, tv, exact); });
+  return std::all_of(loops.begin(), loops.end(), [&](const LoopClass* loop) {
+    const IterDomain* own = ownAxis(tv, *loop);
+    return own != nullptr && exact.mapped(loop->promoted, own);
+  });
 }
 
 }  // namespace nvfuser

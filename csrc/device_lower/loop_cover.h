@@ -29,7 +29,6 @@ struct LoopCover {
     const IterDomain* id = nullptr;
     std::vector<const LoopClass*> loops;  ///< that its index is made of
     kir::Scalar index = nullptr;          ///< made of theirs, where those were given
-    bool own = false;                     ///< all of them are over axes of the tensor itself
   };
   /// Null if all wanted axes are visited; else one that is not.
   const IterDomain* missing = nullptr;

@@ -91,23 +91,6 @@ bool readsMemoryOfOthers(const Leaf& leaf) {
   });
 }
 
-/// Whether a statement reads what, of the loop's threads or blocks, only those write that have an
-/// element of it.
-bool looksAtOthers(const Leaf& leaf, const LoopClass& loop) {
-  const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
-  return std::any_of(operands.begin(), operands.end(), [&](const TensorView* tv) {
-    const MemoryType memory = tv->getMemoryType();
-    if (tv->definition() == nullptr || memory == MemoryType::Local ||
-        (memory == MemoryType::Shared && isParallelTypeBlockDim(loop.parallel))) {
-      return false;
-    }
-    const auto& axes = tv->getLoopDomain();
-    return std::any_of(axes.begin(), axes.end(), [&](const IterDomain* id) {
-      return id->getParallelType() == loop.parallel;
-    });
-  });
-}
-
 /// Whether the loop is over an axis that the leaf's tensor reduces.
 bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
   return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
@@ -242,7 +225,8 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     const bool one_element = loop->extent->isConstant(1) || loop->promoted->isBroadcast();
     // (None may look at what another one writes where it does not need it: what is not broadcast,
     // no other one needs.)
-    const bool looks = !loop->promoted->isBroadcast() && looksAtOthers(leaf, *loop);
+    const bool looks =
+        !loop->promoted->isBroadcast() && looksAtOthers(leaf.expr, loop->parallel, loops_);
     const bool redundant = one_element && own && !looks && !isReducedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {

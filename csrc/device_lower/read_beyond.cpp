@@ -70,4 +70,11 @@ ReadBeyond readBeyond(const Fusion& fusion, const LoopModel& loops) {
   return found;
 }
 
+bool looksAtOthers(const Expr* expr, ParallelType type, const LoopModel& loops) {
+  const std::vector<TensorView*> operands = tensorInputs(expr);
+  return std::any_of(operands.begin(), operands.end(), [&](const TensorView* tv) {
+    return tv->definition() != nullptr && !eachHasOwn(tv, type) && loops.isSpread(tv, type);
+  });
+}
+
 }  // namespace nvfuser

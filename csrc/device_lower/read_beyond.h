@@ -24,4 +24,10 @@ using ReadBeyond = std::map<const TensorView*, std::set<ParallelType>>;
 
 ReadBeyond readBeyond(const Fusion& fusion, const LoopModel& loops);
 
+/// Whether an operation reads memory in which, of the dimension's threads or blocks, each has its
+/// own part. No other one may look at it without a barrier: where the axis has one element, the
+/// others do not compute what is read there. (What is not spread is written by index 0 alone, and
+/// all wait for that.)
+bool looksAtOthers(const Expr* expr, ParallelType type, const LoopModel& loops);
+
 }  // namespace nvfuser

@@ -1,9 +1,12 @@
 #include <device_lower/validate_schedule.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <device_lower/async_copy.h>
 #include <device_lower/loop_cover.h>
+#include <device_lower/read_beyond.h>
 #include <device_lower/schedule_error.h>
 
 namespace nvfuser {
@@ -21,6 +24,7 @@ class ScheduleCheck {
       circularBuffer(tv);
       validateBulk(tv, loops_);
       covered(tv);
+      noteHeldByFew(tv);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
       }
@@ -167,6 +171,25 @@ class ScheduleCheck {
     return -1;
   }
 
+  /// Notes along which dimensions only the threads (blocks) that have an element of `tv` hold it,
+  /// even where it is one element: it is made of what others may not look at (read_beyond.h).
+  void noteHeldByFew(const TensorView* tv) {
+    const std::vector<TensorView*> operands = tensorInputs(tv->definition());
+    for (ParallelType type : kParallelTypeThreads) {
+      if (looksAtOthers(tv->definition(), type, loops_) ||
+          std::any_of(operands.begin(), operands.end(), [&](const TensorView* in) {
+            return in->getMemoryType() == MemoryType::Local && isHeldByFew(in, type);
+          })) {
+        held_by_few_[tv].insert(type);
+      }
+    }
+  }
+
+  bool isHeldByFew(const TensorView* tv, ParallelType type) const {
+    const auto found = held_by_few_.find(tv);
+    return found != held_by_few_.end() && found->second.count(type) != 0;
+  }
+
   /// Whether each thread (block) of the dimension reads what it wrote itself. `once`: what is not
   /// spread over it is written by the first one alone, not by each for itself.
   bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type,
@@ -179,8 +202,8 @@ class ScheduleCheck {
     // (Loops that are shared may run over more than the tensor's own axis: what they run over is
     // what a thread's index means. Of i0 merged with b1 and split, the outer part may be one, and
     // several in the loops over i0·i1: the elements along i0 are then spread over these.)
-    const bool is_one =
-        of->extent()->isOneInt() && exact_.mapped(loops_.of(tv, written).promoted, of);
+    const bool is_one = of->extent()->isOneInt() && !isHeldByFew(tv, type) &&
+                        exact_.mapped(loops_.of(tv, written).promoted, of);
     if (!once && (of->isReduction() || of->isBroadcast() || is_one)) {
       return true;  // all of them hold the result
     }
@@ -293,6 +316,7 @@ class ScheduleCheck {
   const IdGraph& exact_;
   const LoopModel& loops_;
   LowerTarget target_;
+  std::map<const TensorView*, std::set<ParallelType>> held_by_few_;
 };
 
 }  // namespace
