@@ -1,6 +1,7 @@
 #include <device_lower/along_loops.h>
 
 #include <algorithm>
+#include <set>
 
 namespace nvfuser {
 
@@ -20,26 +21,36 @@ AlongLoops alongLoops(const TensorView* tv, std::vector<OwnAndLoop> begin, const
                                     [&](const auto& pair) { return pair.first == id; });
     return found == result.axes.end() ? nullptr : found->second;
   };
-  const auto& logical = tv->getLogicalDomain();
+  // The logical axes, and what they were made from.
+  std::set<const Val*> logical(tv->getLogicalDomain().begin(), tv->getLogicalDomain().end());
   const std::vector<Expr*> transforms = tv->domain()->allExprs();
   for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
     const std::vector<Val*>& outputs = (*it)->outputs();
-    const IterDomain* first = besideOf(outputs[0]);
-    const Expr* beside = first != nullptr ? first->definition() : nullptr;
-    bool same = beside != nullptr && beside->kind() == (*it)->kind();
-    for (size_t i = 0; same && i < outputs.size(); ++i) {
-      const IterDomain* id = besideOf(outputs[i]);
-      same = id != nullptr && exact.mapped(id, beside->output(i)->as<IterDomain>());
+    AlongLoops::Undone undone{*it, {}};
+    for (const Val* out : outputs) {
+      undone.made.push_back(besideOf(out));
     }
-    if (!same) {
-      continue;
+    const auto leadTo = [&](const Expr* expr) {
+      return expr != nullptr && expr->kind() == (*it)->kind() &&
+             std::equal(undone.made.begin(), undone.made.end(), expr->outputs().begin(),
+                        [&](const IterDomain* id, const Val* out) {
+                          return id != nullptr && exact.mapped(id, out->as<IterDomain>());
+                        });
+    };
+    if (!leadTo(*it)) {
+      undone.expr = undone.made[0] != nullptr ? undone.made[0]->definition() : nullptr;
+      if (!leadTo(undone.expr)) {
+        continue;
+      }
     }
     for (size_t i = 0; i < (*it)->inputs().size(); ++i) {
       result.axes.emplace_back((*it)->input(i)->as<IterDomain>(),
-                               beside->input(i)->as<IterDomain>());
+                               undone.expr->input(i)->as<IterDomain>());
     }
-    if (std::find(logical.begin(), logical.end(), outputs[0]) == logical.end()) {
-      result.schedule.push_back(beside);
+    if (logical.count(outputs[0]) == 0) {
+      result.schedule.push_back(std::move(undone));
+    } else {
+      logical.insert((*it)->inputs().begin(), (*it)->inputs().end());
     }
   }
   return result;

@@ -21,12 +21,16 @@ namespace nvfuser {
 using OwnAndLoop = std::pair<const IterDomain*, const IterDomain*>;
 
 struct AlongLoops {
+  /// A transform that is undone, and what of the loops' axes is its result.
+  struct Undone {
+    const Expr* expr;
+    std::vector<const IterDomain*> made;
+  };
   /// From the loops backward, as far as the transforms are the same. (The two of a pair need not
-  /// have one extent: f·b is f·i above.)
+  /// have one extent: f·b is f·i above.) What is of one class has one way back, the tensor's own.
   std::vector<OwnAndLoop> axes;
-  /// Of the loops' axes, in the order in which they are undone; none of those that made the
-  /// tensor's logical axes.
-  std::vector<const Expr*> schedule;
+  /// In this order; none of those that made the tensor's logical axes.
+  std::vector<Undone> schedule;
 };
 
 /// `begin`: the axes that loops run over, each beside the tensor's own (null where it has none).

@@ -117,6 +117,11 @@ AxisValues Indexer::around(const Leaf& leaf,
       }
     };
     followTransform(expr, symbols_, get, set_or_note);
+    // Both parts may be one class: i·j merged with k, where x[i, j] is reshaped to k.
+    const auto* merge = expr->as<Merge>();
+    if (exact_.mapped(merge->outer(), merge->inner())) {
+      values.met_twice_[static_cast<size_t>(exact_.classOf(merge->outer()))] = true;
+    }
   };
   for (const LoopClass* loop : leaf.path) {
     auto found = replaced.find(loop);

@@ -48,26 +48,21 @@ class Undo {
     return true;
   }
 
-  /// Whether all of the outputs are among the axes.
-  bool isThere(const Expr* expr, const std::vector<Axis>& axes) const {
-    return std::all_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
-      return indexOf(axes, out->as<IterDomain>()) < axes.size();
-    });
-  }
-
-  void apply(const Expr* expr, std::vector<Axis>& axes) const {
+  /// `made`: which of the axes are the transform's results.
+  void apply(const Expr* expr, const std::vector<const IterDomain*>& made,
+             std::vector<Axis>& axes) const {
     std::vector<const LoopClass*> loops;
-    std::unordered_map<const IterDomain*, kir::Scalar> indices;
-    for (const Val* out : expr->outputs()) {
-      const auto* id = out->as<IterDomain>();
-      const size_t i = indexOf(axes, id);
-      indices[id] = axes[i].index;
-      for (const LoopClass* loop : axes[i].loops) {
+    std::unordered_map<const Val*, kir::Scalar> indices;
+    for (size_t k = 0; k < made.size(); ++k) {
+      const auto axis = std::find_if(axes.begin(), axes.end(),
+                                     [&](const Axis& other) { return other.id == made[k]; });
+      indices[expr->output(k)] = axis->index;
+      for (const LoopClass* loop : axis->loops) {
         if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
           loops.push_back(loop);
         }
       }
-      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+      axes.erase(axis);
     }
     if (symbols_ != nullptr) {
       followTransform(
@@ -75,7 +70,7 @@ class Undo {
           [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
     }
     for (const Val* in : expr->inputs()) {
-      axes.push_back({in->as<IterDomain>(), loops, indices[in->as<IterDomain>()]});
+      axes.push_back({in->as<IterDomain>(), loops, indices[in]});
     }
   }
 
@@ -92,15 +87,21 @@ class Undo {
  private:
   bool isWanted(const IterDomain* id) const { return wanted_.count(exact_.classOf(id)) != 0; }
 
-  /// The axis itself, else the first of its class.
   size_t indexOf(const std::vector<Axis>& axes, const IterDomain* id) const {
-    auto found =
-        std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.id == id; });
-    if (found == axes.end()) {
-      found = std::find_if(axes.begin(), axes.end(),
-                           [&](const Axis& axis) { return exact_.mapped(axis.id, id); });
+    size_t i = 0;
+    while (i < axes.size() && !exact_.mapped(axes[i].id, id)) {
+      ++i;
     }
-    return static_cast<size_t>(found - axes.begin());
+    return i;
+  }
+
+  /// By the first axis of each result's class.
+  void apply(const Expr* expr, std::vector<Axis>& axes) const {
+    std::vector<const IterDomain*> made;
+    for (const Val* out : expr->outputs()) {
+      made.push_back(axes[indexOf(axes, out->as<IterDomain>())].id);
+    }
+    apply(expr, made, axes);
   }
 
   bool isCovered(const std::vector<Axis>& axes) const {
@@ -121,9 +122,11 @@ class Undo {
     std::set<std::vector<int>> seen;
     for (const Expr* expr : exact_.definitions(exact_.classOf(axis.id))) {
       const bool undone =
-          !expr->isA<Resize>() && isThere(expr, axes) &&
-          std::none_of(expr->outputs().begin(), expr->outputs().end(),
-                       [&](const Val* out) { return isWanted(out->as<IterDomain>()); });
+          !expr->isA<Resize>() &&
+          std::all_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
+            const auto* id = out->as<IterDomain>();
+            return !isWanted(id) && indexOf(axes, id) < axes.size();
+          });
       if (!undone) {
         continue;
       }
@@ -169,10 +172,8 @@ LoopCover coverOf(const TensorView* tv, std::vector<LoopCover::Axis> axes, bool 
   }
   // The tensor's own schedule first: where an axis is there twice, it leads to the tensor's own.
   const AlongLoops along = alongLoops(tv, std::move(begin), exact);
-  for (const Expr* expr : along.schedule) {
-    if (undo.isThere(expr, axes)) {
-      undo.apply(expr, axes);
-    }
+  for (const AlongLoops::Undone& undone : along.schedule) {
+    undo.apply(undone.expr, undone.made, axes);
   }
   const auto& logical = tv->getLogicalDomain();
   std::stable_partition(axes.begin(), axes.end(), [&](const LoopCover::Axis& axis) {
