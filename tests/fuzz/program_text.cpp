@@ -9,13 +9,16 @@ namespace nvfuser::fuzz {
 namespace {
 
 TEST_CASE("random program: the same seed draws the same, and its text reads back") {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    const Program program = drawProgram(seed);
-    CHECK(program == drawProgram(seed));
-    CHECK(parseProgram(program.toString()) == program);
-    CHECK(withoutDeadCode(program) == program);
-    CHECK_FALSE(program.outputs.empty());
+  for (const Focus focus : {Focus::All, Focus::Axes}) {
+    CAPTURE(focus == Focus::Axes);
+    for (uint64_t seed = 0; seed < 300; ++seed) {
+      CAPTURE(seed);
+      const Program program = drawProgram(seed, focus);
+      CHECK(program == drawProgram(seed, focus));
+      CHECK(parseProgram(program.toString()) == program);
+      CHECK(withoutDeadCode(program) == program);
+      CHECK_FALSE(program.outputs.empty());
+    }
   }
 }
 

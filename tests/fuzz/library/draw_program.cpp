@@ -8,10 +8,21 @@
 
 namespace nvfuser::fuzz {
 
+namespace {
+
+// Weights: of up to 6, 15 and 36 calls; of the kinds of calls in the order of `addCall`.
+const std::vector<double> kLengths = {50, 36, 14};
+const std::vector<double> kLengthsOnAxes = {50, 50};
+const std::vector<double> kCalls = {20, 22, 6, 8, 12, 5, 6, 7, 11, 3, 1, 2};
+const std::vector<double> kCallsOnAxes = {4, 24, 0, 1, 14, 10, 22, 9, 12, 0, 0, 0};
+
+}  // namespace
+
 Program Drawer::run() {
-  elements_ = draw_.chance(0.02) ? 100000 : draw_.chance(0.2) ? 16000 : 2000;
+  const bool of_axes = focus_ == Focus::Axes;
+  elements_ = of_axes ? 500 : draw_.chance(0.02) ? 100000 : draw_.chance(0.2) ? 16000 : 2000;
   newInput(drawSizes(draw_, elements_));
-  const size_t length = draw_.weighted({50, 36, 14});
+  const size_t length = draw_.weighted(of_axes ? kLengthsOnAxes : kLengths);
   const int64_t calls = length == 0   ? draw_.number(1, 6)
                         : length == 1 ? draw_.number(7, 15)
                                       : draw_.number(16, 36);
@@ -28,7 +39,7 @@ Program Drawer::run() {
 }
 
 void Drawer::addCall() {
-  switch (draw_.weighted({20, 22, 6, 8, 12, 5, 6, 7, 11, 3, 1, 2})) {
+  switch (draw_.weighted(focus_ == Focus::Axes ? kCallsOnAxes : kCalls)) {
     case 0:
       return addUnary();
     case 1:
@@ -74,11 +85,12 @@ void Drawer::chooseOutputs() {
       }
     }
   }
-  const int64_t most = draw_.number(1, 4);
+  const bool all = focus_ == Focus::Axes;
+  const int64_t most = all ? 8 : draw_.number(1, 4);
   for (auto id = made.rbegin(); id != made.rend(); ++id) {
     const bool is_leaf = used.count(*id) == 0;
     if (static_cast<int64_t>(program_.outputs.size()) < most &&
-        (is_leaf ? draw_.chance(0.9) : draw_.chance(0.2))) {
+        (is_leaf ? all || draw_.chance(0.9) : draw_.chance(0.2))) {
       program_.outputs.push_back(*id);
     }
   }
@@ -88,6 +100,6 @@ void Drawer::chooseOutputs() {
   std::reverse(program_.outputs.begin(), program_.outputs.end());
 }
 
-Program drawProgram(uint64_t seed) { return Drawer(seed).run(); }
+Program drawProgram(uint64_t seed, Focus focus) { return Drawer(seed, focus).run(); }
 
 }  // namespace nvfuser::fuzz

@@ -6,8 +6,12 @@
 
 namespace nvfuser::fuzz {
 
-/// The same program for the same seed. A call that the front end breaks on (`InternalError`) ends
-/// the program and is its output, so that building it breaks again.
-Program drawProgram(uint64_t seed);
+/// What programs are about. `Axes`: few exact operations on tensors that are reshapes, transposes,
+/// parts and sums of each other, where one axis is met in several ways.
+enum class Focus { All, Axes };
+
+/// The same program for the same seed and focus. A call that the front end breaks on
+/// (`InternalError`) ends the program and is its output, so that building it breaks again.
+Program drawProgram(uint64_t seed, Focus focus = Focus::All);
 
 }  // namespace nvfuser::fuzz

@@ -12,6 +12,9 @@ void Drawer::addBroadcast() {
     return;
   }
   const double limit = bound(a);
+  if (focus_ == Focus::Axes && draw_.chance(0.5)) {
+    return addOuter(a);
+  }
   switch (draw_.number(0, 3)) {
     case 0:
       try_({"unsqueeze", {}, {value(a), integer(draw_.number(0, n))}}, limit);
@@ -51,6 +54,24 @@ void Drawer::addBroadcast() {
       }
       try_({"broadcast", {}, {value(a), flags}}, limit);
     }
+  }
+}
+
+/// `a` with new axes behind it, for all those of another, and what the two make.
+void Drawer::addOuter(int64_t a) {
+  const int64_t b = pickWhere([&](int64_t id) {
+    return rank(a) + rank(id) <= 6 && count(sizes(a)) * count(sizes(id)) <= 8 * elements_;
+  });
+  if (b < 0) {
+    return;
+  }
+  Argument flags{.kind = Argument::Kind::List};
+  for (int64_t i = 0; i < rank(a) + rank(b); ++i) {
+    flags.items.push_back(truth(i >= rank(a)));
+  }
+  const int64_t wide = next_;
+  if (try_({"broadcast", {}, {value(a), flags}}, bound(a))) {
+    try_({"maximum", {}, {value(wide), value(b)}}, std::max(bound(a), bound(b)));
   }
 }
 

@@ -20,10 +20,11 @@ double exactRange(DataType dtype) {
 
 }  // namespace
 
-Drawer::Drawer(uint64_t seed) : draw_(seed) {
+Drawer::Drawer(uint64_t seed, Focus focus) : focus_(focus), draw_(seed) {
   program_.seed = seed;
-  program_.mode = std::vector<ValueMode>{ValueMode::Exact, ValueMode::Normal,
-                                         ValueMode::Special}[draw_.weighted({50, 35, 15})];
+  const std::vector<ValueMode> modes = {ValueMode::Exact, ValueMode::Normal, ValueMode::Special};
+  program_.mode = modes[draw_.weighted(focus == Focus::All ? std::vector<double>{50, 35, 15}
+                                                           : std::vector<double>{1})];
   program_.value_seed = draw_.next() >> 32;
   program_.schedule_seed = draw_.next() >> 32;
   program_.schedule_steps = draw_.number(0, 14);
@@ -34,7 +35,7 @@ int64_t Drawer::newInput(const std::vector<int64_t>& shape, std::vector<bool> br
                          std::optional<DataType> wanted) {
   broadcast.resize(shape.size(), false);
   const DataType type = wanted ? *wanted
-                        : draw_.chance(0.35) || program_.inputs.empty()
+                        : (focus_ == Focus::All && draw_.chance(0.35)) || program_.inputs.empty()
                             ? drawDtype(draw_, program_.mode)
                             : program_.inputs[0].dtype;
   Input input = drawInput(draw_, next_++, type, shape, broadcast);
@@ -101,10 +102,11 @@ bool Drawer::fits(int64_t a, int64_t b) const {
 }
 
 Argument Drawer::partner(int64_t a) {
-  if (draw_.chance(0.15)) {
+  const bool of_axes = focus_ == Focus::Axes;
+  if (!of_axes && draw_.chance(0.15)) {
     return scalarOperand(a);
   }
-  if (draw_.chance(0.8)) {
+  if (draw_.chance(of_axes ? 0.95 : 0.8)) {
     const int64_t b = pickWhere([&](int64_t id) { return fits(a, id); });
     if (b >= 0 && (b != a || draw_.chance(0.4))) {
       return value(b);

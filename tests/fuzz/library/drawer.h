@@ -9,6 +9,7 @@
 
 #include <fuzz/library/build.h>
 #include <fuzz/library/draw.h>
+#include <fuzz/library/draw_program.h>
 #include <fuzz/library/program.h>
 #include <ir/internal_base_nodes.h>
 
@@ -16,7 +17,7 @@ namespace nvfuser::fuzz {
 
 class Drawer {
  public:
-  explicit Drawer(uint64_t seed);
+  Drawer(uint64_t seed, Focus focus);
   Program run();
 
  private:
@@ -88,6 +89,7 @@ class Drawer {
   void addTernary();
   void addCast();
   void addBroadcast();
+  void addOuter(int64_t a);
   void addPermute();
   void addReshape();
   void addResize();
@@ -98,6 +100,7 @@ class Drawer {
   void addRandom();
   void chooseOutputs();
 
+  const Focus focus_;
   Draw draw_;
   Program program_;
   Builder builder_;

@@ -13,11 +13,11 @@ namespace nvfuser::fuzz {
 namespace {
 
 constexpr const char* kUsage =
-    "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--folder DIR] "
-    "[--no-shrink] [--reasons]\n"
+    "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus axes] "
+    "[--folder DIR] [--no-shrink] [--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE\n"
-    "nvfuser_fuzz --show PROGRAM_SEED\n";
+    "nvfuser_fuzz [--focus axes] --show PROGRAM_SEED\n";
 
 int64_t numberOf(const char* option, const char* digits) {
   int64_t number = -1;
@@ -26,6 +26,13 @@ int64_t numberOf(const char* option, const char* digits) {
     userError("fuzz: ", std::string(option), " takes a number, not \"", std::string(digits), "\"");
   }
   return number;
+}
+
+Focus focusOf(const std::string& name) {
+  if (name != "all" && name != "axes") {
+    userError("fuzz: --focus is \"all\" or \"axes\", not \"", name, "\"");
+  }
+  return name == "axes" ? Focus::Axes : Focus::All;
 }
 
 int run(int count, char** words) {
@@ -52,6 +59,8 @@ int run(int count, char** words) {
       campaign.jobs = static_cast<size_t>(std::max<int64_t>(1, numberOf("--jobs", next())));
     } else if (word == "--schedules") {
       campaign.schedules = numberOf("--schedules", next());
+    } else if (word == "--focus") {
+      campaign.focus = focusOf(next());
     } else if (word == "--folder") {
       campaign.folder = next();
     } else if (word == "--no-shrink") {
@@ -65,8 +74,8 @@ int run(int count, char** words) {
     } else if (word == "--shrink") {
       to_shrink = next();
     } else if (word == "--show") {
-      std::printf(
-          "%s", drawProgram(static_cast<uint64_t>(numberOf("--show", next()))).toString().c_str());
+      const auto seed = static_cast<uint64_t>(numberOf("--show", next()));
+      std::printf("%s", drawProgram(seed, campaign.focus).toString().c_str());
       return 0;
     } else if (word == "--replay") {
       files.emplace_back(next());
