@@ -249,9 +249,14 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   }
   const std::set<const Expr*> anew =
       in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
+  const std::vector<IterDomain*> own = leaf.out->domain()->allIDs();
   for (const Split* split : partial) {
     const IterDomain* id = split->in();
-    if (in_registers && id->isBroadcast()) {
+    // (What is a broadcast axis here may be an axis of one element in a tensor that it shares a
+    // loop with.)
+    const auto here = std::find_if(
+        own.begin(), own.end(), [&](const IterDomain* other) { return exact_.mapped(other, id); });
+    if (in_registers && (here != own.end() ? *here : id)->isBroadcast()) {
       continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
