@@ -5,6 +5,7 @@
 
 #include <device_lower/along_loops.h>
 #include <device_lower/follow_transform.h>
+#include <support/error.h>
 
 namespace nvfuser {
 
@@ -56,6 +57,7 @@ class Undo {
     for (size_t k = 0; k < made.size(); ++k) {
       const auto axis = std::find_if(axes.begin(), axes.end(),
                                      [&](const Axis& other) { return other.id == made[k]; });
+      check(axis != axes.end(), "the axes hold what the transform made");
       indices[expr->output(k)] = axis->index;
       for (const LoopClass* loop : axis->loops) {
         if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {

@@ -11,26 +11,17 @@ namespace {
 /// Runs twice in each order of tasks: a ticket is zero again behind a launch.
 void checkOnCpu(const std::function<void(Fusion&)>& define, const std::vector<Sizes>& runs,
                 bool is_shared, DataType dtype = DataType::Float) {
-  Fusion fusion;
-  FusionGuard guard(&fusion);
-  define(fusion);
-  KernelExecutor executor;
-  for (const Sizes& sizes : runs) {
-    KernelArgumentHolder arguments;
-    for (const std::vector<int64_t>& one : sizes) {
-      arguments.push(Tensor::randn(one, dtype, 1, cpuDevice()));
-    }
-    if (!executor.isCompiled()) {
-      executor.compile(&fusion, arguments);
-      CHECK(contains(executor.compiledKernel()->kernelString(), "gridReduce(") == is_shared);
-    }
-    for (const CpuTaskOrder order : {CpuTaskOrder::Reverse, CpuTaskOrder::Parallel}) {
-      setCpuTaskOrder(order);
-      for (int time = 0; time < 2; ++time) {
-        testValidate(&fusion, executor.run(arguments), arguments, __LINE__, __FILE__);
-      }
-    }
-  }
+  const auto text = [is_shared](const std::string& kernel) {
+    CHECK(contains(kernel, "gridReduce(") == is_shared);
+  };
+  checkOn(cpuDevice(), define, runs, dtype, text,
+          [](Fusion& fusion, KernelExecutor& executor, const KernelArgumentHolder& arguments) {
+            for (const CpuTaskOrder order : {CpuTaskOrder::Reverse, CpuTaskOrder::Parallel}) {
+              setCpuTaskOrder(order);
+              runAndValidate(fusion, executor, arguments);
+              runAndValidate(fusion, executor, arguments);
+            }
+          });
 }
 
 /// [blocks, elements] in registers, then their sum over blocks.
