@@ -280,6 +280,7 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   forEachOfGroup([&] {
     const AxisValues values = indexer_.around(leaf);
     const std::vector<kir::Ref> from = state(leaf, values);
+    const Scalar has_result = atFirstOfBroadcasts(leaf, nullptr);
     for (size_t i = 0; i < from.size(); ++i) {
       auto accumulator = accumulators_.find(outputs[i]);
       if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
@@ -303,22 +304,28 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       }
       kir::Block store{
           {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}}};
+      writes = pool_.logicalAnd(has_result, writes);
       guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
     }
   });
 }
 
-Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) const {
+Scalar KernelBuilder::atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* group) const {
   Scalar condition = pool_.one();
-  if (accumulators_.count(leaf.out) != 0) {
-    return condition;
-  }
   for (int position : loopsBehindReduction(leaf.out, loops_)) {
     const LoopClass* loop = loopOf(leaf, leaf.out, position);
     if (loop != group && leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
       condition = pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(loop), pool_.zero()));
     }
   }
+  return condition;
+}
+
+Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) const {
+  if (accumulators_.count(leaf.out) != 0) {
+    return pool_.one();
+  }
+  const Scalar condition = atFirstOfBroadcasts(leaf, group);
   if (group != nullptr) {
     return condition;
   }

@@ -100,8 +100,10 @@ class KernelBuilder {
   std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);
   /// `group`: the loop whose iterations are reduced together, or null.
   void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
-  /// True in one iteration of the loops over a broadcast axis behind the reduction's first one:
-  /// they share a state, which is combined across threads once.
+  /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
+  /// for `group`: they are one element, whose sum the first of their accumulators holds.
+  kir::Scalar atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* group) const;
+  /// The same, and where the state was started, if it is combined across threads in place: once.
   kir::Scalar finishesOnce(const Leaf& leaf, const LoopClass* group) const;
   bool isGroup(const LoopNode& node) const;
   /// Whether threads or blocks each hold a part of the sum.

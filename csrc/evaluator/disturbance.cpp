@@ -77,6 +77,16 @@ class Repeats {
   long double others_ = 0;
 };
 
+/// Exponent of the lowest binary digit that is not zero; the greatest int for a number without one.
+int lowestDigit(long double x) {
+  if (x == 0 || !std::isfinite(x)) {
+    return std::numeric_limits<int>::max();
+  }
+  int exponent = 0;
+  const long double digits = std::frexp(std::abs(x), &exponent) * 0x1p64L;
+  return exponent - 64 + std::countr_zero(static_cast<uint64_t>(digits));
+}
+
 /// What numbers that are added one after the other leave behind.
 template <typename Wide>
 struct Addition {
@@ -85,20 +95,23 @@ struct Addition {
   long double sizes = 0;    ///< sum of the sizes of the finite terms
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
-  bool is_exact = true;  ///< no sum on the way was rounded
+  int lowest = std::numeric_limits<int>::max();  ///< exponent of the terms' lowest digit
   Repeats<Wide> repeats;
 
   void add(Wide x) {
-    const Wide before = sum;
     sum += x;
     repeats.add(x);
-    const bool is_lost = std::isfinite(std::abs(sum)) && (sum - x != before || sum - before != x);
-    is_exact = is_exact && isShort(sum) && !is_lost;  // also what is short may have lost digits
+    lowest = std::min({lowest, lowestDigit(std::real(x)), lowestDigit(std::imag(x))});
     const long double size = std::abs(x);
     squares += size * size;
     sizes += std::isfinite(size) ? size : 0;
     largest = std::max(largest, std::abs(sum));
     ++count;
+  }
+  /// Whether no order has a sum on the way that needs more digits than a Float has. (What cancels
+  /// in one order may swallow the other terms in the next one.)
+  bool isExact() const {
+    return sizes == 0 || sizes <= std::ldexp(static_cast<long double>(0x1p24), lowest);
   }
   /// The sum's error in units of rounding: each of n additions rounds a number of the size of the
   /// sums on the way, and the errors add up as √n. Terms that are one number are rounded the same
@@ -106,7 +119,7 @@ struct Addition {
   /// several numbers add up as the root of the squares. Other orders have other sums on the way,
   /// for which the root of the squares stands.
   double growth() const {
-    if (is_exact) {
+    if (isExact()) {
       return 0;
     }
     const long double size = std::max(largest, std::sqrt(squares));

@@ -114,6 +114,17 @@ TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or
   CHECK(comesToAny([](double x) { return x < 0; }));
 }
 
+TEST_CASE_FIXTURE(Disturbances,
+                  "a sum that is exact in every order is not moved, one of some orders is") {
+  // (2³¹ − 2³¹) + 8 is 8; (2³¹ + 8) − 2³¹ is 0, as Float has no 2³¹ + 8.
+  const auto total = [&](const std::vector<double>& values) {
+    fusion.addOutput(sum(numbers(values), {0}));
+    return disturbed();
+  };
+  CHECK(total({1000, -1000, 8}) == std::vector<double>(4, 8));
+  CHECK(total({0x1p31, -0x1p31, 8}) != std::vector<double>(4, 8));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "what is compared with a product of some order may be either") {
   // v ≤ v′, two products that may be infinite, or not, each by its order.
   const double greatest = std::numeric_limits<float>::max();
