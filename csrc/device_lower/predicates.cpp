@@ -252,12 +252,11 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   const std::vector<IterDomain*> own = leaf.out->domain()->allIDs();
   for (const Split* split : partial) {
     const IterDomain* id = split->in();
-    // (What is a broadcast axis here may be an axis of one element in a tensor that it shares a
-    // loop with.)
+    // (In registers, what is a broadcast axis here may be an axis of one element in a tensor that
+    // it shares a loop with. In memory not: what it is computed from may have that axis's bound.)
     const auto here = std::find_if(
         own.begin(), own.end(), [&](const IterDomain* other) { return exact_.mapped(other, id); });
-    const bool is_broadcast = (here != own.end() ? *here : id)->isBroadcast();
-    if (in_registers && is_broadcast) {
+    if (in_registers && (here != own.end() ? *here : id)->isBroadcast()) {
       continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
@@ -288,10 +287,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // Of the threads of a block one writes the element, but each block needs it in memory of its
     // own, and it may be there for one iteration of a loop only.
     const bool by_one_thread = dependsOn(index, false) && !dependsOn(index, true);
-    if (memory == MemoryType::Shared && is_broadcast && !by_one_thread) {
+    if (memory == MemoryType::Shared && id->isBroadcast() && !by_one_thread) {
       continue;
     }
-    if (is_broadcast && isReadAgain(leaf, index)) {
+    if (id->isBroadcast() && isReadAgain(leaf, index)) {
       continue;
     }
     const Bound bound{index, symbols_.extent(id)};
