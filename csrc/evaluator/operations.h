@@ -107,6 +107,9 @@ Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, 
 // random.cpp
 /// The `element`-th uniform Float of a random operation with this state.
 double uniformFloat(uint64_t seed, uint64_t sequence, uint64_t element);
+/// The `element`-th number of a random operation of any kind, with its parameters as it computes.
+double drawnNumber(RNGOpType type, DataType dtype, uint64_t seed, uint64_t sequence,
+                   uint64_t element, const double* parameters);
 Array random(const RNGOp* op, Context& context);
 
 // indexing.cpp

@@ -23,7 +23,7 @@ namespace {
 /// The words of one random operation; remembers the block read last.
 class Words {
  public:
-  Words(uint64_t seed, uint64_t sequence) : seed_(seed), sequence_(sequence) { read(0); }
+  Words(uint64_t seed, uint64_t sequence) : seed_(seed), sequence_(sequence) {}
 
   uint32_t word32(uint64_t element) { return read(element / 4)[element % 4]; }
   uint64_t word64(uint64_t element) {
@@ -84,11 +84,39 @@ double fusedMultiplyAdd(double a, double b, double c, DataType dtype) {
       std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
 }
 
+/// The `element`-th number of a distribution, in Double or what a kernel computes it in.
+double drawn(RNGOpType type, Words& words, uint64_t element, DataType dtype, DataType compute,
+             const double* parameters) {
+  switch (type) {
+    case RNGOpType::Uniform:
+      return uniform(words, element, dtype);
+    case RNGOpType::UniformRange: {
+      const double width = roundToDtype(parameters[1] - parameters[0], compute);
+      return fusedMultiplyAdd(uniform(words, element, dtype), width, parameters[0], compute);
+    }
+    case RNGOpType::NormalStandard:
+      return normal(words, element, dtype);
+    case RNGOpType::NormalGeneral:
+      break;
+  }
+  return fusedMultiplyAdd(normal(words, element, dtype), parameters[1], parameters[0], compute);
+}
+
+DataType drawnIn(DataType dtype) {
+  return dtype == DataType::Double ? DataType::Double : DataType::Float;
+}
+
 }  // namespace
 
 double uniformFloat(uint64_t seed, uint64_t sequence, uint64_t element) {
   Words words(seed, sequence);
   return uniform(words, element, DataType::Float);
+}
+
+double drawnNumber(RNGOpType type, DataType dtype, uint64_t seed, uint64_t sequence,
+                   uint64_t element, const double* parameters) {
+  Words words(seed, sequence);
+  return roundToDtype(drawn(type, words, element, dtype, drawnIn(dtype), parameters), dtype);
 }
 
 Array random(const RNGOp* op, Context& context) {
@@ -104,42 +132,18 @@ Array random(const RNGOp* op, Context& context) {
     seed = static_cast<uint64_t>(onlyElement(context.operand(op->seed())).as<int64_t>());
     sequence = static_cast<uint64_t>(onlyElement(context.operand(op->offset())).as<int64_t>());
   }
-  const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
-  auto parameter = [&](size_t i) {
-    return onlyElement(convert(context.operand(op->parameter(i)), compute)).as<double>();
-  };
+  const DataType compute = drawnIn(dtype);
+  double parameters[2] = {};
+  for (size_t i = 0; i < static_cast<size_t>(op->numParameters()); ++i) {
+    parameters[i] = onlyElement(convert(context.operand(op->parameter(i)), compute)).as<double>();
+  }
   Array out = makeArray(dtype, context.logicalSizes(op->out()->as<TensorView>()));
   auto* numbers = out.data<double>();
   Words words(seed, sequence);
   const auto count = static_cast<uint64_t>(out.numel());
-  auto fill = [&](const auto& draw) {
-    for (uint64_t e = 0; e < count; ++e) {
-      numbers[e] = roundToDtype(draw(e), dtype);
-    }
-  };
-  switch (op->getRNGOpType()) {
-    case RNGOpType::Uniform:
-      fill([&](uint64_t e) { return uniform(words, e, dtype); });
-      break;
-    case RNGOpType::UniformRange: {
-      const double low = parameter(0);
-      const double width = roundToDtype(parameter(1) - low, compute);
-      fill([&](uint64_t e) {
-        return fusedMultiplyAdd(uniform(words, e, dtype), width, low, compute);
-      });
-      break;
-    }
-    case RNGOpType::NormalStandard:
-      fill([&](uint64_t e) { return normal(words, e, dtype); });
-      break;
-    case RNGOpType::NormalGeneral: {
-      const double mean = parameter(0);
-      const double deviation = parameter(1);
-      fill([&](uint64_t e) {
-        return fusedMultiplyAdd(normal(words, e, dtype), deviation, mean, compute);
-      });
-      break;
-    }
+  for (uint64_t e = 0; e < count; ++e) {
+    numbers[e] =
+        roundToDtype(drawn(op->getRNGOpType(), words, e, dtype, compute, parameters), dtype);
   }
   return out;
 }

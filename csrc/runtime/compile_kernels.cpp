@@ -248,6 +248,10 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
     if (kernel.isLoaded()) {
       continue;
     }
+    if (std::shared_ptr<const LoadedKernel> loaded = kernel.device().loadIr(kernel.kernel())) {
+      kernel.setLoaded(std::move(loaded), /*found=*/false);
+      continue;
+    }
     const KernelSource& source = kernel.source();
     tickets[i] = source.cached ? table.claim(keyOf(kernel.device(), source)) : table.claimAlone();
     if (!tickets[i].mine) {

@@ -20,6 +20,10 @@
 
 namespace nvfuser {
 
+namespace kir {
+class Kernel;
+}
+
 /// A stream of the device; null is its default stream. For CUDA a `CUstream`, unused elsewhere.
 using Stream = void*;
 
@@ -89,6 +93,9 @@ class Device {
   /// whoever cannot wait leaves it behind (compile_kernels.h).
   virtual bool obeysDeadline() const { return true; }
   virtual std::unique_ptr<LoadedKernel> compile(const KernelSource& source) = 0;
+  /// The kernel as a device takes it that runs the IR itself instead of its text; it refers to
+  /// `kernel`. Null: text is compiled. (tests/fuzz/kernel_interpreter has such devices.)
+  virtual std::shared_ptr<const LoadedKernel> loadIr(const kir::Kernel&) { return nullptr; }
   /// The kernels `entries` (instead of `source.entry`) of one text, from one run of the compiler.
   virtual std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) = 0;

@@ -132,8 +132,9 @@ std::string comments(const std::vector<Failure>& failures) {
 
 /// Only failures of the same stage, kind and wording count, so that another one is not mistaken for
 /// it.
-bool failsAlike(const Program& program, const Failure& failure) {
+bool failsAlike(const Program& program, const Failure& failure, const RunOptions& run) {
   IsolatedOptions options;
+  options.run = run;
   options.run.only = failure.stage;
   options.seconds = 30;
   bool found = false;
@@ -159,7 +160,7 @@ bool runCampaign(const CampaignOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   IsolatedOptions isolated;
   isolated.jobs = options.jobs;
-  isolated.run.schedules = options.schedules;
+  isolated.run = options.run;
   isolated.batch = static_cast<size_t>(std::clamp<int64_t>(options.count / 8, 1, 40));
   const auto seedOf = [&](size_t i) {
     return options.seed * kProgramsPerSeed + static_cast<uint64_t>(options.first) + i;
@@ -197,25 +198,26 @@ bool runCampaign(const CampaignOptions& options) {
       break;
     }
     const std::string path = text(options.folder, "/", seedOf(i), ".fuzz");
-    shrinkFile(path, options.shrink_attempts);
+    shrinkFile(path, options.shrink_attempts, options.run);
   }
   tally.print(options.reasons);
   return tally.isClean();
 }
 
-bool shrinkFile(const std::string& path, int64_t attempts) {
+bool shrinkFile(const std::string& path, int64_t attempts, const RunOptions& options) {
   const Program program = parseProgram(readFile(path));
   std::vector<Failure> failures;
   runIsolated(
-      1, [&](size_t) { return program; }, IsolatedOptions(),
+      1, [&](size_t) { return program; }, IsolatedOptions{.run = options},
       [&](size_t, const Isolated& result) { failures = result.outcome.failures; });
   if (failures.empty()) {
     std::printf("%s does not fail when it is run alone\n", path.c_str());
     return false;
   }
   const Failure& failure = failures.front();
-  const Program small = shrink(
-      program, attempts, [&](const Program& candidate) { return failsAlike(candidate, failure); });
+  const Program small = shrink(program, attempts, [&](const Program& candidate) {
+    return failsAlike(candidate, failure, options);
+  });
   const std::string target = std::filesystem::path(path).replace_extension("small.fuzz").string();
   writeFile(target, comments({failure}) + small.toString());
   std::printf("%s: %zu of %zu calls are left; %s\n%s", target.c_str(), small.calls.size(),

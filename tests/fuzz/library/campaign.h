@@ -16,8 +16,7 @@ struct CampaignOptions {
   /// The first program's index among those of the seed: a long campaign can be run in parts.
   int64_t first = 0;
   size_t jobs = 1;
-  /// Schedules drawn for each program.
-  int64_t schedules = 2;
+  RunOptions run;
   /// Where files of failing programs go.
   std::string folder = "build/fuzz";
   /// Attempts at cutting down each failing program; 0: none.
@@ -36,6 +35,6 @@ bool runCampaign(const CampaignOptions& options);
 bool replay(const std::vector<std::string>& paths, const RunOptions& options);
 
 /// Cuts a file's program down, and writes the result beside it.
-bool shrinkFile(const std::string& path, int64_t attempts);
+bool shrinkFile(const std::string& path, int64_t attempts, const RunOptions& options);
 
 }  // namespace nvfuser::fuzz

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* kUsage =
     "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus axes] "
-    "[--folder DIR] [--no-shrink] [--reasons]\n"
-    "nvfuser_fuzz --replay FILE… [--only STAGE] [--verbose]\n"
-    "nvfuser_fuzz --shrink FILE\n"
+    "[--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
+    "nvfuser_fuzz --replay FILE… [--interpret] [--only STAGE] [--verbose]\n"
+    "nvfuser_fuzz --shrink FILE [--interpret]\n"
     "nvfuser_fuzz [--focus axes] --show PROGRAM_SEED\n";
 
 int64_t numberOf(const char* option, const char* digits) {
@@ -58,9 +58,11 @@ int run(int count, char** words) {
     } else if (word == "--jobs") {
       campaign.jobs = static_cast<size_t>(std::max<int64_t>(1, numberOf("--jobs", next())));
     } else if (word == "--schedules") {
-      campaign.schedules = numberOf("--schedules", next());
+      options.schedules = numberOf("--schedules", next());
     } else if (word == "--focus") {
       campaign.focus = focusOf(next());
+    } else if (word == "--interpret") {
+      options.interpret = true;
     } else if (word == "--folder") {
       campaign.folder = next();
     } else if (word == "--no-shrink") {
@@ -86,11 +88,12 @@ int run(int count, char** words) {
     }
   }
   if (!to_shrink.empty()) {
-    return shrinkFile(to_shrink, 400) ? 0 : 1;
+    return shrinkFile(to_shrink, 400, options) ? 0 : 1;
   }
   if (!files.empty()) {
     return replay(files, options) ? 0 : 1;
   }
+  campaign.run = options;
   return runCampaign(campaign) ? 0 : 1;
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include <fuzz/kernel_interpreter/interpreting_device.h>
+#include <fuzz/kernel_interpreter/kernel_interpreter.h>
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
 #include <fuzz/library/random_schedule.h>
@@ -31,7 +33,10 @@ constexpr double kMostEmulatedIterations = 1 << 19;
 std::string deviceName(const Device& device) {
   return device.kind() == DeviceKind::Cpu ? "cpu" : "emulated";
 }
-std::vector<Device*> devices() { return {&cpuDevice(), &emulatedDevice()}; }
+std::vector<Device*> devices(bool interpreting) {
+  return interpreting ? std::vector<Device*>{&interpretingCpu(), &interpretingCuda()}
+                      : std::vector<Device*>{&cpuDevice(), &emulatedDevice()};
+}
 
 /// One program on its way through the stages.
 class Run {
@@ -96,7 +101,7 @@ class Run {
 
   void execute() {
     if (cache_ != nullptr) {
-      for (Device* device : devices()) {
+      for (Device* device : devices(options_.interpret)) {
         const std::string name = text("auto ", deviceName(*device));
         if (wants(name)) {
           stage(name, [&] { runAutomatic(*device, name); });
@@ -218,7 +223,7 @@ class Run {
       return;
     }
     const double iterations = iterationsOf(*scheduled);
-    for (Device* device : devices()) {
+    for (Device* device : devices(options_.interpret)) {
       const std::string at = text(name, " ", deviceName(*device));
       if (!wants(at)) {
         continue;
@@ -338,8 +343,13 @@ class Run {
     cache_->setRandomState(program_.value_seed, kRandomOffset);
     const KernelArgumentHolder arguments = makeArguments(program_, device);
     orderTasks(0);
-    const KernelArgumentHolder results =
-        cache_->runFusionWithInputs(arguments, forcedIndex(), &device);
+    KernelArgumentHolder results;
+    try {
+      results = cache_->runFusionWithInputs(arguments, forcedIndex(), &device);
+    } catch (const TooLong& e) {
+      refuse(e.what());
+      return;
+    }
     noteFailedPlans(name);
     if (options_.verbose) {
       for (const std::string& code : cache_->getMostRecentCode()) {
@@ -439,8 +449,8 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
     runs.push_back(std::make_unique<Run>(programs[i], i, options, progress));
     runs.back()->prepare();
   }
-  if (runs.size() > 1) {
-    for (Device* device : devices()) {
+  if (runs.size() > 1 && !options.interpret) {
+    for (Device* device : devices(false)) {
       std::vector<KernelExecutor*> narrow;
       std::vector<KernelExecutor*> wide;
       for (const auto& run : runs) {

@@ -41,6 +41,8 @@ struct RunOptions {
   std::string only;
   /// Schedules drawn for each program.
   int64_t schedules = 2;
+  /// Kernels are interpreted instead of compiled (kernel_interpreter/).
+  bool interpret = false;
   /// Prints the Fusion, the schedules, their kernels.
   bool verbose = false;
 };
