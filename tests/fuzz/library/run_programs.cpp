@@ -234,15 +234,7 @@ class Run {
         continue;
       }
       stage(at, [&] {
-        try {
-          const CompiledKernel lowered(*scheduled, "lowered", *device,
-                                       on_cpu ? DataType(DataType::Int) : indexType(),
-                                       CompileParams());
-          if (options_.verbose) {
-            std::printf("---- %s\n%s\n", at.c_str(), lowered.kernelString().c_str());
-          }
-        } catch (const UserError& e) {
-          refuse(e.what());
+        if ((options_.verbose || !options_.interpret) && !canBeLowered(*scheduled, *device, at)) {
           return;
         }
         auto executor =
@@ -250,6 +242,22 @@ class Run {
         executor->adopt(*scheduled);
         manual_.push_back({number, at, device, executor});
       });
+    }
+  }
+
+  /// One that is refused would break the batch that it is compiled in.
+  bool canBeLowered(const Fusion& scheduled, Device& device, const std::string& at) {
+    const bool on_cpu = device.kind() == DeviceKind::Cpu;
+    try {
+      const CompiledKernel lowered(scheduled, "lowered", device,
+                                   on_cpu ? DataType(DataType::Int) : indexType(), CompileParams());
+      if (options_.verbose) {
+        std::printf("---- %s\n%s\n", at.c_str(), lowered.kernelString().c_str());
+      }
+      return true;
+    } catch (const UserError& e) {
+      refuse(e.what());
+      return false;
     }
   }
 
