@@ -52,6 +52,11 @@ bool AxisValues::isAmbiguous(const IterDomain* id) const {
   return id_class >= 0 && ambiguous_[static_cast<size_t>(id_class)];
 }
 
+bool AxisValues::isMetTwice(const IterDomain* id) const {
+  const int id_class = exact_->classOf(id);
+  return id_class >= 0 && met_twice_[static_cast<size_t>(id_class)];
+}
+
 AxisValues Indexer::around(const Leaf& leaf,
                            const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
   AxisValues values(exact_, symbols_);

@@ -34,7 +34,7 @@ std::set<const IterDomain*> withProducts(const TensorView* tv, std::set<const It
 std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
   std::set<const IterDomain*> result;
   for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (values.isAmbiguous(id)) {
+    if (values.isAmbiguous(id) || values.isMetTwice(id)) {
       result.insert(id);
     }
   }

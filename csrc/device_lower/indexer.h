@@ -25,6 +25,9 @@ class AxisValues {
   /// Whether two ways lead to the axis, and not to one index: a loop may be shared with a tensor
   /// that goes through the same axis otherwise. `of` gives that of the loops, if they lead there.
   bool isAmbiguous(const IterDomain* id) const;
+  /// Whether loops over the axes of two tensors lead to the axis, and not to one index. `of` gives
+  /// that of its tensor's own loops; of axes made of it, that of either.
+  bool isMetTwice(const IterDomain* id) const;
 
  private:
   friend class Indexer;

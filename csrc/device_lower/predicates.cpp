@@ -39,6 +39,20 @@ std::set<int> logicalClasses(const TensorView* tv, const IdGraph& exact) {
   return classes;
 }
 
+/// Whether an axis of the loops is a broadcast axis for a tensor within: one element, whatever it
+/// is in others. Where the tensor has nothing of the axis, that of any other decides: what it is
+/// computed from, and what is computed of it, have it for all iterations then, too.
+bool isBroadcastIn(const IterDomain* id, const TensorView* tv, const IdGraph& exact) {
+  for (const IterDomain* own : tv->domain()->allIDs()) {
+    if (exact.mapped(own, id)) {
+      return own->isBroadcast();
+    }
+  }
+  const auto& alike = exact.members(exact.classOf(id));
+  return std::any_of(alike.begin(), alike.end(),
+                     [](const IterDomain* other) { return other->isBroadcast(); });
+}
+
 /// Index of an axis in the first of the iterations that a statement stands in front of or behind.
 Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& symbols,
                     const std::vector<const Expr*>& transforms) {
@@ -83,12 +97,30 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
   return index == zero ? nullptr : index;
 }
 
-/// Whether a statement reads memory that others wrote, where elements exist.
+/// Whether a statement reads memory that others wrote, where elements exist, or registers of the
+/// same loops that were computed from such: where no element is, they hold nothing either.
 bool readsMemoryOfOthers(const Leaf& leaf) {
-  const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
-  return std::any_of(operands.begin(), operands.end(), [](const TensorView* tv) {
-    return tv->definition() != nullptr && tv->getMemoryType() != MemoryType::Local;
-  });
+  std::vector<const Expr*> open{leaf.expr};
+  std::set<const Expr*> seen;
+  while (!open.empty()) {
+    const Expr* expr = open.back();
+    open.pop_back();
+    if (!seen.insert(expr).second) {
+      continue;
+    }
+    for (const TensorView* tv : tensorInputs(expr)) {
+      if (tv->definition() == nullptr) {
+        continue;
+      }
+      if (tv->getMemoryType() != MemoryType::Local) {
+        return true;
+      }
+      if (tv->getComputeAtPosition() > 0 && !tv->hasReduction()) {
+        open.push_back(tv->definition());
+      }
+    }
+  }
+  return false;
 }
 
 /// Whether the loop is over an axis that the leaf's tensor reduces.
@@ -249,14 +281,10 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   }
   const std::set<const Expr*> anew =
       in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
-  const std::vector<IterDomain*> own = leaf.out->domain()->allIDs();
   for (const Split* split : partial) {
     const IterDomain* id = split->in();
-    // (In registers, what is a broadcast axis here may be an axis of one element in a tensor that
-    // it shares a loop with. In memory not: what it is computed from may have that axis's bound.)
-    const auto here = std::find_if(
-        own.begin(), own.end(), [&](const IterDomain* other) { return exact_.mapped(other, id); });
-    if (in_registers && (here != own.end() ? *here : id)->isBroadcast()) {
+    // (In memory it has the bound of who has an axis there: so may have what it is computed from.)
+    if (in_registers && isBroadcastIn(id, leaf.out, exact_)) {
       continue;  // one element, which is computed again and again
     }
     // o·f + n < |in| says o < ceilDiv(|in|, f): the outer part of an axis that is checked itself
@@ -334,7 +362,7 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
       in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
   for (const Expr* expr : schedule) {
     const auto* split = expr->isA<Split>() ? expr->as<Split>() : nullptr;
-    if (split == nullptr || split->in()->isBroadcast() || divides(split) ||
+    if (split == nullptr || isBroadcastIn(split->in(), leaf.out, exact_) || divides(split) ||
         own.count(exact_.classOf(split->in())) != 0 || anew.count(expr) != 0) {
       continue;
     }

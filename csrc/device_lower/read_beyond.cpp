@@ -24,13 +24,6 @@ bool isInside(const TensorView* tv, const LoopClass* loop, const LoopModel& loop
   return std::find(path.begin(), path.end(), loop) != path.end();
 }
 
-/// Whether each thread (block) of the dimension has the tensor for itself.
-bool eachHasOwn(const TensorView* tv, ParallelType type) {
-  return !tv->isFusionOutput() &&
-         (tv->getMemoryType() == MemoryType::Local ||
-          (tv->getMemoryType() == MemoryType::Shared && isParallelTypeBlockDim(type)));
-}
-
 /// `tv`, and what it is computed from in the same loop.
 void add(const TensorView* tv, ParallelType type, const LoopClass* loop, const LoopModel& loops,
          ReadBeyond& found) {
@@ -49,6 +42,12 @@ void add(const TensorView* tv, ParallelType type, const LoopClass* loop, const L
 }
 
 }  // namespace
+
+bool eachHasOwn(const TensorView* tv, ParallelType type) {
+  return !tv->isFusionOutput() &&
+         (tv->getMemoryType() == MemoryType::Local ||
+          (tv->getMemoryType() == MemoryType::Shared && isParallelTypeBlockDim(type)));
+}
 
 ReadBeyond readBeyond(const Fusion& fusion, const LoopModel& loops) {
   ReadBeyond found;

@@ -24,6 +24,9 @@ using ReadBeyond = std::map<const TensorView*, std::set<ParallelType>>;
 
 ReadBeyond readBeyond(const Fusion& fusion, const LoopModel& loops);
 
+/// Whether each thread (block) of the dimension has the tensor for itself.
+bool eachHasOwn(const TensorView* tv, ParallelType type);
+
 /// Whether an operation reads memory in which, of the dimension's threads or blocks, each has its
 /// own part. No other one may look at it without a barrier: where the axis has one element, the
 /// others do not compute what is read there. (What is not spread is written by index 0 alone, and

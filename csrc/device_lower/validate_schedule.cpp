@@ -178,7 +178,7 @@ class ScheduleCheck {
     for (ParallelType type : kParallelTypeThreads) {
       if (looksAtOthers(tv->definition(), type, loops_) ||
           std::any_of(operands.begin(), operands.end(), [&](const TensorView* in) {
-            return in->getMemoryType() == MemoryType::Local && isHeldByFew(in, type);
+            return eachHasOwn(in, type) && isHeldByFew(in, type);
           })) {
         held_by_few_[tv].insert(type);
       }

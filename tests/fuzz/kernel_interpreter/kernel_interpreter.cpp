@@ -1,7 +1,7 @@
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <map>
 
 #include <codegen/scalar_text.h>
@@ -137,6 +137,15 @@ class Interpreter {
 
   // ---- values
 
+  /// Where 32 bits index everything, the limits of 64 bits are theirs.
+  Number literal(const kir::Literal& literal) const {
+    if (literal.dtype == DataType::Index && kernel_.index_type == DataType::Int32) {
+      constexpr std::numeric_limits<int32_t> kIndex;
+      return {0, 0, std::clamp<int64_t>(literal.value.as<int64_t>(), kIndex.min(), kIndex.max())};
+    }
+    return numberOf(literal.value, literal.dtype);
+  }
+
   Number parameter(const kir::ParamRef& ref, DataType dtype) const {
     const size_t i = param_numbers_.at(ref.name);
     const kir::Param& param = kernel_.params[i];
@@ -157,7 +166,7 @@ class Interpreter {
         from_ = buffer_->dtype;
         values_ = in_.scalars_.of(ref->index);
       } else if (const auto* literal = std::get_if<kir::Literal>(&operand)) {
-        constant_ = converted(numberOf(literal->value, literal->dtype), literal->dtype, dtype);
+        constant_ = converted(in_.literal(*literal), literal->dtype, dtype);
       } else if (const auto* param = std::get_if<kir::ParamRef>(&operand)) {
         constant_ = in_.parameter(*param, dtype);
       } else {

@@ -72,6 +72,13 @@ void combineWelford(const kir::Monoid& monoid, std::span<Number> a, std::span<co
   if (count_b == 0) {
     return;
   }
+  if (count_b == 1 && b[1].real == 0) {  // an element: of a NaN comes a NaN, also of the first one
+    const double delta = round(b[0].real - a[0].real);
+    a[0].real = round(a[0].real + round(delta / (count_a + 1)));
+    a[1].real = round(a[1].real + round(delta * round(b[0].real - a[0].real)));
+    a[2] = converted(ofReal(count_a + 1), DataType::Double, count_type);
+    return;
+  }
   if (count_a == 0) {
     std::copy(b.begin(), b.end(), a.begin());
     return;
