@@ -34,7 +34,19 @@ std::set<const IterDomain*> withProducts(const TensorView* tv, std::set<const It
 std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
   std::set<const IterDomain*> result;
   for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (values.isAmbiguous(id) || values.isMetTwice(id)) {
+    if (values.isAmbiguous(id)) {
+      result.insert(id);
+    }
+  }
+  return withProducts(tv, std::move(result));
+}
+
+/// Axes of `tv` that the loops of two tensors lead to, at two indices: what is made of them has
+/// that of either.
+std::set<const IterDomain*> axesMetTwice(const TensorView* tv, const AxisValues& values) {
+  std::set<const IterDomain*> result;
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    if (values.isMetTwice(id)) {
       result.insert(id);
     }
   }
@@ -76,14 +88,15 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
     std::set<const IterDomain*> left_out = ambiguousAxes(producer, values);
-    std::set<const IterDomain*> repeated = repeatedAxes(producer, values);
+    std::set<const IterDomain*> not_shared = repeatedAxes(producer, values);
+    not_shared.merge(axesMetTwice(producer, values));
     const auto& loop_axes = producer->getLoopDomain();
     for (size_t i = 0; i < loop_axes.size() && !producer->isFusionInput(); ++i) {
       if (holdsOneIndex(producer, static_cast<int>(i))) {
-        repeated.erase(loop_axes[i]);
+        not_shared.erase(loop_axes[i]);
       }
     }
-    left_out.merge(repeated);
+    left_out.merge(not_shared);
     for (IterDomain* id : producer->domain()->allIDs()) {
       Scalar index = id->isBroadcast() || left_out.count(id) != 0 ? nullptr : values.of(id);
       if (index != nullptr) {
