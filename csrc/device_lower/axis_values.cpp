@@ -293,9 +293,9 @@ void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
     for (const auto& [own, promoted] : alongLoops(tv, std::move(loops), exact_).axes) {
       // (What it has in the loops may be another class of the same length: its own axis was made of
       // a broadcast axis and this one, theirs of two others.)
-      const bool is_same = own != nullptr && promoted != nullptr && !own->isBroadcast() &&
-                           (exact_.mapped(own, promoted) ||
-                            symbols_.extent(own) == symbols_.extent(promoted));
+      const bool is_same =
+          own != nullptr && promoted != nullptr && !own->isBroadcast() &&
+          (exact_.mapped(own, promoted) || symbols_.extent(own) == symbols_.extent(promoted));
       if (Scalar index = is_same ? get(promoted) : nullptr) {
         set(own, index);
       }

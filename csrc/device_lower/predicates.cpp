@@ -81,12 +81,21 @@ Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& sym
   return pool.zero();
 }
 
+bool hasRemainder(Scalar index) {
+  const auto& terms = index->terms;
+  return index->op == kir::ScalarOp::Mod ||
+         std::any_of(index->args.begin(), index->args.end(), hasRemainder) ||
+         std::any_of(terms.begin(), terms.end(),
+                     [](const auto& term) { return hasRemainder(term.first); });
+}
+
 /// Index that must be inside the input of a split of which a statement has only some of the loops:
 /// the others are a reduction's, or those of a tensor that it shares the rest with.
 ///
 ///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3: T1 is started where b2·|b3| < |b0|
 ///
-/// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it.
+/// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it; or
+/// a later iteration may be inside where the first one is not, as of an inner part of a merged axis.
 Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbols,
                     const std::vector<const Expr*>& transforms) {
   const Scalar zero = symbols.pool().zero();
@@ -94,12 +103,13 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
     return nullptr;
   }
   Scalar index = indexAtStart(split->in(), values, symbols, transforms);
-  return index == zero ? nullptr : index;
+  return index == zero || hasRemainder(index) ? nullptr : index;
 }
 
 /// Whether a statement reads memory that others wrote, where elements exist, or registers of the
-/// same loops that were computed from such: where no element is, they hold nothing either.
-bool readsMemoryOfOthers(const Leaf& leaf) {
+/// same loops that were computed from such: where no element is, they hold nothing either. (On the
+/// CPU a task has shared memory to itself.)
+bool readsMemoryOfOthers(const Leaf& leaf, bool on_cpu) {
   std::vector<const Expr*> open{leaf.expr};
   std::set<const Expr*> seen;
   while (!open.empty()) {
@@ -112,7 +122,8 @@ bool readsMemoryOfOthers(const Leaf& leaf) {
       if (tv->definition() == nullptr) {
         continue;
       }
-      if (tv->getMemoryType() != MemoryType::Local) {
+      const MemoryType memory = tv->getMemoryType();
+      if (memory == MemoryType::Global || (memory == MemoryType::Shared && !on_cpu)) {
         return true;
       }
       if (tv->getComputeAtPosition() > 0 && !tv->hasReduction()) {
@@ -134,9 +145,9 @@ bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
 /// Splits of axes that are not those of the leaf's tensor, and that only loops lead to in each
 /// iteration of which the tensor is computed anew: in registers, from what is there in all of them.
 std::set<const Expr*> splitsForAnew(const Leaf& leaf, const std::vector<const Expr*>& schedule,
-                                    const IdGraph& exact) {
+                                    const IdGraph& exact, bool on_cpu) {
   std::set<const Expr*> result;
-  if (leaf.role == LeafRole::Whole || readsMemoryOfOthers(leaf)) {
+  if (leaf.role == LeafRole::Whole || readsMemoryOfOthers(leaf, on_cpu)) {
     return result;
   }
   std::set<int> own;
@@ -279,8 +290,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
       partial.push_back(expr->as<Split>());
     }
   }
-  const std::set<const Expr*> anew =
-      in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
+  const std::set<const Expr*> anew = in_registers
+                                         ? splitsForAnew(leaf, schedule, exact_, loops_.isCpu())
+                                         : std::set<const Expr*>();
   for (const Split* split : partial) {
     const IterDomain* id = split->in();
     // (In memory it has the bound of who has an axis there: so may have what it is computed from.)
@@ -304,7 +316,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // Not of its own logical axes: what they were split from is reduced already, or not yet.
     // Registers may be computed once more where no element is, if what they are computed from is.
     const bool anywhere = anew.count(split) != 0 || (in_registers && leaf.role == LeafRole::Whole &&
-                                                     !readsMemoryOfOthers(leaf));
+                                                     !readsMemoryOfOthers(leaf, loops_.isCpu()));
     if (index == nullptr && !anywhere &&
         std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
       index = partialIndex(split, values, symbols_, schedule);
@@ -358,8 +370,9 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
       transformsOf(std::move(axes), logicalClasses(leaf.out, exact_), exact_);
   // (Registers alone keep a sum from one iteration to the next.)
   const bool in_registers = leaf.out->getMemoryType() == MemoryType::Local;
-  const std::set<const Expr*> anew =
-      in_registers ? splitsForAnew(leaf, schedule, exact_) : std::set<const Expr*>();
+  const std::set<const Expr*> anew = in_registers
+                                         ? splitsForAnew(leaf, schedule, exact_, loops_.isCpu())
+                                         : std::set<const Expr*>();
   for (const Expr* expr : schedule) {
     const auto* split = expr->isA<Split>() ? expr->as<Split>() : nullptr;
     if (split == nullptr || isBroadcastIn(split->in(), leaf.out, exact_) || divides(split) ||
