@@ -106,8 +106,9 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
   return index == zero || hasRemainder(index) ? nullptr : index;
 }
 
-/// Whether a statement reads memory that others wrote, where elements exist, or registers of the
-/// same loops that were computed from such: where no element is, they hold nothing either. (On the
+/// Whether a statement reads memory that others wrote, where elements exist, or a sum of elements,
+/// or registers of the same loops that were computed from such: where no element is, they hold
+/// nothing either. (On the
 /// CPU a task has shared memory to itself.)
 bool readsMemoryOfOthers(const Leaf& leaf, bool on_cpu) {
   std::vector<const Expr*> open{leaf.expr};
@@ -123,10 +124,12 @@ bool readsMemoryOfOthers(const Leaf& leaf, bool on_cpu) {
         continue;
       }
       const MemoryType memory = tv->getMemoryType();
-      if (memory == MemoryType::Global || (memory == MemoryType::Shared && !on_cpu)) {
+      const bool in_same_loops = tv->getComputeAtPosition() > 0;
+      if (memory == MemoryType::Global || (memory == MemoryType::Shared && !on_cpu) ||
+          (in_same_loops && tv->hasReduction())) {
         return true;
       }
-      if (tv->getComputeAtPosition() > 0 && !tv->hasReduction()) {
+      if (in_same_loops) {
         open.push_back(tv->definition());
       }
     }

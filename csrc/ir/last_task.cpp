@@ -39,6 +39,17 @@ bool followsInOneTask(const TensorView* tv, const TensorView* reduced) {
          });
 }
 
+/// The result of a reduction over blocks that has the binding: of Welford's three, one may do for
+/// all, as they share their loops. Null for other operations.
+const TensorView* outputOverBlocks(const Expr* expr) {
+  for (const Val* out : expr->outputs()) {
+    if (out->isA<TensorView>() && isReducedOverBlocks(out->as<TensorView>())) {
+      return out->as<TensorView>();
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool isReducedOverBlocks(const TensorView* tv) {
@@ -61,15 +72,15 @@ std::optional<LastTasks> findLastTasks(const Fusion& fusion) {
       }
       last = found->second;
     }
+    const bool reduced = outputOverBlocks(expr) != nullptr;
     for (const Val* out : expr->outputs()) {
       if (!out->isA<TensorView>()) {
         continue;
       }
       const auto* tv = out->as<TensorView>();
-      const bool reduced = isReducedOverBlocks(tv);
       const bool shared = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
       if ((shared && !tv->uses().empty()) || (reduced && (last != nullptr || !hasOneState(tv))) ||
-          (last != nullptr && !followsInOneTask(tv, last->output(0)->as<TensorView>()))) {
+          (last != nullptr && !followsInOneTask(tv, outputOverBlocks(last)))) {
         return std::nullopt;
       }
       if (reduced || last != nullptr) {
