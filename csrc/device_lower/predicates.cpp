@@ -95,7 +95,8 @@ bool hasRemainder(Scalar index) {
 ///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3: T1 is started where b2·|b3| < |b0|
 ///
 /// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it; or
-/// a later iteration may be inside where the first one is not, as of an inner part of a merged axis.
+/// a later iteration may be inside where the first one is not, as of an inner part of a merged
+/// axis.
 Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbols,
                     const std::vector<const Expr*>& transforms) {
   const Scalar zero = symbols.pool().zero();
@@ -106,35 +107,17 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
   return index == zero || hasRemainder(index) ? nullptr : index;
 }
 
-/// Whether a statement reads memory that others wrote, where elements exist, or a sum of elements,
-/// or registers of the same loops that were computed from such: where no element is, they hold
-/// nothing either. (On the
-/// CPU a task has shared memory to itself.)
-bool readsMemoryOfOthers(const Leaf& leaf, bool on_cpu) {
-  std::vector<const Expr*> open{leaf.expr};
-  std::set<const Expr*> seen;
-  while (!open.empty()) {
-    const Expr* expr = open.back();
-    open.pop_back();
-    if (!seen.insert(expr).second) {
-      continue;
-    }
-    for (const TensorView* tv : tensorInputs(expr)) {
-      if (tv->definition() == nullptr) {
-        continue;
-      }
-      const MemoryType memory = tv->getMemoryType();
-      const bool in_same_loops = tv->getComputeAtPosition() > 0;
-      if (memory == MemoryType::Global || (memory == MemoryType::Shared && !on_cpu) ||
-          (in_same_loops && tv->hasReduction())) {
-        return true;
-      }
-      if (in_same_loops) {
-        open.push_back(tv->definition());
-      }
-    }
-  }
-  return false;
+/// Whether a statement reads what is there where elements exist: memory that others wrote, or what
+/// was computed in the same loops, within their bounds. (On the CPU a task has shared memory to
+/// itself.)
+bool readsWithinBounds(const Leaf& leaf, bool on_cpu) {
+  const std::vector<TensorView*> operands = tensorInputs(leaf.expr);
+  return std::any_of(operands.begin(), operands.end(), [&](const TensorView* tv) {
+    const MemoryType memory = tv->getMemoryType();
+    return tv->definition() != nullptr &&
+           (tv->getComputeAtPosition() > 0 || memory == MemoryType::Global ||
+            (memory == MemoryType::Shared && !on_cpu));
+  });
 }
 
 /// Whether the loop is over an axis that the leaf's tensor reduces.
@@ -150,7 +133,7 @@ bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
 std::set<const Expr*> splitsForAnew(const Leaf& leaf, const std::vector<const Expr*>& schedule,
                                     const IdGraph& exact, bool on_cpu) {
   std::set<const Expr*> result;
-  if (leaf.role == LeafRole::Whole || readsMemoryOfOthers(leaf, on_cpu)) {
+  if (leaf.role == LeafRole::Whole || readsWithinBounds(leaf, on_cpu)) {
     return result;
   }
   std::set<int> own;
@@ -319,7 +302,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // Not of its own logical axes: what they were split from is reduced already, or not yet.
     // Registers may be computed once more where no element is, if what they are computed from is.
     const bool anywhere = anew.count(split) != 0 || (in_registers && leaf.role == LeafRole::Whole &&
-                                                     !readsMemoryOfOthers(leaf, loops_.isCpu()));
+                                                     !readsWithinBounds(leaf, loops_.isCpu()));
     if (index == nullptr && !anywhere &&
         std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
       index = partialIndex(split, values, symbols_, schedule);
