@@ -132,7 +132,14 @@ AxisValues Indexer::around(const Leaf& leaf,
     auto found = replaced.find(loop);
     Scalar index = found != replaced.end() ? found->second : iteration(loop);
     values.by_loop_[loop] = index;
-    set(loop->promoted, index);
+    // (Two loops may run over axes of one class, as those of x and transpose(x) do.)
+    const int id_class = exact_.classOf(loop->promoted);
+    const Scalar other = id_class < 0 ? nullptr : values.by_class_[static_cast<size_t>(id_class)];
+    if (other == nullptr) {
+      set(loop->promoted, index);
+    } else if (other != index) {
+      values.met_twice_[static_cast<size_t>(id_class)] = true;
+    }
   }
   // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
@@ -278,9 +285,7 @@ void Indexer::followOwnLoops(const Leaf& leaf, AxisValues& values) const {
     }
   };
   for (const LoopClass* loop : leaf.path) {
-    if (Scalar index = values.ofLoops(loop->promoted)) {
-      set(loop->promoted, index);
-    }
+    set(loop->promoted, values.ofLoop(loop));
   }
   for (const LoopClass* loop : leaf.path) {
     followBack(exact_.tensorOf(loop->promoted));
