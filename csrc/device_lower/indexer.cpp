@@ -271,16 +271,20 @@ void Indexer::requireRoom(const TensorView* tv, const AxisIndex& known) const {
     return;
   }
   const auto& axes = tv->getLoopDomain();
-  for (int64_t i = 0; i < tv->getComputeAtPosition(); ++i) {
-    const auto found = known.find(axes[static_cast<size_t>(i)]);
-    if (loops_.of(tv, static_cast<int>(i)).isThread() || found == known.end() ||
-        axes[static_cast<size_t>(i)]->isBroadcast()) {
+  for (int64_t i = 0; i < static_cast<int64_t>(axes.size()); ++i) {
+    const IterDomain* axis = axes[static_cast<size_t>(i)];
+    const ParallelType bound = loops_.of(tv, static_cast<int>(i)).parallel;
+    const bool in_block = isParallelTypeBlockDim(bound);  // each block has its own part
+    const auto found = known.find(axis);
+    if (isParallelTypeThreadDim(bound) || (!in_block && i >= tv->getComputeAtPosition()) ||
+        found == known.end() || axis->isBroadcast()) {
       continue;
     }
     for (ParallelType type : kParallelTypeTIDs) {
       if (loops_.isUsed(type) &&
           kir::ScalarPool::contains(found->second, loops_.parallelIndex(type))) {
-        userError("lower: ", tv, " is kept in shared memory for one iteration of its axis ", i,
+        userError("lower: ", tv, " is kept in shared memory for one ",
+                  in_block ? "block" : "iteration", " of its axis ", i,
                   " at a time, but in the loop that it shares threads of ", parallelTypeName(type),
                   " are at different ones: ", found->second->toString(),
                   "\n  help: inline it at position ", i, ", or set its memory type to Local");

@@ -81,12 +81,16 @@ Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& sym
   return pool.zero();
 }
 
-bool hasRemainder(Scalar index) {
+/// Whether an index has a remainder in it (of `of`, unless that is null): it does not only grow.
+bool hasRemainder(Scalar index, Scalar of) {
+  if (index->op == kir::ScalarOp::Mod && (of == nullptr || kir::ScalarPool::contains(index, of))) {
+    return true;
+  }
   const auto& terms = index->terms;
-  return index->op == kir::ScalarOp::Mod ||
-         std::any_of(index->args.begin(), index->args.end(), hasRemainder) ||
+  return std::any_of(index->args.begin(), index->args.end(),
+                     [&](Scalar arg) { return hasRemainder(arg, of); }) ||
          std::any_of(terms.begin(), terms.end(),
-                     [](const auto& term) { return hasRemainder(term.first); });
+                     [&](const auto& term) { return hasRemainder(term.first, of); });
 }
 
 /// Index that must be inside the input of a split of which a statement has only some of the loops:
@@ -104,7 +108,7 @@ Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbo
     return nullptr;
   }
   Scalar index = indexAtStart(split->in(), values, symbols, transforms);
-  return index == zero || hasRemainder(index) ? nullptr : index;
+  return index == zero || hasRemainder(index, nullptr) ? nullptr : index;
 }
 
 /// Whether a statement reads what is there where elements exist: memory that others wrote, or what
@@ -383,6 +387,24 @@ std::vector<LoopCover::Axis> Predicates::besides(const TensorView* tv, const Lea
   return coverOf(tv, std::move(iterated), reductions, exact_, &symbols_).besides;
 }
 
+void Predicates::requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
+                                    const AxisValues& values) const {
+  kir::ScalarPool& pool = symbols_.pool();
+  const Scalar thread = loops_.parallelIndex(type);
+  for (const Bound& bound : bounds(leaf, values, eliminate_)) {
+    const Scalar first = pool.substitute(bound.index, {{thread, pool.zero()}});
+    if (hasRemainder(bound.index, thread) && first != pool.zero() &&
+        !pool.provesLess(bound.index, bound.extent)) {
+      userError("lower: ", tv, " is written to shared memory by the first thread of ",
+                parallelTypeName(type),
+                " alone, which may be outside of the loops that it shares (",
+                bound.index->toString(), " < ", bound.extent->toString(),
+                ") where others are inside\n  help: inline it in front of these loops, or set its "
+                "memory type to Local");
+    }
+  }
+}
+
 Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
                               const AxisValues& values, bool whole_block,
                               const TensorView* by_last) const {
@@ -399,6 +421,9 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
   };
   for (ParallelType type : kParallelTypeThreads) {
     if (matters(type) && !loops_.isSpread(tv, type)) {
+      if (memory == MemoryType::Shared) {
+        requireFirstInside(tv, leaf, type, values);
+      }
       condition = pool.logicalAnd(condition, pool.equal(loops_.parallelIndex(type), pool.zero()));
     }
   }

@@ -81,6 +81,11 @@ class Predicates {
   /// out beyond it. A `UserError` for a reduction.
   bool isForOthers(const Bound& bound, const IterDomain* id, const Leaf& leaf) const;
 
+  /// A `UserError` where the first thread, which writes `tv` for all of its block, may be out of
+  /// bounds while others are not: the merged axes of other tensors do not only grow along threads.
+  void requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
+                          const AxisValues& values) const;
+
   /// Whether a thread comes to an element again (at an index of a broadcast axis above 0) in
   /// iterations that it shares with who reads the element there. It writes it in each of them: the
   /// loops may come to index 0 last.
