@@ -1,24 +1,18 @@
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
-#include <codegen/scalar_text.h>
 #include <evaluator/operations.h>
-#include <fuzz/kernel_interpreter/kernel_memory.h>
+#include <fuzz/kernel_interpreter/idle_iterations.h>
+#include <fuzz/kernel_interpreter/lane_values.h>
+#include <fuzz/kernel_interpreter/launch_lanes.h>
 
 namespace nvfuser::fuzz {
 
 namespace {
 
-constexpr int64_t kMostLanes = 512;             ///< of blocks that do not depend on each other
-constexpr int64_t kMostSteps = 1 << 20;         ///< statements, over all threads
-constexpr size_t kMostBytes = size_t{1} << 28;  ///< of registers, all threads that run together
-
-[[noreturn]] void tooMuch(const std::string& what) {
-  throw TooLong(text("interpreting a kernel: more ", what, " than are worth waiting for"));
-}
+constexpr int64_t kMostSteps = 1 << 20;  ///< statements, over all threads
 
 using Active = std::vector<int64_t>;  ///< lanes, in order
 
@@ -27,197 +21,29 @@ class Interpreter {
   Interpreter(const kir::Kernel& kernel, const LaunchShape& shape, std::span<void* const> args,
               const BytesAt& bytesAt)
       : kernel_(kernel),
-        shape_(shape),
-        args_(args),
-        threads_(shape.block[0] * shape.block[1] * shape.block[2]),
-        blocks_(shape.grid[0] * shape.grid[1] * shape.grid[2]),
-        blocks_at_once_(blocksAtOnce()),
-        scalars_(threads_ * blocks_at_once_),
-        memory_(kernel, threads_ * blocks_at_once_, threads_, shape.shared_bytes, args, bytesAt) {
-    for (const kir::Param& param : kernel.params) {
-      param_numbers_[param.name] = param_numbers_.size();
-    }
+        lanes_(kernel, shape),
+        scalars_(lanes_.count()),
+        memory_(kernel, lanes_.count(), lanes_.threads(), shape.shared_bytes, args, bytesAt),
+        idle_(kernel),
+        values_(kernel, args, scalars_, memory_) {
+    lanes_.setParameters(args, scalars_);
   }
 
   void run() {
-    setParameters();
-    memory_.beginBlocks(scalars_);
-    for (int64_t first = 0; first < blocks_; first += blocks_at_once_) {
-      if (first > 0) {
-        memory_.beginBlocks(scalars_);
-      }
-      first_block_ = first;
-      setLaunchIndices();
-      Active all(static_cast<size_t>(std::min(blocks_at_once_, blocks_ - first) * threads_));
-      for (size_t lane = 0; lane < all.size(); ++lane) {
-        all[lane] = static_cast<int64_t>(lane);
-      }
-      block(kernel_.body, all);
+    for (int64_t first = 0; first < lanes_.blocks(); first += lanes_.blocksAtOnce()) {
+      memory_.beginBlocks(scalars_);
+      block(kernel_.body, lanes_.begin(first, scalars_));
     }
   }
 
  private:
-  int64_t blocksAtOnce() const {
-    bool together = kernel_.cooperative;
-    kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
-      const auto* sync = std::get_if<kir::Sync>(&stmt.node);
-      together = together || std::holds_alternative<kir::GridReduce>(stmt.node) ||
-                 std::holds_alternative<kir::ClusterReduce>(stmt.node) ||
-                 (sync != nullptr && sync->kind == kir::SyncKind::GridBarrier);
-    });
-    const size_t bytes =
-        std::max<size_t>(1, KernelMemory::registerBytes(kernel_) * static_cast<size_t>(threads_) +
-                                static_cast<size_t>(shape_.shared_bytes));
-    const auto room = static_cast<int64_t>(kMostBytes / bytes);
-    const int64_t wanted = together ? blocks_
-                                    : std::min({blocks_, std::max<int64_t>(1, room),
-                                                std::max<int64_t>(1, kMostLanes / threads_)});
-    if (wanted > room) {
-      tooMuch("bytes");
-    }
-    if (wanted > kMostSteps / threads_) {
-      tooMuch("threads");
-    }
-    return wanted;
-  }
-
-  // ---- scalars
-
-  void setParameters() {
-    for (size_t i = 0; i < kernel_.params.size(); ++i) {
-      const kir::Param& param = kernel_.params[i];
-      if (param.kind == kir::ParamKind::IndexArg) {
-        scalars_.set(
-            param.symbol,
-            fuzz::load(args_[i], param.dtype == DataType::Int32 ? DataType::Int32 : DataType::Int)
-                .integer);
-      }
-    }
-    const int64_t* extents[] = {shape_.block, shape_.grid};
-    for (const codegen::LaunchIndex& index : codegen::kLaunchIndices) {
-      const bool is_dim = index.symbol.find("Dim.") != std::string_view::npos;
-      if (is_dim) {
-        scalars_.set(launchSymbol(index),
-                     extents[index.symbol.starts_with("grid") ? 1 : 0][dimensionOf(index)]);
-      }
-    }
-  }
-
-  kir::Scalar launchSymbol(const codegen::LaunchIndex& index) const {
-    return kernel_.pool->symbol(std::string(index.symbol));
-  }
-  static int dimensionOf(const codegen::LaunchIndex& index) { return index.symbol.back() - 'x'; }
-
-  static int64_t coordinate(int64_t linear, const int64_t (&extents)[3], int dimension) {
-    for (int d = 0; d < dimension; ++d) {
-      linear /= extents[d];
-    }
-    return linear % extents[dimension];
-  }
-  int64_t threadIndex(int64_t lane, int dimension) const {
-    return coordinate(lane % threads_, shape_.block, dimension);
-  }
-  int64_t blockIndex(int64_t lane, int dimension) const {
-    return coordinate(first_block_ + lane / threads_, shape_.grid, dimension);
-  }
-
-  void setLaunchIndices() {
-    for (const codegen::LaunchIndex& index : codegen::kLaunchIndices) {
-      const bool of_thread = index.symbol.starts_with("threadIdx");
-      if (!of_thread && !index.symbol.starts_with("blockIdx")) {
-        continue;
-      }
-      int64_t* values = scalars_.setLanes(launchSymbol(index));
-      for (int64_t lane = 0; lane < scalars_.lanes(); ++lane) {
-        values[lane] = of_thread ? threadIndex(lane, dimensionOf(index))
-                                 : blockIndex(lane, dimensionOf(index));
-      }
-    }
-  }
-
-  // ---- values
-
-  /// Where 32 bits index everything, the limits of 64 bits are theirs.
-  Number literal(const kir::Literal& literal) const {
-    if (literal.dtype == DataType::Index && kernel_.index_type == DataType::Int32) {
-      constexpr std::numeric_limits<int32_t> kIndex;
-      return {0, 0, std::clamp<int64_t>(literal.value.as<int64_t>(), kIndex.min(), kIndex.max())};
-    }
-    return numberOf(literal.value, literal.dtype);
-  }
-
-  Number parameter(const kir::ParamRef& ref, DataType dtype) const {
-    const size_t i = param_numbers_.at(ref.name);
-    const kir::Param& param = kernel_.params[i];
-    if (param.kind == kir::ParamKind::IndexArg) {
-      return converted({0, 0, scalars().uniform(param.symbol)}, DataType::Int, dtype);
-    }
-    return converted(fuzz::load(args_[i], param.dtype), param.dtype, dtype);
-  }
-  LaneScalars& scalars() const { return const_cast<LaneScalars&>(scalars_); }
-
-  /// Reads an operand in all lanes: calls `body(lane, number of dtype)`.
-  class Reader {
-   public:
-    Reader(Interpreter& in, const kir::Operand& operand, DataType dtype)
-        : in_(in), from_(dtype), dtype_(dtype) {
-      if (const auto* ref = std::get_if<kir::Ref>(&operand)) {
-        buffer_ = ref->buffer;
-        from_ = buffer_->dtype;
-        values_ = in_.scalars_.of(ref->index);
-      } else if (const auto* literal = std::get_if<kir::Literal>(&operand)) {
-        constant_ = converted(in_.literal(*literal), literal->dtype, dtype);
-      } else if (const auto* param = std::get_if<kir::ParamRef>(&operand)) {
-        constant_ = in_.parameter(*param, dtype);
-      } else {
-        const auto& index = std::get<kir::IndexValue>(operand);
-        is_index_ = true;
-        from_ = index.dtype;
-        values_ = in_.scalars_.of(index.index);
-      }
-    }
-    Number operator()(int64_t lane, int64_t offset = 0) const {
-      if (buffer_ != nullptr) {
-        return converted(in_.memory_.load(*buffer_, lane, values_[lane] + offset), from_, dtype_);
-      }
-      if (is_index_) {
-        return converted(converted({0, 0, values_[lane]}, DataType::Int, from_), from_, dtype_);
-      }
-      return constant_;
-    }
-
-   private:
-    Interpreter& in_;
-    const kir::Buffer* buffer_ = nullptr;
-    bool is_index_ = false;
-    LaneScalars::Values values_;  ///< places in the buffer, or the index itself
-    DataType from_, dtype_;
-    Number constant_;
-  };
-
-  /// Elements of one buffer, in all lanes.
-  class Elements {
-   public:
-    Elements(Interpreter& in, const kir::Ref& ref)
-        : in_(in), buffer_(*ref.buffer), places_(in.scalars_.of(ref.index)) {}
-    void write(int64_t lane, const Number& number, int64_t offset = 0) const {
-      in_.memory_.store(buffer_, lane, places_[lane] + offset, number);
-    }
-    Number read(int64_t lane) const { return in_.memory_.load(buffer_, lane, places_[lane]); }
-
-   private:
-    Interpreter& in_;
-    const kir::Buffer& buffer_;
-    LaneScalars::Values places_;
-  };
-
   // ---- statements
 
   void block(const kir::Block& statements, const Active& active) {
     for (const kir::Stmt& stmt : statements) {
       steps_ += static_cast<int64_t>(active.size());
       if (steps_ > kMostSteps) {
-        tooMuch("steps");
+        throw TooLong("interpreting a kernel: more steps than are worth waiting for");
       }
       std::visit([&](const auto& statement) { run(statement, active); }, stmt.node);
     }
@@ -225,7 +51,8 @@ class Interpreter {
 
   void run(const kir::For& loop, const Active& active) {
     if (scalars_.isUniform(loop.extent)) {
-      const int64_t extent = std::min(scalars_.uniform(loop.extent), idleFrom(loop, active));
+      const int64_t extent =
+          std::min(scalars_.uniform(loop.extent), idle_.from(loop, active, scalars_));
       for (int64_t i = 0; i < extent; ++i) {
         scalars_.set(loop.var, i);
         block(*loop.body, active);
@@ -242,81 +69,6 @@ class Interpreter {
       scalars_.set(loop.var, i);
       block(*loop.body, inside);
     }
-  }
-
-  /// first + step · (the loop's variable) < end, which no later iteration meets again.
-  struct Limit {
-    kir::Scalar first, end;
-    int64_t step;
-  };
-  /// Of each `If` of a loop that has nothing else in it: limits that all have to hold.
-  struct Limits {
-    bool is_known = false;
-    bool is_limited = true;  ///< whether each `If` has one
-    std::vector<std::vector<Limit>> of_branches;
-  };
-
-  const Limits& limitsOf(const kir::For& loop) {
-    Limits& limits = limits_[&loop];
-    if (limits.is_known) {
-      return limits;
-    }
-    limits.is_known = true;
-    kir::ScalarPool& pool = *kernel_.pool;
-    std::unordered_map<kir::Scalar, kir::Scalar> lets;
-    for (const kir::Stmt& stmt : *loop.body) {
-      if (const auto* let = std::get_if<kir::Let>(&stmt.node)) {
-        lets[let->var] = pool.substitute(let->value, lets);
-      } else if (const auto* branch = std::get_if<kir::If>(&stmt.node);
-                 branch != nullptr && branch->else_body == nullptr) {
-        limits.of_branches.push_back(limitsOf(pool.substitute(branch->condition, lets), loop.var));
-        limits.is_limited = limits.is_limited && !limits.of_branches.back().empty();
-      } else if (!std::holds_alternative<kir::Declare>(stmt.node)) {
-        limits.is_limited = false;
-      }
-    }
-    return limits;
-  }
-
-  std::vector<Limit> limitsOf(kir::Scalar condition, kir::Scalar var) {
-    const std::vector<kir::Scalar> conjuncts =
-        condition->op == kir::ScalarOp::And ? condition->args : std::vector<kir::Scalar>{condition};
-    std::vector<Limit> limits;
-    for (kir::Scalar one : conjuncts) {
-      Limit limit{nullptr, nullptr, 0};
-      if (one->op == kir::ScalarOp::Less && !kir::ScalarPool::contains(one->args[1], var) &&
-          kernel_.pool->splitLinear(one->args[0], var, &limit.step, &limit.first) &&
-          limit.step > 0) {
-        limit.end = one->args[1];
-        limits.push_back(limit);
-      }
-    }
-    return limits;
-  }
-
-  /// The iteration from which on a loop does nothing in any lane, as far as that is seen: loops
-  /// over thousands of elements, of which a small tensor has two, would take most of the time.
-  int64_t idleFrom(const kir::For& loop, const Active& active) {
-    const Limits& limits = limitsOf(loop);
-    if (!limits.is_limited) {
-      return INT64_MAX;
-    }
-    int64_t idle_from = 0;
-    for (const std::vector<Limit>& branch : limits.of_branches) {
-      int64_t most = INT64_MAX;
-      for (const Limit& limit : branch) {
-        const LaneScalars::Values first = scalars_.of(limit.first), end = scalars_.of(limit.end);
-        int64_t most_of_lanes = 0;
-        for (int64_t lane : active) {
-          const int64_t left = end[lane] - first[lane];
-          most_of_lanes =
-              std::max(most_of_lanes, left <= 0 ? 0 : (left + limit.step - 1) / limit.step);
-        }
-        most = std::min(most, most_of_lanes);
-      }
-      idle_from = std::max(idle_from, most);
-    }
-    return idle_from;
   }
 
   void run(const kir::If& branch, const Active& active) {
@@ -353,7 +105,7 @@ class Interpreter {
   }
 
   void run(const kir::LoadIndex& load, const Active& active) {
-    Reader source(*this, load.src, DataType::Int);
+    LaneOperand source(values_, load.src, DataType::Int);
     std::vector<std::pair<int64_t, int64_t>> read;
     for (int64_t lane : active) {
       read.emplace_back(lane, heldToRange(source(lane).integer, load.range));
@@ -380,13 +132,13 @@ class Interpreter {
   }
 
   void run(const kir::Compute& compute, const Active& active) {
-    std::vector<Reader> readers;
+    std::vector<LaneOperand> readers;
     for (const kir::Operand& operand : compute.operands) {
       const bool is_condition = selects(compute.op) && readers.empty();
-      readers.emplace_back(*this, operand,
+      readers.emplace_back(values_, operand,
                            is_condition ? DataType(DataType::Bool) : compute.compute);
     }
-    const Elements dst(*this, compute.dst);
+    const LaneElements dst(values_, compute.dst);
     Number operands[3];
     for (int64_t lane : active) {
       for (size_t i = 0; i < readers.size(); ++i) {
@@ -398,8 +150,8 @@ class Interpreter {
   }
 
   void copy(const kir::Ref& dst, const kir::Operand& src, const Active& active) {
-    const Reader source(*this, src, dst.buffer->dtype);
-    const Elements to(*this, dst);
+    const LaneOperand source(values_, src, dst.buffer->dtype);
+    const LaneElements to(values_, dst);
     for (int64_t lane : active) {
       for (int64_t e = 0; e < dst.width; ++e) {
         to.write(lane, source(lane, e), e);
@@ -436,15 +188,15 @@ class Interpreter {
   }
 
   void run(const kir::BulkCopy& bulk, const Active& active) {
-    const Reader source(*this, bulk.src, bulk.dst.buffer->dtype);
-    const Elements dst(*this, bulk.dst);
+    const LaneOperand source(values_, bulk.src, bulk.dst.buffer->dtype);
+    const LaneElements dst(values_, bulk.dst);
     const LaneScalars::Values counts = scalars_.of(bulk.count);
     int64_t block = -1;
     for (int64_t lane : active) {
-      if (lane / threads_ == block) {
+      if (lanes_.blockOf(lane) == block) {
         continue;  // one thread of a block asks
       }
-      block = lane / threads_;
+      block = lanes_.blockOf(lane);
       for (int64_t e = 0; e < counts[lane]; ++e) {
         dst.write(lane, source(lane, e), e);
       }
@@ -459,12 +211,12 @@ class Interpreter {
   void run(const kir::Random& random, const Active& active) {
     const DataType dtype = random.dst.buffer->dtype;
     const DataType compute = dtype == DataType::Double ? DataType::Double : DataType::Float;
-    Reader seed(*this, random.seed, DataType::UInt64);
-    Reader offset(*this, random.offset, DataType::UInt64);
-    const Elements dst(*this, random.dst);
-    std::vector<Reader> parameters;
+    LaneOperand seed(values_, random.seed, DataType::UInt64);
+    LaneOperand offset(values_, random.offset, DataType::UInt64);
+    const LaneElements dst(values_, random.dst);
+    std::vector<LaneOperand> parameters;
     for (const kir::Operand& operand : random.parameters) {
-      parameters.emplace_back(*this, operand, compute);
+      parameters.emplace_back(values_, operand, compute);
     }
     for (int64_t lane : active) {
       const int64_t element = random.block == nullptr ? scalars_.of(random.element)[lane]
@@ -484,37 +236,12 @@ class Interpreter {
 
   // ---- reductions
 
-  /// The parts of a reduction's state, in all lanes.
-  class States {
-   public:
-    States(Interpreter& in, const std::vector<kir::Ref>& refs) {
-      for (const kir::Ref& ref : refs) {
-        parts_.emplace_back(in, ref);
-      }
-    }
-    std::vector<Number> read(int64_t lane) const {
-      std::vector<Number> numbers;
-      for (const Elements& part : parts_) {
-        numbers.push_back(part.read(lane));
-      }
-      return numbers;
-    }
-    void write(int64_t lane, const std::vector<Number>& numbers) const {
-      for (size_t i = 0; i < parts_.size(); ++i) {
-        parts_[i].write(lane, numbers[i]);
-      }
-    }
-
-   private:
-    std::vector<Elements> parts_;
-  };
-
   void run(const kir::Combine& step, const Active& active) {
-    std::vector<Reader> readers;
+    std::vector<LaneOperand> readers;
     for (size_t i = 0; i < step.value.size(); ++i) {
-      readers.emplace_back(*this, step.value[i], step.monoid.dtypes[i]);
+      readers.emplace_back(values_, step.value[i], step.monoid.dtypes[i]);
     }
-    const States states(*this, step.state);
+    const LaneStates states(values_, step.state);
     std::vector<Number> value(readers.size());
     for (int64_t lane : active) {
       for (size_t i = 0; i < readers.size(); ++i) {
@@ -535,7 +262,7 @@ class Interpreter {
     for (int64_t lane : active) {
       groups[keyOf(lane)].push_back(lane);
     }
-    const States states(*this, refs);
+    const LaneStates states(values_, refs);
     for (const auto& [key, lanes] : groups) {
       std::vector<Number> sum = states.read(lanes.front());
       for (size_t i = 1; i < lanes.size(); ++i) {
@@ -554,9 +281,9 @@ class Interpreter {
     combineGroups(
         reduce.monoid, reduce.state, active,
         [&](int64_t lane) {
-          std::vector<int64_t> key{lane / threads_};
+          std::vector<int64_t> key{lanes_.blockOf(lane)};
           for (int d = 0; d < 3; ++d) {
-            key.push_back(reduce.dims[d] ? 0 : threadIndex(lane, d));
+            key.push_back(reduce.dims[d] ? 0 : lanes_.threadIndex(lane, d));
           }
           return key;
         },
@@ -570,8 +297,8 @@ class Interpreter {
         [&](int64_t lane) {
           std::vector<int64_t> key;
           for (int d = 0; d < 3; ++d) {
-            key.push_back(blockIndex(lane, d) / shape_.cluster[d]);
-            key.push_back(threadIndex(lane, d));
+            key.push_back(lanes_.blockIndex(lane, d) / lanes_.shape().cluster[d]);
+            key.push_back(lanes_.threadIndex(lane, d));
           }
           return key;
         },
@@ -580,9 +307,9 @@ class Interpreter {
 
   void run(const kir::GridReduce& reduce, const Active& active) {
     const auto keyOf = [&](int64_t lane) {
-      std::vector<int64_t> key{lane % threads_};
+      std::vector<int64_t> key{lanes_.threadOf(lane)};
       for (int d = 0; d < 3; ++d) {
-        key.push_back(reduce.dims[d] ? 0 : blockIndex(lane, d));
+        key.push_back(reduce.dims[d] ? 0 : lanes_.blockIndex(lane, d));
       }
       return key;
     };
@@ -605,17 +332,12 @@ class Interpreter {
   }
 
   const kir::Kernel& kernel_;
-  const LaunchShape& shape_;
-  std::span<void* const> args_;
-  int64_t threads_;  ///< of a block
-  int64_t blocks_;
-  int64_t blocks_at_once_;
-  int64_t first_block_ = 0;
+  LaunchLanes lanes_;
   int64_t steps_ = 0;
   LaneScalars scalars_;
   KernelMemory memory_;
-  std::map<std::string, size_t> param_numbers_;
-  std::unordered_map<const kir::For*, Limits> limits_;
+  IdleIterations idle_;
+  LaneValues values_;
 };
 
 }  // namespace
