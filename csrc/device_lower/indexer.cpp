@@ -28,42 +28,38 @@ std::set<const IterDomain*> withProducts(const TensorView* tv, std::set<const It
   return axes;
 }
 
-/// Axes of `tv` of which the loops' values cannot be taken: their class has two indices here, or
-/// that of an axis that they are made of has. (An axis of 16 is reshaped to 2 x 8 and met by its
-/// own reshape: the part of 8 is one index as a column, another as a part of the row.)
-std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
+/// Those axes of `tv` for which something holds, and what is made of them.
+template <typename Holds>
+std::set<const IterDomain*> axesWhere(const TensorView* tv, const Holds& holds) {
   std::set<const IterDomain*> result;
   for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (values.isAmbiguous(id)) {
+    if (holds(id)) {
       result.insert(id);
     }
   }
   return withProducts(tv, std::move(result));
+}
+
+/// Axes of `tv` of which the loops' values cannot be taken: their class has two indices here, or
+/// that of an axis that they are made of has. (An axis of 16 is reshaped to 2 x 8 and met by its
+/// own reshape: the part of 8 is one index as a column, another as a part of the row.)
+std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
+  return axesWhere(tv, [&](const IterDomain* id) { return values.isAmbiguous(id); });
 }
 
 /// Axes of `tv` that the loops of two tensors lead to, at two indices: what is made of them has
 /// that of either.
 std::set<const IterDomain*> axesMetTwice(const TensorView* tv, const AxisValues& values) {
-  std::set<const IterDomain*> result;
-  for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (values.isMetTwice(id)) {
-      result.insert(id);
-    }
-  }
-  return withProducts(tv, std::move(result));
+  return axesWhere(tv, [&](const IterDomain* id) { return values.isMetTwice(id); });
 }
 
 /// Axes of `tv` with a part of a broadcast axis in them that the loops go through: split by 16, its
 /// one element is computed 16 times, but perhaps stored at the first place alone.
 std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const AxisValues& values) {
-  std::set<const IterDomain*> result;
-  for (const IterDomain* id : tv->domain()->allIDs()) {
+  return axesWhere(tv, [&](const IterDomain* id) {
     Scalar index = id->isBroadcast() ? values.of(id) : nullptr;
-    if (index != nullptr && !index->isConstant(0)) {
-      result.insert(id);
-    }
-  }
-  return withProducts(tv, std::move(result));
+    return index != nullptr && !index->isConstant(0);
+  });
 }
 
 }  // namespace
