@@ -54,43 +54,55 @@ bool isBroadcastIn(const IterDomain* id, const TensorView* tv, const IdGraph& ex
 }
 
 /// Index of an axis in the first of the iterations that a statement stands in front of or behind.
-Scalar indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& symbols,
-                    const std::vector<const Expr*>& transforms) {
-  if (Scalar index = values.ofLoops(id)) {
-    return index;
-  }
+struct IndexAtStart {
+  Scalar index;
+  /// Whether no later iteration has a smaller one, as the inner part of a merged axis may have:
+  /// behind its end it begins anew.
+  bool is_least = true;
+};
+
+IndexAtStart indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& symbols,
+                          const std::vector<const Expr*>& transforms) {
   kir::ScalarPool& pool = symbols.pool();
+  if (Scalar index = values.ofLoops(id)) {
+    return {index};
+  }
   for (const Expr* expr : transforms) {
     if (expr->isA<Split>() && expr->as<Split>()->in() == id) {
       const auto* split = expr->as<Split>();
-      return pool.add(pool.mul(indexAtStart(split->outer(), values, symbols, transforms),
-                               symbols.extent(split->inner())),
-                      indexAtStart(split->inner(), values, symbols, transforms));
+      const IndexAtStart outer = indexAtStart(split->outer(), values, symbols, transforms);
+      const IndexAtStart inner = indexAtStart(split->inner(), values, symbols, transforms);
+      return {pool.add(pool.mul(outer.index, symbols.extent(split->inner())), inner.index),
+              outer.is_least && inner.is_least};
     }
     if (expr->isA<Merge>() &&
         (expr->as<Merge>()->outer() == id || expr->as<Merge>()->inner() == id)) {
       const auto* merge = expr->as<Merge>();
-      Scalar index = indexAtStart(merge->out(), values, symbols, transforms);
+      const IndexAtStart out = indexAtStart(merge->out(), values, symbols, transforms);
       Scalar inner = symbols.extent(merge->inner());
       if (symbols.extent(merge->outer()) == pool.one()) {
-        return merge->inner() == id ? index : pool.zero();
+        return merge->inner() == id ? out : IndexAtStart{pool.zero()};
       }
-      return merge->inner() == id ? pool.mod(index, inner) : pool.div(index, inner);
+      if (merge->outer() == id) {
+        return {pool.div(out.index, inner), out.is_least};
+      }
+      const bool is_known = values.ofLoops(merge->out()) != nullptr;
+      return {pool.mod(out.index, inner), is_known || out.index == pool.zero()};
     }
   }
-  return pool.zero();
+  return {pool.zero()};
 }
 
-/// Whether an index has a remainder in it (of `of`, unless that is null): it does not only grow.
-bool hasRemainder(Scalar index, Scalar of) {
-  if (index->op == kir::ScalarOp::Mod && (of == nullptr || kir::ScalarPool::contains(index, of))) {
+/// Whether an index has a remainder of an expression with `symbol` in it: it does not only grow.
+bool hasRemainderOf(Scalar symbol, Scalar index) {
+  if (index->op == kir::ScalarOp::Mod && kir::ScalarPool::contains(index, symbol)) {
     return true;
   }
   const auto& terms = index->terms;
   return std::any_of(index->args.begin(), index->args.end(),
-                     [&](Scalar arg) { return hasRemainder(arg, of); }) ||
+                     [&](Scalar arg) { return hasRemainderOf(symbol, arg); }) ||
          std::any_of(terms.begin(), terms.end(),
-                     [&](const auto& term) { return hasRemainder(term.first, of); });
+                     [&](const auto& term) { return hasRemainderOf(symbol, term.first); });
 }
 
 /// Index that must be inside the input of a split of which a statement has only some of the loops:
@@ -99,16 +111,16 @@ bool hasRemainder(Scalar index, Scalar of) {
 ///   T1[b0, r1], b0 split into (b2, b3), loops b2 and r1·b3: T1 is started where b2·|b3| < |b0|
 ///
 /// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it; or
-/// a later iteration may be inside where the first one is not, as of an inner part of a merged
-/// axis.
+/// a later iteration may be inside where the first one is not.
 Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbols,
                     const std::vector<const Expr*>& transforms) {
   const Scalar zero = symbols.pool().zero();
-  if (split->innerSplit() && indexAtStart(split->inner(), values, symbols, transforms) == zero) {
+  if (split->innerSplit() &&
+      indexAtStart(split->inner(), values, symbols, transforms).index == zero) {
     return nullptr;
   }
-  Scalar index = indexAtStart(split->in(), values, symbols, transforms);
-  return index == zero || hasRemainder(index, nullptr) ? nullptr : index;
+  const IndexAtStart start = indexAtStart(split->in(), values, symbols, transforms);
+  return start.index == zero || !start.is_least ? nullptr : start.index;
 }
 
 /// Whether a statement reads what is there where elements exist: memory that others wrote, or what
@@ -393,7 +405,7 @@ void Predicates::requireFirstInside(const TensorView* tv, const Leaf& leaf, Para
   const Scalar thread = loops_.parallelIndex(type);
   for (const Bound& bound : bounds(leaf, values, eliminate_)) {
     const Scalar first = pool.substitute(bound.index, {{thread, pool.zero()}});
-    if (hasRemainder(bound.index, thread) && first != pool.zero() &&
+    if (hasRemainderOf(thread, bound.index) && first != pool.zero() &&
         !pool.provesLess(bound.index, bound.extent)) {
       userError("lower: ", tv, " is written to shared memory by the first thread of ",
                 parallelTypeName(type),
