@@ -38,7 +38,9 @@ class InterpretingDevice final : public Device {
       return nullptr;
     }
     void* data = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    check(data != nullptr, "there is memory");
+    if (data == nullptr) {
+      userError("interpreting a kernel: out of memory: ", bytes, " bytes asked for");
+    }
     std::memset(data, 0xFF, bytes);
     std::scoped_lock lock(mutex_);
     sizes_[static_cast<const std::byte*>(data)] = bytes;
