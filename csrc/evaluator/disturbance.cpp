@@ -1,6 +1,7 @@
 // `Rounding::Disturbed`: results moved as rounding may move them, in directions that a seed
 // chooses.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -40,41 +41,30 @@ double oneOf(const std::vector<double>& possible, uint64_t seed, uint64_t i) {
   return possible[(start + turn) % possible.size()];
 }
 
-/// How often numbers come again, but for their roundings: of the first values, those behind them
-/// count as coming once.
-template <typename Wide>
+/// How often numbers come again, but for their roundings.
 class Repeats {
  public:
-  void add(Wide x) {
-    for (auto& [value, times] : values_) {
-      if (isNear(x, value)) {
-        ++times;
-        return;
-      }
-    }
-    if (values_.size() < kMostValues) {
-      values_.emplace_back(x, 1);
-    } else {
-      ++others_;
-    }
-  }
+  void add(std::complex<long double> x) { keys_.emplace_back(key(x.real()), key(x.imag())); }
   /// Sum of the squares of how often each comes.
-  long double squares() const {
-    long double sum = others_;
-    for (const auto& [value, times] : values_) {
+  long double squares() {
+    std::sort(keys_.begin(), keys_.end());
+    long double sum = 0;
+    for (auto first = keys_.begin(); first != keys_.end();) {
+      const auto next = std::upper_bound(first, keys_.end(), *first);
+      const auto times = static_cast<long double>(next - first);
       sum += times * times;
+      first = next;
     }
     return sum;
   }
 
  private:
-  static constexpr size_t kMostValues = 16;
-  static bool isNear(const Wide& a, const Wide& b) {
-    return a == b || std::abs(a - b) <= 1e-6L * std::abs(b);
+  /// The same number for all that agree in their first 20 digits.
+  static uint32_t key(long double x) {
+    return (std::bit_cast<uint32_t>(static_cast<float>(x)) + 8) >> 4;
   }
 
-  std::vector<std::pair<Wide, long double>> values_;
-  long double others_ = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> keys_;
 };
 
 /// Exponent of the lowest binary digit that is not zero; the greatest int for a number without one.
@@ -96,7 +86,7 @@ struct Addition {
   long double largest = 0;  ///< of the sums on the way
   long double count = 0;
   int lowest = std::numeric_limits<int>::max();  ///< exponent of the terms' lowest digit
-  Repeats<Wide> repeats;
+  Repeats repeats;
 
   void add(Wide x) {
     sum += x;
@@ -118,7 +108,7 @@ struct Addition {
   /// way again and again (or lost, beside greater ones): c of them are off as c, and those of
   /// several numbers add up as the root of the squares. Other orders have other sums on the way,
   /// for which the root of the squares stands.
-  double growth() const {
+  double growth() {
     if (isExact()) {
       return 0;
     }

@@ -127,7 +127,9 @@ void Drawer::addTernary() {
       const Argument b = partner(a);
       const Argument c = partner(a);
       const double limit = bound(a) + 4 * boundOf(b) * boundOf(c);
-      if (isExact() && limit > 0x1p23) {
+      // (The product of whole numbers is an integer: of unsigned ones it is large where one is
+      // below zero.)
+      if (isExact() && (limit > 0x1p23 || mayWrap({"mul", {}, {b, c}}))) {
         return;
       }
       try_({"addcmul", {}, {value(a), b, c}}, limit);

@@ -5,6 +5,7 @@
 
 #include <capi/operations.h>
 #include <fuzz/library/draw_input.h>
+#include <ops/table/pointwise.h>
 
 namespace nvfuser::fuzz {
 
@@ -156,6 +157,25 @@ double Drawer::boundOf(const Argument& argument) const {
   }
 }
 
+bool Drawer::mayWrap(const Call& call) const {
+  const auto may_be_negative = [&](const Argument& argument) {
+    switch (argument.kind) {
+      case Argument::Kind::Int:
+        return argument.integer < 0;
+      case Argument::Kind::Value:
+        return !isUnsignedIntegralType(dtype(argument.integer)) &&
+               !isBooleanType(dtype(argument.integer));
+      default:
+        return false;
+    }
+  };
+  const bool reaches_below = call.operation == "neg" || call.operation == "sub" ||
+                             call.operation == "addcmul" || call.operation == "pad";
+  const bool combines = reaches_below || findPointwiseFunction(call.operation) != nullptr;
+  return reaches_below || (combines && std::any_of(call.arguments.begin(), call.arguments.end(),
+                                                   may_be_negative));
+}
+
 bool Drawer::try_(Call call, double limit, int64_t results) {
   for (int64_t i = 0; i < results; ++i) {
     call.results.push_back(next_++);
@@ -190,7 +210,8 @@ bool Drawer::try_(Call call, double limit, int64_t results) {
   program_.calls.push_back(call);
   for (int64_t id : call.results) {
     if (builder_.has(id)) {
-      known_.push_back({id, limit});
+      const bool wraps = isUnsignedIntegralType(dtype(id)) && mayWrap(call);
+      known_.push_back({id, wraps ? 0x1p62 : limit});
     }
   }
   return true;

@@ -77,6 +77,8 @@ class Drawer {
   Argument scalarOperand(int64_t a);
   bool isWholeOperand(const Argument& argument) const;
   double boundOf(const Argument& argument) const;
+  /// Whether a result of the call that is unsigned may be that of a number below zero.
+  bool mayWrap(const Call& call) const;
 
   // ---- calls ----
   /// Adds a call with `results` results; false where the front end refuses it. `limit`: what its
