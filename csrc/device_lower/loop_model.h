@@ -43,6 +43,7 @@ class LoopModel {
   std::vector<const LoopClass*> path(const TensorView* tv) const;
   const std::vector<std::unique_ptr<LoopClass>>& classes() const { return classes_; }
   /// A loop over one axis of a tensor that no other statement shares (initialising a reduction).
+  /// Bound to threads or blocks, it goes through the axis as the shared loop does.
   const LoopClass* makePrivate(const TensorView* tv, int position);
 
   /// Launch extent of a block or thread dimension; null where the kernel does not use it.
