@@ -356,8 +356,8 @@ const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
     loop->members.emplace_back(sibling, position);
   }
   // Threads and blocks are at the same elements before, in and behind the loops of a reduction.
-  loop->promoted = shared.isThread() ? shared.promoted
-                                     : tv->getLoopDomain()[static_cast<size_t>(position)];
+  loop->promoted =
+      shared.isThread() ? shared.promoted : tv->getLoopDomain()[static_cast<size_t>(position)];
   loop->parallel = shared.parallel;
   // The parts of a broadcast axis are one element, which the shared loop does not repeat, either.
   const bool is_one_element =

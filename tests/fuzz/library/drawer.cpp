@@ -172,8 +172,8 @@ bool Drawer::mayWrap(const Call& call) const {
   const bool reaches_below = call.operation == "neg" || call.operation == "sub" ||
                              call.operation == "addcmul" || call.operation == "pad";
   const bool combines = reaches_below || findPointwiseFunction(call.operation) != nullptr;
-  return reaches_below || (combines && std::any_of(call.arguments.begin(), call.arguments.end(),
-                                                   may_be_negative));
+  return reaches_below ||
+         (combines && std::any_of(call.arguments.begin(), call.arguments.end(), may_be_negative));
 }
 
 bool Drawer::try_(Call call, double limit, int64_t results) {
