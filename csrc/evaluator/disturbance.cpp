@@ -155,10 +155,11 @@ struct Multiplication {
   }
 };
 
-/// A sum that is moved across zero has lost all its digits: it may have the other sign, or be zero.
+/// A sum that may be moved across zero has lost all its digits: it may have the other sign, be
+/// zero, or be just what it is compared with.
 double movedSum(double sum, double amount, uint64_t seed, uint64_t i) {
-  const double to = moved(sum, amount, seed, i);
-  return isSecondPair(seed) && (sum < 0) != (to < 0) && to != 0 ? 0 : to;
+  return isSecondPair(seed) && amount > std::abs(sum) ? undetermined()
+                                                      : moved(sum, amount, seed, i);
 }
 Complex movedSum(Complex sum, double amount, uint64_t seed, uint64_t i) {
   return {movedSum(sum.real(), amount, seed, 2 * i), movedSum(sum.imag(), amount, seed, 2 * i + 1)};
@@ -215,12 +216,13 @@ Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed
   if (lhs.kind() != HostNumber::Real || rhs.kind() != HostNumber::Real || isSecondPair(seed)) {
     return result;
   }
-  // Operands that were moved alike still compare as they did: directions alone would not tell.
+  // Operands that were moved alike still compare as they did: directions alone would not tell. Nor
+  // would they tell of a number that is rounded to the other one.
   const double near = 8 * std::max(roundoff(lhs.dtype), roundoff(rhs.dtype));
   const Array are_near = mapElements<int64_t, double>(
       std::array<Array, 2>{convert(lhs, DataType::Double), convert(rhs, DataType::Double)},
       result.sizes, DataType::Bool, [&](double a, double b) {
-        const bool is_rounded = !isShort(a) && !isShort(b);
+        const bool is_rounded = !isShort(a) || !isShort(b);
         return int64_t{is_rounded && std::abs(a - b) <= near * std::abs(a)};
       });
   uint64_t i = 0;

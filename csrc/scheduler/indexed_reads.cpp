@@ -16,13 +16,14 @@ std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
 }
 
-/// Whether the same ones are broadcast.
+/// Whether the same ones are broadcast, and expanded.
 bool hasAxesOf(const TensorView* tv, const TensorView* other) {
   const std::vector<IterDomain*> axes = axesOf(tv);
   const std::vector<IterDomain*> others = axesOf(other);
   return std::equal(axes.begin(), axes.end(), others.begin(), others.end(),
                     [](const IterDomain* a, const IterDomain* b) {
-                      return a->isBroadcast() == b->isBroadcast();
+                      return a->isBroadcast() == b->isBroadcast() &&
+                             a->hasExpandedExtent() == b->hasExpandedExtent();
                     });
 }
 

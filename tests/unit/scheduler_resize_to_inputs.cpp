@@ -167,6 +167,21 @@ TEST_CASE("indexed reads: an input of one element along the axis is read as it i
   fusion.verify();
 }
 
+TEST_CASE("indexed reads: one element that is shown several times stays what it is") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* row = broadcast(input(fusion, 1), {true, false});
+  TensorView* label = TensorViewBuilder().ndims(1).expanded({true}).dtype(DataType::Int).build();
+  fusion.addInput(label);
+  TensorView* rows = indexSelect(row, 0, label);
+  fusion.addOutput(rows);
+  fusion.addOutput(neg(rows));
+  scheduler_tools::propagateIndexedReadsToInputs(&fusion);
+  CHECK(countOf<IndexSelectOp>(fusion) == std::pair(1, 1));
+  CHECK(fusion.outputs()[1]->as<TensorView>()->axis(0)->hasExpandedExtent());
+  fusion.verify();
+}
+
 TEST_CASE(
     "loop nests: outputs of other axes have one of their own, and nothing but inputs is shared") {
   Fusion fusion;
