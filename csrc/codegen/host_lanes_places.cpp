@@ -1,7 +1,7 @@
 /// What depends on the place of an iteration, in a loop of vectors (host_lanes.cpp): memory read
 /// through a window, and comparisons of the place itself. Neither is taken lane by lane:
 ///
-///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(&T0[…], 64 - k, 128 - k, 0 …)
+///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(T0, k + …, 64 - k, 128 - k, 0)
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
 #include <algorithm>
 
@@ -69,8 +69,11 @@ std::string HostEmitter::laneWindow(const kir::Guarded& guarded, const LaneLoop&
     end = pool.min(end, pool.sub(range->end, lanes.var));
   }
   end = pool.select(range->uniform, end, pool.constant(0));
-  return text("lanesWindow<", lanes.width, ">(", addressText(*ref), ", ", scalar_(first), ", ",
-              scalar_(end), ", ", laneOperand(guarded.otherwise, dtype, lanes), ")");
+  // (The index apart: before the window, and behind it, it may lead out of the buffer, where no
+  // address may be made. A compiler that sees one concludes that the index is never there.)
+  return text("lanesWindow<", lanes.width, ">(", ref->buffer->name, ", ", scalar_(ref->index), ", ",
+              scalar_(first), ", ", scalar_(end), ", ",
+              laneOperand(guarded.otherwise, dtype, lanes), ")");
 }
 
 namespace {

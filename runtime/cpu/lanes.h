@@ -8,7 +8,7 @@
 //
 //   lanesRead<N>(p, n)            elements p[0], …; what is beyond n is not touched, and 0
 //   lanesWrite(p, v, n)           the first n lanes; lanesStream: past the caches where p allows
-//   lanesWindow<N>(p, a, b, v)    p[e] for a <= e < b, else lane e of v: p is not touched there
+//   lanesWindow<N>(p, i, a, b, v) p[i + e] for a <= e < b, else lane e of v (no address made)
 //   lanesBelow<N>(i, b)           i + e < b, as lanes of bool; lanesUpTo: i + e <= b
 //   lanesEach<N, T>(n, f)         f(0), …, f(n - 1), as T's lanes (f gives elements)
 //   lanesSpread(v, n, f)          f(e, lane e) for the first n
@@ -94,24 +94,25 @@ __forceinline__ void lanesWrite(T* p, V v, i64 n) {
 }
 
 template <int N, class B>
-__attribute__((noinline, cold)) static Simd<B, N> lanesWindowPart(const B* p, i64 first, i64 end,
-                                                                  Simd<B, N> otherwise) {
-  for (i64 i = first > 0 ? first : 0; i < end && i < N; i++) {
-    otherwise[i] = p[i];
+__attribute__((noinline, cold)) static Simd<B, N> lanesWindowPart(const B* p, i64 i, i64 first,
+                                                                  i64 end, Simd<B, N> otherwise) {
+  for (i64 e = first > 0 ? first : 0; e < end && e < N; e++) {
+    otherwise[e] = p[i + e];
   }
   return otherwise;
 }
 template <int N, class T>
-__forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 first, i64 end, Lanes<T, N> otherwise) {
+__forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 i, i64 first, i64 end,
+                                        Lanes<T, N> otherwise) {
   using B = typename LaneFor<T>::bits;
   if (first <= 0 && end >= N) {
-    return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)p);
+    return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)(p + i));
   }
   if (first >= N || end <= 0) {
     return otherwise;
   }
   return lanesFromBits<T, N>(
-      lanesWindowPart<N, B>((const B*)p, first, end, lanesToBits<T, N>(otherwise)));
+      lanesWindowPart<N, B>((const B*)p, i, first, end, lanesToBits<T, N>(otherwise)));
 }
 
 template <int N>

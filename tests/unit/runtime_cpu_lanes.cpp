@@ -76,20 +76,24 @@ TEST_CASE("cpu lanes: a window touches nothing outside of it") {
     for (std::string type : {"u8", "u16", "float", "double"}) {
       CAPTURE(type);
       SharedObject object = compiled(
-          text("extern \"C\" void run(", type, "* y, const ", type, "* x, long a, long b) {\n",
-               "  lanesWrite(y, lanesWindow<8>(x, a, b, simdFill<8>((", type, ")7)), 8);\n}\n"),
+          text("extern \"C\" void run(", type, "* y, const ", type,
+               "* x, long i, long a, long b) {\n",
+               "  lanesWrite(y, lanesWindow<8>(x, i, a, b, simdFill<8>((", type, ")7)), 8);\n}\n"),
           flags);
-      auto run = reinterpret_cast<void (*)(void*, const void*, long, long)>(object.symbol("run"));
+      auto run =
+          reinterpret_cast<void (*)(void*, const void*, long, long, long)>(object.symbol("run"));
       const size_t size = type == "u8" ? 1 : type == "u16" ? 2 : type == "float" ? 4 : 8;
-      const std::vector<unsigned char> x(8 * size, 0);
+      constexpr long kPlace = 3;  // of the first lane; what is in front of it is not zero
+      std::vector<unsigned char> x((kPlace + 8) * size, 0);
+      std::fill_n(x.begin(), kPlace * size, 1);
       for (long first = -9; first <= 9; ++first) {
         for (long end = -9; end <= 17; ++end) {
           CAPTURE(first);
           CAPTURE(end);
           std::vector<unsigned char> y(8 * size, 0xee);
-          // Where nothing is read, there need be no memory.
+          // Where nothing is read, there need be no memory, and the place may be any.
           const bool none = std::max(first, 0L) >= std::min(end, 8L);
-          run(y.data(), none ? nullptr : x.data(), first, end);
+          run(y.data(), none ? nullptr : x.data(), none ? -kPlace : kPlace, first, end);
           int wrong = 0;
           for (long e = 0; e < 8; ++e) {
             const auto begin = y.begin() + e * static_cast<long>(size);
