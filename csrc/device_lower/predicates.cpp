@@ -330,6 +330,9 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // own, and it may be there for one iteration of a loop only.
     const bool by_one_thread = dependsOn(index, false) && !dependsOn(index, true);
     if (memory == MemoryType::Shared && id->isBroadcast() && !by_one_thread) {
+      if (!in_registers) {
+        requireOneWriter(leaf.out, index);
+      }
       continue;
     }
     if (id->isBroadcast() && isReadAgain(leaf, index)) {
@@ -413,6 +416,20 @@ void Predicates::requireFirstInside(const TensorView* tv, const Leaf& leaf, Para
                 bound.index->toString(), " < ", bound.extent->toString(),
                 ") where others are inside\n  help: inline it in front of these loops, or set its "
                 "memory type to Local");
+    }
+  }
+}
+
+void Predicates::requireOneWriter(const TensorView* tv, Scalar index) const {
+  for (ParallelType type : kParallelTypeTIDs) {
+    if (loops_.isUsed(type) && loops_.isSpread(tv, type) && dependsOn(index, true) &&
+        kir::ScalarPool::contains(index, loops_.parallelIndex(type))) {
+      userError(
+          "lower: ", tv, " is kept in shared memory, but several threads of ",
+          parallelTypeName(type), " come to the same element, in some blocks at ",
+          index->toString(),
+          " of a broadcast axis, which is merged into the loops that it shares"
+          "\n  help: bind an axis without the broadcast one, or set its memory type to Local");
     }
   }
 }

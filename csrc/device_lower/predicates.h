@@ -86,6 +86,11 @@ class Predicates {
   void requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
                           const AxisValues& values) const;
 
+  /// A `UserError` where threads that have elements of their own come to the same one of `tv` all
+  /// the same, at an index of a broadcast axis that blocks have a part in: each block needs the
+  /// element in memory of its own, but at no index all of them come by.
+  void requireOneWriter(const TensorView* tv, kir::Scalar index) const;
+
   /// Whether a thread comes to an element again (at an index of a broadcast axis above 0) in
   /// iterations that it shares with who reads the element there. It writes it in each of them: the
   /// loops may come to index 0 last.
