@@ -60,6 +60,7 @@ struct Case {
 std::vector<Case> programs();
 std::vector<Case> refusedByPrimitives();
 std::vector<Case> refusedByLowering();
+std::vector<Case> sharedMemory();
 std::vector<Case> wrongArguments();
 std::vector<Case> wrongStorage();
 /// Those of both schedules' tables, and of both arguments' tables.

@@ -56,7 +56,8 @@ std::vector<Case> joined(std::vector<Case> first, const std::vector<Case>& secon
 }  // namespace
 
 std::vector<Case> schedules() {
-  return joined(joined(refusedByPrimitives(), refusedByLowering()), bulkCopies());
+  return joined(joined(joined(refusedByPrimitives(), refusedByLowering()), sharedMemory()),
+                bulkCopies());
 }
 std::vector<Case> inputs() { return joined(wrongArguments(), wrongStorage()); }
 

@@ -166,16 +166,6 @@ std::vector<Case> refusedByLowering() {
          c.load->axis(0)->parallelize(BIDx);
          p.lower();
        }},
-      {"shared memory read by other blocks", "T1 is kept in shared memory",
-       [](Program& p) {
-         Chain c(p);
-         c.load->setMemoryType(MemoryType::Shared);
-         c.load->axis(0)->parallelize(BIDx);
-         c.body->axis(1)->parallelize(BIDx);
-         c.out->axis(1)->parallelize(BIDx);
-         c.body->inlineAt(2);
-         p.lower();
-       }},
       {"a broadcast that merges what it widens", "is kept in registers",
        [](Program& p) {
          TensorView* narrow = set(p.input({8}));
@@ -186,34 +176,6 @@ std::vector<Case> refusedByLowering() {
          wide->axis(0)->parallelize(TIDx);
          out->axis(0)->parallelize(TIDx);
          p.lower();
-       }},
-      {"shared memory that threads of a wider loop write together",
-       "several of threadIdx.x compute one element of T3",
-       [](Program& p) {
-         TensorView* wide = broadcast(set(p.input({8})), {true, false});
-         TensorView* kept = set(wide);
-         TensorView* out = p.output(add(kept, p.input({4, 8})));
-         out->merge(0);
-         out->axis(0)->parallelize(TIDx);
-         scheduler_utils::transformPropagateToAllFrom(out);
-         scheduler_utils::parallelizeAllLike(out);
-         kept->setMemoryType(MemoryType::Shared);
-         inlineMost();
-         p.lower();
-       }},
-      {"global memory that tasks of a wider loop write together",
-       "several of blockIdx.x compute one element of T3",
-       [](Program& p) {
-         TensorView* wide = broadcast(set(p.input({8})), {true, false});
-         TensorView* kept = set(wide);
-         TensorView* out = p.output(add(kept, p.input({4, 8})));
-         out->merge(0);
-         out->axis(0)->parallelize(BIDx);
-         scheduler_utils::transformPropagateToAllFrom(out);
-         scheduler_utils::parallelizeAllLike(out);
-         kept->setMemoryType(MemoryType::Global);
-         inlineMost();
-         p.lower(LowerTarget::Cpu);
        }},
       {"a result stored in loops that are half a wider tensor's",
        "the loops in which the result of T3 is stored do not lead to its axis",
@@ -267,35 +229,6 @@ std::vector<Case> refusedByLowering() {
        [](Program& p) {
          TensorView* index = p.input({4, 64}, DataType::Int);
          p.output(scatter(p.input({8, 64}), 0, index, p.input({4, 64})));
-         p.lower();
-       }},
-      {"memory exchanged among tasks of the CPU", "T1 is kept in global memory",
-       [](Program& p) {
-         Chain c(p);
-         c.load->setMemoryType(MemoryType::Global);
-         c.load->axis(0)->parallelize(BIDx);
-         c.body->axis(1)->parallelize(BIDx);
-         c.out->axis(1)->parallelize(BIDx);
-         c.body->inlineAt(2);
-         p.lower(LowerTarget::Cpu);
-       }},
-      {"memory that a later iteration writes", "in the same loop may read it before",
-       [](Program& p) {
-         TensorView* rows = broadcast(p.symbolicInput(1), {true, false});
-         TensorView* many =
-             expand(rows, {IrBuilder::create<Val>(int64_t{64}), rows->axis(1)->extent()});
-         TensorView* load = set(many);
-         TensorView* out = p.output(exp(load));
-         load->setMemoryType(MemoryType::Global);
-         out->split(0, 16, false);
-         out->merge(0);
-         out->merge(0);
-         out->split(0, 5);
-         out->reorder({{1, 0}});
-         scheduler_utils::transformPropagateToAllFrom(out);
-         out->axis(1)->parallelize(BIDx);
-         scheduler_utils::parallelizeAllLike(out);
-         inlineMost();
          p.lower();
        }},
       {"a circular buffer outside any loop", "is inside no loop, so nothing can be loaded ahead",
@@ -371,27 +304,6 @@ std::vector<Case> refusedByLowering() {
          Chain c(p);
          inlineMost();
          c.out->setLoopDomain({c.out->axis(1), c.out->axis(0)});
-         p.lower();
-       }},
-      {"elements of shared memory that meet in one iteration of another tensor's loop",
-       "threads of threadIdx.x are at different ones",
-       [](Program& p) {
-         TensorView* in = p.input({4});
-         TensorView* body = exp(in);
-         TensorView* kept = broadcast(body, {false, true});
-         TensorView* out = p.output(neg(kept));
-         out->split(0, 2);
-         out->split(2, 128);
-         out->reorder({{1, 0}, {3, 1}});  // 2, 128, |in| / 2, 1
-         out->merge(2);
-         out->merge(1);
-         out->merge(0);
-         out->split(0, 64);
-         scheduler_utils::transformPropagateToAllFrom(out);
-         out->axis(1)->parallelize(TIDx);
-         scheduler_utils::parallelizeAllLike(out);
-         kept->setMemoryType(MemoryType::Shared);
-         inlineMost();
          p.lower();
        }},
       {"a reduction that threads read beyond the loop that it shares",
