@@ -201,6 +201,13 @@ void print(const LoopNode& node, int depth, std::string* out) {
 
 }  // namespace
 
+bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
+  return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
+    const auto& [tv, position] = member;
+    return tv == leaf.out && tv->getLoopDomain()[static_cast<size_t>(position)]->isReduction();
+  });
+}
+
 LoopNode buildLoopTree(const Fusion& fusion, LoopModel& loops) {
   return TreeBuilder(fusion, loops).run();
 }

@@ -26,6 +26,9 @@ struct Leaf {
   int order = 0;                       ///< of definition
 };
 
+/// Whether the loop is over an axis that the leaf's tensor reduces.
+bool isReducedIn(const Leaf& leaf, const LoopClass& loop);
+
 /// A loop with what is in it, or (without a loop) one statement, barrier or wait.
 struct LoopNode {
   const LoopClass* loop = nullptr;

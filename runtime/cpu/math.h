@@ -7,6 +7,11 @@ constexpr bool kIsUnsigned = T(-1) > T(0);
 template <class T>
 constexpr bool kIsReal = T(0.5) != T(0);
 
+/// C's atan under a name that the compiler does not know: where errors need no number (errno), GCC
+/// makes a root of sin(atan(x)) and of cos(atan(x)), and 1 and 0 of a NaN.
+float arctan(float x) noexcept __asm__("atanf");
+double arctan(double x) noexcept __asm__("atan");
+
 /// IEEE 754-2019 maximum and minimum: a NaN in either operand gives NaN, and −0 is less than +0. Of
 /// equal numbers only zeros differ in their bits: the conjunction is +0 unless both are −0, the
 /// disjunction −0 unless both are +0. Without branches, so that loops over it become vector code.

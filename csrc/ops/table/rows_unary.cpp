@@ -53,7 +53,7 @@ constexpr PointwiseRow kRows[] = {
      .real = {"$masinh$f($0)", REAL(std::asinh(x[0]))},
      .complex = {"asinh($0)", COMPLEX(std::asinh(x[0]))}},
     {.name = "atan", .arity = 1, .code = codeOf(UnaryOpType::Atan), .cost = 10,
-     .real = {"$matan$f($0)", REAL(std::atan(x[0]))},
+     .real = {"$matan$f($0)", REAL(std::atan(x[0])), "arctan($0)"},
      .complex = {"atan($0)", COMPLEX(std::atan(x[0]))}},
     {.name = "atanh", .arity = 1, .code = codeOf(UnaryOpType::Atanh), .cost = 12,
      .real = {"$matanh$f($0)", REAL(std::atanh(x[0]))},

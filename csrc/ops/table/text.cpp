@@ -21,6 +21,7 @@ constexpr std::string_view kBasicsHost = "cpu/prelude.h";
 constexpr std::string_view kMathCuda = "math.cuh";
 constexpr std::string_view kMathHost = "cpu/math.h";
 constexpr LibraryFunction kLibrary[] = {
+    {"arctan", "", kMathHost},
     {"bitCast", kBasicsCuda, kBasicsHost},
     {"bitCeil", kMathCuda, kMathHost},
     {"ceilDiv", kBasicsCuda, kBasicsHost},

@@ -117,6 +117,8 @@ std::vector<std::string> compileFlags(const HostCompiler& compiler) {
           "-fsanitize=thread",
           "-ffp-contract=off",
           "-fno-math-errno",
+          "-fno-builtin-atan",  // arctan in runtime/cpu/math.h says why
+          "-fno-builtin-atanf",
           "-fno-exceptions",
           "-fno-rtti",
           "-fno-strict-aliasing",
