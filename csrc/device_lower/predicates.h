@@ -9,6 +9,7 @@
 /// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension
 /// which the kernel uses is written by index 0 of that dimension alone. So is one that shares a
 /// thread's loop with a tensor of more axes: where the index of these is 0 (loop_cover.h).
+/// (This and redundant iterations: predicates_once.cpp.)
 ///
 /// Redundant iterations: registers may be computed again and again (and so may global memory, where
 /// iterations that are shared read it again), but a reduction takes each element once:
