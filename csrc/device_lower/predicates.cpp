@@ -221,7 +221,11 @@ bool Predicates::isReadAgain(const Leaf& leaf, Scalar index) const {
     const LoopClass& loop = *leaf.path[i];
     if (kir::ScalarPool::contains(index, loop.index)) {
       if (loop.isThread()) {
-        return false;
+        // (Where all threads have all elements, the first one writes: `writesOnce`.)
+        if (loops_.isSpread(leaf.out, loop.parallel)) {
+          return false;
+        }
+        continue;
       }
       const bool shared = i < static_cast<size_t>(leaf.out->getComputeAtPosition());
       (shared ? inside : outside) = true;

@@ -170,10 +170,13 @@ Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Co
     const Array is_any =
         mapElements<int64_t, double>(std::array<Array, 1>{operand}, operand.sizes, DataType::Bool,
                                      [](double x) { return int64_t{isUndetermined(x)}; });
+    // (What two operations make of the number alone goes together: it is zero for both, or not.)
+    const uint64_t of_number = (seed >> 32 << 32) + static_cast<uint64_t>(val->name());
+    const uint64_t chosen_by = expr->isA<UnaryOp>() ? of_number : seed;
     uint64_t i = 0;
     out = mapElements<int64_t, int64_t>(std::array<Array, 2>{out, is_any}, result.sizes,
                                         result.dtype, [&](int64_t was, int64_t may_be_any) {
-                                          const bool other = direction(seed, i++) > 0;
+                                          const bool other = direction(chosen_by, i++) > 0;
                                           return may_be_any != 0 ? int64_t{other} : was;
                                         });
   }

@@ -116,6 +116,12 @@ TEST_CASE_FIXTURE(Disturbances, "a sum whose digits are lost has either sign, or
   CHECK(exactly(eq(total, numbers({5}))) == 0);
   CHECK(comesTo(1));
 }
+TEST_CASE_FIXTURE(Disturbances, "a number that may be any is zero for all operations or for none") {
+  TensorView* total = sum(numbers({0x1p63, 2, -4, -0x1p63}), {0});
+  const auto isNotZero = [&] { return castOp(DataType::Bool, total); };
+  CHECK(exactly(logical_or(logical_or(isNotZero(), isNotZero()), isNotZero())) == 1);
+  CHECK(comesTo(0));
+}
 
 TEST_CASE_FIXTURE(Disturbances,
                   "a sum that is exact in every order is not moved, one of some orders is") {
