@@ -152,7 +152,8 @@ KernelArgumentHolder noiseArguments(const std::vector<Builder::Noise>& noise, ui
     HostTensor host(factor.dtype, factor.sizes);
     for (int64_t i = 0; i < host.numel(); ++i) {
       const double sign = draw.chance(0.5) != opposite ? 1 : -1;
-      host.setDouble(i, 1 + sign * factor.amplitude);
+      // (Of one size, those of two operations would cancel for every second element.)
+      host.setDouble(i, 1 + sign * factor.amplitude * draw.real(0.5, 1.5));
     }
     arguments.push(Tensor::fromHostTensor(host));
   }

@@ -69,8 +69,8 @@ Builder build(const Program& program, bool noise = false);
 
 /// Tensors and scalars in the order of the Fusion's inputs.
 KernelArgumentHolder makeArguments(const Program& program, Device& device);
-/// Those that follow them where there is noise: 1 ± amplitude, the sign drawn from `seed`, all
-/// signs turned with `opposite`.
+/// Those that follow them where there is noise: 1 ± 0.5 to 1.5 times the amplitude, drawn from
+/// `seed`, all signs turned with `opposite`.
 KernelArgumentHolder noiseArguments(const std::vector<Builder::Noise>& noise, uint64_t seed,
                                     bool opposite);
 
