@@ -178,7 +178,11 @@ Emitter::Emitter(const kir::Kernel& kernel, Target target, DataType index_type)
       index_type_(index_type),
       snippets_(target) {
   findAliases();
-  kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
+  findCounts();
+}
+
+void Emitter::findCounts() {
+  kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
     auto note = [&](const auto* reduction) {
       if (reduction == nullptr || reduction->monoid.kind != kir::Monoid::Kind::Welford) {
         return;
@@ -192,6 +196,17 @@ Emitter::Emitter(const kir::Kernel& kernel, Target target, DataType index_type)
     note(std::get_if<kir::BlockReduce>(&stmt.node));
     note(std::get_if<kir::ClusterReduce>(&stmt.node));
     note(std::get_if<kir::GridReduce>(&stmt.node));
+  });
+  // A vector moves bytes as they are.
+  kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
+    if (auto* copy = std::get_if<kir::CopyVector>(&stmt.node)) {
+      counts_.erase(copy->src.buffer);
+    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+      auto* src = std::get_if<kir::Ref>(&guarded->src);
+      if (src != nullptr && src->width > 1) {
+        counts_.erase(src->buffer);
+      }
+    }
   });
 }
 

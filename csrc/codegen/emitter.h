@@ -61,7 +61,8 @@ class Emitter {
   /// Index becomes the index type.
   DataType resolved(DataType dtype) const { return dtype == DataType::Index ? index_type_ : dtype; }
   /// How the elements of a buffer are stored. As its dtype, but for counts of Welford states in
-  /// registers: those are kept in the type of the mean, which spares two conversions a step.
+  /// registers: those are kept in the type of the mean, which spares two conversions a step, where
+  /// no vector takes them to memory.
   DataType storedAs(const kir::Buffer& buffer) const;
   /// The dtype that a part of a reduction's state computes in.
   DataType computeOf(DataType dtype) const;
@@ -129,6 +130,7 @@ class Emitter {
 
  private:
   void findAliases();
+  void findCounts();
   void combineWelford(const kir::Combine& combine);
   void combineOnlineSoftmax(const kir::Combine& combine);
   std::string indexHelpers() const;
