@@ -141,6 +141,16 @@ AxisValues Indexer::around(const Leaf& leaf,
       values.met_twice_[static_cast<size_t>(id_class)] = true;
     }
   }
+  // A loop of one iteration is one of each axis, also of a broadcast axis that is longer.
+  for (const TensorView* tv : tensorOutputs(leaf.expr)) {
+    for (const LoopClass* loop : leaf.path) {
+      const IterDomain* own = loop->extent->isConstant(1) ? ownAxis(tv, *loop) : nullptr;
+      const int id_class = own != nullptr && own->isBroadcast() ? exact_.classOf(own) : -1;
+      if (id_class >= 0 && values.by_class_[static_cast<size_t>(id_class)] == nullptr) {
+        set(own, symbols_.pool().zero());
+      }
+    }
+  }
   // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
   for (size_t next = 0; next < open.size(); ++next) {

@@ -62,6 +62,27 @@ std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const AxisValues&
   });
 }
 
+/// Of `repeated` axes, those that loops in `shared` are a part of, and the other parts of these: of
+/// b·i0 split into a shared loop n and an own one k, the element that is read is computed at this
+/// n alone, at whichever index of b, so at the k of now.
+std::set<const IterDomain*> partlyShared(const TensorView* tv,
+                                         const std::set<const IterDomain*>& repeated,
+                                         std::vector<const IterDomain*> shared) {
+  std::set<const IterDomain*> whole;
+  while (!shared.empty()) {
+    const IterDomain* id = shared.back();
+    shared.pop_back();
+    if (id->isBroadcast() || repeated.count(id) == 0 || !whole.insert(id).second ||
+        id->definition() == nullptr) {
+      continue;
+    }
+    for (const Val* in : id->definition()->inputs()) {
+      shared.push_back(in->as<IterDomain>());
+    }
+  }
+  return withProducts(tv, std::move(whole));
+}
+
 }  // namespace
 
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
@@ -84,13 +105,22 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
   if (same_axes) {
     // Then so are the axes made of them, and a loop's variable need not be computed back.
     std::set<const IterDomain*> left_out = ambiguousAxes(producer, values);
-    std::set<const IterDomain*> not_shared = repeatedAxes(producer, values);
-    not_shared.merge(axesMetTwice(producer, values));
+    std::vector<const IterDomain*> shared;  // loops
     const auto& loop_axes = producer->getLoopDomain();
     for (size_t i = 0; i < loop_axes.size() && !producer->isFusionInput(); ++i) {
       if (holdsOneIndex(producer, static_cast<int>(i))) {
-        not_shared.erase(loop_axes[i]);
+        shared.push_back(loop_axes[i]);
       }
+    }
+    std::set<const IterDomain*> not_shared = repeatedAxes(producer, values);
+    if (storesRepeats(producer)) {
+      for (const IterDomain* id : partlyShared(producer, not_shared, shared)) {
+        not_shared.erase(id);
+      }
+    }
+    not_shared.merge(axesMetTwice(producer, values));
+    for (const IterDomain* id : shared) {
+      not_shared.erase(id);
     }
     left_out.merge(not_shared);
     for (IterDomain* id : producer->domain()->allIDs()) {
@@ -214,11 +244,27 @@ void Indexer::noteWriter(const Leaf& leaf) {
   }
 }
 
+MemoryType Indexer::placedIn(const TensorView* tv) const {
+  const Allocation& allocation = allocations_.of(tv);
+  return allocation.per_task || loops_.isCpu() ? MemoryType::Local : allocation.buffer->memory;
+}
+
+bool Indexer::storesRepeats(const TensorView* tv) const {
+  const MemoryType memory = placedIn(tv);
+  const auto writer = writer_.find(tv);
+  if (memory != MemoryType::Shared || writer == writer_.end()) {
+    return memory == MemoryType::Local;
+  }
+  const Leaf& leaf = *writer->second;
+  return leaf.role == LeafRole::Whole &&
+         std::none_of(leaf.path.begin(), leaf.path.end(), [&](const LoopClass* loop) {
+           return isParallelTypeThreadDim(loop->parallel) && loops_.isSpread(tv, loop->parallel);
+         });
+}
+
 bool Indexer::holdsOneIndex(const TensorView* tv, int position) const {
   const LoopClass& loop = loops_.of(tv, position);
-  const Allocation& allocation = allocations_.of(tv);
-  const MemoryType memory =
-      allocation.per_task || loops_.isCpu() ? MemoryType::Local : allocation.buffer->memory;
+  const MemoryType memory = placedIn(tv);
   if (loop.isThread() && loops_.isUsed(loop.parallel)) {
     // What other threads and blocks wrote is there behind a barrier.
     return memory == MemoryType::Local ||

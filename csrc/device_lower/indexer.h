@@ -104,6 +104,12 @@ class Indexer {
   /// A `UserError` where threads that write shared memory in one iteration have elements of several
   /// of the tensor's own: a loop over the axes of another tensor goes through these otherwise.
   void requireRoom(const TensorView* tv, const AxisIndex& known) const;
+  /// Where a tensor is kept as its readers see it: what only one task of the CPU, or the GPU, has
+  /// is as good as in registers.
+  MemoryType placedIn(const TensorView* tv) const;
+  /// Whether an element is there at each index of a broadcast axis that loops go through, not at
+  /// the first alone (predicates.h: `isReadAgain`).
+  bool storesRepeats(const TensorView* tv) const;
   /// Whether one place in memory serves all indices of an axis, one after the other or one for each
   /// thread.
   bool holdsOneIndex(const TensorView* tv, int position) const;
