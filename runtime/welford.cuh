@@ -5,7 +5,14 @@
 // T is float or double; the count is a T too (exact up to 2^24 elements in float, which is enough
 // for the ratio used). Combining with an empty state gives the other unchanged, bit for bit.
 //
+// Where x is a product, it is rounded before the mean is taken from it (__fadd_rn): as a fused
+// multiply-add the difference of x and a mean of x alone is what rounding took, and a variance of
+// equal numbers would be that times x, of either sign.
+//
 // needs:
+__device__ __forceinline__ float deviation(float x, float mean) { return __fadd_rn(x, -mean); }
+__device__ __forceinline__ double deviation(double x, double mean) { return __dadd_rn(x, -mean); }
+
 template <class T>
 struct Welford {
   T count;
@@ -15,9 +22,9 @@ struct Welford {
   __device__ static __forceinline__ Welford identity() { return {T(0), T(0), T(0)}; }
   __device__ __forceinline__ void push(T x) {
     count += T(1);
-    T delta = x - mean;
+    T delta = deviation(x, mean);
     mean += delta / count;
-    m2 += delta * (x - mean);
+    m2 += delta * deviation(x, mean);
   }
   __device__ static __forceinline__ Welford combine(const Welford& a, const Welford& b) {
     if (b.count == T(0)) {

@@ -6,7 +6,7 @@
 //   bitCast<To>(from)       same size, same bits
 //   infinity<T>(), quietNan<T>(), largest<T>(), lowest<T>() for float and double
 //   ceilDiv(a, b)           quotient rounded up; 0 for a divisor of 0
-//   __fadd_rn, __fmul_rn    rounded at once, never part of a fused multiply-add
+//   __fadd_rn, __fmul_rn, __dadd_rn    rounded at once, never part of a fused multiply-add
 //   sincospif, sincospi     sine and cosine of a number of half turns
 //
 // needs:
@@ -54,9 +54,19 @@ inline float __fmul_rn(float a, float b) {
 #pragma clang fp contract(off)
   return a * b;
 }
+inline double __dadd_rn(double a, double b) {
+#pragma clang fp contract(off)
+  return a + b;
+}
 #else
-inline float __fadd_rn(float a, float b) { return __builtin_assoc_barrier(a + b); }
+// (A barrier around the sum alone leaves a fused multiply-add within it.)
+inline float __fadd_rn(float a, float b) {
+  return __builtin_assoc_barrier(__builtin_assoc_barrier(a) + __builtin_assoc_barrier(b));
+}
 inline float __fmul_rn(float a, float b) { return __builtin_assoc_barrier(a * b); }
+inline double __dadd_rn(double a, double b) {
+  return __builtin_assoc_barrier(__builtin_assoc_barrier(a) + __builtin_assoc_barrier(b));
+}
 #endif
 
 // libm, under the names that shared snippets use; generated text says __builtin_expf and so on.
