@@ -147,6 +147,8 @@ class ScalarPool {
   Scalar makeSum(int64_t constant, std::vector<std::pair<Scalar, int64_t>> terms);
   Scalar makeProduct(int64_t coefficient, std::vector<Scalar> factors);
   Scalar makeBinary(ScalarOp op, Scalar a, Scalar b);
+  Scalar makeQuotient(Scalar a, Scalar b);
+  Scalar makeRemainder(Scalar a, Scalar b);
   /// Product of sums multiplied out, for proofs.
   Scalar expand(Scalar a);
   Scalar computeUpperBound(Scalar a);
@@ -158,8 +160,12 @@ class ScalarPool {
 
   std::deque<ScalarNode> nodes_;
   std::unordered_set<Scalar, Hash, Same> interned_;
-  std::unordered_map<Scalar, int64_t> divisible_;    ///< what was assumed
-  std::unordered_map<Scalar, Scalar> upper_bounds_;  ///< for what is known to be divisible so far
+  std::unordered_map<Scalar, int64_t> divisible_;  ///< what was assumed
+  // For what is known to be divisible so far. Sums ask for quotients and quotients for sums:
+  // without memory each level of a nest of them would double the work.
+  std::unordered_map<Scalar, Scalar> upper_bounds_;
+  std::unordered_map<uint64_t, Scalar> quotients_;  ///< by `pairOf`
+  std::unordered_map<uint64_t, Scalar> remainders_;
   bool keep_comparisons_ = false;
   Scalar zero_;
   Scalar one_;

@@ -122,7 +122,31 @@ std::vector<std::pair<int64_t, Scalar>> ScalarPool::commonFactors(Scalar a, Scal
   return factors;
 }
 
+namespace {
+
+uint64_t pairOf(Scalar a, Scalar b) {
+  return static_cast<uint64_t>(a->id) << 32 | static_cast<uint32_t>(b->id);
+}
+
+}  // namespace
+
 Scalar ScalarPool::div(Scalar a, Scalar b) {
+  const auto known = quotients_.find(pairOf(a, b));
+  if (known != quotients_.end()) {
+    return known->second;
+  }
+  return quotients_[pairOf(a, b)] = makeQuotient(a, b);
+}
+
+Scalar ScalarPool::mod(Scalar a, Scalar b) {
+  const auto known = remainders_.find(pairOf(a, b));
+  if (known != remainders_.end()) {
+    return known->second;
+  }
+  return remainders_[pairOf(a, b)] = makeRemainder(a, b);
+}
+
+Scalar ScalarPool::makeQuotient(Scalar a, Scalar b) {
   if (b->isConstant(1) || a->isConstant(0)) {
     return a;
   }
@@ -168,7 +192,7 @@ Scalar ScalarPool::div(Scalar a, Scalar b) {
   return intern(std::move(node));
 }
 
-Scalar ScalarPool::mod(Scalar a, Scalar b) {
+Scalar ScalarPool::makeRemainder(Scalar a, Scalar b) {
   if (b->isConstant(1) || b->isConstant(0) || a->isConstant(0)) {
     return zero_;  // by 0: see div
   }

@@ -49,7 +49,6 @@ constexpr int64_t kLargestBound = int64_t{1} << 31;
 }  // namespace
 
 Scalar ScalarPool::upperBound(Scalar a) {
-  // Kept: div asks for it, and it is made by div; without memory each level would double the work.
   auto known = upper_bounds_.find(a);
   if (known == upper_bounds_.end()) {
     Scalar bound = computeUpperBound(a);
@@ -180,7 +179,9 @@ Scalar ScalarPool::floorToMultiple(Scalar a, int64_t divisor) {
 void ScalarPool::assumeDivisible(Scalar a, int64_t divisor) {
   int64_t& known = divisible_.emplace(a, 1).first->second;
   known = std::lcm(known, divisor);
-  upper_bounds_.clear();  // they may be simpler now
+  upper_bounds_.clear();  // all of these may be simpler now
+  quotients_.clear();
+  remainders_.clear();
 }
 
 }  // namespace nvfuser::kir
