@@ -57,6 +57,16 @@ double uniform(Words& words, uint64_t element, DataType dtype) {
   return std::ldexp(static_cast<double>(words.word32(element) >> (32 - bits)), -bits);
 }
 
+/// cos(2π u), or sin(2π u), of a u of at most 53 digits: what is beyond the nearest quarter turn is
+/// exact, and an angle that was rounded first would have lost digits of it.
+double cosineOfTurns(double u, bool is_sine) {
+  const double quarters = std::rint(4 * u);
+  const long double rest = (4 * u - quarters) * std::numbers::pi_v<long double> / 2;
+  const int quadrant = (static_cast<int>(quarters) + (is_sine ? 3 : 0)) % 4;
+  const long double size = quadrant % 2 == 0 ? std::cos(rest) : std::sin(rest);
+  return static_cast<double>(quadrant == 1 || quadrant == 2 ? -size : size);
+}
+
 double normal(Words& words, uint64_t element, DataType dtype) {
   const uint64_t even = element & ~uint64_t{1};
   double v = 0;
@@ -70,9 +80,7 @@ double normal(Words& words, uint64_t element, DataType dtype) {
     u = uniform(words, even + 1, DataType::Float);
   }
   const double radius = std::sqrt(-2 * std::log(v));
-  // (Near a multiple of a quarter turn an angle in double has lost digits of what is left.)
-  const long double angle = 2 * std::numbers::pi_v<long double> * u;
-  return radius * static_cast<double>(element % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  return radius * cosineOfTurns(u, element % 2 != 0);
 }
 
 /// a·b + c rounded once, in the dtype that a kernel computes in.
