@@ -113,7 +113,9 @@ void Drawer::addTernary() {
         condition = newInput(sizes(a), {}, DataType::Bool);
       }
       const Argument other = partner(a);
-      if (isExact() && std::max(bound(a), boundOf(other)) > 0x1p23) {
+      // (Both go with `a`, which may be a broadcast.)
+      if (!fit(value(condition), other) ||
+          (isExact() && std::max(bound(a), boundOf(other)) > 0x1p23)) {
         return;
       }
       try_({"where", {}, {value(condition), value(a), other}}, std::max(bound(a), boundOf(other)));
@@ -129,7 +131,7 @@ void Drawer::addTernary() {
       const double limit = bound(a) + 4 * boundOf(b) * boundOf(c);
       // (The product of whole numbers is an integer: of unsigned ones it is large where one is
       // below zero.)
-      if (isExact() && (limit > 0x1p23 || mayWrap({"mul", {}, {b, c}}))) {
+      if (!fit(b, c) || (isExact() && (limit > 0x1p23 || mayWrap({"mul", {}, {b, c}})))) {
         return;
       }
       try_({"addcmul", {}, {value(a), b, c}}, limit);

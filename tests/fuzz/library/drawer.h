@@ -72,6 +72,10 @@ class Drawer {
   double bound(int64_t id) const;
   /// Whether two tensors go together element by element.
   bool fits(int64_t a, int64_t b) const;
+  bool fit(const Argument& a, const Argument& b) const {
+    return a.kind != Argument::Kind::Value || b.kind != Argument::Kind::Value ||
+           fits(a.integer, b.integer);
+  }
   /// Something that goes with `a`.
   Argument partner(int64_t a);
   Argument scalarOperand(int64_t a);
