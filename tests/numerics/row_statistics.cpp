@@ -154,3 +154,27 @@ TEST_CASE("row statistics: beside sums of columns") {
     check(rmsNormGradients(dtype), inputs, "", 0);
   }
 }
+
+TEST_CASE("row statistics: a variance of equal products is not below zero") {
+  // Taken from the mean as one fused multiply-add, a product is not what the mean was made of.
+  for (DataType dtype : {DataType::Float, DataType::Double}) {
+    CAPTURE(dtype);
+    auto define = [&](Fusion& fusion) {
+      TensorView* x = makeSymbolicTensor(2, dtype);
+      TensorView* y = makeSymbolicTensor(2, dtype);
+      fusion.addInput(x);
+      fusion.addInput(y);
+      const VarMeanResult of_row = variance_mean(mul(x, y), {1}, 1, false);
+      fusion.addOutput(ge(of_row.var, IrBuilder::create<Val>(0.0)));
+    };
+    std::vector<std::vector<Input>> runs;
+    for (int64_t columns : {2, 6, 1000}) {
+      // Rows of one number, in memory once.
+      runs.push_back({{{64, columns}, dtype}, {{64, columns}, dtype}});
+      for (Input& input : runs.back()) {
+        input.strides = {1, 0};
+      }
+    }
+    check(define, runs);
+  }
+}
