@@ -7,8 +7,8 @@
 //
 // Where x is a product, it is rounded before the mean is taken from it (__fadd_rn): as a fused
 // multiply-add the difference of x and a mean of x alone is what rounding took, and a variance of
-// equal numbers would be that times x, of either sign. (GCC forgets __fadd_rn where it vectorises;
-// there it is the mean of one number, x itself, that keeps a product from being fused.)
+// equal numbers would be that times x, of either sign. (GCC forgets __fadd_rn where it vectorises.
+// A product that is the mean as well, of one number, it does not fuse.)
 //
 // needs:
 __device__ __forceinline__ float deviation(float x, float mean) { return __fadd_rn(x, -mean); }
@@ -24,7 +24,11 @@ struct Welford {
   __device__ __forceinline__ void push(T x) {
     count += T(1);
     T delta = deviation(x, mean);
+#ifdef NVFUSER_HOST
     mean = count == T(1) ? x : mean + delta / count;
+#else
+    mean += delta / count;
+#endif
     m2 += delta * deviation(x, mean);
   }
   __device__ static __forceinline__ Welford combine(const Welford& a, const Welford& b) {

@@ -18,9 +18,10 @@ extern "C" {
 /// A forked child starts threads of its own in one test.
 const char* __tsan_default_options() { return "die_after_fork=0:second_deadlock_stack=1"; }
 /// libstdc++ counts the holders of an exception with atomics that ThreadSanitizer does not see: it
-/// was compiled without it.
+/// was compiled without it. Nor does it see openat(): it takes the close of a folder for one of
+/// what had its number before, in another thread.
 const char* __tsan_default_suppressions() {
-  return "race:std::__exception_ptr::exception_ptr::_M_release\n";
+  return "race:std::__exception_ptr::exception_ptr::_M_release\nrace:closedir\n";
 }
 }
 #endif
