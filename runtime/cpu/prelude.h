@@ -6,7 +6,8 @@
 //   bitCast<To>(from)       same size, same bits
 //   infinity<T>(), quietNan<T>(), largest<T>(), lowest<T>() for float and double
 //   ceilDiv(a, b)           quotient rounded up; 0 for a divisor of 0
-//   __fadd_rn, __fmul_rn, __dadd_rn    rounded at once, never part of a fused multiply-add
+//   __fadd_rn, __fmul_rn, __dadd_rn    rounded at once, no part of a fused multiply-add (in loops
+//                           that GCC vectorises that is not certain: see welford.cuh)
 //   sincospif, sincospi     sine and cosine of a number of half turns
 //
 // needs:
