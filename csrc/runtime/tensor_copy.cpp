@@ -3,6 +3,7 @@
 
 #include <evaluator/element_codec.h>
 #include <evaluator/strided_loop.h>
+#include <runtime/memory_overlap.h>
 #include <runtime/tensor.h>
 #include <runtime/tensor_layout.h>
 
@@ -23,12 +24,12 @@ HostTensor Tensor::toHostTensor(Stream stream) const {
     return host;
   }
   // The whole stretch of memory, gaps included, then the elements out of it.
-  std::vector<std::byte> bytes(
-      static_cast<size_t>(elementSpan(sizes_, strides_) * dataTypeSizeByte(dtype_)));
-  from.copyToHost(bytes.data(), data(), bytes.size(), stream);
+  const MemoryRange range = memoryRange(*this);
+  std::vector<std::byte> bytes(static_cast<size_t>(range.end - range.begin));
+  from.copyToHost(bytes.data(), range.begin, bytes.size(), stream);
   from.synchronize(stream);
   TensorRef stretch = ref();
-  stretch.data = bytes.data();
+  stretch.data = bytes.data() + (static_cast<std::byte*>(data()) - range.begin);
   return HostTensor::copyOf(stretch);
 }
 
@@ -49,9 +50,20 @@ void Tensor::copyFrom(const Tensor& source, Stream stream) {
     userError("copyFrom: ", source, " cannot be written to ", *this,
               "; dtype and sizes have to be the same");
   }
-  if (numel() != 0) {
-    copyFrom(source.toHostTensor(stream), stream);
+  if (numel() == 0) {
+    return;
   }
+  const MemoryRange range = memoryRange(*this);
+  const bool fills = range.end - range.begin == numel() * dataTypeSizeByte(dtype_) &&
+                     !overlapsItself(sizes_, strides_);
+  if (fills && source.strides() == strides_ && &source.device() == &device() &&
+      !rangesMeet(*this, source)) {
+    device().copyWithin(const_cast<std::byte*>(range.begin), memoryRange(source).begin,
+                        static_cast<size_t>(range.end - range.begin), stream);
+    device().synchronize(stream);
+    return;
+  }
+  copyFrom(source.toHostTensor(stream), stream);
 }
 
 void Tensor::copyFrom(const HostTensor& host, Stream stream) {
@@ -70,20 +82,30 @@ void Tensor::copyFrom(const HostTensor& host, Stream stream) {
     target.synchronize(stream);
     return;
   }
-  // What stands in the gaps has to stay: the stretch is read, changed and written back.
-  std::vector<std::byte> bytes(static_cast<size_t>(elementSpan(sizes_, strides_) * width));
-  target.copyToHost(bytes.data(), data(), bytes.size(), stream);
-  target.synchronize(stream);
+  // What stands in the gaps has to stay. A device's stretch is read, changed and written back.
+  const MemoryRange range = memoryRange(*this);
+  std::vector<std::byte> bytes;
+  auto* to = static_cast<std::byte*>(data());
+  const auto before = to - range.begin;  // strides may be negative
+  if (target.kind() != DeviceKind::Cpu) {
+    bytes.resize(static_cast<size_t>(range.end - range.begin));
+    target.copyToHost(bytes.data(), range.begin, bytes.size(), stream);
+    target.synchronize(stream);
+    to = bytes.data() + before;
+  }
   forEachRun<2>(
       sizes_, {strides_, rowMajorStrides(sizes_)}, {0, 0},
       [&](int64_t length, const std::array<int64_t, 2>& start, const std::array<int64_t, 2>& step) {
         for (int64_t i = 0; i < length; ++i) {
-          std::memcpy(bytes.data() + (start[0] + i * step[0]) * width,
+          std::memcpy(to + (start[0] + i * step[0]) * width,
                       host.data() + (start[1] + i * step[1]) * width, static_cast<size_t>(width));
         }
       });
-  target.copyFromHost(data(), bytes.data(), bytes.size(), stream);
-  target.synchronize(stream);
+  if (!bytes.empty()) {
+    target.copyFromHost(static_cast<std::byte*>(data()) - before, bytes.data(), bytes.size(),
+                        stream);
+    target.synchronize(stream);
+  }
 }
 
 Tensor Tensor::contiguous() const {

@@ -184,5 +184,36 @@ TEST_CASE("the smallest index type") {
   CHECK(args[0].tensor().isMeta());
 }
 
+TEST_CASE("tensor: elements written to memory with gaps, backwards and over the source") {
+  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+    CAPTURE(device->properties().name);
+    auto memory = [&] { return Tensor::arange(8, DataType::Int, *device); };
+    using Numbers = std::vector<int64_t>;
+    const Tensor three = Tensor::fromHost(Numbers{70, 80, 90}, {3}, *device);
+
+    Tensor x = memory();
+    x.slice(0, 1, 6, 2).copyFrom(three);
+    CHECK(x.toHost<int64_t>() == Numbers{0, 70, 2, 80, 4, 90, 6, 7});
+
+    x = memory();
+    auto* fifth = x.data<int64_t>() + 5;
+    const Tensor backwards = Tensor::fromRef({fifth, DataType::Int, {3}, {-2}}, *device);
+    CHECK(backwards.toHost<int64_t>() == Numbers{5, 3, 1});
+    Tensor(backwards).copyFrom(three);
+    CHECK(x.toHost<int64_t>() == Numbers{0, 90, 2, 80, 4, 70, 6, 7});
+
+    x = memory();
+    x.slice(0, 2, 8).copyFrom(x.slice(0, 0, 6));
+    CHECK(x.toHost<int64_t>() == Numbers{0, 1, 0, 1, 2, 3, 4, 5});
+
+    x = memory();
+    const Tensor turned = x.view({2, 4}).permute({1, 0});
+    Tensor(turned).copyFrom(memory().view({2, 4}).permute({1, 0}));
+    CHECK(x.toHost<int64_t>() == memory().toHost<int64_t>());
+    Tensor(turned).copyFrom(memory().view({4, 2}));
+    CHECK(x.toHost<int64_t>() == Numbers{0, 2, 4, 6, 1, 3, 5, 7});
+  }
+}
+
 }  // namespace
 }  // namespace nvfuser
