@@ -49,11 +49,12 @@ void Fusion::addOutput(Val* output) {
     tv->setMemoryType(MemoryType::Global);
   }
   output->is_fusion_output_ = true;
-  outputs_.push_back(output);
   auto alias = aliases_.find(output);
-  if (alias != aliases_.end()) {
+  if (alias != aliases_.end() && alias->second.visibility == OutputVisibility::kHidden) {
     alias->second.visibility = OutputVisibility::kVisible;
+    std::erase(outputs_, output);  // that was there to be written only
   }
+  outputs_.push_back(output);
 }
 
 void Fusion::removeInput(Val* input) {
@@ -153,6 +154,16 @@ void Fusion::aliasOutputToInput(Val* output, Val* input, AllocationType type) {
       userError("aliasOutputToInput: ", input->toString(), " is reused by ", other->toString(),
                 " already; give ", output->toString(), " the storage of another input, or none");
     }
+  }
+  const auto before = aliases_.find(output);
+  if (before != aliases_.end()) {
+    if (before->second.aliased_io != input) {
+      userError("aliasOutputToInput: ", output->toString(), " is written to ",
+                before->second.aliased_io->toString(), " already; write set() of it to ",
+                input->toString());
+    }
+    before->second.type = type;
+    return;
   }
   const bool visible = output->isFusionOutput();
   if (!visible) {

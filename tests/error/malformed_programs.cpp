@@ -154,6 +154,15 @@ std::vector<Case> interfaceCases() {
          p.ready();
          p.fusion.aliasOutputToInput(z, x, AllocationType::ReuseBuffer);
        }},
+      {"an alias to two inputs", "is written to T0_g_float[ iS0{2} ] already; write set() of it to",
+       [](Program& p) {
+         TensorView* x = p.input({2});
+         TensorView* y = p.input({2});
+         TensorView* z = add(x, y);
+         p.fusion.aliasOutputToInput(z, x, AllocationType::ReuseBuffer);
+         p.ready();
+         p.fusion.aliasOutputToInput(z, y, AllocationType::ReuseBuffer);
+       }},
       {"a tensor that was never added", "is neither an input of the Fusion nor computed in it",
        [](Program& p) {
          p.output(neg(makeContigTensor(1)));
