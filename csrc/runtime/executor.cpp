@@ -6,7 +6,9 @@
 #include <ir/external_ops.h>
 #include <runtime/check_storage.h>
 #include <runtime/dump_kernel.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_plan.h>
+#include <runtime/memory_overlap.h>
 
 namespace nvfuser {
 
@@ -195,6 +197,57 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
   }
 }
 
+/// Outputs that reuse storage, as a kernel computes them: there where it may write it itself, else
+/// in memory of their own. `outputs` is changed to that; returned is where they go afterwards.
+/// `given`: the outputs' memory is the caller's own choice.
+std::vector<const Tensor*> placeUpdates(const LaunchPlan& plan, const KernelArgumentHolder& args,
+                                        const KernelArgumentHolder& given,
+                                        KernelArgumentHolder& outputs, const RunContext& context) {
+  std::vector<const Tensor*> arguments;
+  for (const KernelArgument& argument : args) {
+    if (argument.isTensor()) {
+      arguments.push_back(&argument.tensor());
+    }
+  }
+  const OccupiedMemory occupied(arguments);
+  std::vector<const Tensor*> targets = plan.targets(args);
+  const std::vector<Val*>& declared = plan.compiled().fusion().outputs();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] != nullptr && !given.empty()) {
+      const bool is_apart =
+          declared[i]->isFusionInput() || occupied.tensorsAt(given[i].tensor()) == 0;
+      targets[i] = is_apart ? nullptr : &given[i].tensor();
+    }
+    if (targets[i] == nullptr || declared[i]->isFusionInput()) {
+      continue;
+    }
+    const auto first = static_cast<size_t>(
+        std::find(declared.begin(), declared.end(), declared[i]) - declared.begin());
+    if (first < i) {
+      outputs[i] = outputs[first];
+    } else if (!plan.writesDirectly(i, *targets[i], occupied)) {
+      outputs[i] = plan.allocateOutput(i, context);
+    }
+  }
+  return targets;
+}
+
+/// What the caller gets, from what was computed.
+KernelArgumentHolder writtenBack(const KernelArgumentHolder& outputs,
+                                 const std::vector<const Tensor*>& targets,
+                                 const RunContext& context) {
+  std::vector<Tensor> values;
+  for (const KernelArgument& output : outputs) {
+    values.push_back(output.tensor());
+  }
+  writeBack(values, targets, context);
+  KernelArgumentHolder results;
+  for (Tensor& value : values) {
+    results.push(std::move(value));
+  }
+  return results;
+}
+
 }  // namespace
 
 template <typename Launch>
@@ -222,7 +275,9 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     values = makeValues();
     plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);
   }
-  if (!outputs.empty()) {
+  if (outputs.empty()) {
+    requireUpdatable(compiled->fusion(), args, values->evaluator());
+  } else {
     plan->checkOutputs(outputs);
   }
   KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args, context) : outputs;
@@ -232,11 +287,18 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     last_launch_ = plan->launchParams();
     is_first = plan->kind() == LaunchPlan::Kind::Launch && launched_.insert(compiled).second;
   }
+  std::vector<const Tensor*> targets;
+  if (plan->hasTargets()) {
+    targets = placeUpdates(*plan, args, outputs, results, context);
+  }
+  auto finished = [&] {
+    return plan->hasTargets() ? writtenBack(results, targets, context) : std::move(results);
+  };
   if (plan->kind() == LaunchPlan::Kind::Nothing) {
-    return {std::move(results), std::move(plan)};
+    return {finished(), plan};
   }
   if (plan->kind() == LaunchPlan::Kind::Launch) {
-    checkStorage(compiled->fusion(), args, results, device, values->evaluator());
+    checkStorage(compiled->fusion(), args, results, device);
     if (compiled->kernel().index_type == DataType::Int32 &&
         (args.getSmallestIndexTypeOfArguments() == PrimDataType::Int || plan->hasLargeOutputs())) {
       userError(
@@ -248,7 +310,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
       whole != nullptr ? std::pair(whole->seed, whole->offset) : takeDraws(plan->numDraws());
   if (plan->kind() == LaunchPlan::Kind::Interpret) {
     interpretInto(compiled->fusion(), args, results, seed, offset, context.stream);
-    return {std::move(results), std::move(plan)};
+    return {finished(), plan};
   }
   LentArguments lent(args);
   ShortList<void*, 8> addresses(results.size());
@@ -259,7 +321,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
   dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(), is_first);
   doLaunch(*plan, bound.pointers());
   bound.checkIndices();
-  return {std::move(results), std::move(plan)};
+  return {finished(), plan};
 }
 
 KernelArgumentHolder KernelExecutor::run(const LaunchPlan& plan, const KernelArgumentHolder& args,

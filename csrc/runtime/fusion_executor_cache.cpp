@@ -57,9 +57,14 @@ void FusionExecutorCache::rewrite(const Options& options) {
   graph_ = rewritten_.get();
 }
 
-/// The rewritten fusion takes for granted what the user's fusion requires of sizes.
+/// The rewritten fusion takes for granted what the user's fusion requires of sizes; and what is
+/// updated has to be able to take it.
 void FusionExecutorCache::checkInputs(const KernelArgumentHolder& args) const {
+  if (rewritten_ == nullptr && fusion_->getOutputAliases().empty()) {
+    return;
+  }
   ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
+  requireUpdatable(*fusion_, args, evaluator);
   for (auto [extent, used] : equal_extents_) {
     const PolymorphicValue a = evaluator.evaluate(extent);
     const PolymorphicValue b = evaluator.evaluate(used);

@@ -51,13 +51,13 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
 }
 
 SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
-                                        const std::vector<InPlace>& in_place, Device& device,
+                                        const std::vector<InPlace>& wanted, Device& device,
                                         PrimDataType index_type, const CompileParams& compile,
                                         int64_t fusion_id, int64_t& next_name) {
   std::string key = params == nullptr ? std::string("as scheduled")
                                       : text(schedulerTypeName(params->scheduler_type), " ",
                                              params->max_registers, " ", params->toString());
-  for (const InPlace& pair : in_place) {
+  for (const InPlace& pair : wanted) {
     key += text(" in place ", pair.output, " ", pair.input);
   }
   std::unique_ptr<SegmentKernel>& kernel = kernels_[key];
@@ -65,10 +65,6 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
     auto made = std::make_unique<SegmentKernel>();
     made->executor = std::make_unique<KernelExecutor>(fusion_id, 0, 0, next_name);
     Fusion scheduled(fusion());
-    for (const InPlace& pair : in_place) {
-      scheduled.aliasOutputToInput(scheduled.outputs()[pair.output], scheduled.inputs()[pair.input],
-                                   AllocationType::ReuseBuffer);
-    }
     const Options& options = *compile.options;
     const std::string& name = made->executor->name();
     if (options.dumps(DebugDumpOption::FusionIrPresched)) {
@@ -82,6 +78,11 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
                   params->toString()));
       }
       schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
+    }
+    made->in_place = directWrites(scheduled, wanted);
+    for (const InPlace& pair : made->in_place) {
+      scheduled.aliasOutputToInput(scheduled.outputs()[pair.output], scheduled.inputs()[pair.input],
+                                   AllocationType::ReuseBuffer);
     }
     made->executor->adopt(scheduled);
     made->executor->lower(device, index_type, compile);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <runtime/executor.h>
+#include <runtime/in_place.h>
 #include <scheduler/registry.h>
 #include <segmenter/extract.h>
 
@@ -19,12 +20,7 @@ namespace nvfuser {
 struct SegmentKernel {
   std::unique_ptr<HeuristicParams> params;   ///< null: run as the user scheduled it, or interpreted
   std::unique_ptr<KernelExecutor> executor;  ///< null: it is interpreted on the host
-};
-
-/// An output of a segment that is written to the storage of one of its inputs (positions).
-struct InPlace {
-  size_t output;
-  size_t input;
+  std::vector<InPlace> in_place;             ///< outputs that it writes straight to inputs
 };
 
 class FusionSegment {
@@ -43,8 +39,8 @@ class FusionSegment {
   /// The kernel of a plan (null: as the user scheduled it): found, or scheduled and lowered (not
   /// compiled) for `device`, named by `next_name`. A scheduler's or a lowering's failure is thrown
   /// as it is.
-  /// Outputs go straight to the storage of inputs as `in_place` says.
-  SegmentKernel& kernelFor(const HeuristicParams* params, const std::vector<InPlace>& in_place,
+  /// Of `wanted`, it writes to inputs what it may (`directWrites`).
+  SegmentKernel& kernelFor(const HeuristicParams* params, const std::vector<InPlace>& wanted,
                            Device& device, PrimDataType index_type, const CompileParams& compile,
                            int64_t fusion_id, int64_t& next_name);
   /// Runs on the host, one operation after the other.

@@ -1,12 +1,58 @@
 #include <runtime/in_place.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
+#include <evaluator/expression_evaluator.h>
 #include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
+#include <runtime/memory_overlap.h>
 
 namespace nvfuser {
+
+std::vector<std::optional<size_t>> updatedInputs(const Fusion& fusion) {
+  std::vector<std::optional<size_t>> updated(fusion.outputs().size());
+  const auto& inputs = fusion.inputs();
+  for (size_t i = 0; i < updated.size(); ++i) {
+    const AliasInfo& alias = fusion.getOutputAlias(fusion.outputs()[i]);
+    const auto place = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
+    if (alias.type == AllocationType::ReuseBuffer && place != inputs.end()) {
+      updated[i] = static_cast<size_t>(place - inputs.begin());
+    }
+  }
+  return updated;
+}
+
+void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
+                      ExpressionEvaluator& evaluator) {
+  const std::vector<std::optional<size_t>> updated = updatedInputs(fusion);
+  for (size_t i = 0; i < updated.size(); ++i) {
+    if (!updated[i]) {
+      continue;
+    }
+    const auto* output = fusion.outputs()[i]->as<TensorView>();
+    const std::string input = text("input ", *updated[i], ", ", *fusion.inputs()[*updated[i]]);
+    const Tensor& tensor = args[*updated[i]].tensor();
+    std::vector<int64_t> sizes;
+    for (const IterDomain* id : TensorDomain::noReductions(output->getLogicalDomain())) {
+      sizes.push_back(evaluator.evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
+    }
+    if (tensor.sizes() != sizes) {
+      userError("run: output ", i, ", ", *output, ", of sizes [", join(sizes, ", "),
+                "] is written to the storage of ", input, ", which has sizes [",
+                join(tensor.sizes(), ", "), "]; pass a tensor of the output's sizes");
+    }
+    if (overlapsItself(tensor.sizes(), tensor.strides())) {
+      userError(
+          "run: unsupported operation: more than one element of the written-to tensor refers to a "
+          "single memory location: output ",
+          i, ", ", *output, ", is written to the storage of ", input, ", which has sizes [",
+          join(tensor.sizes(), ", "), "] and strides [", join(tensor.strides(), ", "),
+          "]; clone() it before the call");
+    }
+  }
+}
 
 namespace {
 
@@ -29,51 +75,172 @@ bool isElementwise(const Expr* expr) {
   return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>();
 }
 
-}  // namespace
-
-bool readsOnlyWhereItWrites(const Fusion& part, const TensorView* in, const TensorView* out) {
-  std::unordered_set<const TensorView*> derived{in};
-  for (const Expr* expr : part.exprs()) {
-    bool reads = false;
-    for (const TensorView* operand : tensorInputs(expr)) {
-      reads |= derived.count(operand) != 0;
+/// Thread and block dimensions that its loops are bound to, outermost first.
+std::vector<ParallelType> threadsOf(const TensorView* tv) {
+  std::vector<ParallelType> types;
+  for (const IterDomain* id : tv->getLoopDomain()) {
+    if (id->isThread()) {
+      types.push_back(id->getParallelType());
     }
-    if (!reads) {
-      continue;
-    }
-    const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    if (outputs.size() != 1 || !isElementwise(expr) || !samePlaces(in, outputs[0])) {
-      return false;
-    }
-    derived.insert(outputs[0]);
   }
-  return !in->isFusionOutput() && !out->isFusionInput() && samePlaces(in, out);
+  return types;
 }
 
-bool overlapsAnother(const KernelArgumentHolder& args, size_t position) {
-  auto rangeOf = [](const Tensor& tensor) {
-    const auto* first = static_cast<const std::byte*>(tensor.data());
-    int64_t last = 0;
-    for (size_t axis = 0; axis < tensor.sizes().size(); ++axis) {
-      last += (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
+class DirectWrites {
+ public:
+  explicit DirectWrites(const Fusion& fusion) : fusion_(fusion) {
+    for (const Expr* expr : fusion.exprs()) {
+      may_fail_ |= expr->isOneOf<IndexSelectOp, GatherOp>();  // at an index that there is not
+      for (const TensorView* tv : tensorOutputs(expr)) {
+        for (ParallelType type : threadsOf(tv)) {
+          bound_.insert(type);
+        }
+      }
     }
-    return std::pair(first, first + (last + 1) * dataTypeSizeByte(tensor.dtype()));
-  };
-  const Tensor& tensor = args[position].tensor();
-  if (tensor.numel() == 0) {
+  }
+
+  bool may(const TensorView* in, const TensorView* out) const {
+    return !may_fail_ && !in->isFusionOutput() && !in->isCpuScalar() && !out->isFusionInput() &&
+           out->definition() != nullptr && samePlaces(in, out) && isWrittenOnce(out) &&
+           isReadBefore(in, out);
+  }
+
+ private:
+  /// Each element by one thread, at one turn of its loops.
+  bool isWrittenOnce(const TensorView* out) const {
+    const std::vector<ParallelType> own = threadsOf(out);
+    if (std::set<ParallelType>(own.begin(), own.end()) != bound_) {
+      return false;
+    }
+    // Loops of a broadcast axis may be those of an axis that a wider tensor has there.
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(out->getLogicalDomain());
+    const bool may_repeat = std::any_of(axes.begin(), axes.end(),
+                                        [](const IterDomain* id) { return id->isBroadcast(); });
+    return !may_repeat ||
+           std::all_of(fusion_.outputs().begin(), fusion_.outputs().end(),
+                       [&](const Val* other) { return samePlaces(other->as<TensorView>(), out); });
+  }
+
+  /// Whoever reads `in` computes, in registers of the writing thread, what `out` needs at the same
+  /// place.
+  bool isReadBefore(const TensorView* in, const TensorView* out) const {
+    std::vector<const TensorView*> derived{in};
+    std::unordered_set<const TensorView*> seen{in};
+    for (size_t i = 0; i < derived.size(); ++i) {
+      for (const Expr* expr : fusion_.usesOf(derived[i])) {
+        const std::vector<TensorView*> results = tensorOutputs(expr);
+        if (results.size() != 1 || !isElementwise(expr) || !samePlaces(in, results[0])) {
+          return false;
+        }
+        if (seen.insert(results[0]).second) {
+          derived.push_back(results[0]);
+        }
+      }
+    }
+    const std::vector<ParallelType> threads = threadsOf(out);
+    std::vector<const TensorView*> needed{out};  // by out, and computed from in
+    std::unordered_set<const TensorView*> before{out};
+    for (size_t i = 0; i < needed.size(); ++i) {
+      for (const TensorView* operand : tensorInputs(needed[i]->definition())) {
+        if (operand == in || seen.count(operand) == 0 || !before.insert(operand).second) {
+          continue;
+        }
+        if (operand->getMemoryType() != MemoryType::Local || threadsOf(operand) != threads) {
+          return false;
+        }
+        needed.push_back(operand);
+      }
+    }
+    const std::vector<Expr*> readers = fusion_.usesOf(in);
+    return std::all_of(readers.begin(), readers.end(), [&](const Expr* reader) {
+      return before.count(reader->output(0)->as<TensorView>()) != 0;
+    });
+  }
+
+  const Fusion& fusion_;
+  bool may_fail_ = false;
+  std::set<ParallelType> bound_;  ///< by any tensor: a thread of these runs all that is not
+};
+
+bool isSameView(const Tensor& a, const Tensor& b) {
+  return a.data() == b.data() && a.dtype() == b.dtype() && sameLayout(a, b.sizes(), b.strides());
+}
+
+}  // namespace
+
+std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted) {
+  std::vector<InPlace> direct;
+  if (wanted.empty()) {
+    return direct;
+  }
+  const DirectWrites writes(fusion);
+  for (const InPlace& pair : wanted) {
+    if (writes.may(fusion.inputs()[pair.input]->as<TensorView>(),
+                   fusion.outputs()[pair.output]->as<TensorView>())) {
+      direct.push_back(pair);
+    }
+  }
+  return direct;
+}
+
+bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
+                const std::vector<int64_t>& strides) {
+  if (tensor.sizes() != sizes) {
     return false;
   }
-  const auto [first, end] = rangeOf(tensor);
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (i == position || !args[i].isTensor() || args[i].tensor().numel() == 0) {
-      continue;
-    }
-    const auto [other, other_end] = rangeOf(args[i].tensor());
-    if (first < other_end && other < end) {
-      return true;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] > 1 && tensor.strides()[axis] != strides[axis]) {
+      return tensor.numel() == 0;
     }
   }
-  return false;
+  return true;
+}
+
+Tensor copyOf(const Tensor& tensor, const RunContext& context) {
+  const MemoryRange range = memoryRange(tensor);
+  bool dense = range.end - range.begin == tensor.numel() * dataTypeSizeByte(tensor.dtype());
+  std::vector<int64_t> strides = tensor.strides();
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (tensor.sizes()[axis] <= 1) {
+      strides[axis] = 1;
+    }
+    dense &= strides[axis] > 0;
+  }
+  Tensor copy =
+      Tensor::emptyStrided(tensor.sizes(), dense ? strides : rowMajorStrides(tensor.sizes()),
+                           tensor.dtype(), tensor.device(), context);
+  copy.copyFrom(tensor, context.stream);
+  return copy;
+}
+
+void writeBack(std::vector<Tensor>& values, const std::vector<const Tensor*>& targets,
+               const RunContext& context) {
+  std::vector<const Tensor*> written;
+  for (const Tensor* target : targets) {
+    if (target != nullptr) {
+      written.push_back(target);
+    }
+  }
+  if (written.empty()) {
+    return;
+  }
+  const OccupiedMemory memory(written);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool is_there = targets[i] != nullptr && isSameView(values[i], *targets[i]);
+    if (memory.tensorsAt(values[i]) > (is_there ? 1U : 0U)) {
+      values[i] = copyOf(values[i], context);
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (targets[i] == nullptr) {
+      continue;
+    }
+    Tensor target = *targets[i];
+    if (!isSameView(values[i], target)) {
+      target.copyFrom(values[i], context.stream);
+    }
+    values[i] = std::move(target);
+  }
 }
 
 }  // namespace nvfuser

@@ -1,21 +1,68 @@
-/// When a kernel may write an output straight to the storage of an input that the output reuses
-/// (`Fusion::aliasOutputToInput`). Otherwise it writes memory of its own, which is copied there
-/// when all kernels of the call have run.
+/// Outputs that reuse the storage of an input (`Fusion::aliasOutputToInput`): what they mean, and
+/// when a kernel may write there itself.
 ///
-///   p' = p - lr · g               every element of p is read where p' is written: in place
-///   x' = x - broadcast(x[0])      row 0 is read by all rows: a copy
+/// The rule: a call computes all outputs from its arguments as they were passed, whatever kernels
+/// and views it is made of; at its end it writes those that reuse storage, in the order of outputs.
+///
+///   add_output(set(b), a)
+///   add_output(add(a, 5), b)      a' = b, b' = a + 5: neither reads what the other one wrote
+///   add_output(transpose(a))      shows a as it was
+///
+/// So such an output is computed into memory of its own and copied when all kernels have run
+/// (`writeBack`). A kernel writes straight to the argument only where nobody can tell the
+/// difference:
+///
+/// - It is the last of the call, and cannot fail when it runs.
+/// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
+/// - The argument lies as the kernel writes, and no other one has a part of its memory.
+/// - The kernel reads each element before it writes it (`directWrites`).
+///
+///   p' = p - lr · g               every element of p is read where p' is written: directly
+///   x' = x - broadcast(x[0])      row 0 is read by all rows: copied
+///   a' = b, b' = a                an element of a could be overwritten before it is read: copied
 #pragma once
+
+#include <optional>
+#include <vector>
 
 #include <ir/fusion.h>
 #include <runtime/executor_kernel_arg.h>
+#include <runtime/run_context.h>
 
 namespace nvfuser {
 
-/// Whether `part`, computed element by element in one loop nest (as the pointwise scheduler does),
-/// reads each element of `in` only to compute results at the same place, of which `out` is one.
-bool readsOnlyWhereItWrites(const Fusion& part, const TensorView* in, const TensorView* out);
+class ExpressionEvaluator;
 
-/// Whether the memory of the tensor at `position` is also that of another argument, in part.
-bool overlapsAnother(const KernelArgumentHolder& args, size_t position);
+/// An output that is written to the storage of an input (positions).
+struct InPlace {
+  size_t output;
+  size_t input;
+};
+
+/// For each output of `fusion` the input whose storage it reuses, if any.
+std::vector<std::optional<size_t>> updatedInputs(const Fusion& fusion);
+
+/// Throws `UserError` where an argument cannot take what is to be written to it: it has other
+/// sizes, or several of its elements are one place in memory. Depends on sizes and strides alone.
+void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
+                      ExpressionEvaluator& evaluator);
+
+/// Those of `wanted` that a kernel of the scheduled `fusion` may write itself: whoever reads an
+/// element of the input does so, for the output's same element, in the thread that then writes it,
+/// and in no other.
+std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted);
+
+/// The same sizes and strides, but for strides of axes that have one element or none.
+bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
+                const std::vector<int64_t>& strides);
+
+/// A copy in memory of the context, with the same strides if they leave no gaps.
+Tensor copyOf(const Tensor& tensor, const RunContext& context);
+
+/// The end of a call. `values`: its outputs as computed; `targets`: where they go, null for those
+/// that stay where they are. A value that is in the memory of a target is saved before the first
+/// one is written. Afterwards `values` is what the caller gets.
+void writeBack(std::vector<Tensor>& values, const std::vector<const Tensor*>& targets,
+               const RunContext& context);
 
 }  // namespace nvfuser

@@ -6,7 +6,9 @@
 #include <evaluator/element_codec.h>
 #include <ir/index_error.h>
 #include <ir/internal_nodes.h>
+#include <runtime/in_place.h>
 #include <runtime/launch_help.h>
+#include <runtime/memory_overlap.h>
 
 namespace nvfuser {
 
@@ -122,17 +124,29 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
   const std::vector<Val*>& declared = fusion.outputs();
   bool all_empty = true;
   KernelArgumentHolder shapes;
+  const std::vector<std::optional<size_t>> updated = updatedInputs(fusion);
+  std::vector<InPlace> in_place;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    if (updated[i]) {
+      in_place.push_back({i, *updated[i]});
+      has_targets_ = true;
+    }
+  }
+  in_place = directWrites(fusion, in_place);
   for (size_t i = 0; i < declared.size(); ++i) {
     Output& output = outputs_.emplace_back();
     std::tie(output.sizes, output.strides) = outputLayout(declared[i]->as<TensorView>(), values);
     output.dtype = declared[i]->dtype();
     const size_t first = positionOf(declared, declared[i]);
-    const Val* source =
-        declared[i]->isFusionInput() ? declared[i] : fusion.getOutputAlias(declared[i]).aliased_io;
+    const bool direct = std::any_of(in_place.begin(), in_place.end(),
+                                    [&](const InPlace& pair) { return pair.output == i; });
+    output.target = updated[i];
     if (first < i) {
       output.same_as = first;
-    } else if (source != nullptr) {
-      output.input = positionOf(fusion.inputs(), source);
+    } else if (declared[i]->isFusionInput()) {
+      output.input = positionOf(fusion.inputs(), declared[i]);
+    } else if (direct) {
+      output.input = updated[i];
     }
     all_empty &= std::count(output.sizes.begin(), output.sizes.end(), 0) != 0;
     shapes.pushTensorProxy(output.sizes, output.strides, output.dtype);
@@ -310,17 +324,38 @@ KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& arg
                                                  const RunContext& context) const {
   KernelArgumentHolder outputs;
   outputs.reserve(outputs_.size());
-  for (const Output& output : outputs_) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
     if (output.same_as) {
       outputs.push(outputs[*output.same_as].tensor());
     } else if (output.input) {
       outputs.push(args[*output.input].tensor());
     } else {
-      outputs.push(Tensor::emptyStrided(output.sizes, output.strides, output.dtype,
-                                        compiled_->device(), context));
+      outputs.push(allocateOutput(i, context));
     }
   }
   return outputs;
+}
+
+Tensor LaunchPlan::allocateOutput(size_t i, const RunContext& context) const {
+  const Output& output = outputs_[i];
+  return Tensor::emptyStrided(output.sizes, output.strides, output.dtype, compiled_->device(),
+                              context);
+}
+
+bool LaunchPlan::writesDirectly(size_t i, const Tensor& memory,
+                                const OccupiedMemory& occupied) const {
+  const Output& output = outputs_[i];
+  return output.input && occupied.tensorsAt(memory) == 1 &&
+         sameLayout(memory, output.sizes, output.strides);
+}
+
+std::vector<const Tensor*> LaunchPlan::targets(const KernelArgumentHolder& args) const {
+  std::vector<const Tensor*> targets;
+  for (const Output& output : outputs_) {
+    targets.push_back(output.target ? &args[*output.target].tensor() : nullptr);
+  }
+  return targets;
 }
 
 void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
@@ -348,8 +383,9 @@ bool LaunchPlan::isRepeatable() const {
         return argument.kind == Argument::Kind::Element;
       });
   return kind_ != Kind::Interpret && !looks_at_device &&
-         std::none_of(outputs_.begin(), outputs_.end(),
-                      [](const Output& output) { return output.input || output.same_as; });
+         std::none_of(outputs_.begin(), outputs_.end(), [](const Output& output) {
+           return output.input || output.same_as || output.target;
+         });
 }
 
 BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,

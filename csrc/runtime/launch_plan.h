@@ -23,6 +23,8 @@
 
 namespace nvfuser {
 
+class OccupiedMemory;
+
 class LaunchPlan {
  public:
   enum class Kind : uint8_t {
@@ -44,9 +46,18 @@ class LaunchPlan {
   /// Random operations that draw from the generator.
   uint64_t numDraws() const { return num_draws_; }
 
-  /// Outputs in the fusion's order; one that reuses an input's storage is that input.
+  /// Outputs in the fusion's order; one that the kernel may write to the input whose storage it
+  /// reuses (in_place.h) is that input.
   KernelArgumentHolder allocateOutputs(const KernelArgumentHolder& args,
                                        const RunContext& context) const;
+  /// In memory of its own, whatever it reuses.
+  Tensor allocateOutput(size_t i, const RunContext& context) const;
+  /// Where the outputs belong when the kernel has run; null for those in memory of their own.
+  std::vector<const Tensor*> targets(const KernelArgumentHolder& args) const;
+  bool hasTargets() const { return has_targets_; }
+  /// Whether the kernel may write output `i` to `memory`, an argument among those that `occupied`
+  /// was made of.
+  bool writesDirectly(size_t i, const Tensor& memory, const OccupiedMemory& occupied) const;
   size_t numOutputs() const { return outputs_.size(); }
   Allocator::Form outputForm(size_t i) const {
     return {outputs_[i].dtype, outputs_[i].sizes, outputs_[i].strides};
@@ -64,7 +75,8 @@ class LaunchPlan {
     std::vector<int64_t> sizes;
     std::vector<int64_t> strides;
     DataType dtype;
-    std::optional<size_t> input;    ///< whose storage it is
+    std::optional<size_t> input;    ///< whose storage it is for the kernel, too
+    std::optional<size_t> target;   ///< an input whose storage it has in the end
     std::optional<size_t> same_as;  ///< an output before it
   };
   using Bytes = std::array<std::byte, 16>;
@@ -116,6 +128,7 @@ class LaunchPlan {
   /// Knows all sizes; for scalars that are computed from scalar inputs in each call.
   std::shared_ptr<const ExpressionEvaluator> evaluator_;
   bool has_large_outputs_ = false;
+  bool has_targets_ = false;
   uint64_t num_draws_ = 0;
 };
 

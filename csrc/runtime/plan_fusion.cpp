@@ -121,9 +121,9 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
                               device.properties(), DataType(index_type));
 }
 
-/// Outputs of the last step that its kernel, one of the pointwise scheduler, may write straight to
-/// the inputs that they reuse, which have to be dense. Earlier steps may not: who runs after them
-/// may read the input, and if that fails the call is run again.
+/// Outputs of the last step that may go straight to the inputs that they reuse, as far as the call
+/// can tell (in_place.h). Earlier steps may not: who runs after them may read the input, and if
+/// that fails the call is run again.
 std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant,
                                                     const FusionSegment& segment, Call& call) {
   auto positionIn = [](const std::vector<const Val*>& list, const Val* val) {
@@ -142,9 +142,7 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant,
     const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    if (dense && tensor.sizes() == dense->sizes && tensor.strides() == dense->strides &&
-        readsOnlyWhereItWrites(segment.fusion(), segment.fusion().inputs()[place]->as<TensorView>(),
-                               segment.fusion().outputs()[k]->as<TensorView>())) {
+    if (dense && sameLayout(tensor, dense->sizes, dense->strides)) {
       pairs.push_back({k, place});
     }
   }
@@ -171,7 +169,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
                                   Prepared& result) {
   result.steps.clear();
   for (FusionSegment* segment : cut) {
-    Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}, {}};
+    Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
                                               *call.device, call.index_type);
@@ -193,13 +191,12 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.views = static_cast<const NoOpParams&>(*proposal.params).views;
         break;
       }
-      step.in_place.clear();
       try {
-        if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::PointWise &&
-            segment == cut.back()) {
-          step.in_place = inPlaceOf(variant, *segment, call);
+        std::vector<InPlace> wanted;
+        if (auto_schedule_ && segment == cut.back()) {
+          wanted = inPlaceOf(variant, *segment, call);
         }
-        step.kernel = &segment->kernelFor(proposal.params.get(), step.in_place, *call.device,
+        step.kernel = &segment->kernelFor(proposal.params.get(), wanted, *call.device,
                                           call.index_type, call.params, fusion_id_, next_kernel_);
       } catch (const std::exception& error) {
         if (!auto_schedule_ || !discardPlan(*segment, proposal.params->scheduler_type, call,
@@ -308,13 +305,14 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
-  if (rewritten_ != nullptr) {
-    checkInputs(call.args);
-  }
+  checkInputs(call.args);
   auto result = std::make_shared<Prepared>();
   std::vector<PlannedView> views;
   Variant& variant = variantFor(call, views);
   result->sizes = call.sizes;
+  result->updated = updatedInputs(*graph_);
+  result->updates = std::any_of(result->updated.begin(), result->updated.end(),
+                                [](const auto& input) { return input.has_value(); });
   result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
   // Slots.

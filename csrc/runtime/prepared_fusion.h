@@ -23,7 +23,6 @@ struct FusionExecutorCache::Step {
   std::vector<size_t> dead;                  ///< slots that nobody reads any more
   std::shared_ptr<const LaunchPlan> plan;    ///< from the first run on
   std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
-  std::vector<InPlace> in_place;             ///< outputs that overwrite inputs of the call
   std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
 };
 
@@ -47,6 +46,9 @@ struct FusionExecutorCache::Prepared {
   std::vector<ViewStep> views;    ///< after all steps
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
+  /// By output, the input whose storage it is written to (in_place.h).
+  std::vector<std::optional<size_t>> updated;
+  bool updates = false;  ///< one of them is
   KnownScalars sizes;
   /// From the first run on: one kernel takes arguments of the call and gives its results, these in
   /// the fusion's order.

@@ -7,6 +7,7 @@
 #include <runtime/compile_kernels.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
+#include <runtime/memory_overlap.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/repeated_launch.h>
 #include <support/dump.h>
@@ -72,12 +73,15 @@ bool takesAllInOrder(const std::vector<size_t>& slots, size_t num_args) {
   return true;
 }
 
-/// A dense tensor's copy in memory of the context.
-Tensor copyOf(const Tensor& tensor, const RunContext& context) {
-  Tensor copy = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype(),
-                                     tensor.device(), context);
-  copy.copyFrom(tensor, context.stream);
-  return copy;
+/// The memory of all arguments.
+OccupiedMemory memoryOf(const KernelArgumentHolder& args) {
+  std::vector<const Tensor*> tensors;
+  for (const KernelArgument& argument : args) {
+    if (argument.isTensor()) {
+      tensors.push_back(&argument.tensor());
+    }
+  }
+  return OccupiedMemory(tensors);
 }
 
 }  // namespace
@@ -223,14 +227,17 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     const Step& step = plan.steps[number];
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const size_t slot = step.inputs[i];
-      const bool written = std::any_of(step.in_place.begin(), step.in_place.end(),
-                                       [&](const InPlace& pair) { return pair.input == i; });
-      // What shares memory with another argument is written when all have been read.
-      step_args.push(written && overlapsAnother(call.args, slot)
-                         ? KernelArgument(copyOf(slots[slot].tensor(), call.context))
-                         : slots[slot]);
+    for (size_t slot : step.inputs) {
+      step_args.push(slots[slot]);
+    }
+    if (step.kernel != nullptr && !step.kernel->in_place.empty()) {
+      const OccupiedMemory occupied = memoryOf(call.args);
+      for (const InPlace& pair : step.kernel->in_place) {
+        const Tensor& written = step_args[pair.input].tensor();
+        if (occupied.tensorsAt(written) > 1) {  // it is written when all have been read
+          step_args[pair.input] = copyOf(written, call.context);
+        }
+      }
     }
     KernelArgumentHolder results;
     if (step.external) {
@@ -288,24 +295,25 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   for (const Prepared::ViewStep& step : plan.views) {
     slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
   }
-  // In-place outputs go to their input's storage when nobody reads it any more.
   KernelArgumentHolder results;
-  const auto& inputs = graph_->inputs();
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
-    const KernelArgument& value = slots[plan.outputs[i]];
-    if (alias.aliased_io != nullptr && alias.type == AllocationType::ReuseBuffer) {
-      const auto source = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
-      Tensor target = call.args[static_cast<size_t>(source - inputs.begin())].tensor();
-      if (target.numel() > 0 && value.tensor().data() != target.data()) {
-        target.copyFrom(value.tensor(), call.context.stream);
-      }
-      if (alias.visibility != OutputVisibility::kHidden) {
-        results.push(target);
-      }
-      continue;
+  if (!plan.updates) {
+    for (size_t slot : plan.outputs) {
+      results.push(slots[slot]);
     }
-    results.push(value);
+    return results;
+  }
+  std::vector<Tensor> values;
+  std::vector<const Tensor*> targets;
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    values.push_back(slots[plan.outputs[i]].tensor());
+    targets.push_back(plan.updated[i] ? &call.args[*plan.updated[i]].tensor() : nullptr);
+  }
+  writeBack(values, targets, call.context);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
+    if (!plan.updated[i] || alias.visibility != OutputVisibility::kHidden) {
+      results.push(std::move(values[i]));
+    }
   }
   return results;
 }

@@ -73,19 +73,17 @@ std::vector<Case> memoryCases() {
          const Tensor t = Tensor::zeros({3}, D::Float);
          runWrong(p, {floats({3})}, {floats({3})}, {t, t});
        }},
-      {"in place of an expanded tensor", "is written to the storage of input",
+      {"in place of an expanded tensor", "refers to a single memory location: output 0, T1",
        [](Program& p) { negateInPlace(p, floats({1, 3}).expand({4, 3})); }},
-      {"in place of columns", "pass a dense tensor of these sizes",
-       [](Program& p) { negateInPlace(p, floats({3, 4}).permute({1, 0})); }},
-      {"in place over another input's part", "overlaps the memory of input 1",
+      {"in place of overlapping rows", "which has sizes [3, 2] and strides [1, 1]; clone() it",
+       [](Program& p) { negateInPlace(p, floats({4}).asStrided({3, 2}, {1, 1}, 0)); }},
+      {"in place of a tensor of another size", "of sizes [4] is written to the storage of input 0",
        [](Program& p) {
          TensorView* x = p.symbolicInput(1);
-         TensorView* y = p.symbolicInput(1);
-         p.fusion.aliasOutputToInput(add(x, y), x, AllocationType::ReuseBuffer);
+         p.fusion.aliasOutputToInput(neg(p.symbolicInput(1)), x, AllocationType::ReuseBuffer);
          KernelExecutor executor;
          executor.adopt(p.fusion);
-         const Tensor t = floats({6});
-         executor.run({t.slice(0, 0, 4), t.slice(0, 2, 6)});
+         executor.run({floats({3}), floats({4})});
        }},
   };
 }
