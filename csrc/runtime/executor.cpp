@@ -203,13 +203,7 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
 std::vector<const Tensor*> placeUpdates(const LaunchPlan& plan, const KernelArgumentHolder& args,
                                         const KernelArgumentHolder& given,
                                         KernelArgumentHolder& outputs, const RunContext& context) {
-  std::vector<const Tensor*> arguments;
-  for (const KernelArgument& argument : args) {
-    if (argument.isTensor()) {
-      arguments.push_back(&argument.tensor());
-    }
-  }
-  const OccupiedMemory occupied(arguments);
+  const OccupiedMemory occupied(args);
   std::vector<const Tensor*> targets = plan.targets(args);
   const std::vector<Val*>& declared = plan.compiled().fusion().outputs();
   for (size_t i = 0; i < targets.size(); ++i) {

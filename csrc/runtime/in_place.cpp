@@ -162,11 +162,11 @@ class DirectWrites {
   std::set<ParallelType> bound_;  ///< by any tensor: a thread of these runs all that is not
 };
 
+}  // namespace
+
 bool isSameView(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() && a.dtype() == b.dtype() && sameLayout(a, b.sizes(), b.strides());
 }
-
-}  // namespace
 
 std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted) {
   std::vector<InPlace> direct;
@@ -215,16 +215,7 @@ Tensor copyOf(const Tensor& tensor, const RunContext& context) {
 
 void writeBack(std::vector<Tensor>& values, const std::vector<const Tensor*>& targets,
                const RunContext& context) {
-  std::vector<const Tensor*> written;
-  for (const Tensor* target : targets) {
-    if (target != nullptr) {
-      written.push_back(target);
-    }
-  }
-  if (written.empty()) {
-    return;
-  }
-  const OccupiedMemory memory(written);
+  const OccupiedMemory memory(targets);
   for (size_t i = 0; i < values.size(); ++i) {
     const bool is_there = targets[i] != nullptr && isSameView(values[i], *targets[i]);
     if (memory.tensorsAt(values[i]) > (is_there ? 1U : 0U)) {

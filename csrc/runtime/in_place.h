@@ -56,6 +56,9 @@ std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlac
 bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
                 const std::vector<int64_t>& strides);
 
+/// Whether both have the same elements at the same places in memory.
+bool isSameView(const Tensor& a, const Tensor& b);
+
 /// A copy in memory of the context, with the same strides if they leave no gaps.
 Tensor copyOf(const Tensor& tensor, const RunContext& context);
 

@@ -96,25 +96,47 @@ bool overlapsItself(const std::vector<int64_t>& sizes, const std::vector<int64_t
 }
 
 OccupiedMemory::OccupiedMemory(const std::vector<const Tensor*>& tensors) {
-  std::vector<MemoryRange> ranges;
-  ranges.reserve(tensors.size());
+  pieces_.reserve(tensors.size());
   for (const Tensor* tensor : tensors) {
-    const MemoryRange range = memoryRange(*tensor);
-    if (range.begin != range.end) {
-      ranges.push_back(range);
+    if (tensor != nullptr) {
+      add(*tensor);
     }
   }
-  std::sort(ranges.begin(), ranges.end(),
-            [](const MemoryRange& a, const MemoryRange& b) { return a.begin < b.begin; });
-  for (const MemoryRange& range : ranges) {
-    if (!pieces_.empty() && range.begin < pieces_.back().range.end) {
-      Piece& piece = pieces_.back();
-      piece.range.end = std::max(piece.range.end, range.end);
-      ++piece.tensors;
+  join();
+}
+
+OccupiedMemory::OccupiedMemory(const KernelArgumentHolder& args) {
+  pieces_.reserve(args.size());
+  for (const KernelArgument& argument : args) {
+    if (argument.isTensor()) {
+      add(argument.tensor());
+    }
+  }
+  join();
+}
+
+void OccupiedMemory::add(const Tensor& tensor) {
+  const MemoryRange range = memoryRange(tensor);
+  if (range.begin != range.end) {
+    pieces_.push_back({range, 1});
+  }
+}
+
+void OccupiedMemory::join() {
+  std::sort(pieces_.begin(), pieces_.end(),
+            [](const Piece& a, const Piece& b) { return a.range.begin < b.range.begin; });
+  size_t last = 0;
+  for (size_t i = 1; i < pieces_.size(); ++i) {
+    const Piece next = pieces_[i];
+    Piece& piece = pieces_[last];
+    if (next.range.begin < piece.range.end) {
+      piece.range.end = std::max(piece.range.end, next.range.end);
+      piece.tensors += next.tensors;
     } else {
-      pieces_.push_back({range, 1});
+      pieces_[++last] = next;
     }
   }
+  pieces_.resize(std::min(pieces_.size(), last + 1));
 }
 
 size_t OccupiedMemory::tensorsAt(const Tensor& tensor) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <runtime/executor_kernel_arg.h>
 #include <runtime/tensor.h>
 
 namespace nvfuser {
@@ -29,12 +30,18 @@ bool overlapsItself(const std::vector<int64_t>& sizes, const std::vector<int64_t
 /// The ranges of many tensors, those that meet joined; asking takes logarithmic time.
 class OccupiedMemory {
  public:
+  /// Null pointers are passed over.
   explicit OccupiedMemory(const std::vector<const Tensor*>& tensors);
+  /// The tensors among arguments.
+  explicit OccupiedMemory(const KernelArgumentHolder& args);
 
   /// How many of the tensors lie where `tensor` does, or in one piece with those.
   size_t tensorsAt(const Tensor& tensor) const;
 
  private:
+  void add(const Tensor& tensor);
+  void join();
+
   struct Piece {
     MemoryRange range;
     size_t tensors;

@@ -311,8 +311,6 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   Variant& variant = variantFor(call, views);
   result->sizes = call.sizes;
   result->updated = updatedInputs(*graph_);
-  result->updates = std::any_of(result->updated.begin(), result->updated.end(),
-                                [](const auto& input) { return input.has_value(); });
   result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
   // Slots.
@@ -350,6 +348,16 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
     step.result = result->slots.size();
     result->outputs[step.view.output] = step.result;
     result->slots.push_back(graph_->outputs()[step.view.output]);
+  }
+  const bool updates = std::any_of(result->updated.begin(), result->updated.end(),
+                                   [](const auto& input) { return input.has_value(); });
+  for (size_t i = 0; i < result->outputs.size(); ++i) {
+    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
+    if (!result->updated[i] || alias.visibility != OutputVisibility::kHidden) {
+      result->returned.push_back(i);
+    }
+    const bool is_argument = result->outputs[i] < graph_->inputs().size();
+    result->shows_arguments |= updates && (is_argument || !views.empty());
   }
   std::vector<bool> seen(result->slots.size(), false);
   for (size_t used : kept) {

@@ -48,7 +48,8 @@ struct FusionExecutorCache::Prepared {
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   /// By output, the input whose storage it is written to (in_place.h).
   std::vector<std::optional<size_t>> updated;
-  bool updates = false;  ///< one of them is
+  std::vector<size_t> returned;  ///< outputs that are not only written
+  bool shows_arguments = false;  ///< some output, where any is written, may be an argument's memory
   KnownScalars sizes;
   /// From the first run on: one kernel takes arguments of the call and gives its results, these in
   /// the fusion's order.

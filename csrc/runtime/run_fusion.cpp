@@ -73,17 +73,6 @@ bool takesAllInOrder(const std::vector<size_t>& slots, size_t num_args) {
   return true;
 }
 
-/// The memory of all arguments.
-OccupiedMemory memoryOf(const KernelArgumentHolder& args) {
-  std::vector<const Tensor*> tensors;
-  for (const KernelArgument& argument : args) {
-    if (argument.isTensor()) {
-      tensors.push_back(&argument.tensor());
-    }
-  }
-  return OccupiedMemory(tensors);
-}
-
 }  // namespace
 
 /// Where falling back is allowed: says why its kernel does not do, and does not ask that scheduler
@@ -231,7 +220,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
       step_args.push(slots[slot]);
     }
     if (step.kernel != nullptr && !step.kernel->in_place.empty()) {
-      const OccupiedMemory occupied = memoryOf(call.args);
+      const OccupiedMemory occupied(call.args);
       for (const InPlace& pair : step.kernel->in_place) {
         const Tensor& written = step_args[pair.input].tensor();
         if (occupied.tensorsAt(written) > 1) {  // it is written when all have been read
@@ -296,9 +285,15 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
   }
   KernelArgumentHolder results;
-  if (!plan.updates) {
-    for (size_t slot : plan.outputs) {
-      results.push(slots[slot]);
+  results.reserve(plan.returned.size());
+  bool is_written = !plan.shows_arguments;
+  for (size_t i = 0; i < plan.outputs.size() && is_written; ++i) {
+    is_written = !plan.updated[i] ||
+                 isSameView(slots[plan.outputs[i]].tensor(), call.args[*plan.updated[i]].tensor());
+  }
+  if (is_written) {
+    for (size_t i : plan.returned) {
+      results.push(slots[plan.outputs[i]]);
     }
     return results;
   }
@@ -309,11 +304,8 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     targets.push_back(plan.updated[i] ? &call.args[*plan.updated[i]].tensor() : nullptr);
   }
   writeBack(values, targets, call.context);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
-    if (!plan.updated[i] || alias.visibility != OutputVisibility::kHidden) {
-      results.push(std::move(values[i]));
-    }
+  for (size_t i : plan.returned) {
+    results.push(std::move(values[i]));
   }
   return results;
 }

@@ -88,12 +88,13 @@ TEST_CASE("memory overlap: tensors with each other") {
   const TensorRef backwards{static_cast<std::byte*>(second.data()), DataType::Float, {3}, {-1}};
   CHECK(rangesMeet(Tensor::fromRef(backwards, cpuDevice()), first));
 
-  const OccupiedMemory apart({&first, &second, &other, &none});
+  const OccupiedMemory apart(std::vector{&first, &second, &other, &none});
   CHECK(apart.tensorsAt(first) == 1);
   CHECK(apart.tensorsAt(middle) == 2);
   CHECK(apart.tensorsAt(other) == 1);
   CHECK(apart.tensorsAt(none) == 0);
   CHECK(apart.tensorsAt(Tensor::zeros({3}, DataType::Float)) == 0);
-  const OccupiedMemory joined({&second, &middle, &first});
+  const OccupiedMemory joined(KernelArgumentHolder(second, 3.0, middle, first));
   CHECK(joined.tensorsAt(first) == 3);
+  CHECK(OccupiedMemory(std::vector<const Tensor*>{nullptr}).tensorsAt(first) == 0);
 }
