@@ -72,7 +72,7 @@ class Emitter {
   std::string refText(const kir::Ref& ref) const;
   /// The same, `offset` elements further: an expression of type int.
   std::string refText(const kir::Ref& ref, std::string_view offset) const;
-  std::string addressText(const kir::Ref& ref) const { return "&" + refText(ref); }
+  virtual std::string addressText(const kir::Ref& ref) const { return "&" + refText(ref); }
   DataType dtypeOf(const kir::Operand& operand) const;
   /// An operand, converted to `dtype`. `Ref`s may be `offset` elements further.
   std::string operandText(const kir::Operand& operand, DataType dtype,

@@ -1,5 +1,7 @@
 #include <codegen/host_emitter.h>
 
+#include <algorithm>
+
 namespace nvfuser {
 
 GeneratedKernel generateHost(const kir::Kernel& kernel, int64_t vector_bytes) {
@@ -77,6 +79,23 @@ int64_t HostEmitter::alignmentOf(const kir::Buffer& buffer) const {
   return buffer.elements->isConstant(1) ? 0 : kArrayAlignment;
 }
 
+bool HostEmitter::isChecked(const kir::Buffer& buffer) const {
+  // What is no tensor (reports, states of a reduction among tasks and their counters) is reached by
+  // a task's number alone.
+  return kernel_.bounds != nullptr && buffer.memory == MemoryType::Global && !buffer.by_value &&
+         buffer.tv != nullptr;
+}
+
+std::string HostEmitter::checkedType(const kir::Buffer& buffer) {
+  snippets_.add("cpu/checked.h");
+  return text("const Checked<", buffer.written ? "" : "const ", typeName(buffer.dtype), ">");
+}
+
+std::string HostEmitter::addressText(const kir::Ref& ref) const {
+  return isChecked(*ref.buffer) ? text(ref.buffer->name, " + ", scalar_.operand(ref.index))
+                                : Emitter::addressText(ref);
+}
+
 void HostEmitter::function(TextWriter& out, const std::string& body) {
   const std::string block_name = name_ + "_block";
   // One block, as a function: what its parameters promise about aliases survives inlining. It is
@@ -88,18 +107,32 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
   std::vector<std::string> parameters;
   std::vector<std::string> comments;
   TextWriter unpack(1);
+  const auto bounds =
+      std::find_if(kernel_.params.begin(), kernel_.params.end(),
+                   [&](const kir::Param& param) {
+                     return param.buffer != nullptr && param.buffer == kernel_.bounds;
+                   }) -
+      kernel_.params.begin();
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const kir::Param& param = kernel_.params[i];
     const bool tensor = param.kind == kir::ParamKind::TensorArg;
     const bool address = tensor && !param.buffer->by_value;
-    parameters.push_back(text(parameterType(param), " ", param.name));
+    const bool checked = address && isChecked(*param.buffer);
+    parameters.push_back(
+        text(checked ? checkedType(*param.buffer) : parameterType(param), " ", param.name));
     comments.push_back(tensor ? comment(*bufferOf(param)) : std::string());
+    arguments.push_back(param.name);
     const std::string type = address ? typeName(param.buffer->dtype) + "*"
                              : param.kind == kir::ParamKind::IndexArg ? std::string("Index")
                                                                       : typeName(param.dtype);
+    if (checked) {
+      unpack.line(text(checkedType(*param.buffer), " ", param.name, "(*static_cast<", type,
+                       " const*>(args[", i, "]), *static_cast<i64* const*>(args[", bounds, "]), ",
+                       i, ");"));
+      continue;
+    }
     unpack.line(text(address ? "" : "const ", type, address ? " const " : " ", param.name,
                      " = *static_cast<", type, " const*>(args[", i, "]);"));
-    arguments.push_back(param.name);
   }
   for (const LaunchIndex& index : kLaunchIndices) {
     if (!scalar_.uses(index)) {

@@ -44,7 +44,13 @@ class HostEmitter final : public Emitter {
 
   void function(TextWriter& out, const std::string& body) override;
   void loopPragma(const kir::For& loop) override;
+  std::string addressText(const kir::Ref& ref) const override;
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
+
+  /// Whether accesses to it are checked.
+  bool isChecked(const kir::Buffer& buffer) const;
+  /// Type of a parameter whose accesses are.
+  std::string checkedType(const kir::Buffer& buffer);
 
   void emit(const kir::For& loop) override;
   void emit(const kir::CopyVector& copy) override;

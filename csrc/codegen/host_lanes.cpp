@@ -207,7 +207,7 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
 void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   snippets_.addBasics();
-  snippets_.add("cpu/lanes.h");
+  snippets_.add(kernel_.bounds != nullptr ? "cpu/checked_lanes.h" : "cpu/lanes.h");
   const std::string var = scalar_.name(loop.var);
   const kir::If* branch = lanes.branch;
   Scalar end = loop.extent;

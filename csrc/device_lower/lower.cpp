@@ -136,6 +136,28 @@ void limitUnrolling(Lowering& l) {
   });
 }
 
+kir::Param tensorParameter(const kir::Buffer* buffer) {
+  kir::Param param;
+  param.kind = kir::ParamKind::TensorArg;
+  param.name = buffer->name;
+  param.dtype = buffer->dtype;
+  param.buffer = buffer;
+  return param;
+}
+
+/// The table that accesses are checked with, behind the tensors that it tells of.
+void passBounds(kir::Kernel& kernel) {
+  const auto tensors = static_cast<int64_t>(kernel.params.size());
+  kir::Buffer buffer;
+  buffer.name = "bounds";
+  buffer.dtype = DataType::Int;
+  buffer.memory = MemoryType::Global;
+  buffer.elements = kernel.pool->constant(kir::Kernel::kBoundsReport + 2 * tensors);
+  buffer.read = buffer.written = true;
+  kernel.bounds = kernel.addBuffer(std::move(buffer));
+  kernel.params.push_back(tensorParameter(kernel.bounds));
+}
+
 /// Tensors, workspaces, sizes and strides that the statements mention, in this order.
 void collectParameters(Lowering& l) {
   kir::Kernel& kernel = l.kernel;
@@ -153,12 +175,7 @@ void collectParameters(Lowering& l) {
           return;
         }
       }
-      kir::Param param;
-      param.kind = kir::ParamKind::TensorArg;
-      param.name = buffer->name;
-      param.dtype = buffer->dtype;
-      param.buffer = buffer;
-      kernel.params.push_back(std::move(param));
+      kernel.params.push_back(tensorParameter(buffer));
     };
     if (role == kir::BufferRole::Input) {
       for (const Val* val : l.fusion->inputs()) {
@@ -170,6 +187,9 @@ void collectParameters(Lowering& l) {
     for (const auto& buffer : kernel.buffers) {
       add(buffer.get());
     }
+  }
+  if (l.options.bounds && l.options.target == LowerTarget::Cpu) {
+    passBounds(kernel);
   }
   // In order of the fusion's scalars, strides behind them.
   std::map<std::pair<int64_t, int>, Scalar> used;

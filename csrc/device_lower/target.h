@@ -26,6 +26,8 @@ struct LowerOptions {
   bool unroll_with_rng = true;
   /// Optional passes to leave out, by name.
   std::vector<std::string> skip_passes = {};
+  /// On the CPU: kernels check each access to memory of the caller, and to workspaces.
+  bool bounds = false;
   /// Check the fusion and the kernel after each pass.
   bool verify = false;
 };

@@ -350,6 +350,11 @@ class Kernel {
   /// Two words, zero before the launch; of an index that lay outside: the place in `index_reads`,
   /// from 1, and the index. Null where there are no such reads.
   const Buffer* index_report = nullptr;
+  /// Null unless each access to global memory is checked: three words, zero before the launch, that
+  /// tell of an access outside (the place of its buffer in `params`, from 1, the first element, how
+  /// many), then for each of `params` that is a TensorArg its first element and its last one + 1.
+  const Buffer* bounds = nullptr;
+  static constexpr int64_t kBoundsReport = 3;  ///< words before those of `params`
   /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).
   std::vector<std::pair<const Val*, const Val*>> equal_extents;
   std::vector<std::string> header;  ///< comment lines: the fusion, the schedule, the launch

@@ -22,6 +22,7 @@ LowerOptions lowerOptionsFor(const Device& device, DataType index_type, const Op
   lowering.index_hoist = !options.isDisabled(DisableOption::IndexHoist);
   lowering.predicate_elimination = !options.isDisabled(DisableOption::PredicateElimination);
   lowering.unroll_with_rng = !options.isDisabled(DisableOption::UnrollWithRng);
+  lowering.bounds = options.isEnabled(EnableOption::Bounds);
   lowering.skip_passes = options.list(Setting::SkipPass);
   lowering.verify = options.flag(Setting::Verify);
   return lowering;

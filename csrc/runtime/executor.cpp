@@ -314,7 +314,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
   const BoundArguments bound(*plan, lent.span(), addresses.span(), seed, offset, context);
   dumpLaunch(optionsOf(params), *compiled, *values, args, results, plan->shape(), is_first);
   doLaunch(*plan, bound.pointers());
-  bound.checkIndices();
+  bound.checkReports();
   return {finished(), plan};
 }
 
@@ -341,7 +341,7 @@ void KernelExecutor::launch(const LaunchPlan& plan, std::span<const LentArgument
   const BoundArguments bound(plan, args, outputs, seed, offset, context);
   Device& device = plan.compiled().device();
   device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream);
-  bound.checkIndices();
+  bound.checkReports();
 }
 
 KernelExecutor::Launched KernelExecutor::launchAndShow(

@@ -6,6 +6,7 @@
 #include <evaluator/element_codec.h>
 #include <ir/index_error.h>
 #include <ir/internal_nodes.h>
+#include <runtime/bounds_error.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
 #include <runtime/memory_overlap.h>
@@ -48,6 +49,20 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorV
     stride *= std::max<int64_t>(sizes[axis], 1);
   }
   return {sizes, strides};
+}
+
+/// The first element in memory and the last one + 1, counted from the tensor's address.
+std::pair<int64_t, int64_t> placesOf(std::span<const int64_t> sizes,
+                                     std::span<const int64_t> strides) {
+  if (std::count(sizes.begin(), sizes.end(), 0) != 0) {
+    return {0, 0};
+  }
+  std::pair<int64_t, int64_t> places{0, 1};
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    const int64_t distance = (sizes[axis] - 1) * strides[axis];
+    (distance < 0 ? places.first : places.second) += distance;
+  }
+  return places;
 }
 
 size_t positionOf(const std::vector<Val*>& list, const Val* val) {
@@ -173,6 +188,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     }
   }
   placeWorkspaces(values);
+  if (kernel.bounds != nullptr) {
+    findBounds(values);
+  }
   for (const kir::Kernel::IndexRead& read : kernel.index_reads) {
     index_extents_.push_back(values.of(read.extent));
   }
@@ -258,6 +276,10 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param) {
       argument.kind = Argument::Kind::IndexReport;
       return argument;
     }
+    if (param.buffer == compiled_->kernel().bounds) {
+      argument.kind = Argument::Kind::Bounds;
+      return argument;
+    }
     argument.kind = Argument::Kind::Workspace;
   }
   return argument;
@@ -285,6 +307,29 @@ void LaunchPlan::placeWorkspaces(LaunchValues& values) {
       workspace.bytes = arguments_[i].offset + bytes;
       workspace.zeroed_bytes = zeroed ? workspace.bytes : workspace.zeroed_bytes;
     }
+  }
+}
+
+/// Where the elements of each tensor argument lie, counted from its address.
+void LaunchPlan::findBounds(LaunchValues& values) {
+  bounds_.assign(kir::Kernel::kBoundsReport, 0);
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const kir::Param& param = compiled_->kernel().params[i];
+    if (param.kind != kir::ParamKind::TensorArg || param.buffer == compiled_->kernel().bounds) {
+      break;  // the tensors come first
+    }
+    std::pair<int64_t, int64_t> places;
+    if (arguments_[i].kind == Argument::Kind::Input ||
+        arguments_[i].kind == Argument::Kind::Element) {
+      const Tensor& input = values.arguments()[arguments_[i].index].tensor();
+      places = placesOf(input.sizes(), input.strides());
+    } else if (arguments_[i].kind == Argument::Kind::Output) {
+      places = placesOf(outputs_[arguments_[i].index].sizes, outputs_[arguments_[i].index].strides);
+    } else {
+      places = {0, values.of(param.buffer->elements)};
+    }
+    bounds_.push_back(places.first);
+    bounds_.push_back(places.second);
   }
 }
 
@@ -391,7 +436,10 @@ bool LaunchPlan::isRepeatable() const {
 BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
                                std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                                const RunContext& context)
-    : plan_(plan), values_(plan.arguments_.size()), pointers_(plan.arguments_.size()) {
+    : plan_(plan),
+      values_(plan.arguments_.size()),
+      pointers_(plan.arguments_.size()),
+      bounds_(plan.bounds_) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
   for (const LaunchPlan::Workspace& workspace : plan.workspaces_) {
@@ -422,6 +470,9 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
         break;
       case Kind::IndexReport:
         *value = bytesOf(index_report_.data());
+        break;
+      case Kind::Bounds:
+        *value = bytesOf(bounds_.data());
         break;
       case Kind::Constant:
         *value = argument.bytes;
@@ -462,11 +513,17 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
   }
 }
 
-void BoundArguments::checkIndices() const {
+void BoundArguments::checkReports() const {
   if (index_report_[0] != 0) {
     const auto read = static_cast<size_t>(index_report_[0] - 1);
     indexOutOfRange(*plan_.compiled().kernel().index_reads.at(read).expr, index_report_[1],
                     plan_.index_extents_.at(read));
+  }
+  if (!bounds_.empty() && bounds_[0] != 0) {
+    const auto tensor = static_cast<size_t>(bounds_[0] - 1);
+    const size_t at = kir::Kernel::kBoundsReport + 2 * tensor;
+    accessOutside(plan_.compiled().kernel(), tensor, {bounds_[1], bounds_[1] + bounds_[2]},
+                  {bounds_[at], bounds_[at + 1]});
   }
 }
 

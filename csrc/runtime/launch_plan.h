@@ -87,6 +87,7 @@ class LaunchPlan {
       Output,
       Workspace,
       IndexReport,  ///< on the CPU: memory of the call itself
+      Bounds,       ///< likewise
       Constant,
       Scalar,
       Computed,
@@ -114,6 +115,7 @@ class LaunchPlan {
   void chooseShape(LaunchValues& values, const LaunchParams& launch);
   Argument tensorArgument(const kir::Param& param);
   void placeWorkspaces(LaunchValues& values);
+  void findBounds(LaunchValues& values);
   Argument scalarArgument(const kir::Param& param, LaunchValues& values);
 
   const CompiledKernel* compiled_;
@@ -125,6 +127,7 @@ class LaunchPlan {
   std::vector<Workspace> workspaces_;
   std::vector<AddressCheck> address_checks_;
   std::vector<int64_t> index_extents_;  ///< of the kernel's index_reads
+  std::vector<int64_t> bounds_;         ///< what the kernel's `bounds` holds before the launch
   /// Knows all sizes; for scalars that are computed from scalar inputs in each call.
   std::shared_ptr<const ExpressionEvaluator> evaluator_;
   bool has_large_outputs_ = false;
@@ -144,15 +147,17 @@ class BoundArguments {
   BoundArguments& operator=(const BoundArguments&) = delete;
 
   std::span<void* const> pointers() const { return pointers_.span(); }
-  /// Throws `IndexRangeError` where the launched kernel met an index outside its axis and reports
-  /// such. (Only on the CPU, where the launch is over by now.)
-  void checkIndices() const;
+  /// Throws `IndexRangeError` where the launched kernel met an index outside its axis,
+  /// `BoundsError` where it left a tensor's memory, and reports such. (Only on the CPU, where the
+  /// launch is over by now.)
+  void checkReports() const;
 
  private:
   const LaunchPlan& plan_;
   ShortList<LaunchPlan::Bytes, 24> values_;
   ShortList<void*, 24> pointers_;
   mutable std::array<int64_t, 2> index_report_ = {};  ///< the kernel writes what index was wrong
+  mutable std::vector<int64_t> bounds_;               ///< likewise at its begin, of an access
   std::vector<DeviceMemory> workspaces_;              ///< freed in stream order
 };
 

@@ -22,6 +22,7 @@ class LaunchValues {
   int64_t of(kir::Scalar scalar);
   PolymorphicValue of(const Val* val) { return evaluator_.evaluate(val); }
   ExpressionEvaluator& evaluator() { return evaluator_; }
+  const KernelArgumentHolder& arguments() const { return arguments_; }
 
  private:
   const Fusion& fusion_;

@@ -28,6 +28,20 @@ void checkSizes(const std::vector<int64_t>& sizes) {
   }
 }
 
+/// Memory is allocated from the first element on. Strides of axes without a second element are of
+/// no meaning, and may be any number (a reversed view of one row has -1).
+void checkStrides(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+  if (std::count(sizes.begin(), sizes.end(), 0) != 0) {
+    return;
+  }
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] > 1 && strides[axis] < 0) {
+      userError("a tensor cannot be allocated with the strides [", join(strides, ", "),
+                "]: ", strides[axis], " is negative");
+    }
+  }
+}
+
 /// The bytes of a tensor have to be countable.
 void checkBytes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
                 DataType dtype) {
@@ -86,7 +100,7 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   if (strides.size() != sizes.size()) {
     userError("a tensor of ", sizes.size(), " axes was given ", strides.size(), " strides");
   }
-  checkSizes(strides);
+  checkStrides(sizes, strides);
   checkBytes(sizes, strides, dtype);
   Tensor tensor;
   tensor.dtype_ = dtype;

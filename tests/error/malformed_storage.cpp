@@ -96,6 +96,8 @@ std::vector<Case> tensorCases() {
        [](Program&) { Tensor::empty({int64_t{1} << 40, int64_t{1} << 40}, D::Float); }},
       {"strides for too few axes", "a tensor of 2 axes was given 1 strides",
        [](Program&) { Tensor::emptyStrided({2, 3}, {1}, D::Float); }},
+      {"memory before the first element", "strides [-3, 1]: -3 is negative",
+       [](Program&) { Tensor::emptyStrided({2, 3}, {-3, 1}, D::Float); }},
       {"data that does not fill a tensor", "3 elements do not fill a tensor of sizes [2, 2]",
        [](Program&) { Tensor::fromHost(std::vector<float>{1, 2, 3}, {2, 2}); }},
       {"a copy to another shape", "dtype and sizes have to be the same",

@@ -9,8 +9,8 @@ namespace nvfuser::fuzz {
 namespace {
 
 TEST_CASE("random program: the same seed draws the same, and its text reads back") {
-  for (const Focus focus : {Focus::All, Focus::Axes}) {
-    CAPTURE(focus == Focus::Axes);
+  for (const Focus focus : {Focus::All, Focus::Axes, Focus::Sizes}) {
+    CAPTURE(static_cast<int>(focus));
     for (uint64_t seed = 0; seed < 300; ++seed) {
       CAPTURE(seed);
       const Program program = drawProgram(seed, focus);

@@ -36,6 +36,28 @@ TEST_CASE("fuzzer: a program is cut down to the call at fault") {
   CHECK(found == 10);
 }
 
+TEST_CASE("fuzzer: a program of several calls is cut down to the one at fault") {
+  int found = 0;
+  for (uint64_t seed = 0; seed < 400 && found < 10; ++seed) {
+    const Program program = drawProgram(seed, Focus::Sizes);
+    const auto sums_in_one_of = [](const Program& candidate) {
+      return candidate.sizes_vary && calls(candidate, "sum");
+    };
+    if (program.again.size() < 2 || !sums_in_one_of(program)) {
+      continue;
+    }
+    ++found;
+    CAPTURE(program.toString());
+    const Program small = shrink(program, 2000, sums_in_one_of);
+    CAPTURE(small.toString());
+    CHECK(small.again.empty());
+    CHECK(small.calls.size() == 1);
+    CHECK(small.inputs.size() == 1);
+    CHECK(parseProgram(small.toString()) == small);
+  }
+  CHECK(found == 10);
+}
+
 TEST_CASE("fuzzer: a child that dies is one failure, and the others finish") {
   const auto source = [](size_t number) {
     if (number == 2) {

@@ -70,6 +70,35 @@ std::string withoutBarrier() {
   return message.substr(0, second == std::string::npos ? message.size() : second + 1);
 }
 
+/// What a checked kernel of the CPU says that reads a row further than it should.
+std::string aRowFurther() {
+  char pattern[] = "/tmp/nvfuser-debug-XXXXXX";
+  REQUIRE(mkdtemp(pattern) != nullptr);
+  const std::string path = std::string(pattern) + "/edited.cpp";
+  Fusion fusion;
+  transposeThroughTile(fusion, false);
+  const KernelArgumentHolder args{Tensor::zeros({64, 96}, DataType::Float)};
+  CompileParams params;
+  params.options = Options().enable("bounds");
+  KernelExecutor executor;
+  executor.compile(&fusion, args, LaunchParams(), params);
+  std::string text = executor.compiledKernel()->kernelString();
+  const size_t row = text.rfind("i2 * n0");
+  REQUIRE(row != std::string::npos);
+  text.replace(row, 7, "i2 * (n0 + 1)");
+  std::ofstream(path) << text;
+  params.options = params.options->set("EXTERNAL_SRC", path);
+  std::string message = "no error";
+  try {
+    executor.run(args, {}, LaunchParams(), params);
+  } catch (const std::exception& e) {
+    message = e.what();
+  }
+  remove(path.c_str());
+  remove(pattern);
+  return message;
+}
+
 struct Output {
   std::string name;
   std::function<std::string()> make;
@@ -83,6 +112,7 @@ const Output kOutputs[] = {
     {"banks", [] { return dumpsOf("bank_conflict"); }},
     {"banks-swizzled", [] { return dumpsOf("bank_conflict", true); }},
     {"race", withoutBarrier},
+    {"bounds", aRowFurther},
 };
 
 }  // namespace

@@ -47,8 +47,9 @@ KernelArgumentHolder draw(const std::vector<Input>& inputs, int64_t hidden, Devi
 /// A family in one dtype on one device.
 class Runs {
  public:
-  Runs(const Family& family, DataType dtype, Device& device)
-      : family_(family), dtype_(dtype), device_(device), options_(withoutFallback()) {
+  Runs(const Family& family, DataType dtype, Device& device,
+       const Options& options = Options::current())
+      : family_(family), dtype_(dtype), device_(device), options_(options.disable("fallback")) {
     auto fusion = std::make_unique<Fusion>();
     FusionGuard guard(fusion.get());
     family.define(*fusion, dtype);
@@ -91,8 +92,6 @@ class Runs {
   }
 
  private:
-  static Options withoutFallback() { return Options::current().disable("fallback"); }
-
   const Family& family_;
   const DataType dtype_;
   Device& device_;
@@ -154,4 +153,18 @@ TEST_CASE("families: sums, normalisations, softmax and losses") { runAll(rows())
 
 TEST_CASE("families: transposes, rotary embeddings, joins, tables and products") {
   runAll(moves());
+}
+
+TEST_CASE("families: no kernel of the CPU leaves the memory of its tensors") {
+  const Options bounds = Options::current().enable("bounds");
+  size_t turn = 0;
+  for (const std::vector<Family>& families : {pointwise(), rows(), moves()}) {
+    for (const Family& family : families) {
+      CAPTURE(family.name);
+      Runs runs(family, turn++ % 2 == 0 ? DataType::Float : DataType::BFloat16, cpuDevice(),
+                bounds);
+      runs.run(3, 70);
+      runs.run(16, 768);
+    }
+  }
 }

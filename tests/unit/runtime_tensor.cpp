@@ -34,6 +34,14 @@ TEST_CASE("tensors are made, filled and read") {
   CHECK_THROWS_AS(Tensor::empty({2, -1}, DataType::Float), UserError);
 }
 
+TEST_CASE("strides of axes without a second element are of no meaning") {
+  Tensor row = Tensor::emptyStrided({1, 3}, {-5, 1}, DataType::Float);
+  row.copyFrom(Tensor::arange(3, DataType::Float).asStrided({1, 3}, {int64_t{1} << 62, 1}, 0));
+  CHECK(row.toHost<float>() == std::vector<float>{0, 1, 2});
+  CHECK(Tensor::emptyStrided({2, 0}, {-1, 1}, DataType::Float).numel() == 0);
+  CHECK_THROWS_AS(Tensor::emptyStrided({2, 3}, {-3, 1}, DataType::Float), UserError);
+}
+
 TEST_CASE("fresh memory can be poisoned") {
   for (DataType dtype : {DataType(DataType::Float), DataType(DataType::Double),
                          DataType(DataType::Half), DataType(DataType::BFloat16),

@@ -56,7 +56,8 @@ KernelMemory::KernelMemory(const kir::Kernel& kernel, int64_t lanes, int64_t thr
       place.bytes = place.element_bytes;
     } else {
       std::memcpy(&place.first, args[i], sizeof(place.first));
-      place.bytes = &buffer == kernel.index_report ? 2 * place.element_bytes : bytesAt(place.first);
+      const bool of_call = &buffer == kernel.index_report || &buffer == kernel.bounds;
+      place.bytes = of_call ? bytesOf(buffer) : bytesAt(place.first);
     }
   }
 }

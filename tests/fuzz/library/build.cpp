@@ -137,7 +137,8 @@ class CArguments {
 
 }  // namespace
 
-Builder::Builder(bool noise) : fusion_(std::make_unique<Fusion>()), has_noise_(noise) {}
+Builder::Builder(bool noise, bool sized)
+    : fusion_(std::make_unique<Fusion>()), has_noise_(noise), is_sized_(sized) {}
 
 const Value& Builder::at(int64_t id) const {
   auto found = values_.find(id);
@@ -156,7 +157,8 @@ std::vector<int64_t> Builder::sizesOfTensor(const TensorView* tv) {
 }
 
 std::vector<int64_t> Builder::sizesOf(const Val* val) {
-  return val->isA<TensorView>() ? sizesOfTensor(val->as<TensorView>()) : std::vector<int64_t>{};
+  return is_sized_ && val->isA<TensorView>() ? sizesOfTensor(val->as<TensorView>())
+                                             : std::vector<int64_t>{};
 }
 
 void Builder::add(const Input& input) {
@@ -188,7 +190,9 @@ void Builder::add(const Input& input) {
   }
   TensorView* tv = builder.contiguity(contiguity).build();
   fusion_->addInput(tv);
-  evaluator_.bindTensor(tv, input.sizes);
+  if (is_sized_) {
+    evaluator_.bindTensor(tv, input.sizes);
+  }
   values_[input.id] = {.val = tv, .sizes = input.sizes};
 }
 
@@ -292,7 +296,7 @@ void Builder::addOutput(int64_t id) {
 }
 
 Builder build(const Program& program, bool noise) {
-  Builder builder(noise);
+  Builder builder(noise, !program.sizes_vary);
   for (const Input& input : program.inputs) {
     builder.add(input);
   }

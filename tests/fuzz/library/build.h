@@ -30,7 +30,8 @@ class Builder {
   /// With `noise`: each floating-point result that is rounded is multiplied by an input of its own,
   /// to be filled with 1 ± a few roundings (see `noiseArguments`). Reductions and composites get
   /// noise on their operands, too.
-  explicit Builder(bool noise = false);
+  /// `sized`: the sizes of all values are known, and follow from those of the inputs.
+  explicit Builder(bool noise = false, bool sized = true);
 
   void add(const Input& input);
   void add(const ScalarInput& scalar);
@@ -61,6 +62,7 @@ class Builder {
   ExpressionEvaluator evaluator_;
   std::map<int64_t, Value> values_;
   bool has_noise_;
+  bool is_sized_;
   std::vector<Noise> noise_;
 };
 

@@ -100,6 +100,8 @@ void Drawer::chooseOutputs() {
   std::reverse(program_.outputs.begin(), program_.outputs.end());
 }
 
-Program drawProgram(uint64_t seed, Focus focus) { return Drawer(seed, focus).run(); }
+Program drawProgram(uint64_t seed, Focus focus) {
+  return focus == Focus::Sizes ? drawProgramOfSizes(seed) : Drawer(seed, focus).run();
+}
 
 }  // namespace nvfuser::fuzz

@@ -7,11 +7,14 @@
 namespace nvfuser::fuzz {
 
 /// What programs are about. `Axes`: few exact operations on tensors that are reshapes, transposes,
-/// parts and sums of each other, where one axis is met in several ways.
-enum class Focus { All, Axes };
+/// parts and sums of each other, where one axis is met in several ways. `Sizes`: axes that come out
+/// with one element, or none, by computation, in calls whose sizes change (sizes_drawer.h).
+enum class Focus { All, Axes, Sizes };
 
 /// The same program for the same seed and focus. A call that the front end breaks on
 /// (`InternalError`) ends the program and is its output, so that building it breaks again.
 Program drawProgram(uint64_t seed, Focus focus = Focus::All);
+/// With `Focus::Sizes`.
+Program drawProgramOfSizes(uint64_t seed);
 
 }  // namespace nvfuser::fuzz

@@ -13,11 +13,12 @@ namespace nvfuser::fuzz {
 namespace {
 
 constexpr const char* kUsage =
-    "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus axes] "
+    "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus "
+    "axes|sizes] "
     "[--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--interpret] [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE [--interpret]\n"
-    "nvfuser_fuzz [--focus axes] --show PROGRAM_SEED\n";
+    "nvfuser_fuzz [--focus axes|sizes] --show PROGRAM_SEED\n";
 
 int64_t numberOf(const char* option, const char* digits) {
   int64_t number = -1;
@@ -29,10 +30,10 @@ int64_t numberOf(const char* option, const char* digits) {
 }
 
 Focus focusOf(const std::string& name) {
-  if (name != "all" && name != "axes") {
-    userError("fuzz: --focus is \"all\" or \"axes\", not \"", name, "\"");
+  if (name != "all" && name != "axes" && name != "sizes") {
+    userError("fuzz: --focus is \"all\", \"axes\" or \"sizes\", not \"", name, "\"");
   }
-  return name == "axes" ? Focus::Axes : Focus::All;
+  return name == "axes" ? Focus::Axes : name == "sizes" ? Focus::Sizes : Focus::All;
 }
 
 int run(int count, char** words) {

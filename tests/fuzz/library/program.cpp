@@ -74,7 +74,7 @@ std::string listText(const std::vector<int64_t>& numbers) {
 std::string Program::toString() const {
   std::string out = text("fuzz 1\nseed ", seed, "\nmode ", modeName(mode), "\nvalues ", value_seed,
                          "\nschedule ", schedule_seed, " steps ", schedule_steps, "\nindex ",
-                         wide_index ? "wide" : "narrow", "\n");
+                         wide_index ? "wide" : "narrow", "\n", sizes_vary ? "sizes vary\n" : "");
   for (const Input& input : inputs) {
     append(out, text("input v", input.id, " ", dataTypeName(input.dtype),
                      " sizes=", listText(input.sizes), " strides=", listText(input.strides),
@@ -95,6 +95,17 @@ std::string Program::toString() const {
   for (const ScalarInput& scalar : scalars) {
     append(out, text("scalar v", scalar.id, " ", dataTypeName(scalar.dtype), " ",
                      realText(scalar.value), "\n"));
+  }
+  for (const Again& further : again) {
+    out += "again";
+    for (const Again::Layout& layout : further.layouts) {
+      append(out, text(" v", layout.id, " sizes=", listText(layout.sizes),
+                       " strides=", listText(layout.strides), " offset=", layout.offset));
+    }
+    for (const auto& [id, number] : further.scalars) {
+      append(out, text(" v", id, "=", realText(number)));
+    }
+    out += '\n';
   }
   for (const Call& call : calls) {
     append(out, text(join(call.results, ", ",
@@ -272,6 +283,29 @@ Input parseInput(Line& line) {
   return input;
 }
 
+Again parseAgain(Line& line) {
+  Again again;
+  while (!line.atEnd()) {
+    const int64_t id = line.id();
+    if (line.accept("=")) {
+      again.scalars[id] = line.number<double>();
+      continue;
+    }
+    Again::Layout layout{.id = id, .sizes = {}, .strides = {}};
+    line.expect("sizes=");
+    layout.sizes = line.list();
+    line.expect("strides=");
+    layout.strides = line.list();
+    line.expect("offset=");
+    layout.offset = line.number<int64_t>();
+    if (layout.sizes.size() != layout.strides.size()) {
+      line.wrong("sizes and strides of one length");
+    }
+    again.layouts.push_back(std::move(layout));
+  }
+  return again;
+}
+
 }  // namespace
 
 Program parseProgram(std::string_view file) {
@@ -316,6 +350,11 @@ Program parseProgram(std::string_view file) {
       scalar.dtype = line.dtype();
       scalar.value = line.number<double>();
       program.scalars.push_back(scalar);
+    } else if (line.accept("sizes ")) {
+      line.expect("vary");
+      program.sizes_vary = true;
+    } else if (line.accept("again")) {
+      program.again.push_back(parseAgain(line));
     } else if (line.accept("output ")) {
       program.outputs.push_back(line.id());
     } else {
@@ -348,6 +387,29 @@ void collectValues(const Argument& argument, std::vector<int64_t>& ids) {
   }
 }
 
+Program callOf(const Program& program, size_t call) {
+  Program result = program;
+  result.again.clear();
+  if (call == 0) {
+    return result;
+  }
+  const Again& again = program.again.at(call - 1);
+  for (Input& input : result.inputs) {
+    for (const Again::Layout& layout : again.layouts) {
+      if (layout.id == input.id) {
+        input.sizes = layout.sizes;
+        input.strides = layout.strides;
+        input.offset = layout.offset;
+      }
+    }
+  }
+  for (ScalarInput& scalar : result.scalars) {
+    auto found = again.scalars.find(scalar.id);
+    scalar.value = found != again.scalars.end() ? found->second : scalar.value;
+  }
+  return result;
+}
+
 Program withoutDeadCode(const Program& program) {
   std::set<int64_t> needed(program.outputs.begin(), program.outputs.end());
   Program result = program;
@@ -376,6 +438,12 @@ Program withoutDeadCode(const Program& program) {
   std::erase_if(result.inputs, [&](const Input& input) { return needed.count(input.id) == 0; });
   std::erase_if(result.scalars,
                 [&](const ScalarInput& scalar) { return needed.count(scalar.id) == 0; });
+  for (Again& again : result.again) {
+    std::erase_if(again.layouts,
+                  [&](const Again::Layout& layout) { return needed.count(layout.id) == 0; });
+    std::erase_if(again.scalars,
+                  [&](const auto& scalar) { return needed.count(scalar.first) == 0; });
+  }
   return result;
 }
 

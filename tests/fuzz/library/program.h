@@ -14,6 +14,11 @@
 ///   v3, v4 = var_mean(v2, axes=[0], keepdim=True)
 ///   output v3
 ///
+/// A program whose sizes vary has a line `sizes vary`, and further calls of the same fusion behind
+/// its inputs, each with what differs from the first one:
+///
+///   again v0 sizes=[1,5] strides=[5,1] offset=0 v1=3
+///
 /// An axis of an input is s (symbolic), c (of constant size), b (broadcast, of size 1) or e
 /// (expanded, of stride 0). `order=[1,0]`: logical axes as they lie in memory, outermost first;
 /// contiguity follows that order. `below=7`: elements are indices below 7. `same=v0`: the very
@@ -80,6 +85,22 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
+/// A further call of the same fusion.
+struct Again {
+  struct Layout {
+    int64_t id = 0;  ///< of the input
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> strides;
+    int64_t offset = 0;
+
+    friend bool operator==(const Layout&, const Layout&) = default;
+  };
+  std::vector<Layout> layouts;
+  std::map<int64_t, double> scalars;  ///< by id
+
+  friend bool operator==(const Again&, const Again&) = default;
+};
+
 enum class ValueMode : uint8_t {
   Exact,   ///< small integers in every dtype, operations that keep them exact: equal bit for bit
   Normal,  ///< numbers of many magnitudes
@@ -98,6 +119,10 @@ struct Program {
   std::vector<ScalarInput> scalars;
   std::vector<Call> calls;
   std::vector<int64_t> outputs;
+  /// Its sizes come out as they may, in several calls (run_calls.h): what each comes to is said by
+  /// shapes.h, not by the Fusion.
+  bool sizes_vary = false;
+  std::vector<Again> again = {};
 
   std::string toString() const;
   friend bool operator==(const Program&, const Program&) = default;
@@ -108,6 +133,8 @@ Program parseProgram(std::string_view file);
 
 /// Ids that an argument mentions, also inside lists.
 void collectValues(const Argument& argument, std::vector<int64_t>& ids);
+/// The program with the arguments of one of its calls, from 0, and no others.
+Program callOf(const Program& program, size_t call);
 /// Leaves out calls and inputs that no output needs.
 Program withoutDeadCode(const Program& program);
 

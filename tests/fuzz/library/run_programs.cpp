@@ -11,6 +11,7 @@
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
 #include <fuzz/library/random_schedule.h>
+#include <fuzz/library/run_calls.h>
 #include <ir/cloner.h>
 #include <runtime/compile_batch.h>
 #include <runtime/cpu/cpu_device.h>
@@ -455,7 +456,9 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
   std::vector<std::unique_ptr<Run>> runs;
   for (size_t i = 0; i < programs.size(); ++i) {
     runs.push_back(std::make_unique<Run>(programs[i], i, options, progress));
-    runs.back()->prepare();
+    if (!programs[i].sizes_vary) {  // what is compiled of those, their calls decide
+      runs.back()->prepare();
+    }
   }
   if (runs.size() > 1 && !options.interpret) {
     for (Device* device : devices(false)) {
@@ -474,6 +477,11 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
     }
   }
   for (size_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].sizes_vary) {
+      finished(i,
+               runCalls(programs[i], options, [&](std::string_view stage) { progress(i, stage); }));
+      continue;
+    }
     runs[i]->execute();
     finished(i, runs[i]->outcome);
     runs[i].reset();

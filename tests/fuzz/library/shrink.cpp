@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fuzz/library/build.h>
+#include <fuzz/library/shapes.h>
 
 namespace nvfuser::fuzz {
 
@@ -61,6 +62,14 @@ Program resized(const Program& program, int64_t from, int64_t to) {
       input.same = -1;
     }
   }
+  for (Again& again : result.again) {
+    for (Again::Layout& layout : again.layouts) {
+      if (std::count(layout.sizes.begin(), layout.sizes.end(), from) != 0) {
+        std::replace(layout.sizes.begin(), layout.sizes.end(), from, to);
+        layout.strides = rowMajorStrides(layout.sizes);
+      }
+    }
+  }
   for (Call& call : result.calls) {
     for (Argument& argument : call.arguments) {
       if (argument.kind == Argument::Kind::List) {
@@ -82,6 +91,7 @@ class Steps {
   }
 
   std::vector<Program> all() {
+    furtherCalls();
     outputs();
     calls();
     schedule();
@@ -96,6 +106,60 @@ class Steps {
     if (!candidate.outputs.empty() && !(candidate == program_)) {
       found_.push_back(std::move(candidate));
     }
+  }
+
+  /// Whether axes that are declared to have one element have one in the first call.
+  static bool isDeclared(const Program& program) {
+    return std::all_of(program.inputs.begin(), program.inputs.end(), [](const Input& input) {
+      for (size_t i = 0; i < input.sizes.size(); ++i) {
+        if (input.axes[i] == 'b' && input.sizes[i] != 1) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  /// Of a program with several calls: one less, or another one first and those behind it alone.
+  void furtherCalls() {
+    for (size_t i = 0; i < program_.again.size(); ++i) {
+      Program later = callOf(program_, i + 1);
+      later.again.assign(program_.again.begin() + static_cast<int64_t>(i) + 1,
+                         program_.again.end());
+      if (isDeclared(later)) {
+        offer(later);
+      }
+      Program less = program_;
+      less.again.erase(less.again.begin() + static_cast<int64_t>(i));
+      offer(less);
+    }
+    for (size_t i = 0; i < program_.again.size(); ++i) {
+      for (size_t k = 0; k < program_.again[i].layouts.size(); ++k) {
+        Program plainer = program_;
+        Again::Layout& layout = plainer.again[i].layouts[k];
+        layout.strides = rowMajorStrides(layout.sizes);
+        layout.offset = 0;
+        offer(plainer);
+      }
+    }
+  }
+
+  /// In a call, from 0; where that has none, in the first one.
+  std::optional<std::vector<int64_t>> sizesOf(int64_t id, const Value& made, size_t call) const {
+    if (!program_.sizes_vary) {
+      return made.sizes;
+    }
+    for (const size_t at : {call, size_t{0}}) {
+      try {
+        const Shapes shapes = shapesOf(program_, at);
+        if (shapes.isTensor(id)) {
+          return shapes.of(id);
+        }
+      } catch (const std::exception&) {
+        continue;  // a program that is no longer valid
+      }
+    }
+    return std::nullopt;
   }
 
   void outputs() {
@@ -157,7 +221,15 @@ class Steps {
          TensorDomain::noReductions(made.val->as<TensorView>()->getLogicalDomain())) {
       axes += axis->isBroadcast() && !axis->hasExpandedExtent() ? 'b' : 's';
     }
-    cut.inputs.push_back(plainInput(result, made.val->dtype(), made.sizes, axes));
+    const auto sizes = sizesOf(result, made, 0);
+    if (!sizes) {
+      return;
+    }
+    cut.inputs.push_back(plainInput(result, made.val->dtype(), *sizes, axes));
+    for (size_t i = 0; i < cut.again.size(); ++i) {
+      const std::vector<int64_t> again = *sizesOf(result, made, i + 1);
+      cut.again[i].layouts.push_back({result, again, rowMajorStrides(again), 0});
+    }
     std::replace(cut.calls[call].results.begin(), cut.calls[call].results.end(), result,
                  int64_t{-1});
     if (std::all_of(cut.calls[call].results.begin(), cut.calls[call].results.end(),

@@ -1,0 +1,166 @@
+#include <fuzz/library/run_calls.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <fuzz/kernel_interpreter/interpreting_device.h>
+#include <fuzz/kernel_interpreter/kernel_interpreter.h>
+#include <fuzz/library/build.h>
+#include <fuzz/library/compare.h>
+#include <fuzz/library/settled.h>
+#include <fuzz/library/shapes.h>
+#include <runtime/cpu/cpu_device.h>
+#include <runtime/fusion_executor_cache.h>
+
+namespace nvfuser::fuzz {
+
+namespace {
+
+/// What a call must come to.
+struct Due {
+  std::string refused;      ///< why; empty: there are results
+  bool may_refuse = false;  ///< results, or a refusal
+  std::vector<HostTensor> results;
+};
+
+class Calls {
+ public:
+  Calls(const Program& program, const RunOptions& options,
+        const std::function<void(std::string_view)>& progress)
+      : program_(program), options_(options), progress_(progress) {}
+
+  Outcome run() {
+    stage("define", [&] {
+      fusion_ = build(program_).release();
+      fusion_->verify();
+      check(parseProgram(program_.toString()) == program_, "a program's file reads back");
+      if (options_.verbose) {
+        std::printf("%s", fusion_->toString().c_str());
+      }
+    });
+    if (outcome_.failures.empty()) {
+      stage("reference", [&] {
+        for (size_t call = 0; call <= program_.again.size(); ++call) {
+          due_.push_back(dueOf(call));
+        }
+      });
+    }
+    if (outcome_.failures.empty()) {
+      Device* const devices[] = {options_.interpret ? &interpretingCpu() : &cpuDevice(),
+                                 options_.interpret ? &interpretingCuda() : &emulatedDevice()};
+      for (Device* device : devices) {
+        const std::string name = device->kind() == DeviceKind::Cpu ? "calls cpu" : "calls emulated";
+        if (options_.only.empty() || options_.only == name) {
+          stage(name, [&] { runOn(*device, name); });
+        }
+      }
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  template <typename Act>
+  void stage(const std::string& name, const Act& act) {
+    progress_(name);
+    try {
+      act();
+    } catch (const std::exception& e) {
+      outcome_.failures.push_back({false, name, e.what()});
+    }
+  }
+
+  Due dueOf(size_t call) const {
+    const Shapes shapes = shapesOf(program_, call);
+    Due due{.refused = shapes.refused(), .may_refuse = !shapes.fitsLayout(), .results = {}};
+    if (!due.refused.empty()) {
+      return due;
+    }
+    const Program constant = settled(program_, call, shapes);
+    Builder builder = build(constant);
+    due.results = interpret(builder.fusion(), makeArguments(constant, cpuDevice()).inputs(),
+                            {.rounding = Rounding::CastsAndOutputs});
+    for (size_t i = 0; i < due.results.size(); ++i) {
+      check(due.results[i].sizes() == shapes.of(program_.outputs[i]),
+            "the settled program's results have the sizes of the call");
+    }
+    return due;
+  }
+
+  std::unique_ptr<FusionExecutorCache> newCache() const {
+    return std::make_unique<FusionExecutorCache>(std::make_unique<Fusion>(*fusion_));
+  }
+
+  void runOn(Device& device, const std::string& name) {
+    const size_t count = due_.size();
+    auto cache = newCache();
+    for (std::string_view turn : {"cold", "warm"}) {
+      for (size_t call = 0; call < count; ++call) {
+        if (!runCall(*cache, device, call, name, turn)) {
+          return;
+        }
+      }
+    }
+    cache = newCache();
+    for (size_t call = count; call-- > 0;) {
+      if (!runCall(*cache, device, call, name, "backwards")) {
+        return;
+      }
+    }
+  }
+
+  /// False where it failed: what comes behind may be wrong for the same reason.
+  bool runCall(FusionExecutorCache& cache, Device& device, size_t call, const std::string& name,
+               std::string_view turn) {
+    const Due& due = due_[call];
+    const std::string where = text("call ", call, ", ", turn, ": ");
+    const auto fail = [&](bool is_mismatch, const std::string& what) {
+      outcome_.failures.push_back({is_mismatch, name, where + what});
+      return false;
+    };
+    KernelArgumentHolder results;
+    try {
+      results = cache.runFusionWithInputs(
+          makeArguments(callOf(program_, call), device),
+          program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt, &device);
+    } catch (const TooLong&) {
+      return true;
+    } catch (const UserError& e) {
+      return !due.refused.empty() || due.may_refuse ||
+             fail(false, text("refused, although it has a result: ", e.what()));
+    } catch (const std::exception& e) {
+      return fail(false, e.what());
+    }
+    if (!due.refused.empty()) {
+      return fail(true, text("gave a result instead of a UserError, although ", due.refused));
+    }
+    for (size_t i = 0; i < due.results.size(); ++i) {
+      const Comparison comparison =
+          compareOutput(results[i].tensor().toHostTensor(), {.references = {due.results[i]}});
+      outcome_.elements += comparison.elements;
+      outcome_.skipped += comparison.skipped;
+      if (!comparison.mismatch.empty()) {
+        return fail(true,
+                    text("output ", i, " (v", program_.outputs[i], ") ", comparison.mismatch));
+      }
+    }
+    return true;
+  }
+
+  const Program& program_;
+  const RunOptions& options_;
+  const std::function<void(std::string_view)>& progress_;
+  std::unique_ptr<Fusion> fusion_;
+  std::vector<Due> due_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome runCalls(const Program& program, const RunOptions& options,
+                 const std::function<void(std::string_view)>& progress) {
+  return Calls(program, options, progress).run();
+}
+
+}  // namespace nvfuser::fuzz
