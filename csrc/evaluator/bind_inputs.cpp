@@ -64,7 +64,7 @@ ExpressionEvaluator bindInputs(const Fusion& fusion, std::span<const Interpreter
   return evaluator;
 }
 
-void checkSizes(const Fusion& fusion, ExpressionEvaluator& evaluator) {
+void checkRequirements(const Fusion& fusion, ExpressionEvaluator& evaluator) {
   for (const SizeRequirement& sizes : fusion.sizeRequirements()) {
     const PolymorphicValue found = evaluator.evaluate(sizes.found);
     const PolymorphicValue needed = evaluator.evaluate(sizes.needed);
@@ -73,6 +73,10 @@ void checkSizes(const Fusion& fusion, ExpressionEvaluator& evaluator) {
                 "; pass sizes whose product is the same");
     }
   }
+}
+
+void checkSizes(const Fusion& fusion, ExpressionEvaluator& evaluator) {
+  checkRequirements(fusion, evaluator);
   for (const TensorView* tv : fusion.allTvs()) {
     for (const Expr* expr : tv->domain()->allExprs()) {
       if (!expr->isA<Split>()) {

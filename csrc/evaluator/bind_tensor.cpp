@@ -77,7 +77,12 @@ void checkContiguity(const TensorView* tv, const AllocationLayout& layout,
       continue;
     }
     --at;
-    if (allocation[axis]->isBroadcast() || layout.sizes[at] == 1) {
+    if (allocation[axis]->isBroadcast()) {
+      continue;
+    }
+    if (layout.sizes[at] == 1) {
+      // Its own stride does not matter, unless that of the next axis outwards is worked out from it.
+      expected = contiguity[axis].value_or(false) ? expected : layout.strides[at];
       continue;
     }
     if (contiguity[axis].value_or(false) && layout.strides[at] != expected) {

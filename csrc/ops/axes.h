@@ -51,6 +51,11 @@ inline Val* extentOf(const IterDomain* id) { return id->getMaybeExpandedExtent()
 /// Whether an axis has one element for certain and is not stretched.
 bool isUnitAxis(const IterDomain* id);
 
+/// Whether a size is worked out from others: it is known when a call gives those (settling/).
+inline bool isComputedExtent(const Val* extent) {
+  return !extent->isConst() && extent->definition() != nullptr;
+}
+
 /// `tv`, with the broadcast axes that `which` flags iterated over `extentOf` them (RepeatOp).
 /// Itself if there are none.
 TensorView* materialize(TensorView* tv, const std::vector<bool>& which);

@@ -26,6 +26,10 @@ TensorView* squeeze(TensorView* x, const std::vector<bool>& to_squeeze, bool squ
   std::vector<IterDomain*> out_axes;
   for (size_t i = 0; i < in.size(); ++i) {
     if (to_squeeze[i] && !in[i]->isBroadcast()) {
+      if (!ops::isUnitAxis(in[i]) && ops::isComputedExtent(in[i]->extent())) {
+        flags.push_back(true);  // settled for each call
+        continue;
+      }
       if (!ops::isUnitAxis(in[i])) {
         userError("squeeze: Can not squeeze dimension(s) with size != 1: axis ", i, " (", in[i],
                   ") of ", x, " has extent ", in[i]->extent()->toInlineString(),
@@ -122,7 +126,11 @@ IterDomain* expandedAxis(IterDomain* id, Val* size, size_t position, const Tenso
     userError("expand: axis ", position, " of ", tv, " has extent ", *present,
               " and cannot be expanded to ", *wanted, "; only axes of extent 1 can be stretched");
   }
-  return id;
+  if (extentOf(id)->sameAs(size) || (present && *present != 1)) {
+    return id;
+  }
+  // It has that size, or one element: settled for each call.
+  return ops::newIterAxis(size);
 }
 
 }  // namespace
@@ -145,9 +153,12 @@ TensorView* expand(TensorView* inp, const std::vector<Val*>& expanded_sizes) {
   bool changed = false;
   for (size_t i = 0; i < axes.size(); ++i) {
     IterDomain* axis = expandedAxis(axes[i], expanded_sizes[i], i, inp);
-    changed |= axis != axes[i];
+    const bool asks = constantOf(expanded_sizes[i]) != -1 &&
+                      !extentOf(axis)->sameAs(expanded_sizes[i]);
+    changed |= axis != axes[i] || asks;
     axes[i] = axis;
-    extents.push_back(extentOf(axis));
+    extents.push_back(asks ? SimplifyingIrBuilder::maybeCastExpr(DataType::Index, expanded_sizes[i])
+                           : extentOf(axis));
   }
   if (!changed) {
     return x == inp ? set(inp) : x;

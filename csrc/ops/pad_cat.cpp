@@ -4,6 +4,7 @@
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
+#include <ops/define_again.h>
 #include <ops/utils.h>
 
 namespace nvfuser {
@@ -13,17 +14,9 @@ using ops::constantOf;
 using ops::extentOf;
 using Simplify = SimplifyingIrBuilder;
 
-namespace {
+namespace ops {
 
-/// What is added at the ends of one axis, and the extent after it. Null: nothing.
-struct Margin {
-  Val* left = nullptr;
-  Val* right = nullptr;
-  Val* extent = nullptr;
-};
-
-/// `value` is a scalar of the dtype of `x`. An axis that ends with one element stays iterated.
-TensorView* padAxes(TensorView* x, const std::vector<Margin>& margins, Val* value) {
+TensorView* padTo(TensorView* x, const std::vector<Margin>& margins, Val* value) {
   std::vector<bool> padded;
   for (const Margin& margin : margins) {
     padded.push_back(margin.left != nullptr);
@@ -43,6 +36,10 @@ TensorView* padAxes(TensorView* x, const std::vector<Margin>& margins, Val* valu
   IrBuilder::create<PadOp>(out, x, value, widths);
   return out;
 }
+
+}  // namespace ops
+
+namespace {
 
 /// Axes that ended with one element become broadcast axes, unless the caller says that they are
 /// iterated.
@@ -90,7 +87,7 @@ TensorView* pad(TensorView* x, const std::vector<Val*>& pad_widths, Val* value,
   }
   value = Simplify::maybeCastExpr(x->dtype(), value);
 
-  std::vector<Margin> margins(axes.size());
+  std::vector<ops::Margin> margins(axes.size());
   std::vector<size_t> changed;
   for (size_t k = 0; k < pad_widths.size() / 2; ++k) {
     const size_t axis = axes.size() - 1 - k;
@@ -118,7 +115,7 @@ TensorView* pad(TensorView* x, const std::vector<Val*>& pad_widths, Val* value,
   if (changed.empty()) {
     return set(x);
   }
-  return unitAxesAsBroadcast(padAxes(x, margins, value), changed, iter_type_opt);
+  return unitAxesAsBroadcast(ops::padTo(x, margins, value), changed, iter_type_opt);
 }
 
 namespace {
@@ -198,10 +195,10 @@ TensorView* cat(const std::vector<TensorView*>& inputs, int64_t dim,
       offsets.push_back(Simplify::addExpr(offsets.back(), extentOf(axesOf(tv)[axis])));
     }
     for (size_t k = 0; k < parts.size(); ++k) {
-      std::vector<Margin> margins(axesOf(parts[k]).size());
+      std::vector<ops::Margin> margins(axesOf(parts[k]).size());
       margins[axis] = {offsets[k], Simplify::subExpr(offsets.back(), offsets[k + 1]),
                        offsets.back()};
-      padded[k] = padAxes(parts[k], margins, parts[k]->fusion()->zeroVal(parts[k]->dtype()));
+      padded[k] = ops::padTo(parts[k], margins, parts[k]->fusion()->zeroVal(parts[k]->dtype()));
     }
   }
   std::vector<IterDomain*> out_axes = ops::newOutputDomain(padded, "cat");

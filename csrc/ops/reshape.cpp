@@ -5,6 +5,7 @@
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
+#include <ops/define_again.h>
 #include <ops/indexing.h>
 #include <ops/reshape_plan.h>
 
@@ -35,6 +36,21 @@ std::vector<IterDomain*> applySteps(std::vector<IterDomain*> axes,
   return axes;
 }
 
+/// A split of `in` by a factor that leaves `rest`, which the caller knows in a simpler form.
+std::pair<IterDomain*, IterDomain*> splitInto(IterDomain* in, Val* factor, bool inner_split,
+                                              Val* rest) {
+  auto piece = [&](Val* extent) {
+    return IterDomainBuilder(in->fusion()->zeroVal(DataType::Index), extent)
+        .iter_type(in->getIterType())
+        .is_rfactor_domain(true)
+        .build();
+  };
+  IterDomain* outer = piece(inner_split ? rest : factor);
+  IterDomain* inner = piece(inner_split ? factor : rest);
+  IrBuilder::createInContainer<Split>(in->fusion(), outer, inner, in, factor, inner_split);
+  return {outer, inner};
+}
+
 /// `axes` merged into one, which is split by `sizes`. The size that is null (or else the first
 /// symbolic one, or the first) is what the others leave: those before it are split off from the
 /// outside, those behind it from the inside.
@@ -56,12 +72,22 @@ std::vector<IterDomain*> mergeAndSplit(const std::vector<IterDomain*>& axes,
   auto factor = [&](size_t i) {
     return SimplifyingIrBuilder::maybeCastExpr(DataType::Index, sizes[i]);
   };
+  // What is left in the end has the size that was asked for, not a quotient of all others.
+  size_t splits = sizes.size() - 1;
+  auto split = [&](Val* by, bool inner_split) {
+    --splits;
+    Val* left = sizes[position];
+    return splits > 0 || left == nullptr
+               ? IterDomain::split(rest, by, inner_split, true)
+               : splitInto(rest, by, inner_split,
+                           SimplifyingIrBuilder::maybeCastExpr(DataType::Index, left));
+  };
   std::vector<IterDomain*> result(sizes.size(), nullptr);
   for (size_t i = 0; i < position; ++i) {
-    std::tie(result[i], rest) = IterDomain::split(rest, factor(i), false, true);
+    std::tie(result[i], rest) = split(factor(i), false);
   }
   for (size_t i = sizes.size() - 1; i > position; --i) {
-    std::tie(rest, result[i]) = IterDomain::split(rest, factor(i), true, true);
+    std::tie(rest, result[i]) = split(factor(i), true);
   }
   result[position] = rest;
   return result;
@@ -356,6 +382,14 @@ TensorView* flatten(TensorView* x, int64_t start_dim, int64_t end_dim) {
 }
 
 namespace ops {
+
+TensorView* reshapeTo(TensorView* x, const std::vector<Val*>& sizes) {
+  std::vector<Val*> from;
+  for (IterDomain* id : axesOf(x)) {
+    from.push_back(extentOf(id));
+  }
+  return reshapeSizes(x, from, sizes);
+}
 
 TensorView* mergeGroups(TensorView* x, const std::vector<AxisGroup>& groups) {
   std::vector<Val*> from;

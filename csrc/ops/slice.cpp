@@ -4,6 +4,7 @@
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/axes.h>
+#include <ops/define_again.h>
 #include <ops/indexing.h>
 
 namespace nvfuser {
@@ -16,13 +17,7 @@ using Simplify = SimplifyingIrBuilder;
 
 namespace {
 
-/// A range of one axis, 0 ≤ start ≤ stop ≤ extent.
-struct Range {
-  Val* start;
-  Val* stop;
-  Val* length;
-  bool whole;  ///< nothing is cut
-};
+using ops::Range;
 
 /// A bound as Python reads it, held between 0 and the extent.
 Val* normalizedBound(Val* bound, Val* extent) {
@@ -92,29 +87,10 @@ TensorView* sliceExpandedAxis(TensorView* x, size_t axis, const Range& range) {
 
 }  // namespace
 
-TensorView* slice(TensorView* inp, const std::vector<Slice>& ranges, bool manual_normalization) {
-  ops::requireTensor(inp, "slice");
-  const std::vector<IterDomain*> in = axesOf(inp);
-  if (ranges.size() != in.size()) {
-    userError("slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims: ",
-              in.size(), " Slice-dims: ", ranges.size(), " (", inp, ")");
-  }
-  std::vector<Range> cut;
-  for (size_t i = 0; i < in.size(); ++i) {
-    checkStep(ranges[i], i, inp);
-    checkBound(ranges[i].start, inp);
-    checkBound(ranges[i].stop, inp);
-    cut.push_back(rangeOf(ranges[i], extentOf(in[i]), manual_normalization));
-    const auto length = constantOf(cut[i].length);
-    if (length && *length < 0) {
-      userError(
-          "slice: Slice operation end_indices must be greater than or equal to "
-          "start_indices. Start ",
-          cut[i].start->toInlineString(), ", end ", cut[i].stop->toInlineString(), " of axis ", i,
-          " of ", inp);
-    }
-  }
+namespace ops {
 
+TensorView* cutTo(TensorView* inp, const std::vector<Range>& cut) {
+  const std::vector<IterDomain*> in = axesOf(inp);
   // Axes of which one element is left are read at it and become broadcast axes; the rest is one
   // SliceOp.
   TensorView* x = inp;
@@ -158,7 +134,35 @@ TensorView* slice(TensorView* inp, const std::vector<Slice>& ranges, bool manual
       x = broadcast(select(x, static_cast<int64_t>(i), cut[i].start), is_new);
     }
   }
-  return x == inp ? set(inp) : x;
+  return x;
+}
+
+}  // namespace ops
+
+TensorView* slice(TensorView* inp, const std::vector<Slice>& ranges, bool manual_normalization) {
+  ops::requireTensor(inp, "slice");
+  const std::vector<IterDomain*> in = axesOf(inp);
+  if (ranges.size() != in.size()) {
+    userError("slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims: ",
+              in.size(), " Slice-dims: ", ranges.size(), " (", inp, ")");
+  }
+  std::vector<Range> cut;
+  for (size_t i = 0; i < in.size(); ++i) {
+    checkStep(ranges[i], i, inp);
+    checkBound(ranges[i].start, inp);
+    checkBound(ranges[i].stop, inp);
+    cut.push_back(rangeOf(ranges[i], extentOf(in[i]), manual_normalization));
+    const auto length = constantOf(cut[i].length);
+    if (length && *length < 0) {
+      userError(
+          "slice: Slice operation end_indices must be greater than or equal to "
+          "start_indices. Start ",
+          cut[i].start->toInlineString(), ", end ", cut[i].stop->toInlineString(), " of axis ", i,
+          " of ", inp);
+    }
+  }
+  TensorView* out = ops::cutTo(inp, cut);
+  return out == inp ? set(inp) : out;
 }
 
 TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,

@@ -48,6 +48,37 @@ IterType promoteIterType(IterType type1, IterType type2) {
   return std::max(place(type1), place(type2)) == place(type1) ? type1 : type2;
 }
 
+namespace {
+
+/// The extent of two axes that meet, neither of them known to be stretched. Of two declared sizes
+/// the first one names both. A computed size may come out as 1, and is stretched then.
+Val* commonExtent(Val* a, Val* b) {
+  if (a == nullptr || b == nullptr || a == b || a->sameAs(b)) {
+    return a != nullptr ? a : b;
+  }
+  const std::optional<int64_t> first = constantOf(a);
+  const std::optional<int64_t> second = constantOf(b);
+  if (first && second) {
+    return promoteSize(a, b);
+  }
+  if (first || second) {
+    Val* constant = first ? a : b;
+    Val* other = first ? b : a;
+    return constantOf(constant) == 1 ? other : constant;
+  }
+  if (a->definition() == nullptr && b->definition() == nullptr) {
+    return a;
+  }
+  // The computed one decides: where it is 1, the result is as long as the other.
+  Val* computed = a->definition() != nullptr ? a : b;
+  Val* other = computed == a ? b : a;
+  Val* is_one =
+      SimplifyingIrBuilder::eqExpr(computed, computed->fusion()->oneVal(computed->dtype()));
+  return SimplifyingIrBuilder::whereExpr(is_one, other, computed);
+}
+
+}  // namespace
+
 IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
                                 std::optional<IterType> force_iter_type, std::string_view what) {
   check(!input_ids.empty(), "an axis is made from at least one");
@@ -67,7 +98,7 @@ IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
                   "; only an axis of size 1 goes with any other");
       }
     }
-    known = promoteSize(known, here);
+    known = commonExtent(known, here);
   }
   // What an axis was made by is its producer's matter: the new one is plainly iterated.
   if (type != IterType::Broadcast && type != IterType::Symbolic) {
@@ -82,7 +113,7 @@ IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
   if (type == IterType::Broadcast) {
     builder.extent(fusion->oneVal(DataType::Index)).expanded_extent(expanded);
   } else {
-    builder.extent(promoteSize(extent, expanded));
+    builder.extent(commonExtent(extent, expanded));
     if (extent == nullptr && expanded == nullptr) {
       builder.extent(fusion->oneVal(DataType::Index));
     }

@@ -82,11 +82,14 @@ std::span<const Pass> passes() { return kPasses; }
 
 void runOne(Fusion& fusion, std::string_view name) { runAndSweep(passOf(name), fusion); }
 
-void runAll(Fusion& fusion, const Options& options, std::string_view subject,
-            const Observer& observer) {
+void checkNames(const Options& options) {
   for (const std::string& name : options.arguments(DisableOption::Preseg)) {
     passOf(name);
   }
+}
+
+void runAll(Fusion& fusion, const Options& options, std::string_view subject,
+            const Observer& observer) {
   for (const Pass& pass : kPasses) {
     if (isDisabled(pass, options)) {
       continue;

@@ -29,6 +29,9 @@ std::span<const Pass> passes();
 /// Called before and after each pass.
 using Observer = std::function<void(const Pass&, const Fusion&, bool is_after)>;
 
+/// Throws `UserError` where the options leave out a pass that does not exist.
+void checkNames(const Options& options);
+
 /// Runs all passes but those that NVFUSER_DISABLE=preseg or preseg(pass, …) leaves out; dumps as
 /// NVFUSER_DUMP=pre_segmenter_logging asks, about `subject`. Throws `UserError` where the option
 /// names no pass.

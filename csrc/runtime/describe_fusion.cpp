@@ -241,7 +241,7 @@ FusionDescription FusionExecutorCache::describe(const KernelArgumentHolder& give
   const Prepared& plan = *kept->plan;
   std::lock_guard<std::mutex> lock(planning_);
   std::vector<PlannedView> views;
-  Variant& variant = variantFor(call, views);
+  Variant& variant = variantFor(*plan.form, call, views);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     result.steps.push_back(describeStep(plan.steps[i], profile.kernels[i]));
   }
@@ -261,9 +261,9 @@ FusionDescription FusionExecutorCache::describe(const KernelArgumentHolder& give
       add(output, call.evaluator);
     }
   }
-  ExpressionEvaluator of_whole = bindAllInputs(*graph_, args);
+  ExpressionEvaluator of_whole = bindAllInputs(*plan.form->graph, args);
   for (const Prepared::ViewStep& step : plan.views) {
-    const Val* output = graph_->outputs()[step.view.output];
+    const Val* output = plan.form->graph->outputs()[step.view.output];
     add(output, of_whole);
     result.views.emplace_back(output->toInlineString(), step.view.source->toInlineString());
   }

@@ -3,12 +3,12 @@
 #include <evaluator/interpreter.h>
 #include <ir/composite_nodes.h>
 #include <preseg_passes/pipeline.h>
-#include <preseg_passes/substitute_extents.h>
 #include <runtime/compile_batch.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
+#include <settling/settle.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -17,15 +17,23 @@ namespace {
 
 constexpr size_t kMostPrepared = 256;  ///< keys remembered
 
+std::unique_ptr<Fusion> verified(std::unique_ptr<Fusion> fusion) {
+  if (fusion == nullptr) {
+    userError("FusionExecutorCache: the fusion is null");
+  }
+  fusion->verify();
+  return fusion;
+}
+
 }  // namespace
 
 FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id,
                                          bool auto_schedule)
-    : fusion_(std::move(fusion)), fusion_id_(fusion_id), auto_schedule_(auto_schedule) {
-  if (fusion_ == nullptr) {
-    userError("FusionExecutorCache: the fusion is null");
-  }
-  fusion_->verify();
+    : fusion_(verified(std::move(fusion))),
+      questions_(*fusion_),
+      options_(Options::current()),
+      fusion_id_(fusion_id),
+      auto_schedule_(auto_schedule) {
   // Draws keep the numbers that they have in the whole fusion.
   std::map<int64_t, int64_t> draws;
   for (Expr* expr : fusion_->exprs()) {
@@ -37,44 +45,59 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
                               out->isA<TensorView>() && out->dtype() == DataType::Index;
   }
   fusion_->manage("random_draws", draws);
-  const Options& options = Options::current();
-  if (options.dumps(DebugDumpOption::FusionIrOriginal)) {
-    dump(options, name(), "fusion_ir_original", fusion_->toString());
+  preseg_passes::checkNames(options_);
+  if (options_.dumps(DebugDumpOption::FusionIrOriginal)) {
+    dump(options_, name(), "fusion_ir_original", fusion_->toString());
   }
-  graph_ = fusion_.get();
+}
+
+/// What is run for sizes of a form. A fusion that the user scheduled stays as it is.
+FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answers) {
+  std::unique_ptr<Form>& form = forms_[answers];
+  if (form != nullptr) {
+    return *form;
+  }
+  auto made = std::make_unique<Form>();
+  made->graph = fusion_.get();
   if (auto_schedule_) {
-    rewrite(options);
+    made->settled = settling::settle(*fusion_, questions_, answers);
+    made->meetings.emplace(*made->settled);
+    made->rewritten = std::make_unique<Fusion>(*made->settled);
+    preseg_passes::runAll(*made->rewritten, options_, name());
+    made->graph = made->rewritten.get();
   }
-  if (options.dumps(DebugDumpOption::FusionIrPreseg)) {
-    dump(options, name(), "fusion_ir_preseg", graph_->toString());
+  if (options_.dumps(DebugDumpOption::FusionIrPreseg)) {
+    dump(options_, name(), "fusion_ir_preseg", made->graph->toString());
   }
+  form = std::move(made);
+  return *form;
 }
 
-void FusionExecutorCache::rewrite(const Options& options) {
-  equal_extents_ = preseg_passes::equalExtents(*fusion_);
-  rewritten_ = std::make_unique<Fusion>(*fusion_);
-  preseg_passes::runAll(*rewritten_, options, name());
-  graph_ = rewritten_.get();
-}
-
-/// The rewritten fusion takes for granted what the user's fusion requires of sizes; and what is
-/// updated has to be able to take it.
-void FusionExecutorCache::checkInputs(const KernelArgumentHolder& args) const {
-  if (rewritten_ == nullptr && fusion_->getOutputAliases().empty()) {
-    return;
-  }
-  ExpressionEvaluator evaluator = bindAllInputs(*fusion_, args);
-  requireUpdatable(*fusion_, args, evaluator);
-  for (auto [extent, used] : equal_extents_) {
-    const PolymorphicValue a = evaluator.evaluate(extent);
-    const PolymorphicValue b = evaluator.evaluate(used);
-    if (a.hasValue() && b.hasValue() && !(a == b)) {
-      userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ",
-                a.toString(), ") as ", b.toString(),
-                ": the inputs' sizes do not agree; axes of extent ", extent->toString(), " and ",
-                used->toString(), " meet in one operation");
+/// The form of these arguments, whose sizes are checked against each other.
+FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args) {
+  if (!auto_schedule_) {
+    if (!fusion_->getOutputAliases().empty()) {
+      ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
+      requireUpdatable(*fusion_, args, bound);
     }
+    return formOf({});
   }
+  ExpressionEvaluator sizes = bindSizes(*fusion_, args);
+  checkRequirements(*fusion_, sizes);
+  Form& form = formOf(questions_.answers(sizes));
+  ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
+  form.meetings->check(settled);
+  requireUpdatable(*form.settled, args, settled);
+  return form;
+}
+
+const Fusion& FusionExecutorCache::rewritten() {
+  std::lock_guard<std::mutex> lock(planning_);
+  if (const auto plan = last()) {
+    return *plan->form->graph;
+  }
+  return *formOf(std::string(questions_.extents().size(),
+                             static_cast<char>(settling::Count::Many))).graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;

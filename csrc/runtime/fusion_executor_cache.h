@@ -34,6 +34,8 @@
 #include <runtime/fusion_segment.h>
 #include <runtime/repeated_call.h>
 #include <runtime/view_outputs.h>
+#include <settling/form.h>
+#include <support/options.h>
 
 namespace nvfuser {
 
@@ -76,8 +78,9 @@ class FusionExecutorCache {
   bool isCompiled(const KernelArgumentHolder& args);
   /// As the user defined it.
   Fusion* fusion() const { return fusion_.get(); }
-  /// As it is cut into kernels.
-  const Fusion& rewritten() const { return *graph_; }
+  /// As it is cut into kernels, for sizes like those of the last call; before the first one, for
+  /// sizes of more than one element.
+  const Fusion& rewritten();
 
   // Of the call (or `prepare`) before; of several threads, of the key that was turned to last.
   /// Text of the kernels.
@@ -118,6 +121,7 @@ class FusionExecutorCache {
   struct Prepared;
   struct Step;
   struct Call;
+  struct Form;
   struct Variant;
   struct Kept;
   struct Asked;
@@ -131,7 +135,7 @@ class FusionExecutorCache {
   std::shared_ptr<const Prepared> last() const;
   Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
                 Device* device, const RunContext& context = {}) const;
-  Variant& variantFor(Call& call, std::vector<PlannedView>& views);
+  static Variant& variantFor(Form& form, Call& call, std::vector<PlannedView>& views);
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);
   static std::vector<InPlace> inPlaceOf(const Variant& variant, const FusionSegment& segment,
@@ -151,34 +155,32 @@ class FusionExecutorCache {
   std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
   std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);
-  bool isOneLaunch(const Prepared& plan) const;
+  static bool isOneLaunch(const Prepared& plan);
   std::shared_ptr<Kept> known(std::string_view key) const;
   std::shared_ptr<Kept> repeatable(std::span<const LentArgument> args,
                                    const Options& options) const;
   static std::string stepTensors(const Step& step);
-  KernelArgumentHolder notUpdated(const KernelArgumentHolder& args) const;
+  KernelArgumentHolder notUpdated(const KernelArgumentHolder& args);
   static Asked askedBy(const Call& call);
   static KernelArgumentHolder argumentsLike(const Asked& asked);
   static StepDescription describeStep(const Step& step, const KernelProfile& cost);
   std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
                                     size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
-  void rewrite(const Options& options);
-  void checkInputs(const KernelArgumentHolder& args) const;
+  Form& formOf(const std::string& answers);
+  Form& formFor(const KernelArgumentHolder& args);
 
   std::unique_ptr<Fusion> fusion_;
-  std::unique_ptr<Fusion> rewritten_;  ///< none for a fusion that the user scheduled
-  const Fusion* graph_ = nullptr;      ///< what is run: one of the two
-  /// Extents of `fusion_` that are equal in every run, which the rewritten one relies on.
-  std::vector<std::pair<Val*, Val*>> equal_extents_;
+  settling::FormQuestions questions_;
+  Options options_;  ///< of the passes over the whole fusion
   int64_t fusion_id_;
   bool auto_schedule_;
   /// Whether tensors of indices are computed with, whose results the sizes do not bound.
   bool computes_with_indices_ = false;
 
   mutable std::mutex planning_;  ///< held by the thread that plans; of all down to `keys_`
-  /// What is computed by kernels, by which outputs are views (positions).
-  std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants_;
+  /// By what a call's sizes decide (settling/form.h).
+  std::map<std::string, std::unique_ptr<Form>> forms_;
   int64_t next_kernel_ = 1;
   std::vector<std::string> failed_plans_;
 

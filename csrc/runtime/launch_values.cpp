@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include <evaluator/interpreter.h>
+#include <settling/meetings.h>
 
 namespace nvfuser {
 
 namespace {
 
 void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const KernelArgument& argument,
-                  size_t position) {
+                  size_t position, bool with_strides) {
   if (input->isA<TensorView>()) {
     auto* tv = input->as<TensorView>();
     if (!argument.isTensor()) {
@@ -30,7 +31,11 @@ void bindArgument(ExpressionEvaluator& evaluator, const Val* input, const Kernel
       userError("Expected input ", position, ", ", tv, ", to be bound to a tensor of rank ", rank,
                 ", but got a tensor of rank ", tensor.sizes().size());
     }
-    evaluator.bindTensor(tv, tensor.sizes(), tensor.strides());
+    if (with_strides) {
+      evaluator.bindTensor(tv, tensor.sizes(), tensor.strides());
+    } else {
+      evaluator.bindTensor(tv, tensor.sizes());
+    }
     return;
   }
   if (argument.isTensor()) {
@@ -58,9 +63,8 @@ bool isStrideUnused(const TensorView* tv, size_t axis, const AllocationLayout& l
   return layout.sizes[axis] == 1 && tv->getContiguity()[outer] != true;
 }
 
-}  // namespace
-
-ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments) {
+ExpressionEvaluator bind(const Fusion& fusion, const KernelArgumentHolder& arguments,
+                         bool with_strides) {
   ExpressionEvaluator evaluator;
   const std::vector<Val*>& inputs = fusion.inputs();
   if (arguments.size() != inputs.size()) {
@@ -70,8 +74,19 @@ ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHold
               " The fusion has ", inputs.size(), " inputs, got ", arguments.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    bindArgument(evaluator, inputs[i], arguments[i], i);
+    bindArgument(evaluator, inputs[i], arguments[i], i, with_strides);
   }
+  return evaluator;
+}
+
+}  // namespace
+
+ExpressionEvaluator bindSizes(const Fusion& fusion, const KernelArgumentHolder& arguments) {
+  return bind(fusion, arguments, false);
+}
+
+ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments) {
+  ExpressionEvaluator evaluator = bind(fusion, arguments, true);
   checkSizes(fusion, evaluator);
   return evaluator;
 }
@@ -84,6 +99,9 @@ LaunchValues::LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
       evaluator_(bindAllInputs(fusion, arguments)) {
   for (const auto& [name, value] : known) {
     evaluator_.bind(name, value);
+  }
+  if (known.empty()) {
+    settling::Meetings(fusion).check(evaluator_);  // those of a whole fusion are checked before
   }
   for (const auto& [extent, used] : kernel.equal_extents) {
     const PolymorphicValue a = evaluator_.evaluate(extent);

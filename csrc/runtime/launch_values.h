@@ -32,6 +32,9 @@ class LaunchValues {
   std::unordered_map<kir::Scalar, int64_t> cache_;
 };
 
+/// Scalars and sizes of all inputs, before axes are settled: strides are not looked at.
+ExpressionEvaluator bindSizes(const Fusion& fusion, const KernelArgumentHolder& arguments);
+
 /// Values of all inputs, each checked against its declaration.
 ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments);
 

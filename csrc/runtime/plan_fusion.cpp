@@ -35,22 +35,23 @@ KnownScalars sizesByName(const Fusion& fusion, ExpressionEvaluator& evaluator) {
 
 }  // namespace
 
-FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Call& call,
+FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Form& form, Call& call,
                                                               std::vector<PlannedView>& views) {
-  call.evaluator = bindAllInputs(*graph_, call.args);
-  views = planViews(*graph_, call.args, call.evaluator);
+  const Fusion* graph = form.graph;
+  call.evaluator = bindAllInputs(*graph, call.args);
+  views = planViews(*graph, call.args, call.evaluator);
   std::vector<size_t> positions;
   for (const PlannedView& view : views) {
     positions.push_back(view.output);
   }
-  std::unique_ptr<Variant>& variant = variants_[positions];
+  std::unique_ptr<Variant>& variant = form.variants[positions];
   if (variant == nullptr) {
     variant = std::make_unique<Variant>();
     if (views.empty()) {
-      variant->fusion = graph_;
-      variant->outputs.assign(graph_->outputs().begin(), graph_->outputs().end());
+      variant->fusion = graph;
+      variant->outputs.assign(graph->outputs().begin(), graph->outputs().end());
     } else {
-      WithoutViews rest = withoutViews(*graph_, views);
+      WithoutViews rest = withoutViews(*graph, views);
       variant->own = std::move(rest.fusion);
       variant->fusion = variant->own.get();
       variant->outputs = std::move(rest.outputs);
@@ -305,12 +306,13 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
-  checkInputs(call.args);
+  Form& form = formFor(call.args);
   auto result = std::make_shared<Prepared>();
+  result->form = &form;
   std::vector<PlannedView> views;
-  Variant& variant = variantFor(call, views);
+  Variant& variant = variantFor(form, call, views);
   result->sizes = call.sizes;
-  result->updated = updatedInputs(*graph_);
+  result->updated = updatedInputs(*form.graph);
   result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
   // Slots.
@@ -347,23 +349,23 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   for (Prepared::ViewStep& step : result->views) {
     step.result = result->slots.size();
     result->outputs[step.view.output] = step.result;
-    result->slots.push_back(graph_->outputs()[step.view.output]);
+    result->slots.push_back(form.graph->outputs()[step.view.output]);
   }
   const bool updates = std::any_of(result->updated.begin(), result->updated.end(),
                                    [](const auto& input) { return input.has_value(); });
   for (size_t i = 0; i < result->outputs.size(); ++i) {
-    const AliasInfo& alias = graph_->getOutputAlias(graph_->outputs()[i]);
+    const AliasInfo& alias = form.graph->getOutputAlias(form.graph->outputs()[i]);
     if (!result->updated[i] || alias.visibility != OutputVisibility::kHidden) {
       result->returned.push_back(i);
     }
-    const bool is_argument = result->outputs[i] < graph_->inputs().size();
+    const bool is_argument = result->outputs[i] < form.graph->inputs().size();
     result->shows_arguments |= updates && (is_argument || !views.empty());
   }
   std::vector<bool> seen(result->slots.size(), false);
   for (size_t used : kept) {
     seen[used] = true;
   }
-  std::fill_n(seen.begin(), graph_->inputs().size(), true);  // the caller's
+  std::fill_n(seen.begin(), form.graph->inputs().size(), true);  // the caller's
   for (auto step = result->steps.rbegin(); step != result->steps.rend(); ++step) {
     for (const auto& list : {step->outputs, step->inputs}) {
       for (size_t used : list) {

@@ -9,6 +9,7 @@
 #include <runtime/external_segment.h>
 #include <runtime/fusion_executor_cache.h>
 #include <scheduler/no_op/no_op.h>
+#include <settling/meetings.h>
 
 namespace nvfuser {
 
@@ -34,6 +35,16 @@ struct FusionExecutorCache::Asked {
   Options options;
 };
 
+/// The fusion for all calls whose sizes are of one form: what is run.
+struct FusionExecutorCache::Form {
+  std::unique_ptr<Fusion> settled;    ///< none for a fusion that the user scheduled
+  std::unique_ptr<Fusion> rewritten;  ///< by the passes over the whole fusion; likewise
+  const Fusion* graph = nullptr;      ///< what is cut into kernels
+  std::optional<settling::Meetings> meetings;
+  /// What is computed by kernels, by which outputs are views (positions).
+  std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants;
+};
+
 /// One way of running the fusion: for all calls with the same key. The first run adds what depends
 /// on intermediate results; then it stays as it is.
 struct FusionExecutorCache::Prepared {
@@ -42,6 +53,7 @@ struct FusionExecutorCache::Prepared {
     size_t source;  ///< slots
     size_t result;
   };
+  Form* form = nullptr;
   std::vector<Step> steps;
   std::vector<ViewStep> views;    ///< after all steps
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first

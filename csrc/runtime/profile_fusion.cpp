@@ -86,8 +86,11 @@ std::string FusionProfile::toString() const {
 }
 
 /// What runs again and again must not update the caller's tensors again and again: a copy of those.
-KernelArgumentHolder FusionExecutorCache::notUpdated(const KernelArgumentHolder& args) const {
-  checkInputs(args);  // a copy would hide what is wrong with them
+KernelArgumentHolder FusionExecutorCache::notUpdated(const KernelArgumentHolder& args) {
+  {
+    std::lock_guard<std::mutex> lock(planning_);
+    formFor(args);  // a copy would hide what is wrong with them
+  }
   KernelArgumentHolder own;
   for (size_t i = 0; i < args.size(); ++i) {
     const Val* input = i < fusion_->inputs().size() ? fusion_->inputs()[i] : nullptr;

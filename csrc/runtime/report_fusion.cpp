@@ -69,7 +69,7 @@ std::string FusionExecutorCache::report() const {
   }
   for (const Prepared::ViewStep& step : plan->views) {
     append(lines, text("output ", step.view.output, ", ",
-                       graph_->outputs()[step.view.output]->toInlineString(), ": a view of ",
+                       plan->form->graph->outputs()[step.view.output]->toInlineString(), ": a view of ",
                        step.view.source->toInlineString(), "\n"));
   }
   return lines;

@@ -184,13 +184,14 @@ std::pair<uint64_t, uint64_t> FusionExecutorCache::takeDraws(const RunContext& c
   return draws;
 }
 
-bool FusionExecutorCache::isOneLaunch(const Prepared& plan) const {
+bool FusionExecutorCache::isOneLaunch(const Prepared& plan) {
+  const Fusion* graph = plan.form->graph;
   if (plan.steps.size() != 1 || !plan.views.empty() || plan.steps[0].plan == nullptr ||
       plan.steps[0].outputs != plan.outputs) {
     return false;
   }
-  return std::all_of(graph_->outputs().begin(), graph_->outputs().end(), [&](const Val* output) {
-    return graph_->getOutputAlias(output).aliased_io == nullptr;
+  return std::all_of(graph->outputs().begin(), graph->outputs().end(), [&](const Val* output) {
+    return graph->getOutputAlias(output).aliased_io == nullptr;
   });
 }
 

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include <ir/internal_nodes.h>
+#include <runtime/launch_values.h>
+#include <settling/settle.h>
 
 namespace nvfuser {
 
@@ -280,6 +282,19 @@ std::vector<Reference> references(const Fusion& fusion, std::span<const Interpre
   return all;
 }
 
+/// The fusion as it is meant for these sizes (settling/); null for one that was scheduled, whose axes
+/// stay as they are.
+std::unique_ptr<Fusion> settledFor(const Fusion& fusion, const KernelArgumentHolder& inputs) {
+  for (const TensorView* tv : fusion.allTvs()) {
+    if (tv->getLoopDomain() != tv->getLogicalDomain()) {
+      return nullptr;
+    }
+  }
+  const settling::FormQuestions questions(fusion);
+  ExpressionEvaluator sizes = bindSizes(fusion, inputs);
+  return settling::settle(fusion, questions, questions.answers(sizes));
+}
+
 }  // namespace
 
 void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
@@ -290,7 +305,9 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
   const KernelArgumentHolder on_host = inputs.onHost();
   const std::vector<InterpreterInput> arguments = on_host.inputs();
   auto paths = findPaths(*fusion);
-  const std::vector<Reference> all = references(*fusion, arguments, options);
+  const std::unique_ptr<Fusion> settled = settledFor(*fusion, inputs);
+  const Fusion& meant = settled != nullptr ? *settled : *fusion;
+  const std::vector<Reference> all = references(meant, arguments, options);
   for (size_t n = 0; n < compared.size(); ++n) {
     const size_t number = compared[n];
     const Val* output = fusion->outputs()[number];
