@@ -81,7 +81,8 @@ void checkContiguity(const TensorView* tv, const AllocationLayout& layout,
       continue;
     }
     if (layout.sizes[at] == 1) {
-      // Its own stride does not matter, unless that of the next axis outwards is worked out from it.
+      // Its own stride does not matter, unless that of the next axis outwards is worked out from
+      // it.
       expected = contiguity[axis].value_or(false) ? expected : layout.strides[at];
       continue;
     }

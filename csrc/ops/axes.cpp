@@ -1,5 +1,9 @@
 #include <ops/axes.h>
 
+#include <algorithm>
+#include <unordered_set>
+
+#include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/indexing.h>
@@ -105,6 +109,68 @@ Val* indexConstant(int64_t value) {
 }
 
 bool isUnitAxis(const IterDomain* id) { return constantOf(extentOf(id)) == 1; }
+
+namespace {
+
+bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
+
+/// Extents that decide how long an axis is: of the axes that it comes from without a change of size,
+/// each once.
+std::vector<Val*> decidingExtents(const TensorView* tv, const IterDomain* axis) {
+  std::vector<Val*> found;
+  std::vector<std::pair<const TensorView*, const IterDomain*>> open{{tv, axis}};
+  std::unordered_set<const IterDomain*> seen;
+  while (!open.empty()) {
+    const auto [owner, id] = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) {
+      continue;
+    }
+    const Expr* def = owner->definition();
+    bool is_taken = false;
+    const std::vector<TensorView*> operands =
+        def == nullptr || owner->isFusionInput() ? std::vector<TensorView*>() : tensorInputs(def);
+    for (auto in = operands.rbegin(); in != operands.rend(); ++in) {
+      for (auto [from, to] : mapAxes(def, *in, owner)) {
+        const bool passes = isPointwise(def) ? !from->isBroadcast() || from->hasExpandedExtent()
+                                             : extentOf(from)->sameAs(extentOf(id));
+        if (to == id && passes) {
+          is_taken = true;
+          open.emplace_back(*in, from);
+        }
+      }
+    }
+    Val* extent = extentOf(id);
+    if (!is_taken && std::none_of(found.begin(), found.end(),
+                                  [&](const Val* other) { return other->sameAs(extent); })) {
+      found.push_back(extent);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Val*> sizesOf(const TensorView* tv) {
+  std::vector<Val*> sizes;
+  for (const IterDomain* id : axesOf(tv)) {
+    Val* size = extentOf(id);
+    if (!size->isConst()) {
+      const std::vector<Val*> deciding = decidingExtents(tv, id);
+      if (deciding.size() > 1) {
+        // The first that is not 1; the last one where all others are.
+        size = deciding.back();
+        for (size_t i = deciding.size() - 1; i-- > 0;) {
+          Val* one = size->fusion()->oneVal(deciding[i]->dtype());
+          size = SimplifyingIrBuilder::whereExpr(SimplifyingIrBuilder::eqExpr(deciding[i], one), size,
+                                                 deciding[i]);
+        }
+      }
+    }
+    sizes.push_back(size);
+  }
+  return sizes;
+}
 
 TensorView* materialize(TensorView* tv, const std::vector<bool>& which) {
   std::vector<IterDomain*> axes = freshAxes(tv);

@@ -48,6 +48,11 @@ std::optional<int64_t> constantOf(const Val* val);
 Val* indexConstant(int64_t value);
 /// The extent of an axis as it appears (an expanded broadcast axis: what it pretends to have).
 inline Val* extentOf(const IterDomain* id) { return id->getMaybeExpandedExtent(); }
+/// What the axes of `tv` are as long as. An axis of a result has the extent of its first operand's;
+/// where others meet it, which may be longer by stretching it, that is told apart here:
+///
+///   T2[i0] = T0[i0] + T1[i2]     sizesOf(T2): where(i0 == 1, i2, i0)
+std::vector<Val*> sizesOf(const TensorView* tv);
 /// Whether an axis has one element for certain and is not stretched.
 bool isUnitAxis(const IterDomain* id);
 

@@ -108,8 +108,9 @@ TensorView* broadcast(TensorView* inp, const std::vector<bool>& is_broadcast_dim
 
 namespace {
 
-/// The axis that `id` becomes when it is expanded to `size`; itself if it stays.
-IterDomain* expandedAxis(IterDomain* id, Val* size, size_t position, const TensorView* tv) {
+/// The axis that `id`, `own` long, becomes when it is expanded to `size`; itself if it stays.
+IterDomain* expandedAxis(IterDomain* id, Val* own, Val* size, size_t position,
+                         const TensorView* tv) {
   const auto wanted = constantOf(size);
   if (wanted == -1) {
     return id;
@@ -126,7 +127,7 @@ IterDomain* expandedAxis(IterDomain* id, Val* size, size_t position, const Tenso
     userError("expand: axis ", position, " of ", tv, " has extent ", *present,
               " and cannot be expanded to ", *wanted, "; only axes of extent 1 can be stretched");
   }
-  if (extentOf(id)->sameAs(size) || (present && *present != 1)) {
+  if (own->sameAs(size) || (present && *present != 1)) {
     return id;
   }
   // It has that size, or one element: settled for each call.
@@ -148,17 +149,17 @@ TensorView* expand(TensorView* inp, const std::vector<Val*>& expanded_sizes) {
               inp, "; each axis needs one");
   }
   TensorView* x = ops::maybe_broadcast_inner_to_rank(inp, expanded_sizes.size());
+  const std::vector<Val*> own = ops::sizesOf(x);
   std::vector<IterDomain*> axes = ops::freshAxes(x);
   std::vector<Val*> extents;
   bool changed = false;
   for (size_t i = 0; i < axes.size(); ++i) {
-    IterDomain* axis = expandedAxis(axes[i], expanded_sizes[i], i, inp);
-    const bool asks = constantOf(expanded_sizes[i]) != -1 &&
-                      !extentOf(axis)->sameAs(expanded_sizes[i]);
+    Val* size = SimplifyingIrBuilder::maybeCastExpr(DataType::Index, expanded_sizes[i]);
+    IterDomain* axis = expandedAxis(axes[i], own[i], size, i, inp);
+    const bool asks = constantOf(size) != -1 && !own[i]->sameAs(size);
     changed |= axis != axes[i] || asks;
     axes[i] = axis;
-    extents.push_back(asks ? SimplifyingIrBuilder::maybeCastExpr(DataType::Index, expanded_sizes[i])
-                           : extentOf(axis));
+    extents.push_back(asks ? size : own[i]);
   }
   if (!changed) {
     return x == inp ? set(inp) : x;
@@ -188,9 +189,10 @@ TensorView* repeat(TensorView* inp, const std::vector<int64_t>& repeat_times) {
   TensorView* x = ops::maybe_broadcast_inner_to_rank(inp, repeat_times.size());
   const std::vector<IterDomain*> axes = axesOf(x);
   if (std::find(repeat_times.begin(), repeat_times.end(), 0) != repeat_times.end()) {
+    const std::vector<Val*> present = ops::sizesOf(x);
     std::vector<Val*> sizes;
     for (size_t i = 0; i < axes.size(); ++i) {
-      sizes.push_back(SimplifyingIrBuilder::mulExpr(extentOf(axes[i]), repeat_times[i]));
+      sizes.push_back(SimplifyingIrBuilder::mulExpr(present[i], repeat_times[i]));
     }
     return full(sizes, inp->fusion()->zeroVal(inp->dtype()), inp->dtype());
   }

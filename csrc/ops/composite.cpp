@@ -70,10 +70,11 @@ TensorView* triu(TensorView* tv, Val* offset) {
     userError("triu: the offset must be an integer scalar, got ", offset);
   }
   // Kept where column >= row + offset.
+  const std::vector<Val*> sizes = ops::sizesOf(tv);
   Val* one = tv->fusion()->oneVal(DataType::Int);
   Val* zero = tv->fusion()->zeroVal(DataType::Int);
-  TensorView* rows = iota(ops::extentOf(axes[axes.size() - 2]), offset, one, DataType::Int);
-  TensorView* columns = iota(ops::extentOf(axes.back()), zero, one, DataType::Int);
+  TensorView* rows = iota(sizes[axes.size() - 2], offset, one, DataType::Int);
+  TensorView* columns = iota(sizes.back(), zero, one, DataType::Int);
   TensorView* mask = ge(broadcast(columns, {true, false}), broadcast(rows, {false, true}));
   return where(mask, tv, tv->fusion()->zeroVal(tv->dtype()));
 }

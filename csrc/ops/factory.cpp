@@ -205,11 +205,7 @@ TensorView* tensor(Val* val) {
 
 std::vector<Val*> shape(TensorView* inp) {
   ops::requireOperands("shape", {static_cast<Val*>(inp)});
-  std::vector<Val*> sizes;
-  for (const IterDomain* id : ops::axesOf(inp)) {
-    sizes.push_back(ops::extentOf(id));
-  }
-  return sizes;
+  return ops::sizesOf(inp);
 }
 
 Val* size(TensorView* inp, int64_t dim) {

@@ -30,10 +30,11 @@ ReducedAxes::ReducedAxes(const TensorView* x, const std::vector<int64_t>& dims,
   positions_ = canonicalizeAxes(positions_, x, op);
   is_reduced_.assign(axes.size(), false);
   extent_ = x->fusion()->oneVal(DataType::Index);
+  const std::vector<Val*> sizes = sizesOf(x);
   for (int64_t position : positions_) {
     const auto axis = static_cast<size_t>(position);
     is_reduced_[axis] = true;
-    extent_ = SimplifyingIrBuilder::mulExpr(extent_, extentOf(axes[axis]));
+    extent_ = SimplifyingIrBuilder::mulExpr(extent_, sizes[axis]);
   }
 }
 

@@ -87,6 +87,7 @@ TensorView* pad(TensorView* x, const std::vector<Val*>& pad_widths, Val* value,
   }
   value = Simplify::maybeCastExpr(x->dtype(), value);
 
+  const std::vector<Val*> sizes = ops::sizesOf(x);
   std::vector<ops::Margin> margins(axes.size());
   std::vector<size_t> changed;
   for (size_t k = 0; k < pad_widths.size() / 2; ++k) {
@@ -103,7 +104,7 @@ TensorView* pad(TensorView* x, const std::vector<Val*>& pad_widths, Val* value,
     }
     left = Simplify::maybeCastExpr(DataType::Index, left);
     right = Simplify::maybeCastExpr(DataType::Index, right);
-    Val* extent = Simplify::addExpr(extentOf(axes[axis]), Simplify::addExpr(left, right));
+    Val* extent = Simplify::addExpr(sizes[axis], Simplify::addExpr(left, right));
     if (const auto size = constantOf(extent); size && *size < 0) {
       userError("pad: widths ", left->toInlineString(), " and ", right->toInlineString(),
                 " cut more than axis ", axis, " of ", x, " has: its extent is ",
@@ -192,7 +193,7 @@ TensorView* cat(const std::vector<TensorView*>& inputs, int64_t dim,
     // offsets[k] elements come before part k; the last entry is the extent of the result.
     std::vector<Val*> offsets{inputs[0]->fusion()->zeroVal(DataType::Index)};
     for (TensorView* tv : parts) {
-      offsets.push_back(Simplify::addExpr(offsets.back(), extentOf(axesOf(tv)[axis])));
+      offsets.push_back(Simplify::addExpr(offsets.back(), ops::sizesOf(tv)[axis]));
     }
     for (size_t k = 0; k < parts.size(); ++k) {
       std::vector<ops::Margin> margins(axesOf(parts[k]).size());

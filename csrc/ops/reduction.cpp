@@ -364,10 +364,10 @@ WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorVi
   });
   if (of_nothing) {
     // The mean of nothing is no number.
-    TensorView* sums = reductionOpRaw(BinaryOpType::Add, rest.axes,
-                                      tv->fusion()->zeroVal(tv->dtype()), rest.tv);
-    Val* nan = IrBuilder::create<Val>(
-        PolymorphicValue(std::numeric_limits<double>::quiet_NaN()), tv->dtype());
+    TensorView* sums =
+        reductionOpRaw(BinaryOpType::Add, rest.axes, tv->fusion()->zeroVal(tv->dtype()), rest.tv);
+    Val* nan = IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::quiet_NaN()),
+                                      tv->dtype());
     result = {.avg = full_like(sums, nan),
               .var_sum = full_like(sums, tv->fusion()->zeroVal(tv->dtype())),
               .n = full_like(sums, tv->fusion()->zeroVal(DataType::Index), DataType::Index)};

@@ -243,13 +243,7 @@ Val* countExpr(Fusion* fusion, const std::vector<Val*>& sizes) {
 /// and the sizes that were asked for (if `sizes` are more than hints) have their number.
 void requireSameCount(TensorView* x, TensorView* out, const std::vector<Val*>& sizes) {
   Fusion* fusion = x->fusion();
-  auto extents = [](const TensorView* tv) {
-    std::vector<Val*> result;
-    for (IterDomain* id : axesOf(tv)) {
-      result.push_back(extentOf(id));
-    }
-    return result;
-  };
+  auto extents = [](const TensorView* tv) { return ops::sizesOf(tv); };
   Val* present = countExpr(fusion, extents(x));
   auto require = [&](const std::vector<Val*>& wanted) {
     Val* count = countExpr(fusion, wanted);
@@ -321,12 +315,8 @@ TensorView* reshapeSizes(TensorView* x, std::vector<Val*> from, std::vector<Val*
 
 TensorView* reshape(TensorView* x, const std::vector<Val*>& new_sizes) {
   ops::requireTensor(x, "reshape");
-  std::vector<Val*> from;
-  for (IterDomain* id : axesOf(x)) {
-    from.push_back(extentOf(id));
-  }
   const std::vector<Val*> to = checkedSizes(x, new_sizes);
-  TensorView* out = reshapeSizes(x, from, to);
+  TensorView* out = reshapeSizes(x, ops::sizesOf(x), to);
   requireSameCount(x, out, to);
   return out;
 }
@@ -369,9 +359,10 @@ TensorView* flatten(TensorView* x, int64_t start_dim, int64_t end_dim) {
   if (first > last) {
     userError("flatten: start_dim ", start_dim, " is behind end_dim ", end_dim, " of ", x);
   }
+  const std::vector<Val*> present = ops::sizesOf(x);
   std::vector<Val*> sizes;
   for (int64_t i = 0; i < rank; ++i) {
-    Val* extent = extentOf(axes[static_cast<size_t>(i)]);
+    Val* extent = present[static_cast<size_t>(i)];
     if (i > first && i <= last) {
       sizes.back() = SimplifyingIrBuilder::mulExpr(sizes.back(), extent);
     } else {

@@ -146,12 +146,13 @@ TensorView* slice(TensorView* inp, const std::vector<Slice>& ranges, bool manual
     userError("slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims: ",
               in.size(), " Slice-dims: ", ranges.size(), " (", inp, ")");
   }
+  const std::vector<Val*> sizes = ops::sizesOf(inp);
   std::vector<Range> cut;
   for (size_t i = 0; i < in.size(); ++i) {
     checkStep(ranges[i], i, inp);
     checkBound(ranges[i].start, inp);
     checkBound(ranges[i].stop, inp);
-    cut.push_back(rangeOf(ranges[i], extentOf(in[i]), manual_normalization));
+    cut.push_back(rangeOf(ranges[i], sizes[i], manual_normalization));
     const auto length = constantOf(cut[i].length);
     if (length && *length < 0) {
       userError(
@@ -195,7 +196,7 @@ std::vector<TensorView*> chunk(TensorView* in, int64_t chunks, int64_t dim) {
   }
   const std::vector<IterDomain*> axes = axesOf(in);
   const auto axis = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(axes.size()), "chunk"));
-  Val* extent = extentOf(axes[axis]);
+  Val* extent = ops::sizesOf(in)[axis];
   Val* length = Simplify::ceilDivExpr(extent, indexConstant(chunks));
 
   std::vector<TensorView*> pieces;

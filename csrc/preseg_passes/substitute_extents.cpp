@@ -47,8 +47,8 @@ std::unordered_set<const Val*> fixedSymbols(const Fusion& fusion) {
 }
 
 /// What each symbol is exchanged for.
-std::unordered_map<const Val*, Val*> exchangeable(
-    const Fusion& fusion, const std::vector<std::pair<Val*, Val*>>& equal) {
+std::unordered_map<const Val*, Val*> exchangeable(const Fusion& fusion,
+                                                  const std::vector<std::pair<Val*, Val*>>& equal) {
   std::unordered_map<const Val*, Val*> new_of;
   const auto fixed = fixedSymbols(fusion);
   for (auto [symbol, other] : equal) {

@@ -75,8 +75,8 @@ void ScalarSubstitution::axes(TensorView* tv) {
   ReplaceDomain::set(tv, replacement);
 }
 
-void ScalarSubstitution::transform(
-    const Expr* expr, const std::unordered_map<const Val*, IterDomain*>& fresh) {
+void ScalarSubstitution::transform(const Expr* expr,
+                                   const std::unordered_map<const Val*, IterDomain*>& fresh) {
   if (expr->isA<Split>()) {
     const auto* split = expr->as<Split>();
     IrBuilder::createInContainer<Split>(&fusion_, fresh.at(split->outer()),
@@ -84,13 +84,12 @@ void ScalarSubstitution::transform(
                                         of(split->factor()), split->innerSplit());
   } else if (expr->isA<Merge>()) {
     const auto* merge = expr->as<Merge>();
-    IrBuilder::createInContainer<Merge>(&fusion_, fresh.at(merge->out()),
-                                        fresh.at(merge->outer()), fresh.at(merge->inner()));
+    IrBuilder::createInContainer<Merge>(&fusion_, fresh.at(merge->out()), fresh.at(merge->outer()),
+                                        fresh.at(merge->inner()));
   } else {
     const auto* resize = expr->as<Resize>();
-    IrBuilder::createInContainer<Resize>(&fusion_, fresh.at(resize->out()),
-                                         fresh.at(resize->in()), of(resize->leftExpand()),
-                                         of(resize->rightExpand()));
+    IrBuilder::createInContainer<Resize>(&fusion_, fresh.at(resize->out()), fresh.at(resize->in()),
+                                         of(resize->leftExpand()), of(resize->rightExpand()));
   }
 }
 

@@ -84,11 +84,26 @@ FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHold
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
   checkRequirements(*fusion_, sizes);
-  Form& form = formOf(questions_.answers(sizes));
+  const std::string answers = questions_.answers(sizes);
+  const std::string plain(answers.size(), static_cast<char>(settling::Count::Many));
+  Form& form = formOf(answers == plain || !fitsIterated(plain, args) ? answers : plain);
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
   form.meetings->check(settled);
   requireUpdatable(*form.settled, args, settled);
   return form;
+}
+
+/// Whether a call with sizes of 0 and 1 can do with axes that are iterated, once or never: nothing is
+/// stretched, all sizes that meet are equal. So a batch of one shares the kernels of larger ones.
+bool FusionExecutorCache::fitsIterated(const std::string& plain, const KernelArgumentHolder& args) {
+  try {
+    Form& form = formOf(plain);
+    ExpressionEvaluator iterated = bindAllInputs(*form.settled, args);
+    form.meetings->check(iterated);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 const Fusion& FusionExecutorCache::rewritten() {
@@ -96,8 +111,8 @@ const Fusion& FusionExecutorCache::rewritten() {
   if (const auto plan = last()) {
     return *plan->form->graph;
   }
-  return *formOf(std::string(questions_.extents().size(),
-                             static_cast<char>(settling::Count::Many))).graph;
+  return *formOf(std::string(questions_.extents().size(), static_cast<char>(settling::Count::Many)))
+              .graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;

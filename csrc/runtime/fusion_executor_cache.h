@@ -169,6 +169,7 @@ class FusionExecutorCache {
   void showSegments(const Prepared& what, const Options& options) const;
   Form& formOf(const std::string& answers);
   Form& formFor(const KernelArgumentHolder& args);
+  bool fitsIterated(const std::string& plain, const KernelArgumentHolder& args);
 
   std::unique_ptr<Fusion> fusion_;
   settling::FormQuestions questions_;

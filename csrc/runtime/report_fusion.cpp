@@ -69,8 +69,8 @@ std::string FusionExecutorCache::report() const {
   }
   for (const Prepared::ViewStep& step : plan->views) {
     append(lines, text("output ", step.view.output, ", ",
-                       plan->form->graph->outputs()[step.view.output]->toInlineString(), ": a view of ",
-                       step.view.source->toInlineString(), "\n"));
+                       plan->form->graph->outputs()[step.view.output]->toInlineString(),
+                       ": a view of ", step.view.source->toInlineString(), "\n"));
   }
   return lines;
 }

@@ -282,8 +282,8 @@ std::vector<Reference> references(const Fusion& fusion, std::span<const Interpre
   return all;
 }
 
-/// The fusion as it is meant for these sizes (settling/); null for one that was scheduled, whose axes
-/// stay as they are.
+/// The fusion as it is meant for these sizes (settling/); null for one that was scheduled, whose
+/// axes stay as they are.
 std::unique_ptr<Fusion> settledFor(const Fusion& fusion, const KernelArgumentHolder& inputs) {
   for (const TensorView* tv : fusion.allTvs()) {
     if (tv->getLoopDomain() != tv->getLogicalDomain()) {

@@ -29,16 +29,15 @@ Meetings::Meetings(const Fusion& fusion) {
     for (const TensorView* out : tensorOutputs(expr)) {
       addPairs(expr, out);
     }
-    const TensorView* in =
-        expr->inputs().empty() || !expr->input(0)->isA<TensorView>()
-            ? nullptr
-            : expr->input(0)->as<TensorView>();
+    const TensorView* in = expr->inputs().empty() || !expr->input(0)->isA<TensorView>()
+                               ? nullptr
+                               : expr->input(0)->as<TensorView>();
     const std::vector<IterDomain*> axes = in == nullptr ? std::vector<IterDomain*>() : axesOf(in);
     for (size_t i = 0; i < axes.size(); ++i) {
       if (expr->isA<SqueezeOp>() && expr->as<SqueezeOp>()->isSqueezeDim(i) &&
           !axes[i]->isBroadcast()) {
-        meetings_.push_back({expr, in, i, extentOf(axes[i]),
-                             in->fusion()->oneVal(DataType::Index), nullptr, 0});
+        meetings_.push_back(
+            {expr, in, i, extentOf(axes[i]), in->fusion()->oneVal(DataType::Index), nullptr, 0});
       }
       if (expr->isA<ExpandOp>() && !isStretched(axes[i]) &&
           !extentOf(axes[i])->sameAs(expr->input(i + 1))) {
@@ -93,8 +92,8 @@ void Meetings::check(ExpressionEvaluator& sizes) const {
                 " is needed; only an axis of size 1 is stretched or dropped");
     }
     userError("Tried to bind to a value: ", meeting.size->toInlineString(), " (which evaluated to ",
-              size, ") as ", needed, ": the inputs' sizes do not agree: axis ", meeting.axis, " of ",
-              meeting.tensor->toInlineString(), " has size ", size, " and axis ",
+              size, ") as ", needed, ": the inputs' sizes do not agree: axis ", meeting.axis,
+              " of ", meeting.tensor->toInlineString(), " has size ", size, " and axis ",
               meeting.other_axis, " of ", meeting.other->toInlineString(), " has size ", needed,
               ", and they meet in ", meeting.expr->getOpString(),
               "; they must be equal, or one of them 1");

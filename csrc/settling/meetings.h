@@ -23,7 +23,8 @@ class Meetings {
     size_t axis;
     Val* size;
     Val* needed;
-    const TensorView* other;  ///< the operand that the needed size comes from; null: it was asked for
+    const TensorView*
+        other;  ///< the operand that the needed size comes from; null: it was asked for
     size_t other_axis;
   };
   void addPairs(const Expr* expr, const TensorView* out);

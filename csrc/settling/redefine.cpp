@@ -96,7 +96,8 @@ TensorView* repeated(const RepeatOp* op) {
 }
 
 TensorView* sliced(const SliceOp* op) {
-  const std::vector<IterDomain*> root = TensorDomain::noReductions(result(op)->getMaybeRootDomain());
+  const std::vector<IterDomain*> root =
+      TensorDomain::noReductions(result(op)->getMaybeRootDomain());
   const std::vector<IterDomain*> logical = axesOf(result(op));
   std::vector<ops::Range> ranges;
   for (size_t i = 0; i < logical.size(); ++i) {
@@ -106,9 +107,21 @@ TensorView* sliced(const SliceOp* op) {
   return out == operand(op, 0) ? set(out) : out;
 }
 
+TensorView* reshaped(const ReshapeOp* op) {
+  const std::vector<IterDomain*> root = TensorDomain::noReductions(result(op)->getMaybeRootDomain());
+  const std::vector<IterDomain*> present = axesOf(operand(op, 0));
+  std::vector<Val*> sizes;
+  for (IterDomain* id : axesOf(result(op))) {
+    const auto kept = static_cast<size_t>(std::find(root.begin(), root.end(), id) - root.begin());
+    sizes.push_back(extentOf(kept < root.size() ? present[kept] : id));
+  }
+  return ops::reshapeTo(operand(op, 0), sizes);
+}
+
 /// The parts of a concatenation keep their iterated axis: it says where they lie.
 TensorView* padded(const PadOp* op) {
-  const std::vector<IterDomain*> root = TensorDomain::noReductions(result(op)->getMaybeRootDomain());
+  const std::vector<IterDomain*> root =
+      TensorDomain::noReductions(result(op)->getMaybeRootDomain());
   const std::vector<IterDomain*> logical = axesOf(result(op));
   std::vector<ops::Margin> margins(logical.size());
   for (size_t i = 0; i < logical.size(); ++i) {
@@ -117,9 +130,9 @@ TensorView* padded(const PadOp* op) {
     }
   }
   const auto& uses = result(op)->uses();
-  const bool is_part =
-      !uses.empty() && std::all_of(uses.begin(), uses.end(),
-                                   [](const Expr* use) { return use->isA<CatOp>(); });
+  const bool is_part = !uses.empty() && std::all_of(uses.begin(), uses.end(), [](const Expr* use) {
+    return use->isA<CatOp>();
+  });
   TensorView* out = ops::padTo(operand(op, 0), margins, op->value());
   return is_part ? out : withUnitAxesStretchable(out);
 }
@@ -138,8 +151,8 @@ TensorView* drawn(const RNGOp* op) {
   for (int64_t i = 0; i < op->numParameters(); ++i) {
     parameters.push_back(op->parameter(static_cast<size_t>(i)));
   }
-  auto* made = IrBuilder::create<RNGOp>(op->getRNGOpType(), out, parameters, op->seed(),
-                                        op->offset());
+  auto* made =
+      IrBuilder::create<RNGOp>(op->getRNGOpType(), out, parameters, op->seed(), op->offset());
   Fusion* fusion = out->fusion();
   if (fusion->hasManaged("random_draws")) {
     // It draws the numbers that the first definition drew.
@@ -226,7 +239,7 @@ std::vector<TensorView*> redefine(Expr* expr) {
     case ExprKind::RepeatOp:
       return {repeated(expr->as<RepeatOp>())};
     case ExprKind::ReshapeOp:
-      return {ops::reshapeTo(in(0), sizesOf(result(expr)))};
+      return {reshaped(expr->as<ReshapeOp>())};
     case ExprKind::SliceOp:
       return {sliced(expr->as<SliceOp>())};
     case ExprKind::PadOp:
@@ -247,8 +260,8 @@ std::vector<TensorView*> redefine(Expr* expr) {
     case ExprKind::FullOp:
       return {full(sizesOf(result(expr)), expr->input(0), result(expr)->dtype())};
     case ExprKind::IotaOp:
-      return {iota(sizesOf(result(expr))[0], expr->input(1), expr->input(2),
-                   result(expr)->dtype())};
+      return {
+          iota(sizesOf(result(expr))[0], expr->input(1), expr->input(2), result(expr)->dtype())};
     case ExprKind::EyeOp: {
       const std::vector<Val*> sizes = sizesOf(result(expr));
       return {eye(sizes[0], sizes[1], result(expr)->dtype())};

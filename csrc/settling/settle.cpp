@@ -21,62 +21,14 @@ using ops::axesOf;
 using ops::constantOf;
 using ops::extentOf;
 
-/// Whether `val` is made of `part`.
-bool isMadeOf(const Val* val, const Val* part) {
-  std::vector<const Val*> open{val};
-  std::unordered_set<const Val*> seen;
-  while (!open.empty()) {
-    const Val* top = open.back();
-    open.pop_back();
-    if (top == part) {
-      return true;
-    }
-    if (!top->isScalar() || top->definition() == nullptr || !seen.insert(top).second) {
-      continue;
-    }
-    const auto& inputs = top->definition()->inputs();
-    open.insert(open.end(), inputs.begin(), inputs.end());
-  }
-  return false;
-}
-
-/// Whether a size that the user may have asked a tensor for goes into anything but axes that an
-/// operation takes over from its operands.
-bool isSaid(const Fusion& fusion, const Val* extent) {
-  for (const Expr* expr : fusion.exprs()) {
-    for (const Val* in : expr->inputs()) {
-      if (in->isScalar() && isMadeOf(in, extent)) {
-        return true;
-      }
-    }
-    for (const TensorView* out : tensorOutputs(expr)) {
-      std::unordered_set<const IterDomain*> taken;
-      for (const TensorView* in : tensorInputs(expr)) {
-        for (auto [from, to] : mapAxes(expr, in, out)) {
-          taken.insert(to);
-        }
-      }
-      for (const IterDomain* id : out->getLogicalDomain()) {
-        if (taken.count(id) == 0 && isMadeOf(extentOf(id), extent)) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
 class Settler {
  public:
   Settler(const Fusion& defined, const FormQuestions& questions, const std::string& answers)
-      : defined_(defined), fusion_(std::make_unique<Fusion>()) {
+      : fusion_(std::make_unique<Fusion>()) {
     IrCloner cloner = Fusion::copy(&defined, fusion_.get());
     for (size_t i = 0; i < answers.size(); ++i) {
       Val* extent = cloner.clone(questions.extents()[i]);
       counts_[extent] = static_cast<Count>(answers[i]);
-    }
-    for (const TensorView* tv : defined.allTvs()) {
-      defined_of_[cloner.clone(tv)] = tv;
     }
   }
 
@@ -171,9 +123,9 @@ class Settler {
       }
     }
     const bool plain = !tv->hasAllocation();
-    auto* domain = IrBuilder::create<TensorDomain>(
-        std::vector<IterDomain*>{}, axes, plain ? std::vector<IterDomain*>{} : allocation, axes,
-        contiguity);
+    auto* domain = IrBuilder::create<TensorDomain>(std::vector<IterDomain*>{}, axes,
+                                                   plain ? std::vector<IterDomain*>{} : allocation,
+                                                   axes, contiguity);
     ReplaceDomain::set(tv, domain);
   }
 
@@ -201,7 +153,6 @@ class Settler {
     }
     const std::vector<TensorView*> made = redefine(expr);
     for (size_t i = 0; i < old.size(); ++i) {
-      requireUnsaid(expr, old[i], made[i]);
       const bool differs = !preseg_passes::sameForm(old[i], made[i]) || changed_.count(old[i]) != 0;
       preseg_passes::replaceTensor(old[i], made[i]);
       if (differs) {
@@ -220,31 +171,8 @@ class Settler {
     return true;
   }
 
-  /// A result's axis has the extent of its first operand by definition; where that one is stretched
-  /// by the call, whoever asked for the size got the wrong one.
-  void requireUnsaid(const Expr* expr, const TensorView* old, const TensorView* made) {
-    const auto found = defined_of_.find(old);
-    if (found == defined_of_.end()) {
-      return;
-    }
-    const std::vector<IterDomain*> before = axesOf(old);
-    const std::vector<IterDomain*> after = axesOf(made);
-    const std::vector<IterDomain*> own = axesOf(found->second);
-    for (size_t i = 0; i < before.size(); ++i) {
-      if (constantOf(extentOf(before[i])) == 1 && constantOf(extentOf(after[i])) != 1 &&
-          isSaid(defined_, extentOf(own[i]))) {
-        userError(expr->getOpString(), ": axis ", i, " of ", found->second->toInlineString(),
-                  " has the size ", extentOf(own[i])->toInlineString(),
-                  ", which is 1 in this call and is stretched by another operand, but that size is "
-                  "also used by itself; declare the axis that is stretched with the size 1");
-      }
-    }
-  }
-
-  const Fusion& defined_;
   std::unique_ptr<Fusion> fusion_;
   std::unordered_map<const Val*, Count> counts_;
-  std::unordered_map<const Val*, const TensorView*> defined_of_;
   std::unordered_set<const Val*> changed_;
 };
 
