@@ -114,8 +114,8 @@ namespace {
 
 bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
 
-/// Extents that decide how long an axis is: of the axes that it comes from without a change of size,
-/// each once.
+/// Extents that decide how long an axis is: of the axes that it comes from without a change of
+/// size, each once.
 std::vector<Val*> decidingExtents(const TensorView* tv, const IterDomain* axis) {
   std::vector<Val*> found;
   std::vector<std::pair<const TensorView*, const IterDomain*>> open{{tv, axis}};
@@ -162,8 +162,8 @@ std::vector<Val*> sizesOf(const TensorView* tv) {
         size = deciding.back();
         for (size_t i = deciding.size() - 1; i-- > 0;) {
           Val* one = size->fusion()->oneVal(deciding[i]->dtype());
-          size = SimplifyingIrBuilder::whereExpr(SimplifyingIrBuilder::eqExpr(deciding[i], one), size,
-                                                 deciding[i]);
+          size = SimplifyingIrBuilder::whereExpr(SimplifyingIrBuilder::eqExpr(deciding[i], one),
+                                                 size, deciding[i]);
         }
       }
     }

@@ -93,8 +93,9 @@ FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHold
   return form;
 }
 
-/// Whether a call with sizes of 0 and 1 can do with axes that are iterated, once or never: nothing is
-/// stretched, all sizes that meet are equal. So a batch of one shares the kernels of larger ones.
+/// Whether a call with sizes of 0 and 1 can do with axes that are iterated, once or never: nothing
+/// is stretched, all sizes that meet are equal. So a batch of one shares the kernels of larger
+/// ones.
 bool FusionExecutorCache::fitsIterated(const std::string& plain, const KernelArgumentHolder& args) {
   try {
     Form& form = formOf(plain);

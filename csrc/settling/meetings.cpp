@@ -91,12 +91,12 @@ void Meetings::check(ExpressionEvaluator& sizes) const {
                 meeting.tensor->toInlineString(), " has size ", size, ", but ", needed,
                 " is needed; only an axis of size 1 is stretched or dropped");
     }
-    userError("Tried to bind to a value: ", meeting.size->toInlineString(), " (which evaluated to ",
-              size, ") as ", needed, ": the inputs' sizes do not agree: axis ", meeting.axis,
-              " of ", meeting.tensor->toInlineString(), " has size ", size, " and axis ",
-              meeting.other_axis, " of ", meeting.other->toInlineString(), " has size ", needed,
-              ", and they meet in ", meeting.expr->getOpString(),
-              "; they must be equal, or one of them 1");
+    userError(
+        "Tried to bind to a value: ", meeting.needed->toInlineString(), " (which evaluated to ",
+        needed, ") as ", size, ": the inputs' sizes do not agree: axis ", meeting.axis, " of ",
+        meeting.tensor->toInlineString(), " has size ", size, " and axis ", meeting.other_axis,
+        " of ", meeting.other->toInlineString(), " has size ", needed, ", and they meet in ",
+        meeting.expr->getOpString(), "; they must be equal, or one of them 1");
   }
 }
 

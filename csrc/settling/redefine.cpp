@@ -108,7 +108,8 @@ TensorView* sliced(const SliceOp* op) {
 }
 
 TensorView* reshaped(const ReshapeOp* op) {
-  const std::vector<IterDomain*> root = TensorDomain::noReductions(result(op)->getMaybeRootDomain());
+  const std::vector<IterDomain*> root =
+      TensorDomain::noReductions(result(op)->getMaybeRootDomain());
   const std::vector<IterDomain*> present = axesOf(operand(op, 0));
   std::vector<Val*> sizes;
   for (IterDomain* id : axesOf(result(op))) {
