@@ -83,7 +83,9 @@ void Meetings::check(ExpressionEvaluator& sizes) const {
   for (const Meeting& meeting : meetings_) {
     const PolymorphicValue size = sizes.evaluate(meeting.size);
     const PolymorphicValue needed = sizes.evaluate(meeting.needed);
-    if (!size.hasValue() || !needed.hasValue() || size == needed) {
+    // What settling left of a squeeze is no broadcast axis: a kernel could not drop it.
+    const bool fits = !size.hasValue() || !needed.hasValue() || size == needed;
+    if (fits && !meeting.expr->isA<SqueezeOp>()) {
       continue;
     }
     if (meeting.other == nullptr) {

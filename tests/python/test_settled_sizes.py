@@ -194,6 +194,20 @@ def test_the_size_of_a_stretched_axis():
         torch.testing.assert_close(part, x + y)
 
 
+def test_a_squeeze_is_of_one_element(capfd):
+    """A computed axis may be dropped where a call leaves one element of it; by a kernel, without a fallback."""
+    with FusionDefinition() as fd:
+        t = tensor(fd, 2)
+        rows, columns = sizes(fd, t, 2)
+        fd.add_output(fd.ops.neg(fd.ops.squeeze(fd.ops.slice(t, [2, 0], [rows, columns]), [0])))
+    x = torch.randn(3, 5)
+    torch.testing.assert_close(fd.execute([x])[0], -x[2])
+    with pytest.raises(RuntimeError, match="squeeze: axis 0 of T1 has size 2"):
+        fd.execute([torch.randn(4, 5)])
+    torch.testing.assert_close(fd.execute([x])[0], -x[2])
+    assert "another way" not in capfd.readouterr().err
+
+
 UNIT_STRIDES = [
     ((3, 1, 2), (2, 6, 1), [True, False, True]),
     ((3, 1, 2), (6, 6, 1), [True, False, True]),
