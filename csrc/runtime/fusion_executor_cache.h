@@ -2,7 +2,8 @@
 ///
 ///   fusion → settled for a form of sizes and rewritten as a whole, once a form (settling/,
 ///            preseg_passes/)
-///   arguments → (seen before?) → form of their sizes → cut into segments, each with the plan of a scheduler
+///   arguments → (seen before?) → form of their sizes → cut into segments, each with the plan of a
+///   scheduler
 ///             → kernels (found by plan, else scheduled and compiled) → run in order
 ///
 /// What a plan depends on (sizes, strides, alignment, device) is the key of what was prepared; the
