@@ -3,8 +3,7 @@
 ///   fusion → settled for a form of sizes and rewritten as a whole, once a form (settling/,
 ///            preseg_passes/)
 ///   arguments → (seen before?) → form of their sizes → cut into segments, each with the plan of a
-///   scheduler
-///             → kernels (found by plan, else scheduled and compiled) → run in order
+///             scheduler → kernels (found by plan, else scheduled and compiled) → run in order
 ///
 /// What a plan depends on (sizes, strides, alignment, device) is the key of what was prepared; the
 /// kernels themselves serve every call whose plan has the same parameters. Tensors between segments
