@@ -1,7 +1,6 @@
 /// Reductions. A broadcast axis has nothing to reduce: it is dropped, and counts as often as it is
 /// expanded.
 #include <algorithm>
-#include <limits>
 
 #include <ir/builder.h>
 #include <ops/alias.h>
@@ -358,20 +357,7 @@ WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorVi
   requireWelfordInit(init_avg, init_var, init_N);
   Squeezed rest = squeezeBroadcasts(tv, reduced);
   WelfordResult result{};
-  const std::vector<IterDomain*> domain = ops::axesOf(rest.tv);
-  const bool of_nothing = std::any_of(rest.axes.begin(), rest.axes.end(), [&](int64_t axis) {
-    return ops::constantOf(ops::extentOf(domain[static_cast<size_t>(axis)])) == 0;
-  });
-  if (of_nothing) {
-    // The mean of nothing is no number.
-    TensorView* sums =
-        reductionOpRaw(BinaryOpType::Add, rest.axes, tv->fusion()->zeroVal(tv->dtype()), rest.tv);
-    Val* nan = IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::quiet_NaN()),
-                                      tv->dtype());
-    result = {.avg = full_like(sums, nan),
-              .var_sum = full_like(sums, tv->fusion()->zeroVal(tv->dtype())),
-              .n = full_like(sums, tv->fusion()->zeroVal(DataType::Index), DataType::Index)};
-  } else if (!rest.axes.empty()) {
+  if (!rest.axes.empty()) {
     result = WelfordRaw(rest.tv, rest.axes);
   } else {
     Val* zero = tv->fusion()->zeroVal(tv->dtype());
