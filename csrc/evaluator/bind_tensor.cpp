@@ -45,8 +45,9 @@ class LayoutReplay {
       userError("axis ", *split->in(), " of ", *tv_, " has extent ", size, ", which the factor ",
                 factor, " of its allocation domain does not divide");
     }
-    const int64_t inner = split->innerSplit() ? factor : size / factor;
-    known_[split->outer()] = {size / inner, stride * inner};
+    const int64_t rest = size / factor;  // also of an axis without elements
+    const int64_t inner = split->innerSplit() ? factor : rest;
+    known_[split->outer()] = {split->innerSplit() ? rest : factor, stride * inner};
     known_[split->inner()] = {inner, stride};
   }
 

@@ -95,6 +95,11 @@ def squeezed_reshape(fd, t):
     return fd.ops.squeeze(fd.ops.reshape(t, [1, 2]), [0]), lambda x: x.reshape(1, 2).squeeze(0)
 
 
+@program(2, calls=[[(2, 3)], [(4, 0)], [(0, 4)], [(0, 0)], [(2, 1)], [(1, 2)]])
+def reshaped_to_two_rows(fd, t):
+    return fd.ops.reshape(t, [2, -1]), lambda x: x.reshape(2, x.numel() // 2)
+
+
 @program(3, calls=[[(2, 3, 5)], [(2, 3, 0)], [(0, 3, 2)], [(1, 3, 1)], [(2, 0, 0)]])
 def reshaped_and_back(fd, t):
     a, b, c = sizes(fd, t, 3)

@@ -147,8 +147,9 @@ class Replay {
         if (factor <= 0 || in.size % factor != 0) {
           return false;
         }
-        const int64_t inner = split->innerSplit() ? factor : in.size / factor;
-        known[split->outer()] = {in.size / std::max<int64_t>(inner, 1), in.stride * inner};
+        const int64_t rest = in.size / factor;  // also of an axis without elements
+        const int64_t inner = split->innerSplit() ? factor : rest;
+        known[split->outer()] = {split->innerSplit() ? rest : factor, in.stride * inner};
         known[split->inner()] = {inner, in.stride};
       } else {
         return false;
