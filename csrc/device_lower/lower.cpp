@@ -253,7 +253,6 @@ void collectParameters(Lowering& l) {
     kernel.params.push_back(std::move(param));
   }
   kernel.sources = l.symbols->sources();
-  kernel.equal_extents = l.symbols->equalities();
 }
 
 /// What the kernel's text says at its top.

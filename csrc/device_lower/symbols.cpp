@@ -81,18 +81,6 @@ const Val* Symbols::canonical(const Val* val) const {
   }
 }
 
-std::vector<std::pair<const Val*, const Val*>> Symbols::equalities() const {
-  std::vector<std::pair<const Val*, const Val*>> result;
-  for (const auto& [extent, source] : input_extents_) {
-    if (canonical(extent) != extent) {
-      result.emplace_back(extent, canonical(extent));
-    }
-  }
-  std::sort(result.begin(), result.end(),
-            [](const auto& a, const auto& b) { return a.first->name() < b.first->name(); });
-  return result;
-}
-
 Scalar Symbols::leaf(const Val* val) {
   // An extent is never negative; any other scalar may be.
   auto source = input_extents_.find(val);

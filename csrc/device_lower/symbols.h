@@ -26,8 +26,6 @@ class Symbols {
   kir::Scalar stride(const TensorView* tv, size_t allocation_axis);
 
   const std::unordered_map<kir::Scalar, kir::SymbolSource>& sources() const { return sources_; }
-  /// Extents of inputs that stand for one another: (extent, the one used instead).
-  std::vector<std::pair<const Val*, const Val*>> equalities() const;
   kir::ScalarPool& pool() { return pool_; }
 
  private:

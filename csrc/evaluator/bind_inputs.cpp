@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <evaluator/interpreter.h>
-#include <ir/internal_nodes.h>
+#include <evaluator/shape_inference.h>
 
 namespace nvfuser {
 
@@ -60,61 +60,8 @@ ExpressionEvaluator bindInputs(const Fusion& fusion, std::span<const Interpreter
     }
     evaluator.bind(input, value, /*validate=*/true);
   }
-  checkSizes(fusion, evaluator);
+  ShapeInference(fusion, ShapeInference::Scope::Used).canIterate(evaluator);
   return evaluator;
-}
-
-void checkRequirements(const Fusion& fusion, ExpressionEvaluator& evaluator) {
-  for (const SizeRequirement& sizes : fusion.sizeRequirements()) {
-    const PolymorphicValue found = evaluator.evaluate(sizes.found);
-    const PolymorphicValue needed = evaluator.evaluate(sizes.needed);
-    if (found.hasValue() && needed.hasValue() && !(found == needed)) {
-      userError(sizes.message, " gives ", found, " elements, but there are ", needed,
-                "; pass sizes whose product is the same");
-    }
-  }
-}
-
-void checkSizes(const Fusion& fusion, ExpressionEvaluator& evaluator) {
-  checkRequirements(fusion, evaluator);
-  for (const TensorView* tv : fusion.allTvs()) {
-    for (const Expr* expr : tv->domain()->allExprs()) {
-      if (!expr->isA<Split>()) {
-        continue;
-      }
-      const auto* split = expr->as<Split>();
-      const PolymorphicValue factor = evaluator.evaluate(split->factor());
-      if (factor.hasValue() && factor.as<int64_t>() <= 0) {
-        userError("run: axis ", *split->in(), " of ", *tv, " is split by a factor of ", factor,
-                  ", which must be positive; pass other values for what ",
-                  split->factor()->toInlineString(), " is computed from");
-      }
-    }
-    int64_t count = 1;
-    bool overflow = false;
-    bool empty = false;
-    std::vector<std::string> shown;
-    for (const IterDomain* id : tv->getLogicalDomain()) {
-      const PolymorphicValue size = evaluator.evaluate(id->getMaybeExpandedExtent());
-      shown.push_back(size.hasValue() ? size.toString() : "?");
-      if (!size.hasValue()) {
-        continue;
-      }
-      const auto extent = size.as<int64_t>();
-      if (extent < 0) {
-        userError("run: axis ", *id, " of ", *tv, " would have ", extent,
-                  " elements; a size must not be negative, so check the scalars and sizes that ",
-                  id->getMaybeExpandedExtent()->toInlineString(), " is computed from");
-      }
-      empty |= extent == 0;
-      overflow |= __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count);
-    }
-    overflow |= count > INT64_MAX / std::max<int64_t>(dataTypeSizeByte(tv->dtype()), 1);
-    if (overflow && !empty) {
-      userError("run: ", *tv, " of sizes [", join(shown, ", "),
-                "] has more bytes than 2^63 - 1, which no index can count");
-    }
-  }
 }
 
 }  // namespace nvfuser

@@ -1,6 +1,7 @@
 // Binding the extents of a tensor to actual sizes, and checking an actual layout against what the
 // tensor promises.
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -67,8 +68,9 @@ class LayoutReplay {
   std::map<const IterDomain*, SizeAndStride> known_;
 };
 
-void checkContiguity(const TensorView* tv, const AllocationLayout& layout,
-                     const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+/// What a layout lacks that the tensor promises; empty where it has all.
+std::string gapIn(const TensorView* tv, const AllocationLayout& layout,
+                  const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
   const std::vector<IterDomain*>& allocation = tv->getMaybeAllocationDomain();
   const Contiguity& contiguity = tv->getContiguity();
   int64_t expected = 1;
@@ -88,14 +90,15 @@ void checkContiguity(const TensorView* tv, const AllocationLayout& layout,
       continue;
     }
     if (contiguity[axis].value_or(false) && layout.strides[at] != expected) {
-      userError(*tv, "'s stride mismatch with contiguity info. Axis ", *allocation[axis],
-                " is declared contiguous and needs stride ", expected, ", but has ",
-                layout.strides[at], "\n  note: sizes [", join(sizes, ", "), "], strides [",
-                join(strides, ", "),
-                "]  help: declare the tensor without contiguity, or pass a contiguous tensor");
+      return text(*tv, "'s stride mismatch with contiguity info. Axis ", *allocation[axis],
+                  " is declared contiguous and needs stride ", expected, ", but has ",
+                  layout.strides[at], "\n  note: sizes [", join(sizes, ", "), "], strides [",
+                  join(strides, ", "),
+                  "]  help: declare the tensor without contiguity, or pass a contiguous tensor");
     }
     expected = layout.sizes[at] * layout.strides[at];
   }
+  return {};
 }
 
 }  // namespace
@@ -135,22 +138,27 @@ void ExpressionEvaluator::bindTensor(const TensorView* tv, const std::vector<int
   }
 }
 
+std::string refusesLayout(const TensorView* tv, const std::vector<int64_t>& sizes,
+                          const std::vector<int64_t>& strides, ExpressionEvaluator& evaluator) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
+    return {};
+  }
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (logical[axis]->hasExpandedExtent() && sizes[axis] != 1 && strides[axis] != 0) {
+      return text("Expecting an expanded dimension on dimension ", axis, " of ", *tv,
+                  ", but found stride ", strides[axis], "; an expanded dimension has stride 0");
+    }
+  }
+  return gapIn(tv, allocationLayout(tv, sizes, strides, evaluator), sizes, strides);
+}
+
 void ExpressionEvaluator::bindTensor(const TensorView* tv, const std::vector<int64_t>& sizes,
                                      const std::vector<int64_t>& strides) {
   bindTensor(tv, sizes);
-  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  for (int64_t size : sizes) {
-    if (size == 0) {
-      return;
-    }
+  if (const std::string reason = refusesLayout(tv, sizes, strides, *this); !reason.empty()) {
+    userError(reason);
   }
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (logical[axis]->hasExpandedExtent() && sizes[axis] != 1 && strides[axis] != 0) {
-      userError("Expecting an expanded dimension on dimension ", axis, " of ", *tv,
-                ", but found stride ", strides[axis], "; an expanded dimension has stride 0");
-    }
-  }
-  checkContiguity(tv, allocationLayout(tv, sizes, strides, *this), sizes, strides);
 }
 
 }  // namespace nvfuser

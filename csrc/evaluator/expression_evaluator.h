@@ -77,4 +77,9 @@ AllocationLayout allocationLayout(const TensorView* tv, const std::vector<int64_
                                   const std::vector<int64_t>& strides,
                                   ExpressionEvaluator& evaluator);
 
+/// Why memory of these sizes and strides is not what `tv` promises (the check of
+/// `ExpressionEvaluator::bindTensor`); empty where it is.
+std::string refusesLayout(const TensorView* tv, const std::vector<int64_t>& sizes,
+                          const std::vector<int64_t>& strides, ExpressionEvaluator& evaluator);
+
 }  // namespace nvfuser

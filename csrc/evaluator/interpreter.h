@@ -52,13 +52,6 @@ double undetermined();
 /// fit the Fusion.
 ExpressionEvaluator bindInputs(const Fusion& fusion, std::span<const InterpreterInput> inputs);
 
-/// Checks what must hold of all sizes once the inputs are bound: the operations' own requirements
-/// (`Fusion::sizeRequirements`), no size is negative, and no tensor has more elements than an index
-/// can count. Sizes that are not known are left alone. Throws `UserError`.
-void checkSizes(const Fusion& fusion, ExpressionEvaluator& evaluator);
-/// The operations' own requirements alone.
-void checkRequirements(const Fusion& fusion, ExpressionEvaluator& evaluator);
-
 /// The outputs of `fusion`, in its order; a scalar output is a 0-dim tensor. Throws `UserError` as
 /// `bindInputs` does, and where an operation has no result for these values (an index out of
 /// range).

@@ -107,7 +107,7 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   }
   for (const SizeRequirement& sizes : from->size_requirements_) {
     to->size_requirements_.push_back(
-        {cloner.clone(sizes.found), cloner.clone(sizes.needed), sizes.message});
+        {sizes.kind, cloner.clone(sizes.found), cloner.clone(sizes.needed), sizes.message});
   }
   std::copy(std::begin(from->val_names_), std::end(from->val_names_), std::begin(to->val_names_));
   to->expr_names_ = from->expr_names_;

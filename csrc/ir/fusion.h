@@ -21,10 +21,15 @@ struct BankConflict;
 struct CompileParams;
 class IrCloner;
 
-/// Two sizes that are equal in each run; `message` begins what is said where they are not.
+/// What has to hold of sizes in each run. `message` begins what is said where it does not.
 struct SizeRequirement {
-  Val* found = nullptr;
-  Val* needed = nullptr;
+  enum class Kind : uint8_t {
+    SameCount,  ///< `found` elements are as many as `needed`
+    NotZero,    ///< `found` is not 0
+  };
+  Kind kind;
+  Val* found;
+  Val* needed;  ///< null where there is none
   std::string message;
 };
 
@@ -74,8 +79,8 @@ class Fusion {
   const std::map<const Val*, AliasInfo>& getOutputAliases() const { return aliases_; }
 
   /// An operation whose sizes are symbols says what has to hold when they are known.
-  void requireEqualSizes(Val* found, Val* needed, std::string message) {
-    size_requirements_.push_back({found, needed, std::move(message)});
+  void requireSizes(SizeRequirement requirement) {
+    size_requirements_.push_back(std::move(requirement));
   }
   const std::vector<SizeRequirement>& sizeRequirements() const { return size_requirements_; }
 

@@ -43,7 +43,9 @@ class Describer {
     for (const SizeRequirement& sizes : fusion.sizeRequirements()) {
       out_ += "\nsizes:";
       extent(sizes.found);
-      extent(sizes.needed);
+      if (sizes.needed != nullptr) {
+        extent(sizes.needed);
+      }
     }
   }
   std::string take() { return std::move(out_); }

@@ -355,8 +355,6 @@ class Kernel {
   /// many), then for each of `params` that is a TensorArg its first element and its last one + 1.
   const Buffer* bounds = nullptr;
   static constexpr int64_t kBoundsReport = 3;  ///< words before those of `params`
-  /// Sizes of the arguments that the kernel takes to be equal: (extent, the one it uses instead).
-  std::vector<std::pair<const Val*, const Val*>> equal_extents;
   std::vector<std::string> header;  ///< comment lines: the fusion, the schedule, the launch
 
   Buffer* addBuffer(Buffer buffer);

@@ -112,7 +112,8 @@ bool isUnitAxis(const IterDomain* id) { return constantOf(extentOf(id)) == 1; }
 
 namespace {
 
-bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
+/// It may make a longer axis of one of one element, by itself.
+bool stretches(const Expr* expr) { return expr->isOneOf<ExpandOp, RepeatOp>(); }
 
 /// Extents that decide how long an axis is: of the axes that it comes from without a change of
 /// size, each once.
@@ -132,8 +133,8 @@ std::vector<Val*> decidingExtents(const TensorView* tv, const IterDomain* axis) 
         def == nullptr || owner->isFusionInput() ? std::vector<TensorView*>() : tensorInputs(def);
     for (auto in = operands.rbegin(); in != operands.rend(); ++in) {
       for (auto [from, to] : mapAxes(def, *in, owner)) {
-        const bool passes = isPointwise(def) ? !from->isBroadcast() || from->hasExpandedExtent()
-                                             : extentOf(from)->sameAs(extentOf(id));
+        const bool passes = stretches(def) ? extentOf(from)->sameAs(extentOf(id))
+                                           : !from->isBroadcast() || from->hasExpandedExtent();
         if (to == id && passes) {
           is_taken = true;
           open.emplace_back(*in, from);

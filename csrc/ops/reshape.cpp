@@ -139,6 +139,8 @@ struct Reshape {
     }
     x = ops::materialize(x, takes_part);
 
+    // New sizes are computed from the exact old ones, not from the operand that an extent names.
+    const std::vector<Val*> exact = ops::sizesOf(x);
     std::vector<IterDomain*> root = ops::freshAxes(x);
     std::vector<IterDomain*> logical;
     for (const AxisGroup& group : groups) {
@@ -147,7 +149,8 @@ struct Reshape {
         continue;
       }
       for (size_t i = group.old_begin; i < group.old_end; ++i) {
-        root[i] = IterDomainBuilder(root[i]).is_rfactor_domain(true).build();
+        Val* extent = root[i]->isBroadcast() ? root[i]->extent() : exact[i];
+        root[i] = IterDomainBuilder(root[i]).extent(extent).is_rfactor_domain(true).build();
       }
       std::vector<IterDomain*> old_axes(root.begin() + static_cast<std::ptrdiff_t>(group.old_begin),
                                         root.begin() + static_cast<std::ptrdiff_t>(group.old_end));
@@ -204,6 +207,8 @@ std::optional<int64_t> countOf(const std::vector<Val*>& sizes) {
   return count;
 }
 
+std::string shown(const Val* size) { return size != nullptr ? size->toInlineString() : "-1"; }
+
 /// −1 as a constant where constants give it. Throws where the counts of elements cannot agree.
 void inferSize(const std::vector<Val*>& from, std::vector<Val*>& to) {
   const bool empty = std::any_of(from.begin(), from.end(), isZero);
@@ -219,9 +224,8 @@ void inferSize(const std::vector<Val*>& from, std::vector<Val*>& to) {
   }
   const bool fits = missing == to.end() ? *old_count == *new_count : *old_count % *new_count == 0;
   if (!fits) {
-    auto show = [](Val* size) { return size ? size->toInlineString() : std::string("-1"); };
     userError("reshape: Total element counts across view operation must match: [",
-              join(from, ", ", show), "] has ", *old_count, " elements, [", join(to, ", ", show),
+              join(from, ", ", shown), "] has ", *old_count, " elements, [", join(to, ", ", shown),
               missing == to.end() ? "] has " : "] needs a multiple of ", *new_count);
   }
   if (missing != to.end()) {
@@ -250,16 +254,28 @@ void requireSameCount(TensorView* x, TensorView* out, const std::vector<Val*>& s
     if (present->sameAs(count)) {
       return;
     }
-    auto show = [](const Val* size) { return size->toInlineString(); };
-    fusion->requireEqualSizes(
-        count, present,
-        text("reshape: Total element counts across view operation must match: [",
-             join(extents(x), ", ", show), "] of T", x->name(), " to [", join(wanted, ", ", show),
-             "]"));
+    fusion->requireSizes(
+        {SizeRequirement::Kind::SameCount, count, present,
+         text("reshape: Total element counts across view operation must match: the new shape of T",
+              x->name())});
   };
-  require(extents(out));
-  if (!sizes.empty() && std::find(sizes.begin(), sizes.end(), nullptr) == sizes.end()) {
-    require(sizes);
+  const auto inferred = std::find(sizes.begin(), sizes.end(), nullptr);
+  if (inferred == sizes.end()) {
+    require(sizes.empty() ? extents(out) : sizes);
+    return;
+  }
+  const std::ptrdiff_t place = inferred - sizes.begin();
+  std::vector<Val*> all = sizes;
+  all[static_cast<size_t>(place)] = extents(out)[static_cast<size_t>(place)];
+  require(all);
+  std::vector<Val*> others = sizes;
+  others.erase(others.begin() + place);
+  Val* count = countExpr(fusion, others);
+  if (!count->isConst()) {
+    fusion->requireSizes({SizeRequirement::Kind::NotZero, count, nullptr,
+                          text("reshape: -1 in the new shape of T", x->name(),
+                               " is beside a size of 0 and can stand for any number; give the "
+                               "size")});
   }
 }
 

@@ -258,7 +258,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
   const CompiledKernel* compiled = &variant(device, index_type, params);
   auto makeValues = [&] {
     return std::make_unique<LaunchValues>(compiled->fusion(), compiled->kernel(), args,
-                                          whole != nullptr ? whole->sizes : KnownScalars());
+                                          whole != nullptr ? &whole->sizes : nullptr);
   };
   auto values = makeValues();
   auto plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include <evaluator/interpreter.h>
 #include <ir/composite_nodes.h>
 #include <preseg_passes/pipeline.h>
 #include <runtime/compile_batch.h>
@@ -30,6 +29,7 @@ std::unique_ptr<Fusion> verified(std::unique_ptr<Fusion> fusion) {
 FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t fusion_id,
                                          bool auto_schedule)
     : fusion_(verified(std::move(fusion))),
+      shapes_(*fusion_, ShapeInference::Scope::Defined),
       questions_(*fusion_),
       options_(Options::current()),
       fusion_id_(fusion_id),
@@ -61,7 +61,6 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
   made->graph = fusion_.get();
   if (auto_schedule_) {
     made->settled = settling::settle(*fusion_, questions_, answers);
-    made->meetings.emplace(*made->settled);
     made->rewritten = std::make_unique<Fusion>(*made->settled);
     preseg_passes::runAll(*made->rewritten, options_, name());
     made->graph = made->rewritten.get();
@@ -73,38 +72,22 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
   return *form;
 }
 
-/// The form of these arguments, whose sizes are checked against each other.
+/// The form of these arguments, whose sizes are checked against each other. A batch of one shares
+/// the kernels of larger ones where nothing hangs on its being one.
 FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args) {
   if (!auto_schedule_) {
-    if (!fusion_->getOutputAliases().empty()) {
-      ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
-      requireUpdatable(*fusion_, args, bound);
-    }
+    ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
+    requireScheduled(*fusion_, bound);
+    requireUpdatable(*fusion_, args, bound);
     return formOf({});
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
-  checkRequirements(*fusion_, sizes);
-  const std::string answers = questions_.answers(sizes);
-  const std::string plain(answers.size(), static_cast<char>(settling::Count::Many));
-  Form& form = formOf(answers == plain || !fitsIterated(plain, args) ? answers : plain);
+  const bool iterates = shapes_.canIterate(sizes) && questions_.areAsOfMany(sizes) &&
+                        layoutsFit(*fusion_, args, sizes);
+  Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes));
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
-  form.meetings->check(settled);
   requireUpdatable(*form.settled, args, settled);
   return form;
-}
-
-/// Whether a call with sizes of 0 and 1 can do with axes that are iterated, once or never: nothing
-/// is stretched, all sizes that meet are equal. So a batch of one shares the kernels of larger
-/// ones.
-bool FusionExecutorCache::fitsIterated(const std::string& plain, const KernelArgumentHolder& args) {
-  try {
-    Form& form = formOf(plain);
-    ExpressionEvaluator iterated = bindAllInputs(*form.settled, args);
-    form.meetings->check(iterated);
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
 }
 
 const Fusion& FusionExecutorCache::rewritten() {
@@ -112,8 +95,7 @@ const Fusion& FusionExecutorCache::rewritten() {
   if (const auto plan = last()) {
     return *plan->form->graph;
   }
-  return *formOf(std::string(questions_.extents().size(), static_cast<char>(settling::Count::Many)))
-              .graph;
+  return *formOf(questions_.many()).graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;

@@ -29,6 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <evaluator/shape_inference.h>
 #include <runtime/call_key.h>
 #include <runtime/fusion_description.h>
 #include <runtime/fusion_profile.h>
@@ -170,9 +171,9 @@ class FusionExecutorCache {
   void showSegments(const Prepared& what, const Options& options) const;
   Form& formOf(const std::string& answers);
   Form& formFor(const KernelArgumentHolder& args);
-  bool fitsIterated(const std::string& plain, const KernelArgumentHolder& args);
 
   std::unique_ptr<Fusion> fusion_;
+  ShapeInference shapes_;
   settling::FormQuestions questions_;
   Options options_;  ///< of the passes over the whole fusion
   int64_t fusion_id_;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <evaluator/interpreter.h>
-#include <settling/meetings.h>
+#include <evaluator/shape_inference.h>
 
 namespace nvfuser {
 
@@ -86,33 +85,53 @@ ExpressionEvaluator bindSizes(const Fusion& fusion, const KernelArgumentHolder& 
 }
 
 ExpressionEvaluator bindAllInputs(const Fusion& fusion, const KernelArgumentHolder& arguments) {
-  ExpressionEvaluator evaluator = bind(fusion, arguments, true);
-  checkSizes(fusion, evaluator);
-  return evaluator;
+  return bind(fusion, arguments, true);
+}
+
+bool layoutsFit(const Fusion& fusion, const KernelArgumentHolder& arguments,
+                ExpressionEvaluator& sizes) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].isTensor()) {
+      const Tensor& tensor = arguments[i].tensor();
+      const auto* tv = fusion.inputs()[i]->as<TensorView>();
+      if (!refusesLayout(tv, tensor.sizes(), tensor.strides(), sizes).empty()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void requireScheduled(const Fusion& fusion, ExpressionEvaluator& call) {
+  ShapeInference(fusion, ShapeInference::Scope::Used).requireIterated(call);
+  for (const TensorView* tv : fusion.allTvs()) {
+    for (const Expr* expr : tv->domain()->allExprs()) {
+      if (!expr->isA<Split>()) {
+        continue;
+      }
+      const auto* split = expr->as<Split>();
+      const PolymorphicValue factor = call.evaluate(split->factor());
+      if (factor.hasValue() && factor.as<int64_t>() <= 0) {
+        userError("run: axis ", *split->in(), " of ", *tv, " is split by a factor of ", factor,
+                  ", which must be positive; pass other values for what ",
+                  split->factor()->toInlineString(), " is computed from");
+      }
+    }
+  }
 }
 
 LaunchValues::LaunchValues(const Fusion& fusion, const kir::Kernel& kernel,
-                           const KernelArgumentHolder& arguments, const KnownScalars& known)
+                           const KernelArgumentHolder& arguments, const KnownScalars* of_whole)
     : fusion_(fusion),
       kernel_(kernel),
       arguments_(arguments),
       evaluator_(bindAllInputs(fusion, arguments)) {
-  for (const auto& [name, value] : known) {
+  if (of_whole == nullptr) {
+    requireScheduled(fusion, evaluator_);
+    return;
+  }
+  for (const auto& [name, value] : *of_whole) {
     evaluator_.bind(name, value);
-  }
-  if (known.empty()) {
-    settling::Meetings(fusion).check(evaluator_);  // those of a whole fusion are checked before
-  }
-  for (const auto& [extent, used] : kernel.equal_extents) {
-    const PolymorphicValue a = evaluator_.evaluate(extent);
-    const PolymorphicValue b = evaluator_.evaluate(used);
-    if (a == b) {
-      continue;
-    }
-    userError("Tried to bind to a value: ", extent->toString(), " (which evaluated to ",
-              a.toString(), ") as ", b.toString(),
-              ": the inputs' sizes do not agree; axes of extent ", extent->toString(), " and ",
-              used->toString(), " meet in one operation");
   }
 }
 

@@ -9,7 +9,6 @@
 #include <runtime/external_segment.h>
 #include <runtime/fusion_executor_cache.h>
 #include <scheduler/no_op/no_op.h>
-#include <settling/meetings.h>
 
 namespace nvfuser {
 
@@ -40,7 +39,6 @@ struct FusionExecutorCache::Form {
   std::unique_ptr<Fusion> settled;    ///< none for a fusion that the user scheduled
   std::unique_ptr<Fusion> rewritten;  ///< by the passes over the whole fusion; likewise
   const Fusion* graph = nullptr;      ///< what is cut into kernels
-  std::optional<settling::Meetings> meetings;
   /// What is computed by kernels, by which outputs are views (positions).
   std::map<std::vector<size_t>, std::unique_ptr<Variant>> variants;
 };

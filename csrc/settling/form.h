@@ -22,9 +22,18 @@ class FormQuestions {
   const std::vector<Val*>& extents() const { return extents_; }
   /// A `Count` for each of them. A size that is not known counts as many.
   std::string answers(ExpressionEvaluator& sizes) const;
+  /// The form of which no axis has less than two elements.
+  std::string many() const;
+  /// Whether scalars are the same where extents of this call are taken for many: a comparison of an
+  /// extent with one, which is false then, decides between equal values only.
+  bool areAsOfMany(ExpressionEvaluator& sizes) const;
 
  private:
   std::vector<Val*> extents_;
+  std::vector<const Val*> comparisons_;  ///< of one of the extents with 1
 };
+
+/// The value that `val` compares with 1; null where it is no such comparison.
+Val* comparedWithOne(const Val* val);
 
 }  // namespace nvfuser::settling

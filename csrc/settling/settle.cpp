@@ -76,13 +76,7 @@ class Settler {
       }
     }
     for (const auto& val : fusion_->vals()) {
-      const Expr* def = val->definition();
-      if (def == nullptr || !def->isA<BinaryOp>() ||
-          def->as<BinaryOp>()->getBinaryOpType() != BinaryOpType::Eq ||
-          constantOf(def->input(1)) != 1) {
-        continue;
-      }
-      const auto found = counts_.find(def->input(0));
+      const auto found = counts_.find(comparedWithOne(val.get()));
       if (found != counts_.end() && found->second == Count::Many) {
         known[val.get()] = fusion_->falseVal();
       }
@@ -145,7 +139,7 @@ class Settler {
 
   void defineAgain(Expr* expr) {
     if (expr->isA<SqueezeOp>() && !squeezesBroadcasts(expr->as<SqueezeOp>())) {
-      return;  // the check of meetings says what it found
+      return;  // of no call: shape inference refuses it
     }
     std::vector<TensorView*> old;
     for (Val* out : expr->outputs()) {

@@ -15,7 +15,7 @@
 ///             T0[i0, i1]   T3[i1] = select(T0, 0)   T4[b, i1] = broadcast(T3)   T5[i0, i1] = T0 *
 ///             T4
 ///
-/// It does not check that sizes fit each other (meetings.h).
+/// It does not check that sizes fit each other (evaluator/shape_inference.h).
 #pragma once
 
 #include <memory>

@@ -295,6 +295,12 @@ void Builder::addOutput(int64_t id) {
   fusion_->addOutput(val);
 }
 
+void Builder::add(const Update& update) {
+  FusionGuard guard(fusion_.get());
+  fusion_->aliasOutputToInput(at(update.result).val, at(update.input).val,
+                              AllocationType::ReuseBuffer);
+}
+
 Builder build(const Program& program, bool noise) {
   Builder builder(noise, !program.sizes_vary);
   for (const Input& input : program.inputs) {
@@ -308,6 +314,9 @@ Builder build(const Program& program, bool noise) {
   }
   for (int64_t output : program.outputs) {
     builder.addOutput(output);
+  }
+  for (const Update& update : program.updates) {
+    builder.add(update);
   }
   return builder;
 }

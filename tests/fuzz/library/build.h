@@ -39,6 +39,7 @@ class Builder {
   /// the call names or one of their sizes is not known.
   void add(const Call& call);
   void addOutput(int64_t id);
+  void add(const Update& update);
 
   bool has(int64_t id) const { return values_.count(id) != 0; }
   const Value& at(int64_t id) const;

@@ -54,6 +54,7 @@ Program SizesDrawer::run() {
     try_({"set", {}, {value(tensors_[0])}});
   }
   chooseOutputs();
+  chooseUpdates();
   return withoutDeadCode(program_);
 }
 
@@ -286,6 +287,41 @@ void SizesDrawer::chooseOutputs() {
        program_.outputs.empty() && call != program_.calls.rend(); ++call) {
     if (builder_.at(call->results[0]).val->isA<TensorView>()) {
       program_.outputs.push_back(call->results[0]);
+    }
+  }
+}
+
+void SizesDrawer::chooseUpdates() {
+  std::vector<Input> free = program_.inputs;
+  while (!is_broken_ && !free.empty() && draw_.chance(0.25)) {
+    const auto at = static_cast<size_t>(draw_.number(0, static_cast<int64_t>(free.size()) - 1));
+    const Input target = free[at];
+    free.erase(free.begin() + static_cast<std::ptrdiff_t>(at));
+    std::vector<int64_t> fitting;
+    for (const Call& call : program_.calls) {
+      for (int64_t id : call.results) {
+        const bool is_written =
+            std::any_of(program_.updates.begin(), program_.updates.end(),
+                        [&](const Update& update) { return update.result == id; });
+        if (!is_written && shapes_[0].isTensor(id) && of(id) == of(target.id) &&
+            dtype(id) == target.dtype) {
+          fitting.push_back(id);
+        }
+      }
+    }
+    if (fitting.empty()) {
+      continue;
+    }
+    const Update update{draw_.oneOf(fitting), target.id};
+    std::vector<Shapes> after = shapes_;
+    bool refuses = false;
+    for (size_t call = 0; call < after.size(); ++call) {
+      after[call].add(update);
+      refuses |= after[call].refused() != shapes_[call].refused();
+    }
+    if (after[0].refused().empty() && (!refuses || draw_.chance(kRefusals))) {
+      program_.updates.push_back(update);
+      shapes_ = std::move(after);
     }
   }
 }

@@ -115,6 +115,9 @@ std::string Program::toString() const {
   for (int64_t output : outputs) {
     append(out, text("output v", output, "\n"));
   }
+  for (const Update& update : updates) {
+    append(out, text("update v", update.result, " in v", update.input, "\n"));
+  }
   return out;
 }
 
@@ -357,6 +360,12 @@ Program parseProgram(std::string_view file) {
       program.again.push_back(parseAgain(line));
     } else if (line.accept("output ")) {
       program.outputs.push_back(line.id());
+    } else if (line.accept("update ")) {
+      Update update;
+      update.result = line.id();
+      line.expect("in ");
+      update.input = line.id();
+      program.updates.push_back(update);
     } else {
       Call call;
       do {
@@ -412,6 +421,9 @@ Program callOf(const Program& program, size_t call) {
 
 Program withoutDeadCode(const Program& program) {
   std::set<int64_t> needed(program.outputs.begin(), program.outputs.end());
+  for (const Update& update : program.updates) {
+    needed.insert({update.result, update.input});
+  }
   Program result = program;
   result.calls.clear();
   for (auto call = program.calls.rbegin(); call != program.calls.rend(); ++call) {

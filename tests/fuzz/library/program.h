@@ -19,6 +19,8 @@
 ///
 ///   again v0 sizes=[1,5] strides=[5,1] offset=0 v1=3
 ///
+/// and may write results to the memory of its inputs: `update v4 in v0`.
+///
 /// An axis of an input is s (symbolic), c (of constant size), b (broadcast, of size 1) or e
 /// (expanded, of stride 0). `order=[1,0]`: logical axes as they lie in memory, outermost first;
 /// contiguity follows that order. `below=7`: elements are indices below 7. `same=v0`: the very
@@ -85,6 +87,14 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
+/// A result that is written to the memory of an input, and no output.
+struct Update {
+  int64_t result = 0;
+  int64_t input = 0;
+
+  friend bool operator==(const Update&, const Update&) = default;
+};
+
 /// A further call of the same fusion.
 struct Again {
   struct Layout {
@@ -123,6 +133,7 @@ struct Program {
   /// shapes.h, not by the Fusion.
   bool sizes_vary = false;
   std::vector<Again> again = {};
+  std::vector<Update> updates = {};
 
   std::string toString() const;
   friend bool operator==(const Program&, const Program&) = default;

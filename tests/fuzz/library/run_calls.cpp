@@ -20,9 +20,9 @@ namespace {
 
 /// What a call must come to.
 struct Due {
-  std::string refused;      ///< why; empty: there are results
-  bool may_refuse = false;  ///< results, or a refusal
-  std::vector<HostTensor> results;
+  std::string refused;              ///< why; empty: there are results
+  bool may_refuse = false;          ///< results, or a refusal
+  std::vector<HostTensor> results;  ///< of `values_`
 };
 
 class Calls {
@@ -32,6 +32,12 @@ class Calls {
       : program_(program), options_(options), progress_(progress) {}
 
   Outcome run() {
+    values_ = program_.outputs;
+    for (const Update& update : program_.updates) {
+      if (std::find(values_.begin(), values_.end(), update.result) == values_.end()) {
+        values_.push_back(update.result);
+      }
+    }
     stage("define", [&] {
       fusion_ = build(program_).release();
       fusion_->verify();
@@ -77,12 +83,15 @@ class Calls {
     if (!due.refused.empty()) {
       return due;
     }
-    const Program constant = settled(program_, call, shapes);
+    Program asked = program_;
+    asked.outputs = values_;
+    asked.updates.clear();
+    const Program constant = settled(asked, call, shapes);
     Builder builder = build(constant);
     due.results = interpret(builder.fusion(), makeArguments(constant, cpuDevice()).inputs(),
                             {.rounding = Rounding::CastsAndOutputs});
     for (size_t i = 0; i < due.results.size(); ++i) {
-      check(due.results[i].sizes() == shapes.of(program_.outputs[i]),
+      check(due.results[i].sizes() == shapes.of(values_[i]),
             "the settled program's results have the sizes of the call");
     }
     return due;
@@ -119,39 +128,72 @@ class Calls {
       outcome_.failures.push_back({is_mismatch, name, where + what});
       return false;
     };
+    const KernelArgumentHolder args = makeArguments(callOf(program_, call), device);
+    const KernelArgumentHolder before = makeArguments(callOf(program_, call), device);
     KernelArgumentHolder results;
     try {
       results = cache.runFusionWithInputs(
-          makeArguments(callOf(program_, call), device),
-          program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt, &device);
+          args, program_.wide_index ? std::optional(PrimDataType::Int) : std::nullopt, &device);
     } catch (const TooLong&) {
       return true;
     } catch (const UserError& e) {
-      return !due.refused.empty() || due.may_refuse ||
-             fail(false, text("refused, although it has a result: ", e.what()));
+      if (due.refused.empty() && !due.may_refuse) {
+        return fail(false, text("refused, although it has a result: ", e.what()));
+      }
+      const std::string changed = differs(args, before, {});
+      return changed.empty() || fail(true, text("refused, but ", changed, ": ", e.what()));
     } catch (const std::exception& e) {
       return fail(false, e.what());
     }
     if (!due.refused.empty()) {
       return fail(true, text("gave a result instead of a UserError, although ", due.refused));
     }
-    for (size_t i = 0; i < due.results.size(); ++i) {
-      const Comparison comparison =
-          compareOutput(results[i].tensor().toHostTensor(), {.references = {due.results[i]}});
-      outcome_.elements += comparison.elements;
-      outcome_.skipped += comparison.skipped;
-      if (!comparison.mismatch.empty()) {
-        return fail(true,
-                    text("output ", i, " (v", program_.outputs[i], ") ", comparison.mismatch));
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const std::string mismatch = compared(results[i].tensor(), due.results[i]);
+      if (!mismatch.empty()) {
+        return fail(true, text("output ", i, " (v", program_.outputs[i], ") ", mismatch));
       }
     }
-    return true;
+    const std::string changed = differs(args, before, due.results);
+    return changed.empty() || fail(true, changed);
+  }
+
+  std::string compared(const Tensor& got, const HostTensor& due) {
+    const Comparison comparison = compareOutput(got.toHostTensor(), {.references = {due}});
+    outcome_.elements += comparison.elements;
+    outcome_.skipped += comparison.skipped;
+    return comparison.mismatch;
+  }
+
+  /// The first argument that does not have the elements that it is due after the call: those of
+  /// `results` where it is updated, else those of before.
+  std::string differs(const KernelArgumentHolder& args, const KernelArgumentHolder& before,
+                      const std::vector<HostTensor>& results) {
+    for (size_t i = 0; i < program_.inputs.size(); ++i) {
+      const int64_t id = program_.inputs[i].id;
+      const auto update = std::find_if(program_.updates.begin(), program_.updates.end(),
+                                       [&](const Update& each) { return each.input == id; });
+      const bool is_updated = update != program_.updates.end() && !results.empty();
+      const size_t place =
+          is_updated
+              ? static_cast<size_t>(std::find(values_.begin(), values_.end(), update->result) -
+                                    values_.begin())
+              : 0;
+      const std::string mismatch = compared(
+          args[i].tensor(), is_updated ? results[place] : before[i].tensor().toHostTensor());
+      if (!mismatch.empty()) {
+        return text("input v", id,
+                    is_updated ? " is not what was written there: " : " is changed: ", mismatch);
+      }
+    }
+    return {};
   }
 
   const Program& program_;
   const RunOptions& options_;
   const std::function<void(std::string_view)>& progress_;
   std::unique_ptr<Fusion> fusion_;
+  std::vector<int64_t> values_;  ///< outputs, then what is written to inputs
   std::vector<Due> due_;
   Outcome outcome_;
 };

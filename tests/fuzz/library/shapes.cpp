@@ -44,6 +44,23 @@ bool liesAsDeclared(const Input& declared, const Input& input) {
   return true;
 }
 
+/// Whether two elements lie in the same place.
+bool overlaps(const Input& input) {
+  std::set<int64_t> places{0};
+  size_t elements = 1;
+  for (size_t axis = 0; axis < input.sizes.size(); ++axis) {
+    std::set<int64_t> next;
+    for (const int64_t place : places) {
+      for (int64_t i = 0; i < input.sizes[axis]; ++i) {
+        next.insert(place + i * (input.sizes[axis] > 1 ? input.strides[axis] : 0));
+      }
+    }
+    places = std::move(next);
+    elements *= static_cast<size_t>(input.sizes[axis]);
+  }
+  return places.size() < elements;
+}
+
 }  // namespace
 
 const Argument* argumentOf(const Call& call, std::string_view name, size_t position) {
@@ -112,6 +129,17 @@ std::vector<int64_t> Shapes::numbers(const Argument& list) const {
   return result;
 }
 
+/// -1 has a meaning of its own as a constant; a scalar is a size.
+std::vector<int64_t> Shapes::asked(const Argument& list) {
+  std::vector<int64_t> sizes = numbers(list);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 0 && list.items[i].kind == Argument::Kind::Value) {
+      refuse(text("a size of ", sizes[i]));
+    }
+  }
+  return sizes;
+}
+
 void Shapes::add(const Input& declared, const Input& input) {
   tensors_[input.id] = input.sizes;
   for (size_t i = 0; i < input.sizes.size(); ++i) {
@@ -123,6 +151,20 @@ void Shapes::add(const Input& declared, const Input& input) {
     }
   }
   fits_layout_ = fits_layout_ && liesAsDeclared(declared, input);
+  if (overlaps(input)) {
+    overlapping_.insert(input.id);
+  }
+}
+
+void Shapes::add(const Update& update) {
+  if (!refused_.empty()) {
+    return;
+  }
+  if (of(update.result) != of(update.input)) {
+    refuse(text("update: ", shown(of(update.result)), " in ", shown(of(update.input))));
+  } else if (overlapping_.count(update.input) != 0) {
+    refuse(text("update: elements of v", update.input, " share memory"));
+  }
 }
 
 void Shapes::add(const ScalarInput& scalar) { scalars_[scalar.id] = scalar.value; }
@@ -252,16 +294,15 @@ void Shapes::add(const Call& call) {
       tensors_[call.results.at(static_cast<size_t>(i))] = sizes;
     }
   } else if (name == "reshape") {
-    give(reshaped(operand(), numbers(argument("new_shape", 1))));
+    give(reshaped(operand(), asked(argument("new_shape", 1))));
   } else if (name == "expand") {
-    const std::vector<int64_t> shape = numbers(argument("shape", 1));
+    const std::vector<int64_t> shape = asked(argument("shape", 1));
     give(expanded(operand(), shape, last(shape.size())));
   } else if (name == "expand_as") {
     const std::vector<int64_t>& shape = of(argument("other", 1).integer);
     give(expanded(operand(), shape, last(shape.size())));
   } else if (name == "broadcast_in_dim") {
-    give(
-        expanded(operand(), numbers(argument("shape", 1)), numbers(argument("broadcast_dims", 2))));
+    give(expanded(operand(), asked(argument("shape", 1)), numbers(argument("broadcast_dims", 2))));
   } else if (name == "squeeze") {
     std::vector<int64_t> sizes = operand();
     std::vector<int64_t> dims = numbers(argument("dims", 1));
@@ -346,6 +387,9 @@ Shapes shapesOf(const Program& program, size_t call) {
   }
   for (const Call& each : with.calls) {
     shapes.add(each);
+  }
+  for (const Update& update : with.updates) {
+    shapes.add(update);
   }
   return shapes;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Shapes {
   void add(const ScalarInput& scalar);
   /// Adds the results of an operation. What comes behind something that is refused has none.
   void add(const Call& call);
+  /// A result of other sizes, or an input of which elements share memory, is refused.
+  void add(const Update& update);
 
   /// Why PyTorch would raise, or the declaration forbids the call; empty: there are results.
   const std::string& refused() const { return refused_; }
@@ -38,6 +41,7 @@ class Shapes {
   std::vector<int64_t> numbers(const Argument& list) const;
 
  private:
+  std::vector<int64_t> asked(const Argument& list);
   void refuse(std::string why);
   std::vector<int64_t> padded(std::vector<int64_t> sizes, const std::vector<int64_t>& widths);
   std::vector<int64_t> joined(const Argument& list, int64_t dim);
@@ -49,6 +53,7 @@ class Shapes {
   std::map<int64_t, double> scalars_;
   std::string refused_;
   bool fits_layout_ = true;
+  std::set<int64_t> overlapping_;  ///< inputs of which elements share memory
 };
 
 /// Those of call `call`, from 0.

@@ -93,6 +93,7 @@ class Steps {
   std::vector<Program> all() {
     furtherCalls();
     outputs();
+    updates();
     calls();
     schedule();
     extents();
@@ -103,7 +104,8 @@ class Steps {
  private:
   void offer(Program candidate) {
     candidate = withoutDeadCode(candidate);
-    if (!candidate.outputs.empty() && !(candidate == program_)) {
+    const bool gives = !candidate.outputs.empty() || !candidate.updates.empty();
+    if (gives && !(candidate == program_)) {
       found_.push_back(std::move(candidate));
     }
   }
@@ -174,6 +176,14 @@ class Steps {
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       Program less = program_;
       less.outputs.erase(less.outputs.begin() + static_cast<int64_t>(i));
+      offer(less);
+    }
+  }
+
+  void updates() {
+    for (size_t i = 0; i < program_.updates.size(); ++i) {
+      Program less = program_;
+      less.updates.erase(less.updates.begin() + static_cast<int64_t>(i));
       offer(less);
     }
   }

@@ -64,6 +64,8 @@ class SizesDrawer {
   void addSum(int64_t a);
   /// All that nobody reads.
   void chooseOutputs();
+  /// Results that are written to inputs of their sizes.
+  void chooseUpdates();
 
   Draw draw_;
   Program program_;
