@@ -74,18 +74,25 @@ TensorView* copied(const LoadStoreOp* op) {
   return permute(in, order);
 }
 
+/// It makes some broadcast axes iterated: an expanded one at its length, one of one element at the
+/// length that the definition says.
 TensorView* repeated(const RepeatOp* op) {
   TensorView* in = operand(op, 0);
   std::vector<IterDomain*> axes = ops::freshAxes(in);
-  const std::vector<Val*> sizes = sizesOf(result(op));
+  const std::vector<IterDomain*> asked = axesOf(result(op));
   bool changed = false;
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i]->isBroadcast()) {
+    if (!axes[i]->isBroadcast() || asked[i]->isBroadcast()) {
       continue;
     }
-    const bool is_unit = constantOf(sizes[i]) == 1;
-    changed |= !is_unit || axes[i]->hasExpandedExtent();
-    axes[i] = is_unit ? ops::newBroadcastAxis() : ops::newIterAxis(sizes[i]);
+    Val* size = axes[i]->hasExpandedExtent() ? extentOf(axes[i]) : extentOf(asked[i]);
+    if (constantOf(size) == 1) {
+      changed |= axes[i]->hasExpandedExtent();
+      axes[i] = ops::newBroadcastAxis();
+    } else {
+      changed = true;
+      axes[i] = ops::newIterAxis(size);
+    }
   }
   if (!changed) {
     return set(in);

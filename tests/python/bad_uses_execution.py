@@ -82,7 +82,7 @@ fixed.execute([torch.ones(3, 3).t()[:2]])  ->  UserError: is declared contiguous
 strided.execute([torch.ones(4, 4).t()])  ->  UserError: is declared contiguous and needs stride 1, but has 4
 expanded.execute([torch.ones(3)])  ->  UserError: Tried to bind to a constant value: 4 as 3
 expanded.execute([torch.ones(4)])  ->  UserError: but found stride 1; an expanded dimension has stride 0
-reshaped.execute([torch.ones(5)])  ->  UserError: [5] of T0 to [2, 3] gives 6 elements, but there are 5; pass sizes whose product
+reshaped.execute([torch.ones(5)])  ->  UserError: [5] of T0 to [2, 3] gives 6 elements, but there are 5; pass
 divided.execute([4, 0])  ->  UserError: is 0; pass sizes and scalars that divide
 updated.execute([read_only])  ->  UserError: execute: the fusion writes to input 0, but it is read-only
 indexed.execute([torch.ones(3), torch.tensor([0.0])])  ->  UserError: to be bound to a tensor of dtype int64_t, but
@@ -96,7 +96,7 @@ selected.execute([torch.ones(3, 2), 3])  ->  IndexRangeError: select: index 3 is
 selected.execute([torch.ones(3, 2), -4])  ->  IndexRangeError: is out of range for
 embedded.execute([torch.ones(3, 2), torch.tensor([0, 7])])  ->  IndexRangeError: index 7 is out of range for
 scattered.execute([torch.ones(3), torch.tensor([0, 3, 1])])  ->  IndexRangeError: scatter: index 3 is out of range for
-products.execute([torch.ones(2, 3), torch.ones(4, 2)])  ->  UserError: axis 1 of T0 has size 3 and axis 0 of T1 has size 4, and they meet in matmul; they must be equal
+products.execute([torch.ones(2, 3), torch.ones(4, 2)])  ->  UserError: axis 1 of T0 has size 3 and axis 0 of T1 has size 4, and they
 topped.execute([torch.ones(3), 5])  ->  UserError: dim = 0, largest ); it lies between 0 and that
 topped.execute([torch.ones(3), -1])  ->  UserError: would have -1 elements; a size must not be negative, so check the
 half_out.execute([numpy.ones(2, dtype=numpy.float32)])  ->  UserError: execute: an output has dtype __bfloat, which
