@@ -2,6 +2,7 @@
 #include <evaluator/shape_inference.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -80,6 +81,13 @@ class ShapeInference::Reader {
       readSqueeze(expr->as<SqueezeOp>());
     } else if (expr->isA<SliceOp>()) {
       readSlice(expr->as<SliceOp>());
+    } else if (expr->isA<GatherOp>() && !expr->as<GatherOp>()->exactSizes()) {
+      readIndex(expr, expr->as<GatherOp>()->dim(), 0);
+    } else if (expr->isA<ScatterOp>()) {
+      readIndex(expr, expr->as<ScatterOp>()->dim(), 0);
+      if (expr->input(2)->isA<TensorView>()) {
+        readIndex(expr, std::nullopt, 2);
+      }
     } else if (expr->isOneOf<MatmulOp, LinearOp>()) {
       readContraction(expr);
     } else if (expr->isA<ReshapeOp>()) {
@@ -212,6 +220,21 @@ class ShapeInference::Reader {
     for (size_t i = 0; i < axes.size(); ++i) {
       if (root[i] != axesOf(out)[i]) {
         add(Cut{op, axisOf(in, axes[i]), op->start(i), op->stop(i)});
+      }
+    }
+  }
+
+  /// The index, operand 1, names a place in each of its own lines of the operand, but for `dim`.
+  void readIndex(const Expr* expr, std::optional<int64_t> dim, size_t operand) {
+    const auto* index = expr->input(1)->as<TensorView>();
+    const auto* other = expr->input(operand)->as<TensorView>();
+    const std::vector<IterDomain*> of_index = axesOf(index);
+    const std::vector<IterDomain*> of_other = axesOf(other);
+    for (size_t i = 0; i < of_index.size(); ++i) {
+      const Axis a = axisOf(index, of_index[i]);
+      const Axis b = axisOf(other, of_other[i]);
+      if (static_cast<int64_t>(i) != dim && a.size != b.size) {
+        add(Fit{expr, a, b});
       }
     }
   }

@@ -83,6 +83,11 @@ class ShapeInference {
     const Val* start;
     const Val* stop;
   };
+  /// The first axis, of an index, is not longer than the other one.
+  struct Fit {
+    const Expr* expr;
+    Axis index, other;
+  };
   struct Regroup {
     const Expr* expr;
     std::vector<Size> from, to;
@@ -91,7 +96,8 @@ class ShapeInference {
     const TensorView* tensor;
     std::vector<Size> sizes;
   };
-  using Step = std::variant<Evaluate, Multiply, Divide, Meet, Stretch, Drop, Cut, Regroup, Count>;
+  using Step =
+      std::variant<Evaluate, Multiply, Divide, Meet, Stretch, Drop, Cut, Fit, Regroup, Count>;
   class Reader;
   class Call;
 

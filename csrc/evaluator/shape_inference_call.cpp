@@ -116,6 +116,17 @@ class ShapeInference::Call {
               " elements; pass bounds between 0 and the size, or let slice() normalize them");
   }
 
+  void operator()(const Fit& step) {
+    const int64_t index = sizes_[step.index.size];
+    const int64_t other = sizes_[step.other.size];
+    if (index != kUnknown && other != kUnknown && index > other) {
+      userError(step.expr->getOpString(), ": along axis ", step.index.place, " the index ",
+                step.index.tensor->toInlineString(), " has extent ", index, ", but ",
+                step.other.tensor->toInlineString(), " only ", other,
+                "; an index is not longer than what it is applied to");
+    }
+  }
+
   void operator()(const Regroup& step) {
     const int64_t from = countOf(step.from);
     const int64_t to = countOf(step.to);

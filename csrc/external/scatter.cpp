@@ -13,21 +13,6 @@ namespace nvfuser::external {
 
 namespace {
 
-void checkSizes(const Call& call, int64_t dim) {
-  const TensorRef& self = call.input(0);
-  const TensorRef& index = call.input(1);
-  for (size_t axis = 0; axis < index.sizes.size(); ++axis) {
-    if (static_cast<int64_t>(axis) != dim && index.sizes[axis] > self.sizes[axis]) {
-      userError("scatter: along axis ", axis, " the index has extent ", index.sizes[axis],
-                ", but what it is applied to only ", self.sizes[axis]);
-    }
-    if (!call.isScalar(2) && index.sizes[axis] > call.input(2).sizes[axis]) {
-      userError("scatter: along axis ", axis, " the index has extent ", index.sizes[axis],
-                ", but the source only ", call.input(2).sizes[axis]);
-    }
-  }
-}
-
 template <typename T>
 void copyElements(const TensorRef& from, const TensorRef& to) {
   forEachRun<2>(
@@ -176,7 +161,6 @@ void accumulateRows(const Call& call, const ScatterOp* op, const TensorRef& sour
 
 void runScatter(const Call& call) {
   const auto* op = call.op->as<ScatterOp>();
-  checkSizes(call, op->dim());
   const TensorRef& out = call.outputs.at(0);
   withElementType(out.dtype, "scatter", [&](auto type) {
     using T = decltype(type);

@@ -96,7 +96,7 @@ selected.execute([torch.ones(3, 2), 3])  ->  IndexRangeError: select: index 3 is
 selected.execute([torch.ones(3, 2), -4])  ->  IndexRangeError: is out of range for
 embedded.execute([torch.ones(3, 2), torch.tensor([0, 7])])  ->  IndexRangeError: index 7 is out of range for
 scattered.execute([torch.ones(3), torch.tensor([0, 3, 1])])  ->  IndexRangeError: scatter: index 3 is out of range for
-products.execute([torch.ones(2, 3), torch.ones(4, 2)])  ->  UserError: axis 1 of T0 has size 3 and axis 0 of T1 has size 4, and they
+products.execute([torch.ones(2, 3), torch.ones(4, 2)])  ->  UserError: axis 1 of T0 has size 3 and axis 0 of T1 has
 topped.execute([torch.ones(3), 5])  ->  UserError: dim = 0, largest ); it lies between 0 and that
 topped.execute([torch.ones(3), -1])  ->  UserError: would have -1 elements; a size must not be negative, so check the
 half_out.execute([numpy.ones(2, dtype=numpy.float32)])  ->  UserError: execute: an output has dtype __bfloat, which

@@ -148,6 +148,18 @@ TEST_CASE_FIXTURE(Shapes, "shape inference: rows meet columns in a product") {
   CHECK(contains(call({4, 1}, {5, 5}), "they meet in matmul; they must be equal"));
 }
 
+TEST_CASE_FIXTURE(Shapes, "shape inference: an index is not longer than what it is applied to") {
+  TensorView* index = castOp(DataType::Int, y);
+  fusion.addOutput(gather(x, 1, index));
+  CHECK(call({4, 6}, {4, 9}) == "iterates");
+  CHECK(call({4, 6}, {3, 2}) == "iterates");
+  CHECK(contains(call({4, 6}, {5, 2}),
+                 "gather: along axis 0 the index T2 has extent 5, but T0 only 4"));
+  fusion.addOutput(scatter(x, 0, index, x));
+  CHECK(contains(call({4, 6}, {4, 7}), "scatter: along axis 1 the index T2 has extent 7"));
+  CHECK(contains(call({4, 6}, {5, 6}), "has extent 5, but T0 only 4"));
+}
+
 TEST_CASE_FIXTURE(Shapes, "shape inference: what nothing needs is checked where it was written") {
   mul(x, y);
   fusion.addOutput(add(x, x));
