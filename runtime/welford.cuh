@@ -3,14 +3,15 @@
 //   Welford<T> w = Welford<T>::identity(); w.push(x); Welford<T>::combine(a, b)
 //
 // T is float or double; the count is a T too (exact up to 2^24 elements in float, which is enough
-// for the ratio used). Combining with an empty state gives the other unchanged, bit for bit.
+// for the ratio used). Combining with an empty state gives the other unchanged, bit for bit. An
+// empty state has no mean: NaN, which is also the result of no numbers at all.
 //
 // Where x is a product, it is rounded before the mean is taken from it (__fadd_rn): as a fused
 // multiply-add the difference of x and a mean of x alone is what rounding took, and a variance of
 // equal numbers would be that times x, of either sign. (GCC forgets __fadd_rn where it vectorises.
 // A product that is the mean as well, of one number, it does not fuse.)
 //
-// needs:
+// needs: basics.cuh
 __device__ __forceinline__ float deviation(float x, float mean) { return __fadd_rn(x, -mean); }
 __device__ __forceinline__ double deviation(double x, double mean) { return __dadd_rn(x, -mean); }
 
@@ -20,14 +21,16 @@ struct Welford {
   T mean;
   T m2;
 
-  __device__ static __forceinline__ Welford identity() { return {T(0), T(0), T(0)}; }
+  __device__ static __forceinline__ Welford identity() { return {T(0), quietNan<T>(), T(0)}; }
   __device__ __forceinline__ void push(T x) {
     count += T(1);
-    T delta = deviation(x, mean);
+    const bool first = count == T(1);
+    const T before = first ? T(0) : mean;
+    T delta = deviation(x, before);
 #ifdef NVFUSER_HOST
-    mean = count == T(1) ? x : mean + delta / count;
+    mean = first ? x : before + delta / count;
 #else
-    mean += delta / count;
+    mean = before + delta / count;
 #endif
     m2 += delta * deviation(x, mean);
   }

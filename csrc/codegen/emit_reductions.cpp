@@ -33,9 +33,6 @@ std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
 const StateType& Emitter::stateType(const kir::Monoid& monoid) {
   if (monoid.kind == kir::Monoid::Kind::Welford) {
     check(monoid.dtypes.size() == 3, "Welford's state is (avg, M2, n)");
-    if (target_ == Target::Host) {
-      snippets_.addBasics();  // __device__ means nothing there
-    }
     snippets_.add("welford.cuh");
     const DataType real = computeOf(monoid.dtypes[0]);
     std::string name = text("Welford<", typeName(real), ">");

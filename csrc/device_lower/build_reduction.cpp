@@ -29,6 +29,8 @@ kir::Monoid KernelBuilder::monoidOf(const Expr* expr) const {
       monoid.dtypes.push_back(dtype);
       monoid.identity.push_back({PolymorphicValue(0), dtype});
     }
+    // No numbers have no mean.
+    monoid.identity[0].value = PolymorphicValue(std::numeric_limits<double>::quiet_NaN());
     return monoid;
   }
   if (expr->isA<OnlineSoftmaxOp>()) {

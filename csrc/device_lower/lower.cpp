@@ -24,7 +24,10 @@ using kir::Scalar;
 
 namespace {
 
-void verifyFusion(Lowering& l) { l.fusion->verify(); }
+void verifyFusion(Lowering& l) {
+  l.fusion->verify();
+  l.fusion->verifySettled();
+}
 
 void checkDomains(Lowering& l) { validateDomains(*l.fusion); }
 

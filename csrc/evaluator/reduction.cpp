@@ -212,15 +212,19 @@ Array reduceComplex(const Array& in, const std::vector<IterDomain*>& axes, Binar
   return out;
 }
 
-/// Mean, sum of squared deviations and number of a group of numbers.
+/// Mean, sum of squared deviations and number of a group of numbers. Those of no numbers have no
+/// mean, and count for nothing.
 struct Moments {
-  long double mean = 0;
+  long double mean = std::numeric_limits<long double>::quiet_NaN();
   long double squares = 0;
   long double count = 0;
 
   void add(long double other_mean, long double other_squares, long double other_count) {
     if (other_count == 0) {
       return;
+    }
+    if (count == 0) {
+      mean = 0;
     }
     const long double total = count + other_count;
     const long double delta = other_mean - mean;

@@ -54,6 +54,7 @@ void swap(Fusion& a, Fusion& b) noexcept {
   swap(a.expr_names_, b.expr_names_);
   swap(a.constants_, b.constants_);
   swap(a.managed_, b.managed_);
+  swap(a.axes_are_settled_, b.axes_are_settled_);
   a.adoptAll();
   b.adoptAll();
 }
@@ -115,6 +116,7 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
     to->constants_[key] = cloner.clone(val);
   }
   to->managed_ = from->managed_;
+  to->axes_are_settled_ = from->axes_are_settled_;
   return cloner;
 }
 
@@ -154,7 +156,17 @@ IrCloner Fusion::copyPart(const Fusion* from, Fusion* to,
   std::copy(std::begin(from->val_names_), std::end(from->val_names_), std::begin(to->val_names_));
   to->expr_names_ = from->expr_names_;
   to->managed_ = from->managed_;
+  to->axes_are_settled_ = from->axes_are_settled_;
   return cloner;
+}
+
+void Fusion::settleAxes() {
+  axes_are_settled_ = true;
+  for (const auto& val : vals_) {
+    if (val->isA<IterDomain>() && val->as<IterDomain>()->isSymbolic()) {
+      val->as<IterDomain>()->iter_type_ = IterType::Iteration;
+    }
+  }
 }
 
 // ---- registration

@@ -110,6 +110,15 @@ class Fusion {
   }
   void resetExactMappings() { mapping_hints_.clear(); }
 
+  // Kinds of axes.
+  /// Symbolic axes are iterated from now on, and so are those that are made later: the sizes of a
+  /// call are known (settling/), or the user's schedule has loops for them. Copies stay settled.
+  void settleAxes();
+  bool axesAreSettled() const { return axes_are_settled_; }
+  /// Throws `InternalError` where an axis of a tensor is Symbolic: plans and kernels take an axis
+  /// for what it is.
+  void verifySettled() const;
+
   // Mutation.
   void removeExpr(Expr* expr);
   /// `expr` reads `replacement` where it read `old_input`.
@@ -192,6 +201,7 @@ class Fusion {
   int64_t expr_names_ = 0;
   std::map<std::pair<int, int64_t>, Val*> constants_;
   std::map<std::string, std::any> managed_;
+  bool axes_are_settled_ = false;
 };
 
 }  // namespace nvfuser

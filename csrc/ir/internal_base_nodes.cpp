@@ -29,7 +29,11 @@ IterDomainBuilder& IterDomainBuilder::resetSchedulingParams() {
 }
 
 IterDomain* IterDomainBuilder::build() const {
-  return IrBuilder::createInContainer<IterDomain>(extent_->fusion(), *this);
+  Fusion* fusion = extent_->fusion();
+  if (iter_type_ == IterType::Symbolic && fusion->axesAreSettled()) {
+    return IterDomainBuilder(*this).iter_type(IterType::Iteration).build();
+  }
+  return IrBuilder::createInContainer<IterDomain>(fusion, *this);
 }
 
 IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args)
@@ -60,20 +64,41 @@ IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomain* from, IrClone
       padded_to_(from->padded_to_),
       is_clustered_(from->is_clustered_) {}
 
+bool isComputedExtent(const Val* extent) {
+  return !extent->isConst() && extent->definition() != nullptr;
+}
+
+IterType iterTypeOf(const Val* extent) {
+  return isComputedExtent(extent) ? IterType::Symbolic : IterType::Iteration;
+}
+
+std::optional<IterType> mergedIterType(IterType outer, IterType inner) {
+  using enum IterType;
+  if (outer == inner || inner == Broadcast) {
+    return outer;
+  }
+  switch (outer) {
+    case Broadcast:
+      return inner;
+    case Iteration:
+      return inner == Symbolic ? std::optional(Symbolic) : std::nullopt;
+    case Symbolic:
+      return inner == Iteration ? std::optional(Symbolic) : std::nullopt;
+    case Reduction:
+    case Stride:
+    case GatherScatter:
+    case VectorComponent:
+      return std::nullopt;
+  }
+  throw InternalError("an axis of an unknown kind");
+}
+
 namespace {
 
-IterType mergedIterType(const IterDomain* outer, const IterDomain* inner) {
-  if (outer->isBroadcast()) {
-    return inner->getIterType();
-  }
-  if (inner->isBroadcast()) {
-    return outer->getIterType();
-  }
-  if (outer->getIterType() != inner->getIterType()) {
-    userError("merge: axes ", outer->toString(), " and ", inner->toString(),
-              " are of different kinds; an iterated axis cannot be merged with a reduction");
-  }
-  return outer->getIterType();
+/// The kind of an axis made from one of kind `from`.
+IterType madeIterType(IterType from, const Val* extent, bool by_operation) {
+  const bool is_iterated = from == IterType::Iteration || from == IterType::Symbolic;
+  return by_operation && is_iterated ? iterTypeOf(extent) : from;
 }
 
 }  // namespace
@@ -82,10 +107,17 @@ IterDomain* IterDomain::merge(IterDomain* outer, IterDomain* inner,
                               std::optional<bool> rfactor_domain,
                               std::optional<IterType> iter_type) {
   Fusion* fusion = outer->fusion();
-  IterDomainBuilder builder(fusion->zeroVal(DataType::Index),
-                            SimplifyingIrBuilder::mulExpr(outer->extent(), inner->extent()));
-  const IterType merged = iter_type.value_or(mergedIterType(outer, inner));
-  builder.iter_type(merged).is_rfactor_domain(rfactor_domain.value_or(false));
+  Val* extent = SimplifyingIrBuilder::mulExpr(outer->extent(), inner->extent());
+  const std::optional<IterType> common =
+      iter_type ? iter_type : mergedIterType(outer->getIterType(), inner->getIterType());
+  if (!common) {
+    userError("merge: axes ", outer->toString(), " and ", inner->toString(),
+              " are of different kinds; an iterated axis cannot be merged with a reduction");
+  }
+  const bool by_operation = rfactor_domain.value_or(false);
+  const IterType merged = iter_type ? *common : madeIterType(*common, extent, by_operation);
+  IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);
+  builder.iter_type(merged).is_rfactor_domain(by_operation);
   if (merged == IterType::Broadcast && (outer->hasExpandedExtent() || inner->hasExpandedExtent())) {
     builder.expanded_extent(SimplifyingIrBuilder::mulExpr(outer->getMaybeExpandedExtent(),
                                                           inner->getMaybeExpandedExtent()));
@@ -101,10 +133,11 @@ std::pair<IterDomain*, IterDomain*> IterDomain::split(IterDomain* in, Val* facto
                                                       std::optional<IterType> inner_iter_type) {
   Fusion* fusion = in->fusion();
   Val* remainder = SimplifyingIrBuilder::ceilDivExpr(in->extent(), factor);
+  const bool by_operation = rfactor_domain.value_or(false);
   auto piece = [&](Val* extent, std::optional<IterType> type) {
     IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);
-    builder.iter_type(type.value_or(in->getIterType()))
-        .is_rfactor_domain(rfactor_domain.value_or(false));
+    builder.iter_type(type.value_or(madeIterType(in->getIterType(), extent, by_operation)))
+        .is_rfactor_domain(by_operation);
     return builder;
   };
   IterDomainBuilder outer = piece(inner_split ? remainder : factor, outer_iter_type);
@@ -125,7 +158,8 @@ IterDomain* IterDomain::resize(IterDomain* in, Val* left, Val* right, bool mark_
   Fusion* fusion = in->fusion();
   Val* extent = SimplifyingIrBuilder::addExpr(
       SimplifyingIrBuilder::addExpr(in->getMaybeExpandedExtent(), left), right);
-  IterType type = iter_type.value_or(in->isBroadcast() ? IterType::Iteration : in->getIterType());
+  const IterType from = in->isBroadcast() ? IterType::Iteration : in->getIterType();
+  const IterType type = iter_type.value_or(madeIterType(from, extent, mark_as_rfactor));
   IterDomain* out = IterDomainBuilder(fusion->zeroVal(DataType::Index), extent)
                         .iter_type(type)
                         .is_rfactor_domain(mark_as_rfactor)

@@ -49,8 +49,17 @@ class IterDomainBuilder {
   std::optional<int64_t> padded_to_;
 };
 
+/// Whether a size is worked out from others: it is known when a call gives those (settling/).
+bool isComputedExtent(const Val* extent);
+/// The kind of an axis that an operation makes this long: Symbolic where the size is computed,
+/// otherwise Iteration.
+IterType iterTypeOf(const Val* extent);
+/// The kind of two axes merged; none where they cannot be: one is reduced, the other is not.
+std::optional<IterType> mergedIterType(IterType outer, IterType inner);
+
 /// One axis: indices start ≤ i < extent. A broadcast axis has extent 1, and an expanded one also
-/// the extent it pretends to have.
+/// the extent it pretends to have. One that an operation made, of a computed extent, is Symbolic
+/// until the Fusion's axes are settled.
 class IterDomain : public Val {
  public:
   IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args);
@@ -60,7 +69,9 @@ class IterDomain : public Val {
     return s->isVal() && s->asVal()->vtype() == ValType::IterDomain;
   }
 
-  /// i = outer·|inner| + inner.
+  /// i = outer·|inner| + inner. Here and below, an axis of `rfactor_domain` is an operation's,
+  /// whose kind is `iterTypeOf` its extent; without, it is a schedule's, of the kind that it comes
+  /// from.
   static IterDomain* merge(IterDomain* outer, IterDomain* inner,
                            std::optional<bool> rfactor_domain = std::nullopt,
                            std::optional<IterType> iter_type = std::nullopt);
@@ -117,6 +128,7 @@ class IterDomain : public Val {
   std::string toInlineString(int indent_size = 0) const override;
 
  private:
+  friend class Fusion;  // settles kinds
   Val* start_;
   Val* extent_;
   Val* expanded_extent_;

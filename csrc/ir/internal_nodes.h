@@ -178,7 +178,8 @@ class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
 };
 
 /// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is
-/// combined; for plain data (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n.
+/// combined; for plain data (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n;
+/// (NaN, 0, 0) where no numbers are combined. Operands with n == 0 are none, whatever their avg is.
 class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
  public:
   using ExprOf::ExprOf;

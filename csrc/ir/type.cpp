@@ -206,8 +206,24 @@ std::string_view memoryTypeName(MemoryType type) {
 }
 
 std::string_view iterTypeName(IterType type) {
-  static constexpr std::string_view kNames[] = {"i", "r", "b", "s", "n", "v", "?"};
-  return kNames[static_cast<size_t>(type)];
+  using enum IterType;
+  switch (type) {
+    case Iteration:
+      return "i";
+    case Reduction:
+      return "r";
+    case Broadcast:
+      return "b";
+    case Stride:
+      return "s";
+    case GatherScatter:
+      return "n";
+    case VectorComponent:
+      return "v";
+    case Symbolic:
+      return "?";
+  }
+  throw InternalError("an axis of an unknown kind");
 }
 
 std::string_view loadStoreOpTypeName(LoadStoreOpType type) {

@@ -146,7 +146,7 @@ enum class IterType : uint8_t {
   Stride,
   GatherScatter,
   VectorComponent,
-  Symbolic,
+  Symbolic,  ///< of a size that is worked out: a call tells whether it is none, one or many
 };
 std::string_view iterTypeName(IterType type);
 

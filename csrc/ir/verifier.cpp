@@ -80,4 +80,17 @@ void Fusion::verify() const {
   }
 }
 
+void Fusion::verifySettled() const {
+  for (const TensorView* tv : allTvs()) {
+    for (const auto* list :
+         {&tv->getMaybeRootDomain(), &tv->getLogicalDomain(), &tv->getLoopDomain()}) {
+      for (const IterDomain* id : *list) {
+        if (id->isSymbolic()) {
+          throw InternalError(text("axis ", id, " of ", tv, " was not settled"));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace nvfuser

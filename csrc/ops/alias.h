@@ -3,7 +3,7 @@
 ///
 /// Positions of axes count the axes that are no reductions; negative ones count from the end. Axes
 /// of extent 1 that are known to be so are broadcast axes in every result, so that they go with any
-/// other axis; an axis of symbolic extent is iterated until a call's sizes settle it (settling/).
+/// other axis. One of a computed extent is Symbolic: a call's sizes settle what it is (settling/).
 #pragma once
 
 #include <initializer_list>

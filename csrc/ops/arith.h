@@ -149,15 +149,15 @@ TensorView* max(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool
 TensorView* min(TensorView* v1, const std::vector<int64_t>& reduction_axes, bool keep_dim = false,
                 DataType dtype = DataType::Null);
 
-/// Mean, sum of squared deviations and count.
+/// Mean, sum of squared deviations and count: NaN, 0 and 0 of no elements.
 struct WelfordResult {
   TensorView* avg;
   TensorView* var_sum;
   TensorView* n;
 };
 /// `init_avg` and `init_var` (without the reduced axes) and `init_N` start the accumulation;
-/// without them it starts empty. Broadcast axes are squeezed: an expanded one multiplies the
-/// deviations and the count.
+/// without them it starts empty. Where either side has no elements, the result is the other's.
+/// Broadcast axes are squeezed: an expanded one multiplies the deviations and the count.
 WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes,
                       TensorView* init_avg = nullptr, TensorView* init_var = nullptr,
                       Val* init_N = nullptr);

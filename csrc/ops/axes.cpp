@@ -42,7 +42,9 @@ std::vector<IterDomain*> freshAxes(const TensorView* tv) {
 
 IterDomain* newIterAxis(Val* extent) {
   Val* index = SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent);
-  return IterDomainBuilder(extent->fusion()->zeroVal(DataType::Index), index).build();
+  return IterDomainBuilder(extent->fusion()->zeroVal(DataType::Index), index)
+      .iter_type(iterTypeOf(index))
+      .build();
 }
 
 IterDomain* newAxis(Val* extent) {
@@ -75,8 +77,9 @@ IterDomain* newBroadcastAxis(Val* expanded_extent) {
 IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent) {
   check(!in->isBroadcast(), "only iterated axes are resized; broadcast ones are made real before");
   Fusion* fusion = in->fusion();
-  IterDomain* out = IterDomainBuilder(fusion->zeroVal(DataType::Index),
-                                      SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent))
+  Val* index = SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent);
+  IterDomain* out = IterDomainBuilder(fusion->zeroVal(DataType::Index), index)
+                        .iter_type(iterTypeOf(index))
                         .is_rfactor_domain(true)
                         .build();
   IrBuilder::createInContainer<Resize>(fusion, out, in, left, right);

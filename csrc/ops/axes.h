@@ -21,13 +21,13 @@ std::string describe(const TensorView* tv);
 
 /// The logical axes that an operation on `tv` sees: all but reductions.
 std::vector<IterDomain*> axesOf(const TensorView* tv);
-/// Fresh copies of them, as a new tensor's axes. Anything that is not broadcast or symbolic is
+/// Fresh copies of them, as a new tensor's axes. Anything that is not broadcast or Symbolic is
 /// iterated.
 std::vector<IterDomain*> freshAxes(const TensorView* tv);
 
-/// A fresh axis: broadcast for the constant 1, iterated otherwise.
+/// A fresh axis: broadcast for the constant 1, `iterTypeOf` the extent otherwise.
 IterDomain* newAxis(Val* extent);
-/// A fresh iterated axis, also for extent 1.
+/// The same without broadcast: a constant 1 is iterated once.
 IterDomain* newIterAxis(Val* extent);
 /// A fresh broadcast axis, expanded where `expanded_extent` is given.
 IterDomain* newBroadcastAxis(Val* expanded_extent = nullptr);
@@ -55,11 +55,6 @@ inline Val* extentOf(const IterDomain* id) { return id->getMaybeExpandedExtent()
 std::vector<Val*> sizesOf(const TensorView* tv);
 /// Whether an axis has one element for certain and is not stretched.
 bool isUnitAxis(const IterDomain* id);
-
-/// Whether a size is worked out from others: it is known when a call gives those (settling/).
-inline bool isComputedExtent(const Val* extent) {
-  return !extent->isConst() && extent->definition() != nullptr;
-}
 
 /// `tv`, with the broadcast axes that `which` flags iterated over `extentOf` them (RepeatOp).
 /// Itself if there are none.

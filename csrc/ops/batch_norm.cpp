@@ -39,6 +39,14 @@ struct ChannelNorm {
     }
     return ReducedAxes::allBut(x, {channel}, op);
   }
+  /// Whether running statistics take in those of `x`. As in PyTorch, those of no elements leave
+  /// them alone, but the mean over no samples makes them NaN.
+  Val* teaches(const TensorView* x) const {
+    Val* none = ops::indexConstant(0);
+    Val* any = SimplifyingIrBuilder::gtExpr(reduced(x).count(DataType::Index), none);
+    Val* no_samples = SimplifyingIrBuilder::eqExpr(ops::sizesOf(x)[0], none);
+    return per_sample ? SimplifyingIrBuilder::logicalOrExpr(any, no_samples) : any;
+  }
   /// All axes but the channels': those a channel's parameter is constant over.
   ReducedAxes allButChannels(const TensorView* x) const {
     return ReducedAxes::allBut(x, {channel}, op);
@@ -83,8 +91,10 @@ void requireScalar(const Val* v, std::string_view name, std::string_view op) {
   }
 }
 
-/// running·(1 − momentum) + fresh·momentum, written to the storage of `running`.
-void updateRunningStat(TensorView* running, TensorView* fresh, Val* momentum, std::string_view op) {
+/// running·(1 − momentum) + fresh·momentum, written to the storage of `running`, which stays as it
+/// is where the call teaches nothing.
+void updateRunningStat(TensorView* running, TensorView* fresh, Val* momentum, Val* teaches,
+                       std::string_view op) {
   TensorView* target = running;
   Expr* def = running->definition();
   if (def && def->isA<UnaryOp>() && def->as<UnaryOp>()->getUnaryOpType() == UnaryOpType::Cast &&
@@ -98,6 +108,9 @@ void updateRunningStat(TensorView* running, TensorView* fresh, Val* momentum, st
   Val* one = IrBuilder::create<Val>(PolymorphicValue(1.0));
   Val* rest = sub(one, momentum);
   TensorView* updated = add(mul(running, rest), mul(fresh, momentum));
+  if (!teaches->isTrue()) {
+    updated = where(teaches, updated, running);
+  }
   updated = maybeCastOp(target->dtype(), updated);
   running->fusion()->aliasOutputToInput(updated, target, AllocationType::ReuseBuffer);
 }
@@ -130,8 +143,9 @@ ForwardNormResult channelNorm(const ChannelNorm& norm, TensorView* x, TensorView
         new_mean = nvfuser::mean(new_mean, {0}, false);
         new_var = nvfuser::mean(new_var, {0}, false);
       }
-      updateRunningStat(running_mean, new_mean, momentum, norm.op);
-      updateRunningStat(running_var, new_var, momentum, norm.op);
+      Val* teaches = norm.teaches(x);
+      updateRunningStat(running_mean, new_mean, momentum, teaches, norm.op);
+      updateRunningStat(running_var, new_var, momentum, teaches, norm.op);
     }
   } else {
     deviation = sub(x, norm.alongChannels(running_mean, "running_mean"));

@@ -26,7 +26,7 @@ TensorView* squeeze(TensorView* x, const std::vector<bool>& to_squeeze, bool squ
   std::vector<IterDomain*> out_axes;
   for (size_t i = 0; i < in.size(); ++i) {
     if (to_squeeze[i] && !in[i]->isBroadcast()) {
-      if (!ops::isUnitAxis(in[i]) && ops::isComputedExtent(in[i]->extent())) {
+      if (in[i]->isSymbolic()) {
         flags.push_back(true);  // settled for each call
         continue;
       }

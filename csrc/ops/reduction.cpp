@@ -1,6 +1,7 @@
 /// Reductions. A broadcast axis has nothing to reduce: it is dropped, and counts as often as it is
 /// expanded.
 #include <algorithm>
+#include <limits>
 
 #include <ir/builder.h>
 #include <ops/alias.h>
@@ -322,8 +323,32 @@ void requireWelfordInit(const TensorView* init_avg, const TensorView* init_var, 
   }
 }
 
-/// Both sides' statistics as one (Chan's formula).
-WelfordResult combined(WelfordResult a, TensorView* avg, TensorView* var, Val* n) {
+Val* notANumber(DataType dtype) {
+  return IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::quiet_NaN()), dtype);
+}
+
+/// How many elements the axes have together, as a scalar.
+Val* countOver(const TensorView* tv, const std::vector<int64_t>& axes) {
+  const std::vector<Val*> sizes = ops::sizesOf(tv);
+  Val* count = tv->fusion()->oneVal(DataType::Index);
+  for (int64_t axis : axes) {
+    count = SimplifyingIrBuilder::mulExpr(count, sizes[static_cast<size_t>(axis)]);
+  }
+  return count;
+}
+
+/// `tv` where the scalar `number` is above 0, else `other`. Decided here if it is a constant.
+TensorView* ifAny(Val* number, TensorView* tv, TensorView* other) {
+  if (const auto constant = ops::constantOf(number)) {
+    return *constant > 0 ? tv : other;
+  }
+  Val* any = SimplifyingIrBuilder::gtExpr(number, number->fusion()->zeroVal(number->dtype()));
+  return where(any, tv, other)->as<TensorView>();
+}
+
+/// Both sides' statistics as one (Chan's formula): `a`, of `own` numbers, and those of `n` numbers.
+/// A side without numbers counts for nothing.
+WelfordResult combined(WelfordResult a, Val* own, TensorView* avg, TensorView* var, Val* n) {
   DataType dtype = a.avg->dtype();
   TensorView* own_n = castOp(dtype, a.n);
   Val* other_n = optionalCastStrict(dtype, n);
@@ -331,8 +356,11 @@ WelfordResult combined(WelfordResult a, TensorView* avg, TensorView* var, Val* n
   TensorView* delta = sub(a.avg, avg);
   TensorView* share = truediv(own_n, total);
   TensorView* moved = mul(mul(mul(delta, delta), share), other_n);
-  return {.avg = add(avg, mul(delta, share)),
-          .var_sum = add(add(a.var_sum, var), moved),
+  auto of_both = [&](TensorView* both, TensorView* ours, TensorView* given) {
+    return ifAny(n, ifAny(own, both, given), ours);
+  };
+  return {.avg = of_both(add(avg, mul(delta, share)), a.avg, avg),
+          .var_sum = of_both(add(add(a.var_sum, var), moved), a.var_sum, var),
           .n = castOp(DataType::Index, total)};
 }
 
@@ -348,7 +376,7 @@ WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, Tenso
                        .n = newForReduction(tv, reduced, DataType::Index)};
   IrBuilder::create<WelfordOp>(result.avg, result.var_sum, result.n, tv,
                                fusion->zeroVal(tv->dtype()), fusion->oneVal(DataType::Index));
-  return init_N ? combined(result, init_avg, init_var, init_N) : result;
+  return init_N ? combined(result, countOver(tv, reduced), init_avg, init_var, init_N) : result;
 }
 
 WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
@@ -360,18 +388,20 @@ WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorVi
   if (!rest.axes.empty()) {
     result = WelfordRaw(rest.tv, rest.axes);
   } else {
-    Val* zero = tv->fusion()->zeroVal(tv->dtype());
+    // (Of an infinity or NaN, which lies no way from itself, it is NaN.)
     Val* one = tv->fusion()->oneVal(DataType::Index);
     result = {.avg = rest.tv,
-              .var_sum = full_like(rest.tv, zero),
+              .var_sum = sub(rest.tv, rest.tv),
               .n = full_like(rest.tv, one, DataType::Index)};
   }
   if (rest.times) {
-    result.avg = unlessNothing(result.avg, rest.times, tv->fusion()->zeroVal(tv->dtype()));
-    result.var_sum = repeatCombination(BinaryOpType::Add, result.var_sum, rest.times);
+    Val* zero = tv->fusion()->zeroVal(tv->dtype());
+    result.avg = unlessNothing(result.avg, rest.times, notANumber(tv->dtype()));
+    result.var_sum = unlessNothing(repeatCombination(BinaryOpType::Add, result.var_sum, rest.times),
+                                   rest.times, zero);
     result.n = repeatCombination(BinaryOpType::Add, result.n, rest.times);
   }
-  return init_N ? combined(result, init_avg, init_var, init_N) : result;
+  return init_N ? combined(result, countOver(tv, reduced), init_avg, init_var, init_N) : result;
 }
 
 }  // namespace nvfuser

@@ -41,7 +41,7 @@ std::pair<IterDomain*, IterDomain*> splitInto(IterDomain* in, Val* factor, bool 
                                               Val* rest) {
   auto piece = [&](Val* extent) {
     return IterDomainBuilder(in->fusion()->zeroVal(DataType::Index), extent)
-        .iter_type(in->getIterType())
+        .iter_type(iterTypeOf(extent))
         .is_rfactor_domain(true)
         .build();
   };

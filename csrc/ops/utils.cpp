@@ -39,13 +39,27 @@ Val* newScalar(ValType vtype, DataType dtype) {
 }
 
 IterType promoteIterType(IterType type1, IterType type2) {
+  using enum IterType;
   // From what yields to what wins.
-  constexpr IterType kOrder[] = {IterType::Broadcast, IterType::Symbolic, IterType::GatherScatter,
-                                 IterType::VectorComponent, IterType::Iteration};
-  auto place = [&](IterType type) { return std::find(kOrder, std::end(kOrder), type); };
-  check(place(type1) != std::end(kOrder) && place(type2) != std::end(kOrder),
-        "axes of these kinds do not meet in one operation");
-  return std::max(place(type1), place(type2)) == place(type1) ? type1 : type2;
+  auto rank = [](IterType type) {
+    switch (type) {
+      case Broadcast:
+        return 0;
+      case Symbolic:
+        return 1;
+      case GatherScatter:
+        return 2;
+      case VectorComponent:
+        return 3;
+      case Iteration:
+        return 4;
+      case Reduction:
+      case Stride:
+        break;
+    }
+    throw InternalError("axes of these kinds do not meet in one operation");
+  };
+  return rank(type1) >= rank(type2) ? type1 : type2;
 }
 
 namespace {
@@ -100,25 +114,20 @@ IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
     }
     known = commonExtent(known, here);
   }
-  // What an axis was made by is its producer's matter: the new one is plainly iterated.
-  if (type != IterType::Broadcast && type != IterType::Symbolic) {
-    type = IterType::Iteration;
-  }
-  if (force_iter_type) {
-    type = *force_iter_type;
-  }
   Fusion* fusion = input_ids.front()->fusion();
-  IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);
-  builder.iter_type(type);
+  type = force_iter_type.value_or(type);
   if (type == IterType::Broadcast) {
-    builder.extent(fusion->oneVal(DataType::Index)).expanded_extent(expanded);
-  } else {
-    builder.extent(commonExtent(extent, expanded));
-    if (extent == nullptr && expanded == nullptr) {
-      builder.extent(fusion->oneVal(DataType::Index));
-    }
+    return IterDomainBuilder(fusion->zeroVal(DataType::Index), fusion->oneVal(DataType::Index))
+        .iter_type(type)
+        .expanded_extent(expanded)
+        .build();
   }
-  return builder.build();
+  Val* common = commonExtent(extent, expanded);
+  common = common != nullptr ? common : fusion->oneVal(DataType::Index);
+  // What an axis was made by is its producer's matter: of the new one, its size alone tells.
+  return IterDomainBuilder(fusion->zeroVal(DataType::Index), common)
+      .iter_type(force_iter_type.value_or(iterTypeOf(common)))
+      .build();
 }
 
 IterDomain* newAxisLike(const IterDomain* id, std::optional<IterType> iter_type) {

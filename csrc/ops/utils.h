@@ -20,12 +20,12 @@ Val* promoteSize(Val* v1, Val* v2);
 /// A symbolic scalar of the dtype.
 Val* newScalar(ValType vtype, DataType dtype);
 /// The kind of axis that results where two meet: anything but Broadcast wins over Broadcast,
-/// Iteration over GatherScatter and VectorComponent.
+/// Iteration over Symbolic, GatherScatter and VectorComponent.
 IterType promoteIterType(IterType type1, IterType type2);
 
 /// A fresh axis for axes that correspond by position in the operands `input_ids` (not empty):
-/// concrete if any is, otherwise broadcast, expanded if any is. `force_iter_type` overrides the
-/// kind. `what` names operation and axis.
+/// broadcast if all are, expanded if any is; otherwise `iterTypeOf` the common extent.
+/// `force_iter_type` overrides the kind. `what` names operation and axis.
 IterDomain* newOutputIterDomain(const std::vector<IterDomain*>& input_ids,
                                 std::optional<IterType> force_iter_type = std::nullopt,
                                 std::string_view what = "operation");

@@ -1,6 +1,7 @@
 #include <preseg_passes/remove_empty.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
@@ -32,16 +33,33 @@ TensorView* filled(const TensorView* tv, Val* value) {
   return out;
 }
 
+/// What every element of `out` is where the operand of `expr` has none; null where that has to be
+/// computed.
+Val* valueOfNothing(const Expr* expr, const TensorView* out) {
+  if (expr->isA<PadOp>()) {
+    return expr->as<PadOp>()->value();
+  }
+  if (expr->isA<ReductionOp>()) {
+    return expr->as<ReductionOp>()->init();
+  }
+  if (!expr->isA<WelfordOp>()) {
+    return nullptr;
+  }
+  if (out == expr->as<WelfordOp>()->outAvg()) {
+    return IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::quiet_NaN()),
+                                  out->dtype());
+  }
+  return out->fusion()->zeroVal(out->dtype());
+}
+
 /// What `expr` gives although an operand has no elements; null for what stays as it is.
 TensorView* ofNothing(const Expr* expr, const TensorView* out) {
   if (isEmpty(out)) {
     return filled(out, out->fusion()->zeroVal(out->dtype()));
   }
-  if (!expr->isOneOf<ReductionOp, PadOp>() || !isEmpty(expr->input(0)->as<TensorView>())) {
-    return nullptr;
-  }
-  return filled(out,
-                expr->isA<PadOp>() ? expr->as<PadOp>()->value() : expr->as<ReductionOp>()->init());
+  Val* value = valueOfNothing(expr, out);
+  return value != nullptr && isEmpty(expr->input(0)->as<TensorView>()) ? filled(out, value)
+                                                                       : nullptr;
 }
 
 /// The tensor that a concatenation pads; null if it is given padded.
@@ -82,12 +100,14 @@ void removeEmpty(Fusion& fusion) {
   }
   for (const Expr* expr : exprs) {
     const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    if (outputs.size() != 1 || expr->isA<FullOp>() || tensorInputs(expr).empty() ||
-        outputs[0]->isFusionInput()) {
+    if ((outputs.size() != 1 && !expr->isA<WelfordOp>()) || expr->isA<FullOp>() ||
+        tensorInputs(expr).empty() || outputs[0]->isFusionInput()) {
       continue;
     }
-    if (TensorView* replacement = ofNothing(expr, outputs[0])) {
-      replaceTensor(outputs[0], replacement);
+    for (TensorView* out : outputs) {
+      if (TensorView* replacement = ofNothing(expr, out)) {
+        replaceTensor(out, replacement);
+      }
     }
   }
 }

@@ -7,11 +7,10 @@
 ///   T4_g_float[ iS8{i0} ]          = full(0)
 ///
 /// An empty output becomes a `full`, for which no kernel is launched; a reduction over nothing is
-/// its neutral element, a pad of nothing its value, and a concatenation forgets parts without
-/// elements.
+/// its neutral element (Welford's: mean NaN, deviations and count 0), a pad of nothing its value,
+/// and a concatenation forgets parts without elements.
 ///
-/// Left alone: sizes that are symbols (a run decides; see `LaunchPlan`), means and variances of
-/// nothing, inputs that are outputs.
+/// Left alone: sizes that are symbols (a run decides; see `LaunchPlan`), inputs that are outputs.
 #pragma once
 
 #include <ir/fusion.h>

@@ -21,6 +21,7 @@ GpuLower::GpuLower(Fusion* fusion) : GpuLower(fusion, CompileParams()) {}
 
 GpuLower::GpuLower(Fusion* fusion, const CompileParams& params)
     : fusion_(std::make_unique<Fusion>(*fusion)), params_(std::make_unique<CompileParams>(params)) {
+  fusion_->settleAxes();  // a schedule has loops for them
   if (!params_->options) {
     params_->options = Options::current();
   }

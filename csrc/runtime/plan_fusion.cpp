@@ -276,6 +276,7 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
         next.push_back(&segmentOf(variant, wholeGroup(fusion)));
       }
     } else {
+      fusion.verifySettled();
       for (const Group& group :
            withEpilogues(segmentFusion(fusion, about, takes), call.device->kind())) {
         next.push_back(&segmentOf(variant, group));

@@ -286,7 +286,9 @@ std::vector<Reference> references(const Fusion& fusion, std::span<const Interpre
 /// axes stay as they are.
 std::unique_ptr<Fusion> settledFor(const Fusion& fusion, const KernelArgumentHolder& inputs) {
   for (const TensorView* tv : fusion.allTvs()) {
-    if (tv->getLoopDomain() != tv->getLogicalDomain()) {
+    const bool is_part =
+        tv->hasRoot() && tv->definition() != nullptr && isReduction(tv->definition());
+    if (tv->getLoopDomain() != tv->getLogicalDomain() || is_part) {
       return nullptr;
     }
   }

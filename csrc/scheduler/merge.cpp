@@ -18,8 +18,7 @@ TensorView* TensorView::merge(int64_t axis_o, int64_t axis_i) {
   }
   IterDomain* outer = axis(axis_o);
   IterDomain* inner = axis(axis_i);
-  if (!outer->isBroadcast() && !inner->isBroadcast() &&
-      outer->getIterType() != inner->getIterType()) {
+  if (!mergedIterType(outer->getIterType(), inner->getIterType())) {
     auto kind = [](const IterDomain* id) {
       return id->isReduction() ? "a reduction" : "no reduction";
     };

@@ -240,12 +240,9 @@ class Replayer {
         return nullptr;
       }
     }
-    if (expr->isA<Merge>() && inputs[0] != nullptr && inputs[1] != nullptr) {
-      const bool mixed = !inputs[0]->isBroadcast() && !inputs[1]->isBroadcast() &&
-                         inputs[0]->getIterType() != inputs[1]->getIterType();
-      if (mixed) {
-        return nullptr;  // the consumer reduces only one of the two
-      }
+    if (expr->isA<Merge>() && inputs[0] != nullptr && inputs[1] != nullptr &&
+        !mergedIterType(inputs[0]->getIterType(), inputs[1]->getIterType())) {
+      return nullptr;  // the consumer reduces only one of the two
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == nullptr) {

@@ -34,6 +34,7 @@ class Settler {
 
   std::unique_ptr<Fusion> run() {
     FusionGuard guard(fusion_.get());
+    fusion_->settleAxes();
     findChanged();
     preseg_passes::ScalarSubstitution(*fusion_, knownScalars()).apply();
     for (Val* input : fusion_->inputs()) {

@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(OpFixture, "cat of one part, of empty parts, of broadcast axes
 TEST_CASE_FIXTURE(OpFixture, "cat of symbolic sizes") {
   TensorView* y = cat({symbolic(2), symbolic(2)}, 1);
   CHECK(y->definition()->isA<CatOp>());
-  CHECK(y->getLogicalDomain()[1]->isIteration());
+  CHECK(y->getLogicalDomain()[1]->isSymbolic());
   auto* first = y->definition()->input(0)->definition()->as<PadOp>();
   CHECK(first->leftWidth(1)->isZero());
   checkSound(y);

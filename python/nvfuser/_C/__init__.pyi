@@ -997,7 +997,7 @@ class FusionDefinition:
             """
             Greatest element over the axes (all unless given); NaN if there is one.
 
-            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give the least (greatest) value.
             Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
             """
@@ -1024,7 +1024,7 @@ class FusionDefinition:
             """
             Least element over the axes (all unless given); NaN if there is one.
 
-            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give the least (greatest) value.
             Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
             """
@@ -1600,7 +1600,7 @@ class FusionDefinition:
             """
             Variance: sum of |x - mean|^2 over max(n - correction, 0).
 
-            Shapes: the axes go away, or stay with extent 1 where keepdim.
+            Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
             Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, a negative correction.
             """
@@ -1609,7 +1609,7 @@ class FusionDefinition:
             """
             Variance and mean in one pass; reduced precision has to be cast first. Gives (var, mean).
 
-            Shapes: each result: the axes go away, or stay with extent 1 where keepdim.
+            Shapes: each result: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
             Dtypes: Float, Double, complex (whose variance is real); integers become Float.
             Raises: TypeError for a wrong number or kind of arguments; UserError for half precision, an axis that is not there, a negative correction.
             """
@@ -1627,7 +1627,7 @@ class FusionDefinition:
             """
             Mean, sum of squared deviations and count. Gives (avg, var_sum, n).
 
-            Shapes: each result: the axes go away.
+            Shapes: each result: the axes go away; no elements give NaN, 0 and 0.
             Dtypes: Float, Double; the count is an Int.
             Raises: TypeError for a wrong number or kind of arguments; UserError for another dtype, a tensor without axes, an axis that is not there.
             """

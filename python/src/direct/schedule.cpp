@@ -92,7 +92,8 @@ Plan planWith(const IrFusion& fusion, SchedulerType type, const Inputs& inputs) 
   if (entry == nullptr) {
     return Refusal{text("there is no scheduler ", schedulerTypeName(type), " here")};
   }
-  const nvfuser::Fusion& graph = fusion.definition->graph;
+  nvfuser::Fusion graph = fusion.definition->graph;
+  graph.settleAxes();
   if (graph.outputs().empty()) {
     return Refusal{"the fusion has no outputs"};
   }
@@ -143,6 +144,7 @@ void apply(const IrFusion& fusion, SchedulerType type, const nvfuser::HeuristicP
     userError("schedule: there is no scheduler ", schedulerTypeName(type), " here");
   }
   FusionGuard guard(&fusion.definition->graph);
+  fusion.definition->graph.settleAxes();
   entry->schedule(&fusion.definition->graph, params);
 }
 

@@ -73,6 +73,9 @@ void combineWelford(const kir::Monoid& monoid, std::span<Number> a, std::span<co
     return;
   }
   if (count_b == 1 && b[1].real == 0) {  // an element: of a NaN comes a NaN, also of the first one
+    if (count_a == 0) {
+      a[0].real = 0;  // there was no mean yet
+    }
     const double delta = round(b[0].real - a[0].real);
     a[0].real = round(a[0].real + round(delta / (count_a + 1)));
     a[1].real = round(a[1].real + round(delta * round(b[0].real - a[0].real)));

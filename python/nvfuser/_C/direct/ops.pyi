@@ -859,7 +859,7 @@ def max(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = Fa
     """
     Greatest element over the axes (all unless given); NaN if there is one.
 
-    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give the least (greatest) value.
     Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
     """
@@ -886,7 +886,7 @@ def min(arg: TensorView, axes: list[int] | int | None = None, keepdim: bool = Fa
     """
     Least element over the axes (all unless given); NaN if there is one.
 
-    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give the least (greatest) value.
     Dtypes: Bool, integers, floating-point; the result has the dtype of arg; dtype must not be given.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there or given twice, an empty list of axes, a dtype.
     """
@@ -1462,7 +1462,7 @@ def var(arg: TensorView, axes: list[int] | int | None = None, correction: int = 
     """
     Variance: sum of |x - mean|^2 over max(n - correction, 0).
 
-    Shapes: the axes go away, or stay with extent 1 where keepdim.
+    Shapes: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
     Dtypes: floating-point, complex; half precision is computed and comes out as Float, integers become Float.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, a negative correction.
     """
@@ -1471,7 +1471,7 @@ def var_mean(arg: TensorView, axes: list[int] | int | None = None, correction: i
     """
     Variance and mean in one pass; reduced precision has to be cast first. Gives (var, mean).
 
-    Shapes: each result: the axes go away, or stay with extent 1 where keepdim.
+    Shapes: each result: the axes go away, or stay with extent 1 where keepdim; no elements give NaN.
     Dtypes: Float, Double, complex (whose variance is real); integers become Float.
     Raises: TypeError for a wrong number or kind of arguments; UserError for half precision, an axis that is not there, a negative correction.
     """
@@ -1489,7 +1489,7 @@ def welford(arg: TensorView, axes: list[int] | int | None = None) -> tuple[Tenso
     """
     Mean, sum of squared deviations and count. Gives (avg, var_sum, n).
 
-    Shapes: each result: the axes go away.
+    Shapes: each result: the axes go away; no elements give NaN, 0 and 0.
     Dtypes: Float, Double; the count is an Int.
     Raises: TypeError for a wrong number or kind of arguments; UserError for another dtype, a tensor without axes, an axis that is not there.
     """
