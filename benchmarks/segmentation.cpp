@@ -86,7 +86,7 @@ SchedulerRuntimeInfo infoOf(const Fusion& fusion) {
 bool realTakes(const Fusion& whole, const Group& group) {
   const ExtractedGroup part = extractGroup(whole, group);
   for (const SchedulerEntry* entry : schedulerEntries()) {
-    if (entry->refusesForm(*part.fusion).has_value()) {
+    if (refusalOfForm(*entry, *part.fusion).has_value()) {
       continue;
     }
     SchedulerRuntimeInfo info = infoOf(*part.fusion);

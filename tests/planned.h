@@ -24,7 +24,7 @@ struct Call {
 /// The plan's text, or why there is none.
 inline std::string planned(const SchedulerEntry& scheduler, const Fusion& fusion,
                            const Call& call) {
-  if (auto refusal = scheduler.refusesForm(fusion)) {
+  if (auto refusal = refusalOfForm(scheduler, fusion)) {
     return "form: " + refusal->why;
   }
   ExpressionEvaluator evaluator;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <set>
 
 #include <device_lower/along_loops.h>
 #include <device_lower/follow_transform.h>
@@ -26,6 +27,37 @@ bool isSameTransform(const Expr* a, const Expr* b, const IdGraph& exact) {
 }
 
 }  // namespace
+
+namespace {
+
+/// The first of each kind of transform between the same classes. (Resizes are told apart by what
+/// they add, too; they are few.)
+std::vector<const Expr*> distinct(const std::vector<Expr*>& transforms, const IdGraph& exact) {
+  std::vector<const Expr*> result;
+  std::set<std::vector<int>> seen;
+  for (const Expr* expr : transforms) {
+    std::vector<int> key{static_cast<int>(expr->kind())};
+    for (const auto* axes : {&expr->inputs(), &expr->outputs()}) {
+      for (const Val* axis : *axes) {
+        key.push_back(exact.classOf(axis->as<IterDomain>()));
+      }
+    }
+    if (expr->isA<Resize>() || seen.insert(std::move(key)).second) {
+      result.push_back(expr);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Indexer::Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
+    : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {
+  for (int c = 0; c < exact.numClasses(); ++c) {
+    definitions_.push_back(distinct(exact.definitions(c), exact));
+    uses_.push_back(distinct(exact.uses(c), exact));
+  }
+}
 
 Scalar AxisValues::of(const IterDomain* id) const {
   if (auto own = own_.find(id); own != own_.end()) {
@@ -154,7 +186,7 @@ AxisValues Indexer::around(const Leaf& leaf,
   // Backward alone first, from the schedule to the shapes. What follows from shapes may be another
   // index: in cat(a, b) the axes of a and b lead to each other, but are no one loop's.
   for (size_t next = 0; next < open.size(); ++next) {
-    for (const Expr* expr : exact_.definitions(open[next])) {
+    for (const Expr* expr : definitions_[static_cast<size_t>(open[next])]) {
       if (expr->isA<Resize>()) {
         continue;
       }
@@ -208,10 +240,10 @@ AxisValues Indexer::around(const Leaf& leaf,
     const int id_class = open.front();
     open.pop_front();
     // Backward first: from the schedule towards the shape.
-    for (const Expr* expr : exact_.definitions(id_class)) {
+    for (const Expr* expr : definitions_[static_cast<size_t>(id_class)]) {
       follow(expr);
     }
-    for (const Expr* expr : exact_.uses(id_class)) {
+    for (const Expr* expr : uses_[static_cast<size_t>(id_class)]) {
       follow(expr);
     }
   }
@@ -228,7 +260,7 @@ void Indexer::noteBehind(int id_class, const std::vector<const Expr*>& reached,
   if (!values.met_twice_[c] && !values.behind_met_twice_[c]) {
     return;
   }
-  for (const Expr* expr : exact_.definitions(id_class)) {
+  for (const Expr* expr : definitions_[static_cast<size_t>(id_class)]) {
     for (const Val* in : expr->inputs()) {
       const int source = exact_.classOf(in->as<IterDomain>());
       const Expr* way = source < 0 ? nullptr : reached[static_cast<size_t>(source)];

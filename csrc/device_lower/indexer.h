@@ -53,8 +53,7 @@ using AxisIndex = std::unordered_map<const IterDomain*, kir::Scalar>;
 
 class Indexer {
  public:
-  Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
-      : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
+  Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations);
 
   /// The statement that completes a tensor. Reading requires that it ran at the element that is
   /// read, in the same iteration of the loops that both share.
@@ -120,6 +119,10 @@ class Indexer {
   LoopModel& loops_;
   Symbols& symbols_;
   Allocations& allocations_;
+  /// By class, the transforms that make it and those that use it. The same one of many tensors,
+  /// which a schedule gives the transforms of their neighbours, is in it once.
+  std::vector<std::vector<const Expr*>> definitions_;
+  std::vector<std::vector<const Expr*>> uses_;
   std::unordered_map<const TensorView*, const Leaf*> writer_;
   std::unordered_map<const LoopClass*, kir::Scalar> shifted_;
 };

@@ -32,10 +32,19 @@ std::unordered_set<const Val*> axesReadElsewhere(const Leaf& reader, const Tenso
 }
 
 bool isMadeOf(const Val* id, const std::unordered_set<const Val*>& axes) {
-  const Expr* def = id->definition();
-  return axes.count(id) != 0 ||
-         (def != nullptr && std::any_of(def->inputs().begin(), def->inputs().end(),
-                                        [&](const Val* in) { return isMadeOf(in, axes); }));
+  std::vector<const Val*> open{id};
+  std::unordered_set<const Val*> seen;
+  while (!open.empty()) {
+    const Val* axis = open.back();
+    open.pop_back();
+    if (axes.count(axis) != 0) {
+      return true;
+    }
+    if (const Expr* def = axis->definition(); def != nullptr && seen.insert(axis).second) {
+      open.insert(open.end(), def->inputs().begin(), def->inputs().end());
+    }
+  }
+  return false;
 }
 
 class SyncInserter {

@@ -93,7 +93,7 @@ void KernelBuilder::requireIterations(const Leaf& leaf) {
 }
 
 void KernelBuilder::requireElements(const IterDomain* axis, const TensorView* tv) {
-  if (axis->isBroadcast()) {
+  if (axis->isBroadcast() || !with_elements_.insert(axis).second) {
     return;
   }
   // Parts of an axis have the elements that the axis has, whatever their extents.

@@ -12,6 +12,8 @@
 ///   build_vector.cpp      vector accesses and what they need of strides and addresses
 #pragma once
 
+#include <unordered_set>
+
 #include <device_lower/async_copy.h>
 #include <device_lower/predicates.h>
 
@@ -170,6 +172,7 @@ class KernelBuilder {
   /// Of reductions into memory, one for each output; null where the memory itself accumulates.
   std::unordered_map<const TensorView*, const kir::Buffer*> accumulators_;
   std::vector<const Val*> scalar_operands_;
+  std::unordered_set<const IterDomain*> with_elements_;  ///< axes of which elements are required
   /// Of a reduction over blocks, what is true in the only block that has the result.
   std::unordered_map<const Expr*, kir::Scalar> last_of_;
   /// Set inside the fast copy of an unswitched loop: bounds hold already.

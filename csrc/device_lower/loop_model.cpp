@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_set>
 
 #include <ir/axis_map.h>
 
@@ -135,9 +136,13 @@ std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool t
   const auto& logical = exact.tensorOf(id)->getLogicalDomain();
   std::set<int> sources;
   std::vector<const IterDomain*> open{id};
+  std::unordered_set<const IterDomain*> seen;
   while (!open.empty()) {
     const IterDomain* axis = open.back();
     open.pop_back();
+    if (!seen.insert(axis).second) {
+      continue;
+    }
     const Expr* def = axis->definition();
     const bool stop = !to_root && std::find(logical.begin(), logical.end(), axis) != logical.end();
     if (def != nullptr && !stop) {
@@ -190,15 +195,25 @@ std::set<int> visited(std::set<int> axes, const IdGraph& exact) {
 /// Whether an axis is one of these classes, or scheduled from such. It may be a part of its logical
 /// axes alone: the rows of a reshape, of which the columns have other loops.
 bool isMadeOf(const IterDomain* id, const std::set<int>& classes, const IdGraph& exact) {
-  if (id->isBroadcast() || classes.count(exact.classOf(id)) != 0) {
-    return true;
-  }
   const auto& logical = exact.tensorOf(id)->getLogicalDomain();
-  const bool is_logical = std::find(logical.begin(), logical.end(), id) != logical.end();
-  const Expr* def = is_logical ? nullptr : id->definition();
-  return def != nullptr &&
-         std::all_of(def->inputs().begin(), def->inputs().end(),
-                     [&](const Val* in) { return isMadeOf(in->as<IterDomain>(), classes, exact); });
+  std::vector<const IterDomain*> open{id};
+  std::unordered_set<const IterDomain*> seen;
+  while (!open.empty()) {
+    const IterDomain* axis = open.back();
+    open.pop_back();
+    if (!seen.insert(axis).second || axis->isBroadcast() ||
+        classes.count(exact.classOf(axis)) != 0) {
+      continue;
+    }
+    const bool is_logical = std::find(logical.begin(), logical.end(), axis) != logical.end();
+    if (is_logical || axis->definition() == nullptr) {
+      return false;
+    }
+    for (const Val* in : axis->definition()->inputs()) {
+      open.push_back(in->as<IterDomain>());
+    }
+  }
+  return true;
 }
 
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
@@ -416,9 +431,13 @@ bool LoopModel::isRepeated(const TensorView* tv, ParallelType type) const {
 
 bool LoopModel::isRepeated(const IterDomain* axis) {
   std::vector<const IterDomain*> open{axis};
+  std::unordered_set<const IterDomain*> seen;
   while (!open.empty()) {
     const IterDomain* id = open.back();
     open.pop_back();
+    if (!seen.insert(id).second) {
+      continue;
+    }
     if (id->isBroadcast() && !id->extent()->isOneInt()) {
       return true;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ir/spelling.h>
+
 namespace nvfuser {
 
 using kir::Scalar;
@@ -47,6 +49,9 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
     return isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
   };
   for (int c = 0; c < exact.numClasses(); ++c) {
+    for (const IterDomain* id : exact.members(c)) {
+      extents_.insert(id->extent()->fingerprint());
+    }
     const Val* first = nullptr;
     // What is computed from other extents comes second: it gets the name of a known one.
     for (const bool known : {true, false}) {
@@ -84,7 +89,9 @@ const Val* Symbols::canonical(const Val* val) const {
 Scalar Symbols::leaf(const Val* val) {
   // An extent is never negative; any other scalar may be.
   auto source = input_extents_.find(val);
-  const bool is_extent = source != input_extents_.end() || val->dtype() == DataType::Index;
+  const bool is_extent = source != input_extents_.end() ||
+                         (val->dtype() == DataType::Index && val->definition() == nullptr) ||
+                         extents_.count(val->fingerprint()) != 0;
   int64_t lo = is_extent ? 0 : INT64_MIN;
   int64_t hi = INT64_MAX;
   if (isBooleanType(val->dtype())) {
@@ -109,7 +116,11 @@ Scalar Symbols::of(const Val* val) {
     return found->second;
   }
   Scalar result = nullptr;
-  if (val->isConst() && !val->value().is<double>()) {
+  if (!isSpelledOut(val) && input_extents_.count(val) == 0) {
+    Scalar& named = named_[val->fingerprint()];
+    named = named == nullptr ? leaf(val) : named;
+    result = named;
+  } else if (val->isConst() && !val->value().is<double>()) {
     result = pool_.constant(val->value().as<int64_t>());
   } else if (const Expr* def = val->definition();
              def != nullptr && !val->isConst() && input_extents_.count(val) == 0) {

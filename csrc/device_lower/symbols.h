@@ -7,6 +7,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <id_model/id_graph.h>
@@ -19,7 +20,8 @@ class Symbols {
   Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& pool);
 
   /// An integer or boolean scalar as an expression of symbols. What has no index form (a double
-  /// divided by another, …) becomes one symbol whose value the host evaluates.
+  /// divided by another, …), or would be long (ir/spelling.h), becomes one symbol whose value the
+  /// host evaluates.
   kir::Scalar of(const Val* val);
   kir::Scalar extent(const IterDomain* id) { return of(id->extent()); }
   /// Elements between neighbours along the i-th allocation axis of a tensor in global memory.
@@ -35,7 +37,9 @@ class Symbols {
   kir::ScalarPool& pool_;
   std::unordered_map<const Val*, const Val*> parent_;
   std::unordered_map<const Val*, kir::SymbolSource> input_extents_;
+  std::unordered_set<Fingerprint, FingerprintHash> extents_;  ///< of all axes
   std::unordered_map<const Val*, kir::Scalar> cache_;
+  std::unordered_map<Fingerprint, kir::Scalar, FingerprintHash> named_;  ///< long ones
   std::unordered_map<kir::Scalar, kir::SymbolSource> sources_;
 };
 

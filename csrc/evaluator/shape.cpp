@@ -224,32 +224,34 @@ int64_t clamped(int64_t value, int64_t low, int64_t high) {
 /// What part of a padded tensor is its own along `axis`: [first, last). The pad is looked for
 /// behind copies, casts and other pointwise operations; a tensor without one is its own throughout.
 std::pair<int64_t, int64_t> ownRange(const Val* val, size_t axis, int64_t size, Context& context) {
-  const Expr* def = val->definition();
-  if (def == nullptr) {
-    return {0, size};
-  }
-  switch (def->kind()) {
-    case ExprKind::PadOp: {
-      const auto* op = def->as<PadOp>();
-      return {context.evaluator.evaluateInt(op->leftWidth(axis), "the width of a pad"),
-              size - context.evaluator.evaluateInt(op->rightWidth(axis), "the width of a pad")};
+  std::vector<const Val*> open{val};
+  std::unordered_set<const Val*> seen;
+  while (!open.empty()) {
+    const Expr* def = open.back()->definition();
+    const bool is_new = seen.insert(open.back()).second;
+    open.pop_back();
+    if (def == nullptr || !is_new) {
+      continue;
     }
-    case ExprKind::LoadStoreOp:
-    case ExprKind::UnaryOp:
-    case ExprKind::BinaryOp:
-    case ExprKind::TernaryOp:
-      for (const Val* input : def->inputs()) {
-        if (input->isA<TensorView>() && input->as<TensorView>()->getLogicalDomain().size() > axis) {
-          const auto range = ownRange(input, axis, size, context);
-          if (range != std::pair<int64_t, int64_t>(0, size)) {
-            return range;
-          }
+    if (def->isA<PadOp>()) {
+      const auto* op = def->as<PadOp>();
+      const std::pair<int64_t, int64_t> range{
+          context.evaluator.evaluateInt(op->leftWidth(axis), "the width of a pad"),
+          size - context.evaluator.evaluateInt(op->rightWidth(axis), "the width of a pad")};
+      if (range != std::pair<int64_t, int64_t>(0, size)) {
+        return range;
+      }
+    }
+    if (def->isOneOf<LoadStoreOp, UnaryOp, BinaryOp, TernaryOp>()) {
+      for (auto input = def->inputs().rbegin(); input != def->inputs().rend(); ++input) {
+        if ((*input)->isA<TensorView>() &&
+            (*input)->as<TensorView>()->getLogicalDomain().size() > axis) {
+          open.push_back(*input);
         }
       }
-      return {0, size};
-    default:
-      return {0, size};
+    }
   }
+  return {0, size};
 }
 
 }  // namespace

@@ -12,30 +12,42 @@ namespace {
 /// Lists in which one tensor's axes must stay distinct.
 enum List : int { kRoot, kLogical, kAllocation, kLoop };
 
-/// Kind and attributes of a transform, as a key.
-std::string signature(const Expr* expr) {
+/// Kind and attributes of a transform and the classes of its inputs: transforms with equal ones
+/// have equal outputs.
+using Signature = std::vector<uint64_t>;
+
+Signature signatureOf(const Expr* expr, const std::vector<int>& inputs) {
+  Signature signature{static_cast<uint64_t>(expr->kind())};
+  auto add = [&](const Val* scalar) {
+    const Fingerprint fingerprint = scalar->fingerprint();
+    signature.insert(signature.end(), {fingerprint.high, fingerprint.low});
+  };
   switch (expr->kind()) {
-    case ExprKind::Split: {
-      auto* op = expr->as<Split>();
-      return text("split ", op->innerSplit() ? "i" : "o", op->factor()->toInlineString());
-    }
+    case ExprKind::Split:
+      signature.push_back(expr->as<Split>()->innerSplit() ? 1 : 0);
+      add(expr->as<Split>()->factor());
+      break;
     case ExprKind::Merge:
       // Equal classes have equal extents, so the inner extent needs no mention.
-      return "merge";
-    case ExprKind::Resize: {
-      auto* op = expr->as<Resize>();
-      return text("resize ", op->leftExpand()->toInlineString(), " ",
-                  op->rightExpand()->toInlineString());
-    }
+      break;
+    case ExprKind::Resize:
+      add(expr->as<Resize>()->leftExpand());
+      add(expr->as<Resize>()->rightExpand());
+      break;
     case ExprKind::Swizzle:
-      return text("swizzle ", static_cast<int>(expr->as<Swizzle>()->swizzleType()));
+      signature.push_back(static_cast<uint64_t>(expr->as<Swizzle>()->swizzleType()));
+      break;
     default:
-      return text(exprKindName(expr->kind()), expr->name());
+      signature.push_back(static_cast<uint64_t>(expr->name()));
   }
+  for (const int input : inputs) {
+    signature.push_back(static_cast<uint64_t>(input));
+  }
+  return signature;
 }
 
 bool sameExtent(const IterDomain* a, const IterDomain* b) {
-  return a->extent() == b->extent() || a->extent()->sameAs(b->extent());
+  return a->extent()->sameAs(b->extent());
 }
 
 /// Whether an axis and the one it becomes have the same index: a broadcast axis and what it meets
@@ -53,10 +65,14 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
   for (size_t t = 0; t < tvs.size(); ++t) {
     const TensorDomain* td = tvs[t]->domain();
     for (IterDomain* id : td->allIDs()) {
-      if (node_of_.count(id) != 0) {
+      if (nodeOf(id) >= 0) {
         continue;
       }
-      node_of_[id] = static_cast<int>(nodes_.size());
+      const auto name = static_cast<size_t>(id->name());
+      if (name >= node_of_name_.size()) {
+        node_of_name_.resize(std::max(name + 1, 2 * node_of_name_.size()), -1);
+      }
+      node_of_name_[name] = static_cast<int>(nodes_.size());
       nodes_.push_back(id);
       tensor_of_.push_back(tvs[t]);
       parent_.push_back(static_cast<int>(parent_.size()));
@@ -66,7 +82,7 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
                                                &td->loop()};
     for (int list = kRoot; list <= kLoop; ++list) {
       for (IterDomain* id : *lists[list]) {
-        occupied_[static_cast<size_t>(node_of_.at(id))].emplace_back(static_cast<int>(t), list);
+        occupied_[static_cast<size_t>(nodeOf(id))].emplace_back(static_cast<int>(t), list);
       }
     }
     for (Expr* expr : td->allExprs()) {
@@ -94,7 +110,7 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     }
   }
   for (auto [a, b] : fusion.registeredExactMappings()) {
-    if (node_of_.count(a) == 0 || node_of_.count(b) == 0) {
+    if (nodeOf(a) < 0 || nodeOf(b) < 0) {
       continue;
     }
     // A broadcast axis of one element and one that is gone through several times are no one index.
@@ -139,8 +155,8 @@ int IdGraph::find(int node) const {
 }
 
 bool IdGraph::unite(IterDomain* a, IterDomain* b) {
-  int x = find(node_of_.at(a));
-  int y = find(node_of_.at(b));
+  int x = find(nodeOf(a));
+  int y = find(nodeOf(b));
   if (x == y) {
     return false;
   }
@@ -173,14 +189,14 @@ bool IdGraph::unite(IterDomain* a, IterDomain* b) {
 void IdGraph::closeUnderCongruence() {
   for (bool changed = true; changed;) {
     changed = false;
-    std::map<std::pair<std::string, std::vector<int>>, Expr*> seen;
+    std::map<Signature, Expr*> seen;
     std::map<int, std::vector<Expr*>> merges;
     for (Expr* expr : transforms_) {
       std::vector<int> inputs;
       for (Val* in : expr->inputs()) {
-        inputs.push_back(find(node_of_.at(in->as<IterDomain>())));
+        inputs.push_back(find(nodeOf(in->as<IterDomain>())));
       }
-      auto [entry, fresh] = seen.emplace(std::make_pair(signature(expr), inputs), expr);
+      auto [entry, fresh] = seen.emplace(signatureOf(expr, inputs), expr);
       if (!fresh) {
         for (size_t i = 0; i < expr->outputs().size(); ++i) {
           changed |=
@@ -188,7 +204,7 @@ void IdGraph::closeUnderCongruence() {
         }
       }
       if (expr->isA<Merge>()) {
-        merges[find(node_of_.at(expr->as<Merge>()->out()))].push_back(expr);
+        merges[find(nodeOf(expr->as<Merge>()->out()))].push_back(expr);
       }
     }
     // A merge can be undone where the inner extents are known to be equal.
@@ -210,8 +226,8 @@ void IdGraph::closeUnderCongruence() {
 }
 
 int IdGraph::classOf(const IterDomain* id) const {
-  auto found = node_of_.find(id);
-  return found == node_of_.end() ? -1 : class_of_node_[static_cast<size_t>(found->second)];
+  const int node = nodeOf(id);
+  return node < 0 ? -1 : class_of_node_[static_cast<size_t>(node)];
 }
 
 bool IdGraph::mapped(const IterDomain* a, const IterDomain* b) const {
@@ -223,8 +239,8 @@ bool IdGraph::mapped(const IterDomain* a, const IterDomain* b) const {
 }
 
 TensorView* IdGraph::tensorOf(const IterDomain* id) const {
-  auto found = node_of_.find(id);
-  return found == node_of_.end() ? nullptr : tensor_of_[static_cast<size_t>(found->second)];
+  const int node = nodeOf(id);
+  return node < 0 ? nullptr : tensor_of_[static_cast<size_t>(node)];
 }
 
 std::string IdGraph::toString() const {

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include <ir/fusion.h>
@@ -57,7 +56,14 @@ class IdGraph {
   bool unite(IterDomain* a, IterDomain* b);
   void closeUnderCongruence();
 
-  std::unordered_map<const IterDomain*, int> node_of_;
+  /// Number of an axis; −1 for one of no tensor.
+  int nodeOf(const IterDomain* id) const {
+    const auto name = static_cast<size_t>(id->name());
+    const int node = name < node_of_name_.size() ? node_of_name_[name] : -1;
+    return node >= 0 && nodes_[static_cast<size_t>(node)] == id ? node : -1;
+  }
+
+  std::vector<int> node_of_name_;  ///< by the number of an axis in its Fusion; −1: none
   std::vector<IterDomain*> nodes_;
   std::vector<TensorView*> tensor_of_;
   mutable std::vector<int> parent_;

@@ -1,7 +1,5 @@
 #include <ir/base_nodes.h>
 
-#include <algorithm>
-
 #include <ir/fusion.h>
 #include <ir/internal_nodes.h>
 
@@ -18,63 +16,18 @@ Val::Val(IrBuilderPasskey passkey, PolymorphicValue value)
 Val::Val(IrBuilderPasskey passkey, PolymorphicValue value, DataType dtype)
     : Val(passkey, ValType::Others, dtype, castToDtype(value, dtype)) {}
 
-bool Val::isConstScalar() const {
-  if (!isScalar()) {
-    return false;
-  }
-  if (isConst()) {
-    return true;
-  }
-  // A worklist: extents of deep graphs are deep expressions.
-  std::vector<const Val*> open{this};
-  std::vector<const Val*> seen;
-  while (!open.empty()) {
-    const Val* val = open.back();
-    open.pop_back();
-    if (val->isConst()) {
-      continue;
-    }
-    const Expr* def = val->definition();
-    if (def == nullptr || !val->isScalar()) {
-      return false;
-    }
-    if (std::find(seen.begin(), seen.end(), val) != seen.end()) {
-      continue;
-    }
-    seen.push_back(val);
-    for (const Val* in : def->inputs()) {
-      open.push_back(in);
-    }
-  }
-  return true;
-}
+bool Val::isConstScalar() const { return isScalar() && !fingerprint().hasSymbol(); }
 
 bool Val::sameAs(const Statement* other) const {
   if (this == other) {
     return true;
   }
-  if (other == nullptr || !other->isVal()) {
-    return false;
-  }
-  const Val* val = other->asVal();
-  if (vtype_ != val->vtype_ || dtype_ != val->dtype_ || !isScalar()) {
-    return false;
-  }
-  if (isConst() || val->isConst()) {
-    return value_ == val->value_ && isConst() == val->isConst();
-  }
-  const Expr* a = definition();
-  const Expr* b = val->definition();
-  return a != nullptr && b != nullptr && a->outputs().size() == 1 && a->sameAs(b);
+  return other != nullptr && other->isVal() && isScalar() && other->asVal()->isScalar() &&
+         fingerprint() == other->asVal()->fingerprint();
 }
 
 NamedScalar::NamedScalar(IrBuilderPasskey passkey, std::string symbol, DataType dtype)
     : Val(passkey, ValType::NamedScalar, dtype), symbol_(std::move(symbol)) {}
-
-bool NamedScalar::sameAs(const Statement* other) const {
-  return this == other || (other != nullptr && other->isA<NamedScalar>() &&
-                           other->as<NamedScalar>()->symbol() == symbol_);
-}
 
 std::string_view exprKindName(ExprKind kind) {
   static constexpr std::string_view kNames[] = {

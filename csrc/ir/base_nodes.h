@@ -7,6 +7,7 @@
 /// kinds.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 namespace nvfuser {
 
 class Expr;
+class FingerprintReader;
 class Fusion;
 class IrCloner;
 class TensorView;
@@ -87,6 +89,20 @@ class Statement {
   int64_t name_ = -1;
 };
 
+/// What a scalar is, in 128 bits (fingerprint.cpp): scalars of equal meaning by structure have
+/// equal ones. Good for one process: symbols are told apart by identity.
+struct Fingerprint {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  /// Whether a symbol is in it, so that the value is not known yet.
+  bool hasSymbol() const { return (low & 1) != 0; }
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+struct FingerprintHash {
+  size_t operator()(const Fingerprint& f) const { return static_cast<size_t>(f.high); }
+};
+
 /// A value. As itself a scalar (constant, symbolic or computed); axes and tensors derive from it.
 class Val : public Statement {
  public:
@@ -137,16 +153,25 @@ class Val : public Statement {
   bool isFusionOutput() const { return is_fusion_output_; }
 
   /// Same node, equal constants, or the same operation of same operands. Symbols are equal only to
-  /// themselves.
+  /// themselves. Takes no walk: scalars are compared by fingerprint.
   virtual bool sameAs(const Statement* other) const;
+  /// Computed once and remembered until a definition that it is computed from changes. Other values
+  /// than scalars are what they are by identity.
+  Fingerprint fingerprint() const;
 
   std::string toString(int indent_size = 0) const override;
+  /// A scalar is spelled out by its definition while that is short; a long one has its name alone,
+  /// as definitions share parts and may be exponentially long when spelled out.
   std::string toInlineString(int indent_size = 0) const override;
 
  private:
   friend class Expr;
+  friend class FingerprintReader;
   friend class Fusion;
   friend class IrCloner;
+  /// This scalar is defined otherwise from now on.
+  void forgetFingerprint() noexcept;
+
   ValType vtype_;
   DataType dtype_;
   PolymorphicValue value_;
@@ -154,6 +179,10 @@ class Val : public Statement {
   std::vector<Expr*> uses_;
   bool is_fusion_input_ = false;
   bool is_fusion_output_ = false;
+  /// The fingerprint; 0 while it is not known. Threads that read one Fusion may write it at once,
+  /// and then write the same.
+  mutable std::atomic<uint64_t> fingerprint_high_ = 0;
+  mutable std::atomic<uint64_t> fingerprint_low_ = 0;
 };
 
 /// A scalar known by a name of its own: a kernel's built-in such as `blockDim.x`.
@@ -164,7 +193,6 @@ class NamedScalar : public Val {
     return s->isVal() && s->asVal()->vtype() == ValType::NamedScalar;
   }
   const std::string& symbol() const { return symbol_; }
-  bool sameAs(const Statement* other) const override;
   std::string toString(int = 0) const override { return symbol_; }
   std::string toInlineString(int = 0) const override { return symbol_; }
 

@@ -130,6 +130,28 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
   }
 }
 
+namespace {
+
+/// Of a size, x where lhs = x · rhs for a positive constant rhs; null elsewhere. (Other integers
+/// may wrap: x · 2 / 2 is not x then.)
+Val* exactQuotient(Val* lhs, Val* rhs) {
+  const Expr* def =
+      lhs->dtype() == DataType::Index && rhs->isConstInt() ? lhs->definition() : nullptr;
+  if (def == nullptr || !def->isA<BinaryOp>() ||
+      def->as<BinaryOp>()->getBinaryOpType() != BinaryOpType::Mul || !rhs->isConst() ||
+      rhs->value().as<int64_t>() <= 0) {
+    return nullptr;
+  }
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (def->input(i)->isConst() && def->input(i)->value() == rhs->value()) {
+      return def->input(1 - i);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 // ---- IrBuilder
 
 Val* IrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
@@ -270,6 +292,9 @@ Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
     case CeilDiv:
       if (rhs->isOne()) {
         return kept(lhs);
+      }
+      if (Val* quotient = exactQuotient(lhs, rhs)) {
+        return kept(quotient);
       }
       break;
     case Mod:

@@ -65,6 +65,7 @@ Expr* IrCloner::cloneExpr(const Expr* expr) {
   to_->exprs_.push_back(std::move(copy));
   for (Val* out : raw->fields_.outputs) {
     out->definition_ = raw;
+    out->forgetFingerprint();
   }
   for (Val* in : raw->fields_.inputs) {
     if (in->uses_.empty() || in->uses_.back() != raw) {

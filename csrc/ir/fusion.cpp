@@ -135,6 +135,7 @@ IrCloner Fusion::copyPart(const Fusion* from, Fusion* to,
   for (const auto& val : to->vals_) {
     val->is_fusion_input_ = false;
     val->is_fusion_output_ = false;
+    val->forgetFingerprint();
     // Copied expressions came in some order; readers are listed in theirs.
     std::sort(val->uses_.begin(), val->uses_.end(),
               [](const Expr* a, const Expr* b) { return a->name() < b->name(); });
@@ -178,6 +179,7 @@ void Fusion::registerExpr(Expr* expr) {
   for (Val* out : expr->fields_.outputs) {
     check(out->definition_ == nullptr || out->is_fusion_input_, "a value was defined twice");
     out->definition_ = expr;
+    out->forgetFingerprint();
   }
   for (Val* in : expr->fields_.inputs) {
     if (in->uses_.empty() || in->uses_.back() != expr) {
@@ -208,6 +210,7 @@ void Fusion::removeExpr(Expr* expr) {
   for (Val* out : expr->fields_.outputs) {
     if (out->definition_ == expr) {
       out->definition_ = nullptr;
+      out->forgetFingerprint();
     }
   }
   for (Val* in : expr->fields_.inputs) {
@@ -225,6 +228,9 @@ void Fusion::replaceInput(Expr* expr, Val* old_input, Val* replacement) {
     }
   }
   check(found, "an operand to be replaced is not one of the expression");
+  for (Val* out : expr->fields_.outputs) {
+    out->forgetFingerprint();
+  }
   std::erase(old_input->uses_, expr);
   if (std::find(replacement->uses_.begin(), replacement->uses_.end(), expr) ==
       replacement->uses_.end()) {
@@ -239,7 +245,9 @@ void Fusion::replaceExprOutput(Expr* expr, Val* old_output, Val* val) {
   check(val->definition_ == nullptr, "the replacing value is computed already");
   *found = val;
   old_output->definition_ = nullptr;
+  old_output->forgetFingerprint();
   val->definition_ = expr;
+  val->forgetFingerprint();
 }
 
 }  // namespace nvfuser

@@ -1,4 +1,5 @@
 /// Walks over the graph of a Fusion: what its outputs need, in an order that can be computed.
+#include <algorithm>
 #include <unordered_set>
 
 #include <ir/fusion.h>
@@ -7,53 +8,64 @@ namespace nvfuser {
 
 namespace {
 
+/// A set of the expressions of a Fusion: these have numbers.
+class Marks {
+ public:
+  bool insert(const Expr* expr) {
+    const auto place = static_cast<size_t>(expr->name());
+    if (place >= marked_.size()) {
+      marked_.resize(std::max(place + 1, 2 * marked_.size()), false);
+    }
+    const bool is_new = !marked_[place];
+    marked_[place] = true;
+    return is_new;
+  }
+  bool has(const Expr* expr) const {
+    const auto place = static_cast<size_t>(expr->name());
+    return place < marked_.size() && marked_[place];
+  }
+
+ private:
+  std::vector<bool> marked_;
+};
+
 /// Values that an expression depends on: operands, and the extents of tensors made from nothing are
 /// not operands.
 std::vector<Expr*> expressionsLeadingTo(const std::vector<Val*>& targets,
                                         const std::vector<std::unique_ptr<Expr>>& all) {
-  std::unordered_set<const Expr*> needed;
+  Marks needed;
   std::vector<const Val*> open(targets.begin(), targets.end());
   while (!open.empty()) {
     const Val* val = open.back();
     open.pop_back();
     const Expr* def = val->definition();
-    if (def == nullptr || !needed.insert(def).second) {
+    if (def == nullptr || !needed.insert(def)) {
       continue;
     }
-    for (const Val* in : def->inputs()) {
-      open.push_back(in);
-    }
-    for (const Val* out : def->outputs()) {
-      open.push_back(out);
-    }
+    open.insert(open.end(), def->inputs().begin(), def->inputs().end());
+    open.insert(open.end(), def->outputs().begin(), def->outputs().end());
   }
   // Definition order is topological unless scheduling inserted expressions (caches, rFactor) later
   // on.
-  std::vector<Expr*> pending;
-  for (const auto& expr : all) {
-    if (needed.count(expr.get()) != 0) {
-      pending.push_back(expr.get());
-    }
-  }
   std::vector<Expr*> sorted;
-  std::unordered_set<const Expr*> done;
+  Marks done;
   std::vector<std::pair<Expr*, size_t>> stack;
-  for (Expr* root : pending) {
-    if (done.count(root) != 0) {
+  for (const auto& root : all) {
+    if (!needed.has(root.get()) || done.has(root.get())) {
       continue;
     }
-    stack.emplace_back(root, 0);
+    stack.emplace_back(root.get(), 0);
     while (!stack.empty()) {
       auto& [expr, next] = stack.back();
       if (next == expr->inputs().size()) {
-        if (done.insert(expr).second) {
+        if (done.insert(expr)) {
           sorted.push_back(expr);
         }
         stack.pop_back();
         continue;
       }
-      Expr* def = expr->input(next++)->definition();
-      if (def != nullptr && done.count(def) == 0) {
+      Expr* def = expr->inputs()[next++]->definition();
+      if (def != nullptr && !done.has(def)) {
         stack.emplace_back(def, 0);
       }
     }
@@ -100,12 +112,12 @@ std::vector<Expr*> Fusion::usesOf(const Val* val) const {
   std::vector<Expr*> alive;
   for (Expr* use : val->uses()) {
     std::vector<const Expr*> open{use};
-    std::unordered_set<const Expr*> seen;
+    Marks seen;
     bool found = false;
     while (!open.empty() && !found) {
       const Expr* expr = open.back();
       open.pop_back();
-      if (!seen.insert(expr).second) {
+      if (!seen.insert(expr)) {
         continue;
       }
       for (const Val* out : expr->outputs()) {

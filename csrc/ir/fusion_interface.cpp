@@ -28,6 +28,7 @@ void Fusion::addInput(Val* input) {
     tv->setMemoryType(MemoryType::Global);
   }
   input->is_fusion_input_ = true;
+  input->forgetFingerprint();
   inputs_.push_back(input);
 }
 
@@ -64,6 +65,7 @@ void Fusion::removeInput(Val* input) {
   }
   inputs_.erase(found);
   input->is_fusion_input_ = false;
+  input->forgetFingerprint();
 }
 
 void Fusion::removeOutput(Val* output) {

@@ -323,6 +323,7 @@ bool TensorDomain::hasBroadcast() const {
 
 std::vector<Expr*> TensorDomain::allExprs() const {
   std::vector<Expr*> sorted;
+  std::unordered_set<const Expr*> taken;
   std::unordered_set<const Val*> visited;
   // Depth-first from the lists' ends to their definitions; a worklist with two visits an axis.
   auto walk = [&](IterDomain* end) {
@@ -335,7 +336,7 @@ std::vector<Expr*> TensorDomain::allExprs() const {
         continue;
       }
       if (done) {
-        if (std::find(sorted.begin(), sorted.end(), def) == sorted.end()) {
+        if (taken.insert(def).second) {
           sorted.push_back(def);
         }
         continue;

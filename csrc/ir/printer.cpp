@@ -9,6 +9,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <ir/spelling.h>
 
 namespace nvfuser {
 
@@ -100,6 +101,24 @@ std::string inlineOperands(const Expr* expr) {
 
 }  // namespace
 
+bool isSpelledOut(const Val* scalar) {
+  constexpr int kMostOperations = 40;
+  std::vector<const Val*> open{scalar};
+  for (int operations = 0; !open.empty();) {
+    const Val* top = open.back();
+    open.pop_back();
+    if (top->isConst() || top->definition() == nullptr) {
+      continue;
+    }
+    if (++operations > kMostOperations) {
+      return false;
+    }
+    const std::vector<Val*>& operands = top->definition()->inputs();
+    open.insert(open.end(), operands.begin(), operands.end());
+  }
+  return true;
+}
+
 // ---- values
 
 std::string Val::toString(int) const {
@@ -110,7 +129,7 @@ std::string Val::toString(int) const {
 }
 
 std::string Val::toInlineString(int indent_size) const {
-  if (isConst() || definition() == nullptr) {
+  if (isConst() || definition() == nullptr || !isSpelledOut(this)) {
     return toString(indent_size);
   }
   return text("( ", definition()->toInlineString(), " )");

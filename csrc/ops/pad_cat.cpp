@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ir/builder.h>
+#include <ir/size_arithmetic.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
@@ -104,7 +105,7 @@ TensorView* pad(TensorView* x, const std::vector<Val*>& pad_widths, Val* value,
     }
     left = Simplify::maybeCastExpr(DataType::Index, left);
     right = Simplify::maybeCastExpr(DataType::Index, right);
-    Val* extent = Simplify::addExpr(sizes[axis], Simplify::addExpr(left, right));
+    Val* extent = SizeArithmetic::sum(sizes[axis], SizeArithmetic::sum(left, right));
     if (const auto size = constantOf(extent); size && *size < 0) {
       userError("pad: widths ", left->toInlineString(), " and ", right->toInlineString(),
                 " cut more than axis ", axis, " of ", x, " has: its extent is ",
@@ -193,11 +194,11 @@ TensorView* cat(const std::vector<TensorView*>& inputs, int64_t dim,
     // offsets[k] elements come before part k; the last entry is the extent of the result.
     std::vector<Val*> offsets{inputs[0]->fusion()->zeroVal(DataType::Index)};
     for (TensorView* tv : parts) {
-      offsets.push_back(Simplify::addExpr(offsets.back(), ops::sizesOf(tv)[axis]));
+      offsets.push_back(SizeArithmetic::sum(offsets.back(), ops::sizesOf(tv)[axis]));
     }
     for (size_t k = 0; k < parts.size(); ++k) {
       std::vector<ops::Margin> margins(axesOf(parts[k]).size());
-      margins[axis] = {offsets[k], Simplify::subExpr(offsets.back(), offsets[k + 1]),
+      margins[axis] = {offsets[k], SizeArithmetic::difference(offsets.back(), offsets[k + 1]),
                        offsets.back()};
       padded[k] = ops::padTo(parts[k], margins, parts[k]->fusion()->zeroVal(parts[k]->dtype()));
     }

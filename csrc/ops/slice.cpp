@@ -2,6 +2,7 @@
 #include <limits>
 
 #include <ir/builder.h>
+#include <ir/size_arithmetic.h>
 #include <ops/alias.h>
 #include <ops/axes.h>
 #include <ops/define_again.h>
@@ -20,42 +21,79 @@ namespace {
 using ops::Range;
 
 /// A bound as Python reads it, held between 0 and the extent.
-Val* normalizedBound(Val* bound, Val* extent) {
-  Val* zero = extent->fusion()->zeroVal(DataType::Index);
+struct Bound {
+  enum class Kind { FromStart, FromEnd, Computed };
+  Kind kind;
+  int64_t distance;  ///< a constant, 0 or more; of a computed bound 0
+  Val* val;
+};
+
+Bound boundOf(Val* bound, Val* extent) {
+  using enum Bound::Kind;
   if (bound->sameAs(extent)) {
-    return extent;
+    return {FromEnd, 0, extent};
   }
   bound = Simplify::maybeCastExpr(DataType::Index, bound);
-  const auto constant = constantOf(bound);
-  if (constant == std::numeric_limits<int64_t>::max()) {
-    return extent;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (const auto constant = constantOf(bound)) {
+    if (*constant == kMost) {
+      return {FromEnd, 0, extent};
+    }
+    if (*constant >= 0) {
+      return {FromStart, *constant, SizeArithmetic::atMost(*constant, extent)};
+    }
+    return {FromEnd, *constant < -kMost ? kMost : -*constant,
+            SizeArithmetic::notNegative(SizeArithmetic::sum(extent, bound))};
   }
-  if (constant == 0) {
-    return zero;
-  }
+  Val* zero = extent->fusion()->zeroVal(DataType::Index);
   Val* from_end = Simplify::maxExpr(Simplify::addExpr(extent, bound), zero);
   Val* from_start = Simplify::minExpr(bound, extent);
-  if (constant) {
-    return *constant < 0 ? from_end : from_start;
+  return {Computed, 0, Simplify::whereExpr(Simplify::ltExpr(bound, zero), from_end, from_start)};
+}
+
+/// How many elements lie from start to stop where constants tell; null elsewhere.
+Val* lengthBetween(const Bound& start, const Bound& stop, Val* extent) {
+  using enum Bound::Kind;
+  auto without = [&](int64_t distance) {
+    return SizeArithmetic::notNegative(SizeArithmetic::difference(extent, indexConstant(distance)));
+  };
+  if (start.kind == FromStart && stop.kind == FromEnd) {
+    return start.distance > std::numeric_limits<int64_t>::max() - stop.distance
+               ? indexConstant(0)
+               : without(start.distance + stop.distance);
   }
-  return Simplify::whereExpr(Simplify::ltExpr(bound, zero), from_end, from_start);
+  if (start.kind == stop.kind && start.kind != Computed) {
+    const auto [near, far] = std::minmax(start.distance, stop.distance);
+    const bool is_ordered = (start.kind == FromStart) == (start.distance < stop.distance);
+    return is_ordered && far > near ? SizeArithmetic::atMost(far - near, without(near))
+                                    : indexConstant(0);
+  }
+  return nullptr;
 }
 
 Range rangeOf(const Slice& slice, Val* extent, bool manual_normalization) {
   Val* zero = extent->fusion()->zeroVal(DataType::Index);
-  Val* start = slice.start ? slice.start : zero;
-  Val* stop = slice.stop ? slice.stop : extent;
-  if (!manual_normalization) {
-    start = normalizedBound(start, extent);
-    stop = normalizedBound(stop, extent);
-    // A stop before the start gives an empty range. start ≤ extent holds already.
-    if (!start->isZero() && !stop->sameAs(extent)) {
-      stop = Simplify::maxExpr(stop, start);
-    }
+  Val* first = slice.start ? slice.start : zero;
+  Val* last = slice.stop ? slice.stop : extent;
+  if (manual_normalization) {
+    first = Simplify::maybeCastExpr(DataType::Index, first);
+    last = Simplify::maybeCastExpr(DataType::Index, last);
+    return {first, last, SizeArithmetic::difference(last, first),
+            first->isZero() && last->sameAs(extent)};
   }
-  start = Simplify::maybeCastExpr(DataType::Index, start);
-  stop = Simplify::maybeCastExpr(DataType::Index, stop);
-  return {start, stop, Simplify::subExpr(stop, start), start->isZero() && stop->sameAs(extent)};
+  const Bound start = boundOf(first, extent);
+  const Bound stop = boundOf(last, extent);
+  if (Val* length = lengthBetween(start, stop, extent)) {
+    // A stop before the start gives an empty range.
+    Val* end = stop.val->sameAs(extent) ? extent : SizeArithmetic::sum(start.val, length);
+    return {start.val, end, length, start.val->isZero() && end->sameAs(extent)};
+  }
+  Val* end = stop.val;
+  if (!start.val->isZero() && !end->sameAs(extent)) {
+    end = Simplify::maxExpr(end, start.val);
+  }
+  return {start.val, end, Simplify::subExpr(end, start.val),
+          start.val->isZero() && end->sameAs(extent)};
 }
 
 void checkStep(const Slice& slice, size_t axis, const TensorView* inp) {
@@ -202,8 +240,15 @@ std::vector<TensorView*> chunk(TensorView* in, int64_t chunks, int64_t dim) {
   std::vector<TensorView*> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
     std::vector<Slice> ranges(axes.size());
-    ranges[axis].start = Simplify::minExpr(Simplify::mulExpr(length, i), extent);
-    ranges[axis].stop = Simplify::minExpr(Simplify::mulExpr(length, i + 1), extent);
+    // The first piece is as long as any, and the last one ends where the axis does.
+    auto begin = [&](int64_t piece) {
+      return piece == 0        ? extent->fusion()->zeroVal(DataType::Index)
+             : piece == chunks ? extent
+             : piece == 1      ? length
+                               : Simplify::minExpr(Simplify::mulExpr(length, piece), extent);
+    };
+    ranges[axis].start = begin(i);
+    ranges[axis].stop = begin(i + 1);
     // A constant size may be used up early; an empty one gives all chunks, as in PyTorch.
     if (i > 0 && !extent->isZero() && ranges[axis].start->sameAs(extent)) {
       break;

@@ -156,17 +156,19 @@ std::string describeOperand(const TensorView* tv, size_t position) {
 
 std::vector<IterDomain*> newOutputDomain(const std::vector<Val*>& vals, std::string_view op) {
   std::vector<std::vector<IterDomain*>> domains;
-  std::vector<std::string> described;
+  std::vector<size_t> places;
+  auto described = [&](size_t tensor) {
+    return describeOperand(vals[places[tensor]]->as<TensorView>(), places[tensor]);
+  };
   for (size_t i = 0; i < vals.size(); ++i) {
     if (!vals[i]->isA<TensorView>()) {
       continue;
     }
-    auto* tv = vals[i]->as<TensorView>();
-    domains.push_back(TensorDomain::noReductions(tv->getLogicalDomain()));
-    described.push_back(describeOperand(tv, i));
+    places.push_back(i);
+    domains.push_back(TensorDomain::noReductions(vals[i]->as<TensorView>()->getLogicalDomain()));
     if (domains.back().size() != domains.front().size()) {
       userError(op, ": operands have ", domains.front().size(), " and ", domains.back().size(),
-                " axes: ", described.front(), ", ", described.back(),
+                " axes: ", described(0), ", ", described(places.size() - 1),
                 "; bring them to the same number of axes with broadcast()");
     }
   }
@@ -180,7 +182,9 @@ std::vector<IterDomain*> newOutputDomain(const std::vector<Val*>& vals, std::str
     try {
       out.push_back(newOutputIterDomain(meeting, std::nullopt, op));
     } catch (const UserError& error) {
-      userError(error.what(), "\n  note: axis ", axis, "; ", join(described, ", "));
+      userError(error.what(), "\n  note: axis ", axis, "; ", join(places, ", ", [&](size_t place) {
+                  return describeOperand(vals[place]->as<TensorView>(), place);
+                }));
     }
   }
   return out;

@@ -1,6 +1,7 @@
 #include <preseg_passes/joined_parts.h>
 
 #include <ir/builder.h>
+#include <ir/size_arithmetic.h>
 #include <ops/axes.h>
 
 namespace nvfuser::preseg_passes {
@@ -25,7 +26,7 @@ std::optional<std::vector<TensorView*>> joinedParts(const CatOp* cat) {
     if (!pad->leftWidth(joined)->sameAs(offset)) {
       return std::nullopt;
     }
-    offset = SimplifyingIrBuilder::addExpr(offset, ops::extentOf(axes[joined]));
+    offset = SizeArithmetic::sum(offset, ops::extentOf(axes[joined]));
     parts.push_back(part);
   }
   const std::vector<IterDomain*> out = ops::axesOf(cat->output(0)->as<TensorView>());

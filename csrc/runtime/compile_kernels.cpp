@@ -14,6 +14,7 @@
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_cache/entry.h>
 #include <runtime/kernel_cache/loaded_kernels.h>
+#include <runtime/kernel_cache/up_to_names.h>
 
 namespace nvfuser {
 
@@ -32,13 +33,14 @@ struct Wanted {
   LoadedKernels::Ticket ticket;
 };
 
-/// Everything that a loaded kernel depends on.
+/// Everything that a loaded kernel depends on; not what things are called in it.
 std::string keyOf(const Device& device, const KernelSource& source) {
   const std::string where = text(reinterpret_cast<uintptr_t>(&device));
   const std::string registers = text(source.max_registers, " ", source.max_threads);
-  std::vector<std::string_view> parts{where, source.entry, registers};
+  const std::string code = upToNames(source.text, source.entry);
+  std::vector<std::string_view> parts{where, registers};
   parts.insert(parts.end(), source.options.begin(), source.options.end());
-  parts.push_back(source.text);
+  parts.push_back(code);
   return packParts(parts);
 }
 

@@ -19,6 +19,18 @@ void FusionSegment::readInputsAnywhere() {
   asked_ = true;
 }
 
+const std::optional<Refusal>& FusionSegment::refusalOf(const SchedulerEntry& entry) {
+  auto form = form_.find(entry.type());
+  if (form == form_.end()) {
+    auto refusal = entry.refusesForm(fusion());
+    if (!refusal && entry.refusesAs() != nullptr) {
+      refusal = refusalOf(*entry.refusesAs());
+    }
+    form = form_.emplace(entry.type(), std::move(refusal)).first;
+  }
+  return form->second;
+}
+
 Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
   Proposal proposal;
   for (const SchedulerEntry* entry : schedulerEntries()) {
@@ -29,14 +41,11 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
       proposal.refusals.emplace_back(entry->type(), Refusal{"its plan failed before"});
       continue;
     }
-    auto form = form_.find(entry->type());
-    if (form == form_.end()) {
-      form = form_.emplace(entry->type(), entry->refusesForm(fusion())).first;
-    }
-    if (form->second) {
+    const std::optional<Refusal>& form = refusalOf(*entry);
+    if (form) {
       // That something is computed, and not by a library, needs no words.
       if (entry->type() != SchedulerType::NoOp && entry->type() != SchedulerType::ExprEval) {
-        proposal.refusals.emplace_back(entry->type(), *form->second);
+        proposal.refusals.emplace_back(entry->type(), *form);
       }
       continue;
     }

@@ -55,6 +55,8 @@ class FusionSegment {
   /// Slices, pads, joins and indexed reads read inputs, before the first scheduler that makes a
   /// kernel is asked.
   void readInputsAnywhere();
+  /// What a scheduler says of the form; asked once.
+  const std::optional<Refusal>& refusalOf(const SchedulerEntry& entry);
 
   ExtractedGroup extracted_;
   bool asked_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include <evaluator/element_codec.h>
 #include <ir/index_error.h>
@@ -91,9 +92,13 @@ std::array<std::byte, 16> bytesOf(const PolymorphicValue& value, DataType dtype)
 /// Whether a scalar is made of some that the caller gives.
 bool dependsOnInput(const Val* val, const Fusion& fusion) {
   std::vector<const Val*> open{val};
+  std::unordered_set<const Val*> seen;
   while (!open.empty()) {
     const Val* next = open.back();
     open.pop_back();
+    if (!seen.insert(next).second) {
+      continue;
+    }
     if (positionOf(fusion.inputs(), next) < fusion.inputs().size()) {
       return true;
     }

@@ -35,4 +35,10 @@ const SchedulerEntry& schedulerEntry(SchedulerType type) {
   userError("there is no automatic scheduler ", schedulerTypeName(type));
 }
 
+std::optional<Refusal> refusalOfForm(const SchedulerEntry& entry, const Fusion& fusion) {
+  auto refusal = entry.refusesForm(fusion);
+  return refusal || entry.refusesAs() == nullptr ? refusal
+                                                 : refusalOfForm(*entry.refusesAs(), fusion);
+}
+
 }  // namespace nvfuser

@@ -34,6 +34,8 @@ class SchedulerEntry {
   /// What holds for all sizes: operations and how axes relate. Cheap enough to be asked for each
   /// candidate while a Fusion is cut.
   virtual std::optional<Refusal> refusesForm(const Fusion& fusion) const = 0;
+  /// Another scheduler whose refusals of a form are this one's, too, besides its own. Null: none.
+  virtual const SchedulerEntry* refusesAs() const { return nullptr; }
   /// Assumes that the form is not refused.
   virtual Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const = 0;
   /// Schedules `fusion`, a private copy of the one that was planned for.
@@ -43,6 +45,8 @@ class SchedulerEntry {
 /// In order of preference; the last one (Greedy) takes any single operation that has a kernel.
 const std::vector<const SchedulerEntry*>& schedulerEntries();
 const SchedulerEntry& schedulerEntry(SchedulerType type);
+/// What a scheduler says of a form, itself or by another one.
+std::optional<Refusal> refusalOfForm(const SchedulerEntry& entry, const Fusion& fusion);
 
 struct Proposal {
   /// Null if nobody takes the Fusion.

@@ -8,6 +8,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <ir/size_arithmetic.h>
 #include <scheduler/copy_operation.h>
 #include <scheduler/resize_windows.h>
 
@@ -17,7 +18,10 @@ namespace {
 
 using Simplify = SimplifyingIrBuilder;
 
-constexpr int64_t kMostCopies = 1024;  ///< operations made; beyond it a resize stays what it is
+/// Operations that may be made beside as many as the fusion has; a resize beyond that stays what it
+/// is. Each step of a stencil needs the one before it through one window more, so n steps in one
+/// kernel are n²/2 steps' work: what is done again may not be more than what is done.
+constexpr int64_t kMoreOperations = 8;
 
 std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
@@ -66,7 +70,11 @@ class Propagation {
   explicit Propagation(Fusion* fusion) : fusion_(fusion) {}
 
   void run() {
-    for (Expr* expr : fusion_->exprs()) {
+    const std::vector<Expr*> exprs = fusion_->exprs();
+    left_ = kMoreOperations + std::count_if(exprs.begin(), exprs.end(), [](const Expr* expr) {
+              return !tensorOutputs(expr).empty();
+            });
+    for (Expr* expr : exprs) {
       if (!isResize(expr) || !readsComputed(expr)) {
         continue;
       }
@@ -91,7 +99,6 @@ class Propagation {
 
   TensorView* tensor(std::vector<IterDomain*> root, std::vector<IterDomain*> logical,
                      DataType dtype) {
-    ++made_;
     auto* domain = IrBuilder::createInContainer<TensorDomain>(
         fusion_, std::move(root), logical, std::vector<IterDomain*>{}, logical,
         TensorDomain::getContiguityFilledWith(logical, true));
@@ -132,10 +139,10 @@ class Propagation {
         widths.insert(widths.end(), {zero, zero});
         continue;
       }
-      Val* stop = Simplify::addExpr(window.start, window.extent);
+      Val* stop = SizeArithmetic::sum(window.start, window.extent);
       ranges.insert(ranges.end(), {window.start, stop, fusion_->oneVal(DataType::Index)});
-      Val* left = Simplify::negExpr(window.start);
-      Val* right = Simplify::subExpr(stop, extent);
+      Val* left = SizeArithmetic::difference(zero, window.start);
+      Val* right = SizeArithmetic::difference(stop, extent);
       widths.insert(widths.end(), {left, right});
       logical[i] = axis(window.extent, true);
       IrBuilder::createInContainer<Resize>(fusion_, logical[i], root[i], left, right);
@@ -197,7 +204,8 @@ class Propagation {
 
   // ---- the way to the inputs
 
-  /// `tv` through windows: itself if nothing moves, null if that cannot be computed from inputs.
+  /// `tv` through windows: itself if nothing moves, null if that cannot be computed from inputs, or
+  /// would be computed too often.
   TensorView* at(TensorView* tv, Windows windows) {
     const std::vector<IterDomain*> axes = axesOf(tv);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -216,18 +224,22 @@ class Propagation {
                      [](const Window& window) { return window.isMoved(); })) {
       return tv;
     }
-    std::string key = text(tv->name());
+    View key{static_cast<uint64_t>(tv->name())};
     for (const Window& window : windows) {
-      key += window.isMoved() ? text(" [", window.start->toInlineString(), ", ",
-                                     window.extent->toInlineString(), ", ", window.inside, "]")
-                              : std::string(" []");
+      if (!window.isMoved()) {
+        key.insert(key.end(), {0, 0, 0, 0, 0});
+        continue;
+      }
+      const Fingerprint start = window.start->fingerprint();
+      const Fingerprint extent = window.extent->fingerprint();
+      key.insert(key.end(), {start.high, start.low, extent.high, extent.low, window.inside});
     }
     const auto known = copies_.find(key);
     if (known != copies_.end()) {
       return known->second;
     }
     TensorView* result = nullptr;
-    if (made_ < kMostCopies) {
+    if (--left_ >= 0) {
       result = isComputed(tv) ? through(tv, windows) : windowOf(tv, windows);
     }
     copies_.emplace(std::move(key), result);
@@ -345,7 +357,7 @@ class Propagation {
     if (!window.isMoved()) {
       result = {fusion_->zeroVal(DataType::Index), axis_of_result->getMaybeExpandedExtent(), true};
     }
-    result.start = Simplify::addExpr(result.start, by);
+    result.start = SizeArithmetic::sum(result.start, by);
     result.inside &= inside;
     return result;
   }
@@ -397,8 +409,9 @@ class Propagation {
         continue;
       }
       // Element j is padded one −start, so there is something from j = −start on.
-      Val* begin = Simplify::negExpr(moved[i].start);
-      Val* end = Simplify::addExpr(begin, own[i]->getMaybeExpandedExtent());
+      Val* zero = fusion_->zeroVal(DataType::Index);
+      Val* begin = SizeArithmetic::difference(zero, moved[i].start);
+      Val* end = SizeArithmetic::sum(begin, own[i]->getMaybeExpandedExtent());
       if (!begin->isZero()) {
         result = where(compare(result, i, begin, true), result, op->value());
       }
@@ -427,7 +440,7 @@ class Propagation {
       }
       Val* end = pads[k + 1]->leftWidth(dim);
       if (windows[dim].isMoved()) {
-        end = Simplify::subExpr(end, windows[dim].start);
+        end = SizeArithmetic::difference(end, windows[dim].start);
       }
       result = where(compare(result, dim, end, false), part, result);
     }
@@ -486,8 +499,10 @@ class Propagation {
   }
 
   Fusion* fusion_;
-  std::map<std::string, TensorView*> copies_;
-  int64_t made_ = 0;
+  /// A tensor and its windows.
+  using View = std::vector<uint64_t>;
+  std::map<View, TensorView*> copies_;
+  int64_t left_ = 0;  ///< operations that may be made
 };
 
 }  // namespace

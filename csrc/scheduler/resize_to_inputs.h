@@ -23,8 +23,9 @@
 /// part, a pad's value).
 ///
 /// Left alone: ways to the inputs over reductions along a resized axis, reshapes that make it of
-/// axes that a window cuts (`resize_windows.h`), random numbers and indexed reads. No scheduler
-/// takes the group then, and it is cut.
+/// axes that a window cuts (`resize_windows.h`), random numbers and indexed reads; and what would
+/// be more work done again than there is work: in a chain of T + shifted T, each step needs the one
+/// before it at one place more. No scheduler takes the group then, and it is cut.
 #pragma once
 
 #include <ir/fusion.h>

@@ -44,6 +44,7 @@ GroupGraph::GroupGraph(const FusionTraits& traits, const std::vector<std::vector
       const UnitTraits& unit = traits.unit(number);
       node.alone |= unit.alone;
       node.work += unit.work;
+      node.transforms += unit.transforms;
       if (unit.elements > node.elements || node.space < 0) {
         node.elements = unit.elements;
         node.space = unit.space;
@@ -138,6 +139,7 @@ GroupGraph::Union GroupGraph::unionOf(int a, int b) const {
   }
   Union result;
   result.num_units = big->units.size() + small->units.size();
+  result.num_transforms = static_cast<size_t>(big->transforms + small->transforms);
   result.num_borders =
       big->reads.size() + small->reads.size() + big->writes.size() + small->writes.size();
   result.written_spaces = big->written_spaces;
@@ -273,6 +275,7 @@ void GroupGraph::absorb(int into, int from) {
     big.reduced_space = small.reduced_space;
   }
   big.work += small.work;
+  big.transforms += small.transforms;
   big.alone |= small.alone;
   big.version += small.version + 1;
 }

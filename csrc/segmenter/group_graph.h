@@ -35,6 +35,7 @@ class GroupGraph {
     int kept = -1;                      ///< space of its reductions' results
     int reduced_space = -1;             ///< space that its reductions run over
     double work = 0;
+    int transforms = 0;
     bool alone = false;
     int version = 0;  ///< changes with every merge
   };
@@ -45,6 +46,7 @@ class GroupGraph {
     double held_bytes = 0;   ///< of tensors between kernels that are in memory for longer
     std::map<int, int> written_spaces;
     size_t num_units = 0;
+    size_t num_transforms = 0;
     size_t num_borders = 0;  ///< tensors read and stored
     bool connected = false;  ///< one reads what the other stores
   };

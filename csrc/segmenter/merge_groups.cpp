@@ -10,15 +10,18 @@ namespace {
 /// A guess: more memory is worth a quarter of what it would take to move it.
 constexpr double kBytesPerHeld = 0.25;
 
+/// Each tensor of a kernel goes through the transforms of all reshapes in it.
+constexpr size_t kMostReplayed = 8192;
+
 }  // namespace
 
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, kBytesPerHeld, 256, 1000};
+    return {100e3, 5, kBytesPerHeld, 256, 1000, kMostReplayed};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 64, 1000};
+  return {10e6, 15, kBytesPerHeld, 64, 1000, kMostReplayed};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
@@ -41,20 +44,25 @@ bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
 namespace {
 
 constexpr int kMostSweeps = 8;    ///< over pairs that could not be merged at first
-constexpr int kMostReplaced = 3;  ///< times that a pair goes back because it gains less by now
+constexpr int kMostReplaced = 3;  ///< times that a pair goes back because others are due by now
 
 /// Two units whose groups may become one.
 struct Pair {
   double gain;
   int first;
   int second;
+  size_t size = 0;  ///< units in both groups
   int replaced = 0;
   int versions = -1;  ///< of its groups when they were tried in vain
 
-  /// The queue's top is the largest gain, then the earliest units.
+  /// The queue's top is the largest gain, then the smallest union, so that a chain is joined from
+  /// pairs of equal length and asked about n log n operations; then the earliest units.
   bool operator<(const Pair& other) const {
     if (gain != other.gain) {
       return gain < other.gain;
+    }
+    if (size != other.size) {
+      return size > other.size;
     }
     return std::pair(first, second) > std::pair(other.first, other.second);
   }
@@ -98,7 +106,9 @@ class Merging {
     if (a == b || graph_.node(a).alone || graph_.node(b).alone) {
       return;
     }
-    pair.gain = gainOf(a, b, graph_.unionOf(a, b));
+    const GroupGraph::Union both = graph_.unionOf(a, b);
+    pair.gain = gainOf(a, b, both);
+    pair.size = both.num_units;
     queue_.push(pair);
   }
 
@@ -156,15 +166,15 @@ class Merging {
       ++trials_;
       const GroupGraph::Union both = graph_.unionOf(a, b);
       const double gain = gainOf(a, b, both);
-      if (gain < pair.gain && pair.replaced < kMostReplaced && !queue_.empty() &&
-          gain < queue_.top().gain) {
-        ++pair.replaced;
-        pair.gain = gain;
-        queue_.push(pair);
+      const Pair now{gain, pair.first, pair.second, both.num_units, pair.replaced + 1};
+      if ((gain < pair.gain || now.size > pair.size) && pair.replaced < kMostReplaced &&
+          !queue_.empty() && now < queue_.top()) {
+        queue_.push(now);
         continue;
       }
-      const bool fits =
-          both.num_units <= costs_.most_units && both.num_borders <= costs_.most_borders;
+      const bool fits = both.num_units <= costs_.most_units &&
+                        both.num_borders <= costs_.most_borders &&
+                        both.num_units * both.num_transforms <= costs_.most_replayed;
       pair.gain = gain;
       if (gain > 0 && fits && accepts_(a, b, both) && graph_.merge(a, b).has_value()) {
         any = true;

@@ -21,6 +21,7 @@ struct MergeCosts {
   double bytes_per_held;    ///< that a byte is worth which is in memory for longer
   size_t most_borders;      ///< tensors read and stored: a launch has few bytes for parameters
   size_t most_units;        ///< compilation time and registers
+  size_t most_replayed;     ///< units times transforms of reshapes: what scheduling takes
   static MergeCosts of(DeviceKind device);
 };
 

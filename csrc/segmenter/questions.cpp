@@ -1,6 +1,7 @@
 #include <segmenter/questions.h>
 
 #include <algorithm>
+#include <bit>
 #include <unordered_set>
 
 #include <ir/axis_map.h>
@@ -75,6 +76,17 @@ int Questions::formOf(const Expr* expr) {
   return place->second = number(form);
 }
 
+namespace {
+
+/// A size as far as it decides whether a scheduler takes a group: small ones as they are, others by
+/// their power of two, so that the steps of a chain that shrinks are of one form.
+int64_t magnitude(int64_t size) {
+  constexpr int64_t kExact = 64;
+  return size <= kExact ? size : -static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(size)));
+}
+
+}  // namespace
+
 int Questions::formOf(const TensorView* tv) {
   const auto [place, is_new] = forms_.emplace(tv, 0);
   if (!is_new) {
@@ -82,7 +94,8 @@ int Questions::formOf(const TensorView* tv) {
   }
   std::string form = text(tv->dtype(), tv->isCpuScalar() ? " cpu" : "");
   for (const IterDomain* id : tv->getLogicalDomain()) {
-    append(form, text(" ", static_cast<int>(id->getIterType()), ":", traits_.extent(id)));
+    append(form,
+           text(" ", static_cast<int>(id->getIterType()), ":", magnitude(traits_.extent(id))));
   }
   for (const IterDomain* id : tv->getAllocationDomain()) {
     const auto& logical = tv->getLogicalDomain();

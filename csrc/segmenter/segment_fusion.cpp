@@ -22,8 +22,13 @@ bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
                     [](const TensorTraits& tensor) { return tensor.unit < 0 || tensor.is_output; });
   const bool all_have_kernels = std::none_of(traits.units().begin(), traits.units().end(),
                                              [](const UnitTraits& unit) { return unit.alone; });
+  size_t transforms = 0;
+  for (const UnitTraits& unit : traits.units()) {
+    transforms += static_cast<size_t>(unit.transforms);
+  }
   return all_have_kernels && static_cast<size_t>(borders) <= costs.most_borders &&
-         traits.units().size() <= costs.most_units;
+         traits.units().size() <= costs.most_units &&
+         traits.units().size() * transforms <= costs.most_replayed;
 }
 
 /// Pieces that the schedulers take, or single units.

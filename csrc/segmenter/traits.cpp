@@ -239,6 +239,9 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
       unit.kept = spaces.number(kept);
     }
     unit.space = spaces.number(all);
+    if (expr->isA<ReshapeOp>()) {
+      unit.transforms = static_cast<int>(out->domain()->allExprs().size());
+    }
     unit.alone = isExternalOp(expr);
     unit.copies = copies(expr);
     for (const IterDomain* id : out->getLogicalDomain()) {

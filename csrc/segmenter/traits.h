@@ -49,8 +49,10 @@ struct UnitTraits {
   std::vector<int> reads;    ///< tensors from outside, each once
   std::vector<int> writes;   ///< tensors
   int space = 0;
-  int signature = -1;   ///< of a reduction; −1 for anything else
-  int kept = -1;        ///< space of a reduction's result
+  int signature = -1;  ///< of a reduction; −1 for anything else
+  int kept = -1;       ///< space of a reduction's result
+  int transforms =
+      0;  ///< splits and merges of a reshape: all tensors of its kernel go through them
   bool alone = false;   ///< has no kernel (a scatter)
   bool copies = false;  ///< cheap and without effects: may be computed in several kernels
   int64_t elements = 1;

@@ -228,11 +228,9 @@ class TransposeScheduler : public SchedulerEntry {
   SchedulerType type() const override { return SchedulerType::Transpose; }
 
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
-    if (auto refusal = refusesLayouts(fusion)) {
-      return refusal;
-    }
-    return pointwiseScheduler().refusesForm(fusion);
+    return refusesLayouts(fusion);
   }
+  const SchedulerEntry* refusesAs() const override { return &pointwiseScheduler(); }
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
     auto params = std::make_unique<TransposeParams>();
