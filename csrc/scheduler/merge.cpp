@@ -5,6 +5,29 @@
 
 namespace nvfuser {
 
+namespace {
+
+std::string_view kindText(IterType type) {
+  using enum IterType;
+  switch (type) {
+    case Reduction:
+      return "a reduction";
+    case VectorComponent:
+      return "a part of complex numbers";
+    case GatherScatter:
+      return "an axis of indices";
+    case Stride:
+      return "a stride";
+    case Iteration:
+    case Broadcast:
+    case Symbolic:
+      return "no reduction";
+  }
+  throw InternalError("an axis of an unknown kind");
+}
+
+}  // namespace
+
 TensorView* TensorView::merge(int64_t axis_o, int64_t axis_i) {
   axis_o = requireAxis("merge", this, axis_o);
   axis_i = requireAxis("merge", this, axis_i);
@@ -19,12 +42,9 @@ TensorView* TensorView::merge(int64_t axis_o, int64_t axis_i) {
   IterDomain* outer = axis(axis_o);
   IterDomain* inner = axis(axis_i);
   if (!mergedIterType(outer->getIterType(), inner->getIterType())) {
-    auto kind = [](const IterDomain* id) {
-      return id->isReduction() ? "a reduction" : "no reduction";
-    };
     scheduleError("merge", this,
-                  text(axisText(this, axis_o), " is ", kind(outer), " but ", axisText(this, axis_i),
-                       " is ", kind(inner)),
+                  text(axisText(this, axis_o), " is ", kindText(outer->getIterType()), " but ",
+                       axisText(this, axis_i), " is ", kindText(inner->getIterType())),
                   "merge iterated axes with iterated axes and reductions with reductions");
   }
   std::vector<IterDomain*> loop = getLoopDomain();

@@ -50,6 +50,7 @@ TEST_CASE("bad splits and merges") {
   Fusion other;
   TensorView* scalar = sum(f.in, {0, 1});
   scalar->setLoopDomain({});
+  TensorView* parts = viewAsScalar(makeContigTensor(1, DataType::ComplexFloat));
   checkAll({
       {"split: axis 2 is outside the loop domain of T4, which has 2 axes",
        [&] { f.out->split(2, 4); }},
@@ -67,6 +68,7 @@ TEST_CASE("bad splits and merges") {
       {"flatten: the range from axis 1 to axis 0 is empty", [&] { f.out->flatten(1, 0); }},
       {"flatten: axis 4 is outside the loop domain of T4", [&] { f.out->flatten(0, 4); }},
       {"is a reduction but axis 0 (iS", [&] { f.total->merge(1, 0); }},
+      {"is a part of complex numbers", [&] { parts->merge(0); }},
   });
 }
 

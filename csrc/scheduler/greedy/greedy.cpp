@@ -37,7 +37,7 @@ void scheduleTree(TensorView* reference, int64_t threads) {
   int64_t spread = 0;
   const auto& loop = reference->getLoopDomain();
   for (size_t i = 0; i < loop.size(); ++i) {
-    if (!loop[i]->isReduction()) {
+    if (loop[i]->isIteration() || loop[i]->isBroadcast()) {
       order[static_cast<int64_t>(i)] = spread++;
     }
   }
