@@ -60,9 +60,7 @@ def compare(model, compiled, inputs):
 
 def assert_fused(graphs):
     assert {graph.direction for graph in graphs} == {"forward", "backward"}
-    regions = [region for graph in graphs for region in graph.regions]
-    assert regions
-    assert [region.failure for region in regions if region.failure] == []
+    assert all(graph.regions and graph.failures() == [] for graph in graphs)
 
 
 def longer(inputs):
