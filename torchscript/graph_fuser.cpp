@@ -228,6 +228,28 @@ bool isWorthwhile(const Node* group) {
   return knobs().single_node || countNodes(group) >= 2;
 }
 
+/// Tensors that are constants (of a traced module) become inputs, which a kernel reads as others.
+void takeConstantsAsInputs(Node* group) {
+  Graph& subgraph = *group->g(attr::Subgraph);
+  std::vector<Node*> constants;
+  for (Node* node : subgraph.nodes()) {
+    if (node->kind() == prim::Constant && node->hasAttribute(attr::value) &&
+        node->kindOf(attr::value) == torch::jit::AttributeKind::t) {
+      constants.push_back(node);
+    }
+  }
+  for (Node* constant : constants) {
+    const at::Tensor value = constant->t(attr::value);
+    Node* outside = group->owningGraph()->create(prim::Constant);
+    outside->t_(attr::value, value)->insertBefore(group);
+    outside->output()->setType(c10::TensorType::create(value));
+    group->addInput(outside->output());
+    Value* input = subgraph.addInput()->setType(c10::TensorType::create(value));
+    constant->output()->replaceAllUsesWith(input);
+    constant->destroy();
+  }
+}
+
 /// The group under its guard, with what it was made from beside it.
 void insertGuard(Node* group) {
   std::vector<Value*> checked;
@@ -293,6 +315,7 @@ void fuse(std::shared_ptr<Graph>& graph) {
     }
   }
   for (Node* group : kept) {
+    takeConstantsAsInputs(group);
     insertGuard(group);
   }
   torch::jit::EliminateDeadCode(graph);

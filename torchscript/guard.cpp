@@ -74,9 +74,13 @@ bool ordered(const std::vector<int64_t>& order, c10::IntArrayRef sizes, c10::Int
   return true;
 }
 
+/// Of forward-mode differentiation, which kernels do not carry on.
+bool hasTangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defined(); }
+
 bool fits(const Expected& expected, const at::Tensor& tensor) {
   const uint64_t traits = traitsOf(tensor);
-  if (traits == 0 || expected.traits == 0 || tensor.device() != expected.device ||
+  if (traits == 0 || hasTangent(tensor) || expected.traits == 0 ||
+      tensor.device() != expected.device ||
       (tensor.requires_grad() && at::GradMode::is_enabled()) != expected.requires_grad) {
     return false;
   }

@@ -31,6 +31,12 @@ void test(NodeCall& node) {
   finish(node, node.fusion().call(op.text, {node.tensor("self")}));
 }
 
+/// A product: PyTorch's kernels read a number beside half precision as it is.
+void product(NodeCall& node) {
+  finish(node, node.fusion().call("mul",
+                                  {computedExactly(node, "self"), computedExactly(node, "other")}));
+}
+
 template <Name op>
 void binary(NodeCall& node) {
   finish(node, node.fusion().call(op.text, {computed(node, "self"), computed(node, "other")}));
@@ -42,7 +48,8 @@ Operand timesAlpha(NodeCall& node, const Operand& operand) {
     return operand;
   }
   const nvf_dtype type = computeType(node.resultType());
-  return cast(node, node.fusion().call("mul", {operand, cast(node, alpha, type)}), type);
+  const Operand factor = cast(node, rounded(node, alpha, node.resultType()), type);
+  return cast(node, node.fusion().call("mul", {operand, factor}), type);
 }
 
 template <Name op>
@@ -61,8 +68,11 @@ template <Name op>
 void comparison(NodeCall& node) {
   const Operand self = node.operand("self");
   const Operand other = node.operand("other");
-  const nvf_dtype type = computeType(commonType({self, other}));
-  finish(node, node.fusion().call(op.text, {cast(node, self, type), cast(node, other, type)}));
+  const nvf_dtype common = commonType({self, other});
+  auto compared = [&](const Operand& operand) {
+    return cast(node, rounded(node, operand, common), computeType(common));
+  };
+  finish(node, node.fusion().call(op.text, {compared(self), compared(other)}));
 }
 
 template <Name op>
@@ -77,7 +87,8 @@ void logicalXor(NodeCall& node) {
 }
 
 void divide(NodeCall& node) {
-  finish(node, node.fusion().call("truediv", {computed(node, "self"), computed(node, "other")}));
+  finish(node,
+         node.fusion().call("truediv", {computed(node, "self"), computedExactly(node, "other")}));
 }
 
 Term floored(NodeCall& node, const Operand& a, const Operand& b) {
@@ -117,7 +128,7 @@ void divideRounding(NodeCall& node) {
   }
   const std::string mode = node.text("rounding_mode");
   const Operand a = computed(node, "self");
-  const Operand b = computed(node, "other");
+  const Operand b = computedExactly(node, "other");
   if (mode == "floor") {
     finish(node, floored(node, a, b));
   } else if (isIntegral(node.resultType())) {
@@ -128,7 +139,7 @@ void divideRounding(NodeCall& node) {
 }
 
 void floorDivide(NodeCall& node) {
-  finish(node, floored(node, computed(node, "self"), computed(node, "other")));
+  finish(node, floored(node, computed(node, "self"), computedExactly(node, "other")));
 }
 
 void power(NodeCall& node) {
@@ -185,7 +196,7 @@ void maskedFill(NodeCall& node) {
 
 void lerp(NodeCall& node) {
   finish(node, node.fusion().call("lerp", {computed(node, "self"), computed(node, "end"),
-                                           computed(node, "weight")}));
+                                           computedExactly(node, "weight")}));
 }
 
 /// tensor1 op tensor2, times the value.
@@ -299,8 +310,8 @@ constexpr NodeRule kRules[] = {
     {"aten::sub.Scalar", additive<"sub">},
     {"aten::rsub.Tensor", reverseSub},
     {"aten::rsub.Scalar", reverseSub},
-    {"aten::mul.Tensor", binary<"mul">},
-    {"aten::mul.Scalar", binary<"mul">},
+    {"aten::mul.Tensor", product},
+    {"aten::mul.Scalar", product},
     {"aten::div.Tensor", divide},
     {"aten::div.Scalar", divide},
     {"aten::div.Tensor_mode", divideRounding},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
 namespace nvfuser::torchscript {
 
 namespace {
@@ -153,8 +156,30 @@ void finish(NodeCall& node, const Term& term, size_t number) {
   node.result(cast(node, term, node.resultType(number)));
 }
 
+Operand rounded(NodeCall& node, const Operand& operand, int32_t dtype) {
+  if (dtype != NVF_HALF && dtype != NVF_BFLOAT16) {
+    return operand;
+  }
+  if (const auto* term = std::get_if<Term>(&operand)) {
+    return term->dtype == NVF_BOOL ? *term : cast(node, *term, dtype);
+  }
+  const double value =
+      std::visit([](auto held) { return static_cast<double>(held); }, std::get<Number>(operand));
+  const auto single = static_cast<float>(value);
+  return Number(static_cast<double>(dtype == NVF_HALF ? static_cast<float>(c10::Half(single))
+                                                      : static_cast<float>(c10::BFloat16(single))));
+}
+
 Operand computed(NodeCall& node, const char* name) {
-  return cast(node, node.operand(name), computeType(node.resultType()));
+  const nvf_dtype type = node.resultType();
+  return cast(node, rounded(node, node.operand(name), type), computeType(type));
+}
+
+Operand computedExactly(NodeCall& node, const char* name) {
+  const Operand operand = node.operand(name);
+  const auto* term = std::get_if<Term>(&operand);
+  const bool is_number = term == nullptr || !term->is_tensor;
+  return is_number ? cast(node, operand, computeType(node.resultType())) : computed(node, name);
 }
 
 Term computedTensor(NodeCall& node, const char* name) {

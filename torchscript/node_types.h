@@ -28,6 +28,12 @@ void finish(NodeCall& node, const Term& term, size_t number = 0);
 
 /// An operand or tensor in the type in which the node's result is computed.
 Operand computed(NodeCall& node, const char* name);
+/// The same where PyTorch's kernels read a number beside half precision as it is: products,
+/// divisors and weights.
+Operand computedExactly(NodeCall& node, const char* name);
+/// In half precision, if that is `dtype`: PyTorch makes a tensor of it of each operand, so `x ==
+/// 0.1` is true for what 0.1 is rounded to.
+Operand rounded(NodeCall& node, const Operand& operand, int32_t dtype);
 Term computedTensor(NodeCall& node, const char* name);
 
 /// Whether it is the number, known while defining.

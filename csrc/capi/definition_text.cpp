@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <support/decimal.h>
+
 namespace nvfuser::capi {
 
 namespace {
@@ -23,7 +25,7 @@ std::string numberText(double value) {
       break;
     }
   }
-  std::string out = digits;
+  std::string out = withPoint(digits);
   return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 

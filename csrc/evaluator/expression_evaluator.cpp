@@ -1,9 +1,9 @@
 #include <evaluator/expression_evaluator.h>
 
-#include <unordered_set>
 #include <vector>
 
 #include <evaluator/pointwise.h>
+#include <evaluator/zero_divisor.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 
@@ -189,42 +189,10 @@ PolymorphicValue ExpressionEvaluator::evaluate(ParallelType type) const {
   return found == bound_names_.end() ? PolymorphicValue() : found->second;
 }
 
-namespace {
-
-/// The operand of a division in `val`'s definition, at any depth, that is 0; null if there is none.
-const Val* zeroDivisor(const Val* val, ExpressionEvaluator& evaluator) {
-  std::vector<const Val*> open{val};
-  std::unordered_set<const Val*> seen;
-  while (!open.empty()) {
-    const Val* top = open.back();
-    open.pop_back();
-    const Expr* def = top->definition();
-    if (def == nullptr || !seen.insert(top).second) {
-      continue;
-    }
-    if (def->isA<BinaryOp>()) {
-      using enum BinaryOpType;
-      const BinaryOpType type = def->as<BinaryOp>()->getBinaryOpType();
-      const bool divides =
-          type == Div || type == Mod || type == CeilDiv || type == Remainder || type == Fmod;
-      if (divides && evaluator.evaluate(def->input(1)) == PolymorphicValue(0)) {
-        return def->input(1);
-      }
-    }
-    open.insert(open.end(), def->inputs().begin(), def->inputs().end());
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 int64_t ExpressionEvaluator::evaluateInt(const Val* val, std::string_view what) {
   const PolymorphicValue value = evaluate(val);
   if (!value.hasValue()) {
-    if (const Val* divisor = zeroDivisor(val, *this)) {
-      userError(what, " is divided by zero: ", divisor->toInlineString(), " in ",
-                val->toInlineString(), " is 0; pass sizes and scalars that divide");
-    }
+    requireDivisors(val, *this, what);
     userError(what, " is not known: ", val->toInlineString(),
               " depends on a scalar that no input gives a value to");
   }

@@ -135,8 +135,8 @@ DataType promoteType(DataType a, DataType b) {
   if (a == DataType::Index || b == DataType::Index) {
     return DataType::Index;
   }
-  // Integers: the wider one. At equal width, and below 32 bits when signs differ, as C++ and
-  // PyTorch: the unsigned type of 32 and 64 bits wins, narrower pairs go to the next signed width.
+  // Integers: the wider one. Where the unsigned type is no narrower, the next signed width, which
+  // holds the values of both; there is none for 64 bits, where the unsigned type wins, as in C++.
   const int64_t bits_a = dataTypeSizeBit(a);
   const int64_t bits_b = dataTypeSizeBit(b);
   if (isUnsignedIntegralType(a) == isUnsignedIntegralType(b)) {
@@ -152,6 +152,8 @@ DataType promoteType(DataType a, DataType b) {
       return DataType::Short;
     case 16:
       return DataType::Int32;
+    case 32:
+      return DataType::Int;
     default:
       return no_sign;
   }

@@ -9,6 +9,13 @@ namespace nvfuser {
 
 namespace {
 
+/// Whether no integer type holds the values of both: unsigned ones of 64 bits, and signed ones.
+bool haveNoCommonInteger(DataType a, DataType b) {
+  auto isWide = [](DataType t) { return isUnsignedIntegralType(t) && dataTypeSizeBit(t) == 64; };
+  auto isSigned = [](DataType t) { return isIntegralType(t) && !isUnsignedIntegralType(t); };
+  return (isWide(a) && isSigned(b)) || (isSigned(a) && isWide(b));
+}
+
 /// The common types of the three tiers; Null where a tier has no operand.
 struct Tiers {
   DataType tensors = DataType::Null;
@@ -25,7 +32,14 @@ DataType promoteElements(DataType a, DataType b) {
   return one_counts && is_long ? other : promoteType(a, b);
 }
 
-Tiers tiersOf(std::span<Val* const> operands) {
+void requireCommonInteger(std::string_view op, DataType a, DataType b) {
+  if (a != DataType::Index && b != DataType::Index && haveNoCommonInteger(a, b)) {
+    userError(op, ": no integer type holds the values of ", a, " and of ", b,
+              "; cast one of the operands to the other's type, or both to double");
+  }
+}
+
+Tiers tiersOf(std::string_view op, std::span<Val* const> operands) {
   Tiers tiers;
   for (const Val* operand : operands) {
     if (!operand->isA<TensorView>()) {
@@ -33,6 +47,7 @@ Tiers tiersOf(std::span<Val* const> operands) {
     } else if (ops::rankOf(operand->as<TensorView>()) == 0) {
       tiers.zero_dim_tensors = promoteElements(tiers.zero_dim_tensors, operand->dtype());
     } else {
+      requireCommonInteger(op, tiers.tensors, operand->dtype());
       tiers.tensors = promoteElements(tiers.tensors, operand->dtype());
     }
   }
@@ -62,7 +77,7 @@ DataType fullPrecisionType(DataType dtype) {
 
 DataType computeTypes(std::string_view op, const TypePromotionConfig& config,
                       std::span<Val* const> operands, bool cast_half_to_float) {
-  Tiers tiers = tiersOf(operands);
+  Tiers tiers = tiersOf(op, operands);
   DataType common =
       combineTiers(tiers.tensors, combineTiers(tiers.zero_dim_tensors, tiers.scalars));
   if (config.promote_integer_inputs_to_float && (isIntegralType(common) || isBooleanType(common))) {

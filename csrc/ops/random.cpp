@@ -1,4 +1,5 @@
 /// Random tensors.
+#include <algorithm>
 #include <cmath>
 
 #include <ir/builder.h>
@@ -25,6 +26,19 @@ void requireSeed(std::string_view op, const Val* seed, const Val* offset) {
   }
 }
 
+/// A number that is less than `high` even when it is rounded to `dtype`, and no more than two of
+/// its steps below; `low`, where that is nearer.
+Val* greatestBelow(Val* low, Val* high, DataType dtype) {
+  const double part = std::ldexp(1.5, -significandBits(dtype));
+  if (low->isConst() && high->isConst()) {
+    const double end = high->value().as<double>();
+    const double greatest = std::max(end - std::abs(end) * part, low->value().as<double>());
+    return IrBuilder::create<Val>(PolymorphicValue(greatest), high->dtype());
+  }
+  Val* factor = IrBuilder::create<Val>(PolymorphicValue(part), high->dtype());
+  return maximum(sub(high, mul(abs(high), factor)), low);
+}
+
 TensorView* draw(std::string_view op, RNGOpType type, const std::vector<Val*>& shape,
                  DataType dtype, const std::vector<Val*>& parameters, Val* seed, Val* offset) {
   if (!isFloatingPointType(dtype)) {
@@ -44,17 +58,16 @@ TensorView* draw(std::string_view op, RNGOpType type, const std::vector<Val*>& s
   }
   TensorView* out = ops::tensorOfShape(op, shape, full_type);
   IrBuilder::create<RNGOp>(type, out, cast, seed, offset);
-  if (full_type == dtype) {
-    return out;
-  }
-  if (type == RNGOpType::Uniform) {
-    // Rounding must not reach 1, which the interval excludes.
+  // Rounding must not reach the upper end, which the interval excludes.
+  if (type == RNGOpType::Uniform && full_type != dtype) {
     Val* greatest =
         IrBuilder::create<Val>(PolymorphicValue(1.0 - std::ldexp(1.0, -significandBits(dtype))),
                                DataType(DataType::Float));
     out = minimum(out, greatest);
+  } else if (type == RNGOpType::UniformRange) {
+    out = minimum(out, greatestBelow(cast[0], cast[1], dtype));
   }
-  return castOp(dtype, out);
+  return full_type == dtype ? out : castOp(dtype, out);
 }
 
 TensorView* drawLike(std::string_view op, RNGOpType type, TensorView* tv, Val* seed, Val* offset) {

@@ -10,6 +10,7 @@
 #include <runtime/cpu/cpu_device.h>
 #include <runtime/cuda/cuda_device.h>
 #include <runtime/kernel_override.h>
+#include <support/decimal.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -292,7 +293,7 @@ void dumpLaunch(const Options& options, const CompiledKernel& compiled, LaunchVa
 std::string fixed(double value, int digits) {
   char buffer[64];
   const int size = std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
-  return std::string(buffer, static_cast<size_t>(size));
+  return withPoint(std::string(buffer, static_cast<size_t>(size)));
 }
 
 int64_t bytesOfLaunch(const CompiledKernel& compiled, const KernelArgumentHolder& args,

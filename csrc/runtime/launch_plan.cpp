@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include <evaluator/element_codec.h>
+#include <evaluator/zero_divisor.h>
 #include <ir/index_error.h>
 #include <ir/internal_nodes.h>
 #include <runtime/bounds_error.h>
@@ -359,6 +360,7 @@ LaunchPlan::Argument LaunchPlan::scalarArgument(const kir::Param& param, LaunchV
   }
   const PolymorphicValue value = values.of(param.val);
   if (!value.hasValue()) {
+    requireDivisors(param.val, values.evaluator(), "run: a scalar");
     userError("run: scalar ", param.val->toInlineString(),
               " has no value: it is neither an input of the Fusion nor computed from its "
               "inputs and their sizes; addInput it and pass a number");

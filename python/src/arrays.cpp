@@ -195,11 +195,34 @@ nb::handle function(PyObject*& kept, const char* module, const char* name) {
 
 }  // namespace
 
+namespace {
+
+/// Whether it is of NumPy's class of this name or of one derived from it, where NumPy is loaded.
+bool isOfNumpy(nb::handle input, const char* module, const char* name) {
+  const nb::object loaded = nb::steal(PyImport_GetModule(nb::str(module).ptr()));
+  if (!loaded.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  return nb::isinstance(input, loaded.attr(name));
+}
+
+}  // namespace
+
 void Inputs::addTensor(nb::handle input) {
   static PyTypeObject* ndarray = nullptr;  // of NumPy, once one was seen
   const bool is_ndarray = Py_TYPE(input.ptr()) == ndarray;
   if (!is_ndarray || framework_ != Framework::Numpy) {
-    const std::string package = packageOf(input);
+    std::string package = packageOf(input);
+    if (isOfNumpy(input, "numpy.ma", "MaskedArray")) {
+      userError(
+          "execute: input ", holder_.size(),
+          " is a masked array of NumPy, and a fusion knows no masks; pass x.filled(value), or "
+          "x.data and the mask as a tensor of its own");
+    }
+    if (isOfNumpy(input, "numpy", "ndarray")) {
+      package = "numpy";
+    }
     settle(package == "numpy"                        ? Framework::Numpy
            : package == "cupy"                       ? Framework::Cupy
            : package == "jax" || package == "jaxlib" ? Framework::Jax

@@ -204,9 +204,29 @@ inline C lerp(C start, C end, C weight) {
   return abs(weight) < 0.5 ? start + weight * span : end - span * (C(1) - weight);
 }
 
+/// x with erfc(x) == tail, where erfc is so small that it has few digits, tail < 1e-290: its
+/// logarithm's series in t = 1 / 2x², -x² - log(x √π) + log(1 - t (1 - 3 t (1 - 5 t …))), solved
+/// for x.
+inline double inverseErfcFar(double tail) {
+  const double log_tail = __builtin_log(tail);
+  double x = __builtin_sqrt(-log_tail);
+  for (int step = 0; step < 7; ++step) {
+    const double t = 0.5 / (x * x);
+    double series = 1;
+    for (int odd = 13; odd >= 1; odd -= 2) {
+      series = 1 - odd * t * series;
+    }
+    x = __builtin_sqrt(__builtin_log(series) - __builtin_log(x * 1.77245385090551602730) -
+                       log_tail);
+  }
+  return x;
+}
 /// x with erfc(x) == tail, 0 < tail <= 1. Newton's steps on log(erfc), which is nearly a parabola
 /// and so converges far out too, from a start within a few percent (Winitzki).
 inline double inverseErfcUpper(double tail) {
+  if (tail < 1e-290) {
+    return inverseErfcFar(tail);
+  }
   constexpr double kA = 0.147, kPi = 3.14159265358979323846,
                    kTwoOverRootPi = 1.12837916709551257390;
   double log_term = __builtin_log(tail * (2.0 - tail));

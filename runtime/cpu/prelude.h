@@ -90,6 +90,11 @@ float fmaf(float, float, float);
 double fma(double, double, double);
 }
 
+// C's pow under a name that the compiler does not know: of an exponent of 1/2 it makes a square
+// root, which is -0 of -0 and no number of -inf.
+float powReal(float, float) noexcept __asm__("powf");
+double powReal(double, double) noexcept __asm__("pow");
+
 inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 

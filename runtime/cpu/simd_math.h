@@ -196,7 +196,7 @@ template <class V>
 __attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
   V result;
   for (int i = 0; i < kLanes<V>; i++) {
-    result[i] = __builtin_powf(x[i], y[i]);
+    result[i] = powReal(x[i], y[i]);
   }
   return result;
 }

@@ -469,6 +469,22 @@ inline void sincos(double x, double* s, double* c) {
   *s = sin(x);
   *c = cos(x);
 }
+// x with erfc(x) == tail, where erfc is so small that it has few digits, tail < 1e-290: its
+// logarithm's series in t = 1 / 2x², -x² - log(x √π) + log(1 - t (1 - 3 t (1 - 5 t …))), solved for
+// x.
+inline double inverseErfcFar(double tail) {
+  const double log_tail = log(tail);
+  double x = __builtin_sqrt(-log_tail);
+  for (int step = 0; step < 7; ++step) {
+    const double t = 0.5 / (x * x);
+    double series = 1;
+    for (int odd = 13; odd >= 1; odd -= 2) {
+      series = 1 - odd * t * series;
+    }
+    x = __builtin_sqrt(log(series) - log(x * 1.77245385090551602730) - log_tail);
+  }
+  return x;
+}
 // Inverse error functions: a starting value (Giles), then Newton steps on erfc, which keeps
 // relative accuracy in the tails.
 inline double erfinv(double x);
@@ -484,6 +500,9 @@ inline double erfcinv(double y) {
   }
   if (y == 2) {
     return -__builtin_inf();
+  }
+  if (y < 1e-290) {
+    return inverseErfcFar(y);
   }
   double tail = y < 1 ? y : 2 - y;
   double t = __builtin_sqrt(-2.0 * log(tail / 2));

@@ -238,6 +238,10 @@ std::vector<Case> operationCases() {
          TensorView* x = p.input({2});
          where(x, x, x);
        }},
+      {"integers without a common type",
+       "lt: no integer type holds the values of uint64_t and of int64_t; cast one of the operands "
+       "to the other's type, or both to double",
+       [](Program& p) { lt(p.input({3}, D::UInt64), p.input({3}, D::Int)); }},
       {"an order of complex numbers", "lt: not defined for operands of type",
        [](Program& p) {
          TensorView* z = p.input({2}, D::ComplexFloat);

@@ -124,3 +124,43 @@ def test_a_schedule_by_hand():
         fd.sched.parallelize_like(total)
     x = random(10, 100)
     np.testing.assert_allclose(fd.manual_execute([x])[0], np.exp(x).sum(1), rtol=1e-5)
+
+
+# Classes derived from NumPy's ------------------------------------------------------------------------
+
+
+def doubled():
+    with nvfuser_direct.FusionDefinition() as fd:
+        x = fd.define_tensor(shape=[-1], contiguity=[True], dtype=nvfuser_direct.DataType.Float)
+        fd.add_output(fd.ops.mul(x, 2.0))
+    return fd
+
+
+class Named(np.ndarray):
+    """An array of a user's class."""
+
+
+class Derived(Named):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Named, Derived, np.memmap, np.recarray])
+def test_arrays_of_derived_classes(kind, tmp_path):
+    values = np.array([1, 2, 3], np.float32)
+    if kind is np.memmap:
+        values.tofile(tmp_path / "x")
+        given = np.memmap(tmp_path / "x", np.float32, "r+")
+    else:
+        given = values.view(kind)
+    assert type(given) is kind
+    for _ in range(3):
+        (result,) = doubled().execute([given])
+        assert type(result) is np.ndarray
+        np.testing.assert_array_equal(result, values * 2)
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array(np.ones(3, np.float32), [0, 1, 0])
+    with pytest.raises(RuntimeError, match=r"execute: input 0 is a masked array of NumPy.*pass x\.filled\(value\)"):
+        doubled().execute([masked])
+    np.testing.assert_array_equal(doubled().execute([masked.filled(4)])[0], [2, 8, 2])

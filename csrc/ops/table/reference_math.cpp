@@ -18,9 +18,29 @@ double roughInverseErf(double y, double tail) {
   return std::sqrt(std::sqrt(half * half - log_term / kA) - half);
 }
 
+/// x with erfc(x) == tail, where erfc is so small that it has few digits, tail < 1e-290: its
+/// logarithm's series in t = 1 / 2x², -x² - log(x √π) + log(1 - t (1 - 3 t (1 - 5 t …))), solved
+/// for x.
+double inverseErfcFar(double tail) {
+  const double log_tail = std::log(tail);
+  double x = std::sqrt(-log_tail);
+  for (int step = 0; step < 7; ++step) {
+    const double t = 0.5 / (x * x);
+    double series = 1;
+    for (int odd = 13; odd >= 1; odd -= 2) {
+      series = 1 - odd * t * series;
+    }
+    x = std::sqrt(std::log(series) - std::log(x * 1.77245385090551602730) - log_tail);
+  }
+  return x;
+}
+
 /// x with erfc(x) == tail for 0 < tail <= 1. Newton's steps on log(erfc), which is nearly a
 /// parabola and so converges also far out, where erfc is tiny.
 double inverseErfcUpper(double tail) {
+  if (tail < 1e-290) {
+    return inverseErfcFar(tail);
+  }
   double x = roughInverseErf(1.0 - tail, tail);
   for (int step = 0; step < 6; ++step) {
     double value = std::erfc(x);

@@ -69,7 +69,7 @@ constexpr PointwiseRow kBinaryRows[] = {
     {.name = "nextafter", .arity = 2, .code = codeOf(BinaryOpType::Nextafter), .cost = 6,
      .real = {"$mnextafter$f($0, $1)", REAL(nextAfter(x[0], x[1], t))}},
     {.name = "pow", .arity = 2, .code = codeOf(BinaryOpType::Pow), .cost = 20,
-     .real = {"$mpow$f($0, $1)", REAL(std::pow(x[0], x[1]))},
+     .real = {"$mpow$f($0, $1)", REAL(std::pow(x[0], x[1])), "powReal($0, $1)"},
      .integer = {"powInteger($0, $1)", INTEGER(powInteger(x[0], x[1], t))},
      .boolean = {"bool($0 | !$1)", INTEGER(x[0] | (x[1] ^ 1))},
      .complex = {"pow($0, $1)", COMPLEX(x[1] == 0.0 ? 1.0 : std::pow(x[0], x[1]))}},

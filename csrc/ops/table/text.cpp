@@ -35,6 +35,7 @@ constexpr LibraryFunction kLibrary[] = {
     {"minNan", kMathCuda, kMathHost},
     {"minNumber", kMathCuda, kMathHost},
     {"powInteger", kMathCuda, kMathHost},
+    {"powReal", "", kBasicsHost},
     {"printValue", "print.cuh", "cpu/print.h"},
     {"shiftLeft", kMathCuda, kMathHost},
     {"shiftRight", kMathCuda, kMathHost},

@@ -1,31 +1,70 @@
 """The backend: what torch.compile calls with each graph that Dynamo captures."""
 
+import warnings
 from functools import partial
 
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from .compile_ahead import compile_ahead
-from .compiled_region import CompiledRegion
+from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
-from .prepare import prepare
+from .definition import UndefinedOperation
+from .fallback import Failure, leave
+from .prepare import copied, prepare
 from .products import pad_products
 from .program import build
-from .regions import cut
+from .regions import Cut, cut
+from .strides import note_strides
 
 
 class CompiledGraph:
-    """One ATen graph, compiled: `run(args)` is given the list of its arguments, and empties it."""
+    """One ATen graph, compiled: `run(args)` is given the list of its arguments, and empties it.
+
+    The graph that it is given stays as it is: where this fails as a whole, PyTorch runs that one.
+    """
 
     def __init__(self, gm, direction):
         self.direction = direction  # "forward", "backward", or "inference": a forward without a backward
-        if direction == "inference":
-            pad_products(gm.graph)
-        prepare(gm.graph)
-        self.cut = cut(gm.graph)
-        self.regions = [CompiledRegion(region, f"region {i}") for i, region in enumerate(self.cut.regions)]
-        self.run, self.source = build(gm, self.cut, self.regions)
+        try:
+            self._compile(gm)
+        except Exception as error:
+            self.failure = leave(f"a graph ({direction})", "it cannot be compiled", error)
+            self.cut, self.regions, self.ahead = Cut([], {}, {}), [], []
+            self.run, self.source = partial(_run_whole, gm), None
+
+    def failures(self):
+        """Why parts of it are left to PyTorch that should not be."""
+        reasons = [self.failure, *(region.failure for region in self.regions), *self.cut.reasons.values()]
+        return [reason for reason in reasons if isinstance(reason, Failure)]
+
+    def _compile(self, gm):
+        self.failure = None
+        graph = copied(gm.graph)
+        if self.direction == "inference":
+            pad_products(graph)
+        note_strides(graph)
+        prepare(graph)
+        self._cut(graph)
+        self.run, self.source = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)
+
+    def _cut(self, graph):
+        """Cuts and defines; an operation that cannot be defined is cut out."""
+        left = {}
+        while True:
+            self.cut = cut(graph, left)
+            try:
+                self.regions = [CompiledRegion(region, f"region {i}") for i, region in enumerate(self.cut.regions)]
+                return
+            except UndefinedOperation as failed:
+                left[failed.node] = leave(f"the operation {name_of(failed.node)}", "its rule failed", failed.error)
+
+
+def _run_whole(gm, args):
+    given = list(args)
+    args.clear()
+    return gm(*given)
 
 
 # Functions that are told of each graph that is compiled.
@@ -57,19 +96,37 @@ def _compile(direction, gm, example_inputs):
 
 def _partition(joint, *args, **kwargs):
     """Forward and backward of a graph of both."""
-    pad_products(joint.graph)
-    joint.recompile()
+    try:
+        graph = copied(joint.graph)
+        pad_products(graph)
+        joint.graph = graph
+    except Exception as error:
+        leave("padding of products", "it failed", error)
     return min_cut_rematerialization_partition(joint, *args, **kwargs)
 
 
+_noted_modes = set()
+
+
+def _note_mode(mode):
+    if mode in (None, "default") or mode in _noted_modes:
+        return
+    _noted_modes.add(mode)
+    warnings.warn(
+        f'torch.compile: mode="{mode}" changes nothing with the backend "nvfuser", which has one mode', stacklevel=2
+    )
+
+
 def backend(gm, example_inputs, **options):
-    """torch.compile's backend "nvfuser". It has no options and no modes.
+    """torch.compile's backend "nvfuser". It has no options.
 
     AOTAutograd makes forward and backward graphs of ATen operations without side effects; what the backward needs is
-    kept or computed again, whichever moves fewer bytes.
+    kept or computed again, whichever moves fewer bytes. Modes are those of PyTorch's own backend: they are accepted, so
+    that a program need not be changed to try this one, and change nothing.
     """
-    if options.get("options") or options.get("mode") not in (None, "default"):
-        raise ValueError(f'torch.compile: the backend "nvfuser" has no options and no modes, but was given {options}')
+    if options.get("options"):
+        raise ValueError(f'torch.compile: the backend "nvfuser" has no options, but was given {options["options"]}')
+    _note_mode(options.get("mode"))
     compile_ = aot_autograd(
         fw_compiler=partial(_compile, "forward"),
         bw_compiler=partial(_compile, "backward"),

@@ -1,8 +1,6 @@
 """One region at run time: its Fusion, and PyTorch's own operations where that fails."""
 
-import os
 import threading
-import warnings
 import weakref
 import zlib
 from functools import partial
@@ -11,12 +9,12 @@ import torch
 
 from nvfuser._C import direct
 
-from .definition import define
+from .definition import UndefinedOperation, define
+from .fallback import falls_back, leave
 from .operators import meta
 
 _EXECUTORS = weakref.WeakValueDictionary()  # by definition: equal regions share kernels
 _LOCK = threading.Lock()
-_WARNED = set()
 
 
 class _Executor:
@@ -40,13 +38,6 @@ def _executor_of(fusion, text):
         return found
 
 
-def falls_back():
-    """NVFUSER_DISABLE=fallback makes every failure an error."""
-    names = ",".join(os.environ.get(prefix + "NVFUSER_DISABLE", "") for prefix in ("", "PYTORCH_"))
-    older = any(os.environ.get(prefix + "NVFUSER_DISABLE_FALLBACK", "0") == "1" for prefix in ("", "PYTORCH_"))
-    return "fallback" not in [name.strip() for name in names.split(",")] and not older
-
-
 class CompiledRegion:
     """Called with the list of its inputs, gives the list of its outputs."""
 
@@ -60,7 +51,10 @@ class CompiledRegion:
             execute = self.executor.cache.execute
             if not any(_is_on(meta(node), region.device) for node in region.inputs):
                 execute = partial(execute, device=region.device)  # nothing else says where it runs
-            self._execute = partial(_execute_stretched, execute, stretched) if stretched else execute
+            strides = _strides_of_ones(region.outputs)
+            self._execute = partial(_execute_laid_out, execute, stretched, strides) if stretched or strides else execute
+        except UndefinedOperation:
+            raise  # a smaller part than the region: it is cut again without it
         except Exception as error:
             self._fail("it cannot be defined", error)
 
@@ -69,23 +63,15 @@ class CompiledRegion:
             return self._by_pytorch(inputs)
         try:
             return self._execute(inputs)
-        except RuntimeError as error:
+        except Exception as error:
+            # Wrong inputs are wrong for PyTorch, too: it says so in its words, and the region stays what it is.
+            outputs = self._by_pytorch(inputs) if falls_back() else None
             self._fail("its fusion failed", error)
-            return self._by_pytorch(inputs)
+            return outputs
 
     def _fail(self, what, error):
-        if not falls_back():
-            raise error
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        self.failure = f"{what}: {first}"
-        if first not in _WARNED:
-            _WARNED.add(first)
-            operations = ", ".join(dict.fromkeys(name_of(node) for node in self.region.nodes[:12]))
-            warnings.warn(
-                f"nvfuser: {self.name} ({operations}) is left to PyTorch, because {self.failure}\n"
-                "  help: NVFUSER_DISABLE=fallback makes this an error",
-                stacklevel=2,
-            )
+        operations = ", ".join(dict.fromkeys(name_of(node) for node in self.region.nodes[:12]))
+        self.failure = leave(f"{self.name} ({operations})", what, error)
 
     def _by_pytorch(self, inputs):
         """Operation by operation, as the graph says."""
@@ -107,12 +93,34 @@ class CompiledRegion:
         return self.executor.cache.explain()
 
 
-def _execute_stretched(execute, stretched, inputs):
-    """Outputs that repeat themselves get memory of their own, as PyTorch's would have."""
+def _strides_of_ones(outputs):
+    """Position of an output: its axes of one element, of which a fusion knows no strides, and their strides."""
+    found = {}
+    for position, node in enumerate(outputs):
+        value = meta(node)
+        ones = [axis for axis, size in enumerate(value.shape) if isinstance(size, int) and size == 1]
+        strides = [(axis, value.stride(axis)) for axis in ones if isinstance(value.stride(axis), int)]
+        if strides:
+            found[position] = strides
+    return found
+
+
+def _execute_laid_out(execute, stretched, strides, inputs):
+    """Outputs that repeat themselves get memory of their own, as PyTorch's would have, and axes of one element the
+    strides that they have there."""
     outputs = execute(inputs)
     for position, order in stretched.items():
-        back = sorted(range(len(order)), key=order.__getitem__)
-        outputs[position] = outputs[position].permute(order).contiguous().permute(back)
+        output = outputs[position]
+        rows = output.permute(order).contiguous()
+        # In place: a result must not be a view.
+        outputs[position] = rows.as_strided_(
+            output.shape, [rows.stride(order.index(axis)) for axis in range(output.dim())]
+        )
+    for position, wanted in strides.items():
+        output = outputs[position]
+        found = output.stride()
+        if any(found[axis] != stride for axis, stride in wanted):
+            output.as_strided_(output.shape, [dict(wanted).get(axis, stride) for axis, stride in enumerate(found)])
     return outputs
 
 

@@ -8,6 +8,10 @@ import functools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._prims_common import suggest_memory_format
+
+from .fallback import guarded
+from .layout import hint
 
 aten = torch.ops.aten
 
@@ -79,8 +83,45 @@ def _dropout(x, p, train):
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     if p == 1:
         return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
-    mask = aten.bernoulli.p(torch.empty_like(x, dtype=torch.bool), 1 - p)
+    mask = _truth_values(x, 1 - p)
     return mask * x * (1.0 / (1.0 - p)), mask
+
+
+def _truth_values(x, p):
+    """Drawn into memory laid out as x's, one element after the other."""
+    order, back = _memory_order(x)
+    drawn = torch.empty_like(x, dtype=torch.bool).permute(order)
+    return aten.bernoulli.p(drawn, p).permute(back)
+
+
+def _memory_order(x):
+    """Axes in the order in which a tensor like x lies in memory, outermost first; and the way back."""
+    strides = torch.empty_like(x).stride()
+    order = sorted(range(x.dim()), key=lambda axis: (-hint(strides[axis]), axis))
+    return order, sorted(range(x.dim()), key=order.__getitem__)
+
+
+def _roll(x, shifts, dims=()):
+    """PyTorch's decomposition, which forgets that channels are last."""
+    decomposed = core_aten_decompositions()[aten.roll.default]
+    dims = [dims] if isinstance(dims, int) else dims
+    if not dims or suggest_memory_format(x) is torch.contiguous_format:
+        return decomposed(x, shifts, dims)
+    order, back = _memory_order(x)
+    return decomposed(x.permute(order), shifts, [back[dim] for dim in dims]).permute(back)
+
+
+def _in_float32(operation):
+    """The decomposition of an operation whose bounds the host's kernels compare in float32, as they are written."""
+    decomposed = get_decompositions([operation])[operation]
+
+    def define(x, *arguments):
+        if x.device.type != "cpu" or x.dtype not in (torch.float16, torch.bfloat16):
+            return decomposed(x, *arguments)
+        wide = [a.to(torch.float32) if isinstance(a, torch.Tensor) else a for a in (x, *arguments)]
+        return decomposed(*wide).to(x.dtype)
+
+    return define
 
 
 def _select_backward(grad, sizes, dim, index):
@@ -117,14 +158,23 @@ def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     return torch.where((classes == target) & (target != ignored), -grad, 0)
 
 
+_OURS = {
+    (aten.native_dropout.default,): _dropout,
+    (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
+    (aten.roll.default,): _roll,
+    (aten.threshold.default,): _in_float32(aten.threshold.default),
+    (aten.threshold_backward.default,): _in_float32(aten.threshold_backward.default),
+    (aten.select_backward.default,): _select_backward,
+    (aten.slice_backward.default,): _slice_backward,
+}
+
+
 @functools.cache
 def decompositions():
     table = dict(core_aten_decompositions())
     table.update(get_decompositions(_MORE))
     for kept in _KEPT:
         table.pop(kept, None)
-    table[aten.native_dropout.default] = _dropout
-    table[aten.nll_loss_backward.default] = table[aten.nll_loss2d_backward.default] = _nll_loss_backward
-    table[aten.select_backward.default] = _select_backward
-    table[aten.slice_backward.default] = _slice_backward
+    for operations, decompose in _OURS.items():
+        table.update((operation, guarded(str(operation), decompose)) for operation in operations)
     return table

@@ -29,6 +29,14 @@ DTYPES = {
 _HALF = (torch.float16, torch.bfloat16)
 
 
+class UndefinedOperation(Exception):
+    """The rule of `node` failed with `error`."""
+
+    def __init__(self, node, error):
+        super().__init__(str(error))
+        self.node, self.error = node, error
+
+
 def define(inputs, outputs, device):
     """(the Fusion, its definition as text, stretched outputs: position → axes, outermost first).
 
@@ -132,11 +140,14 @@ class Scope:
     def _define(self, node):
         if node.target.__name__ == "getitem":
             return self._values[node.args[0]][node.args[1]]
-        result = RULES[node.target].define(self, node, *node.args, **node.kwargs)
         known = meta(node)
-        if isinstance(result, list | tuple):
-            return [self._as(tensor, part.dtype) for tensor, part in zip(result, known, strict=True)]
-        return self._as(result, known.dtype)
+        try:
+            result = RULES[node.target].define(self, node, *node.args, **node.kwargs)
+            if isinstance(result, list | tuple):
+                return [self._as(tensor, part.dtype) for tensor, part in zip(result, known, strict=True)]
+            return self._as(result, known.dtype)
+        except Exception as error:
+            raise UndefinedOperation(node, error) from error
 
     def _as(self, tensor, dtype):
         """The tensor in this dtype, half precision in float32 or as it is."""
@@ -148,23 +159,31 @@ class Scope:
 
     # What rules ask for ---------------------------------------------------------------------------
 
-    def operand(self, argument, dtype):
-        """A tensor, scalar or number in the dtype that is computed in."""
-        if not isinstance(argument, torch.fx.Node):
-            return self.number(argument, dtype)
+    def operand(self, argument, dtype, exact=False):
+        """A tensor, scalar or number in the dtype that is computed in.
+
+        What comes from another dtype to half precision is rounded to it, as PyTorch makes an operand of that dtype of
+        it; with `exact`, numbers and tensors of the host without axes are not: there PyTorch's kernels read them as
+        they are.
+        """
         value = meta(argument)
         if isinstance(value, bool | int | float):
-            return self.number(value, dtype)
+            return self.number(value, dtype, exact)
         tensor = self.value(argument)
-        wanted = DataType.Float if dtype in _HALF else DTYPES[dtype]
-        found = tensor.dtype() if isinstance(value, torch.Tensor) else None
-        return tensor if found == wanted else ops.cast(tensor, wanted)
+        is_tensor = isinstance(value, torch.Tensor)
+        is_number = not is_tensor or (value.dim() == 0 and value.device.type == "cpu")
+        if dtype in _HALF and not (is_tensor and value.dtype in (dtype, torch.bool)) and not (exact and is_number):
+            return ops.cast(ops.cast(tensor, DTYPES[dtype]), DataType.Float)
+        wanted = self.dtype(dtype)
+        return tensor if is_tensor and tensor.dtype() == wanted else ops.cast(tensor, wanted)
 
-    def number(self, value, dtype):
+    def number(self, value, dtype, exact=False):
         if dtype is torch.bool:
             return direct.define_scalar(bool(value), DataType.Bool)
+        if dtype in _HALF and not exact:
+            value = torch.tensor(value, dtype=dtype, device="cpu").item()
         if dtype.is_floating_point:
-            return direct.define_scalar(float(value), DataType.Float if dtype in _HALF else DTYPES[dtype])
+            return direct.define_scalar(float(value), self.dtype(dtype))
         return direct.define_scalar(int(value), DTYPES[dtype])
 
     def rounded(self, tensor, dtype):

@@ -51,6 +51,8 @@ def _tensors(value):
 
 def _graph_text(number, graph):
     cut = graph.cut
+    if graph.failure is not None:
+        return f"graph {number} ({graph.direction}): runs in PyTorch, because {graph.failure}\n"
     fused = sum(node.target is not operator.getitem for region in cut.regions for node in region.nodes)
     left = [
         node

@@ -2,6 +2,7 @@
 one view."""
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .operators import meta
@@ -12,10 +13,22 @@ aten = torch.ops.aten
 _VIEWS = (aten.view.default, aten.alias.default, aten.detach.default, aten.expand.default)
 
 
+def copied(graph):
+    """The same graph once more, to be rewritten."""
+    copy, known = torch.fx.Graph(), {}
+    result, output = copy.graph_copy(graph, known, return_output_node=True)
+    copy.output(result).meta.update(output.meta)
+    copy._codegen = graph._codegen
+    return copy
+
+
 def prepare(graph):
-    """Replaces constants shaped like a tensor by constants of its sizes, and sizes that are known otherwise."""
+    """Replaces constants shaped like a tensor by constants of its sizes, and sizes that are known otherwise; finds out
+    what is not noted of results."""
     known = {}  # expression of a size: the first node that has it
     for node in list(graph.nodes):
+        if node.op == "call_function" and meta(node) is None:
+            _note_result(node)
         value = meta(node)
         if isinstance(value, torch.SymInt):
             first = known.setdefault(value.node.expr, node)
@@ -32,9 +45,26 @@ def prepare(graph):
     graph.eliminate_dead_code()
 
 
+def _note_result(node):
+    """Of calls that were put into the graph after it was traced, such as random numbers drawn again in a backward. What
+    cannot be found out stays unknown, and is PyTorch's."""
+    operands = [meta(source) for source in node.all_input_nodes]
+    mode = detect_fake_mode(operands)
+    if mode is None or any(value is None for value in operands):
+        return
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), meta)
+    try:
+        with mode:
+            node.meta["val"] = node.target(*args, **kwargs)
+    except Exception:  # whatever it is, the call itself will say it
+        return
+
+
 def _fill_by_sizes(graph, node):
     value = meta(node)
-    if any(isinstance(size, torch.SymInt) for size in value.shape) or not value.is_contiguous():
+    if any(isinstance(size, torch.SymInt) for size in value.shape):
+        return
+    if value.stride() != torch._prims_common.make_contiguous_strides_for(value.shape):
         return
     with graph.inserting_before(node):
         facts = {"dtype": value.dtype, "device": value.device}

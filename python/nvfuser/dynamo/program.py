@@ -8,21 +8,21 @@ import torch
 from .regions import Region
 
 
-def build(gm, cut, callables):
+def build(gm, graph, cut, callables):
     """(function of the list of arguments, which it empties; its source). `callables`: region's index → function."""
-    return _Writer(gm, cut, callables).build()
+    return _Writer(gm, graph, cut, callables).build()
 
 
 class _Writer:
-    def __init__(self, gm, cut, callables):
-        self.gm, self.cut, self.callables = gm, cut, callables
+    def __init__(self, gm, graph, cut, callables):
+        self.gm, self.graph, self.cut, self.callables = gm, graph, cut, callables
         self.names = {}
         self.lines = []  # (text, names made, names read)
         self.constants = {}
         self.constant_of = {}  # key of a constant: its name
 
     def build(self):
-        placeholders = [node for node in self.gm.graph.nodes if node.op == "placeholder"]
+        placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(placeholders):
             self.names[node] = f"a{index}"
         arguments = [self.names[node] for node in placeholders]
@@ -33,7 +33,7 @@ class _Writer:
                 regions += 1
             else:
                 self._make(part)
-        (output,) = (node for node in self.gm.graph.nodes if node.op == "output")
+        (output,) = (node for node in self.graph.nodes if node.op == "output")
         self._ensure(output)
         results = self._text(output.args[0])
         lines = [f"({''.join(name + ', ' for name in arguments)}) = args", "args.clear()"] if arguments else []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from .fallback import leave
 from .layout import hint, is_dense
 from .operators import DTYPES, RULES, meta, why_without_rule
 from .placement import Item, Kind, place
@@ -39,8 +40,9 @@ class Cut:
         return [part for part in self.order if isinstance(part, Region)]
 
 
-def cut(graph):
-    reasons, kinds = {}, {}
+def cut(graph, left=None):
+    """`left`: nodes that are PyTorch's whatever the table says → why."""
+    reasons, kinds = dict(left or {}), {}
     for node in graph.nodes:
         if node.op not in ("placeholder", "output"):
             kinds[node] = _kind(node, kinds, reasons)
@@ -56,7 +58,12 @@ def cut(graph):
 def _kind(node, kinds, reasons):
     if node.op == "call_function" and node.target is operator.getitem and node.args[0] in kinds:
         return kinds[node.args[0]]
-    reason = _why_not(node)
+    if node in reasons:
+        return Kind.LIBRARY
+    try:
+        reason = _why_not(node)
+    except Exception as error:
+        reason = leave(f"the operation {node.name}", "whether it can be fused cannot be told", error)
     if reason is None:
         return RULES[node.target].kind
     reasons[node] = reason
@@ -76,6 +83,8 @@ def _why_not(node):
     if not results:
         return "its result is not known"
     operands = [meta(source) for source in node.all_input_nodes]
+    if any(value is None for value in operands):
+        return "what an operand will be is not known"
     tensors = [value for value in operands if isinstance(value, torch.Tensor)]
     for tensor in results + tensors:
         reason = _why_not_tensor(tensor)
@@ -280,8 +289,9 @@ def _bytes(value):
 
 
 def _draws(node):
+    """Random numbers, or what may call an operation that draws them."""
     tags = getattr(node.target, "tags", ())
-    return torch.Tag.nondeterministic_seeded in tags
+    return isinstance(node.target, torch._ops.HigherOrderOperator) or torch.Tag.nondeterministic_seeded in tags
 
 
 def _writes(node):

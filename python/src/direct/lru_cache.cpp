@@ -10,6 +10,7 @@
 #include "direct/executors.h"
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <support/decimal.h>
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -69,7 +70,7 @@ class LruCache {
     char percent[32];
     std::snprintf(percent, sizeof percent, "%g", rate);
     return text(out, "Cache Lookups: ", lookups_, "\nCache Hits: ", hits_,
-                "\nHit Rate: ", std::string_view(percent), "%\n");
+                "\nHit Rate: ", withPoint(percent), "%\n");
   }
 
  private:

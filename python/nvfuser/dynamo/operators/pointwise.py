@@ -1,13 +1,23 @@
-"""Rules of pointwise operations: PyTorch's promotion of dtypes, then one operation of the fusion or a few."""
+"""Rules of pointwise operations: PyTorch's promotion of dtypes, then one operation of the fusion or a few.
+
+Numbers beside half precision: PyTorch makes a tensor of the operands' dtype of each, which rounds it: 0.1 as bfloat16
+is 0.10009765625, and `x == 0.1` is true for that. Some of its kernels read the number as float32 instead (`exact`
+below):
+
+    mul, div (the divisor), lerp (the weight), addcmul, addcdiv (the value)    everywhere
+    add, sub, rsub, and their alpha                                            on a GPU
+
+Comparisons compare what is rounded, on both sides: what PyTorch would find equal is equal.
+"""
 
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Promotion
-from torch._prims_common import elementwise_dtypes
+from torch._prims_common import elementwise_dtypes, get_computation_dtype
 
 from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
-from .table import add, meta, rule
+from .table import LIKE, LOOPS, RULES, add, meta, overload, rule
 
 _DEFAULT = Promotion.DEFAULT
 _TO_FLOAT = Promotion.INT_TO_FLOAT
@@ -15,18 +25,20 @@ _TO_BOOL = Promotion.ALWAYS_BOOL
 
 
 def compute_dtype(promotion, *arguments):
-    """What PyTorch computes in: half precision in float32, integers in float where the operation wants it."""
-    return elementwise_dtypes(*(meta(a) for a in arguments), type_promotion_kind=promotion)[0]
+    """What PyTorch computes in, half precision as such: integers in float where the operation wants it."""
+    computed, result = elementwise_dtypes(*(meta(a) for a in arguments), type_promotion_kind=promotion)
+    return result if get_computation_dtype(result) != result else computed
 
 
-def _operands(scope, promotion, *arguments):
+def _operands(scope, promotion, *arguments, exact=()):
+    """`exact`: positions of those that are read as they are."""
     dtype = compute_dtype(promotion, *arguments)
-    return [scope.operand(argument, dtype) for argument in arguments]
+    return [scope.operand(argument, dtype, position in exact) for position, argument in enumerate(arguments)]
 
 
-def _direct(names, operation, promotion=_DEFAULT):
+def _direct(names, operation, promotion=_DEFAULT, exact=()):
     """Overloads whose operands are those of one operation of ours."""
-    add(names, lambda scope, node, *args: operation(*_operands(scope, promotion, *args)))
+    add(names, lambda scope, node, *args: operation(*_operands(scope, promotion, *args, exact=exact)))
 
 
 # One operand --------------------------------------------------------------------------------------
@@ -110,37 +122,52 @@ def _gelu_backward(scope, node, grad, x, *, approximate="none"):
 # Two operands -------------------------------------------------------------------------------------
 
 
-def _scaled(scope, dtype, b, alpha):
-    second = scope.operand(b, dtype)
-    return second if alpha == 1 else ops.mul(second, scope.operand(alpha, dtype))
+def _scaled(scope, dtype, b, alpha, exact):
+    second = scope.operand(b, dtype, exact)
+    return second if alpha == 1 else ops.mul(second, scope.operand(alpha, dtype, exact))
+
+
+def _sum(operation, scope, node, a, b, alpha):
+    """operation(a, b * alpha)"""
+    dtype = compute_dtype(_DEFAULT, a, b)
+    exact = node.meta["val"].device.type != "cpu"
+    return operation(scope.operand(a, dtype, exact), _scaled(scope, dtype, b, alpha, exact))
 
 
 @rule("add.Tensor add.Scalar")
 def _add(scope, node, a, b, alpha=1):
-    dtype = compute_dtype(_DEFAULT, a, b)
-    return ops.add(scope.operand(a, dtype), _scaled(scope, dtype, b, alpha))
+    return _sum(ops.add, scope, node, a, b, alpha)
 
 
 @rule("sub.Tensor sub.Scalar")
 def _sub(scope, node, a, b, alpha=1):
-    dtype = compute_dtype(_DEFAULT, a, b)
-    return ops.sub(scope.operand(a, dtype), _scaled(scope, dtype, b, alpha))
+    return _sum(ops.sub, scope, node, a, b, alpha)
 
 
 @rule("rsub.Tensor rsub.Scalar")
 def _rsub(scope, node, a, b, alpha=1):
-    dtype = compute_dtype(_DEFAULT, a, b)
-    return ops.sub(scope.operand(b, dtype), _scaled(scope, dtype, a, alpha))
+    return _sum(ops.sub, scope, node, b, a, alpha)
 
 
-_direct("mul.Tensor mul.Scalar", ops.mul)
-_direct("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT)
+_direct("mul.Tensor mul.Scalar", ops.mul, exact=(0, 1))
+_direct("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT, exact=(1,))
 _direct("atan2", ops.atan2, _TO_FLOAT)
 _direct("maximum", ops.maximum)
 _direct("minimum", ops.minimum)
 _direct("nextafter", ops.nextafter)
+
+
+def _comparison(names, operation):
+    def define(scope, node, a, b):
+        dtype = compute_dtype(_DEFAULT, a, b)
+        operands = [scope.operand(argument, dtype) for argument in (a, b)]
+        return operation(*(scope.rounded(x, dtype) if hasattr(x, "dtype") else x for x in operands))
+
+    add(names, define)
+
+
 for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
-    _direct(f"{_name}.Tensor {_name}.Scalar", getattr(ops, _name))
+    _comparison(f"{_name}.Tensor {_name}.Scalar", getattr(ops, _name))
 for _name in ["and", "or", "xor"]:
     _direct(f"bitwise_{_name}.Tensor bitwise_{_name}.Scalar", getattr(ops, f"bitwise_{_name}"))
 
@@ -165,7 +192,8 @@ def _remainder(scope, node, a, b):
 @rule("div.Tensor_mode div.Scalar_mode", refuse=_no_integers)
 def _div_mode(scope, node, a, b, *, rounding_mode=None):
     dtype = compute_dtype(_DEFAULT, a, b)
-    dividend, divisor, zero, half, one = (scope.operand(value, dtype) for value in (a, b, 0, 0.5, 1))
+    divisor = scope.operand(b, dtype, exact=True)
+    dividend, zero, half, one = (scope.operand(value, dtype) for value in (a, 0, 0.5, 1))
     quotient = ops.truediv(dividend, divisor)
     if rounding_mode == "trunc":
         return ops.trunc(quotient)
@@ -267,20 +295,24 @@ def _float_only(node):
 
 @rule("addcmul", refuse=_float_only)
 def _addcmul(scope, node, x, a, b, *, value=1):
-    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value)
+    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
     return ops.add(x, ops.mul(ops.mul(value, a), b))
 
 
 @rule("addcdiv", refuse=_float_only)
 def _addcdiv(scope, node, x, a, b, *, value=1):
-    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value)
+    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
     return ops.add(x, ops.mul(value, ops.truediv(a, b)))
 
 
 @rule("lerp.Scalar lerp.Tensor")
 def _lerp(scope, node, start, end, weight):
-    return ops.lerp(*_operands(scope, _DEFAULT, start, end, weight))
+    return ops.lerp(*_operands(scope, _DEFAULT, start, end, weight, exact=(2,)))
 
+
+LOOPS.update((operation, True) for operation, found in RULES.items() if found.define.__module__ == __name__)
+_BY_NUMBER = "clamp clamp_min clamp_max pow.Tensor_Scalar lerp.Scalar masked_fill.Scalar masked_fill.Tensor"
+LOOPS.update((overload(_name), False) for _name in _BY_NUMBER.split())
 
 # Casts and copies ---------------------------------------------------------------------------------
 
@@ -292,14 +324,17 @@ def _same_device(node):
     return None
 
 
+LIKE.update(map(overload, ("_to_copy", "prims::convert_element_type", "clone", "flip", "full_like")))
+
+
 @rule("_to_copy", refuse=_same_device, moves_only=True)
 def _to_copy(scope, node, x, **_):
-    return ops.set(scope.rounded(scope.operand(x, node.meta["val"].dtype), node.meta["val"].dtype))
+    return ops.set(scope.rounded(scope.value(x), node.meta["val"].dtype))
 
 
 @rule("prims::convert_element_type", moves_only=True)
 def _convert(scope, node, x, dtype):
-    return ops.set(scope.rounded(scope.operand(x, dtype), dtype))
+    return ops.set(scope.rounded(scope.value(x), dtype))
 
 
 def _stretched(node):

@@ -1,4 +1,5 @@
-"""Rules of reductions. Half precision is summed in float32, integers in int64, as in PyTorch."""
+"""Rules of reductions. Half precision is summed in float32, integers in int64, as in PyTorch; a dtype that is asked for
+is what elements are cast to first."""
 
 import torch
 from torch._prims_common import get_computation_dtype
@@ -21,44 +22,49 @@ def _axes(x, dims):
 
 def _over(scope, x, dtype, dims, reduce):
     """reduce(tensor, axes); a tensor without axes is its own sum."""
-    tensor = scope.operand(x, dtype)
+    return _reduced(x, scope.operand(x, dtype), dims, reduce)
+
+
+def _reduced(x, tensor, dims, reduce):
     return reduce(tensor, _axes(x, dims)) if meta(x).dim() else ops.set(tensor)
 
 
-def _sum_dtype(x, dtype):
+def _summed(scope, x, dtype, dims, reduce):
+    """The same of what is summed up: elements in `dtype`, added in what PyTorch adds that in."""
+    tensor = scope.value(x) if dtype in (None, meta(x).dtype) else scope.rounded(scope.value(x), dtype)
     dtype = dtype or meta(x).dtype
-    return get_computation_dtype(dtype) if dtype.is_floating_point else torch.int64
+    wide = scope.dtype(dtype) if dtype.is_floating_point else DataType.Int
+    return _reduced(x, tensor if tensor.dtype() == wide else ops.cast(tensor, wide), dims, reduce)
 
 
 @rule("sum")
 def _sum_all(scope, node, x, *, dtype=None):
-    return _over(scope, x, _sum_dtype(x, dtype), None, ops.sum)
+    return _summed(scope, x, dtype, None, ops.sum)
 
 
 @rule("sum.dim_IntList")
 def _sum(scope, node, x, dim=None, keepdim=False, *, dtype=None):
-    return _over(scope, x, _sum_dtype(x, dtype), dim, lambda t, axes: ops.sum(t, axes, keepdim))
+    return _summed(scope, x, dtype, dim, lambda t, axes: ops.sum(t, axes, keepdim))
 
 
 @rule("mean")
 def _mean_all(scope, node, x, *, dtype=None):
-    return _over(scope, x, get_computation_dtype(dtype or meta(x).dtype), None, ops.mean)
+    return _summed(scope, x, dtype, None, ops.mean)
 
 
 @rule("mean.dim")
 def _mean(scope, node, x, dim=None, keepdim=False, *, dtype=None):
-    compute = get_computation_dtype(dtype or meta(x).dtype)
-    return _over(scope, x, compute, dim, lambda t, axes: ops.mean(t, axes, keepdim))
+    return _summed(scope, x, dtype, dim, lambda t, axes: ops.mean(t, axes, keepdim))
 
 
 @rule("prod")
 def _prod_all(scope, node, x, *, dtype=None):
-    return _over(scope, x, _sum_dtype(x, dtype), None, ops.prod)
+    return _summed(scope, x, dtype, None, ops.prod)
 
 
 @rule("prod.dim_int")
 def _prod(scope, node, x, dim, keepdim=False, *, dtype=None):
-    return _over(scope, x, _sum_dtype(x, dtype), dim, lambda t, axes: ops.prod(t, axes, keepdim))
+    return _summed(scope, x, dtype, dim, lambda t, axes: ops.prod(t, axes, keepdim))
 
 
 def _extreme(scope, node, x, dim, keepdim, operation):

@@ -39,6 +39,13 @@ class Rule:
 
 RULES = {}
 
+# What PyTorch computes by its loop over elements, which decides how the result lies in memory: overload → whether
+# numbers and tensors without axes are operands of the loop.
+LOOPS = {}
+
+# What gives a result that lies in memory as its operand does.
+LIKE = set()
+
 # Why operations without a rule are left to PyTorch, by their name; the others are simply not in the table.
 LEFT = {}
 
