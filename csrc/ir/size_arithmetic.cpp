@@ -288,6 +288,22 @@ bool has(const Linear& form, const Linear& whole) {
   });
 }
 
+/// A part without another one that lies at its beginning or its end.
+std::optional<Part> without(const Part& part, const Part& other) {
+  if (!(part.whole == other.whole)) {
+    return std::nullopt;
+  }
+  auto endOf = [](const Part& p) { return p.most == kEndless ? kEndless : p.begin + p.most; };
+  if (part.begin == other.begin && other.most < part.most) {
+    return Part{part.whole, part.begin + other.most,
+                part.most == kEndless ? kEndless : part.most - other.most};
+  }
+  if (endOf(part) == endOf(other) && other.begin > part.begin) {
+    return Part{part.whole, part.begin, other.begin - part.begin};
+  }
+  return std::nullopt;
+}
+
 /// Parts that are neighbours become one, and what is left of a whole a part. One step; false where
 /// there is none.
 bool joinParts(Linear& form, Builder& builder) {
@@ -313,12 +329,17 @@ bool joinParts(Linear& form, Builder& builder) {
                                       : Part{part->whole, 0, part->begin});
     }
     for (const Term& other : terms) {
-      if (one.coefficient <= 0 || other.coefficient <= 0 || part->most == kEndless ||
-          one.val == other.val) {
+      if (one.coefficient <= 0 || one.val == other.val) {
         continue;
       }
       const auto next = partOf(other.val);
-      if (next && next->begin == part->begin + part->most && next->whole == part->whole) {
+      if (const auto rest = other.coefficient < 0 && next ? without(*part, *next) : std::nullopt) {
+        form.add(one.val, -1);
+        form.add(other.val, 1);
+        return replace(*rest);
+      }
+      if (other.coefficient > 0 && part->most != kEndless && next &&
+          next->begin == part->begin + part->most && next->whole == part->whole) {
         form.add(one.val, -1);
         form.add(other.val, -1);
         return replace({part->whole, part->begin,

@@ -66,6 +66,8 @@ TEST_CASE("sizes: parts that are joined are the whole") {
   CHECK(Sizes::sum(Sizes::atMost(3, d.n), middle)->sameAs(Sizes::atMost(5, d.n)));
   CHECK(Sizes::difference(d.n, d.tail(d.n, 3))->sameAs(Sizes::atMost(3, d.n)));
   CHECK(Sizes::difference(d.n, Sizes::atMost(3, d.n))->sameAs(d.tail(d.n, 3)));
+  CHECK(Sizes::difference(Sizes::atMost(5, d.n), Sizes::atMost(3, d.n))->sameAs(middle));
+  CHECK(Sizes::difference(d.tail(d.n, 3), d.tail(d.n, 5))->sameAs(middle));
 }
 
 TEST_CASE("sizes: what was padded first is cut first") {
