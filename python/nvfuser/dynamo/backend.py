@@ -11,7 +11,7 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
-from .prepare import copied, prepare
+from .prepare import copied, note_results, prepare
 from .products import pad_products
 from .program import build
 from .regions import Cut, cut
@@ -43,6 +43,7 @@ class CompiledGraph:
         graph = copied(gm.graph)
         if self.direction == "inference":
             pad_products(graph)
+        note_results(graph)
         note_strides(graph)
         prepare(graph)
         self._cut(graph)

@@ -22,13 +22,17 @@ def copied(graph):
     return copy
 
 
-def prepare(graph):
-    """Replaces constants shaped like a tensor by constants of its sizes, and sizes that are known otherwise; finds out
-    what is not noted of results."""
-    known = {}  # expression of a size: the first node that has it
-    for node in list(graph.nodes):
+def note_results(graph):
+    """Finds out what is not noted of results."""
+    for node in graph.nodes:
         if node.op == "call_function" and meta(node) is None:
             _note_result(node)
+
+
+def prepare(graph):
+    """Replaces constants shaped like a tensor by constants of its sizes, and sizes that are known otherwise."""
+    known = {}  # expression of a size: the first node that has it
+    for node in list(graph.nodes):
         value = meta(node)
         if isinstance(value, torch.SymInt):
             first = known.setdefault(value.node.expr, node)

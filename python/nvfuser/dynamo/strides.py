@@ -22,6 +22,8 @@ def note_strides(graph):
     for node in graph.nodes:
         if node.op != "call_function" or not _has_ones(meta(node)):
             continue
+        if any(meta(source) is None for source in node.all_input_nodes):
+            continue
         if node.target in LOOPS:
             strides = _of_loop_node(node)
         elif node.target in LIKE and node.kwargs.get("memory_format") in (None, torch.preserve_format):
