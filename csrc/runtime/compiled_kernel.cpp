@@ -58,6 +58,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
       device_(device),
       options_(params.options ? *params.options : Options::current()),
       verbose_(params.enable_ptxas_verbose) {
+  fusion_->settleAxes();  // a schedule has loops for them
   dumpFusion(options_, name, *fusion_);
   const auto start = std::chrono::steady_clock::now();
   LoweringDump lowering_dump(options_, name);

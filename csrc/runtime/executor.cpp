@@ -72,7 +72,6 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
 
 void KernelExecutor::adopt(const Fusion& fusion) {
   fusion_ = std::make_unique<Fusion>(fusion);
-  fusion_->settleAxes();  // a schedule has loops for them
   std::lock_guard<std::mutex> lock(mutex_);
   variants_.clear();
   launched_.clear();

@@ -286,6 +286,12 @@ void ternaryTable(Table& table) {
   }
 }
 
+/// Whether no integer type holds the values of both, so that tensors of them do not meet.
+bool haveNoCommonInteger(DataType a, DataType b) {
+  auto isSigned = [](DataType t) { return isIntegralType(t) && !isUnsignedIntegralType(t); };
+  return (a == DataType::UInt64 && isSigned(b)) || (isSigned(a) && b == DataType::UInt64);
+}
+
 /// Tensors of two dtypes, a tensor with a scalar of each dtype, and the rule for 0-dim tensors.
 void mixedTable(Table& table) {
   for (DataType a : allDataTypes()) {
@@ -294,7 +300,9 @@ void mixedTable(Table& table) {
                     [&](Definition& d) {
                       d.accuracy.ulps = 16;
                       TensorView* x = d.tensor({5, 13}, a, Values::Finite, Sizes{0, 13});
-                      d.output(add(x, d.tensor({5, 13}, b, Values::Finite, Sizes{0, 13})));
+                      if (!haveNoCommonInteger(a, b)) {
+                        d.output(add(x, d.tensor({5, 13}, b, Values::Finite, Sizes{0, 13})));
+                      }
                       d.output(add(x, d.scalar(b, Values::Finite)));
                     });
     }

@@ -85,7 +85,6 @@ class Calls {
     }
     Program asked = program_;
     asked.outputs = values_;
-    asked.updates.clear();
     const Program constant = settled(asked, call, shapes);
     Builder builder = build(constant);
     due.results = interpret(builder.fusion(), makeArguments(constant, cpuDevice()).inputs(),

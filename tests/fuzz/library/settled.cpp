@@ -11,6 +11,7 @@ class Settling {
   Settling(const Program& call, const Shapes& shapes) : call_(call), shapes_(shapes) {
     result_ = call;
     result_.sizes_vary = false;
+    result_.updates.clear();
     result_.scalars.clear();
     result_.calls.clear();
     for (Input& input : result_.inputs) {
