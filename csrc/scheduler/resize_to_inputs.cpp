@@ -21,7 +21,7 @@ using Simplify = SimplifyingIrBuilder;
 /// Operations that may be made beside as many as the fusion has; a resize beyond that stays what it
 /// is. Each step of a stencil needs the one before it through one window more, so n steps in one
 /// kernel are n²/2 steps' work: what is done again may not be more than what is done.
-constexpr int64_t kMoreOperations = 8;
+constexpr int64_t kMoreOperations = 32;
 
 std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
