@@ -14,8 +14,8 @@ import time
 
 os.environ.setdefault("NVFUSER_CACHE_MB", "0")
 
-import torch  # noqa: E402
-from nvfuser_direct import FusionDefinition  # noqa: E402
+import torch
+from nvfuser_direct import FusionDefinition
 
 
 def tensors(fd, *ranks):

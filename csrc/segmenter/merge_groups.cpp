@@ -1,6 +1,7 @@
 #include <segmenter/merge_groups.h>
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 
 namespace nvfuser {
@@ -46,23 +47,29 @@ namespace {
 constexpr int kMostSweeps = 8;    ///< over pairs that could not be merged at first
 constexpr int kMostReplaced = 3;  ///< times that a pair goes back because others are due by now
 
+constexpr size_t kFewUnits = 32;
+
+int weightOf(const GroupGraph::Union& both) {
+  return both.num_units <= kFewUnits ? 0 : static_cast<int>(std::bit_width(both.num_units));
+}
+
 /// Two units whose groups may become one.
 struct Pair {
   double gain;
   int first;
   int second;
-  size_t size = 0;  ///< units in both groups
+  int weight = 0;  ///< 0 for few units in both groups, else how many, by powers of two
   int replaced = 0;
   int versions = -1;  ///< of its groups when they were tried in vain
 
-  /// The queue's top is the largest gain, then the smallest union, so that a chain is joined from
-  /// pairs of equal length and asked about n log n operations; then the earliest units.
+  /// The queue's top is the largest gain, then the lighter union, so that a long chain is joined
+  /// from parts of about equal length and asked about n log n operations; then the earliest units.
   bool operator<(const Pair& other) const {
     if (gain != other.gain) {
       return gain < other.gain;
     }
-    if (size != other.size) {
-      return size > other.size;
+    if (weight != other.weight) {
+      return weight > other.weight;
     }
     return std::pair(first, second) > std::pair(other.first, other.second);
   }
@@ -108,7 +115,7 @@ class Merging {
     }
     const GroupGraph::Union both = graph_.unionOf(a, b);
     pair.gain = gainOf(a, b, both);
-    pair.size = both.num_units;
+    pair.weight = weightOf(both);
     queue_.push(pair);
   }
 
@@ -166,8 +173,8 @@ class Merging {
       ++trials_;
       const GroupGraph::Union both = graph_.unionOf(a, b);
       const double gain = gainOf(a, b, both);
-      const Pair now{gain, pair.first, pair.second, both.num_units, pair.replaced + 1};
-      if ((gain < pair.gain || now.size > pair.size) && pair.replaced < kMostReplaced &&
+      const Pair now{gain, pair.first, pair.second, weightOf(both), pair.replaced + 1};
+      if ((gain < pair.gain || now.weight > pair.weight) && pair.replaced < kMostReplaced &&
           !queue_.empty() && now < queue_.top()) {
         queue_.push(now);
         continue;
