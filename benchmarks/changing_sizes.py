@@ -3,8 +3,8 @@
 PYTHONPATH=build/python python benchmarks/changing_sizes.py [--device cpu|cuda]
 
 A row for each definition, all with symbolic sizes. First: with nothing kept on disk, the compiler's time included.
-New sizes: the median of 200 shapes after the kernels are there. Again: the best of many rounds. Batches of one and empty
-ones are among the new sizes of the last column; they may need kernels of their own, whose time is the row's worst call.
+New sizes: the median of 200 shapes after the kernels are there. Again: the best of many rounds. The last column has
+batches of one and empty ones, too, which may need kernels of their own: the longest call.
 """
 
 import argparse

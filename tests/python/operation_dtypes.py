@@ -31,7 +31,7 @@ def real_of(dtype):
 
 
 def join(a, b):
-    """The common type of two operands of one tier: C++'s for native types, PyTorch's for narrow integers."""
+    """The common type of two operands of one tier, which holds the values of both; None where no integer type does."""
     if a == b:
         return a
     if a in COMPLEX or b in COMPLEX:
@@ -46,7 +46,7 @@ def join(a, b):
     signed, unsigned = (b, a) if a in UNSIGNED else (a, b)
     if BITS[signed] > BITS[unsigned]:
         return signed
-    return {8: DType.Short, 16: DType.Int32}.get(BITS[unsigned], unsigned)
+    return {8: DType.Short, 16: DType.Int32, 32: DType.Int}.get(BITS[unsigned])
 
 
 def category(dtype):

@@ -38,7 +38,7 @@ DECIDED = {
     "a tensor without axes": lambda x, v: x >= torch.tensor(v),
     "one in double": lambda x, v: x == torch.tensor(v, dtype=torch.float64),
     "an integer": lambda x, v: torch.eq(x * 0 + 256, 257),
-    "integers": lambda x, v: x * 0 + 258 == torch.arange(x.numel()) + 250,
+    "integers": lambda x, v: x * 0 + 258 == torch.arange(x.numel(), device=x.device) + 250,
     "what was filled in": lambda x, v: x.masked_fill(x > 0, v) == v,
     "what was chosen": lambda x, v: torch.where(x > 0, v, x) >= v,
     "a constant": lambda x, v: (torch.full_like(x, v) == v, x.new_full((3,), v) >= v),
@@ -84,7 +84,7 @@ ROUNDED = {
     "addcdiv": lambda x, v: torch.addcdiv(x, x.flip(0), x, value=v),
     "fmod": lambda x, v: (torch.fmod(x, v), x % v, torch.remainder(v, x)),
     "floor": lambda x, v: (x // v, torch.div(x, v, rounding_mode="trunc")),
-    "integers": lambda x, v: x + torch.arange(257, 257 + x.numel()),
+    "integers": lambda x, v: x + torch.arange(257, 257 + x.numel(), device=x.device),
 }
 
 
