@@ -47,7 +47,7 @@ namespace {
 constexpr int kMostSweeps = 8;    ///< over pairs that could not be merged at first
 constexpr int kMostReplaced = 3;  ///< times that a pair goes back because others are due by now
 
-constexpr size_t kFewUnits = 32;
+constexpr size_t kFewUnits = 128;
 
 int weightOf(const GroupGraph::Union& both) {
   return both.num_units <= kFewUnits ? 0 : static_cast<int>(std::bit_width(both.num_units));
