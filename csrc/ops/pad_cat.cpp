@@ -164,6 +164,18 @@ void checkOtherSizes(const std::vector<TensorView*>& inputs, size_t axis) {
   }
 }
 
+/// Whether symbols show that all sizes but that of `axis` agree.
+bool agree(const TensorView* a, const TensorView* b, size_t axis) {
+  const std::vector<IterDomain*> of_a = axesOf(a);
+  const std::vector<IterDomain*> of_b = axesOf(b);
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    if (i != axis && !extentOf(of_a[i])->sameAs(extentOf(of_b[i]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 TensorView* cat(const std::vector<TensorView*>& inputs, int64_t dim,
@@ -175,10 +187,13 @@ TensorView* cat(const std::vector<TensorView*>& inputs, int64_t dim,
     checkOtherSizes(inputs, axis);
   }
 
-  // Inputs without elements add nothing.
+  // Inputs without elements add nothing. Where symbols do not show that their other sizes agree,
+  // they stay, to be checked in each call.
+  const bool all_agree = std::all_of(inputs.begin(), inputs.end(),
+                                     [&](TensorView* tv) { return agree(tv, inputs[0], axis); });
   std::vector<TensorView*> parts;
   for (TensorView* tv : inputs) {
-    if (manual_padding || constantOf(extentOf(axesOf(tv)[axis])) != 0) {
+    if (manual_padding || !all_agree || constantOf(extentOf(axesOf(tv)[axis])) != 0) {
       parts.push_back(tv);
     }
   }
