@@ -6,6 +6,7 @@ Sizes that PyTorch refuses are refused, and the next call is right.
 
 import pytest
 import torch
+from nvfuser.dynamo import backend
 from torchscript_support import compiled_anew, copies, rand
 
 
@@ -118,7 +119,7 @@ def check(program, function):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_compiled_for_all_sizes(program):
     torch._dynamo.reset()
-    check(program, torch.compile(program, backend="nvfuser", dynamic=True))
+    check(program, torch.compile(program, backend=backend, dynamic=True))
     torch._dynamo.reset()
 
 
