@@ -47,6 +47,7 @@ namespace {
 constexpr int kMostSweeps = 8;    ///< over pairs that could not be merged at first
 constexpr int kMostReplaced = 3;  ///< times that a pair goes back because others are due by now
 
+/// Up to so many units the order is as ever: groups fill up to the most borders of a kernel.
 constexpr size_t kFewUnits = 128;
 
 int weightOf(const GroupGraph::Union& both) {

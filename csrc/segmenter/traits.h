@@ -49,10 +49,9 @@ struct UnitTraits {
   std::vector<int> reads;    ///< tensors from outside, each once
   std::vector<int> writes;   ///< tensors
   int space = 0;
-  int signature = -1;  ///< of a reduction; −1 for anything else
-  int kept = -1;       ///< space of a reduction's result
-  int transforms =
-      0;  ///< splits and merges of a reshape: all tensors of its kernel go through them
+  int signature = -1;   ///< of a reduction; −1 for anything else
+  int kept = -1;        ///< space of a reduction's result
+  int transforms = 0;   ///< splits and merges of a reshape, which all tensors of its kernel replay
   bool alone = false;   ///< has no kernel (a scatter)
   bool copies = false;  ///< cheap and without effects: may be computed in several kernels
   int64_t elements = 1;
