@@ -60,7 +60,7 @@ ExpressionEvaluator bindInputs(const Fusion& fusion, std::span<const Interpreter
     }
     evaluator.bind(input, value, /*validate=*/true);
   }
-  ShapeInference(fusion, ShapeInference::Scope::Used).canIterate(evaluator);
+  ShapeInference(fusion, ShapeInference::Scope::Used).check(evaluator);
   return evaluator;
 }
 

@@ -103,10 +103,10 @@ class ShapeInference::Reader {
   }
   Size newSize() { return result_.num_sizes_++; }
 
-  /// One size for axes of one extent.
+  /// One size for axes of equal extents.
   Size evaluated(const TensorView* tv, const IterDomain* id) {
     const Val* extent = id->getMaybeExpandedExtent();
-    const auto [place, is_new] = of_extent_.emplace(extent, 0);
+    const auto [place, is_new] = of_extent_.emplace(extent->fingerprint(), 0);
     if (is_new) {
       place->second = newSize();
       add(Evaluate{place->second, extent, tv, id});
@@ -195,7 +195,7 @@ class ShapeInference::Reader {
                                                      : def->as<Split>()->inner())) {
       const Size in = derived(out, def->as<Split>()->in());
       sizes_[id] = newSize();
-      add(Divide{sizes_[id], in, def->as<Split>()->factor(), out, id});
+      add(Divide{sizes_[id], in, def->as<Split>(), out, id});
     } else {
       sizes_[id] = evaluated(out, id);
     }
@@ -253,7 +253,7 @@ class ShapeInference::Reader {
     }
   }
 
-  /// Tensors of the same sizes and no wider elements are counted once.
+  /// Tensors of the same sizes and of elements of one width are counted once.
   void count(const TensorView* tv) {
     std::vector<Size> sizes = sizesOf(tv);
     if (!sizes.empty() && counted_.emplace(sizes, dataTypeSizeByte(tv->dtype())).second) {
@@ -262,7 +262,7 @@ class ShapeInference::Reader {
   }
 
   ShapeInference& result_;
-  std::unordered_map<const Val*, Size> of_extent_;
+  std::unordered_map<Fingerprint, Size, FingerprintHash> of_extent_;
   std::unordered_map<const IterDomain*, Size> sizes_;
   std::set<std::pair<std::vector<Size>, int64_t>> counted_;
 };

@@ -20,6 +20,11 @@
 
 namespace nvfuser {
 
+class Split;
+
+/// Throws `UserError` where the factor of a split of `tv`, in a call, is not positive.
+void requirePositive(int64_t factor, const Split* split, const TensorView* tv);
+
 class ShapeInference {
  public:
   /// Operations that lead to an output, or all that were defined: what a user wrote is checked,
@@ -29,11 +34,12 @@ class ShapeInference {
 
   /// Throws `UserError` where sizes do not fit: it names the operation, the tensors and the sizes.
   /// `call` has the extents and scalars of the inputs; what depends on others is not checked.
-  /// False where an axis that is iterated as defined must not be in this call: it has one element
-  /// and is stretched or dropped, or a reshape takes or makes no elements.
+  void check(ExpressionEvaluator& call) const;
+  /// The same. False where some axis that is iterated as defined cannot be in this call: it has one
+  /// element and is stretched or dropped, or there is a reshape and something has no elements.
   bool canIterate(ExpressionEvaluator& call) const;
-  /// The same, and throws where `canIterate` is false because an axis is stretched or dropped: a
-  /// schedule iterates over the axes that it was made for.
+  /// The same as `check`, and throws where an axis is stretched or dropped: a schedule iterates
+  /// over the axes that it was made for.
   void requireIterated(ExpressionEvaluator& call) const;
 
  private:
@@ -43,7 +49,7 @@ class ShapeInference {
     size_t place;
     Size size;
   };
-  // What a call does, in order. The first member is the size that is found.
+  // What a call does, in order. `found` is the size that a step finds.
   struct Evaluate {
     Size found;
     const Val* extent;
@@ -53,10 +59,10 @@ class ShapeInference {
   struct Multiply {
     Size found, outer, inner;
   };
-  /// What a split by `factor` leaves, the extent of `id`.
+  /// What a split leaves, the extent of `id`.
   struct Divide {
     Size found, in;
-    const Val* factor;
+    const Split* split;
     const TensorView* tensor;
     const IterDomain* id;
   };

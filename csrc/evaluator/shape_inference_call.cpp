@@ -12,6 +12,14 @@ constexpr int64_t kUnknown = INT64_MIN;  ///< depends on what the call does not 
 
 }  // namespace
 
+void requirePositive(int64_t factor, const Split* split, const TensorView* tv) {
+  if (factor <= 0) {
+    userError("run: axis ", *split->in(), " of ", *tv, " is split by a factor of ", factor,
+              ", which must be positive; pass other values for what ",
+              split->factor()->toInlineString(), " is computed from");
+  }
+}
+
 /// The steps with the numbers of one call.
 class ShapeInference::Call {
  public:
@@ -34,22 +42,16 @@ class ShapeInference::Call {
 
   void operator()(const Divide& step) {
     const int64_t in = sizes_[step.in];
-    const int64_t factor = valueOf(step.factor);
+    const int64_t factor = valueOf(step.split->factor());
     if (factor == kUnknown || in == kUnknown) {
       return;
     }
-    if (factor <= 0) {
-      // A size that was asked for may stand beside one of 0; what is left for -1 may not.
-      sizes_[step.found] = factor == 0 ? askedSize(step.id) : kUnknown;
-      if (sizes_[step.found] == kUnknown) {
-        userError("run: axis ", *step.id->definition()->as<Split>()->in(), " of ", *step.tensor,
-                  " is split by a factor of ", factor,
-                  ", which must be positive; pass other values for what ",
-                  step.factor->toInlineString(), " is computed from");
-      }
-      return;
+    // A size that was asked for may stand beside one of 0; what is left for -1 may not.
+    sizes_[step.found] = factor == 0 ? askedSize(step.id) : kUnknown;
+    if (sizes_[step.found] == kUnknown) {
+      requirePositive(factor, step.split, step.tensor);
+      sizes_[step.found] = in / factor + (in % factor != 0 ? 1 : 0);
     }
-    sizes_[step.found] = in / factor + (in % factor != 0 ? 1 : 0);
   }
 
   void operator()(const Meet& step) {
@@ -254,6 +256,8 @@ bool ShapeInference::run(ExpressionEvaluator& values, bool must_iterate) const {
   }
   return call.canIterate();
 }
+
+void ShapeInference::check(ExpressionEvaluator& call) const { run(call, false); }
 
 bool ShapeInference::canIterate(ExpressionEvaluator& call) const { return run(call, false); }
 

@@ -111,10 +111,8 @@ void requireScheduled(const Fusion& fusion, ExpressionEvaluator& call) {
       }
       const auto* split = expr->as<Split>();
       const PolymorphicValue factor = call.evaluate(split->factor());
-      if (factor.hasValue() && factor.as<int64_t>() <= 0) {
-        userError("run: axis ", *split->in(), " of ", *tv, " is split by a factor of ", factor,
-                  ", which must be positive; pass other values for what ",
-                  split->factor()->toInlineString(), " is computed from");
+      if (factor.hasValue()) {
+        requirePositive(factor.as<int64_t>(), split, tv);
       }
     }
   }

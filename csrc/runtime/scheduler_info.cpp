@@ -1,5 +1,6 @@
 #include <runtime/scheduler_info.h>
 
+#include <evaluator/shape_inference.h>
 #include <runtime/executor.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
@@ -8,6 +9,7 @@ namespace nvfuser {
 
 SchedulerRuntimeInfo runtimeInfoOf(const Fusion& fusion, const KernelArgumentHolder& args) {
   ExpressionEvaluator evaluator = bindAllInputs(fusion, args);
+  ShapeInference(fusion, ShapeInference::Scope::Used).check(evaluator);
   std::vector<TensorLayout> layouts;
   Device* device = nullptr;
   for (const KernelArgument& argument : args) {
