@@ -24,6 +24,9 @@ struct RemoveEmptyPass {
 struct ConsecutiveCastPass {
   static constexpr std::string_view kName = "consecutive-casts";
 };
+struct JoinEqualPass {
+  static constexpr std::string_view kName = "join-equal";
+};
 struct RemoveBcastSqueeze {
   static constexpr std::string_view kName = "broadcast-squeeze";
 };

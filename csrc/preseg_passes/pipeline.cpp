@@ -8,6 +8,7 @@
 #include <preseg_passes/cat_to_repeat.h>
 #include <preseg_passes/consecutive_casts.h>
 #include <preseg_passes/hoist_reads.h>
+#include <preseg_passes/join_equal.h>
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
@@ -29,6 +30,8 @@ constexpr std::array kPasses = {
          "values; a reduction of nothing is its neutral element", removeEmpty},
     Pass{"consecutive-casts", "a cast of a lossless cast is one cast, or none",
          "every value, bit by bit", mergeConsecutiveCasts},
+    Pass{"join-equal", "what is computed twice is computed once",
+         "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
          "the axes of every output", cancelBroadcastSqueeze},
     Pass{"cancel-split-cat", "slices of a tensor that are joined again in order are the tensor",

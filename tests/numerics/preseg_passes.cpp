@@ -158,6 +158,27 @@ TEST_CASE("preseg: sizes, empty tensors, casts and broadcasts") {
          output(castOp(DataType::Byte, x));
          output(castOp(DataType::Float, x));
        }},
+      {"join-equal",
+       "a normalisation whose operand is written twice",
+       1,
+       1,
+       {{{33, 17}}},
+       [] {
+         TensorView* x = strided(2);
+         output(div(exp(x), broadcast(sum(exp(x), {1}), {false, true})));
+         output(exp(x));
+       }},
+      {"join-equal",
+       "sums over unlike axes of a square stay apart",
+       2,
+       2,
+       {{{16, 16}}},
+       [] {
+         TensorView* x = strided(2);
+         output(add(sum(x, {0}), sum(x, {1})));
+         output(sub(sum(x, {0}), sum(x, {1})));
+       },
+       false},
       {"broadcast-squeeze",
        "a softmax written with kept axes",
        1,

@@ -20,7 +20,7 @@ void Drawer::addBroadcast() {
       try_({"unsqueeze", {}, {value(a), integer(draw_.number(0, n))}}, limit);
       return;
     case 1: {  // stretched to the shape of another
-      const int64_t b = pickWhere([&](int64_t id) { return rank(id) >= n && fits(a, id); });
+      const int64_t b = pickWhere([&](int64_t id) { return stretches(a, id); });
       if (b < 0) {
         return;
       }

@@ -102,6 +102,17 @@ bool Drawer::fits(int64_t a, int64_t b) const {
   return result <= 4 * elements_;
 }
 
+bool Drawer::stretches(int64_t a, int64_t b) const {
+  for (int64_t i = 1; i <= rank(a); ++i) {
+    const int64_t own = sizes(a)[static_cast<size_t>(rank(a) - i)];
+    if (i > rank(b) ||
+        (own != sizes(b)[static_cast<size_t>(rank(b) - i)] && !isBroadcast(a, rank(a) - i))) {
+      return false;
+    }
+  }
+  return fits(a, b);
+}
+
 Argument Drawer::partner(int64_t a) {
   const bool of_axes = focus_ == Focus::Axes;
   if (!of_axes && draw_.chance(0.15)) {

@@ -72,6 +72,8 @@ class Drawer {
   double bound(int64_t id) const;
   /// Whether two tensors go together element by element.
   bool fits(int64_t a, int64_t b) const;
+  /// Whether `a` can be expanded to the shape of `b`: only axes of one element stretch.
+  bool stretches(int64_t a, int64_t b) const;
   bool fit(const Argument& a, const Argument& b) const {
     return a.kind != Argument::Kind::Value || b.kind != Argument::Kind::Value ||
            fits(a.integer, b.integer);

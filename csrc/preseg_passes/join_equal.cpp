@@ -1,0 +1,91 @@
+#include <preseg_passes/join_equal.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+bool canBeJoined(const Expr* expr) {
+  const auto& in = expr->inputs();
+  const auto& out = expr->outputs();
+  return expr->isDeterministic() && !expr->isA<RNGOp>() &&
+         std::any_of(in.begin(), in.end(), [](const Val* val) { return val->isA<TensorView>(); }) &&
+         !out.empty() && std::all_of(out.begin(), out.end(), [](const Val* val) {
+           return val->isA<TensorView>() && !val->as<TensorView>()->hasAllocation();
+         });
+}
+
+/// Walks both domains from root to logical axes. The axes of a result say what its operands cannot:
+/// which of them are reduced, in which order they come, the sizes of a reshape.
+bool sameAxes(const TensorView* a, const TensorView* b) {
+  const TensorDomain* first = a->domain();
+  const TensorDomain* second = b->domain();
+  std::unordered_map<const Val*, const Val*> partner;
+  auto meet = [&](const Val* x, const Val* y) {
+    return partner.emplace(x, y).second && x->sameAs(y);
+  };
+  auto haveMet = [&](const Val* x, const Val* y) {
+    const auto found = partner.find(x);
+    return found != partner.end() && found->second == y;
+  };
+  auto each = [](const auto& xs, const auto& ys, const auto& condition) {
+    return std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(), condition);
+  };
+  return each(first->maybeRoot(), second->maybeRoot(), meet) &&
+         each(first->allExprs(), second->allExprs(),
+              [&](const Expr* x, const Expr* y) {
+                return x->sameOp(y) && each(x->inputs(), y->inputs(), haveMet) &&
+                       each(x->outputs(), y->outputs(), meet);
+              }) &&
+         each(first->logical(), second->logical(), haveMet);
+}
+
+bool sameResult(const Val* a, const Val* b) {
+  const auto* first = a->as<TensorView>();
+  const auto* second = b->as<TensorView>();
+  return first->dtype() == second->dtype() && first->isCpuScalar() == second->isCpuScalar() &&
+         sameAxes(first, second);
+}
+
+bool areEqual(const Expr* a, const Expr* b) {
+  auto same = [](const Val* x, const Val* y) { return x->sameAs(y); };
+  const auto& in = a->inputs();
+  const auto& out = a->outputs();
+  return a->sameOp(b) && std::equal(in.begin(), in.end(), b->inputs().begin(), same) &&
+         std::equal(out.begin(), out.end(), b->outputs().begin(), b->outputs().end(), sameResult);
+}
+
+size_t hashOf(const Expr* expr) {
+  auto hash = static_cast<size_t>(expr->kind());
+  for (const Val* in : expr->inputs()) {
+    hash = hash * 1099511628211U + in->fingerprint().high;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void joinEqual(Fusion& fusion) {
+  std::unordered_map<size_t, std::vector<Expr*>> seen;
+  for (Expr* expr : fusion.exprs()) {
+    if (!canBeJoined(expr)) {
+      continue;
+    }
+    std::vector<Expr*>& alike = seen[hashOf(expr)];
+    const auto first = std::find_if(alike.begin(), alike.end(),
+                                    [&](const Expr* other) { return areEqual(other, expr); });
+    if (first == alike.end()) {
+      alike.push_back(expr);
+      continue;
+    }
+    for (size_t i = 0; i < expr->outputs().size(); ++i) {
+      replaceTensor(expr->output(i)->as<TensorView>(), (*first)->output(i)->as<TensorView>());
+    }
+  }
+}
+
+}  // namespace nvfuser::preseg_passes
