@@ -185,7 +185,7 @@ Scalar ScalarPool::makeQuotient(Scalar a, Scalar b) {
   ScalarNode node{.op = ScalarOp::Div, .id = 0, .args = {a, b}, .lo = 0, .hi = a->hi / divisor};
   if (a->lo < 0) {
     node.lo = a->lo;
-    node.hi = std::max<int64_t>(a->hi, -a->lo);
+    node.hi = std::max(a->hi, mulSat(a->lo, -1));
   } else if (b->hi != INT64_MAX && b->hi > 0) {
     node.lo = a->lo / b->hi;
   }

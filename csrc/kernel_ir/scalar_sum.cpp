@@ -9,9 +9,9 @@ namespace nvfuser::kir {
 void ScalarPool::decompose(Scalar a, int64_t* constant,
                            std::vector<std::pair<Scalar, int64_t>>* terms) {
   if (a->isConstant()) {
-    *constant += a->value;
+    *constant = saturate(static_cast<__int128>(*constant) + a->value);
   } else if (a->op == ScalarOp::Sum) {
-    *constant += a->value;
+    *constant = saturate(static_cast<__int128>(*constant) + a->value);
     terms->insert(terms->end(), a->terms.begin(), a->terms.end());
   } else {
     terms->emplace_back(a, 1);

@@ -9,7 +9,7 @@ namespace nvfuser::preseg_passes {
 
 namespace {
 
-bool canBeJoined(const Expr* expr) {
+bool canBeEqual(const Expr* expr) {
   const auto& in = expr->inputs();
   const auto& out = expr->outputs();
   return expr->isDeterministic() && !expr->isA<RNGOp>() &&
@@ -17,6 +17,11 @@ bool canBeJoined(const Expr* expr) {
          !out.empty() && std::all_of(out.begin(), out.end(), [](const Val* val) {
            return val->isA<TensorView>() && !val->as<TensorView>()->hasAllocation();
          });
+}
+
+/// An element of it costs its readers nothing but a register.
+bool isFree(const Expr* expr) {
+  return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, LoadStoreOp>();
 }
 
 /// Walks both domains from root to logical axes. The axes of a result say what its operands cannot:
@@ -51,39 +56,65 @@ bool sameResult(const Val* a, const Val* b) {
          sameAxes(first, second);
 }
 
-bool areEqual(const Expr* a, const Expr* b) {
-  auto same = [](const Val* x, const Val* y) { return x->sameAs(y); };
-  const auto& in = a->inputs();
-  const auto& out = a->outputs();
-  return a->sameOp(b) && std::equal(in.begin(), in.end(), b->inputs().begin(), same) &&
-         std::equal(out.begin(), out.end(), b->outputs().begin(), b->outputs().end(), sameResult);
-}
-
-size_t hashOf(const Expr* expr) {
-  auto hash = static_cast<size_t>(expr->kind());
-  for (const Val* in : expr->inputs()) {
-    hash = hash * 1099511628211U + in->fingerprint().high;
+/// Finds operations that were met before with operands of the same values.
+class Joining {
+ public:
+  /// An earlier operation that this one is equal to; nothing for the first of its kind.
+  Expr* firstOf(Expr* expr) {
+    std::vector<Expr*>& alike = seen_[hashOf(expr)];
+    const auto first = std::find_if(alike.begin(), alike.end(),
+                                    [&](const Expr* other) { return areEqual(other, expr); });
+    if (first != alike.end()) {
+      return *first;
+    }
+    alike.push_back(expr);
+    return nullptr;
   }
-  return hash;
-}
+
+  void noteEqual(const Expr* expr, const Expr* first) {
+    for (size_t i = 0; i < expr->outputs().size(); ++i) {
+      first_[expr->output(i)] = first->output(i);
+    }
+  }
+
+ private:
+  const Val* valueOf(const Val* val) const {
+    const auto found = first_.find(val);
+    return found == first_.end() ? val : found->second;
+  }
+
+  bool areEqual(const Expr* a, const Expr* b) const {
+    auto same = [&](const Val* x, const Val* y) { return valueOf(x)->sameAs(valueOf(y)); };
+    const auto& in = a->inputs();
+    const auto& out = a->outputs();
+    return a->sameOp(b) && std::equal(in.begin(), in.end(), b->inputs().begin(), same) &&
+           std::equal(out.begin(), out.end(), b->outputs().begin(), b->outputs().end(), sameResult);
+  }
+
+  size_t hashOf(const Expr* expr) const {
+    auto hash = static_cast<size_t>(expr->kind());
+    for (const Val* in : expr->inputs()) {
+      hash = hash * 1099511628211U + valueOf(in)->fingerprint().high;
+    }
+    return hash;
+  }
+
+  std::unordered_map<size_t, std::vector<Expr*>> seen_;
+  std::unordered_map<const Val*, const Val*> first_;
+};
 
 }  // namespace
 
 void joinEqual(Fusion& fusion) {
-  std::unordered_map<size_t, std::vector<Expr*>> seen;
+  Joining joining;
   for (Expr* expr : fusion.exprs()) {
-    if (!canBeJoined(expr)) {
+    Expr* first = canBeEqual(expr) ? joining.firstOf(expr) : nullptr;
+    if (first == nullptr) {
       continue;
     }
-    std::vector<Expr*>& alike = seen[hashOf(expr)];
-    const auto first = std::find_if(alike.begin(), alike.end(),
-                                    [&](const Expr* other) { return areEqual(other, expr); });
-    if (first == alike.end()) {
-      alike.push_back(expr);
-      continue;
-    }
-    for (size_t i = 0; i < expr->outputs().size(); ++i) {
-      replaceTensor(expr->output(i)->as<TensorView>(), (*first)->output(i)->as<TensorView>());
+    joining.noteEqual(expr, first);
+    for (size_t i = 0; i < expr->outputs().size() && !isFree(expr); ++i) {
+      replaceTensor(expr->output(i)->as<TensorView>(), first->output(i)->as<TensorView>());
     }
   }
 }

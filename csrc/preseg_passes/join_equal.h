@@ -1,20 +1,20 @@
 /// Pass `join-equal`: what is computed twice is computed once.
 ///
-///   T1_l_float[ iS1{i0} ]    = sin(T0_g_float[ iS0{i0} ])
-///   T2_l_float[ iS2{i0} ]    = sin(T0_g_float[ iS0{i0} ])
-///   T3_g_float[ iS3{i0} ]    = T1_l_float[ iS1{i0} ] * T2_l_float[ iS2{i0} ]
+///   T1_l_float[ iS1{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
+///   T2_l_float[ iS2{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
+///   T3_g_float[ iS3{4} ]   = T1_l_float[ iS1{4} ] * T2_l_float[ iS2{4} ]
 /// becomes
-///   T1_l_float[ iS1{i0} ]    = sin(T0_g_float[ iS0{i0} ])
-///   T3_g_float[ iS3{i0} ]    = T1_l_float[ iS1{i0} ] * T1_l_float[ iS1{i0} ]
+///   T1_l_float[ iS1{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
+///   T3_g_float[ iS3{4} ]   = T1_l_float[ iS1{4} ] * T1_l_float[ iS1{4} ]
 ///
-/// Programs that are written by functions take the same slice, or the same cast, over and over; a
-/// chain in which each step does so would be planned several times over. Whether a result is then
-/// stored or computed again is for the segmenter to say (`segmenter/recompute.h`).
+/// Programs that are written by functions take the same part, or the same sum, over and over; a
+/// chain in which each step does so would be planned several times over.
 ///
-/// Two operations are equal if their kind, attributes, operands and results' axes are: tensors by
-/// identity, scalars by fingerprint. Left alone: what draws random numbers, and what reads no
-/// tensor (`full`, `iota`), which costs nothing where it is read and would tie its readers
-/// together.
+/// Two operations are equal if their kind, attributes and results' axes are, and their operands
+/// have equal values: tensors by these rules, scalars by fingerprint. Left alone: pointwise
+/// operations, broadcasts and copies, which cost a reader nothing but a register (joined, they
+/// would tie kernels together that only read the same tensors); what draws random numbers; what
+/// reads no tensor (`full`, `iota`).
 #pragma once
 
 #include <ir/fusion.h>

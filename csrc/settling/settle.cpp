@@ -76,10 +76,11 @@ class Settler {
                                             : fusion_->zeroVal(extent->dtype());
       }
     }
+    Val* no = fusion_->falseVal();  // made before the walk over all values, if it has to be
     for (const auto& val : fusion_->vals()) {
       const auto found = counts_.find(comparedWithOne(val.get()));
       if (found != counts_.end() && found->second == Count::Many) {
-        known[val.get()] = fusion_->falseVal();
+        known[val.get()] = no;
       }
     }
     return known;

@@ -185,58 +185,63 @@ TEST_CASE("preseg: consecutive-casts") {
 
 TEST_CASE("preseg: join-equal") {
   auto whole = [] { return Slice{size(1), size(5), nullptr}; };
-  checkPass(
-      "join-equal",
-      {
-          {"random numbers",
-           [] {
-             TensorView* x = input({-1});
-             output(mul(rand_like(x), rand_like(x)));
-           }},
-          {"sums over other axes of a square, and a square turned",
-           [] {
-             TensorView* x = input({8, 8});
-             output(add(sum(x, {0}), sum(x, {1})));
-             output(add(set(x), transpose(x, 0, 1)));
-           }},
-          {"other parts, other sizes, other dtypes",
-           [] {
-             TensorView* x = input({12});
-             output(add(slice(x, {{size(0), size(11), nullptr}}),
-                        slice(x, {{size(1), size(12), nullptr}})));
-             output(reshape(x, {12}, {3, 4}));
-             output(reshape(x, {12}, {4, 3}));
-             output(castOp(DataType::Half, x));
-             output(castOp(DataType::BFloat16, x));
-           }},
-          {"what reads no tensor",
-           [] {
-             TensorView* x = input({4});
-             output(add(x, full({size(4)}, number(2), DataType::Float)));
-             output(sub(x, full({size(4)}, number(2), DataType::Float)));
-           }},
-          {"a part that is taken twice, with sizes of their own",
-           [whole] {
-             TensorView* x = input({-1});
-             output(mul(slice(x, {whole()}), slice(x, {whole()})));
-           }},
-          {"what is computed from equal operations is equal",
-           [] {
-             TensorView* x = input({-1, -1});
-             output(div(exp(sin(x)), broadcast(sum(exp(sin(x)), {1}), {false, true})));
-           }},
-          {"several results at once",
-           [] {
-             TensorView* x = input({-1, -1});
-             output(mul(variance_mean(x, {1}, 1, true).var, variance_mean(x, {1}, 1, true).mean));
-           }},
-          {"two outputs stay two",
-           [] {
-             TensorView* x = input({-1});
-             output(sin(x));
-             output(sin(x));
-           }},
-      });
+  checkPass("join-equal", {
+                              {"random numbers",
+                               [] {
+                                 TensorView* x = input({-1});
+                                 output(mul(rand_like(x), rand_like(x)));
+                               }},
+                              {"sums over other axes of a square, and a square turned",
+                               [] {
+                                 TensorView* x = input({8, 8});
+                                 output(add(sum(x, {0}), sum(x, {1})));
+                                 output(add(set(x), transpose(x, 0, 1)));
+                               }},
+                              {"other parts, other sizes, other dtypes",
+                               [] {
+                                 TensorView* x = input({12});
+                                 output(add(slice(x, {{size(0), size(11), nullptr}}),
+                                            slice(x, {{size(1), size(12), nullptr}})));
+                                 output(reshape(x, {12}, {3, 4}));
+                                 output(reshape(x, {12}, {4, 3}));
+                                 output(castOp(DataType::Half, x));
+                                 output(castOp(DataType::BFloat16, x));
+                               }},
+                              {"what reads no tensor",
+                               [] {
+                                 TensorView* x = input({4});
+                                 output(add(x, full({size(4)}, number(2), DataType::Float)));
+                                 output(sub(x, full({size(4)}, number(2), DataType::Float)));
+                               }},
+                              {"a part that is taken twice, with sizes of their own",
+                               [whole] {
+                                 TensorView* x = input({-1});
+                                 output(mul(slice(x, {whole()}), slice(x, {whole()})));
+                               }},
+                              {"what a register holds",
+                               [] {
+                                 TensorView* x = input({-1});
+                                 output(sin(x));
+                                 output(mul(sin(x), x));
+                               }},
+                              {"what is computed from equal operands is equal",
+                               [] {
+                                 TensorView* x = input({-1, -1});
+                                 output(mul(sum(exp(sin(x)), {1}), sum(exp(sin(x)), {1})));
+                               }},
+                              {"several results at once",
+                               [] {
+                                 TensorView* x = input({-1, -1});
+                                 output(mul(variance_mean(x, {1}, 1, true).var,
+                                            variance_mean(x, {1}, 1, true).mean));
+                               }},
+                              {"two outputs stay two",
+                               [] {
+                                 TensorView* x = input({-1});
+                                 output(sum(x, {0}));
+                                 output(sum(x, {0}));
+                               }},
+                          });
 }
 
 TEST_CASE("preseg: broadcast-squeeze") {
