@@ -70,7 +70,8 @@ LstmResult lstm(TensorView* prev_cell, TensorView* in_x, TensorView* forget_x, T
 /// a · b as PyTorch's matmul: operands of one axis are vectors, axes before the last two are
 /// batches and broadcast. Of a library, between kernels; sums of Half and BFloat16 are Float.
 TensorView* matmul(TensorView* tv_a, TensorView* tv_b);
-/// input · weightᵀ (+ bias), weight [out, in] or [in], bias one axis less.
+/// input · weightᵀ (+ bias), weight [out, in] or [in], bias one axis less, of out numbers or of
+/// one.
 TensorView* linear(TensorView* input, TensorView* weight, TensorView* bias);
 TensorView* linear(TensorView* input, TensorView* weight);
 

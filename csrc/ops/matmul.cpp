@@ -1,6 +1,7 @@
 // Products of matrices: operations of a library. Their axes and dtypes are PyTorch's.
 
 #include <ir/builder.h>
+#include <ops/arith.h>
 #include <ops/axes.h>
 #include <ops/composite.h>
 #include <ops/utils.h>
@@ -108,6 +109,10 @@ TensorView* linear(TensorView* input, TensorView* weight, TensorView* bias) {
                 describe(bias));
     }
     if (!of_bias.empty()) {
+      const bool is_one_number = of_bias[0]->isBroadcast() && !of_bias[0]->hasExpandedExtent();
+      if (is_one_number && !of_weight[0]->isBroadcast()) {
+        return maybeCastOp(input->dtype(), add(linear(input, weight), bias));
+      }
       const auto found = constantOf(extentOf(of_bias[0]));
       const auto needed = constantOf(extentOf(of_weight[0]));
       if (found && needed && *found != *needed) {

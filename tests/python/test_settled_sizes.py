@@ -144,6 +144,14 @@ def product_and_sum(fd, t, u):
     return fd.ops.add(out, fd.ops.sum(out, [0], keepdim=True)), lambda x, y: x @ y + (x @ y).sum(0, keepdim=True)
 
 
+LINEAR = [[(4, 3), (5, 3), (5,)], [(4, 3), (5, 3), (1,)], [(2, 6), (1, 6), (1,)], [(0, 3), (5, 3), (1,)]]
+
+
+@program(2, 2, 1, calls=LINEAR)
+def bias_of_one_number(fd, x, w, b):
+    return fd.ops.linear(x, w, b), torch.nn.functional.linear
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_pytorch(name):
     ranks, define, calls = PROGRAMS[name]
