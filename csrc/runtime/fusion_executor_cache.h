@@ -141,7 +141,9 @@ class FusionExecutorCache {
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);
   static std::vector<InPlace> inPlaceOf(const Variant& variant, const FusionSegment& segment,
-                                        Call& call);
+                                        size_t step,
+                                        const std::unordered_map<const Val*, size_t>& last_use,
+                                        size_t last_risk, Call& call);
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
@@ -154,6 +156,8 @@ class FusionExecutorCache {
   using StepObserver = std::function<void(const Step&, const KernelArgumentHolder& args,
                                           const KernelArgumentHolder& results)>;
   std::optional<KernelArgumentHolder> runFirst(Kept& kept, Call& call);
+  bool runSteps(const Prepared& plan, Call& call, Prepared* first, const StepObserver& observe,
+                std::vector<KernelArgument>& slots, bool* has_updated);
   std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
   std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);

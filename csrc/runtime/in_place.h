@@ -12,7 +12,8 @@
 /// (`writeBack`). A kernel writes straight to the argument only where nobody can tell the
 /// difference:
 ///
-/// - It is the last of the call, and cannot fail when it runs.
+/// - It cannot fail when it runs, nor can those after it, and none of these reads the input. (At a
+///   plan's first run a kernel may turn out not to do; then only the last one writes directly.)
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
 /// - The argument lies as the kernel writes, and no other one has a part of its memory.
 /// - The kernel reads each element before it writes it (`directWrites`).

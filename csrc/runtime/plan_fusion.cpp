@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <external/providers.h>
+#include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_values.h>
@@ -122,20 +123,39 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
                               device.properties(), DataType(index_type));
 }
 
-/// Outputs of the last step that may go straight to the inputs that they reuse, as far as the call
-/// can tell (in_place.h). Earlier steps may not: who runs after them may read the input, and if
-/// that fails the call is run again.
-std::vector<InPlace> FusionExecutorCache::inPlaceOf(const Variant& variant,
-                                                    const FusionSegment& segment, Call& call) {
-  auto positionIn = [](const std::vector<const Val*>& list, const Val* val) {
-    return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
-  };
+namespace {
+
+size_t positionIn(const std::vector<const Val*>& list, const Val* val) {
+  return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
+}
+
+/// Whether running it can fail for what the tensors hold: at an index that there is not, or in a
+/// library.
+bool mayFail(const FusionSegment& segment) {
+  const std::vector<Expr*> exprs = tensorExprs(segment.fusion());
+  return std::any_of(exprs.begin(), exprs.end(), [](const Expr* expr) {
+    return expr->isOneOf<IndexSelectOp, GatherOp>() || isExternalOp(expr);
+  });
+}
+
+}  // namespace
+
+/// Outputs of a step that may go straight to the inputs that they reuse, as far as the call can
+/// tell (in_place.h). `last_use`: the last step that reads each input; `last_risk`: the last step
+/// that may fail.
+std::vector<InPlace> FusionExecutorCache::inPlaceOf(
+    const Variant& variant, const FusionSegment& segment, size_t step,
+    const std::unordered_map<const Val*, size_t>& last_use, size_t last_risk, Call& call) {
+  if (step < last_risk) {
+    return {};
+  }
   std::vector<InPlace> pairs;
   for (size_t k = 0; k < segment.outputs().size(); ++k) {
     const AliasInfo& alias = variant.fusion->getOutputAlias(segment.outputs()[k]);
     const size_t place = positionIn(segment.inputs(), alias.aliased_io);
     if (alias.type != AllocationType::ReuseBuffer || alias.aliased_io == nullptr ||
-        place == segment.inputs().size() || alias.aliased_io->isFusionOutput()) {
+        place == segment.inputs().size() || alias.aliased_io->isFusionOutput() ||
+        last_use.at(alias.aliased_io) > step) {
       continue;
     }
     const auto& arguments = variant.fusion->inputs();
@@ -169,7 +189,16 @@ bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type
 bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool all, Call& call,
                                   Prepared& result) {
   result.steps.clear();
-  for (FusionSegment* segment : cut) {
+  std::unordered_map<const Val*, size_t> last_use;
+  size_t last_risk = 0;
+  for (size_t place = 0; place < cut.size(); ++place) {
+    for (const Val* input : cut[place]->inputs()) {
+      last_use[input] = place;
+    }
+    last_risk = mayFail(*cut[place]) ? place : last_risk;
+  }
+  for (size_t place = 0; place < cut.size(); ++place) {
+    FusionSegment* segment = cut[place];
     Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
@@ -194,8 +223,8 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
       }
       try {
         std::vector<InPlace> wanted;
-        if (auto_schedule_ && segment == cut.back()) {
-          wanted = inPlaceOf(variant, *segment, call);
+        if (auto_schedule_) {
+          wanted = inPlaceOf(variant, *segment, place, last_use, last_risk, call);
         }
         step.kernel = &segment->kernelFor(proposal.params.get(), wanted, *call.device,
                                           call.index_type, call.params, fusion_id_, next_kernel_);

@@ -195,24 +195,14 @@ bool FusionExecutorCache::isOneLaunch(const Prepared& plan) {
   });
 }
 
-/// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
-/// that the caller sees.
-/// `first` is the plan itself where it runs for the first time, to be completed.
-std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& plan, Call& call,
-                                                             Prepared* first,
-                                                             const StepObserver& observe) {
-  if (!call.draws) {
-    call.draws = takeDraws(call.context);
-  }
+/// All steps. False where a kernel cannot be launched and its plan is dropped. `has_updated`:
+/// whether one of them has written to an argument.
+bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* first,
+                                   const StepObserver& observe, std::vector<KernelArgument>& slots,
+                                   bool* has_updated) {
   const auto [seed, offset] = *call.draws;
   const bool shows = showsLaunches(*call.params.options);
-  if (plan.is_one_launch && plan.takes_all_in_order && !shows && !observe) {
-    return KernelExecutor::run(*plan.steps[0].plan, call.args, seed, offset, call.context);
-  }
-  std::vector<KernelArgument> slots(plan.slots.size());
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    slots[i] = call.args[i];
-  }
+  std::optional<OccupiedMemory> occupied;  // by the arguments, where a step writes to any
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const Step& step = plan.steps[number];
     KernelArgumentHolder step_args;
@@ -221,10 +211,14 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
       step_args.push(slots[slot]);
     }
     if (step.kernel != nullptr && !step.kernel->in_place.empty()) {
-      const OccupiedMemory occupied(call.args);
+      if (!occupied) {
+        occupied.emplace(call.args);
+      }
+      // A step that runs for the first time may turn out not to do; then all run again.
+      const bool may_run_again = first != nullptr && number + 1 < plan.steps.size();
       for (const InPlace& pair : step.kernel->in_place) {
         const Tensor& written = step_args[pair.input].tensor();
-        if (occupied.tensorsAt(written) > 1) {  // it is written when all have been read
+        if (may_run_again || occupied->tensorsAt(written) > 1) {  // written when all have been read
           step_args[pair.input] = copyOf(written, call.context);
         }
       }
@@ -254,10 +248,10 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
           first->steps[number].plan = std::move(launched.plan);
         }
       } catch (const LaunchError& error) {
-        if (!discardKernel(step, call, "kernel could not be launched", error)) {
+        if (*has_updated || !discardKernel(step, call, "kernel could not be launched", error)) {
           throw;
         }
-        return std::nullopt;
+        return false;
       }
     } else {
       results = interpretSegment(step.segment->fusion(), step_args, *call.device, call.context,
@@ -266,12 +260,48 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     if (observe) {
       observe(step, step_args, results);
     }
+    *has_updated |= step.kernel != nullptr && !step.kernel->in_place.empty() && first == nullptr;
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       slots[step.outputs[i]] = results[i];
     }
     for (size_t slot : step.dead) {
       slots[slot] = KernelArgument();
     }
+  }
+  return true;
+}
+
+/// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
+/// that the caller sees.
+/// `first` is the plan itself where it runs for the first time, to be completed.
+std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& plan, Call& call,
+                                                             Prepared* first,
+                                                             const StepObserver& observe) {
+  if (!call.draws) {
+    call.draws = takeDraws(call.context);
+  }
+  const auto [seed, offset] = *call.draws;
+  const bool shows = showsLaunches(*call.params.options);
+  if (plan.is_one_launch && plan.takes_all_in_order && !shows && !observe) {
+    return KernelExecutor::run(*plan.steps[0].plan, call.args, seed, offset, call.context);
+  }
+  std::vector<KernelArgument> slots(plan.slots.size());
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    slots[i] = call.args[i];
+  }
+  bool has_updated = false;
+  try {
+    if (!runSteps(plan, call, first, observe, slots, &has_updated)) {
+      return std::nullopt;
+    }
+  } catch (const std::exception& error) {
+    if (!has_updated) {
+      throw;
+    }
+    throw PartialUpdateError(text("run: ", name(),
+                                  " failed when some of the inputs that it updates had been "
+                                  "written; restore them before calling it again: ",
+                                  error.what()));
   }
   if (first != nullptr) {
     first->is_one_launch = isOneLaunch(*first);

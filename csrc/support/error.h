@@ -19,6 +19,13 @@ class UserError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A call failed after it had written to some of the inputs that it updates: running it again in
+/// another way would update those twice.
+class PartialUpdateError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 /// A compiler at run time (NVRTC, the host compiler) refused generated text; holds its log.
 class CompileError : public std::runtime_error {
  public:

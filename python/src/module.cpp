@@ -19,6 +19,7 @@ void bindErrors(nb::module_& module) {
   nb::exception<InternalError>(module, "InternalError", PyExc_RuntimeError);
   nb::exception<CompileError>(module, "CompileError", PyExc_RuntimeError);
   const auto user_error = nb::exception<UserError>(module, "UserError", PyExc_RuntimeError);
+  nb::exception<PartialUpdateError>(module, "PartialUpdateError", user_error);
   // Both a UserError and what Python and PyTorch raise for an index that an axis does not have.
   nb::exception<IndexRangeError>(module, "IndexRangeError",
                                  nb::make_tuple(user_error, nb::handle(PyExc_IndexError)));

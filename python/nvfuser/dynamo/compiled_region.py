@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from nvfuser._C import direct
+from nvfuser._C import PartialUpdateError, direct
 
 from .definition import UndefinedOperation, define
 from .fallback import falls_back, leave
@@ -43,10 +43,11 @@ class CompiledRegion:
 
     def __init__(self, region, name):
         self.region, self.name = region, name
+        self._updated = [region.inputs.index(argument) for argument in region.updates.values()]
         self.failure = None
         self.executor = None
         try:
-            fusion, text, stretched = define(region.inputs, region.outputs, region.device)
+            fusion, text, stretched = define(region)
             self.executor = _executor_of(fusion, text)
             execute = self.executor.cache.execute
             if not any(_is_on(meta(node), region.device) for node in region.inputs):
@@ -62,7 +63,12 @@ class CompiledRegion:
         if self.failure is not None:
             return self._by_pytorch(inputs)
         try:
-            return self._execute(inputs)
+            outputs = self._execute(inputs)
+            if self._updated:
+                _note_updates([inputs[position] for position in self._updated])
+            return outputs
+        except PartialUpdateError:
+            raise  # PyTorch would update some arguments twice
         except Exception as error:
             # Wrong inputs are wrong for PyTorch, too: it says so in its words, and the region stays what it is.
             outputs = self._by_pytorch(inputs) if falls_back() else None
@@ -76,8 +82,10 @@ class CompiledRegion:
     def _by_pytorch(self, inputs):
         """Operation by operation, as the graph says."""
         values = dict(zip(self.region.inputs, inputs, strict=True))
-        for node in self.region.outputs:
+        for node in [*self.region.outputs, *self.region.updates]:
             _interpret(node, values)
+        for node, argument in self.region.updates.items():
+            values[argument].copy_(values[node])
         return [values[node] for node in self.region.outputs]
 
     def kernels(self):
@@ -122,6 +130,15 @@ def _execute_laid_out(execute, stretched, strides, inputs):
         if any(found[axis] != stride for axis, stride in wanted):
             output.as_strided_(output.shape, [dict(wanted).get(axis, stride) for axis, stride in enumerate(found)])
     return outputs
+
+
+def _note_updates(tensors):
+    """To autograd, as PyTorch's own operations in place do. (PyTorch before 2.5 takes one at a time.)"""
+    for tensor in tensors if _ONE_AT_A_TIME else [tensors]:
+        torch.autograd.graph.increment_version(tensor)
+
+
+_ONE_AT_A_TIME = torch.__version__.startswith("2.4.")
 
 
 def _is_on(value, device):

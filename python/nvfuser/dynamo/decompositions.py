@@ -124,6 +124,13 @@ def _in_float32(operation):
     return define
 
 
+def _copy(x, source, non_blocking=False):
+    """What `x.copy_(source)` leaves in x."""
+    if source.shape != x.shape or source.device != x.device or source.stride() != x.stride():
+        return NotImplemented
+    return source.to(x.dtype, copy=True)
+
+
 def _select_backward(grad, sizes, dim, index):
     """A gradient that is zero but at one position of an axis."""
     dim %= len(sizes)
@@ -162,6 +169,7 @@ _OURS = {
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
+    (aten.copy.default,): _copy,
     (aten.threshold.default,): _in_float32(aten.threshold.default),
     (aten.threshold_backward.default,): _in_float32(aten.threshold_backward.default),
     (aten.select_backward.default,): _select_backward,

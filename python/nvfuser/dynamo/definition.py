@@ -37,15 +37,17 @@ class UndefinedOperation(Exception):
         self.node, self.error = node, error
 
 
-def define(inputs, outputs, device):
+def define(region):
     """(the Fusion, its definition as text, stretched outputs: position → axes, outermost first).
 
-    `inputs`: nodes whose values it is given, `outputs`: nodes it computes, on `device`. A stretched output comes out
-    with stride 0 along some axis, where the graph promises memory for each element, in the order of these axes.
+    A stretched output comes out with stride 0 along some axis, where the graph promises memory for each element, in the
+    order of these axes.
     """
-    scope = Scope(inputs, device)
+    scope = Scope(region.inputs, region.device)
     with scope:
-        orders = [scope.add_output(node) for node in outputs]
+        orders = [scope.add_output(node) for node in region.outputs]
+        for node, argument in region.updates.items():
+            scope.add_update(node, argument)
     stretched = {position: order for position, order in enumerate(orders) if order is not None}
     return scope.fusion, direct.translate_fusion(scope.fusion), stretched
 
@@ -108,6 +110,11 @@ class Scope:
         self.fusion.add_output(tensor)
         is_stretched = any(" ex " in str(axis) for axis in tensor.get_logical_domain())  # broadcast, of a larger extent
         return order if is_stretched else None
+
+    def add_update(self, node, argument):
+        """The node's value is written to the argument's memory."""
+        tensor = ops.set(self.rounded(self.value(node), meta(node).dtype))
+        self.fusion.add_output(tensor, self._values[argument])
 
     # Values of nodes ------------------------------------------------------------------------------
 

@@ -14,17 +14,22 @@ from .fallback import leave
 from .layout import hint, is_dense
 from .operators import DTYPES, RULES, meta, why_without_rule
 from .placement import Item, Kind, place
+from .updates import fold_updates
 
 
 @dataclass
 class Region:
-    """What becomes one Fusion. Inputs are nodes outside of it (views of them included), outputs are nodes in it."""
+    """What becomes one Fusion. Inputs are nodes outside of it (views of them included), outputs are nodes in it.
+
+    `updates`: nodes in it whose values are written to arguments of the graph instead → those.
+    """
 
     level: int
     device: torch.device
     nodes: list = field(default_factory=list)
     inputs: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
+    updates: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -164,7 +169,7 @@ class _Cutter:
 
     def run(self):
         self._place()
-        order = self._order()
+        order = fold_updates(self._order(), self.kinds, self.reasons, self.region_of)
         for region in order:
             if isinstance(region, Region):
                 self._borders(region)
@@ -216,9 +221,11 @@ class _Cutter:
         inputs, seen = {}, set()
         for node in region.nodes:
             self._read(node, region, members, inputs, seen)
-        region.inputs = list(inputs)
+        region.inputs = list(dict.fromkeys([*inputs, *region.updates.values()]))
         region.outputs = [
-            node for node in region.nodes if isinstance(meta(node), torch.Tensor) and self._leaves(node, region, set())
+            node
+            for node in region.nodes
+            if isinstance(meta(node), torch.Tensor) and node not in region.updates and self._leaves(node, region, set())
         ]
 
     def _read(self, node, region, members, inputs, seen):
