@@ -59,17 +59,17 @@ class FusionDefinition(FusionDefinitionBase, Executable):
 
     def __exit__(self, kind, error, traceback):
         self._require_open("__exit__")
-        if kind is not None:
-            self._fusion = None
-        length = str(direct.translate_fusion(self._fusion)).count("\n") - 1 if kind is None else 0
-        too_long = self._max_length is not None and length > self._max_length
-        FusionDefinitionBase.__exit__(self, UserError if too_long else kind, error, traceback)
-        if too_long:
-            self._fusion = None
-            raise UserError(
-                f"FusionDefinition: The fusion definition has exceeded {self._max_length} operations, it has {length}; "
-                "max_length may have to be larger"
-            )
+        fusion, self._fusion = self._fusion, None  # half a definition is none
+        if kind is None and self._max_length is not None:
+            length = direct.translate_fusion(fusion).count("\n") - 1
+            if length > self._max_length:
+                FusionDefinitionBase.__exit__(self, UserError, None, None)
+                raise UserError(
+                    f"FusionDefinition: The fusion definition has exceeded {self._max_length} operations, it has "
+                    f"{length}; max_length may have to be larger"
+                )
+        FusionDefinitionBase.__exit__(self, kind, error, traceback)
+        self._fusion = fusion if kind is None else None
         return False
 
     def definition(self):
@@ -218,6 +218,7 @@ class FusionDefinition(FusionDefinitionBase, Executable):
         try:
             self.handle, self._fusion, self.ops = fusion, fusion.graph(), self.Operators(fusion)
             self.definition()
+            fusion.close_definition()
             self.handle, self._fusion, self.ops = defined
             scheduled = self.sched._scheduled = Scheduled(fusion, inputs)
             self.schedule()

@@ -80,7 +80,8 @@ class Operators(FusionDefinitionBase.Operators):
         dims = args.pop(0) if args else kwargs.pop("dims", None)
         if not _is_list(dims):
             raise TypeError("squeeze: with an original_shape, a list of dims is needed")
-        dropped = [dim for dim in dims if original_shape[dim] == 1]
+        rank = len(original_shape)  # of dims that are not there the operation tells
+        dropped = [dim for dim in dims if not -rank <= dim < rank or original_shape[dim] == 1]
         return super().squeeze(arg, dropped, *args, **kwargs) if dropped else self.set(arg)
 
     def batch_norm(self, *args, **kwargs):

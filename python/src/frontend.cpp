@@ -106,9 +106,13 @@ nb::object wrapFrontend(const DefinitionPtr& owner, Val* val) {
   return nb::cast(FrontendScalar{{owner, val}});
 }
 
+bool isOpen(const ValNode& value) {
+  return static_cast<const FrontendDefinition&>(*value.owner).is_open;
+}
+
 nb::object callOnOpen(const ValNode& self, std::string_view operation,
                       std::initializer_list<nb::handle> operands) {
-  if (!static_cast<const FrontendDefinition&>(*self.owner).is_open) {
+  if (!isOpen(self)) {
     userError(operation,
               ": the fusion is not being defined any more; use its tensors and scalars inside the "
               "`with FusionDefinition` block that made them");
@@ -155,8 +159,15 @@ void FrontendFusion::beginDefinition() {
   being_defined_ = std::make_shared<FrontendDefinition>();
 }
 
-void FrontendFusion::endDefinition(bool keep) {
+void FrontendFusion::closeDefinition() {
   (void)defining();
+  being_defined_->is_open = false;
+}
+
+void FrontendFusion::endDefinition(bool keep) {
+  if (keep || being_defined_ == nullptr) {
+    closeDefinition();
+  }
   const auto ended = std::move(being_defined_);
   being_defined_.reset();
   ended->is_open = false;
@@ -166,7 +177,7 @@ void FrontendFusion::endDefinition(bool keep) {
 }
 
 DefinitionPtr FrontendFusion::defining() const {
-  if (being_defined_ == nullptr) {
+  if (being_defined_ == nullptr || !being_defined_->is_open) {
     userError("the fusion is not being defined; use `with FusionDefinition(fusion) as fd:`");
   }
   return being_defined_;

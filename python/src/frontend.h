@@ -25,6 +25,8 @@ struct FrontendDefinition : capi::Definition {
 
 /// The value as a Python object, which belongs to a `FrontendDefinition`.
 nb::object wrapFrontend(const DefinitionPtr& owner, Val* val);
+/// Whether the definition of the value goes on.
+bool isOpen(const ValNode& value);
 /// Calls an operation in the definition of `self`; throws `UserError` once that has ended.
 nb::object callOnOpen(const ValNode& self, std::string_view operation,
                       std::initializer_list<nb::handle> operands);
@@ -53,6 +55,8 @@ class FrontendFusion {
 
   /// Throws `UserError` if it is (being) defined already.
   void beginDefinition();
+  /// Nothing is added from here on, but it is not entered: it is to be scheduled by hand.
+  void closeDefinition();
   /// `keep`: else what was defined is dropped, and it may be defined anew.
   void endDefinition(bool keep);
   /// For functions that define; throws `UserError` outside of a definition.

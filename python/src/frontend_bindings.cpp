@@ -166,6 +166,8 @@ void bindFusion(nb::module_& module) {
            "A UserError if nothing was executed yet.")
       .def("begin_definition", &FrontendFusion::beginDefinition,
            "What a FusionDefinition's `with` does first; a UserError if it is (being) defined.")
+      .def("close_definition", &FrontendFusion::closeDefinition,
+           "Nothing is added from here on, but it is not entered: it is to be scheduled by hand.")
       .def("end_definition", &FrontendFusion::endDefinition, "keep"_a,
            "And last: from here on the fusion has an id, if it is to be kept.")
       .def("graph", &FrontendFusion::irFusion,

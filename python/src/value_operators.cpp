@@ -30,8 +30,6 @@ constexpr BinaryOperator kBinary[] = {
     {"__xor__", "__rxor__", "bitwise_xor"},
     {"__lshift__", "__rlshift__", "bitwise_left_shift"},
     {"__rshift__", "__rrshift__", "bitwise_right_shift"},
-    {"__eq__", nullptr, "eq"},
-    {"__ne__", nullptr, "ne"},
     {"__lt__", nullptr, "lt"},
     {"__le__", nullptr, "le"},
     {"__gt__", nullptr, "gt"},
@@ -52,6 +50,19 @@ bool isOperand(nb::handle object) {
 /// Python asks the other operand, and then says itself what cannot be combined.
 nb::object notForUs() { return nb::borrow(nb::handle(Py_NotImplemented)); }
 
+/// Of elements; of the values themselves once the definition has ended, where schedules look them
+/// up in lists.
+nb::object compare(const ValNode& self, nb::handle lhs, nb::handle rhs, bool equal) {
+  if (!isOperand(rhs)) {
+    return notForUs();
+  }
+  if (isOpen(self)) {
+    return callOnOpen(self, equal ? "eq" : "ne", {lhs, rhs});
+  }
+  const ValNode* other = valueOf(rhs);
+  return nb::bool_((other != nullptr && other->statement == self.statement) == equal);
+}
+
 /// Rounded down, as Python's: remainder has the divisor's sign.
 nb::object floorDivide(const ValNode& self, nb::handle lhs, nb::handle rhs) {
   const nb::object rest = callOnOpen(self, "remainder", {lhs, rhs});
@@ -64,13 +75,21 @@ nb::object floorDivide(const ValNode& self, nb::handle lhs, nb::handle rhs) {
 template <typename ValueClass>
 void bindValueOperators(nb::class_<ValueClass>& value) {
   for (const auto& [name, reflected, operation] : kBinary) {
-    value.def(name, [operation](const ValueClass& self, nb::handle other) {
-      return isOperand(other) ? callOnOpen(self, operation, {nb::find(self), other}) : notForUs();
-    });
+    value.def(
+        name,
+        [operation](const ValueClass& self, nb::handle other) {
+          return isOperand(other) ? callOnOpen(self, operation, {nb::find(self), other})
+                                  : notForUs();
+        },
+        nb::arg("other").none());
     if (reflected != nullptr) {
-      value.def(reflected, [operation](const ValueClass& self, nb::handle other) {
-        return isOperand(other) ? callOnOpen(self, operation, {other, nb::find(self)}) : notForUs();
-      });
+      value.def(
+          reflected,
+          [operation](const ValueClass& self, nb::handle other) {
+            return isOperand(other) ? callOnOpen(self, operation, {other, nb::find(self)})
+                                    : notForUs();
+          },
+          nb::arg("other").none());
     }
   }
   for (const auto& [name, operation] : kUnary) {
@@ -79,14 +98,30 @@ void bindValueOperators(nb::class_<ValueClass>& value) {
     });
   }
   value
-      .def("__floordiv__",
-           [](const ValueClass& self, nb::handle other) {
-             return isOperand(other) ? floorDivide(self, nb::find(self), other) : notForUs();
-           })
-      .def("__rfloordiv__",
-           [](const ValueClass& self, nb::handle other) {
-             return isOperand(other) ? floorDivide(self, other, nb::find(self)) : notForUs();
-           })
+      .def(
+          "__eq__",
+          [](const ValueClass& self, nb::handle other) {
+            return compare(self, nb::find(self), other, true);
+          },
+          nb::arg("other").none())
+      .def(
+          "__ne__",
+          [](const ValueClass& self, nb::handle other) {
+            return compare(self, nb::find(self), other, false);
+          },
+          nb::arg("other").none())
+      .def(
+          "__floordiv__",
+          [](const ValueClass& self, nb::handle other) {
+            return isOperand(other) ? floorDivide(self, nb::find(self), other) : notForUs();
+          },
+          nb::arg("other").none())
+      .def(
+          "__rfloordiv__",
+          [](const ValueClass& self, nb::handle other) {
+            return isOperand(other) ? floorDivide(self, other, nb::find(self)) : notForUs();
+          },
+          nb::arg("other").none())
       .def("__hash__",
            [](const ValueClass& self) { return std::hash<const void*>()(self.statement); })
       .def("__bool__", [](const ValueClass& self) {

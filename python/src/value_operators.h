@@ -6,7 +6,8 @@
 namespace nvfuser::python {
 
 /// Each is the operation of that meaning in Python, and a statement of the definition like a call
-/// of `fd.ops`. Equality compares elements; values stay usable as keys, by identity.
+/// of `fd.ops`. Equality compares elements while the fusion is being defined, and the values
+/// themselves later; they stay usable as keys.
 template <typename ValueClass>
 void bindValueOperators(nb::class_<ValueClass>& value);
 extern template void bindValueOperators(nb::class_<FrontendTensor>& value);
