@@ -186,7 +186,9 @@ class FusionDefinition(FusionDefinitionBase, Executable):
 
     def __repr__(self):
         """The definition as a Python function `nvfuser_fusion_id0(fd)`, which defines it again."""
-        return self.handle.definition() if self.handle.defined() else Executable.__repr__(self)
+        if self.handle.defined():
+            return self.handle.definition()
+        return Executable.__repr__(self).replace("def nvfuser_fusion(", "def nvfuser_incomplete_fusion(", 1)
 
     # Execution ------------------------------------------------------------------------------------
 

@@ -137,10 +137,50 @@ def welford_statistics(x):
     )
 
 
+def qkv_split_and_rope(x, cos, sin):
+    query, key, value = x.reshape(2, 8, 4, 3, 16).permute(3, 0, 2, 1, 4)
+    return rotary_embedding(query, cos, sin), key, value
+
+
+def joins_without_elements(places, empty):
+    wrapped = torch.where(places < 0, places + 5, places)
+    return torch.cat([empty, empty, wrapped, wrapped + 5])
+
+
+def shifted_cross_entropy(logits, labels):
+    logits, labels = logits[0, :-1].float(), labels[0, 1:]
+    return logits.logsumexp(1), F.cross_entropy(logits, labels).bfloat16()
+
+
+def repeated_heads(x):
+    heads = x.reshape(1, 24, 4, 16).permute(0, 2, 1, 3)
+    return heads, heads.repeat_interleave(3, dim=1)
+
+
+def gelu_and_absolute_maximum(bias, x):
+    out = F.gelu(x.float() + bias.float(), approximate="tanh")
+    most = out.abs().max()
+    return most.bfloat16(), (out * (448.0 / most)).clamp(-448.0, 448.0)
+
+
+def scaled_slices_padded(scale, factor, weights, x):
+    x = x * scale
+    product = weights * x[..., :4]
+    turned = torch.cat([product[..., 2:], -product[..., :2]], -1) * factor
+    return torch.cat([turned, x[..., 4:]], -1)
+
+
+def layer_norm_backward_of_2022(weight, mean, bias, var, x):
+    rstd = torch.rsqrt(var + 1e-12)[..., None]
+    out = (x - mean[..., None]) * rstd * weight + bias
+    return rstd, out, out.view(24, 28)
+
+
 REFERENCES = {
     "adam_step": lambda *inputs: (),
     "add_with_broadcast_axes": lambda a, b, c: (a + b, c * c),
     "axes_without_elements": lambda a, b: (a.sum(1, keepdim=True), torch.cat([a, b], 1)),
+    "axis_of_no_elements_indexed": lambda x: x.permute(1, 2, 0, 3),
     "batch_norm_running_statistics": batch_norm_running_statistics,
     "causal_mask_from_iota": causal_mask_from_iota,
     "channels_last": channels_last,
@@ -151,23 +191,33 @@ REFERENCES = {
     "documented_fusion": lambda a, b: ((a + b) * 3).sum(-1),
     "dropout_backward": dropout_backward,
     "embedding_and_index_select": lambda i, w, k, n: (F.embedding(i, w), w.index_select(1, k), w[k] * n),
+    "expand_then_reshape": lambda x: x[..., None].expand(4, 5, 6).reshape(40, 3),
     "expanded_inputs": lambda a, b, c: (a * b + c, (a * b + c).sum((0, 1))),
+    "fill_of_another_dtype": lambda: (torch.full((4, 4), 3.0, dtype=torch.float64), torch.full((2,), 1.5).bfloat16()),
     "fusion_by_id": fusion_by_id,
     "gather_and_scatter": lambda x, i, s: (x.scatter(1, i, s), x.gather(1, i).relu()),
+    "gelu_and_absolute_maximum": gelu_and_absolute_maximum,
     "group_norm_reshape": lambda x, weight, bias: F.group_norm(x, 3, weight, bias),
     "in_place_update": in_place_update,
     "integer_arithmetic": integer_arithmetic,
+    "joins_without_elements": joins_without_elements,
+    "layer_norm_backward_of_2022": layer_norm_backward_of_2022,
     "layer_norm_bf16": layer_norm_bf16,
     "linear_gelu": lambda x, w, b: F.gelu(F.linear(x, w, b), approximate="tanh"),
     "matmul_transposed": lambda a, b: (a @ b, (a @ b).t().relu()),
+    "one_element_found_at_run_time": lambda a, b: a + b,
     "operators_on_tensors": operators_on_tensors,
     "pad_with_value": pad_with_value,
     "profile_and_code": lambda a, b: (a + b).sum(1),
+    "qkv_split_and_rope": qkv_split_and_rope,
+    "repeated_heads": repeated_heads,
     "rms_norm_static_shapes": rms_norm_static_shapes,
     "rotary_embedding": rotary_embedding,
     "same_output_twice": same_output_twice,
     "scalar_inputs": lambda x, s, n, flag: x * s + 2 * n if flag else x,
+    "scaled_slices_padded": scaled_slices_padded,
     "sdpa_forward": sdpa_forward,
+    "shifted_cross_entropy": shifted_cross_entropy,
     "sizes_and_strides": lambda a, b, c: (a + b, (a + b) * c),
     "softmax_with_mask": lambda x, mask: F.softmax((x * 0.125).masked_fill(~mask, -math.inf), 3),
     "sort_and_scan": sort_and_scan,

@@ -169,6 +169,9 @@ def test_texts():
     told = fd.getReproErrorString("executing", [x])
     assert told.startswith(f"An error occurred while executing nvFuser FusionDefinition {fd.id()}.\n")
     assert fd.repro_script_for([x]) in told
+    with FusionDefinition() as open_one:
+        open_one.define_tensor(1)
+        assert repr(open_one).startswith("def nvfuser_incomplete_fusion(fd : FusionDefinition) -> None :\n    T0 = ")
     assert "FusionDefinition.\n" in FusionDefinition().getReproErrorString("defining")
 
 

@@ -10,7 +10,7 @@ from report_references import REFERENCES, UPDATED  # noqa: E402
 from tested_device import DEVICE  # noqa: E402
 
 REPORTS = {path.stem: path for path in sorted((Path(__file__).parent / "reports").glob("*.py"))}
-WITHOUT_REFERENCE = {"uniform_with_seed"}  # its numbers are not PyTorch's
+WITHOUT_REFERENCE = {"random_sizes_from_scalars", "uniform_with_seed"}  # their numbers are not PyTorch's
 
 
 def run(name):
@@ -62,6 +62,13 @@ def test_report_uniform_with_seed():
     assert abs(normal.mean() + 1) < 0.05 and abs(normal.std() - 1) < 0.05
     for first, again in zip((uniform, normal), run("uniform_with_seed")["outputs"], strict=True):
         assert torch.equal(first, again)
+
+
+def test_report_random_sizes_from_scalars():
+    wide, plain, zeros = run("random_sizes_from_scalars")["outputs"]
+    assert wide.dtype == torch.float64 and plain.dtype == torch.float32 and not zeros.any()
+    for each in (wide, plain):
+        assert each.shape == (13, 21) and each.min() >= -1 and each.max() < 2 and abs(each.mean() - 0.5) < 0.3
 
 
 @pytest.mark.parametrize("name", ["channels_last", "matmul_transposed"])
