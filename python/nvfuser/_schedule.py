@@ -203,13 +203,16 @@ class Scheduled:
 
 
 def call_form(inputs):
-    """What a schedule depends on: sizes, strides, dtype and device of tensors, and numbers."""
-    return tuple(
-        (type(each), tuple(each.shape), _strides(each), str(each.dtype), str(getattr(each, "device", "")))
-        if hasattr(each, "shape")
-        else (type(each), each if not isinstance(each, list) else tuple(each))
-        for each in inputs
-    )
+    """What a schedule depends on: sizes, strides, dtype and device of tensors, and integers, which may be sizes."""
+    return tuple(_form_of(each) for each in inputs)
+
+
+def _form_of(value):
+    if hasattr(value, "shape"):
+        return type(value), tuple(value.shape), _strides(value), str(value.dtype), str(getattr(value, "device", ""))
+    if isinstance(value, (list, tuple)):
+        return tuple(_form_of(each) for each in value)
+    return (int, value) if isinstance(value, int) and not isinstance(value, bool) else type(value)
 
 
 def _strides(tensor):

@@ -75,6 +75,20 @@ def test_one_schedule_for_each_form_of_the_inputs():
     assert fd.t2 is kept
 
 
+def test_numbers_that_are_no_sizes_share_a_schedule():
+    class Scaled(Counted):
+        def definition(self):
+            self.t0 = self.define_tensor(shape=[-1], contiguity=True)
+            self.scale, self.shift = self.define_scalar(None, nvfuser.DataType.Double), self.define_vector(1)
+            self.add_output(self.t0 * self.scale + self.shift[0])
+
+    fd = Scaled()
+    x = random(5)
+    for scale, shift in ((0.5, 1), (2.5, 1), (2.5, 2)):
+        torch.testing.assert_close(fd.execute([x, scale, [shift]])[0], x * scale + shift, check_dtype=False)
+    assert fd.schedules == 2
+
+
 PRIMITIVES = {
     "split": lambda fd, sched: sched.split(fd.t2, 0, 2),
     "outer split by name": lambda fd, sched: sched.split(fd.t2, dim=1, factor=2, inner_split=False),
