@@ -35,6 +35,9 @@ std::string_view canonicalName(std::string_view name) {
   if (name == "arg2") {
     return "weight";
   }
+  if (name == "output_shape") {
+    return "shape";
+  }
   return name == "keep_dim" ? std::string_view("keepdim") : name;
 }
 
@@ -342,6 +345,10 @@ bool Call::get<bool>(size_t i) const {
   const Converter convert{*this};
   const nvf_argument& argument = arguments_[i];
   std::optional<bool> result = convert.flag(argument);
+  // Printed definitions write some flags as 0 and 1.
+  if (argument.kind == NVF_ARG_INT && (argument.integer == 0 || argument.integer == 1)) {
+    result = argument.integer == 1;
+  }
   if (!result) {
     wrongKind(i, "a bool");
   }

@@ -1,42 +1,71 @@
 """nvFuser's Python frontend: describe tensor operations, which are fused into few kernels.
 
->>> from nvfuser import DataType, Fusion, FusionDefinition
->>> fs = Fusion()
->>> with FusionDefinition(fs) as fd:
+>>> from nvfuser import FusionDefinition
+>>> with FusionDefinition() as fd:
 ...     t0 = fd.define_tensor(2)
 ...     fd.add_output(fd.ops.relu(t0))
->>> (out,) = fs.execute([tensor])  # of PyTorch, NumPy, or anything that speaks DLPack
+>>> (out,) = fd.execute([tensor])  # of PyTorch, NumPy, or anything that speaks DLPack
 """
 
 import sys
 import warnings
 from pathlib import Path
 
+from nvfuser import _C
 from nvfuser._C import (
     CompileError,
     DataType,
     Fusion,
-    FusionDefinition,
+    FusionCache,
     InternalError,
     Scalar,
     Tensor,
     UserError,
     __version__,
 )
-from nvfuser._C.direct import compute_tensor_descriptor  # Lightning Thunder asks for it here
+from nvfuser._C.direct import (
+    CacheOp,
+    LoadStoreOpType,
+    MemoryType,
+    ParallelType,
+    SchedulerType,
+    compute_tensor_descriptor,
+)
+from nvfuser._contiguity import compute_contiguity
+from nvfuser._definition import FusionDefinition, clone
+from nvfuser._vector import Vector
+
+_C.FusionDefinition = FusionDefinition  # the documents import it from there
 
 __all__ = [
+    "CacheOp",
     "CompileError",
     "DataType",
     "Fusion",
+    "FusionCache",
     "FusionDefinition",
     "InternalError",
+    "LoadStoreOpType",
+    "MemoryType",
+    "ParallelType",
     "Scalar",
+    "SchedulerType",
     "Tensor",
     "UserError",
+    "Vector",
     "__version__",
+    "clone",
+    "compute_contiguity",
     "compute_tensor_descriptor",
+    "version",
 ]
+
+
+def version():
+    """The version of nvFuser's API that this is, a local version behind it: "0.2.36+…"."""
+    from nvfuser_direct import version as api_version
+
+    return api_version()
 
 
 def _others(folder):

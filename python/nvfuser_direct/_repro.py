@@ -56,10 +56,10 @@ def _row_major(shape):
     return tuple(reversed(strides))
 
 
-def _environment():
+def _environment(module):
     from .nvfuser_direct_version import __version__
 
-    lines = [f"# nvfuser_direct version: {__version__!s}"]
+    lines = [f"# {module} version: {__version__!s}"]
     torch = sys.modules.get("torch")
     if torch is not None:
         lines += [f"# torch version: {torch.__version__}", f"# cuda version: {torch.version.cuda}"]
@@ -67,13 +67,14 @@ def _environment():
     return lines
 
 
-def repro_script(definition, inputs):
-    """`inputs`: Described ones; None if they are not known."""
-    lines = _environment()
+def repro_script(module, definition, inputs):
+    """`module`: that FusionDefinition comes from; `inputs`: Described ones; None if they are not known."""
+    function = definition[len("def ") : definition.index("(")]
+    lines = _environment(module)
     lines += ["import numpy as np"] if any(i.is_tensor and not i.is_torch for i in inputs or ()) else []
     lines += ["import torch"] if any(i.is_tensor and i.is_torch for i in inputs or ()) else []
-    lines += ["from nvfuser_direct import FusionDefinition, DataType", "", "", definition.rstrip(), "", ""]
-    lines += ["with FusionDefinition() as fd:", "    nvfuser_fusion(fd)", ""]
+    lines += [f"from {module} import FusionDefinition, DataType", "", "", definition.rstrip(), "", ""]
+    lines += ["with FusionDefinition() as fd:", f"    {function}(fd)", ""]
     if inputs is not None:
         lines += ["inputs = [", *(f"    {each.text()}," for each in inputs), "]", "fd.execute(inputs)"]
     return "\n".join(lines) + "\n"

@@ -143,7 +143,7 @@ nvf_argument Arguments::convert(nb::handle object, const char* name) {
 
 void Arguments::add(const nb::args& arguments, const nb::kwargs& named) {
   for (nb::handle argument : arguments) {
-    given_.push_back(convert(argument));
+    add(argument);
   }
   for (auto [key, argument] : named) {
     const std::string& name = names_.emplace_back(nb::cast<std::string>(key));
@@ -151,10 +151,10 @@ void Arguments::add(const nb::args& arguments, const nb::kwargs& named) {
   }
 }
 
-nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
-                         const nb::args& arguments, const nb::kwargs& named, WrapValue wrapOne) {
-  Arguments converted(definition, operation.name);
-  converted.add(arguments, named);
+namespace {
+
+nb::object callWith(const DefinitionPtr& definition, const capi::Operation& operation,
+                    const Arguments& converted, WrapValue wrapOne) {
   const std::vector<int64_t> ids = definition->call(operation.name, converted.given());
   auto wrapId = [&](int64_t id) {
     return id < 0 ? nb::none() : wrapOne(definition, definition->valueOf(id));
@@ -168,6 +168,24 @@ nb::object callOperation(const DefinitionPtr& definition, const capi::Operation&
     values.append(wrapId(id));
   }
   return is_list ? nb::object(values) : nb::object(nb::tuple(values));
+}
+
+}  // namespace
+
+nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
+                         const nb::args& arguments, const nb::kwargs& named, WrapValue wrapOne) {
+  Arguments converted(definition, operation.name);
+  converted.add(arguments, named);
+  return callWith(definition, operation, converted, wrapOne);
+}
+
+nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
+                         std::initializer_list<nb::handle> operands, WrapValue wrapOne) {
+  Arguments converted(definition, operation.name);
+  for (nb::handle operand : operands) {
+    converted.add(operand);
+  }
+  return callWith(definition, operation, converted, wrapOne);
 }
 
 namespace {

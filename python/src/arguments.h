@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ class Arguments {
   Arguments(const DefinitionPtr& definition, std::string_view operation)
       : definition_(definition), operation_(operation) {}
 
+  void add(nb::handle argument) { given_.push_back(convert(argument)); }
   void add(const nb::args& arguments, const nb::kwargs& named);
   /// Throws `nb::type_error` for what is no argument, `UserError` for values of other fusions.
   nvf_argument convert(nb::handle object, const char* name = nullptr);
@@ -43,6 +45,9 @@ PolymorphicValue numberOf(nb::handle object, const char* what);
 using WrapValue = nb::object (*)(const DefinitionPtr& owner, Val* val);
 nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
                          const nb::args& arguments, const nb::kwargs& named, WrapValue wrapOne);
+/// The same with operands alone, for Python's operators.
+nb::object callOperation(const DefinitionPtr& definition, const capi::Operation& operation,
+                         std::initializer_list<nb::handle> operands, WrapValue wrapOne);
 
 /// "def sum(self, arg: Tensor, …) -> Tensor": what help() and the stubs show. `direct`: a function
 /// of nvfuser_direct, without self and with its names of types.

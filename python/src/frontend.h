@@ -1,12 +1,16 @@
-/// The documented frontend: `Fusion` by id, `FusionDefinition(fusion)`. One registry for the
-/// process, from any thread. A fusion has its id from the end of its definition on, in the order of
-/// definitions; the same definition entered again is the same fusion, compiled once.
+/// The frontend of the module nvfuser: `Fusion` by id, and what its FusionDefinition is made of.
+/// One registry for the process, from any thread. A fusion has its id from the end of its
+/// definition on, in the order of definitions; the same definition entered again is the same
+/// fusion, compiled once.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "direct/executors.h"
 #include "nodes.h"
 
 namespace nvfuser::python {
@@ -14,7 +18,20 @@ namespace nvfuser::python {
 struct FrontendTensor : ValNode {};
 struct FrontendScalar : ValNode {};
 
-/// What an id stands for: a definition and its executor, until the process ends.
+/// A definition that nothing may be added to once it has ended.
+struct FrontendDefinition : capi::Definition {
+  bool is_open = true;
+};
+
+/// The value as a Python object, which belongs to a `FrontendDefinition`.
+nb::object wrapFrontend(const DefinitionPtr& owner, Val* val);
+/// Whether the definition of the value goes on.
+bool isOpen(const ValNode& value);
+/// Calls an operation in the definition of `self`; throws `UserError` once that has ended.
+nb::object callOnOpen(const ValNode& self, std::string_view operation,
+                      std::initializer_list<nb::handle> operands);
+
+/// What an id stands for: a definition and its executor.
 class DefinedFusion;
 
 class FrontendFusion {
@@ -38,10 +55,16 @@ class FrontendFusion {
 
   /// Throws `UserError` if it is (being) defined already.
   void beginDefinition();
+  /// Nothing is added from here on, but it is not entered: it is to be scheduled by hand.
+  void closeDefinition();
   /// `keep`: else what was defined is dropped, and it may be defined anew.
   void endDefinition(bool keep);
   /// For functions that define; throws `UserError` outside of a definition.
-  const DefinitionPtr& defining() const;
+  DefinitionPtr defining() const;
+  /// nvfuser_direct's Fusion of what is being defined, else of what is defined.
+  IrFusion irFusion() const;
+  /// nvfuser_direct's executor, one for all that have this id.
+  std::shared_ptr<ExecutorCache> executor() const;
 
   /// Inputs are numbers and tensors of any framework that speaks DLPack; outputs are tensors of the
   /// inputs' framework. Other Python threads run meanwhile.
@@ -50,11 +73,21 @@ class FrontendFusion {
  private:
   DefinedFusion& requireDefined() const;
 
-  DefinitionPtr being_defined_;
-  DefinedFusion* defined_ = nullptr;
+  std::shared_ptr<FrontendDefinition> being_defined_;
+  std::shared_ptr<DefinedFusion> defined_;
 };
 
-/// Binds Fusion, FusionDefinition, its Operators, Tensor and Scalar.
+/// The registry as nvFuser shows it. Fusions that Python holds stay usable when it is emptied.
+struct FusionCache {
+  /// How many fusions there may be: one more is a `UserError`.
+  static void limit(int64_t most);
+  static void reset();
+  static int64_t size();
+  /// How often each fusion was defined again, and how often any was.
+  static std::string stats();
+};
+
+/// Binds Fusion, FusionCache, FusionDefinitionBase with its Operators, Tensor and Scalar.
 void bindFrontend(nb::module_& module);
 
 }  // namespace nvfuser::python

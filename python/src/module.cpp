@@ -1,5 +1,5 @@
-// The extension module nvfuser._C: the documented frontend, and in `direct` what nvfuser_direct
-// shows.
+// The extension module nvfuser._C: the frontend of the module nvfuser, and in `direct` what
+// nvfuser_direct shows.
 
 #include "direct/bindings.h"
 #include "dlpack_capsules.h"
@@ -58,8 +58,8 @@ NB_MODULE(_C, module) {
   bindErrors(module);
   bindDataType(module);
   bindArray(module);
-  bindFrontend(module);
   bindMachine(module);
   nb::module_ direct = module.def_submodule("direct", "What the package nvfuser_direct shows.");
   bindDirect(direct);
+  bindFrontend(module);
 }

@@ -12,9 +12,9 @@ fd.define_tensor([2, 2], True, stride_order=[-3, 0])  ->  UserError: TensorViewB
 fd.define_tensor([2, 2], True, stride_order=[0])  ->  UserError: TensorViewBuilder: stride_order has 1 entries for 2
 fd.define_tensor([2, 2], True, stride_order=[0, 1, 2])  ->  UserError: TensorViewBuilder: stride_order has 3 entries
 fd.define_tensor([2, 2], [True, True], stride_order="01")  ->  TypeError: define_tensor(): incompatible function
-fd.define_tensor(sizes=[2], strides=[-1])  ->  UserError: compute_tensor_descriptor: axis 0 has size 2 and stride -1;
-fd.define_tensor(sizes=[-3], strides=[1])  ->  UserError: compute_tensor_descriptor: axis 0 has size -3 and stride 1;
-fd.define_tensor(sizes=[2, 3], strides=[1])  ->  UserError: compute_tensor_descriptor: sizes has 2 entries, but
+fd.define_tensor(sizes=[2], strides=[-1])  ->  UserError: define_tensor: axis 0 has size 2 and stride -1;
+fd.define_tensor(sizes=[-3], strides=[1])  ->  UserError: define_tensor: axis 0 has size -3 and stride 1;
+fd.define_tensor(sizes=[2, 3], strides=[1])  ->  UserError: define_tensor: sizes has 2 entries, but
 fd.define_tensor(sizes=[2, 3], strides=None)  ->  TypeError: define_tensor(): incompatible function arguments
 fd.define_tensor(sizes=[2, 3])  ->  TypeError: define_tensor(): incompatible function arguments
 fd.define_tensor([2], is_cpu=True)  ->  UserError: define_tensor: is_cpu is for a CPU scalar, a tensor without axes,
@@ -158,11 +158,12 @@ nvfuser.Fusion().print()  ->  UserError: the fusion is not defined; use `with Fu
 nvfuser.Fusion().kernels()  ->  UserError: the fusion is not defined; use `with FusionDefinition(fusion) as fd:` to
 nvfuser.Fusion().explain()  ->  UserError: the fusion is not defined; use `with FusionDefinition(fusion) as fd:` to
 defined_old().explain(html="/nowhere/page.html")  ->  FileNotFoundError: No such file or directory:
-nvfuser.FusionDefinition()  ->  TypeError: __init__(): incompatible function arguments
-nvfuser.FusionDefinition(None)  ->  TypeError: __init__(): incompatible function arguments
-nvfuser.FusionDefinition(1)  ->  TypeError: __init__(): incompatible function arguments
-nvfuser.FusionDefinition(fd)  ->  TypeError: __init__(): incompatible function arguments
-nvfuser.FusionDefinition(nvf.Fusion())  ->  TypeError: __init__(): incompatible function arguments
+nvfuser.FusionDefinition(10**9)  ->  UserError: Fusion: there is no fusion with id 1000000000; known ids are 0 to {id}
+nvfuser.FusionDefinition(id=-1)  ->  UserError: Fusion: there is no fusion with id -1; known ids are 0 to {id}
+nvfuser.FusionDefinition(nvfuser.Fusion(), id=0)  ->  TypeError: FusionDefinition: takes a Fusion or an id, not both
+nvfuser.FusionDefinition("x")  ->  TypeError: FusionDefinition: takes nothing, a nvfuser.Fusion to define, or the id of
+nvfuser.FusionDefinition(fd)  ->  TypeError: FusionDefinition: takes nothing, a nvfuser.Fusion to define, or the id of
+nvfuser.FusionDefinition(nvf.Fusion())  ->  TypeError: FusionDefinition: takes nothing, a nvfuser.Fusion to define, or
 nvfuser.FusionDefinition(nvfuser.Fusion()).define_tensor(1)  ->  UserError: the fusion is not being defined; use
 nvfuser.FusionDefinition(nvfuser.Fusion()).define_scalar()  ->  UserError: the fusion is not being defined; use `with
 nvfuser.FusionDefinition(nvfuser.Fusion()).define_constant(1)  ->  UserError: the fusion is not being defined; use
@@ -188,13 +189,13 @@ old.define_tensor(sizes=[2, 3], strides=[1])  ->  UserError: define_tensor: size
 old.define_tensor(sizes=[2, 3], strides=[-3, 1])  ->  UserError: define_tensor: axis 0 has size 2 and stride -3;
 old.define_tensor(sizes=[2, 3], contiguous=[True, True])  ->  TypeError: define_tensor(): incompatible function
 old.define_tensor(sizes=[2, -3], strides=[3, 1])  ->  UserError: define_tensor: axis 1 has size -3 and stride 1;
-old.define_scalar("Int")  ->  TypeError: define_scalar(): incompatible function arguments
+old.define_scalar("Int")  ->  TypeError: define_scalar: a constant is a bool, an int, a float or a complex, not a str
 old.define_scalar(DataType.Null)  ->  TypeError: define_scalar needs a dtype other than Null
 old.define_constant("x")  ->  TypeError: define_constant: a constant is a bool, an int, a float or a complex, not a
 old.define_constant(None)  ->  TypeError: define_constant(): incompatible function arguments
 old.define_constant([1.0])  ->  TypeError: define_constant: a constant is a bool, an int, a float or a complex, not a
 old.define_constant(2**70)  ->  UserError: define_constant: 1180591620717411303424 is an integer beyond 64 bits; pass
-old.define_constant()  ->  TypeError: define_constant(): incompatible function arguments
+old.define_constant()  ->  TypeError: FusionDefinition.define_constant() missing 1 required positional argument
 old.define_constant(old_x)  ->  TypeError: define_constant: a constant is a bool, an int, a float or a complex, not a
 old.define_constant(numpy.ones(2))  ->  TypeError: define_constant: a constant is a bool, an int, a float or a
 old.add_output(3)  ->  TypeError: add_output: an output is a tensor or a scalar of the fusion
@@ -202,8 +203,8 @@ old.add_output(None)  ->  TypeError: add_output(): incompatible function argumen
 old.add_output("x")  ->  TypeError: add_output: a str is no argument of operations; they take tensors and scalars of
 old.add_output(x)  ->  UserError: belongs to another fusion than the one that is being defined; use the values that
 old.add_output(old_other)  ->  UserError: belongs to another fusion than the one that is being defined; use the
-old.add_output()  ->  TypeError: add_output(): incompatible function arguments
-old.add_output(old_x, old_x)  ->  TypeError: add_output(): incompatible function arguments
+old.add_output()  ->  TypeError: FusionDefinition.add_output() missing 1 required positional argument: 'output'
+old.add_output(old_x, 3)  ->  TypeError: add_output: an input is updated by a Tensor, not a int
 old.ops.som(old_x)  ->  AttributeError: Operators' object has no attribute 'som'
 old.ops.neg()  ->  TypeError: neg: argument arg (Tensor | Scalar | number) is missing
 old.ops.neg(old_x, old_x)  ->  TypeError: neg: takes at most 1 arguments (arg) but more were given

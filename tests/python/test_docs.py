@@ -8,15 +8,18 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_tutorial_runs():
-    page = (ROOT / "docs" / "python.md").read_text()
+@pytest.mark.parametrize(("page", "least"), [("python.md", 8), ("from_nvfuser.md", 2)])
+def test_the_page_runs(page, least):
+    page = (ROOT / "docs" / page).read_text()
     blocks = [
         textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
     ]
-    assert len(blocks) >= 8
+    assert len(blocks) >= least
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

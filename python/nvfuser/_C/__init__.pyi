@@ -6,6 +6,7 @@ import enum
 from typing import overload
 
 from nvfuser._C import direct as direct
+from nvfuser._definition import FusionDefinition as FusionDefinition
 
 
 
@@ -78,6 +79,17 @@ class Array:
 
     def __dlpack_device__(self) -> tuple: ...
 
+def machine() -> dict:
+    """What this machine has: devices, compilers, the cache."""
+
+def cache_entries() -> list:
+    """
+    The compiled kernels on the disk: (file, bytes, when last used), that used longest ago first.
+    """
+
+def cache_clear() -> int:
+    """Removes the compiled kernels from the disk; gives their number."""
+
 class Tensor:
     """A tensor of a fusion."""
 
@@ -89,7 +101,87 @@ class Tensor:
     def dtype(self) -> DataType:
         """Its DataType."""
 
+    @property
+    def node(self) -> object:
+        """The same value as nvfuser_direct shows it, with its axes."""
+
     def __repr__(self) -> str: ...
+
+    def __add__(self, other: object | None) -> object: ...
+
+    def __radd__(self, other: object | None) -> object: ...
+
+    def __sub__(self, other: object | None) -> object: ...
+
+    def __rsub__(self, other: object | None) -> object: ...
+
+    def __mul__(self, other: object | None) -> object: ...
+
+    def __rmul__(self, other: object | None) -> object: ...
+
+    def __truediv__(self, other: object | None) -> object: ...
+
+    def __rtruediv__(self, other: object | None) -> object: ...
+
+    def __mod__(self, other: object | None) -> object: ...
+
+    def __rmod__(self, other: object | None) -> object: ...
+
+    def __pow__(self, other: object | None) -> object: ...
+
+    def __rpow__(self, other: object | None) -> object: ...
+
+    def __and__(self, other: object | None) -> object: ...
+
+    def __rand__(self, other: object | None) -> object: ...
+
+    def __or__(self, other: object | None) -> object: ...
+
+    def __ror__(self, other: object | None) -> object: ...
+
+    def __xor__(self, other: object | None) -> object: ...
+
+    def __rxor__(self, other: object | None) -> object: ...
+
+    def __lshift__(self, other: object | None) -> object: ...
+
+    def __rlshift__(self, other: object | None) -> object: ...
+
+    def __rshift__(self, other: object | None) -> object: ...
+
+    def __rrshift__(self, other: object | None) -> object: ...
+
+    def __lt__(self, other: object | None) -> object: ...
+
+    def __le__(self, other: object | None) -> object: ...
+
+    def __gt__(self, other: object | None) -> object: ...
+
+    def __ge__(self, other: object | None) -> object: ...
+
+    def __neg__(self) -> object: ...
+
+    def __abs__(self) -> object: ...
+
+    def __invert__(self) -> object: ...
+
+    def __eq__(self, other: object | None) -> object: ...
+
+    def __ne__(self, other: object | None) -> object: ...
+
+    def __floordiv__(self, other: object | None) -> object: ...
+
+    def __rfloordiv__(self, other: object | None) -> object: ...
+
+    def __hash__(self) -> int: ...
+
+    def __bool__(self) -> bool: ...
+
+    def size(self, dim: int) -> object:
+        """The size of an axis, a Scalar."""
+
+    def shape(self) -> object:
+        """The sizes of all axes, a Vector of Scalars."""
 
 class Scalar:
     """A scalar of a fusion."""
@@ -102,7 +194,81 @@ class Scalar:
     def dtype(self) -> DataType:
         """Its DataType."""
 
+    @property
+    def node(self) -> object:
+        """The same value as nvfuser_direct shows it, with its axes."""
+
     def __repr__(self) -> str: ...
+
+    def __add__(self, other: object | None) -> object: ...
+
+    def __radd__(self, other: object | None) -> object: ...
+
+    def __sub__(self, other: object | None) -> object: ...
+
+    def __rsub__(self, other: object | None) -> object: ...
+
+    def __mul__(self, other: object | None) -> object: ...
+
+    def __rmul__(self, other: object | None) -> object: ...
+
+    def __truediv__(self, other: object | None) -> object: ...
+
+    def __rtruediv__(self, other: object | None) -> object: ...
+
+    def __mod__(self, other: object | None) -> object: ...
+
+    def __rmod__(self, other: object | None) -> object: ...
+
+    def __pow__(self, other: object | None) -> object: ...
+
+    def __rpow__(self, other: object | None) -> object: ...
+
+    def __and__(self, other: object | None) -> object: ...
+
+    def __rand__(self, other: object | None) -> object: ...
+
+    def __or__(self, other: object | None) -> object: ...
+
+    def __ror__(self, other: object | None) -> object: ...
+
+    def __xor__(self, other: object | None) -> object: ...
+
+    def __rxor__(self, other: object | None) -> object: ...
+
+    def __lshift__(self, other: object | None) -> object: ...
+
+    def __rlshift__(self, other: object | None) -> object: ...
+
+    def __rshift__(self, other: object | None) -> object: ...
+
+    def __rrshift__(self, other: object | None) -> object: ...
+
+    def __lt__(self, other: object | None) -> object: ...
+
+    def __le__(self, other: object | None) -> object: ...
+
+    def __gt__(self, other: object | None) -> object: ...
+
+    def __ge__(self, other: object | None) -> object: ...
+
+    def __neg__(self) -> object: ...
+
+    def __abs__(self) -> object: ...
+
+    def __invert__(self) -> object: ...
+
+    def __eq__(self, other: object | None) -> object: ...
+
+    def __ne__(self, other: object | None) -> object: ...
+
+    def __floordiv__(self, other: object | None) -> object: ...
+
+    def __rfloordiv__(self, other: object | None) -> object: ...
+
+    def __hash__(self) -> int: ...
+
+    def __bool__(self) -> bool: ...
 
 class Fusion:
     """A fusion: defined once, executed with any inputs that fit."""
@@ -144,17 +310,71 @@ class Fusion:
         Text about the last call: the definition, how it was cut into kernels, each one's scheduler with its parameters, why no scheduler took more, and the kernels. `html`: a path, to which a page is written as well, with the fusion as a picture, each kernel beside the loops that it came from, and bytes, milliseconds and fraction of a copy's speed, measured with `inputs` or, without them, with others of the last call's sizes. A UserError if nothing was executed yet.
         """
 
-class FusionDefinition:
+    def begin_definition(self) -> None:
+        """
+        What a FusionDefinition's `with` does first; a UserError if it is (being) defined.
+        """
+
+    def close_definition(self) -> None:
+        """
+        Nothing is added from here on, but it is not entered: it is to be scheduled by hand.
+        """
+
+    def end_definition(self, keep: bool) -> None:
+        """And last: from here on the fusion has an id, if it is to be kept."""
+
+    def graph(self) -> direct.Fusion:
+        """
+        What is being defined, else what is defined, as nvfuser_direct's Fusion.
+        """
+
+    def owns(self, value: object) -> bool:
+        """Whether a Tensor or Scalar is one of graph()'s."""
+
+    def value_of(self, node: direct.Val) -> object:
+        """
+        The Tensor or Scalar that a value of graph() is, also one that scheduling has made.
+        """
+
+    def executor(self) -> direct.FusionExecutorCache:
+        """nvfuser_direct's FusionExecutorCache, one for all that have this id."""
+
+class FusionCache:
     """
-    Defines a Fusion: `with FusionDefinition(fusion) as fd:`. An exception in the block leaves the fusion undefined.
+    All fusions that were defined in this process, by id: the same definition entered again is the same fusion, compiled once.
     """
+
+    @staticmethod
+    def get(max_fusions: int | None = None) -> FusionCache:
+        """
+        The one of this process. `max_fusions`: how many there may be from now on.
+        """
+
+    @staticmethod
+    def reset() -> None:
+        """
+        Empties it: ids begin at 0 again. Fusions that are still held stay usable.
+        """
+
+    def num_fusions(self) -> int: ...
+
+    def stats(self) -> str:
+        """How often each fusion was defined again."""
+
+    def print_stats(self) -> None:
+        """Prints stats()."""
+
+class FusionDefinitionBase:
+    """What defines a Fusion, in a `with` block."""
 
     def __init__(self, fusion: Fusion) -> None: ...
 
     class Operators:
         """
-        The operations: output = fd.ops.NAME(arguments). Operands are tensors and scalars of the fusion, or numbers. `axes`, `dims` and `dim` name the same parameter, as do `keepdim` and `keep_dim`. A wrong argument is a TypeError, one that makes no sense a UserError.
+        The operations: output = fd.ops.NAME(arguments). Operands are tensors and scalars of the fusion, or numbers. `axes`, `dims` and `dim` name the same parameter, as do `keepdim` and `keep_dim`, `shape` and `output_shape`. A wrong argument is a TypeError, one that makes no sense a UserError.
         """
+
+        def __init__(self, fusion: Fusion) -> None: ...
 
         def abs(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
             """
@@ -1650,13 +1870,16 @@ class FusionDefinition:
             Raises: TypeError for a wrong number or kind of arguments.
             """
 
+    @property
+    def handle(self) -> Fusion:
+        """The Fusion that is defined."""
+
+    @handle.setter
+    def handle(self, arg: Fusion, /) -> None: ...
+
     def __enter__(self) -> object: ...
 
     def __exit__(self, kind: object | None, error: object | None, traceback: object | None) -> None: ...
-
-    @property
-    def ops(self) -> FusionDefinition.Operators:
-        """The operations; help(FusionDefinition.Operators) lists them."""
 
     @overload
     def define_tensor(self, ndims: int, dtype: DataType = DataType.Float) -> object:
@@ -1686,14 +1909,3 @@ class FusionDefinition:
         """
         Makes a tensor or a scalar an output; a scalar comes out as a tensor without axes.
         """
-
-def machine() -> dict:
-    """What this machine has: devices, compilers, the cache."""
-
-def cache_entries() -> list:
-    """
-    The compiled kernels on the disk: (file, bytes, when last used), that used longest ago first.
-    """
-
-def cache_clear() -> int:
-    """Removes the compiled kernels from the disk; gives their number."""

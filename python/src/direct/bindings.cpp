@@ -13,6 +13,7 @@ void bindDirect(nb::module_& direct) {
   bindExecutors(direct);
   bindDefinitionCall(direct);
   bindLruCache(direct);
+  bindCallOptions(direct);
   bindValidation(direct);
   bindSchedule(direct);
   bindIdModel(direct);

@@ -20,6 +20,7 @@ void bindProfiler(nb::module_& direct);
 void bindExecutors(nb::module_& direct);
 void bindDefinitionCall(nb::module_& direct);
 void bindLruCache(nb::module_& direct);
+void bindCallOptions(nb::module_& direct);
 void bindValidation(nb::module_& direct);
 void bindSchedule(nb::module_& direct);
 void bindIdModel(nb::module_& direct);

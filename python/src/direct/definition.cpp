@@ -107,7 +107,7 @@ nb::object defineTensorWithFlag(const Sizes& shape, bool contiguity, nvf_dtype d
 
 nb::object defineTensorLike(const Sizes& sizes, const Sizes& strides, nvf_dtype dtype,
                             bool static_sizes, bool is_cpu) {
-  const TensorDescriptor lies = describeTensor(sizes, strides);
+  const TensorDescriptor lies = describeTensor(sizes, strides, "define_tensor");
   Sizes shape = sizes;
   for (int64_t& size : shape) {
     size = static_sizes || size == 1 ? size : -1;
@@ -226,7 +226,7 @@ void bindDefinition(nb::module_& direct) {
       .def(
           "compute_tensor_descriptor",
           [](const Sizes& sizes, const Sizes& strides) {
-            TensorDescriptor lies = describeTensor(sizes, strides);
+            TensorDescriptor lies = describeTensor(sizes, strides, "compute_tensor_descriptor");
             return std::pair(lies.contiguity, lies.stride_order);
           },
           "sizes"_a, "strides"_a,

@@ -113,17 +113,16 @@ void Guard::leave() {
 }
 
 TensorDescriptor describeTensor(const std::vector<int64_t>& sizes,
-                                const std::vector<int64_t>& strides) {
+                                const std::vector<int64_t>& strides, std::string_view what) {
   const size_t rank = sizes.size();
   if (strides.size() != rank) {
-    userError("compute_tensor_descriptor: sizes has ", rank, " entries, but strides has ",
-              strides.size());
+    userError(what, ": sizes has ", rank, " entries, but strides has ", strides.size());
   }
   std::vector<size_t> moving;  // expanded axes stay where they are
   for (size_t i = 0; i < rank; ++i) {
     if (sizes[i] < 0 || strides[i] < 0) {
-      userError("compute_tensor_descriptor: axis ", i, " has size ", sizes[i], " and stride ",
-                strides[i], "; neither may be negative");
+      userError(what, ": axis ", i, " has size ", sizes[i], " and stride ", strides[i],
+                "; neither may be negative");
     }
     if (strides[i] != 0) {
       moving.push_back(i);

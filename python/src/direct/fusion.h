@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "nodes.h"
@@ -32,12 +33,12 @@ class Guard {
 
 /// How a tensor of these sizes and strides lies in memory. Contiguity has an entry for each axis in
 /// memory order, outermost first (none for broadcast and expanded ones); stride_order[i] is the
-/// position of axis i from the innermost.
+/// position of axis i from the innermost. `what` asks.
 struct TensorDescriptor {
   std::vector<std::optional<bool>> contiguity;
   std::vector<int64_t> stride_order;
 };
 TensorDescriptor describeTensor(const std::vector<int64_t>& sizes,
-                                const std::vector<int64_t>& strides);
+                                const std::vector<int64_t>& strides, std::string_view what);
 
 }  // namespace nvfuser::python

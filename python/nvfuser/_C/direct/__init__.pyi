@@ -722,6 +722,20 @@ class LRUCache:
 
     def num_fusions(self) -> int: ...
 
+class CallOptions:
+    """
+    `with CallOptions(…) as options:` switches options on and off for this thread's calls. With `capture`, what they dump is kept instead of written to the standard output.
+    """
+
+    def __init__(self, enable: Sequence[str] = [], disable: Sequence[str] = [], capture: bool = False) -> None: ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, kind: object | None, error: object | None, traceback: object | None) -> None: ...
+
+    def dumped(self) -> str:
+        """What was captured."""
+
 def validate_with_auto_inferred_outputs(fusion: Fusion, fusion_outputs: object, args: object) -> None:
     """
     Compares outputs with what the fusion means, computed operation by operation with sums in double precision. A RuntimeError names the first output that differs, its worst element and the tolerance.
