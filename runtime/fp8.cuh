@@ -25,8 +25,8 @@ __device__ __forceinline__ u8 fp8FromFloat(float x, int fraction_bits, int least
   }
   // Subnormal: adding a power of two whose last place is the least subnormal rounds there.
   float anchor = __uint_as_float((u32)(127 + least_exponent + 23 - fraction_bits) << 23);
-  return (u8)(sign | (__float_as_uint(__fadd_rn(__uint_as_float(magnitude), anchor)) -
-                      __float_as_uint(anchor)));
+  return (u8)(sign |
+              (__float_as_uint(__uint_as_float(magnitude) + anchor) - __float_as_uint(anchor)));
 }
 
 struct fp8_e4m3_t {

@@ -75,7 +75,7 @@ __device__ __forceinline__ double uniformF64FromBits(u32 lo, u32 hi) {
 }
 __device__ __forceinline__ float normalFromBits(u32 even, u32 odd, bool is_odd) {
   // (even + 1/2) / 2^32 in (0, 1]: the logarithm is finite and never positive.
-  float u = __fadd_rn(__fmul_rn((float)even, 2.3283064365386963e-10f), 1.1641532182693481e-10f);
+  float u = (float)even * 2.3283064365386963e-10f + 1.1641532182693481e-10f;
   float radius = sqrtf(-2.0f * logf(u));
   float angle = (float)(odd >> 8) * (1.0f / 8388608.0f);  // in half turns
   float s, c;

@@ -6,15 +6,7 @@
 // for the ratio used). Combining with an empty state gives the other unchanged, bit for bit. An
 // empty state has no mean: NaN, which is also the result of no numbers at all.
 //
-// Where x is a product, it is rounded before the mean is taken from it (__fadd_rn): as a fused
-// multiply-add the difference of x and a mean of x alone is what rounding took, and a variance of
-// equal numbers would be that times x, of either sign. (GCC forgets __fadd_rn where it vectorises.
-// A product that is the mean as well, of one number, it does not fuse.)
-//
 // needs: basics.cuh
-__device__ __forceinline__ float deviation(float x, float mean) { return __fadd_rn(x, -mean); }
-__device__ __forceinline__ double deviation(double x, double mean) { return __dadd_rn(x, -mean); }
-
 template <class T>
 struct Welford {
   T count;
@@ -26,13 +18,13 @@ struct Welford {
     count += T(1);
     const bool first = count == T(1);
     const T before = first ? T(0) : mean;
-    T delta = deviation(x, before);
+    T delta = x - before;
 #ifdef NVFUSER_HOST
     mean = first ? x : before + delta / count;
 #else
     mean = before + delta / count;
 #endif
-    m2 += delta * deviation(x, mean);
+    m2 += delta * (x - mean);
   }
   __device__ static __forceinline__ Welford combine(const Welford& a, const Welford& b) {
     if (b.count == T(0)) {

@@ -9,7 +9,7 @@
 
 namespace nvfuser {
 
-/// Compiler flags of each, to be added to `fastMathFlags`.
+/// Compiler flags of each, to be added to `hostFlags`.
 inline std::vector<std::vector<std::string>> hostVariants() {
   std::vector<std::vector<std::string>> all = {{}};
 #if defined(__x86_64__)

@@ -135,7 +135,9 @@ void Emitter::emit(const kir::Combine& combine) {
 }
 
 void Emitter::combineWelford(const kir::Combine& combine) {
-  const StateType& type = stateType(combine.monoid);
+  kir::Monoid monoid = combine.monoid;
+  monoid.dtypes[0] = storedAs(*combine.state[0].buffer);  // it may be wider than the result
+  const StateType& type = stateType(monoid);
   check(combine.value.size() == 3, "Welford's value is (avg, M2, n)");
   auto value = [&](size_t i) { return operandText(combine.value[i], type.dtypes[i]); };
   out_.open("{", "one step of Welford's mean and variance");

@@ -189,7 +189,7 @@ void Emitter::findCounts() {
       }
       const kir::Buffer* count = reduction->state[2].buffer;
       if (count->memory == MemoryType::Local) {
-        counts_[count] = computeOf(reduction->monoid.dtypes[0]);
+        counts_[count] = computeOf(reduction->state[0].buffer->dtype);
       }
     };
     note(std::get_if<kir::Combine>(&stmt.node));

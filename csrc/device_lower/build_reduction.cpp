@@ -9,6 +9,7 @@
 /// The state of a tensor in registers is the tensor itself; a tensor in shared or global memory has
 /// an accumulator in registers, stored once at the end, and so have results beside it. On the CPU,
 /// where one task does a whole reduction, a state too large for that is kept in the memory itself.
+/// What adds up many partial sums has an accumulator, too, in Double.
 #include <algorithm>
 #include <limits>
 
@@ -81,6 +82,31 @@ const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position) {
   return *found;
 }
 
+bool isSum(const Expr* expr) {
+  return expr->isA<ReductionOp>() &&
+         expr->as<ReductionOp>()->getReductionOpType() == BinaryOpType::Add;
+}
+
+/// Whether loops of one thread add up many sums, or moments, which others made before. In Double,
+/// that loses no digits, and is one wider addition for all that one of these took.
+bool addsPartialSums(const Expr* expr, const LoopModel& loops) {
+  const Expr* part =
+      expr->isOneOf<ReductionOp, WelfordOp>() ? expr->input(0)->definition() : nullptr;
+  const bool of_parts = part != nullptr && ((isSum(expr) && isSum(part)) ||
+                                            (expr->isA<WelfordOp>() && part->isA<WelfordOp>()));
+  constexpr int64_t kFew = 16;
+  const TensorView* tv = tensorOutputs(expr).front();
+  const auto& axes = tv->getLoopDomain();
+  for (size_t i = 0; i < axes.size() && of_parts; ++i) {
+    const LoopClass& loop = loops.of(tv, static_cast<int>(i));
+    const bool few = loop.extent->isConstant() && loop.extent->value <= kFew;
+    if (axes[i]->isReduction() && !axes[i]->isThread() && !few) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void KernelBuilder::makeAccumulators(const Expr* expr) {
@@ -88,7 +114,8 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
   const auto isInRegisters = [&](const TensorView* tv) {
     return allocations_.of(tv).buffer->memory == MemoryType::Local;
   };
-  if (std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
+  const bool is_wide = outputs.front()->dtype() == DataType::Float && addsPartialSums(expr, loops_);
+  if (!is_wide && std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
     return;
   }
   // Parts of one state are kept alike, also those whose results stay in registers.
@@ -100,7 +127,7 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
       elements = pool_.mul(elements, symbols_.extent(id));
     }
     if (!elements->isConstant() || elements->value > kMaxAccumulators) {
-      if (options_.target != LowerTarget::Cpu) {
+      if (options_.target != LowerTarget::Cpu && !isInRegisters(tv)) {
         userError("lower: ", tv, " is reduced straight into memory, in ", elements->toString(),
                   " sums at a time; that many do not fit registers: cacheBefore() it and inline "
                   "the reduction, or split the axis behind the reduction by a constant");
@@ -114,6 +141,9 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
     kir::Buffer buffer;
     buffer.name = text("acc", tv->name());
     buffer.dtype = allocation.buffer->dtype;
+    if (is_wide && buffer.dtype == DataType::Float) {
+      buffer.dtype = DataType::Double;
+    }
     buffer.elements = elements;
     buffer.read = buffer.written = true;
     const LoopClass* scope = nullptr;

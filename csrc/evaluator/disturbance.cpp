@@ -385,7 +385,7 @@ double disturbedSum(double sum, double squares, double steps, uint64_t seed, uin
   return moved(sum, roundoff(DataType::Float) * finiteOrZero(growth), seed, i);
 }
 
-void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t seed) {
+void disturbWelford(std::vector<Array>& results, uint64_t seed) {
   const double unit = roundoff(results[0].dtype);
   const double greatest = greatestOf(results[0].dtype);
   for (Array* array : {&results[0], &results[1]}) {
@@ -398,10 +398,6 @@ void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t s
   const double* count = counts.data<double>() + counts.offset;
   for (int64_t i = 0; i < results[0].numel(); ++i) {
     const double n = count[i];
-    if (n == 1 && mayBeUnrounded(op->inAvg())) {
-      // (All in one direction: of infinities with two signs a mean tells nothing.)
-      squares[i] += unit * finiteOrZero(mean[i] * mean[i]) * direction(seed, 0);
-    }
     if (n < 2) {
       continue;
     }

@@ -190,12 +190,6 @@ bool isArithmetic(const Expr* expr) {
   }
 }
 
-bool isSumOfTwo(const Expr* expr) {
-  const bool is_binary = expr->isA<BinaryOp>();
-  return is_binary && (expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Add ||
-                       expr->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Sub);
-}
-
 bool isComparison(const Expr* expr) {
   if (!expr->isA<BinaryOp>()) {
     return false;
@@ -245,8 +239,6 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   }
   if (expr->isA<TernaryOp>() && expr->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Lerp) {
     arrays[0] = disturbedLerp(expr->as<TernaryOp>(), arrays[0], seed, context);
-  } else if (isSumOfTwo(expr)) {
-    arrays[0] = disturbedSumOfTwo(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isComparison(expr)) {
     arrays[0] = disturbedComparison(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isProductOfTwo(expr)) {
@@ -276,7 +268,7 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   } else if (expr->isA<SdpaBwdOp>()) {
     arrays = attentionBackward(expr->as<SdpaBwdOp>(), context, seed);
   } else if (expr->isA<WelfordOp>()) {
-    disturbWelford(expr->as<WelfordOp>(), arrays, seed);
+    disturbWelford(arrays, seed);
   }
 }
 
@@ -352,10 +344,6 @@ std::vector<HostTensor> interpret(const Fusion& fusion, std::span<const Interpre
   for (size_t position = 0; position < exprs.size(); ++position) {
     for (const Val* input : exprs[position]->inputs()) {
       last_use[input] = position;
-      const BinaryOp* product = isSumOfTwo(exprs[position]) ? unroundedProduct(input) : nullptr;
-      if (options.rounding == Rounding::Disturbed && product != nullptr) {
-        last_use[product->lhs()] = last_use[product->rhs()] = position;
-      }
     }
   }
   for (const Val* output : fusion.outputs()) {

@@ -6,17 +6,17 @@
 /// complex<double>; sums, products and moments are accumulated in long double. By default a result
 /// is rounded to its dtype only where rounding is part of the program: inputs, casts, random
 /// numbers and outputs. So the result is the program's true value but for these roundings, which is
-/// what an error bound refers to. `Rounding::EveryOperation` rounds after each operation, as a
-/// kernel does that fuses no multiply-add; use it where a comparison or a conversion to an integer
-/// hangs on the last bit. `Rounding::Disturbed` moves every result of arithmetic by a unit of
-/// rounding of its compute dtype, and sums as far as their additions may add up to, in directions
-/// that `disturbance` chooses: how far outputs move tells how the program treats rounding errors,
-/// in Double too. Every second pair of opposite disturbances rounds what was moved, so that numbers
-/// that rounding may make equal are. A number beside a place where a function jumps, has a pole or
-/// a zero meets it, or lies beyond. A sum or a product of which some order leaves the range on the
-/// way, or loses all that is small beside what cancels, may be any number: in the second pair it is
-/// an *undetermined* one, a NaN that is told apart from others, as is what is computed of it;
-/// comparisons of it come to either truth value.
+/// what an error bound refers to. `Rounding::EveryOperation` rounds after each operation, as
+/// kernels do; use it where a comparison or a conversion to an integer hangs on the last bit.
+/// `Rounding::Disturbed` moves every result of arithmetic by a unit of rounding of its compute
+/// dtype, and sums as far as their additions may add up to, in directions that `disturbance`
+/// chooses: how far outputs move tells how the program treats rounding errors, in Double too. Every
+/// second pair of opposite disturbances rounds what was moved, so that numbers that rounding may
+/// make equal are. A number beside a place where a function jumps, has a pole or a zero meets it,
+/// or lies beyond. A sum or a product of which some order leaves the range on the way, or loses all
+/// that is small beside what cancels, may be any number: in the second pair it is an *undetermined*
+/// one, a NaN that is told apart from others, as is what is computed of it; comparisons of it come
+/// to either truth value.
 #pragma once
 
 #include <cstdint>

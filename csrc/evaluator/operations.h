@@ -78,7 +78,7 @@ Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t se
                          Context& context);
 Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Context& context);
-void disturbWelford(const WelfordOp* op, std::vector<Array>& results, uint64_t seed);
+void disturbWelford(std::vector<Array>& results, uint64_t seed);
 /// A sum in Float of `steps` terms, whose squares add up to `squares`, moved likewise: its i-th
 /// one.
 double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i);
@@ -93,16 +93,6 @@ Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Conte
 Array disturbedRemainder(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Integers and truth values that are computed of numbers that may be any: either of two.
 Array disturbedIntegers(const Expr* expr, const Array& result, uint64_t seed, Context& context);
-
-// contraction.cpp: the same for what a fused multiply-add does not round.
-/// Whether who adds to `val` may take it otherwise rounded than others do: a product that was not,
-/// or a sum of one.
-bool mayBeUnrounded(const Val* val);
-/// The product that `val` is, if who adds to it may take it unrounded (a fused multiply-add), which
-/// matters where it overflows; null otherwise. Narrower numbers than Double have room for it here.
-const BinaryOp* unroundedProduct(const Val* val);
-/// Of an addition or a subtraction; the factors of `unroundedProduct`s have to be there still.
-Array disturbedSumOfTwo(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 
 // random.cpp
 /// The `element`-th uniform Float of a random operation with this state.

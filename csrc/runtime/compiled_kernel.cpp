@@ -40,8 +40,8 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
       level != 2 && device.kind() == DeviceKind::Cpu) {
     words.push_back(text("-O", level));
   }
-  if (options.isDisabled(DisableOption::Fma)) {
-    add("-ffp-contract=off", "--fmad=false");
+  if (options.isEnabled(EnableOption::Fma) && !options.isDisabled(DisableOption::Fma)) {
+    add("-ffp-contract=fast", "--fmad=true");
   }
   if (options.isEnabled(EnableOption::KernelLineinfo)) {
     add("-g1", "--generate-line-info");

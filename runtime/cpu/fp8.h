@@ -14,8 +14,7 @@ __forceinline__ u8 fp8FromFloat(float x, u32 overflow, u32 overflow_bits) {
                 ((u32)(126 + kLeastExponent) << 23)) >>
                kDrop;
   // Adding a power of two whose last place is the least subnormal rounds there.
-  u32 small =
-      __float_as_uint(__fadd_rn(__uint_as_float(magnitude), __uint_as_float(kAnchor))) - kAnchor;
+  u32 small = __float_as_uint(__uint_as_float(magnitude) + __uint_as_float(kAnchor)) - kAnchor;
   u32 value = magnitude < kLeastNormal ? small : normal;
   value = magnitude >= overflow ? overflow_bits : value;
   value = magnitude > 0x7f800000u ? 0x7fu : value;

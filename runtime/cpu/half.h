@@ -11,7 +11,7 @@ struct alignas(2) half_t {
     u32 sign = (f >> 16) & 0x8000u, magnitude = f & 0x7fffffffu;
     u32 normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
     // Below 2^-14 in units of 2^-24: adding a half makes that the last place.
-    u32 small = __float_as_uint(__fadd_rn(__uint_as_float(magnitude), 0.5f)) - 0x3f000000u;
+    u32 small = __float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3f000000u;
     u32 finite = magnitude < 0x38800000u ? small : normal;
     u32 value = magnitude >= 0x477ff000u ? 0x7c00u : finite;  // 65520 and more
     bits = magnitude > 0x7f800000u ? (u16)0x7fff : (u16)(sign | value);

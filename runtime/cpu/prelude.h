@@ -6,8 +6,6 @@
 //   bitCast<To>(from)       same size, same bits
 //   infinity<T>(), quietNan<T>(), largest<T>(), lowest<T>() for float and double
 //   ceilDiv(a, b)           quotient rounded up; 0 for a divisor of 0
-//   __fadd_rn, __fmul_rn, __dadd_rn    rounded at once, no part of a fused multiply-add (in loops
-//                           that GCC vectorises that is not certain: see welford.cuh)
 //   sincospif, sincospi     sine and cosine of a number of half turns
 //
 // needs:
@@ -45,30 +43,6 @@ inline float __int_as_float(i32 bits) { return bitCast<float>(bits); }
 inline i32 __float_as_int(float x) { return bitCast<i32>(x); }
 inline double __longlong_as_double(long long bits) { return bitCast<double>(bits); }
 inline long long __double_as_longlong(double x) { return bitCast<long long>(x); }
-
-#if defined(__clang__)
-inline float __fadd_rn(float a, float b) {
-#pragma clang fp contract(off)
-  return a + b;
-}
-inline float __fmul_rn(float a, float b) {
-#pragma clang fp contract(off)
-  return a * b;
-}
-inline double __dadd_rn(double a, double b) {
-#pragma clang fp contract(off)
-  return a + b;
-}
-#else
-// (A barrier around the sum alone leaves a fused multiply-add within it.)
-inline float __fadd_rn(float a, float b) {
-  return __builtin_assoc_barrier(__builtin_assoc_barrier(a) + __builtin_assoc_barrier(b));
-}
-inline float __fmul_rn(float a, float b) { return __builtin_assoc_barrier(a * b); }
-inline double __dadd_rn(double a, double b) {
-  return __builtin_assoc_barrier(__builtin_assoc_barrier(a) + __builtin_assoc_barrier(b));
-}
-#endif
 
 // libm, under the names that shared snippets use; generated text says __builtin_expf and so on.
 extern "C" {

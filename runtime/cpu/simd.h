@@ -9,11 +9,13 @@
 //   simdStorePart(p, v, n)         the first n lanes; neither touches anything beyond
 //   simdStoreStreaming(p, v)       past the caches; p a multiple of the vector's size
 //   simdFence()                    at the end of a task that streams
+//   simdMulAdd(a, b, c)            a * b + c, rounded once where the CPU has an instruction for it
 //   simdMin, simdMax               one instruction: the second operand when either is NaN
 //   simdMinNan, simdMaxNan         NaN if either is; -0 is less than +0
 //   simdSum(v), simdLargest(v), simdLeast(v), simdProduct(v)   over the lanes, in a fixed tree
 //   simdMap(v, f)                  f on each lane
 //
+// Nothing else is rounded once (-ffp-contract=off), so a function that gains by it says simdMulAdd.
 // GCC 12 turns a plain widening conversion into two half-width ones, and a minimum into compare and
 // blend; builtins are used where they exist, the plain text elsewhere.
 //
@@ -235,6 +237,51 @@ __forceinline__ void simdFence() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
 #endif
+}
+
+// --- arithmetic --------------------------------------------------------------------------------
+template <class V>
+__forceinline__ V simdMulAdd(V a, V b, V c) {
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+  return a * b + c;
+#else
+#if defined(__AVX512F__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, (u16)-1, 4);
+  }
+  if constexpr (__is_same(V, Simd<double, 8>)) {
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, (u8)-1, 4);
+  }
+#endif
+#if defined(__FMA__)
+  if constexpr (__is_same(V, Simd<float, 8>)) {
+    return __builtin_ia32_vfmaddps256(a, b, c);
+  }
+  if constexpr (__is_same(V, Simd<double, 4>)) {
+    return __builtin_ia32_vfmaddpd256(a, b, c);
+  }
+  if constexpr (__is_same(V, Simd<float, 4>)) {
+    return __builtin_ia32_vfmaddps(a, b, c);
+  }
+  if constexpr (__is_same(V, Simd<double, 2>)) {
+    return __builtin_ia32_vfmaddpd(a, b, c);
+  }
+#endif
+  return a * b + c;
+#endif
+}
+template <class V>
+__forceinline__ V simdMulAdd(V a, LaneOf<V> b, V c) {
+  return simdMulAdd(a, V{} + b, c);
+}
+template <class V>
+__forceinline__ V simdMulAdd(V a, V b, LaneOf<V> c) {
+  return simdMulAdd(a, b, V{} + c);
+}
+template <class V>
+__forceinline__ V simdMulAdd(V a, LaneOf<V> b, LaneOf<V> c) {
+  return simdMulAdd(a, V{} + b, V{} + c);
 }
 
 // --- minimum and maximum ---------------------------------------------------------------------

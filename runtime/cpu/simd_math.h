@@ -29,7 +29,7 @@ __forceinline__ V simdPolynomial(V x, const T (&c)[N]) {
   if constexpr (I == N - 1) {
     return V{} + c[I];
   } else {
-    return simdPolynomial<I + 1>(x, c) * x + c[I];
+    return simdMulAdd(simdPolynomial<I + 1>(x, c), x, c[I]);
   }
 }
 
@@ -90,11 +90,11 @@ template <class V>
 __forceinline__ V simdExp(V x) {
   constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
   V t = simdBound(x, -104.5f, 89.0f);
-  V shifted = t * 1.44269504088896f + kSimdRound, n = shifted - kSimdRound;
+  V shifted = simdMulAdd(t, 1.44269504088896f, kSimdRound), n = shifted - kSimdRound;
   // ln 2 in two parts, the first short: n times it is exact.
-  V r = t - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
-  return simdScale(simdPolynomial(r, c) * r * r + r + 1.0f, shifted);
+  V r = simdMulAdd(n, -0.693359375f, t);
+  r = simdMulAdd(n, 2.12194440e-4f, r);
+  return simdScale(simdMulAdd(simdPolynomial(r, c) * r, r, r) + 1.0f, shifted);
 }
 
 // For |f| <= 1/2.
@@ -102,7 +102,7 @@ template <class V>
 __forceinline__ V simdExp2Near0(V f) {
   constexpr float c[] = {0.693147182f,   0.240226477f,   0.0555033199f,
                          0.00961843878f, 0.00133990042f, 0.000153532572f};
-  return simdPolynomial(f, c) * f + 1.0f;
+  return simdMulAdd(simdPolynomial(f, c), f, 1.0f);
 }
 
 template <class V>
@@ -117,11 +117,11 @@ template <class V>
 __forceinline__ V simdExpm1(V x) {
   constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
   V t = simdBound(x, -25.0f, 89.0f);
-  V shifted = t * 1.44269504088896f + kSimdRound, n = shifted - kSimdRound;
-  V r = t - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
+  V shifted = simdMulAdd(t, 1.44269504088896f, kSimdRound), n = shifted - kSimdRound;
+  V r = simdMulAdd(n, -0.693359375f, t);
+  r = simdMulAdd(n, 2.12194440e-4f, r);
   V least = 1.0f - simdScale(V{} + 1.0f, kSimdRound - n);
-  V result = simdScale(simdPolynomial(r, c) * r * r + r + least, shifted);
+  V result = simdScale(simdMulAdd(simdPolynomial(r, c) * r, r, r) + least, shifted);
   return x == 0.0f ? x : result;
 }
 
@@ -135,7 +135,7 @@ __forceinline__ V simdLogOf(V x, V exponent, Core core) {
                          -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
   I b = (I)x, e = (b - 0x3f3504f3) >> 23;
   V f = (V)(b - (e << 23)) - 1.0f, square = f * f;
-  V tail = square * f * simdPolynomial(f, c) - square * 0.5f;
+  V tail = simdMulAdd(square * f, simdPolynomial(f, c), square * -0.5f);
   return core(f, tail, __builtin_convertvector(e, V) + exponent);
 }
 template <class V, class Core>
@@ -154,7 +154,7 @@ __forceinline__ V simdLogWith(V x, Core core) {
 template <class V>
 __forceinline__ V simdLog(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    return e * 0.693359375f + (f + (tail + e * -2.12194440e-4f));
+    return simdMulAdd(e, 0.693359375f, f + simdMulAdd(e, -2.12194440e-4f, tail));
   });
 }
 // 1 + x is rounded; what that loses comes back as the last summand, except where x itself is f.
@@ -169,8 +169,8 @@ __forceinline__ V simdLog1p(V x) {
   V f = e == 0 ? x : rounded - 1.0f, square = f * f;
   V more = (e == 0) | (e > 100) ? V{} : lost * (V)((127 - e) << 23) / rounded;
   V n = __builtin_convertvector(e, V);
-  V tail = square * f * simdPolynomial(f, c) - square * 0.5f + more;
-  V result = n * 0.693359375f + (f + (tail + n * -2.12194440e-4f));
+  V tail = simdMulAdd(square * f, simdPolynomial(f, c), square * -0.5f) + more;
+  V result = simdMulAdd(n, 0.693359375f, f + simdMulAdd(n, -2.12194440e-4f, tail));
   result = (x == 0.0f) | (x == __builtin_inff()) ? x : result;
   result = x == -1.0f ? V{} - __builtin_inff() : result;
   return x >= -1.0f ? result : V{} + __builtin_nanf("");
@@ -179,14 +179,15 @@ __forceinline__ V simdLog1p(V x) {
 template <class V>
 __forceinline__ V simdLog2(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    return ((tail * 0.44269504088896341f + f * 0.44269504088896341f + tail) + f) + e;
+    return ((simdMulAdd(tail, 0.44269504088896341f, f * 0.44269504088896341f) + tail) + f) + e;
   });
 }
 template <class V>
 __forceinline__ V simdLog10(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    V low = (f + tail) * 0.000700731903251827651f + e * 0.000248745663981195213f;
-    return low + (tail * 0.43359375f + f * 0.43359375f) + e * 0.30078125f;
+    V low = simdMulAdd(f + tail, 0.000700731903251827651f, e * 0.000248745663981195213f);
+    V high = low + simdMulAdd(tail, 0.43359375f, f * 0.43359375f);
+    return simdMulAdd(e, 0.30078125f, high);
   });
 }
 
@@ -241,7 +242,7 @@ __forceinline__ V simdTanh(V x) {
   constexpr float c[] = {-0.333332807f, 0.133314207f, -0.0537378006f, 0.0206325501f,
                          -0.00569738727f};
   V a = simdAbs(x), square = x * x;
-  V small = x + x * (square * simdPolynomial(square, c));
+  V small = simdMulAdd(x, square * simdPolynomial(square, c), x);
   V large = 1.0f - 2.0f / (simdExp(a + a) + 1.0f);
   return simdCopySign(a < 0.625f ? small : large, x);
 }
@@ -256,11 +257,11 @@ __forceinline__ V simdErf(V x) {
   constexpr float d[] = {-0.000240133377f, -1.62706745f,    -0.91896224f,   -0.150204286f,
                          0.0321940482f,    -0.00442256778f, 0.000285970513f};
   V a = simdAbs(x), square = x * x;
-  V small = x + x * simdPolynomial(square, c);
+  V small = simdMulAdd(x, simdPolynomial(square, c), x);
   V t = simdPolynomial(simdMin(V{} + 3.95f, a), d);  // erf(3.95) is 1 rounded
   V shifted = t + kSimdRound;
   V power = (V)(((I)shifted << 23) + 0x3f800000);
-  V large = 1.0f - simdExp2Near0(t - (shifted - kSimdRound)) * power;
+  V large = simdMulAdd(-simdExp2Near0(t - (shifted - kSimdRound)), power, 1.0f);
   return a < 0.9f ? small : (V)((I)large | ((I)x & (int)0x80000000));
 }
 
@@ -276,13 +277,14 @@ __forceinline__ V simdSinCos(V x) {
   using I = MaskOf<V>;
   constexpr float s[] = {-0.166666552f, 0.00833215564f, -0.00019514632f};
   constexpr float c[] = {0.0416666456f, -0.00138873095f, 2.44324128e-05f};
-  V shifted = x * 0.636619772367581f + kSimdRound, n = shifted - kSimdRound;
-  V r = x - n * 1.5703125f;
-  r = r - n * 4.837512969970703125e-4f;
-  r = r - n * 7.54978995489188216e-8f;
+  V shifted = simdMulAdd(x, 0.636619772367581f, kSimdRound), n = shifted - kSimdRound;
+  V r = simdMulAdd(n, -1.5703125f, x);
+  r = simdMulAdd(n, -4.837512969970703125e-4f, r);
+  r = simdMulAdd(n, -7.54978995489188216e-8f, r);
   V square = r * r;
-  V sine = r + r * square * simdPolynomial(square, s);
-  V cosine = 1.0f - square * 0.5f + square * square * simdPolynomial(square, c);
+  V sine = simdMulAdd(r * square, simdPolynomial(square, s), r);
+  V cosine =
+      simdMulAdd(square * square, simdPolynomial(square, c), simdMulAdd(square, -0.5f, 1.0f));
   I quadrant = (I)shifted + kQuadrant;
   V result = (quadrant & 1) != 0 ? cosine : sine;
   return (V)((I)result ^ ((quadrant & 2) << 30));

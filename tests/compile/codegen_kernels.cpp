@@ -109,7 +109,7 @@ TEST_CASE("codegen: kernels compile with the host's compiler, without warnings")
     GeneratedKernel generated = generateHost(test.kernel);
     HostCompileRequest request;
     request.text = generated.text;
-    request.flags = fastMathFlags(hostCompiler(), true);
+    request.flags = hostFlags(hostCompiler());
     request.flags.insert(request.flags.end(),
                          {"-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unknown-pragmas"});
     std::string warnings;

@@ -63,7 +63,7 @@ TEST_CASE("disk cache: each part of a cubin's key alone makes a miss") {
   other.max_registers = 32;
   CHECK(key != cubinKey(other, "sm_90"));
   other = fill();
-  other.options = {"--fmad=false"};
+  other.options = {"--fmad=true"};
   CHECK(key != cubinKey(other, "sm_90"));
 
   auto parts = unpackParts(key, 14);

@@ -119,7 +119,7 @@ Values valuesOf(std::string_view function, DataType dtype, size_t operand) {
     return operand == 0 ? Values::Dividend : Values::Positive;
   }
   if (function == "lerp" && isFloatingPointType(dtype)) {
-    return Values::Moderate;  // end − start overflows or not, as the compiler contracts
+    return Values::Moderate;  // where end − start overflows, it is unspecified
   }
   if (isComplexType(dtype)) {
     // What multiplies or divides gives infinities and NaN as its formula does, if no square

@@ -212,7 +212,7 @@ TEST_CASE("host text computes what the reference says") {
     request.text += runtimeFile(file);
   }
   request.text += all.text;
-  request.flags = fastMathFlags(hostCompiler(), /*contract=*/false);
+  request.flags = hostFlags(hostCompiler());
   request.flags.push_back("-O1");
   SharedObject object = compileSharedObject(request);
 

@@ -156,7 +156,7 @@ TEST_CASE("row statistics: beside sums of columns") {
 }
 
 TEST_CASE("row statistics: a variance of equal products is not below zero") {
-  // Taken from the mean as one fused multiply-add, a product is not what the mean was made of.
+  // Less the mean, a product that is not rounded is not what the mean was made of.
   for (DataType dtype : {DataType::Float, DataType::Double}) {
     CAPTURE(dtype);
     auto define = [&](Fusion& fusion) {

@@ -26,7 +26,7 @@ SharedObject compiled(const std::string& text, const std::vector<std::string>& m
     request.text += runtimeFile(path);
   }
   request.text += text;
-  request.flags = fastMathFlags(hostCompiler(), true);
+  request.flags = hostFlags(hostCompiler());
   request.flags.insert(request.flags.end(), more.begin(), more.end());
   return compileSharedObject(request);
 }

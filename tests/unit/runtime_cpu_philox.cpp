@@ -45,7 +45,7 @@ TEST_CASE("cpu philox: neighbours drawn together are those drawn one by one") {
       request.text += runtimeFile(path);
     }
     request.text += kProgram;
-    request.flags = fastMathFlags(hostCompiler(), true);
+    request.flags = hostFlags(hostCompiler());
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
     SharedObject object = compileSharedObject(request);
     auto run =

@@ -36,7 +36,7 @@ std::string architecture(std::string level) {
 }
 
 SharedObject compiled(const std::string& text, std::vector<std::string> more = {}) {
-  std::vector<std::string> flags = fastMathFlags(hostCompiler(), true);
+  std::vector<std::string> flags = hostFlags(hostCompiler());
   flags.insert(flags.end(), more.begin(), more.end());
   HostCompileRequest request;
   request.text = text;

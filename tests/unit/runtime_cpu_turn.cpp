@@ -34,7 +34,7 @@ TEST_CASE("cpu turn: a tile over its diagonal") {
                              shape.dst_row, ", x, ", shape.src_row, "); }\n");
       }
     }
-    request.flags = fastMathFlags(hostCompiler(), true);
+    request.flags = hostFlags(hostCompiler());
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
     SharedObject object = compileSharedObject(request);
     for (auto [type, size] : std::vector<std::pair<std::string, size_t>>{

@@ -59,7 +59,7 @@ TEST_CASE("host compiler: kernels may call libm and the compiler's own helpers")
            "extern \"C\" float sinf(float);\n"
            "extern \"C\" float f(float x) { return sinf(x); }\n"
            "extern \"C\" long g(long x) { return (long)(((__int128)x << 70) / (x + 1) >> 60); }",
-       .flags = fastMathFlags(hostCompiler(), true)});
+       .flags = hostFlags(hostCompiler())});
   CHECK(reinterpret_cast<float (*)(float)>(object.symbol("f"))(0) == 0);
   CHECK(reinterpret_cast<long (*)(long)>(object.symbol("g"))(1) == 512);
 }

@@ -242,7 +242,7 @@ TEST_CASE("options: without unroll_with_rng loops that draw are not unrolled") {
   CHECK(contains(textOf(plain, disabled), "#pragma unroll"));
 }
 
-TEST_CASE("options: without fma products are rounded before they are added") {
+TEST_CASE("options: products are rounded before they are added, unless fma is enabled") {
   // (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 exactly, and 0 where the product is rounded first.
   Fusion fusion;
   {
@@ -259,15 +259,26 @@ TEST_CASE("options: without fma products are rounded before they are added") {
       Tensor::full({4}, PolymorphicValue(1.0 + 0x1p-12), DataType::Float, cpu),
       Tensor::full({4}, PolymorphicValue(1.0 + 0x1p-11), DataType::Float, cpu)};
   KernelExecutor executor;
-  executor.compile(&fusion, args);
-  CompileParams params;
-  params.options = Options().disable("fma");
-  CHECK(executor.run(args, {}, LaunchParams(), params)[0].tensor().toHost<float>()[0] == 0.0F);
-  CHECK(contains(executor.compiledKernel()->kernelString(), "// options: disable=fma\n"));
+  const auto result = [&](const Options& options) {
+    CompileParams params;
+    params.options = options;
+    executor.compile(&fusion, args, LaunchParams(), params);
+    return executor.run(args, {}, LaunchParams(), params)[0].tensor().toHost<float>()[0];
+  };
+  CHECK(result(Options()) == 0.0F);
+  CHECK(result(Options().disable("fma")) == 0.0F);
+  CHECK(result(Options().enable("fma").disable("fma")) == 0.0F);
+  const float contracted = result(Options().enable("fma"));
+  CHECK(contains(executor.compiledKernel()->kernelString(), "// options: enable=fma\n"));
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma")) {
+    CHECK(contracted == 0x1p-24F);
+  }
+#endif
   const Kept kept;
   executor.compile(&fusion, args, LaunchParams(),
-                   paramsOf(kept.options.disable("fma").dump("compile_params"), cpu));
-  CHECK_MESSAGE(kept.has("-ffp-contract=off"), *kept.shown);
+                   paramsOf(kept.options.enable("fma").dump("compile_params"), cpu));
+  CHECK_MESSAGE(kept.has("-ffp-contract=fast"), *kept.shown);
 }
 
 TEST_CASE("options: what code depends on makes a variant of its own") {

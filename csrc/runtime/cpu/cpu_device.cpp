@@ -79,7 +79,7 @@ int64_t tasksOf(const LaunchShape& shape, const std::string& kernel) {
 }
 
 std::vector<std::string> compileFlags(const KernelSource& source) {
-  std::vector<std::string> flags = fastMathFlags(hostCompiler(), /*contract=*/true);
+  std::vector<std::string> flags = hostFlags(hostCompiler());
   flags.insert(flags.end(), source.options.begin(), source.options.end());  // the later flag wins
   return flags;
 }

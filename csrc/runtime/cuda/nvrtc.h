@@ -29,7 +29,6 @@ struct CompiledCubin {
 
 struct CubinOptions {
   int max_registers = 0;   ///< 0: the compiler's choice
-  bool fmad = true;        ///< a*b+c in one rounding
   bool line_info = false;  ///< for profilers
   std::vector<std::string> more;
 };

@@ -129,7 +129,7 @@ const HostCompiler& hostCompiler() {
 
 bool hasHostCompiler() { return !processCompiler().compiler.command.empty(); }
 
-std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contract) {
+std::vector<std::string> hostFlags(const HostCompiler& compiler) {
   std::vector<std::string> flags = {
       "-std=c++20",
       "-O2",      // -O3 compiles longer, for kernels about as fast (docs/performance.md)
@@ -139,7 +139,7 @@ std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contra
 #else
       "-march=native",
 #endif
-      contract ? "-ffp-contract=fast" : "-ffp-contract=off",
+      "-ffp-contract=off",     // a product is one number, whoever reads it (docs/numerics.md)
       "-fno-strict-aliasing",  // tiles are turned as integers, vectors read what scalars wrote
       "-fno-math-errno",
       "-fno-trapping-math",

@@ -33,8 +33,8 @@ const HostCompiler& hostCompiler();
 bool hasHostCompiler();
 
 /// Flags of generated host code: fast to compile, fast to run, IEEE results except for errno and
-/// traps. `contract` allows a*b+c in one rounding. Added to by what the text needs.
-std::vector<std::string> fastMathFlags(const HostCompiler& compiler, bool contract);
+/// traps; each operation of the text is rounded. Added to by what the text needs.
+std::vector<std::string> hostFlags(const HostCompiler& compiler);
 
 /// What `-march=native` means here: part of a cache key, because compiled code must not move to
 /// another CPU.

@@ -197,12 +197,14 @@ class PersistentScheduler : public SchedulerEntry {
     params->project_persistent_buffers = worthProjecting(problem);
     if (params->host) {
       planHost(problem, *params);
+      planChunks(problem, *params);
       problem.setWidths(*params);
       return params;
     }
     if (inner_ && fitsOnline(problem)) {
       params->online_softmax = true;
       planInner(problem, true, *params);
+      planChunks(problem, *params);
       problem.setWidths(*params);
       return params;
     }
@@ -228,6 +230,7 @@ class PersistentScheduler : public SchedulerEntry {
       params->project_persistent_buffers = true;
       params->online_softmax = hasOnline(problem);
       inner_ ? planInner(problem, true, *params) : planOuterPasses(problem, *params);
+      planChunks(problem, *params);
     }
     problem.setWidths(*params);
     return params;

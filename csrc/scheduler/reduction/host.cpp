@@ -12,8 +12,6 @@ constexpr int64_t kVectorBytes = 64;  ///< of the widest SIMD register
 constexpr int64_t kAlone = 8192;      ///< elements that one thread does as fast as several
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kStripBytes = 4096;     ///< of sums of columns
-constexpr int64_t kChunk = 256;           ///< steps; rounding errors of longer sums would grow
-constexpr int64_t kMostSteps = 8192;      ///< of one sum
 constexpr int64_t kLeastShare = 1 << 15;  ///< elements of a row for which a task is worth its start
 
 }  // namespace
@@ -37,10 +35,6 @@ void planHost(const Problem& problem, ReductionParams& params) {
     parallel = problem.kept / std::max<int64_t>(problem.inner_extent, 1) *
                ceilDiv(problem.inner_extent, strip);
   }
-  const int64_t steps = problem.fastest_dim
-                            ? problem.inner_extent / std::max<int64_t>(params.vectorization, 1)
-                            : problem.reduced;
-  params.chunk = steps > kMostSteps ? kChunk : 0;
   params.tasks = problem.kept * problem.reduced <= kAlone
                      ? 1
                      : floorPow2(std::min(parallel, kTasksPerThread * threads));

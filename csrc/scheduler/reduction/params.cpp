@@ -38,6 +38,7 @@ std::string ReductionParams::toString() const {
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
   add("chunks of", chunk, 0);
+  add("runs in a chunk", chunk_runs, 0);
   append(result,
          text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]"));
   return result;

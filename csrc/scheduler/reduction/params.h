@@ -51,7 +51,8 @@ struct ReductionParams : HeuristicParams {
   int64_t resident_blocks = 0;   ///< that a multiprocessor must hold at once; 0: does not matter
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU
-  int64_t chunk = 0;             ///< steps whose sum the CPU adds to the others'; 0: one by one
+  int64_t chunk = 0;             ///< steps whose sum is added to the others'; 0: one by one
+  int64_t chunk_runs = 0;        ///< of a 3-D reduction, the same: runs
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output
 

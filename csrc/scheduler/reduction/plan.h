@@ -30,4 +30,7 @@ void planHost(const Problem& problem, ReductionParams& params);
 /// can go on alone.
 void shareRows(const Problem& problem, ReductionParams& params);
 
+/// Chunks of a long sum, on any device, behind all of these.
+void planChunks(const Problem& problem, ReductionParams& params);
+
 }  // namespace nvfuser::reduction

@@ -39,6 +39,7 @@ class ReductionScheduler : public SchedulerEntry {
     } else {
       planOuter(problem, true, *params);
     }
+    planChunks(problem, *params);
     problem.setWidths(*params);
     return params;
   }

@@ -51,6 +51,7 @@ class Scheduler {
     if (params_.host) {
       keepChunks(keepLanes());
     } else {
+      keepChunks(scheduler_utils::getReductionTvs(fusion_));
       dropOwnLoops();
       groupVectors();
       for (auto [tv, width] : vectors_) {
@@ -207,6 +208,11 @@ class Scheduler {
         reference_->split(at - 1, params_.unroll_runs);
         reference_->reorder({{at, at + 1}});  // [runs, run, U]
       }
+      if (params_.chunk_runs > 0) {
+        reference_->split(at - 1, params_.chunk_runs);
+        types.push_back(ParallelType::Serial);
+        ++at;
+      }
     }
     reference_->split(at, params_.vectorization);
     if (params_.host) {
@@ -240,6 +246,10 @@ class Scheduler {
     if (params_.grid > 1 && !loops[2].exists()) {
       reference_->split(at++, params_.grid, false);
       types.push_back(grid);
+    }
+    if (params_.chunk > 0) {
+      reference_->split(at++, params_.chunk);
+      types.push_back(ParallelType::Serial);
     }
     if (unrolls_runs) {
       reference_->reorder({{at + 4, at + 1}});
@@ -281,6 +291,10 @@ class Scheduler {
       if (params_.grid > 1) {
         reference_->split(at++, params_.grid, false);
         types.push_back(ParallelType::BIDy);
+      }
+      if (params_.chunk > 0) {
+        reference_->split(at++, params_.chunk);
+        types.push_back(ParallelType::Serial);
       }
       reference_->split(at + 1, 1, false);
       types.insert(types.end(),
@@ -357,16 +371,17 @@ class Scheduler {
 
   /// Chunks of steps are reduced apart: sums of many elements one by one lose digits.
   void keepChunks(const std::vector<TensorView*>& of_steps) {
-    if (params_.chunk == 0) {
+    if (params_.chunk == 0 && params_.chunk_runs == 0) {
       return;
     }
     for (TensorView* tv : of_steps) {
-      const std::vector<int64_t> axes = reductionLoops(tv);
-      // [rows…, chunks, steps] of columns, [rows…, chunks, steps, 1 (, V)] of rows
-      const std::size_t behind = params_.fastest_dim ? (params_.vectorization == 1 ? 2 : 1) : 0;
-      const std::size_t steps = axes.size() - 1 - behind;
-      tv->rFactor({axes.begin() + static_cast<std::ptrdiff_t>(steps), axes.end()},
-                  tensorOutputs(tv->definition()));
+      // Loops of one task or thread: [chunks, steps, …] of columns, [(runs,) chunks, steps, …] of
+      // rows or [chunks, runs, steps, …].
+      std::vector<int64_t> axes = reductionLoops(tv);
+      std::erase_if(axes, [&](int64_t axis) { return tv->axis(axis)->isThread(); });
+      const bool in_runs = params_.schedule_3d && params_.fastest_dim && params_.chunk > 0;
+      const std::ptrdiff_t outer = in_runs ? 2 : 1;
+      tv->rFactor({axes.begin() + outer, axes.end()}, tensorOutputs(tv->definition()));
     }
   }
 
@@ -376,7 +391,11 @@ class Scheduler {
       return;
     }
     for (TensorView* tv : scheduler_utils::getReductionTvs(fusion_)) {
-      if (tv->definition()->isA<ReductionOp>()) {
+      const auto& axes = tv->getLoopDomain();
+      const bool among_threads = std::any_of(axes.begin(), axes.end(), [](const IterDomain* id) {
+        return id->isReduction() && id->isThread();
+      });
+      if (tv->definition()->isA<ReductionOp>() && among_threads) {
         tv->axis(-1)->parallelize(ParallelType::Group);
       }
     }

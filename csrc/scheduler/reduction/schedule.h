@@ -10,7 +10,8 @@
 ///
 /// Rows held in registers have a constant number of batches in place of the serial and unrolled
 /// loops, and as many threads as that takes. On the CPU a task does whole rows (columns), and a
-/// row's reduction keeps V partial results, combined at its end.
+/// row's reduction keeps V partial results, combined at its end. Where the serial loop is long, its
+/// steps are cut into chunks, which are reduced apart (chunks.cpp).
 #pragma once
 
 #include <ir/fusion.h>
