@@ -24,7 +24,9 @@ def _index(x, dim):
 
 
 def _whole(x):
-    return (x * 8).to(torch.int32)
+    """Integers, of whatever x is: casts of what does not fit are no matter here."""
+    wide = x.to(torch.float32) * 8
+    return wide.nan_to_num(0.0).clamp(-100, 100).to(torch.int32)
 
 
 def _scattered(x, w):

@@ -51,6 +51,7 @@ def _div_mode(scope, node, a, b, *, rounding_mode=None):
     whole = ops.where(below, ops.sub(whole, one), whole)
     floor = ops.floor(whole)
     nearest = ops.where(ops.gt(ops.sub(whole, floor), half), ops.add(floor, one), floor)
+    nearest = ops.where(ops.eq(nearest, zero), ops.mul(quotient, zero), nearest)  # with the quotient's sign
     return ops.where(ops.eq(divisor, zero), quotient, nearest)
 
 

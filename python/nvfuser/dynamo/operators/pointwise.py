@@ -155,7 +155,16 @@ direct_rule("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT, 
 direct_rule("atan2", ops.atan2, _TO_FLOAT)
 direct_rule("maximum", ops.maximum)
 direct_rule("minimum", ops.minimum)
-direct_rule("nextafter", ops.nextafter)
+
+
+def _steps_of_half(node):
+    dtype = compute_dtype(_DEFAULT, *node.args[:2])
+    return None if dtype in (torch.float32, torch.float64) else "steps of half precision"
+
+
+@rule("nextafter", refuse=_steps_of_half)
+def _nextafter(scope, node, a, b):
+    return ops.nextafter(*operands(scope, _DEFAULT, a, b))
 
 
 def _but_nan(names, operation):
@@ -265,15 +274,21 @@ def _clamp_max(scope, node, x, max):
     return _clamped(scope, node, x, None, max)
 
 
+def _with_factor(scope, x, a, b, value):
+    """Operands in the dtype of the tensors, as the factor is, too."""
+    dtype = compute_dtype(_DEFAULT, x, a, b)
+    return *(scope.operand(tensor, dtype) for tensor in (x, a, b)), scope.operand(value, dtype, exact=True)
+
+
 @rule("addcmul")
 def _addcmul(scope, node, x, a, b, *, value=1):
-    x, a, b, value = operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
+    x, a, b, value = _with_factor(scope, x, a, b, value)
     return ops.add(x, ops.mul(ops.mul(value, a), b))
 
 
 @rule("addcdiv")
 def _addcdiv(scope, node, x, a, b, *, value=1):
-    x, a, b, value = operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
+    x, a, b, value = _with_factor(scope, x, a, b, value)
     return ops.add(x, ops.mul(value, ops.truediv(a, b)))
 
 
