@@ -24,7 +24,14 @@ def _index(x, dim):
 
 
 def _whole(x):
-    return (x * 8).to(torch.int32)
+    """Integers, of whatever x is: casts of what does not fit are no matter here."""
+    wide = x.to(torch.float32) * 8
+    return wide.nan_to_num(0.0).clamp(-100, 100).to(torch.int32)
+
+
+def _scattered(x, w):
+    """Each second row of x is one of w."""
+    return torch.slice_scatter(x, w[: (x.shape[0] + 1) // 2], 0, 0, None, 2)
 
 
 for _name in [
@@ -74,6 +81,22 @@ for _name in [
 row("silu.default", lambda x, w: F.silu(x))
 row("gelu.default", lambda x, w: (F.gelu(x), F.gelu(x, approximate="tanh")))
 row("gelu_backward.default", lambda x, w: aten.gelu_backward(w, x))
+row("copysign.Tensor", lambda x, w: (torch.copysign(x, w - 1), torch.copysign(x, w[0] - 1)))
+row("copysign.Scalar", lambda x, w: torch.copysign(x, -1.0))
+row("hypot.default", lambda x, w: (torch.hypot(x, w), torch.hypot(x, w[0])))
+for _name in ["fmax", "fmin"]:
+    _f = getattr(torch, _name)
+    row(f"{_name}.default", lambda x, w, f=_f: (f(x, w), f(x, w[0]), f(_whole(x), _whole(w))))
+row("gcd.default", lambda x, w: torch.gcd(_whole(x), _whole(w)))
+for _name, _shift in (("lshift", torch.bitwise_left_shift), ("rshift", torch.bitwise_right_shift)):
+    _side = "left" if _name == "lshift" else "right"
+    _f = getattr(aten, f"__{_name}__")
+    row(f"__{_name}__.Scalar", lambda x, w, f=_f: f(_whole(x), 2))
+    row(f"__{_name}__.Tensor", lambda x, w, f=_f: f(_whole(x), _whole(w) & 3))
+    row(f"bitwise_{_side}_shift.Tensor", lambda x, w, f=_shift: f(_whole(x), _whole(w) & 3))
+    row(f"bitwise_{_side}_shift.Tensor_Scalar", lambda x, w, f=_shift: f(_whole(x), 2))
+    row(f"bitwise_{_side}_shift.Scalar_Tensor", lambda x, w, f=_shift: f(5, _whole(x) & 3))
+row("remainder.Scalar_Tensor", lambda x, w: 3.5 % x)
 row("bitwise_not.default", lambda x, w: (~_whole(x), ~(x > 1)))
 
 for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
@@ -149,6 +172,11 @@ row("var_mean.correction", lambda x, w: (*torch.var_mean(x, 0), *torch.var_mean(
 
 row("embedding.default", lambda x, w: F.embedding(_index(x, 0), x.reshape(x.shape[0], -1)) * 2)
 row("index_select.default", lambda x, w: (x.index_select(0, _index(x, 0)) + 1, x.index_select(1, _index(x, 1)) + 1))
+row("index.Tensor", lambda x, w: (x[_index(x, 0)] * 2, (x * 2)[:, -_index(x, 1) - 1] + 1, x[_index(x, 0)[:1], 0] * 2))
+row(
+    "_unsafe_index.Tensor",
+    lambda x, w: aten._unsafe_index(x, [_index(x, 0)[:, None], _index(x, 1)]) + 1,
+)
 row("gather.default", lambda x, w: (x + 1).gather(1, (w > 1).long() * 0) * 2)
 
 row("view.default", lambda x, w: (x * 2).reshape(-1) + 1)
@@ -157,6 +185,7 @@ row("reshape.default", lambda x, w: (x + 1).reshape(x.shape[0], -1) * 2)
 row("as_strided.default", lambda x, w: (x + 1).contiguous().as_strided((x.numel(),), (1,)) * 2)
 row("alias.default", lambda x, w: aten.alias(x + 1) * 2)
 row("detach.default", lambda x, w: (x + 1).detach() * 2)
+row("lift_fresh_copy.default", lambda x, w: aten.lift_fresh_copy((x * 2).flatten()) + 1)
 row("lift_fresh.default", lambda x, w: x + torch.tensor([2.0], device=x.device))
 row("permute.default", lambda x, w: (x.permute(*range(1, x.dim()), 0) * 2, (x * 2).permute(*range(1, x.dim()), 0)))
 row("t.default", lambda x, w: x.flatten(1).t() * 2)
@@ -177,6 +206,13 @@ row(
     lambda x, w: tuple(part * 2 for part in x.split([1, x.shape[-1] - 1], -1)) if x.shape[-1] > 1 else x * 2,
 )
 row("unbind.int", lambda x, w: tuple(part * 2 for part in x.unbind(1)))
+row("diagonal.default", lambda x, w: ((x * 2).diagonal() + 1, (x * 2).diagonal(1 - x.shape[0], 0, -1) + 1))
+row("unfold.default", lambda x, w: ((x * 2).unfold(0, 1, 2) + 1, (x * 2).unfold(1, x.shape[1], 1) + 1))
+row("view.dtype", lambda x, w: ((x * 2).view(torch.int32) + 1, (x.half() * 2).view(torch.int16) + 1))
+row("repeat.default", lambda x, w: ((x * 2).repeat(2, *[1] * x.dim()) + 1, (x * 2).repeat(*[2] * x.dim()) + 1))
+row("flip.default", lambda x, w: ((x * 2).flip(0) + 1, x.flip(0, -1) * 2))
+row("slice_scatter.default", lambda x, w: (torch.slice_scatter(x * 2, w[:1], 0, 0, 1) + 1, _scattered(x * 2, w) + 1))
+row("copy.default", lambda x, w: (aten.copy(x * 2, w) + 1, aten.copy(x * 2, w[0]) * 2))
 row("cat.default", lambda x, w: (torch.cat([x + 1, w], 0), torch.cat([x * 2, w, x], 1), torch.stack([x * 2, w], 1)))
 row("constant_pad_nd.default", lambda x, w: (F.pad(x + 1, (1, 2)) * 2, F.pad(x * 2, (0, 0, 1, 0), value=3.0)))
 
@@ -188,11 +224,25 @@ row(
 row("scalar_tensor.default", lambda x, w: x * aten.scalar_tensor(2.0, device=x.device))
 row("arange.start_step", lambda x, w: torch.arange(1, 2 * x.shape[-1], 2, device=x.device) + x)
 
+
+def _pools(x):
+    return (
+        F.avg_pool2d(x, 1) + 1,
+        F.avg_pool2d(x, (2, 1)) + 1,
+        F.avg_pool2d(x, 3, 2, 1, count_include_pad=False) + 1,
+        *F.max_pool2d(x, 2, return_indices=True),
+        *F.max_pool2d(x, (2, 5), return_indices=True),
+        *F.max_pool2d(x, 3, 1, 1, return_indices=True),
+        F.max_pool2d(x, 2, 2, 1, 2, ceil_mode=True) + 1,
+        F.adaptive_avg_pool2d(x, (2, 1)) + 1,
+        *F.adaptive_max_pool2d(x, (2, 1), return_indices=True),
+    )
+
+
 # Compositions that become other operations -----------------------------------------------------------
 
 COMPOSITIONS = {
     "roll": lambda x, w: (x.roll(1, 1), x.roll((1, 2), (0, -1)) * 2, (x * 2).roll(3)),
-    "flip": lambda x, w: (x.flip(0) * 2, (x * 2).flip(0, 1)),
     "softmax": lambda x, w: (x.softmax(1), x.log_softmax(-1), F.softmin(x, 0)),
     "logsumexp": lambda x, w: (x.logsumexp(1), x.logsumexp(0, keepdim=True)),
     "layer_norm": lambda x, w: F.layer_norm(x, x.shape[-1:], eps=1e-3) + 1,
@@ -246,13 +296,24 @@ COMPOSITIONS = {
     "casts": lambda x, w: (x.type(torch.int16), x.to(torch.float64).to(torch.float32) + 1, x.to(torch.bfloat16)),
     "copies": lambda x, w: (torch.empty_like(x).copy_(w) + 1, x.clone(memory_format=torch.preserve_format) * 2),
     "updates": lambda x, w: ((x * 2).add_(w), (x + 1).mul_(2).clamp_(max=3), (x * 2).masked_fill_(w > 1, 0)),
-    "index": lambda x, w: (x[_index(x, 0)] * 2, x[:, _index(x, 1)] + 1),
     "where of rows": lambda x, w: torch.where(x[:1] > 1, x, 0.0),
     "new axes": lambda x, w: (x[None] * 2, x[:, None] + 1, (x * 2)[..., None] + 1),
     "views of results": lambda x, w: ((x * 2).flatten(), (x * 2).transpose(0, 1), (x + w).view(x.dtype), (x + 1).mT),
     "batch_norm": lambda x, w: F.batch_norm(x, None, None, training=True),
     "group_norm": lambda x, w: F.group_norm(x, 1) * 2,
-    "pools": lambda x, w: F.avg_pool2d(x, 1) + 1 if x.dim() == 4 else x * 2,
-    "upsample": lambda x, w: F.interpolate(x, scale_factor=2) * 2 if x.dim() == 4 else x * 2,
+    "pools": lambda x, w: _pools(x * 2) if x.dim() == 4 else x * 2,
+    "upsample": lambda x, w: (
+        (F.interpolate(x, scale_factor=2) * 2, F.interpolate(x, size=(7, 3), mode="bilinear") + 1)
+        if x.dim() == 4
+        else x * 2
+    ),
+    "lists": lambda x, w: (
+        *torch._foreach_add([x * 2, w], [w, x], alpha=2),
+        *torch._foreach_addcdiv([x, w], [w, x], [x + 2, w + 2], 0.5),
+        *torch._foreach_lerp([x, w], [w, x], 0.25),
+        *torch._foreach_pow([x, w], 2),
+        *torch._foreach_norm([x * 2, w]),
+    ),
+    "decimals": lambda x, w: (torch.round(x * 2, decimals=1), torch.ldexp(x, _whole(w))),
     "pixel_shuffle": lambda x, w: (F.pixel_unshuffle(x, 1) + 1, F.channel_shuffle(x, 1) + 1) if x.dim() == 4 else x * 2,
 }

@@ -11,7 +11,9 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._prims_common import suggest_memory_format
 
 from .fallback import guarded
+from .foreach import foreach_decompositions
 from .layout import hint
+from .pooling import pooling_decompositions
 
 aten = torch.ops.aten
 
@@ -102,13 +104,33 @@ def _memory_order(x):
 
 
 def _roll(x, shifts, dims=()):
-    """PyTorch's decomposition, which forgets that channels are last."""
-    decomposed = core_aten_decompositions()[aten.roll.default]
+    """Two parts that change places. (PyTorch's decomposition reads at an index, and forgets that channels are last.)"""
+    shifts = [shifts] if not isinstance(shifts, list | tuple) else shifts
     dims = [dims] if isinstance(dims, int) else dims
-    if not dims or suggest_memory_format(x) is torch.contiguous_format:
-        return decomposed(x, shifts, dims)
-    order, back = _memory_order(x)
-    return decomposed(x.permute(order), shifts, [back[dim] for dim in dims]).permute(back)
+    if not dims:
+        return _roll(x.flatten(), shifts, (0,)).view(x.shape)
+    order, back = _memory_order(x) if suggest_memory_format(x) is not torch.contiguous_format else (None, None)
+    rolled = x if order is None else x.permute(order)
+    for shift, dim in zip(shifts, dims, strict=True):
+        at = dim if back is None else back[dim]
+        size = rolled.shape[at]
+        first = size - shift % size if size else 0
+        if size and first != size:
+            rolled = torch.cat([rolled.narrow(at, first, size - first), rolled.narrow(at, 0, first)], at)
+    rolled = rolled.clone(memory_format=torch.contiguous_format) if rolled is x or not rolled.dim() else rolled
+    return rolled if back is None else rolled.permute(back)
+
+
+def _ldexp(x, power):
+    return x * torch.pow(2.0, power)
+
+
+def _round_decimals(x, *, decimals):
+    """PyTorch rounds half precision at each step, and integers not at all."""
+    if x.dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    scale = 10.0 ** abs(decimals)
+    return torch.round(x * scale) / scale if decimals >= 0 else torch.round(x / scale) * scale
 
 
 def _in_float32(operation):
@@ -139,12 +161,16 @@ def _select_backward(grad, sizes, dim, index):
 
 
 def _slice_backward(grad, sizes, dim, start, end, step):
+    """A gradient that is zero but in a part of an axis."""
     dim %= len(sizes)
-    size = sizes[dim]
-    if step != 1 or not isinstance(size, int) or not isinstance(grad.shape[dim], int):
-        return NotImplemented
-    first, last, _ = slice(start, end).indices(size)
-    return _padded(grad, dim, first, size - max(last, first))
+    if step != 1:
+        return aten.slice_scatter(grad.new_zeros(sizes), grad, dim, start, end, step)
+    size, length = sizes[dim], grad.shape[dim]
+    if all(isinstance(each, int) for each in (start, size)):
+        first = slice(start, None).indices(size)[0]
+    else:
+        first = torch.sym_max(start + size if start < 0 else start, 0)
+    return _padded(grad, dim, first, size - first - length)
 
 
 def _padded(grad, dim, before, after):
@@ -170,6 +196,8 @@ _OURS = {
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
     (aten.copy.default,): _copy,
+    (aten.ldexp.Tensor,): _ldexp,
+    (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(aten.threshold.default),
     (aten.threshold_backward.default,): _in_float32(aten.threshold_backward.default),
     (aten.select_backward.default,): _select_backward,
@@ -183,6 +211,7 @@ def decompositions():
     table.update(get_decompositions(_MORE))
     for kept in _KEPT:
         table.pop(kept, None)
-    for operations, decompose in _OURS.items():
-        table.update((operation, guarded(str(operation), decompose)) for operation in operations)
+    ours = {operation: decompose for operations, decompose in _OURS.items() for operation in operations}
+    for operation, decompose in {**ours, **foreach_decompositions(), **pooling_decompositions()}.items():
+        table[operation] = guarded(str(operation), decompose)
     return table

@@ -203,13 +203,17 @@ class Scope:
 
     def sizes(self, sizes, node):
         """Sizes as an operation of ours takes them: numbers or scalars of the fusion."""
-        return [self._size(size) for size in sizes]
+        return [self.scalar(size) for size in sizes]
 
-    def _size(self, size):
-        if not isinstance(size, torch.fx.Node):
-            return size
-        value = meta(size)
-        return value if isinstance(value, int) else self.value(size)
+    def exact_dtype(self, dtype):
+        return DTYPES[dtype]
+
+    def scalar(self, argument):
+        """A number or size that an operation is given: the number where it is known, None where there is none."""
+        if not isinstance(argument, torch.fx.Node):
+            return argument
+        value = meta(argument)
+        return value if isinstance(value, int | float) else self.value(argument)
 
     def extent_of(self, node, axis):
         """The extent of an axis of a node's value."""

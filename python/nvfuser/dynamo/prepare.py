@@ -1,6 +1,8 @@
 """Graph rewrites before the cut: what does not need a tensor's elements shall not wait for them, and views of views are
 one view."""
 
+import operator
+
 import torch
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.symbolic_shapes import statically_known_true
@@ -46,6 +48,12 @@ def prepare(graph):
             _join_permutations(graph, node)
         elif node.target in _VIEWS:
             _join_views(graph, node)
+        elif node.target is aten.copy.default:
+            _forget_copied_over(graph, node)
+        elif node.target is aten.cat.default:
+            _drop_empty_parts(node)
+        elif node.target in _EXTREMES:
+            _take_values_alone(graph, node)
     graph.eliminate_dead_code()
 
 
@@ -95,6 +103,53 @@ def _join_views(graph, node):
         _drop(graph, node, source)
     elif node.target is source.target is aten.view.default and _is_contiguous(meta(source.args[0])):
         node.args = (source.args[0], node.args[1])
+
+
+def _forget_copied_over(graph, node):
+    """What is copied over something else, to be read: the source, cast and stretched."""
+    source, wanted = node.args[1], meta(node)
+    if not isinstance(source, torch.fx.Node) or any(user.op == "output" for user in node.users):
+        return
+    if any(isinstance(size, torch.SymInt) for size in wanted.shape) and not _same_sizes(meta(source), wanted):
+        return
+    with graph.inserting_before(node):
+        if meta(source).dtype != wanted.dtype:
+            source = graph.call_function(aten._to_copy.default, (source,), {"dtype": wanted.dtype})
+            _note_result(source)
+        if not _same_sizes(meta(source), wanted):
+            source = graph.call_function(aten.expand.default, (source, list(wanted.shape)))
+            _note_result(source)
+    node.replace_all_uses_with(source)
+    graph.erase_node(node)
+
+
+def _same_sizes(a, b):
+    return a.dim() == b.dim() and all(statically_known_true(x == y) for x, y in zip(a.shape, b.shape, strict=True))
+
+
+def _drop_empty_parts(node):
+    parts = [part for part in node.args[0] if not any(statically_known_true(size == 0) for size in meta(part).shape)]
+    if parts and len(parts) < len(node.args[0]) and all(meta(part).dtype == meta(node).dtype for part in parts):
+        node.args = (parts, *node.args[1:])
+
+
+_EXTREMES = {aten.max.dim: aten.amax.default, aten.min.dim: aten.amin.default}
+
+
+def _take_values_alone(graph, node):
+    """Extremes of which nobody reads the positions."""
+    if any(user.target is not operator.getitem or (user.args[1] != 0 and user.users) for user in node.users):
+        return
+    readers = [user for user in node.users if user.args[1] == 0]
+    dims = list(node.args[1:2])
+    with graph.inserting_before(node):
+        values = graph.call_function(_EXTREMES[node.target], (node.args[0], dims, *node.args[2:]))
+    for reader in readers:
+        values.meta.update(reader.meta)
+        reader.replace_all_uses_with(values)
+    for user in list(node.users):
+        graph.erase_node(user)
+    graph.erase_node(node)
 
 
 def _is_same(a, b):

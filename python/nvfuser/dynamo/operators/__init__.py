@@ -1,7 +1,7 @@
 """Which ATen operations can be fused, and how. One row an overload; docs/torch_compile.md lists them."""
 
-from . import indexing, pointwise, reductions, shapes
-from .table import DTYPES, LIKE, LOOPS, RULES, Rule, meta, why_without_rule
+from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, views
+from .table import DTYPES, LIKE, LOOPS, RULES, Rule, meta, note_loops, why_without_rule
 
 __all__ = [
     "DTYPES",
@@ -9,10 +9,20 @@ __all__ = [
     "LOOPS",
     "RULES",
     "Rule",
+    "bits",
+    "casts",
+    "constants",
+    "division",
     "indexing",
+    "joins",
     "meta",
     "pointwise",
     "reductions",
-    "shapes",
+    "views",
     "why_without_rule",
 ]
+
+note_loops(
+    (bits, division, pointwise),
+    by_number="clamp clamp_min clamp_max pow.Tensor_Scalar lerp.Scalar masked_fill.Scalar masked_fill.Tensor",
+)

@@ -10,14 +10,15 @@ below):
 Comparisons compare what is rounded, on both sides: what PyTorch would find equal is equal.
 """
 
+import math
+
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Promotion
 from torch._prims_common import elementwise_dtypes, get_computation_dtype
 
-from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
-from .table import LIKE, LOOPS, RULES, add, meta, overload, rule
+from .table import add, meta, rule
 
 _DEFAULT = Promotion.DEFAULT
 _TO_FLOAT = Promotion.INT_TO_FLOAT
@@ -30,15 +31,15 @@ def compute_dtype(promotion, *arguments):
     return result if get_computation_dtype(result) != result else computed
 
 
-def _operands(scope, promotion, *arguments, exact=()):
+def operands(scope, promotion, *arguments, exact=()):
     """`exact`: positions of those that are read as they are."""
     dtype = compute_dtype(promotion, *arguments)
     return [scope.operand(argument, dtype, position in exact) for position, argument in enumerate(arguments)]
 
 
-def _direct(names, operation, promotion=_DEFAULT, exact=()):
+def direct_rule(names, operation, promotion=_DEFAULT, exact=()):
     """Overloads whose operands are those of one operation of ours."""
-    add(names, lambda scope, node, *args: operation(*_operands(scope, promotion, *args, exact=exact)))
+    add(names, lambda scope, node, *args: operation(*operands(scope, promotion, *args, exact=exact)))
 
 
 # One operand --------------------------------------------------------------------------------------
@@ -72,13 +73,13 @@ for _name in [
     "erfinv",
     "lgamma",
 ]:
-    _direct(_name, getattr(ops, _name), _TO_FLOAT)
-for _name in ["abs", "neg", "relu", "sign", "bitwise_not"]:
-    _direct(_name, getattr(ops, _name))
-_direct("sgn", ops.sign)
-_direct("silu", ops.silu)
-_direct("isnan", ops.isnan, _TO_BOOL)
-_direct("isinf", ops.isinf, _TO_BOOL)
+    direct_rule(_name, getattr(ops, _name), _TO_FLOAT)
+for _name in ["abs", "neg", "relu", "sign"]:
+    direct_rule(_name, getattr(ops, _name))
+direct_rule("sgn", ops.sign)
+direct_rule("silu", ops.silu)
+direct_rule("isnan", ops.isnan, _TO_BOOL)
+direct_rule("isinf", ops.isinf, _TO_BOOL)
 
 
 def _rounding(names, operation):
@@ -116,7 +117,7 @@ def _gelu(scope, node, x, *, approximate="none"):
 @rule("gelu_backward")
 def _gelu_backward(scope, node, grad, x, *, approximate="none"):
     operation = ops.gelu_backward if approximate == "none" else ops.tanh_gelu_backward
-    return operation(*_operands(scope, _DEFAULT, grad, x))
+    return operation(*operands(scope, _DEFAULT, grad, x))
 
 
 # Two operands -------------------------------------------------------------------------------------
@@ -149,12 +150,59 @@ def _rsub(scope, node, a, b, alpha=1):
     return _sum(ops.sub, scope, node, b, a, alpha)
 
 
-_direct("mul.Tensor mul.Scalar", ops.mul, exact=(0, 1))
-_direct("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT, exact=(1,))
-_direct("atan2", ops.atan2, _TO_FLOAT)
-_direct("maximum", ops.maximum)
-_direct("minimum", ops.minimum)
-_direct("nextafter", ops.nextafter)
+direct_rule("mul.Tensor mul.Scalar", ops.mul, exact=(0, 1))
+direct_rule("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT, exact=(1,))
+direct_rule("atan2", ops.atan2, _TO_FLOAT)
+direct_rule("maximum", ops.maximum)
+direct_rule("minimum", ops.minimum)
+
+
+def _steps_of_half(node):
+    dtype = compute_dtype(_DEFAULT, *node.args[:2])
+    return None if dtype in (torch.float32, torch.float64) else "steps of half precision"
+
+
+@rule("nextafter", refuse=_steps_of_half)
+def _nextafter(scope, node, a, b):
+    return ops.nextafter(*operands(scope, _DEFAULT, a, b))
+
+
+def _but_nan(names, operation):
+    """The other operand, where one is NaN."""
+
+    def define(scope, node, a, b):
+        a, b = operands(scope, _DEFAULT, a, b)
+        if not node.meta["val"].dtype.is_floating_point:
+            return operation(a, b)
+        return ops.where(ops.isnan(a), b, ops.where(ops.isnan(b), a, operation(a, b)))
+
+    add(names, define)
+
+
+_but_nan("fmax", ops.maximum)
+_but_nan("fmin", ops.minimum)
+
+
+@rule("copysign.Tensor copysign.Scalar")
+def _copysign(scope, node, a, b):
+    magnitude, sign = operands(scope, _TO_FLOAT, a, b)
+    magnitude = ops.abs(magnitude)
+    below = ops.signbit(sign) if isinstance(meta(b), torch.Tensor) else math.copysign(1, b) < 0
+    if isinstance(below, bool):
+        return ops.neg(magnitude) if below else magnitude
+    return ops.where(below, ops.neg(magnitude), magnitude)
+
+
+@rule("hypot")
+def _hypot(scope, node, a, b):
+    """By the larger one, whose square may be too large; an infinity is one beside NaN, too."""
+    a, b = (ops.abs(x) for x in operands(scope, _DEFAULT, a, b))
+    large, small = ops.maximum(a, b), ops.minimum(a, b)
+    ratio = ops.truediv(small, large)
+    length = ops.mul(large, ops.sqrt(ops.add(ops.mul(ratio, ratio), 1.0)))
+    length = ops.where(ops.eq(large, 0.0), large, length)
+    infinite = ops.logical_or(ops.isinf(a), ops.isinf(b))
+    return ops.where(infinite, math.inf, length)
 
 
 def _comparison(names, operation):
@@ -168,45 +216,6 @@ def _comparison(names, operation):
 
 for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
     _comparison(f"{_name}.Tensor {_name}.Scalar", getattr(ops, _name))
-for _name in ["and", "or", "xor"]:
-    _direct(f"bitwise_{_name}.Tensor bitwise_{_name}.Scalar", getattr(ops, f"bitwise_{_name}"))
-
-
-def _no_integers(node):
-    a, b = node.args[:2]
-    if not compute_dtype(_DEFAULT, a, b).is_floating_point:
-        return "integers divided by zero are an error in PyTorch"
-    return None
-
-
-@rule("fmod.Tensor fmod.Scalar", refuse=_no_integers)
-def _fmod(scope, node, a, b):
-    return ops.fmod(*_operands(scope, _DEFAULT, a, b))
-
-
-@rule("remainder.Tensor remainder.Scalar", refuse=_no_integers)
-def _remainder(scope, node, a, b):
-    return ops.remainder(*_operands(scope, _DEFAULT, a, b))
-
-
-@rule("div.Tensor_mode div.Scalar_mode", refuse=_no_integers)
-def _div_mode(scope, node, a, b, *, rounding_mode=None):
-    dtype = compute_dtype(_DEFAULT, a, b)
-    divisor = scope.operand(b, dtype, exact=True)
-    dividend, zero, half, one = (scope.operand(value, dtype) for value in (a, 0, 0.5, 1))
-    quotient = ops.truediv(dividend, divisor)
-    if rounding_mode == "trunc":
-        return ops.trunc(quotient)
-    if rounding_mode is None:
-        return quotient
-    # Python's floor division, which is exact where the quotient is not.
-    rest = ops.fmod(dividend, divisor)
-    whole = ops.truediv(ops.sub(dividend, rest), divisor)
-    below = ops.logical_and(ops.ne(rest, zero), ops.ne(ops.lt(rest, zero), ops.lt(divisor, zero)))
-    whole = ops.where(below, ops.sub(whole, one), whole)
-    floor = ops.floor(whole)
-    nearest = ops.where(ops.gt(ops.sub(whole, floor), half), ops.add(floor, one), floor)
-    return ops.where(ops.eq(divisor, zero), quotient, nearest)
 
 
 @rule("logical_and")
@@ -222,30 +231,6 @@ def _logical_or(scope, node, a, b):
 @rule("logical_xor")
 def _logical_xor(scope, node, a, b):
     return ops.ne(scope.operand(a, torch.bool), scope.operand(b, torch.bool))
-
-
-def _integer_power(node):
-    base, exponent = node.args[:2]
-    dtype = compute_dtype(Promotion.BOOL_TO_LONG, base, exponent)
-    return None if dtype.is_floating_point else "a power of integers may be an error in PyTorch"
-
-
-@rule("pow.Tensor_Scalar", refuse=_integer_power)
-def _pow_scalar(scope, node, base, exponent):
-    dtype = compute_dtype(Promotion.BOOL_TO_LONG, base, exponent)
-    x = scope.operand(base, dtype)
-    small = {2: lambda: ops.mul(x, x), 3: lambda: ops.mul(ops.mul(x, x), x), 1: lambda: ops.set(x)}
-    small[0.5] = lambda: ops.sqrt(x)
-    small[-0.5] = lambda: ops.rsqrt(x)
-    small[-1] = lambda: ops.reciprocal(x)
-    if isinstance(exponent, int | float) and exponent in small:
-        return small[exponent]()
-    return ops.pow(x, scope.operand(exponent, dtype))
-
-
-@rule("pow.Tensor_Tensor pow.Scalar", refuse=_integer_power)
-def _pow(scope, node, base, exponent):
-    return ops.pow(*_operands(scope, Promotion.BOOL_TO_LONG, base, exponent))
 
 
 # Three and more -----------------------------------------------------------------------------------
@@ -289,74 +274,24 @@ def _clamp_max(scope, node, x, max):
     return _clamped(scope, node, x, None, max)
 
 
-def _float_only(node):
-    return None if node.meta["val"].dtype.is_floating_point else "of integers"
+def _with_factor(scope, x, a, b, value):
+    """Operands in the dtype of the tensors, as the factor is, too."""
+    dtype = compute_dtype(_DEFAULT, x, a, b)
+    return *(scope.operand(tensor, dtype) for tensor in (x, a, b)), scope.operand(value, dtype, exact=True)
 
 
-@rule("addcmul", refuse=_float_only)
+@rule("addcmul")
 def _addcmul(scope, node, x, a, b, *, value=1):
-    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
+    x, a, b, value = _with_factor(scope, x, a, b, value)
     return ops.add(x, ops.mul(ops.mul(value, a), b))
 
 
-@rule("addcdiv", refuse=_float_only)
+@rule("addcdiv")
 def _addcdiv(scope, node, x, a, b, *, value=1):
-    x, a, b, value = _operands(scope, _DEFAULT, x, a, b, value, exact=(3,))
+    x, a, b, value = _with_factor(scope, x, a, b, value)
     return ops.add(x, ops.mul(value, ops.truediv(a, b)))
 
 
 @rule("lerp.Scalar lerp.Tensor")
 def _lerp(scope, node, start, end, weight):
-    return ops.lerp(*_operands(scope, _DEFAULT, start, end, weight, exact=(2,)))
-
-
-LOOPS.update((operation, True) for operation, found in RULES.items() if found.define.__module__ == __name__)
-_BY_NUMBER = "clamp clamp_min clamp_max pow.Tensor_Scalar lerp.Scalar masked_fill.Scalar masked_fill.Tensor"
-LOOPS.update((overload(_name), False) for _name in _BY_NUMBER.split())
-
-# Casts and copies ---------------------------------------------------------------------------------
-
-
-def _same_device(node):
-    source = node.args[0]
-    if meta(source).device != node.meta["val"].device:
-        return "a copy between devices"
-    return None
-
-
-LIKE.update(map(overload, ("_to_copy", "prims::convert_element_type", "clone", "flip", "full_like")))
-
-
-@rule("_to_copy", refuse=_same_device, moves_only=True)
-def _to_copy(scope, node, x, **_):
-    return ops.set(scope.rounded(scope.value(x), node.meta["val"].dtype))
-
-
-@rule("prims::convert_element_type", moves_only=True)
-def _convert(scope, node, x, dtype):
-    return ops.set(scope.rounded(scope.value(x), dtype))
-
-
-def _stretched(node):
-    """PyTorch writes each element of a stretched tensor, a fusion would stretch its result again."""
-    source = node.args[0]
-    while isinstance(source, torch.fx.Node) and source.args and isinstance(meta(source), torch.Tensor):
-        if source.target is torch.ops.aten.expand.default:
-            return "a copy of a stretched tensor"
-        if source.target not in _MOVES:
-            break
-        source = source.args[0]
-    return None
-
-
-_MOVES = {getattr(torch.ops.aten, name).default for name in ("permute", "view", "unsqueeze", "squeeze", "alias")}
-
-
-@rule("clone", moves_only=True, refuse=_stretched)
-def _clone(scope, node, x, **_):
-    return ops.set(scope.value(x))
-
-
-def bool_of(scope, x):
-    """A tensor as truth values."""
-    return ops.cast(scope.value(x), DataType.Bool)
+    return ops.lerp(*operands(scope, _DEFAULT, start, end, weight, exact=(2,)))

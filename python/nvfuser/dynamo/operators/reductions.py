@@ -1,13 +1,15 @@
 """Rules of reductions. Half precision is summed in float32, integers in int64, as in PyTorch; a dtype that is asked for
 is what elements are cast to first."""
 
+import math
+
 import torch
 from torch._prims_common import get_computation_dtype
 
 from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
-from .pointwise import bool_of
+from .sizes import times
 from .table import meta, rule
 
 
@@ -18,6 +20,11 @@ def _axes(x, dims):
         return list(range(rank))
     dims = [dims] if isinstance(dims, int) else dims
     return [dim % rank if rank else 0 for dim in dims]
+
+
+def _bool_of(scope, x):
+    """A tensor as truth values."""
+    return ops.cast(scope.value(x), DataType.Bool)
 
 
 def _over(scope, x, dtype, dims, reduce):
@@ -96,7 +103,7 @@ def _min_all(scope, node, x):
 
 
 def _truth(scope, x, dim, keepdim, operation):
-    truth = ops.cast(bool_of(scope, x), DataType.Int32)
+    truth = ops.cast(_bool_of(scope, x), DataType.Int32)
     if meta(x).dim() == 0:
         return ops.cast(truth, DataType.Bool)
     return ops.cast(operation(truth, _axes(x, dim), keepdim), DataType.Bool)
@@ -112,24 +119,35 @@ def _all(scope, node, x, dim=None, keepdim=False):
     return _truth(scope, x, dim, keepdim, ops.min)
 
 
-def _odd_correction(node):
-    correction = node.kwargs.get("correction")
-    if correction is not None and int(correction) != correction:
-        return "a correction that is no whole number"
+def _no_axes(node):
     return "of a tensor without axes" if meta(node.args[0]).dim() == 0 else None
 
 
-def _correction(correction):
-    return 1 if correction is None else int(correction)
+def _variance(scope, x, dim, correction, keepdim, operation):
+    """A correction that is no whole number scales the variance without one."""
+    tensor = scope.operand(x, get_computation_dtype(meta(x).dtype))
+    correction = 1 if correction is None else correction
+    axes = _axes(x, dim)
+    if int(correction) == correction and correction >= 0:
+        return operation(tensor, axes, int(correction), keepdim)
+    count = 1
+    for axis in axes:
+        count = times(count, scope.extent_of(x, axis))
+    if isinstance(count, int):
+        factor = count / max(count - correction, 0) if count > correction else math.inf
+    else:
+        count = ops.cast(count, DataType.Double)
+        factor = ops.truediv(count, ops.maximum(ops.sub(count, float(correction)), 0.0))
+    found = operation(tensor, axes, 0, keepdim)
+    scaled = ops.mul(found[0] if isinstance(found, tuple | list) else found, factor)
+    return [scaled, *found[1:]] if isinstance(found, tuple | list) else scaled
 
 
-@rule("var.correction", refuse=_odd_correction)
+@rule("var.correction", refuse=_no_axes)
 def _var(scope, node, x, dim=None, *, correction=None, keepdim=False):
-    tensor = scope.operand(x, get_computation_dtype(meta(x).dtype))
-    return ops.var(tensor, _axes(x, dim), _correction(correction), keepdim)
+    return _variance(scope, x, dim, correction, keepdim, ops.var)
 
 
-@rule("var_mean.correction", refuse=_odd_correction)
+@rule("var_mean.correction", refuse=_no_axes)
 def _var_mean(scope, node, x, dim=None, *, correction=None, keepdim=False):
-    tensor = scope.operand(x, get_computation_dtype(meta(x).dtype))
-    return ops.var_mean(tensor, _axes(x, dim), _correction(correction), keepdim)
+    return _variance(scope, x, dim, correction, keepdim, ops.var_mean)

@@ -83,14 +83,14 @@ leave(
 )
 leave("empty empty_like empty_strided new_empty", "memory without values")
 leave(
-    "index index_put scatter scatter_add scatter_reduce index_add index_copy embedding_dense_backward "
-    "_unsafe_index _unsafe_index_put masked_scatter nonzero select_scatter slice_scatter",
-    "indices decide where it reads or writes",
+    "index_put scatter scatter_add scatter_reduce index_add index_copy embedding_dense_backward _unsafe_index_put "
+    "masked_scatter nonzero",
+    "indices decide where it writes",
 )
 leave("copy_ set_ resize_", "writes to memory that it is given")
-leave("argmax argmin", "positions of extremes")
+leave("argmax argmin max min", "positions of extremes")
 leave("_local_scalar_dense item", "a number for the host")
-leave("_foreach_add _foreach_mul _fused_adam_", "a list of tensors at once")
+leave("_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_", "a list of tensors at once")
 
 
 def overload(name):
@@ -118,6 +118,13 @@ def rule(names, **facts):
         return define
 
     return enter
+
+
+def note_loops(modules, by_number):
+    """All rules of these modules are loops over elements; of those `by_number`, numbers are no operands."""
+    names = {module.__name__ for module in modules}
+    LOOPS.update((operation, True) for operation, found in RULES.items() if found.define.__module__ in names)
+    LOOPS.update((found, False) for found in map(overload, by_number.split()) if found is not None)
 
 
 def meta(argument):

@@ -1,0 +1,86 @@
+"""Rules of what puts tensors together, or the same elements in another order, in memory of its own."""
+
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from nvfuser._C.direct import ops
+
+from .sizes import bound, extent, plus, times
+from .table import meta, rule
+from .views import along, counted
+
+
+def _odd_parts(node):
+    parts = [meta(part) for part in node.args[0]]
+    if any(part.dim() != node.meta["val"].dim() for part in parts):
+        return "an empty tensor of another rank"
+    return None
+
+
+@rule("cat", refuse=_odd_parts, moves_only=True)
+def _cat(scope, node, tensors, dim=0):
+    dtype = node.meta["val"].dtype
+    return ops.cat([scope.rounded(scope.operand(t, dtype), dtype) for t in tensors], dim % node.meta["val"].dim())
+
+
+@rule("constant_pad_nd", moves_only=True)
+def _pad(scope, node, x, widths, value=0):
+    """Negative widths cut."""
+    dtype = node.meta["val"].dtype
+    tensor = scope.rounded(scope.operand(x, dtype), dtype)
+    return ops.pad(tensor, [scope.scalar(width) for width in widths], scope.number(value, dtype))
+
+
+@rule("repeat", moves_only=True)
+def _repeat(scope, node, x, repeats):
+    """An axis of its own for each count, stretched, then one with the axis behind it."""
+    tensor, rank, added = scope.value(x), len(repeats), len(repeats) - meta(x).dim()
+    counts = [scope.scalar(count) for count in repeats]
+    if rank == 0:
+        return ops.set(tensor)
+    sizes = [1] * added + [extent(size, tensor, axis) for axis, size in enumerate(meta(x).shape)]
+    spread = ops.broadcast(tensor, [True] * (2 * added) + [True, False] * meta(x).dim())
+    pairs = [size for pair in zip(counts, sizes, strict=True) for size in pair]
+    wanted = [times(count, size) for count, size in zip(counts, sizes, strict=True)]
+    return ops.reshape(ops.expand(spread, pairs), wanted)
+
+
+@rule("flip", moves_only=True)
+def _flip(scope, node, x, dims):
+    tensor, rank = scope.value(x), meta(x).dim()
+    for dim in dims:
+        size = extent(meta(x).shape[dim], tensor, dim % rank)
+        tensor = along(tensor, counted(size, plus(size, -1), -1), dim % rank, rank)
+    return tensor if dims else ops.set(tensor)
+
+
+@rule("copy", moves_only=True)
+def _copy(scope, node, x, source, non_blocking=False):
+    """`source` in the dtype and sizes of x."""
+    wanted = node.meta["val"]
+    tensor = ops.set(scope.rounded(scope.value(source), wanted.dtype))
+    same = meta(source).dim() == wanted.dim() and all(
+        statically_known_true(a == b) for a, b in zip(meta(source).shape, wanted.shape, strict=True)
+    )
+    if same:
+        return tensor
+    return ops.expand(tensor, [scope.extent_of(x, axis) for axis in range(wanted.dim())])
+
+
+@rule("slice_scatter", moves_only=True)
+def _slice_scatter(scope, node, x, source, dim=0, start=None, end=None, step=1):
+    """x, but for each step-th element of a part."""
+    dtype, rank = meta(x).dtype, meta(x).dim()
+    dim %= rank
+    size = scope.extent_of(x, dim)
+    start, end = bound(scope.scalar(start), size, 0), bound(scope.scalar(end), size, size)
+    tensor = scope.rounded(scope.value(x), dtype)
+    place = counted(size)
+    inside = ops.logical_and(ops.ge(place, start), ops.lt(place, end))
+    offset = ops.sub(place, start)
+    if step != 1:
+        inside = ops.logical_and(inside, ops.eq(ops.mod(offset, step), 0))
+        offset = ops.div(offset, step)
+    count = scope.extent_of(source, dim)
+    offset = ops.minimum(ops.maximum(offset, 0), plus(count, -1))
+    placed = along(scope.rounded(scope.operand(source, dtype), dtype), offset, dim, rank)
+    return ops.where(ops.broadcast(inside, [axis != dim for axis in range(rank)]), placed, tensor)
