@@ -26,6 +26,11 @@ def around(dtype):
     return torch.cat([exact, *beside, torch.tensor([0.5, 1, -1, 2], dtype=dtype), torch.randn(42).to(dtype)])
 
 
+def of_x(x, number, dtype):
+    """A tensor without axes, on the device of x."""
+    return torch.full((), number, dtype=dtype, device=x.device)
+
+
 # Right or wrong: nothing is nearly so.
 DECIDED = {
     "eq": lambda x, v: x == v,
@@ -35,8 +40,8 @@ DECIDED = {
     "gt": lambda x, v: x > v,
     "ge": lambda x, v: x >= v,
     "the number first": lambda x, v: (v < x, v >= x),
-    "a tensor without axes": lambda x, v: x >= torch.tensor(v),
-    "one in double": lambda x, v: x == torch.tensor(v, dtype=torch.float64),
+    "a tensor without axes": lambda x, v: x >= of_x(x, v, torch.float32),
+    "one in double": lambda x, v: x == of_x(x, v, torch.float64),
     "an integer": lambda x, v: torch.eq(x * 0 + 256, 257),
     "integers": lambda x, v: x * 0 + 258 == torch.arange(x.numel(), device=x.device) + 250,
     "what was filled in": lambda x, v: x.masked_fill(x > 0, v) == v,
@@ -47,7 +52,7 @@ DECIDED = {
     "a product": lambda x, v: x * v == v,
     "a mask": lambda x, v: x.masked_fill(x == v, 0),
     "clamp": lambda x, v: (x.clamp(-v, v), x.clamp_min(v), x.clamp(max=v) == v),
-    "maximum": lambda x, v: torch.maximum(x, torch.tensor(v)),
+    "maximum": lambda x, v: torch.maximum(x, of_x(x, v, torch.float32)),
     "hardshrink": lambda x, v: F.hardshrink(x, v),
     "threshold": lambda x, v: F.threshold(x, v, 0.3),
     "hardtanh": lambda x, v: F.hardtanh(x, -v, v),
@@ -77,7 +82,7 @@ ROUNDED = {
     "add": lambda x, v: (x + v, v + x),
     "alpha": lambda x, v: (torch.add(x, x.flip(0), alpha=v), torch.sub(x, x.flip(0), alpha=v)),
     "sub": lambda x, v: (x - v, v - x, torch.rsub(x, x.flip(0), alpha=v)),
-    "mul": lambda x, v: (x * v, x * torch.tensor(v), x * torch.tensor(v, dtype=torch.float64)),
+    "mul": lambda x, v: (x * v, x * of_x(x, v, torch.float32), x * of_x(x, v, torch.float64)),
     "div": lambda x, v: x / v,
     "lerp": lambda x, v: torch.lerp(x, x.flip(0), v),
     "addcmul": lambda x, v: torch.addcmul(x, x.flip(0), x, value=v),

@@ -107,6 +107,8 @@ def _roll(x, shifts, dims=()):
     """Two parts that change places. (PyTorch's decomposition reads at an index, and forgets that channels are last.)"""
     shifts = [shifts] if not isinstance(shifts, list | tuple) else shifts
     dims = [dims] if isinstance(dims, int) else dims
+    if x.device.type != "cpu" and not x.is_contiguous():
+        return _roll(x.contiguous(), shifts, dims)  # eager's kernel of a GPU gives rows
     if not dims:
         return _roll(x.flatten(), shifts, (0,)).view(x.shape)
     order, back = _memory_order(x) if suggest_memory_format(x) is not torch.contiguous_format else (None, None)
@@ -133,17 +135,37 @@ def _round_decimals(x, *, decimals):
     return torch.round(x * scale) / scale if decimals >= 0 else torch.round(x / scale) * scale
 
 
-def _in_float32(operation):
-    """The decomposition of an operation whose bounds the host's kernels compare in float32, as they are written."""
-    decomposed = get_decompositions([operation])[operation]
+def _threshold(x, threshold, value):
+    return torch.where(x <= threshold, value, x)
+
+
+def _threshold_backward(grad, x, threshold):
+    return torch.where(x <= threshold, 0, grad)
+
+
+def _hardtanh_backward(grad, x, low, high):
+    return torch.where((x <= low) | (x >= high), 0, grad)
+
+
+def _in_float32(decomposed, *devices):
+    """The decomposition of an operation whose bounds the kernels of these devices compare with half precision in
+    float32, as they are written."""
 
     def define(x, *arguments):
-        if x.device.type != "cpu" or x.dtype not in (torch.float16, torch.bfloat16):
+        if x.device.type not in devices or x.dtype not in (torch.float16, torch.bfloat16):
             return decomposed(x, *arguments)
         wide = [a.to(torch.float32) if isinstance(a, torch.Tensor) else a for a in (x, *arguments)]
         return decomposed(*wide).to(x.dtype)
 
     return define
+
+
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """PyTorch's, whose decomposition in 2.11 keeps a reduced axis of one element."""
+    decomposed = get_decompositions([aten.linalg_vector_norm])[aten.linalg_vector_norm.default]
+    result = decomposed(x, ord, dim, keepdim, dtype=dtype)
+    kept = not keepdim and result.dim() == x.dim() > 0
+    return result.squeeze(list(range(x.dim())) if dim is None else dim) if kept else result
 
 
 def _copy(x, source, non_blocking=False):
@@ -198,8 +220,10 @@ _OURS = {
     (aten.copy.default,): _copy,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
-    (aten.threshold.default,): _in_float32(aten.threshold.default),
-    (aten.threshold_backward.default,): _in_float32(aten.threshold_backward.default),
+    (aten.threshold.default,): _in_float32(_threshold, "cpu"),
+    (aten.threshold_backward.default,): _in_float32(_threshold_backward, "cpu"),
+    (aten.hardtanh_backward.default,): _in_float32(_hardtanh_backward, "cuda"),
+    (aten.linalg_vector_norm.default,): _vector_norm,
     (aten.select_backward.default,): _select_backward,
     (aten.slice_backward.default,): _slice_backward,
 }

@@ -6,7 +6,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from nvfuser._C.direct import ops
 
-from .pointwise import compute_dtype, operands
+from .pointwise import compute_dtype, operands, quotient
 from .table import meta, rule
 
 _DEFAULT = Promotion.DEFAULT
@@ -39,20 +39,20 @@ def _div_mode(scope, node, a, b, *, rounding_mode=None):
         return _of_integers(scope.operand(a, dtype), scope.operand(b, dtype), rounding_mode)
     divisor = scope.operand(b, dtype, exact=True)
     dividend, zero, half, one = (scope.operand(value, dtype) for value in (a, 0, 0.5, 1))
-    quotient = ops.truediv(dividend, divisor)
+    whole = quotient(scope, node, dividend, b, dtype)
     if rounding_mode == "trunc":
-        return ops.trunc(quotient)
+        return ops.trunc(whole)
     if rounding_mode is None:
-        return quotient
+        return whole
     # Python's floor division, which is exact where the quotient is not.
     rest = ops.fmod(dividend, divisor)
-    whole = ops.truediv(ops.sub(dividend, rest), divisor)
+    without_rest = quotient(scope, node, ops.sub(dividend, rest), b, dtype)
     below = ops.logical_and(ops.ne(rest, zero), ops.ne(ops.lt(rest, zero), ops.lt(divisor, zero)))
-    whole = ops.where(below, ops.sub(whole, one), whole)
-    floor = ops.floor(whole)
-    nearest = ops.where(ops.gt(ops.sub(whole, floor), half), ops.add(floor, one), floor)
-    nearest = ops.where(ops.eq(nearest, zero), ops.mul(quotient, zero), nearest)  # with the quotient's sign
-    return ops.where(ops.eq(divisor, zero), quotient, nearest)
+    below_rest = ops.where(below, ops.sub(without_rest, one), without_rest)
+    floor = ops.floor(below_rest)
+    nearest = ops.where(ops.gt(ops.sub(below_rest, floor), half), ops.add(floor, one), floor)
+    nearest = ops.where(ops.eq(nearest, zero), ops.mul(whole, zero), nearest)  # with the quotient's sign
+    return ops.where(ops.eq(divisor, zero), whole, nearest)
 
 
 def _of_integers(dividend, divisor, rounding_mode):

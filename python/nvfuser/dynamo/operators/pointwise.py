@@ -8,6 +8,9 @@ below):
     add, sub, rsub, and their alpha                                            on a GPU
 
 Comparisons compare what is rounded, on both sides: what PyTorch would find equal is equal.
+
+On a GPU, PyTorch multiplies by the reciprocal of a number (or of a tensor of the host without axes) instead of dividing
+by it; so do we.
 """
 
 import math
@@ -151,7 +154,26 @@ def _rsub(scope, node, a, b, alpha=1):
 
 
 direct_rule("mul.Tensor mul.Scalar", ops.mul, exact=(0, 1))
-direct_rule("div.Tensor div.Scalar true_divide.Tensor", ops.truediv, _TO_FLOAT, exact=(1,))
+
+
+@rule("div.Tensor div.Scalar true_divide.Tensor")
+def _div(scope, node, a, b):
+    dtype = compute_dtype(_TO_FLOAT, a, b)
+    return quotient(scope, node, scope.operand(a, dtype), b, dtype)
+
+
+def quotient(scope, node, dividend, b, dtype):
+    """dividend / b, as the kernels of the node's device compute it."""
+    value = meta(b)
+    is_tensor = isinstance(value, torch.Tensor)
+    if node.meta["val"].device.type == "cpu" or (is_tensor and value.device.type != "cpu"):
+        return ops.truediv(dividend, scope.operand(b, dtype, exact=True))
+    if isinstance(value, bool | int | float):
+        inverse = (1 / torch.tensor(value, dtype=get_computation_dtype(dtype), device="cpu")).item()
+        return ops.mul(dividend, scope.operand(inverse, dtype, exact=True))
+    return ops.mul(dividend, ops.reciprocal(scope.operand(b, dtype, exact=True)))
+
+
 direct_rule("atan2", ops.atan2, _TO_FLOAT)
 direct_rule("maximum", ops.maximum)
 direct_rule("minimum", ops.minimum)
