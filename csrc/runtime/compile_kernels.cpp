@@ -10,7 +10,7 @@
 #include <thread>
 
 #include <runtime/compile_progress.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_cache/entry.h>
 #include <runtime/kernel_cache/loaded_kernels.h>

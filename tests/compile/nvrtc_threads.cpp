@@ -8,7 +8,7 @@
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/compile_kernels.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/cuda/cuda_device.h>
 #include <runtime/fusion_executor_cache.h>
 #include <support/error.h>

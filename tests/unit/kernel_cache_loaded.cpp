@@ -8,7 +8,7 @@
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/compile_batch.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/fusion_executor_cache.h>
 #include <runtime/kernel_cache/loaded_kernels.h>
 #include <support/error.h>

@@ -166,7 +166,7 @@ class EmulatedDevice final : public Device {
   }
 
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream) override {
+              Stream, Cancellation*) override {
     const auto* emulated = dynamic_cast<const EmulatedKernel*>(&kernel);
     if (!emulated) {
       userError("emulated CUDA: the kernel was loaded by another device");
