@@ -82,6 +82,7 @@ void KernelExecutor::compile(Fusion* fusion, const KernelArgumentHolder& args, c
                              const CompileParams& params, SchedulerType) {
   adopt(*fusion);
   compile_params_ = params;
+  compile_params_.cancellation = nullptr;
   if (!args.empty() || params.device != nullptr) {
     variant(deviceOf(args, params),
             params.index_type ? DataType(*params.index_type)

@@ -169,8 +169,8 @@ class FusionExecutorCache {
   std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
                                     size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
-  Form& formOf(const std::string& answers);
-  Form& formFor(const KernelArgumentHolder& args);
+  Form& formOf(const std::string& answers, Cancellation* cancellation);
+  Form& formFor(const KernelArgumentHolder& args, Cancellation* cancellation);
 
   std::unique_ptr<Fusion> fusion_;
   ShapeInference shapes_;

@@ -10,6 +10,7 @@
 #include <runtime/memory_overlap.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/repeated_launch.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -129,7 +130,7 @@ bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
   for (const auto& [step, kernel] : waiting) {
     kernels.push_back(kernel);
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(kernels);
+  const std::vector<std::exception_ptr> errors = compileKernels(kernels, call.context.cancellation);
   bool complete = true;
   for (size_t i = 0; i < errors.size(); ++i) {
     if (errors[i] == nullptr) {
@@ -215,6 +216,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   }
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const Step& step = plan.steps[number];
+    checkCancelled(call.context.cancellation);
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
     for (size_t slot : step.inputs) {

@@ -141,7 +141,7 @@ TEST_CASE("compile deadline: the kernels behind some that are stuck are compiled
     kernels.push_back(
         caches.back()->executors().front()->waitingVariant(device, PrimDataType::Int32, {}));
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(kernels);
+  const std::vector<std::exception_ptr> errors = compileKernels(kernels, nullptr);
   CHECK(std::count(errors.begin(), errors.end(), nullptr) == 2);
   CHECK(errors[static_cast<size_t>(stuck)] == nullptr);
   CHECK(device.texts == stuck + 2);

@@ -92,6 +92,7 @@ HostCompileRequest compileRequest(const KernelSource& source) {
   request.text = source.text;
   request.flags = compileFlags(source);
   request.deadline_s = source.deadline_s;
+  request.unwanted = source.unwanted;
   return request;
 }
 

@@ -4,13 +4,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <runtime/host_compiler/process.h>
+#include <support/cancellation.h>
 #include <support/error.h>
 #include <support/options.h>
 
@@ -193,10 +196,14 @@ std::string compileHostText(const HostCompiler& compiler, const HostCompileReque
   process.argv.emplace_back(compiler.is_zig ? "-fno-sanitize=undefined" : "-lgcc");
   process.working_directory = folder.path();
   process.deadline_s = request.deadline_s;
+  process.unwanted = request.unwanted;
   ProcessResult result = runProcess(process);
   if (!result.started) {
     throw CompileError(text("host compiler: ", compiler.identity, " could not be started"),
                        result.output);
+  }
+  if (result.stopped) {
+    throw Cancelled();
   }
   if (result.timed_out) {
     throw CompileError(text("host compiler: ", commandLine(process.argv), " was stopped after ",

@@ -5,6 +5,7 @@
 /// before the call returns.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ struct HostCompileRequest {
   std::vector<std::string> flags =
       {};                   ///< language standard, optimisation, …; -shared and -fPIC are added
   double deadline_s = 120;  ///< 0: none
+  /// As in `ProcessRequest`.
+  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
 };
 
 /// A loaded shared object; unloaded with the last copy.
