@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include <runtime/cannot_compile.h>
 #include <runtime/compile_progress.h>
 #include <runtime/cpu/cpu_threads.h>
 #include <runtime/dump_kernel.h>
@@ -74,6 +75,11 @@ void compileText(Device& device, std::span<Wanted> wanted) {
       source.entry = entries.front();
     }
     loaded = device.compileEntries(source, entries);
+  } catch (const CannotCompile&) {
+    for (const Wanted& one : wanted) {
+      table.fail(one.ticket, std::current_exception());
+    }
+    return;
   } catch (const CompileError&) {
     if (wanted.size() > 1) {  // which one is it?
       compileText(device, wanted.first(wanted.size() / 2));

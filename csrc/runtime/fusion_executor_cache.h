@@ -41,6 +41,8 @@
 
 namespace nvfuser {
 
+class CannotCompile;
+
 class FusionExecutorCache {
  public:
   /// With `auto_schedule` false the fusion is one kernel, scheduled by the user. The passes of
@@ -148,6 +150,7 @@ class FusionExecutorCache {
                    std::string_view what, const std::exception& error);
   bool discardKernel(const Step& step, const Call& call, std::string_view what,
                      const std::exception& error);
+  bool computeOnHost(const Step& step, const Call& call, const CannotCompile& error);
   using Waiting = std::vector<std::pair<const Step*, CompiledKernel*>>;
   static Waiting waitingSteps(const Prepared& what, const Call& call);
   bool compile(const Prepared& what, const Call& call);

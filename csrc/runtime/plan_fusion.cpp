@@ -186,6 +186,10 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         step.kernel = &segment->interpreted();
         break;
       }
+      if (auto_schedule_ && segment->isOnHost()) {
+        step.kernel = &segment->interpreted();
+        break;
+      }
       if (auto_schedule_ && proposal.params->scheduler_type == SchedulerType::ExprEval) {
         step.external.emplace();
         step.external->operation = static_cast<const ExprEvalParams&>(*proposal.params).operation;

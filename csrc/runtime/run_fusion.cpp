@@ -4,6 +4,7 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/internal_nodes.h>
+#include <runtime/cannot_compile.h>
 #include <runtime/compile_kernels.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
@@ -88,6 +89,32 @@ bool FusionExecutorCache::discardKernel(const Step& step, const Call& call, std:
   return discardPlan(*step.segment, params->scheduler_type, call, what, error);
 }
 
+namespace {
+
+/// What is wrong is wrong for every kernel: it is said once.
+void warnOnceOfProcess(std::string_view message) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) {
+    warn(message);
+  }
+}
+
+}  // namespace
+
+/// Where falling back is allowed: what needed the kernel is computed on the host from now on.
+bool FusionExecutorCache::computeOnHost(const Step& step, const Call& call,
+                                        const CannotCompile& error) {
+  if (step.kernel->params == nullptr || !call.mayFallBack()) {
+    return false;
+  }
+  const std::lock_guard<std::mutex> lock(planning_);
+  failed_plans_.push_back(
+      text("nothing can be compiled, so kernels are computed on the host, slowly: ", error.what()));
+  warnOnceOfProcess(text(name(), ": ", failed_plans_.back()));
+  step.segment->setOnHost();
+  return true;
+}
+
 /// Kernels that are not compiled, each once, with the first step that runs it.
 FusionExecutorCache::Waiting FusionExecutorCache::waitingSteps(const Prepared& what,
                                                                const Call& call) {
@@ -138,6 +165,11 @@ bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
     }
     try {
       std::rethrow_exception(errors[i]);
+    } catch (const CannotCompile& error) {
+      if (!computeOnHost(*waiting[i].first, call, error)) {
+        throw;
+      }
+      complete = false;
     } catch (const CompileError& error) {
       if (!discardKernel(*waiting[i].first, call, "kernel could not be compiled", error)) {
         throw;
