@@ -59,7 +59,7 @@ inline std::unique_ptr<LoadedKernel> compileWith(const std::vector<std::string>&
 
 inline void launch(const LoadedKernel& kernel, const LaunchShape& shape,
                    const std::vector<void*>& args) {
-  emulatedDevice().launch(kernel, shape, args, nullptr);
+  emulatedDevice().launch(kernel, shape, args, nullptr, nullptr);
 }
 
 /// What the launch is found to do wrong; nothing when it is right.

@@ -109,10 +109,10 @@ class WatchedDevice final : public Device {
     return compiler ? compiler(source, entries) : inner_.compileEntries(source, entries);
   }
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream stream) override {
+              Stream stream, Cancellation* cancellation) override {
     ++launches;
     last_stream = stream;
-    inner_.launch(kernel, shape, args, stream);
+    inner_.launch(kernel, shape, args, stream, cancellation);
   }
 
  private:

@@ -12,7 +12,7 @@ void compileBatch(std::span<KernelExecutor* const> executors, Device& device,
       kernels.push_back(kernel);
     }
   }
-  for (const std::exception_ptr& error : compileKernels(kernels)) {
+  for (const std::exception_ptr& error : compileKernels(kernels, nullptr)) {
     if (error != nullptr) {
       std::rethrow_exception(error);
     }

@@ -9,12 +9,14 @@
 #include <set>
 #include <thread>
 
+#include <runtime/cannot_compile.h>
 #include <runtime/compile_progress.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_cache/entry.h>
 #include <runtime/kernel_cache/loaded_kernels.h>
 #include <runtime/kernel_cache/up_to_names.h>
+#include <support/cancellation.h>
 
 namespace nvfuser {
 
@@ -73,6 +75,11 @@ void compileText(Device& device, std::span<Wanted> wanted) {
       source.entry = entries.front();
     }
     loaded = device.compileEntries(source, entries);
+  } catch (const CannotCompile&) {
+    for (const Wanted& one : wanted) {
+      table.fail(one.ticket, std::current_exception());
+    }
+    return;
   } catch (const CompileError&) {
     if (wanted.size() > 1) {  // which one is it?
       compileText(device, wanted.first(wanted.size() / 2));
@@ -117,7 +124,11 @@ struct Work {
       : device(its_device),
         wanted(std::move(its_wanted)),
         texts(cutIntoTexts(wanted, device, processors)),
-        states(texts.size()) {}
+        states(texts.size()) {
+    for (Wanted& one : wanted) {
+      one.source.unwanted = unwanted;
+    }
+  }
 
   struct State {
     Clock::time_point begin = {};
@@ -127,6 +138,7 @@ struct Work {
   Device& device;
   std::vector<Wanted> wanted;
   std::vector<std::span<Wanted>> texts;
+  std::shared_ptr<std::atomic<bool>> unwanted = std::make_shared<std::atomic<bool>>(false);
 
   std::mutex mutex;  ///< of all below
   std::condition_variable changed;
@@ -181,8 +193,19 @@ void leaveBehind(std::span<const Wanted> late, double seconds) {
   }
 }
 
+/// Nobody wants the texts any more: those that were not begun never are, the others are stopped
+/// where the compiler can be. With the mutex held.
+void abandon(Work& work) {
+  work.unwanted->store(true, std::memory_order_relaxed);
+  while (work.next < work.texts.size()) {
+    for (const Wanted& one : work.texts[work.next++]) {
+      processLoadedKernels().fail(one.ticket, std::make_exception_ptr(Cancelled()));
+    }
+  }
+}
+
 /// Compiles all texts, each within the deadline.
-void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
+void compileAll(const std::shared_ptr<Work>& work, size_t processors, Cancellation* cancellation) {
   size_t threads = 0;
   while (threads < std::min(processors, work->texts.size()) && startThread(work)) {
     ++threads;
@@ -221,8 +244,20 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
       return;
     }
     progress.show(done);
-    const Clock::time_point wake =
+    Clock::time_point wake =
         std::min(may_leave ? first_deadline : Clock::time_point::max(), progress.next());
+    if (cancellation != nullptr) {
+      lock.unlock();  // whoever is asked may take long
+      try {
+        cancellation->check();
+      } catch (...) {
+        lock.lock();
+        abandon(*work);
+        throw;
+      }
+      lock.lock();
+      wake = std::min(wake, Clock::now() + Cancellation::kPeriod);
+    }
     if (wake != Clock::time_point::max()) {
       work->changed.wait_until(lock, wake);
     } else {
@@ -233,7 +268,8 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors) {
 
 }  // namespace
 
-std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> kernels) {
+std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> kernels,
+                                               Cancellation* cancellation) {
   for (const CompiledKernel* kernel : kernels) {
     if (!kernel->isLoaded()) {
       dumpCompileParams(kernel->options(), kernel->kernelName(), kernel->device(),
@@ -268,14 +304,18 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
   if (!wanted.empty()) {
     Device& device = kernels.front()->device();
     const auto processors = static_cast<size_t>(availableProcessors());
-    compileAll(std::make_shared<Work>(device, std::move(wanted), processors), processors);
+    compileAll(std::make_shared<Work>(device, std::move(wanted), processors), processors,
+               cancellation);
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (tickets[i].slot == nullptr) {
       continue;
     }
     try {
-      kernels[i]->setLoaded(table.wait(tickets[i]), /*found=*/!tickets[i].mine);
+      kernels[i]->setLoaded(table.wait(tickets[i], cancellation), /*found=*/!tickets[i].mine);
+    } catch (const Cancelled&) {
+      checkCancelled(cancellation);
+      errors[i] = compileKernels({&kernels[i], 1}, cancellation).front();  // only another call was
     } catch (...) {
       errors[i] = std::current_exception();
     }

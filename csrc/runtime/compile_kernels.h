@@ -15,6 +15,9 @@
 /// texts are best, as long as there is one for each processor. NVRTC starts in no time and runs on
 /// several threads at once (docs/performance.md); there a kernel has a text of its own, so that its
 /// cubin is found on the disk whatever was compiled beside it.
+///
+/// A call that its caller ends while it waits stops the host's compiler and leaves NVRTC behind.
+/// Others who wait for the same kernels compile them themselves.
 #pragma once
 
 #include <exception>
@@ -27,7 +30,9 @@ namespace nvfuser {
 
 /// Compiles those that are not compiled yet, all of one device; several threads may, with the same
 /// kernels too. For each kernel what was wrong with it, null where nothing was. Of several in one
-/// text that does not compile the wrong ones are found by halves.
-std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> kernels);
+/// text that does not compile the wrong ones are found by halves. Throws what `cancellation` (null:
+/// none) throws.
+std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> kernels,
+                                               Cancellation* cancellation);
 
 }  // namespace nvfuser

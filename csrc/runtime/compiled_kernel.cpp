@@ -5,6 +5,7 @@
 #include <runtime/compile_kernels.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_override.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -62,8 +63,16 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   dumpFusion(options_, name, *fusion_);
   const auto start = std::chrono::steady_clock::now();
   LoweringDump lowering_dump(options_, name);
-  lowering_ =
-      lower(fusion_.get(), lowerOptionsFor(device, index_type, options_), lowering_dump.observer());
+  const LoweringObserver observer = [dump = lowering_dump.observer(), &params](
+                                        const LoweringPass& pass, const Lowering& lowering,
+                                        double milliseconds) {
+    checkCancelled(params.cancellation);
+    if (dump) {
+      dump(pass, lowering, milliseconds);
+    }
+  };
+  lowering_ = lower(fusion_.get(), lowerOptionsFor(device, index_type, options_), observer);
+  checkCancelled(params.cancellation);
   lowering_.kernel.name = std::move(name);
   if (!options_.features().empty()) {
     lowering_.kernel.header.push_back("options: " + options_.features());
@@ -102,7 +111,7 @@ GeneratedKernel CompiledKernel::generatedAs(std::string name) const {
 
 void CompiledKernel::load() {
   CompiledKernel* const self = this;
-  if (const std::exception_ptr error = compileKernels({&self, 1}).front()) {
+  if (const std::exception_ptr error = compileKernels({&self, 1}, nullptr).front()) {
     std::rethrow_exception(error);
   }
 }

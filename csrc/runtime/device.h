@@ -1,11 +1,12 @@
 /// The border between the compiler and a machine: what every device can do, and nothing about
 /// fusions.
 ///
-/// Three implementations live in folders beside this file: `cpu/` (generated host C++, a thread
-/// pool), `emulated/` (the very CUDA text, run on the host with checks) and `cuda/` (the driver and
-/// NVRTC, opened at run time).
+/// Three implementations live in folders beside this file: `cpu/` (generated host C++, the
+/// caller's threads), `emulated/` (the very CUDA text, run on the host with checks) and `cuda/`
+/// (the driver and NVRTC, opened at run time).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,8 @@
 #include <support/device_properties.h>
 
 namespace nvfuser {
+
+class Cancellation;
 
 namespace kir {
 class Kernel;
@@ -34,6 +37,7 @@ struct LaunchShape {
   int64_t cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool cooperative = false;  ///< all blocks resident at once (grid barriers)
+  int64_t bytes = -1;        ///< of its tensors, whether threads are worth their start; −1: unknown
 };
 
 /// One kernel as text. CUDA text defines `extern "C" __global__ void entry(params…)`; host text
@@ -48,6 +52,8 @@ struct KernelSource {
   std::vector<std::string> options;  ///< further compiler options
   bool cached = true;                ///< whether compiled code may come from the disk, and go there
   double deadline_s = 120;           ///< for compiling it; 0: none
+  /// Set when nobody wants it any more; null: that does not happen.
+  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
 };
 
 /// What the compiler said about a kernel; −1 where the device cannot tell.
@@ -100,9 +106,10 @@ class Device {
   virtual std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) = 0;
   /// `args[i]` points to the value of the i-th parameter (a pointer, an int32, an int64, a float,
-  /// …). Asynchronous on CUDA; done on return elsewhere.
+  /// …). Asynchronous on CUDA; done on return elsewhere, where `cancellation` (null: none) may end
+  /// it earlier.
   virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape,
-                      std::span<void* const> args, Stream stream) = 0;
+                      std::span<void* const> args, Stream stream, Cancellation* cancellation) = 0;
 
   /// Milliseconds of each of `repeats` runs, one after the other, of what `work` puts on the
   /// stream: by the device's own clock where it has one.

@@ -82,6 +82,7 @@ void KernelExecutor::compile(Fusion* fusion, const KernelArgumentHolder& args, c
                              const CompileParams& params, SchedulerType) {
   adopt(*fusion);
   compile_params_ = params;
+  compile_params_.cancellation = nullptr;
   if (!args.empty() || params.device != nullptr) {
     variant(deviceOf(args, params),
             params.index_type ? DataType(*params.index_type)
@@ -340,7 +341,8 @@ void KernelExecutor::launch(const LaunchPlan& plan, std::span<const LentArgument
                             const RunContext& context) {
   const BoundArguments bound(plan, args, outputs, seed, offset, context);
   Device& device = plan.compiled().device();
-  device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream);
+  device.launch(plan.compiled().loaded(), plan.shape(), bound.pointers(), context.stream,
+                context.cancellation);
   bound.checkReports();
 }
 
@@ -355,7 +357,9 @@ KernelExecutor::Launched KernelExecutor::launchAndShow(
       [&](const LaunchPlan& plan, std::span<void* const> pointers) {
         Device& device = plan.compiled().device();
         const LoadedKernel& kernel = plan.compiled().loaded();
-        auto go = [&] { device.launch(kernel, plan.shape(), pointers, context.stream); };
+        auto go = [&] {
+          device.launch(kernel, plan.shape(), pointers, context.stream, context.cancellation);
+        };
         if (timed) {
           times = device.timeEach(go, 1, context.stream);
           return;
@@ -386,14 +390,15 @@ std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
                                          const KernelArgumentHolder& outputs, int repeats,
                                          const Whole* whole) {
   std::vector<double> times;
-  prepareAndLaunch(whole, args, outputs, LaunchParams(), {}, {},
-                   [&](const LaunchPlan& plan, std::span<void* const> pointers) {
-                     const CompiledKernel& compiled = plan.compiled();
-                     Device& device = compiled.device();
-                     times = device.timeEach(
-                         [&] { device.launch(compiled.loaded(), plan.shape(), pointers, nullptr); },
-                         repeats, nullptr);
-                   });
+  prepareAndLaunch(
+      whole, args, outputs, LaunchParams(), {}, {},
+      [&](const LaunchPlan& plan, std::span<void* const> pointers) {
+        const CompiledKernel& compiled = plan.compiled();
+        Device& device = compiled.device();
+        times = device.timeEach(
+            [&] { device.launch(compiled.loaded(), plan.shape(), pointers, nullptr, nullptr); },
+            repeats, nullptr);
+      });
   return times;
 }
 

@@ -21,6 +21,8 @@ struct CompileParams {
   Device* device = nullptr;
   /// Dumps, features, settings; those of the scope or the environment where not given.
   std::optional<Options> options = {};
+  /// Of the call that lowers the kernel; not kept. Null: none.
+  Cancellation* cancellation = nullptr;
 };
 
 /// Launch dimensions; −1 where the kernel's own are used.

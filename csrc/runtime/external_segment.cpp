@@ -9,7 +9,7 @@
 
 #include <external/cublaslt.h>
 #include <external/providers.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <runtime/run_context.h>
@@ -45,11 +45,11 @@ Request requestOf(const Fusion& segment) {
   return {product->product, {result}, product->bias, product->end};
 }
 
-external::Machine hostMachine() {
+external::Machine hostMachine(Cancellation* cancellation) {
   external::Machine machine;
-  machine.threads = cpuThreadPool().threads();
-  machine.parallel = [](int64_t tasks, const auto& run) {
-    cpuThreadPool().parallelFor(tasks, run);
+  machine.threads = cpuThreads().threads();
+  machine.parallel = [cancellation](int64_t tasks, const auto& run) {
+    cpuThreads().parallelFor(tasks, run, cancellation);
   };
   return machine;
 }
@@ -121,7 +121,7 @@ void tellWhereLibrariesAre() {
 
 external::Machine machineOf(Device& device, const RunContext& context) {
   if (device.kind() == DeviceKind::Cpu) {
-    return hostMachine();
+    return hostMachine(context.cancellation);
   }
   external::Machine machine;
   machine.kind = device.kind();
@@ -274,7 +274,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
       }
     }
     const std::vector<Tensor> on_host = allocate(request, run.results, cpuDevice(), {});
-    const external::Machine machine = hostMachine();
+    const external::Machine machine = hostMachine(context.cancellation);
     external::runPortable(callOf(request, operands, on_host, random, machine));
     for (size_t i = 0; i < results.size(); ++i) {
       results[i].copyFrom(on_host[i], context.stream);

@@ -8,6 +8,7 @@
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <settling/settle.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -52,7 +53,8 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
 }
 
 /// What is run for sizes of a form. A fusion that the user scheduled stays as it is.
-FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answers) {
+FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answers,
+                                                       Cancellation* cancellation) {
   std::unique_ptr<Form>& form = forms_[answers];
   if (form != nullptr) {
     return *form;
@@ -62,7 +64,10 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
   if (auto_schedule_) {
     made->settled = settling::settle(*fusion_, questions_, answers);
     made->rewritten = std::make_unique<Fusion>(*made->settled);
-    preseg_passes::runAll(*made->rewritten, options_, name());
+    checkCancelled(cancellation);
+    preseg_passes::runAll(
+        *made->rewritten, options_, name(),
+        [&](const preseg_passes::Pass&, const Fusion&, bool) { checkCancelled(cancellation); });
     made->graph = made->rewritten.get();
   }
   if (options_.dumps(DebugDumpOption::FusionIrPreseg)) {
@@ -74,17 +79,18 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
 
 /// The form of these arguments, whose sizes are checked against each other. A batch of one shares
 /// the kernels of larger ones where nothing hangs on its being one.
-FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args) {
+FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args,
+                                                        Cancellation* cancellation) {
   if (!auto_schedule_) {
     ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
     requireScheduled(*fusion_, bound);
     requireUpdatable(*fusion_, args, bound);
-    return formOf({});
+    return formOf({}, cancellation);
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
   const bool iterates = shapes_.canIterate(sizes) && questions_.areAsOfMany(sizes) &&
                         layoutsFit(*fusion_, args, sizes);
-  Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes));
+  Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes), cancellation);
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
   requireUpdatable(*form.settled, args, settled);
   return form;
@@ -95,7 +101,7 @@ const Fusion& FusionExecutorCache::rewritten() {
   if (const auto plan = last()) {
     return *plan->form->graph;
   }
-  return *formOf(questions_.many()).graph;
+  return *formOf(questions_.many(), nullptr).graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;
@@ -113,6 +119,7 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
             {}};
   call.params.options = Options::current();
   call.params.index_type = forced_index_type;
+  call.params.cancellation = context.cancellation;
   if (Device* tensors = deviceOfTensors(*fusion_, args)) {
     call.device = tensors;
   }

@@ -41,6 +41,8 @@
 
 namespace nvfuser {
 
+class CannotCompile;
+
 class FusionExecutorCache {
  public:
   /// With `auto_schedule` false the fusion is one kernel, scheduled by the user. The passes of
@@ -150,6 +152,7 @@ class FusionExecutorCache {
                    std::string_view what, const std::exception& error);
   bool discardKernel(const Step& step, const Call& call, std::string_view what,
                      const std::exception& error);
+  bool computeOnHost(const Step& step, const Call& call, const CannotCompile& error);
   using Waiting = std::vector<std::pair<const Step*, CompiledKernel*>>;
   static Waiting waitingSteps(const Prepared& what, const Call& call);
   bool compile(const Prepared& what, const Call& call);
@@ -173,8 +176,8 @@ class FusionExecutorCache {
   std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
                                     size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
-  Form& formOf(const std::string& answers);
-  Form& formFor(const KernelArgumentHolder& args);
+  Form& formOf(const std::string& answers, Cancellation* cancellation);
+  Form& formFor(const KernelArgumentHolder& args, Cancellation* cancellation);
 
   std::unique_ptr<Fusion> fusion_;
   ShapeInference shapes_;

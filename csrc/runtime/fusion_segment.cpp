@@ -2,6 +2,7 @@
 
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -87,6 +88,7 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
                   params->toString()));
       }
       schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
+      checkCancelled(compile.cancellation);
     }
     made->in_place = directWrites(scheduled, wanted);
     for (const InPlace& pair : made->in_place) {

@@ -49,6 +49,10 @@ class FusionSegment {
   /// Schedulers whose plan could not be carried out; they are not asked again.
   void setFailed(SchedulerType type) { failed_.insert(type); }
 
+  /// Nothing can be compiled here: it is interpreted, whatever schedulers propose.
+  void setOnHost() { on_host_ = true; }
+  bool isOnHost() const { return on_host_; }
+
   std::vector<const SegmentKernel*> kernels() const;
 
  private:
@@ -60,6 +64,7 @@ class FusionSegment {
 
   ExtractedGroup extracted_;
   bool asked_ = false;
+  bool on_host_ = false;
   std::map<SchedulerType, std::optional<Refusal>> form_;  ///< what was said about its form
   std::map<std::string, std::unique_ptr<SegmentKernel>> kernels_;
   std::set<SchedulerType> failed_;

@@ -194,6 +194,7 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     }
   }
   placeWorkspaces(values);
+  shape_.bytes = tensorBytes(values.arguments());
   if (kernel.bounds != nullptr) {
     findBounds(values);
   }
@@ -289,6 +290,28 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param) {
     argument.kind = Argument::Kind::Workspace;
   }
   return argument;
+}
+
+/// Elements that lie in memory once, of inputs and outputs.
+int64_t LaunchPlan::tensorBytes(const KernelArgumentHolder& args) const {
+  auto bytesOf = [](const auto& sizes, const auto& strides, DataType dtype) {
+    int64_t bytes = dataTypeSizeByte(dtype);
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      bytes *= strides[axis] == 0 ? 1 : sizes[axis];
+    }
+    return bytes;
+  };
+  int64_t total = 0;
+  for (const Argument& argument : arguments_) {
+    if (argument.kind == Argument::Kind::Input) {
+      const Tensor& input = args[argument.index].tensor();
+      total += bytesOf(input.sizes(), input.strides(), input.dtype());
+    } else if (argument.kind == Argument::Kind::Output) {
+      const Output& output = outputs_[argument.index];
+      total += bytesOf(output.sizes, output.strides, output.dtype);
+    }
+  }
+  return total;
 }
 
 /// All in one, for one allocation and one write of zeros; each by itself on the emulated device,

@@ -113,6 +113,7 @@ class LaunchPlan {
   };
 
   void chooseShape(LaunchValues& values, const LaunchParams& launch);
+  int64_t tensorBytes(const KernelArgumentHolder& args) const;
   Argument tensorArgument(const kir::Param& param);
   void placeWorkspaces(LaunchValues& values);
   void findBounds(LaunchValues& values);

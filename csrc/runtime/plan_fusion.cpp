@@ -11,6 +11,7 @@
 #include <scheduler/expr_eval/epilogue.h>
 #include <scheduler/expr_eval/expr_eval.h>
 #include <segmenter/segment_fusion.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -200,15 +201,21 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
   for (size_t place = 0; place < cut.size(); ++place) {
     FusionSegment* segment = cut[place];
     Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
+    checkCancelled(call.context.cancellation);
     while (step.kernel == nullptr) {
       SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
                                               *call.device, call.index_type);
       Proposal proposal = auto_schedule_ ? segment->propose(info) : Proposal();
       step.refusals = std::move(proposal.refusals);
+      checkCancelled(call.context.cancellation);
       if (auto_schedule_ && proposal.params == nullptr) {
         if (!all && tensorExprs(segment->fusion()).size() > 1) {
           return false;
         }
+        step.kernel = &segment->interpreted();
+        break;
+      }
+      if (auto_schedule_ && segment->isOnHost()) {
         step.kernel = &segment->interpreted();
         break;
       }
@@ -282,6 +289,7 @@ std::vector<Group> withEpilogues(std::vector<Group> groups, DeviceKind device) {
 void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& result) {
   const Fusion& fusion = *variant.fusion;
   auto takes = [&](const Group& group) {
+    checkCancelled(call.context.cancellation);
     FusionSegment& segment = segmentOf(variant, group);
     SchedulerRuntimeInfo info =
         runtimeInfo(segment, fusion, call.args, call.sizes, *call.device, call.index_type);
@@ -336,7 +344,7 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
-  Form& form = formFor(call.args);
+  Form& form = formFor(call.args, call.context.cancellation);
   auto result = std::make_shared<Prepared>();
   result->form = &form;
   std::vector<PlannedView> views;

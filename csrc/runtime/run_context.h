@@ -54,6 +54,9 @@ struct RunContext {
   /// Seed and first offset of random operations without seeds of their own, for this run alone.
   /// None: those of the fusion's own state, which is then behind them.
   std::optional<std::pair<uint64_t, uint64_t>> draws = std::nullopt;
+  /// Lives as long as the call, which may end with `Cancelled`; then there are no results, but the
+  /// next call is like any other. Null: it never does.
+  Cancellation* cancellation = nullptr;
 };
 
 /// Memory of a device from a context, released with the object.

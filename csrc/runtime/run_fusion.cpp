@@ -4,12 +4,14 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/internal_nodes.h>
+#include <runtime/cannot_compile.h>
 #include <runtime/compile_kernels.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
 #include <runtime/memory_overlap.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/repeated_launch.h>
+#include <support/cancellation.h>
 #include <support/dump.h>
 
 namespace nvfuser {
@@ -87,6 +89,32 @@ bool FusionExecutorCache::discardKernel(const Step& step, const Call& call, std:
   return discardPlan(*step.segment, params->scheduler_type, call, what, error);
 }
 
+namespace {
+
+/// What is wrong is wrong for every kernel: it is said once.
+void warnOnceOfProcess(std::string_view message) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) {
+    warn(message);
+  }
+}
+
+}  // namespace
+
+/// Where falling back is allowed: what needed the kernel is computed on the host from now on.
+bool FusionExecutorCache::computeOnHost(const Step& step, const Call& call,
+                                        const CannotCompile& error) {
+  if (step.kernel->params == nullptr || !call.mayFallBack()) {
+    return false;
+  }
+  const std::lock_guard<std::mutex> lock(planning_);
+  failed_plans_.push_back(
+      text("nothing can be compiled, so kernels are computed on the host, slowly: ", error.what()));
+  warnOnceOfProcess(text(name(), ": ", failed_plans_.back()));
+  step.segment->setOnHost();
+  return true;
+}
+
 /// Kernels that are not compiled, each once, with the first step that runs it.
 FusionExecutorCache::Waiting FusionExecutorCache::waitingSteps(const Prepared& what,
                                                                const Call& call) {
@@ -129,7 +157,7 @@ bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
   for (const auto& [step, kernel] : waiting) {
     kernels.push_back(kernel);
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(kernels);
+  const std::vector<std::exception_ptr> errors = compileKernels(kernels, call.context.cancellation);
   bool complete = true;
   for (size_t i = 0; i < errors.size(); ++i) {
     if (errors[i] == nullptr) {
@@ -137,6 +165,11 @@ bool FusionExecutorCache::compile(const Prepared& what, const Call& call) {
     }
     try {
       std::rethrow_exception(errors[i]);
+    } catch (const CannotCompile& error) {
+      if (!computeOnHost(*waiting[i].first, call, error)) {
+        throw;
+      }
+      complete = false;
     } catch (const CompileError& error) {
       if (!discardKernel(*waiting[i].first, call, "kernel could not be compiled", error)) {
         throw;
@@ -205,6 +238,7 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
   std::optional<OccupiedMemory> occupied;  // by the arguments, where a step writes to any
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const Step& step = plan.steps[number];
+    checkCancelled(call.context.cancellation);
     KernelArgumentHolder step_args;
     step_args.reserve(step.inputs.size());
     for (size_t slot : step.inputs) {

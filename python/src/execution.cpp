@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "arrays.h"
+#include "interruptible.h"
 #include "torch_table.h"
 #include <nanobind/stl/pair.h>
 #include <support/error.h>
@@ -43,7 +44,9 @@ nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle gi
   }
   const Inputs inputs(given);
   inputs.requireWritable(*executor.fusion());
-  const RunContext context = inputs.context(device);
+  RunContext context = inputs.context(device);
+  Interruptible call;
+  context.cancellation = call.cancellation();
   std::optional<RandomState> random;
   if (executor.numDraws() > 0 && importedTorch() != nullptr) {
     random = takeRandomState(executor.numDraws(), deviceOf(inputs.holder(), device));
@@ -59,7 +62,9 @@ nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle gi
     }
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = observe != nullptr ? Clock::now() : Clock::time_point();
-    outputs = executor.runFusionWithInputs(inputs.holder(), std::nullopt, device, context);
+    outputs = call.run([&] {
+      return executor.runFusionWithInputs(inputs.holder(), std::nullopt, device, context);
+    });
     if (observe != nullptr) {
       inputs.waitFor(context);
       const std::chrono::duration<double, std::milli> took = Clock::now() - begin;

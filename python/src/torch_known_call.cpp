@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "interruptible.h"
 #include "torch_arrays.h"
 #include <support/options.h>
 
@@ -225,7 +226,9 @@ nb::object TorchKnownCall::run(std::span<PyObject* const> inputs) {
   if (!launch_->take(words_.data())) {
     return {};
   }
+  Interruptible call;
   RunContext context;
+  context.cancellation = call.cancellation();
   if (on_cuda_) {
     context.stream = currentStream(torch_, launch_->device().index());
   }
@@ -240,7 +243,7 @@ nb::object TorchKnownCall::run(std::span<PyObject* const> inputs) {
   if (!outputs.make()) {
     return {};
   }
-  launch_->run(addresses_.data(), context);
+  call.run([&] { launch_->run(addresses_.data(), context); });
   lock.take();
   return outputs.toList();
 }

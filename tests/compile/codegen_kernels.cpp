@@ -54,7 +54,7 @@ class Buffer {
 void run(Device& device, const GeneratedKernel& generated, const LaunchShape& shape,
          std::vector<void*> args) {
   auto kernel = device.compile(sourceOf(generated));
-  device.launch(*kernel, shape, args, nullptr);
+  device.launch(*kernel, shape, args, nullptr, nullptr);
   device.synchronize(nullptr);
 }
 

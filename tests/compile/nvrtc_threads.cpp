@@ -8,7 +8,7 @@
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/compile_kernels.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/cuda/cuda_device.h>
 #include <runtime/fusion_executor_cache.h>
 #include <support/error.h>
@@ -69,7 +69,7 @@ TEST_CASE("nvrtc: kernels that are compiled at the same time are those compiled 
         caches.back()->executors().front()->waitingVariant(device, PrimDataType::Int32, {}));
   }
   device.waitForCompany();
-  for (const std::exception_ptr& error : compileKernels(kernels)) {
+  for (const std::exception_ptr& error : compileKernels(kernels, nullptr)) {
     CHECK(error == nullptr);
   }
   CHECK(device.texts == kKernels);
@@ -107,7 +107,8 @@ TEST_CASE("nvrtc: a kernel that takes longer than the deadline is left behind, a
   KernelExecutor& executor = *cache->executors().front();
   CompiledKernel* kernel = executor.waitingVariant(device, PrimDataType::Int32, {});
   REQUIRE(kernel != nullptr);
-  while (compileKernels({&kernel, 1}).front() != nullptr) {  // it comes just after the compiler
+  while (compileKernels({&kernel, 1}, nullptr).front() !=
+         nullptr) {  // it comes just after the compiler
     std::this_thread::yield();
   }
   CHECK(device.texts == 1);

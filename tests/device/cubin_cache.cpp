@@ -28,7 +28,7 @@ bool runsRight(Device& device, const LoadedKernel& kernel) {
   LaunchShape shape;
   shape.block[0] = 32;
   void* args[] = {&out};
-  device.launch(kernel, shape, args, nullptr);
+  device.launch(kernel, shape, args, nullptr, nullptr);
   std::vector<int> values(32);
   device.copyToHost(values.data(), out, 32 * sizeof(int), nullptr);
   device.release(out, nullptr);

@@ -66,7 +66,7 @@ struct Kernel {
     }
     shape.shared_bytes = evaluate(lowering.kernel.shared_bytes);
     auto kernel = device.compile({.entry = "k", .text = text, .options = {}});
-    device.launch(*kernel, shape, args, nullptr);
+    device.launch(*kernel, shape, args, nullptr, nullptr);
   }
 
   /// The lines that synchronise, each taken out alone.

@@ -8,7 +8,7 @@
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/compile_batch.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/fusion_executor_cache.h>
 #include <runtime/kernel_cache/loaded_kernels.h>
 #include <support/error.h>
@@ -47,11 +47,11 @@ TEST_CASE("loaded kernels: one compiles, the others wait for it") {
   CHECK_FALSE(others.mine);
   auto kernel = std::make_shared<NoKernel>();
   LoadedKernels::Kernel seen;
-  std::thread waiting([&] { seen = kernels.wait(others); });
+  std::thread waiting([&] { seen = kernels.wait(others, nullptr); });
   kernels.finish(mine, kernel);
   waiting.join();
   CHECK(seen == kernel);
-  CHECK(kernels.wait(kernels.claim("a")) == kernel);
+  CHECK(kernels.wait(kernels.claim("a"), nullptr) == kernel);
   CHECK(LoadedKernels::claimAlone().mine);
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("loaded kernels: a failure is told to those who wait, and tried again 
   const LoadedKernels::Ticket mine = kernels.claim("a");
   const LoadedKernels::Ticket others = kernels.claim("a");
   kernels.fail(mine, std::make_exception_ptr(CompileError("refused", "log")));
-  CHECK_THROWS_AS(kernels.wait(others), CompileError);
-  CHECK_THROWS_AS(kernels.wait(mine), CompileError);
+  CHECK_THROWS_AS(kernels.wait(others, nullptr), CompileError);
+  CHECK_THROWS_AS(kernels.wait(mine, nullptr), CompileError);
   CHECK(kernels.size() == 0);
   CHECK(kernels.claim("a").mine);
 }

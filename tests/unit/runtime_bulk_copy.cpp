@@ -50,7 +50,7 @@ std::vector<float> run(const std::string& body, int steps, int shift = 0,
     auto kernel = device.compile({.entry = "k", .text = snippets.text() + body, .options = {}});
     LaunchShape shape{.block = {threads, 1, 1}, .shared_bytes = 16 + 3 * kTile * 4};
     void* args[] = {&to, &from, &steps};
-    device.launch(*kernel, shape, args, nullptr);
+    device.launch(*kernel, shape, args, nullptr, nullptr);
   } catch (...) {
     release();
     throw;

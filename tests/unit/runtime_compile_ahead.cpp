@@ -48,7 +48,7 @@ TEST_CASE("kernels of several fusions are compiled together before the first cal
       waiting.insert(waiting.end(), own.begin(), own.end());
     }
     REQUIRE(waiting.size() >= 2);
-    for (const std::exception_ptr& error : compileKernels(waiting)) {
+    for (const std::exception_ptr& error : compileKernels(waiting, nullptr)) {
       CHECK(error == nullptr);
     }
     for (size_t i = 0; i < 2; ++i) {

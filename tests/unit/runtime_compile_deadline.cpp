@@ -9,7 +9,7 @@
 #include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/compile_kernels.h>
-#include <runtime/cpu/thread_pool.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/fusion_executor_cache.h>
 #include <support/error.h>
 #include <watched_device.h>
@@ -141,7 +141,7 @@ TEST_CASE("compile deadline: the kernels behind some that are stuck are compiled
     kernels.push_back(
         caches.back()->executors().front()->waitingVariant(device, PrimDataType::Int32, {}));
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(kernels);
+  const std::vector<std::exception_ptr> errors = compileKernels(kernels, nullptr);
   CHECK(std::count(errors.begin(), errors.end(), nullptr) == 2);
   CHECK(errors[static_cast<size_t>(stuck)] == nullptr);
   CHECK(device.texts == stuck + 2);

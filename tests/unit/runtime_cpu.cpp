@@ -56,13 +56,13 @@ TEST_CASE("cpu device: compiles and runs a kernel over its grid") {
   LaunchShape shape;
   shape.grid[0] = 7;
   shape.grid[1] = (n + 7 * 64 - 1) / (7 * 64);
-  device.launch(*kernel, shape, args, nullptr);
+  device.launch(*kernel, shape, args, nullptr, nullptr);
   device.synchronize(nullptr);
   device.copyToHost(host.data(), y, bytes, nullptr);
   CHECK(host == std::vector<float>(static_cast<size_t>(n), 3.f));
 
   std::vector<double> times =
-      device.timeEach([&] { device.launch(*kernel, shape, args, nullptr); }, 3, nullptr);
+      device.timeEach([&] { device.launch(*kernel, shape, args, nullptr, nullptr); }, 3, nullptr);
   CHECK(times.size() == 3);
   CHECK(times[0] > 0);
   CHECK(y[5] == 12.f);
@@ -84,7 +84,7 @@ extern "C" void remember(void* const* args, const long* grid, long first, long l
   shape.grid[0] = 5;
   shape.grid[1] = 8;
   setCpuTaskOrder(CpuTaskOrder::Reverse);
-  device.launch(*kernel, shape, args, nullptr);
+  device.launch(*kernel, shape, args, nullptr, nullptr);
   setCpuTaskOrder(CpuTaskOrder::Parallel);
   for (long i = 0; i < 40; ++i) {
     CHECK(order[static_cast<size_t>(i) + 1] == 39 - i);
@@ -97,7 +97,7 @@ TEST_CASE("cpu device: an empty grid runs nothing") {
 extern "C" void boom(void* const*, const long*, long, long) { __builtin_trap(); })"));
   LaunchShape shape;
   shape.grid[1] = 0;
-  device.launch(*kernel, shape, {}, nullptr);
+  device.launch(*kernel, shape, {}, nullptr, nullptr);
 }
 
 TEST_CASE("cpu device: wrong shapes are refused by name and value") {
@@ -106,7 +106,7 @@ TEST_CASE("cpu device: wrong shapes are refused by name and value") {
   LaunchShape threads;
   threads.block[0] = 128;
   try {
-    device.launch(*kernel, threads, {}, nullptr);
+    device.launch(*kernel, threads, {}, nullptr, nullptr);
     FAIL("launched");
   } catch (const UserError& error) {
     CHECK(std::string(error.what()).find("launch of axpy") != std::string::npos);
@@ -116,7 +116,7 @@ TEST_CASE("cpu device: wrong shapes are refused by name and value") {
   for (int64_t& extent : huge.grid) {
     extent = int64_t{1} << 40;
   }
-  CHECK_THROWS_AS(device.launch(*kernel, huge, {}, nullptr), UserError);
+  CHECK_THROWS_AS(device.launch(*kernel, huge, {}, nullptr, nullptr), UserError);
 }
 
 TEST_CASE("cpu device: compile errors hold the compiler's words, a missing entry is our bug") {
@@ -135,11 +135,11 @@ extern "C" void f(void* const* args, const long*, long, long) {
   double e = 0x1p-30, contracted[4] = {1 + e, 1 - e, -1, 0}, rounded[4] = {1 + e, 1 - e, -1, 0};
   double* data = rounded;
   void* args[] = {&data};
-  cpuDevice().launch(*cpuDevice().compile(product), {}, args, nullptr);
+  cpuDevice().launch(*cpuDevice().compile(product), {}, args, nullptr, nullptr);
   CHECK(rounded[3] == 0);
   product.options = {"-ffp-contract=fast"};
   data = contracted;
-  cpuDevice().launch(*cpuDevice().compile(product), {}, args, nullptr);
+  cpuDevice().launch(*cpuDevice().compile(product), {}, args, nullptr, nullptr);
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("fma")) {
     CHECK(contracted[3] == -e * e);
@@ -156,7 +156,7 @@ TEST_CASE("cpu device: compiled bytes load again, as a disk cache does it") {
     float data[1] = {1}, *y = data, *x = data, a = 1;
     long n = 1;
     void* args[] = {&y, &x, &a, &n};
-    cpuDevice().launch(*kernel, {}, args, nullptr);
+    cpuDevice().launch(*kernel, {}, args, nullptr, nullptr);
     CHECK(data[0] == 2);
   }
 }

@@ -56,8 +56,8 @@ class CountingDevice final : public Device {
     return inner_.compileEntries(source, entries);
   }
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream stream) override {
-    inner_.launch(kernel, shape, args, stream);
+              Stream stream, Cancellation* cancellation) override {
+    inner_.launch(kernel, shape, args, stream, cancellation);
   }
 
  private:

@@ -3,12 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <runtime/host_compiler/host_compiler.h>
 #include <runtime/host_compiler/process.h>
+#include <support/cancellation.h>
 #include <support/error.h>
 
 using namespace nvfuser;
@@ -108,6 +111,23 @@ TEST_CASE("host compiler: one that hangs is stopped at the deadline, with its ch
     CHECK(secondsSince(begin) < 1.3);
     CHECK(openDescriptors() == before);
   }
+}
+
+TEST_CASE("host compiler: one that nobody wants any more is stopped, with its children") {
+  TemporaryDirectory folder;
+  const std::string path = script(folder, "slow", "sleep 100 & sleep 100\n");
+  const int before = openDescriptors();
+  auto unwanted = std::make_shared<std::atomic<bool>>(false);
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread caller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    unwanted->store(true);
+  });
+  CHECK_THROWS_AS(compileHostText(playedBy(path), {.text = "", .flags = {}, .unwanted = unwanted}),
+                  Cancelled);
+  caller.join();
+  CHECK(secondsSince(begin) < 1.3);
+  CHECK(openDescriptors() == before);
 }
 
 TEST_CASE("host compiler: one that says yes but writes nothing, or dies, is an error") {

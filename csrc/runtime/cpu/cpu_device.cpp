@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include <runtime/cpu/cpu_info.h>
+#include <runtime/cpu/cpu_threads.h>
 #include <runtime/cpu/memory.h>
-#include <runtime/cpu/thread_pool.h>
 #include <runtime/host_compiler/cached_object.h>
 #include <runtime/kernel_cache/process_cache.h>
 #include <support/error.h>
@@ -16,6 +16,9 @@ namespace {
 using Entry = void (*)(void* const* args, const long* grid, long first, long last);
 
 constexpr size_t kParallelCopyBytes = size_t{1} << 20;  ///< below, one thread is as fast as all
+/// Of the tensors of a launch. A region costs 0.2 – 4 µs while its threads are awake, about the
+/// time that one thread takes for so much in its cache (docs/performance.md).
+constexpr int64_t kParallelBytes = int64_t{128} << 10;
 constexpr size_t kCopyTaskBytes = size_t{256} << 10;
 
 std::atomic<CpuTaskOrder> task_order = CpuTaskOrder::Parallel;
@@ -46,7 +49,7 @@ void overBytes(size_t bytes, Run run) {
     return run(size_t{0}, bytes);
   }
   auto tasks = static_cast<int64_t>((bytes + kCopyTaskBytes - 1) / kCopyTaskBytes);
-  cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
+  cpuThreads().parallelFor(tasks, [&](int64_t first, int64_t last) {
     size_t begin = static_cast<size_t>(first) * kCopyTaskBytes;
     size_t end = std::min(bytes, static_cast<size_t>(last) * kCopyTaskBytes);
     run(begin, end - begin);
@@ -89,6 +92,7 @@ HostCompileRequest compileRequest(const KernelSource& source) {
   request.text = source.text;
   request.flags = compileFlags(source);
   request.deadline_s = source.deadline_s;
+  request.unwanted = source.unwanted;
   return request;
 }
 
@@ -97,7 +101,7 @@ class CpuDevice final : public Device {
   CpuDevice() {
     const CpuInfo& info = cpuInfo();
     properties_.name = info.name;
-    properties_.multiprocessors = cpuThreadPool().threads();
+    properties_.multiprocessors = cpuThreads().threads();
     properties_.warp_size = 1;
     properties_.max_threads_per_block = 1;
     properties_.max_threads_per_multiprocessor = 1;
@@ -163,7 +167,7 @@ class CpuDevice final : public Device {
   }
 
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream) override {
+              Stream, Cancellation* cancellation) override {
     const auto& loaded = static_cast<const CpuKernel&>(kernel);
     int64_t tasks = tasksOf(shape, loaded.name());
     const long grid[3] = {shape.grid[0], shape.grid[1], shape.grid[2]};
@@ -173,9 +177,11 @@ class CpuDevice final : public Device {
       }
       return;
     }
-    cpuThreadPool().parallelFor(tasks, [&](int64_t first, int64_t last) {
-      loaded.entry()(args.data(), grid, first, last);
-    });
+    auto run = [&](int64_t first, int64_t last) { loaded.entry()(args.data(), grid, first, last); };
+    if (shape.bytes >= 0 && shape.bytes < kParallelBytes) {
+      return run(0, tasks);
+    }
+    cpuThreads().parallelFor(tasks, run, cancellation);
   }
 
  private:

@@ -230,7 +230,7 @@ class CudaDevice final : public Device {
   }
 
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream stream) override {
+              Stream stream, Cancellation*) override {
     const auto& loaded = static_cast<const CudaKernel&>(kernel);
     check(loaded.context() == context_, "a kernel is launched on the device it was compiled for");
     if (!checkLaunch(loaded, properties_, shape)) {

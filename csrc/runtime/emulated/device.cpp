@@ -157,7 +157,7 @@ class EmulatedDevice final : public Device {
       texts.push_back(source.text);
       cached = cached && source.cached;
     }
-    auto module = std::make_shared<const Module>(texts, cached, sources.front().deadline_s);
+    auto module = std::make_shared<const Module>(texts, cached, sources.front());
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
     for (size_t i = 0; i < sources.size(); ++i) {
       kernels.push_back(std::make_unique<EmulatedKernel>(module, i, sources[i].entry));
@@ -166,7 +166,7 @@ class EmulatedDevice final : public Device {
   }
 
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream) override {
+              Stream, Cancellation*) override {
     const auto* emulated = dynamic_cast<const EmulatedKernel*>(&kernel);
     if (!emulated) {
       userError("emulated CUDA: the kernel was loaded by another device");
@@ -222,8 +222,7 @@ class EmulatedDevice final : public Device {
         }
       }
     }
-    auto module =
-        std::make_shared<const Module>(std::span(&text, 1), source.cached, source.deadline_s);
+    auto module = std::make_shared<const Module>(std::span(&text, 1), source.cached, source);
     std::scoped_lock lock(modules_mutex_);
     std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
     modules_[text] = module;

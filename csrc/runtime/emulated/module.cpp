@@ -207,9 +207,10 @@ std::string rewriteDynamicShared(const std::string& text) {
   return out;
 }
 
-Module::Module(std::span<const std::string> texts, bool cached, double deadline_s) {
+Module::Module(std::span<const std::string> texts, bool cached, const KernelSource& like) {
   HostCompileRequest request;
-  request.deadline_s = deadline_s;
+  request.deadline_s = like.deadline_s;
+  request.unwanted = like.unwanted;
   request.text += "#line 1 \"hook_table.h\"\n";
   request.text += runtimeFile("emulated/hook_table.h");
   request.text += "\n#line 1 \"prelude.h\"\n";

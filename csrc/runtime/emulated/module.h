@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <runtime/device.h>
 #include <runtime/emulated/hook_table.h>
 #include <runtime/host_compiler/host_compiler.h>
 
@@ -31,9 +32,9 @@ struct ModuleText {
 class Module {
  public:
   /// `CompileError` when the host compiler refuses the text.
-  /// `cached`: whether the object may come from the disk, and go there. `deadline_s`: of the
-  /// compiler, 0: none.
-  Module(std::span<const std::string> texts, bool cached, double deadline_s);
+  /// `cached`: whether the object may come from the disk, and go there. `like`: one of the texts'
+  /// sources, for what the compiler may take (its deadline; whether it is wanted).
+  Module(std::span<const std::string> texts, bool cached, const KernelSource& like);
 
   /// The kernel `entry` of text number `text`; `UserError` listing the kernels there are, when
   /// there is none.

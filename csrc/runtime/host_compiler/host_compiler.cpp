@@ -4,13 +4,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <runtime/cannot_compile.h>
 #include <runtime/host_compiler/process.h>
+#include <support/cancellation.h>
 #include <support/error.h>
 #include <support/options.h>
 
@@ -119,7 +123,7 @@ HostCompiler findHostCompiler(const std::string& cxx, std::string* why) {
 const HostCompiler& hostCompiler() {
   const ProcessCompiler& found = processCompiler();
   if (found.compiler.command.empty()) {
-    throw CompileError(
+    throw CannotCompile(
         "host compiler: no C++ compiler was found; install g++ or clang++, or the Python package "
         "'ziglang', or set CXX to a compiler",
         found.why);
@@ -179,10 +183,45 @@ std::string cpuIdentity() {
   return *identity;
 }
 
+namespace {
+
+[[noreturn]] void hasNoRoom(const std::string& log) {
+  throw CannotCompile(
+      "host compiler: there is no room for its files; make some in the temporary folder, or set "
+      "TMPDIR to another one",
+      log);
+}
+
+/// A temporary folder with the text as kernel.cpp.
+std::unique_ptr<TemporaryDirectory> folderWith(std::string_view text) {
+  try {
+    auto folder = std::make_unique<TemporaryDirectory>();
+    folder->write("kernel.cpp", text);
+    return folder;
+  } catch (const UserError& error) {
+    hasNoRoom(error.what());
+  }
+}
+
+/// Whether a compiler failed since it could not write: it, its assembler and its linker say so in
+/// the words of the C library, or that of them one was stopped by the system at a file's limit.
+bool foundNoRoom(const ProcessResult& result) {
+  if (result.exit_code == 128 + SIGXFSZ) {
+    return true;
+  }
+  const std::string_view words[] = {"No space left on device", "Disk quota exceeded",
+                                    "File too large", "File size limit exceeded",
+                                    "Read-only file system"};
+  return std::any_of(std::begin(words), std::end(words), [&](std::string_view said) {
+    return result.output.find(said) != std::string::npos;
+  });
+}
+
+}  // namespace
+
 std::string compileHostText(const HostCompiler& compiler, const HostCompileRequest& request,
                             std::string* warnings) {
-  TemporaryDirectory folder;
-  folder.write("kernel.cpp", request.text);
+  const std::unique_ptr<TemporaryDirectory> folder = folderWith(request.text);
   ProcessRequest process;
   process.argv = compiler.command;
   process.argv.insert(process.argv.end(), request.flags.begin(), request.flags.end());
@@ -191,12 +230,16 @@ std::string compileHostText(const HostCompiler& compiler, const HostCompileReque
   // build its own first. The compiler's own helpers (libgcc) stay.
   process.argv.insert(process.argv.end(), {"-pipe", "-nostdlib"});
   process.argv.emplace_back(compiler.is_zig ? "-fno-sanitize=undefined" : "-lgcc");
-  process.working_directory = folder.path();
+  process.working_directory = folder->path();
   process.deadline_s = request.deadline_s;
+  process.unwanted = request.unwanted;
   ProcessResult result = runProcess(process);
   if (!result.started) {
-    throw CompileError(text("host compiler: ", compiler.identity, " could not be started"),
-                       result.output);
+    throw CannotCompile(text("host compiler: ", compiler.identity, " could not be started"),
+                        result.output);
+  }
+  if (result.stopped) {
+    throw Cancelled();
   }
   if (result.timed_out) {
     throw CompileError(text("host compiler: ", commandLine(process.argv), " was stopped after ",
@@ -204,7 +247,10 @@ std::string compileHostText(const HostCompiler& compiler, const HostCompileReque
                        result.output);
   }
   std::string bytes;
-  if (result.exit_code > 0 || !folder.read("kernel.so", &bytes) || bytes.empty()) {
+  if (result.exit_code > 0 || !folder->read("kernel.so", &bytes) || bytes.empty()) {
+    if (foundNoRoom(result)) {
+      hasNoRoom(result.output);
+    }
     throw CompileError(text("host compiler: ", commandLine(process.argv), " failed with exit code ",
                             result.exit_code),
                        result.output);
@@ -228,7 +274,8 @@ SharedObject loadSharedObject(std::string_view bytes) {
   static_cast<void>(libm);
   int fd = memfd_create("nvfuser-kernel", MFD_CLOEXEC);
   if (fd < 0) {
-    userError("load of a compiled kernel: memfd_create: ", std::strerror(errno));
+    throw CannotCompile(text("load of a compiled kernel: memfd_create: ", std::strerror(errno)),
+                        "");
   }
   std::string_view left = bytes;
   while (!left.empty()) {
@@ -239,8 +286,9 @@ SharedObject loadSharedObject(std::string_view bytes) {
     if (count <= 0) {
       int error = errno;
       close(fd);
-      userError("load of a compiled kernel: cannot write ", bytes.size(),
-                " bytes: ", std::strerror(error));
+      throw CannotCompile(text("load of a compiled kernel: cannot write ", bytes.size(),
+                               " bytes to memory: ", std::strerror(error)),
+                          "");
     }
     left.remove_prefix(static_cast<size_t>(count));
   }

@@ -5,6 +5,7 @@
 /// before the call returns.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,7 +29,7 @@ struct HostCompiler {
 HostCompiler findHostCompiler(const std::string& cxx, std::string* why = nullptr);
 
 /// The compiler of this process: `findHostCompiler` with CXX of the environment, looked for once.
-/// `CompileError` with what to install when there is none.
+/// `CannotCompile` with what to install when there is none.
 const HostCompiler& hostCompiler();
 bool hasHostCompiler();
 
@@ -45,6 +46,8 @@ struct HostCompileRequest {
   std::vector<std::string> flags =
       {};                   ///< language standard, optimisation, …; -shared and -fPIC are added
   double deadline_s = 120;  ///< 0: none
+  /// As in `ProcessRequest`.
+  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
 };
 
 /// A loaded shared object; unloaded with the last copy.
@@ -59,8 +62,10 @@ class SharedObject {
 };
 
 /// Compiles to the bytes of a shared object (what a disk cache keeps). `CompileError` with the
-/// compiler's log when it refuses the text or is stopped at the deadline. The text's file is called
-/// kernel.cpp in messages. `warnings`, if given, receives what a successful compiler said.
+/// compiler's log when it refuses the text or is stopped at the deadline, `Cancelled` when it is
+/// stopped since nobody wants it, `CannotCompile` where there is no room for its files. The text's
+/// file is called kernel.cpp in messages. `warnings`, if given, receives what a successful compiler
+/// said.
 std::string compileHostText(const HostCompiler& compiler, const HostCompileRequest& request,
                             std::string* warnings = nullptr);
 

@@ -25,6 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How often it is asked whether a process is still wanted.
+constexpr int kLookMs = 50;
+
 /// Closes a descriptor at the end of a scope.
 struct Descriptor {
   int fd = -1;
@@ -202,6 +205,11 @@ ProcessResult runProcess(const ProcessRequest& request) {
     if (looked != 0 && errno != EINTR) {
       break;  // ECHILD: the host ignores SIGCHLD, or reaped it for us
     }
+    if (request.unwanted != nullptr && request.unwanted->load(std::memory_order_relaxed)) {
+      result.stopped = true;
+      kill(pid, SIGKILL);
+      break;
+    }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
       result.timed_out = true;
@@ -209,7 +217,8 @@ ProcessResult runProcess(const ProcessRequest& request) {
       break;
     }
     pollfd waiting[2] = {{child.fd, POLLIN, 0}, {stream_open ? reader.fd : -1, POLLIN, 0}};
-    int wait_ms = static_cast<int>(std::min<long long>(left.count() + 1, child.fd >= 0 ? 1000 : 5));
+    const int patience_ms = child.fd < 0 ? 5 : request.unwanted != nullptr ? kLookMs : 1000;
+    int wait_ms = static_cast<int>(std::min<long long>(left.count() + 1, patience_ms));
     poll(waiting, 2, wait_ms);
     if (stream_open && drain(reader.fd, request.output_limit, result.output)) {
       stream_open = false;

@@ -1,11 +1,14 @@
 /// Running another program (a compiler, a disassembler) from inside a library: never through a
-/// shell, never longer than a deadline, and without leaving processes or descriptors behind.
+/// shell, never longer than a deadline or than somebody wants it, and without leaving processes or
+/// descriptors behind.
 ///
 /// The child leads a process group of its own, so that what it starts in turn is killed with it.
 /// Its environment is a short list of what tools need (`PATH`, `HOME`, compiler search paths); its
 /// standard input is empty; standard output and error come back as one text.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +19,15 @@ struct ProcessRequest {
   std::vector<std::string> argv = {};  ///< argv[0] is looked up in `PATH` when it has no slash
   std::string working_directory = {};  ///< also the child's `TMPDIR`; empty: this process's own
   double deadline_s = 60;              ///< 0: none
-  size_t output_limit = 256 * 1024;    ///< bytes of output kept; the rest is read and dropped
+  /// Set by another thread when nobody wants the result any more; null: that does not happen.
+  std::shared_ptr<const std::atomic<bool>> unwanted = nullptr;
+  size_t output_limit = 256 * 1024;  ///< bytes of output kept; the rest is read and dropped
 };
 
 struct ProcessResult {
   bool started = false;  ///< false: `output` says why
   bool timed_out = false;
+  bool stopped = false;  ///< since it was unwanted
   int exit_code =
       -1;  ///< as a shell reports it: 128 + n after signal n; −1 unknown (the host ignores SIGCHLD)
   std::string output;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <support/cancellation.h>
+
 namespace nvfuser {
 
 namespace {
@@ -57,10 +59,18 @@ void LoadedKernels::giveUp(const Ticket& ticket, std::exception_ptr error) {
   changed_.notify_all();
 }
 
-LoadedKernels::Kernel LoadedKernels::wait(const Ticket& ticket) {
+LoadedKernels::Kernel LoadedKernels::wait(const Ticket& ticket, Cancellation* cancellation) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Slot& slot = *ticket.slot;
-  changed_.wait(lock, [&] { return slot.kernel != nullptr || slot.error != nullptr; });
+  auto answered = [&] { return slot.kernel != nullptr || slot.error != nullptr; };
+  if (cancellation == nullptr) {
+    changed_.wait(lock, answered);
+  }
+  while (!changed_.wait_for(lock, Cancellation::kPeriod, answered)) {
+    lock.unlock();  // whoever is asked may take long
+    cancellation->check();
+    lock.lock();
+  }
   if (slot.kernel == nullptr) {
     std::rethrow_exception(slot.error);
   }

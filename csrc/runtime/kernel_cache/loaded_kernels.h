@@ -6,7 +6,8 @@
 ///   kernel = kernels.wait(ticket);
 ///
 /// Whoever claims a key first compiles it; the others wait for that. A failure is told to those who
-/// wait and then forgotten: the next one to ask tries again. Where a compilation is given up but
+/// wait and then forgotten: the next one to ask tries again. So is `Cancelled`, of who compiles: it
+/// is not the wish of those who wait, who ask again. Where a compilation is given up but
 /// cannot be stopped, all who ask get the error until it ends after all; then they get the kernel.
 #pragma once
 
@@ -43,8 +44,9 @@ class LoadedKernels {
   void fail(const Ticket& ticket, std::exception_ptr error);
   /// Before `finish` or `fail`, which are still due.
   void giveUp(const Ticket& ticket, std::exception_ptr error);
-  /// The kernel, when it is there; throws the error if it failed.
-  Kernel wait(const Ticket& ticket);
+  /// The kernel, when it is there; throws the error if it failed, and what `cancellation` (null:
+  /// none) throws meanwhile.
+  Kernel wait(const Ticket& ticket, Cancellation* cancellation);
 
   /// Number of kernels that are kept or being compiled.
   size_t size() const;

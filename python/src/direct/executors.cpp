@@ -15,6 +15,7 @@
 #include "dtypes.h"
 #include "execution.h"
 #include "explanation.h"
+#include "interruptible.h"
 #include <capi/definition_text.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -126,7 +127,7 @@ size_t compileAhead(const std::vector<std::pair<ExecutorCache*, nb::list>>& call
     } catch (const std::exception&) {  // the call says it
     }
   }
-  const std::vector<std::exception_ptr> errors = compileKernels(waiting);
+  const std::vector<std::exception_ptr> errors = compileKernels(waiting, nullptr);
   return static_cast<size_t>(std::count(errors.begin(), errors.end(), nullptr));
 }
 
@@ -233,13 +234,17 @@ nb::list runKernel(Kernel& self, nb::handle args, const LaunchParams* launch,
   }
   const Inputs given(args);
   given.requireWritable(self.definition->graph);
-  const RunContext context = given.context();
+  RunContext context = given.context();
+  Interruptible call;
+  context.cancellation = call.cancellation();
   KernelArgumentHolder outputs;
   {
     nb::gil_scoped_release others_run;
     const auto begin = std::chrono::steady_clock::now();
-    outputs = self.executor->run(given.holder(), {}, launch != nullptr ? *launch : LaunchParams(),
-                                 params, context);
+    outputs = call.run([&] {
+      return self.executor->run(given.holder(), {}, launch != nullptr ? *launch : LaunchParams(),
+                                params, context);
+    });
     if (isProfiling()) {
       given.waitFor(context);
       const std::chrono::duration<double, std::milli> took =

@@ -76,7 +76,7 @@ class InterpretingDevice final : public Device {
     hasNoCompiler();
   }
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
-              Stream) override {
+              Stream, Cancellation*) override {
     interpretKernel(static_cast<const IrKernel&>(kernel).kernel(), shape, args,
                     [&](const void* address) { return bytesAt(address); });
   }
