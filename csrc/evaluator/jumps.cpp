@@ -7,6 +7,7 @@
 #include <evaluator/operations.h>
 #include <evaluator/rounding_error.h>
 #include <ir/internal_nodes.h>
+#include <ops/table/pointwise.h>
 #include <ops/table/reference_math.h>
 
 namespace nvfuser::reference {
@@ -53,23 +54,32 @@ bool isNearTo(double place, double x, double unit) {
 }
 
 /// Of a cast to integers. (What has more digits than its dtype is an integer, however it was
-/// rounded: a computed one may be the next. Steps of 256 would not show in eight binary digits.)
+/// rounded: a computed one may be a few roundings off, and odd or even. Steps of 256 would not show
+/// in eight binary digits, which may be any where the roundings amount to that.)
 Array integersAcrossJump(const UnaryOp* op, const Array& operand, uint64_t seed) {
   const double unit = roundoff(operand.dtype);
   const bool is_computed = op->in()->definition() != nullptr;
+  const DataType to_dtype = op->out()->dtype();
+  const int bits = isBooleanType(to_dtype) ? 64 : integerBits(to_dtype);
   uint64_t i = 0;
-  const auto cast = [&](auto z) {
+  const auto cast = [&](auto z) -> int64_t {
     const bool meets = direction(seed, i++) > 0;
     const double x = std::real(z);
     const double place = std::nearbyint(x);
     const double size = std::abs(z);  // both parts of a complex number are off by roundings of it
     double to = x;
     if (is_computed && unit * size >= 0.5) {
-      to = meets ? place : place + 1;
+      const double reach = std::floor(4 * unit * size);
+      if (bits < 32 && 2 * reach >= std::ldexp(1.0, bits) && std::abs(x) < 0x1p31) {
+        const int64_t most =
+            (int64_t{1} << (isUnsignedIntegralType(to_dtype) ? bits : bits - 1)) - 1;
+        return meets ? most : most + 1 - (int64_t{1} << bits);
+      }
+      to = meets ? place - reach : place + reach + 1;
     } else if (!isShort(z) && std::abs(x - place) <= 8 * unit * size) {
       to = meets ? place : place + std::copysign(2 * unit * size, place - x);
     }
-    return realToInteger(to, op->out()->dtype());
+    return realToInteger(to, to_dtype);
   };
   const std::array<Array, 1> operands{operand};
   return operand.kind() == HostNumber::Real

@@ -64,7 +64,10 @@ TEST_CASE_FIXTURE(Disturbances, "an integer of more digits than the number has m
   // 2³²/3, beside which Float has multiples of 128: the lowest eight digits tell nothing.
   TensorView* x = castOp(DataType::Float, castOp(DataType::Double, third(0x1p32)));
   CHECK(exactly(castOp(DataType::Byte, x)) == 128);
-  CHECK(comesTo(129));
+  CHECK(comesTo(0));
+  CHECK(comesTo(255));
+  CHECK(exactly(castOp(DataType::Char, x)) == -128);
+  CHECK(comesTo(127));
   CHECK(exactly(castOp(DataType::Byte, numbers({0x1p30}))) == 0);  // what is given is exact
   CHECK(disturbed() == std::vector<double>(4, 0));
 }
