@@ -61,6 +61,9 @@ struct Checked {
   Checked operator+(i64 index) const {
     return Checked(elements, bounds, argument, (i64)((u64)place + (u64)index));
   }
+  Checked operator-(i64 index) const {
+    return Checked(elements, bounds, argument, (i64)((u64)place - (u64)index));
+  }
   /// Where it leads, which `has` must have said.
   T* pointer() const { return elements + place; }
 };

@@ -170,18 +170,19 @@ TEST_CASE("cuda: compile, launch, time, resources") {
   device->fillBytes(y.data, 0, y.bytes, nullptr);
   float a = 2;
   void* args[] = {&y.data, &x.data, &a, &n};
-  device->launch(*kernel, shape((n + 255) / 256, 256), args, nullptr);
+  device->launch(*kernel, shape((n + 255) / 256, 256), args, nullptr, nullptr);
   CHECK(y.read() == std::vector<float>(static_cast<size_t>(n), 3.f));
 
   std::vector<double> times = device->timeEach(
-      [&] { device->launch(*kernel, shape((n + 255) / 256, 256), args, nullptr); }, 10, nullptr);
+      [&] { device->launch(*kernel, shape((n + 255) / 256, 256), args, nullptr, nullptr); }, 10,
+      nullptr);
   REQUIRE(times.size() == 10);
   MESSAGE("12 MB axpy: ", times[9] * 1000, " us");
   CHECK(times[9] > 0);
   CHECK(times[9] < 10);
   CHECK(y.read()[5] == 33.f);
 
-  device->launch(*kernel, shape(0, 256), args, nullptr);  // an empty grid runs nothing
+  device->launch(*kernel, shape(0, 256), args, nullptr, nullptr);  // an empty grid runs nothing
   CHECK(y.read()[5] == 33.f);
 }
 
@@ -209,7 +210,7 @@ TEST_CASE("cuda: launches beyond a limit name limit and value") {
   }
   auto kernel = device->compile(source("axpy", kAxpy));
   auto refused = [&](LaunchShape wanted) {
-    return messageOf([&] { device->launch(*kernel, wanted, {}, nullptr); });
+    return messageOf([&] { device->launch(*kernel, wanted, {}, nullptr, nullptr); });
   };
   LaunchShape wanted = shape(1, 1025);
   CHECK(contains(refused(wanted), "block x is 1025, but the largest block extent"));
@@ -235,7 +236,8 @@ TEST_CASE("cuda: launches beyond a limit name limit and value") {
 
   auto bounded = device->compile(source(
       "k", "extern \"C\" __global__ void __launch_bounds__(64) k(int* x) { x[threadIdx.x] = 1; }"));
-  std::string message = messageOf([&] { device->launch(*bounded, shape(1, 128), {}, nullptr); });
+  std::string message =
+      messageOf([&] { device->launch(*bounded, shape(1, 128), {}, nullptr, nullptr); });
   CHECK(contains(message, "takes at most 64"));
 }
 
@@ -257,12 +259,12 @@ extern "C" __global__ void reverse(int* out, int n) {
   int n = static_cast<int>(wanted.shared_bytes / 4);
   Buffer<int> out(*device, static_cast<size_t>(n));
   void* args[] = {&out.data, &n};
-  device->launch(*kernel, wanted, args, nullptr);
+  device->launch(*kernel, wanted, args, nullptr, nullptr);
   CHECK(out.read().front() == n - 1);
   CHECK(out.read().back() == 0);
   wanted.shared_bytes = 4096;  // a smaller one afterwards
   n = 1024;
-  device->launch(*kernel, wanted, args, nullptr);
+  device->launch(*kernel, wanted, args, nullptr, nullptr);
   CHECK(out.read().front() == 1023);
   CHECK(cudaBlocksPerMultiprocessor(*device, *kernel, 256, 0) >= 4);
   CHECK(cudaBlocksPerMultiprocessor(*device, *kernel, 256,
@@ -287,7 +289,7 @@ extern "C" __global__ void meet(unsigned* arrived, unsigned* seen) {
   LaunchShape wanted = shape(blocks, 1);
   wanted.cooperative = true;
   void* args[] = {&arrived.data, &seen.data};
-  device->launch(*kernel, wanted, args, nullptr);
+  device->launch(*kernel, wanted, args, nullptr, nullptr);
   CHECK(seen.read() ==
         std::vector<unsigned>(static_cast<size_t>(blocks), static_cast<unsigned>(blocks)));
 }
@@ -309,7 +311,7 @@ extern "C" __global__ void ranks(unsigned* out) {
   wanted.cluster[0] = 4;
   if (device->properties().major < 9) {
     auto plain = device->compile(source("axpy", kAxpy));
-    CHECK(contains(messageOf([&] { device->launch(*plain, wanted, {}, nullptr); }),
+    CHECK(contains(messageOf([&] { device->launch(*plain, wanted, {}, nullptr, nullptr); }),
                    "compute capability 9.0"));
     return;
   }
@@ -319,7 +321,7 @@ extern "C" __global__ void ranks(unsigned* out) {
     wanted.cluster[0] = size;
     Buffer<unsigned> out(*device, 32);
     void* args[] = {&out.data};
-    device->launch(*kernel, wanted, args, nullptr);
+    device->launch(*kernel, wanted, args, nullptr, nullptr);
     std::vector<unsigned> expected;
     for (unsigned block = 0; block < 32; block++) {
       expected.push_back(size * 100 + block % size);
@@ -343,7 +345,7 @@ TEST_CASE("cuda: cubins load again, as a disk cache does it") {
   float a = 1;
   int64_t n = 10;
   void* args[] = {&x.data, &x.data, &a, &n};
-  device->launch(*kernel, shape(1, 32), args, nullptr);
+  device->launch(*kernel, shape(1, 32), args, nullptr, nullptr);
   CHECK(x.read() == std::vector<float>(10, 0.f));
 }
 
@@ -359,7 +361,7 @@ TEST_CASE("cuda: the caller's current context stays as it is") {
     device->fillBytes(buffer.data, 1, buffer.bytes, nullptr);
     auto kernel = device->compile(source("axpy", kAxpy));
     device->synchronize(nullptr);
-    CHECK_THROWS(device->launch(*kernel, shape(1, 5000), {}, nullptr));
+    CHECK_THROWS(device->launch(*kernel, shape(1, 5000), {}, nullptr, nullptr));
     CHECK(driver.CtxGetCurrent(&current) == cuda::kSuccess);
     CHECK(current == nullptr);
   })
@@ -392,7 +394,7 @@ TEST_CASE("cuda: streams, and several threads at once") {
       float a = static_cast<float>(t + 1);
       void* args[] = {&y, &x, &a, &n};
       for (int i = 0; i < 50; i++) {
-        device->launch(*kernel, shape((n + 255) / 256, 256), args, stream);
+        device->launch(*kernel, shape((n + 255) / 256, 256), args, stream, nullptr);
       }
       device->copyToHost(host.data(), y, bytes, stream);
       right[t] = host == std::vector<float>(static_cast<size_t>(n), 50.f * a);
@@ -445,7 +447,7 @@ TEST_CASE("cuda: launches and allocations may be captured into a graph") {
   void* scratch = device->allocate(4000, stream);
   device->copyWithin(scratch, x.data, 4000, stream);
   void* args[] = {&y.data, &scratch, &a, &n};
-  device->launch(*kernel, shape(4, 256), args, stream);
+  device->launch(*kernel, shape(4, 256), args, stream, nullptr);
   device->release(scratch, stream);
   Graph graph = nullptr, executable = nullptr;
   REQUIRE(end(stream, &graph) == 0);
@@ -472,7 +474,7 @@ TEST_CASE("cuda child: illegal address" * doctest::skip()) {
   void* nowhere = reinterpret_cast<void*>(uintptr_t{0x10});
   void* args[] = {&nowhere};
   std::string message = messageOf([&] {
-    device->launch(*kernel, shape(1, 1), args, nullptr);
+    device->launch(*kernel, shape(1, 1), args, nullptr, nullptr);
     device->synchronize(nullptr);
   });
   CHECK(contains(message, "CUDA_ERROR_ILLEGAL_ADDRESS"));

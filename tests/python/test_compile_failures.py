@@ -41,6 +41,12 @@ def program(x, w):
     return torch.softmax(y, -1), y[0].exp()
 
 
+def program_without_dropout(x, w):
+    """A compiled dropout draws in an order of its own on a GPU."""
+    y = torch.tanh(x).relu() @ w * 2
+    return torch.softmax(y, -1), y[0].exp()
+
+
 def broken_rule(monkeypatch, **parts):
     monkeypatch.setitem(RULES, torch.ops.aten.tanh.default, Rule(**{"define": lambda *_: None, **parts}))
 
@@ -110,7 +116,8 @@ def test_values_are_eagers_wherever_it_breaks(stage, monkeypatch):
     breaks_there(monkeypatch)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert_as_eager(program, *inputs())
+        is_drawn_by_us = ON_GPU and part != "native_dropout"
+        assert_as_eager(program_without_dropout if is_drawn_by_us else program, *inputs())
     said = [str(warning.message) for warning in caught if "nvfuser" in str(warning.message)]
     assert len(said) == 1 and said[0].startswith(f"nvfuser: {part}"), said
     assert "is left to PyTorch, because" in said[0] and "no such thing" in said[0]
