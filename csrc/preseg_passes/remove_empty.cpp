@@ -68,6 +68,16 @@ const TensorView* padded(const Val* part) {
   return def != nullptr && def->isA<PadOp>() ? def->input(0)->as<TensorView>() : nullptr;
 }
 
+/// Whether it says where a part of a concatenation lies: that is read off the pad.
+bool placesPart(const Expr* expr) {
+  if (!expr->isA<PadOp>()) {
+    return false;
+  }
+  const std::vector<Expr*>& readers = expr->output(0)->uses();
+  return std::any_of(readers.begin(), readers.end(),
+                     [](const Expr* reader) { return reader->isA<CatOp>(); });
+}
+
 /// A concatenation of its parts with elements; null if all have some.
 TensorView* joinedAgain(const CatOp* cat) {
   std::vector<TensorView*> kept;
@@ -101,7 +111,7 @@ void removeEmpty(Fusion& fusion) {
   for (const Expr* expr : exprs) {
     const std::vector<TensorView*> outputs = tensorOutputs(expr);
     if ((outputs.size() != 1 && !expr->isA<WelfordOp>()) || expr->isA<FullOp>() ||
-        tensorInputs(expr).empty() || outputs[0]->isFusionInput()) {
+        placesPart(expr) || tensorInputs(expr).empty() || outputs[0]->isFusionInput()) {
       continue;
     }
     for (TensorView* out : outputs) {

@@ -164,7 +164,9 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    if (dense && sameLayout(tensor, dense->sizes, dense->strides)) {
+    // A kernel writes in vectors, as to memory of its own.
+    if (dense && sameLayout(tensor, dense->sizes, dense->strides) &&
+        alignmentOf(tensor.data()) >= kMaxVectorBytes) {
       pairs.push_back({k, place});
     }
   }
