@@ -145,6 +145,9 @@ def test_a_region_that_fails_updates_once(monkeypatch):
         def __init__(self, *args):
             pass
 
+        def allow_fallback(self, allowed):
+            pass
+
         def execute(self, inputs):
             raise OSError("no such thing")
 

@@ -222,7 +222,7 @@ _OURS = {
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),
     (aten.threshold_backward.default,): _in_float32(_threshold_backward, "cpu"),
-    (aten.hardtanh_backward.default,): _in_float32(_hardtanh_backward, "cuda"),
+    (aten.hardtanh_backward.default,): _in_float32(_hardtanh_backward, "cpu", "cuda"),
     (aten.linalg_vector_norm.default,): _vector_norm,
     (aten.select_backward.default,): _select_backward,
     (aten.slice_backward.default,): _slice_backward,

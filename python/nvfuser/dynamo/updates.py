@@ -45,7 +45,7 @@ def _is_update(node):
 def _can_be_folded(update, region, position, kinds):
     target, value = update.args
     into, what = meta(target), meta(value)
-    if into.dtype != what.dtype or into.shape != what.shape or into.device != region.device or not into.dim():
+    if into.dtype != what.dtype or into.shape != what.shape or into.device != region.device:
         return False
     if value in region.updates or target in region.updates.values() or set(value.users) - {update} - set(region.nodes):
         return False
