@@ -59,6 +59,10 @@ class FusionExecutorCache {
                                            Device* device = nullptr,
                                            const RunContext& context = {});
 
+  /// Before any call: the caller computes what cannot be compiled, so that is an error and not work
+  /// for the host; and plans that fail while others do are in the report alone.
+  void letCallerFallBack() { caller_falls_back_ = true; }
+
   /// The same call again, looked up once for all like it; null where a call is not just the launch
   /// of a kernel that has run before, which writes each output to a tensor of its own, and where a
   /// number is complex.
@@ -185,6 +189,7 @@ class FusionExecutorCache {
   Options options_;  ///< of the passes over the whole fusion
   int64_t fusion_id_;
   bool auto_schedule_;
+  bool caller_falls_back_ = false;
   /// Whether tensors of indices are computed with, whose results the sizes do not bound.
   bool computes_with_indices_ = false;
 

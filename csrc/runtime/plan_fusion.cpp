@@ -181,7 +181,9 @@ bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type
   }
   failed_plans_.push_back(text("a ", what, " (scheduler ", schedulerTypeName(type),
                                "), so its part runs in another way: ", error.what()));
-  warn(text(name(), ": ", failed_plans_.back()));
+  if (!caller_falls_back_) {
+    warn(text(name(), ": ", failed_plans_.back()));
+  }
   segment.setFailed(type);
   return true;
 }

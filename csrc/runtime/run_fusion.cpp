@@ -104,7 +104,7 @@ void warnOnceOfProcess(std::string_view message) {
 /// Where falling back is allowed: what needed the kernel is computed on the host from now on.
 bool FusionExecutorCache::computeOnHost(const Step& step, const Call& call,
                                         const CannotCompile& error) {
-  if (step.kernel->params == nullptr || !call.mayFallBack()) {
+  if (step.kernel->params == nullptr || caller_falls_back_ || !call.mayFallBack()) {
     return false;
   }
   const std::lock_guard<std::mutex> lock(planning_);

@@ -31,7 +31,7 @@ MEANT = {
     "pixel_shuffle": "channel_shuffle is decomposed",
 }
 
-_ON_HOST = ("activations", "batch_norm", "copysign.Tensor")  # where a GPU's kernels keep the layout
+_ON_HOST = ("activations", "batch_norm")  # where a GPU's kernels keep the layout
 MEANT_ON_GPU = {name: why for name, why in MEANT.items() if name not in _ON_HOST} | {
     "upsample": "of few channels: PyTorch's decomposition takes eager to give rows",
 }

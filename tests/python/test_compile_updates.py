@@ -145,7 +145,7 @@ def test_a_region_that_fails_updates_once(monkeypatch):
         def __init__(self, *args):
             pass
 
-        def allow_fallback(self, allowed):
+        def let_caller_fall_back(self):
             pass
 
         def execute(self, inputs):

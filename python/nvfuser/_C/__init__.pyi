@@ -22,6 +22,9 @@ class CompileError(RuntimeError):
 class UserError(RuntimeError):
     pass
 
+class PartialUpdateError(UserError):
+    pass
+
 class IndexRangeError(UserError, IndexError):
     pass
 

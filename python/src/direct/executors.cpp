@@ -34,18 +34,7 @@ ExecutorCache::ExecutorCache(const IrFusion& definition, int64_t fusion_id, bool
           std::make_unique<nvfuser::Fusion>(definition.definition->graph), fusion_id,
           auto_schedule)) {}
 
-void ExecutorCache::allowFallback(bool allowed) {
-  options.reset();
-  if (!allowed) {
-    options = Options::current().disable("fallback");
-  }
-}
-
 nb::list ExecutorCache::execute(nb::handle inputs, Device* device) {
-  std::optional<OptionsGuard> guard;
-  if (options) {
-    guard.emplace(*options);
-  }
   return python::execute(*executor, known, inputs, device, isProfiling() ? &recordCall : nullptr);
 }
 
@@ -115,10 +104,6 @@ size_t compileAhead(const std::vector<std::pair<ExecutorCache*, nb::list>>& call
   std::vector<CompiledKernel*> waiting;
   for (const auto& [cache, arguments] : planned) {
     try {
-      std::optional<OptionsGuard> guard;
-      if (cache->options) {
-        guard.emplace(*cache->options);
-      }
       for (CompiledKernel* kernel : cache->executor->waitingKernels(arguments, where)) {
         if (std::find(waiting.begin(), waiting.end(), kernel) == waiting.end()) {
           waiting.push_back(kernel);
@@ -144,10 +129,11 @@ void bindExecutorCache(nb::module_& direct) {
       .def("execute", &run, "inputs"_a, nb::kw_only(), "device"_a.none() = nb::none(),
            "_enable_options"_a = Names(), "_disable_options"_a = Names(),
            "The outputs, tensors of the inputs' framework.")
-      .def("allow_fallback", &ExecutorCache::allowFallback, "allowed"_a,
-           "False: what cannot be compiled is an error of the execution, for a caller that has a "
-           "way of its own; True: it runs in another way, with a warning, unless "
-           "NVFUSER_DISABLE=fallback.")
+      .def(
+          "let_caller_fall_back", [](ExecutorCache& self) { self.executor->letCallerFallBack(); },
+          "Before any call: the caller has a way of its own. What cannot be compiled is an error "
+          "of "
+          "the execution, and plans that fail while others do are in the report alone.")
       .def(
           "is_compiled",
           [](ExecutorCache& self, nb::handle inputs, nb::handle) {

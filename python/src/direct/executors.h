@@ -18,11 +18,8 @@ struct ExecutorCache {
   ExecutorCache(const IrFusion& definition, int64_t fusion_id, bool auto_schedule);
   /// The outputs, tensors of the inputs' framework.
   nb::list execute(nb::handle inputs, Device* device = nullptr);
-  /// From now on what cannot be compiled is an error of the execution, or runs in another way.
-  void allowFallback(bool allowed);
 
   IrFusion fusion;
-  std::optional<Options> options;  ///< of its executions; none: those of the caller
   std::unique_ptr<FusionExecutorCache> executor;
   TorchCalls known;
 };

@@ -651,9 +651,9 @@ class FusionExecutorCache:
     def execute(self, inputs: object, *, device: object | None = None, _enable_options: Sequence[str] = [], _disable_options: Sequence[str] = []) -> list:
         """The outputs, tensors of the inputs' framework."""
 
-    def allow_fallback(self, allowed: bool) -> None:
+    def let_caller_fall_back(self) -> None:
         """
-        False: what cannot be compiled is an error of the execution, for a caller that has a way of its own; True: it runs in another way, with a warning, unless NVFUSER_DISABLE=fallback.
+        Before any call: the caller has a way of its own. What cannot be compiled is an error of the execution, and plans that fail while others do are in the report alone.
         """
 
     def is_compiled(self, inputs: object, device: object = 0) -> bool:
