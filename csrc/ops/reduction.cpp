@@ -66,7 +66,7 @@ Squeezed squeezeBroadcasts(TensorView* tv, const std::vector<int64_t>& axes) {
     if (!id->hasExpandedExtent()) {
       continue;
     }
-    Val* extent = id->expandedExtent();
+    Val* extent = ops::sizesOf(tv)[static_cast<size_t>(axis)];  // another operand may be longer
     result.times = result.times ? SimplifyingIrBuilder::mulExpr(result.times, extent) : extent;
   }
   if (dropped > 0) {
