@@ -244,6 +244,7 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
     for (size_t slot : step.inputs) {
       step_args.push(slots[slot]);
     }
+    bool updates = false;  // an argument, now
     if (step.kernel != nullptr && !step.kernel->in_place.empty()) {
       if (!occupied) {
         occupied.emplace(call.args);
@@ -254,6 +255,8 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
         const Tensor& written = step_args[pair.input].tensor();
         if (may_run_again || occupied->tensorsAt(written) > 1) {  // written when all have been read
           step_args[pair.input] = copyOf(written, call.context);
+        } else {
+          updates = true;
         }
       }
     }
@@ -294,7 +297,7 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
     if (observe) {
       observe(step, step_args, results);
     }
-    *has_updated |= step.kernel != nullptr && !step.kernel->in_place.empty() && first == nullptr;
+    *has_updated |= updates;
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       slots[step.outputs[i]] = results[i];
     }
@@ -328,6 +331,42 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     if (!runSteps(plan, call, first, observe, slots, &has_updated)) {
       return std::nullopt;
     }
+    if (first != nullptr) {
+      first->is_one_launch = isOneLaunch(*first);
+      first->takes_all_in_order =
+          first->is_one_launch && takesAllInOrder(first->steps[0].inputs, call.args.size());
+      first->is_repeatable = first->is_one_launch && first->steps[0].plan->isRepeatable();
+      if (first->is_repeatable) {
+        can_repeat_.store(true, std::memory_order_release);
+      }
+    }
+    for (const Prepared::ViewStep& step : plan.views) {
+      slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
+    }
+    KernelArgumentHolder results;
+    results.reserve(plan.returned.size());
+    bool is_written = !plan.shows_arguments;
+    for (size_t i = 0; i < plan.outputs.size() && is_written; ++i) {
+      is_written = !plan.updated[i] || isSameView(slots[plan.outputs[i]].tensor(),
+                                                  call.args[*plan.updated[i]].tensor());
+    }
+    if (is_written) {
+      for (size_t i : plan.returned) {
+        results.push(slots[plan.outputs[i]]);
+      }
+      return results;
+    }
+    std::vector<Tensor> values;
+    std::vector<const Tensor*> targets;
+    for (size_t i = 0; i < plan.outputs.size(); ++i) {
+      values.push_back(slots[plan.outputs[i]].tensor());
+      targets.push_back(plan.updated[i] ? &call.args[*plan.updated[i]].tensor() : nullptr);
+    }
+    writeBack(values, targets, call.context);
+    for (size_t i : plan.returned) {
+      results.push(std::move(values[i]));
+    }
+    return results;
   } catch (const std::exception& error) {
     if (!has_updated) {
       throw;
@@ -337,42 +376,6 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
                                   "written; restore them before calling it again: ",
                                   error.what()));
   }
-  if (first != nullptr) {
-    first->is_one_launch = isOneLaunch(*first);
-    first->takes_all_in_order =
-        first->is_one_launch && takesAllInOrder(first->steps[0].inputs, call.args.size());
-    first->is_repeatable = first->is_one_launch && first->steps[0].plan->isRepeatable();
-    if (first->is_repeatable) {
-      can_repeat_.store(true, std::memory_order_release);
-    }
-  }
-  for (const Prepared::ViewStep& step : plan.views) {
-    slots[step.result] = viewOf(slots[step.source].tensor(), step.view, call.context);
-  }
-  KernelArgumentHolder results;
-  results.reserve(plan.returned.size());
-  bool is_written = !plan.shows_arguments;
-  for (size_t i = 0; i < plan.outputs.size() && is_written; ++i) {
-    is_written = !plan.updated[i] ||
-                 isSameView(slots[plan.outputs[i]].tensor(), call.args[*plan.updated[i]].tensor());
-  }
-  if (is_written) {
-    for (size_t i : plan.returned) {
-      results.push(slots[plan.outputs[i]]);
-    }
-    return results;
-  }
-  std::vector<Tensor> values;
-  std::vector<const Tensor*> targets;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    values.push_back(slots[plan.outputs[i]].tensor());
-    targets.push_back(plan.updated[i] ? &call.args[*plan.updated[i]].tensor() : nullptr);
-  }
-  writeBack(values, targets, call.context);
-  for (size_t i : plan.returned) {
-    results.push(std::move(values[i]));
-  }
-  return results;
 }
 
 /// What is kept of such calls, where one is a launch and no more; else null.
