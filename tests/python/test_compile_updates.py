@@ -3,6 +3,7 @@
 import pytest
 import torch
 from compile_support import compiled, failures
+from nvfuser._C import PartialUpdateError
 from nvfuser.dynamo.backend import observing
 from tested_device import tensors_there
 
@@ -138,7 +139,8 @@ def test_autograd_hears_of_it():
         y.backward()
 
 
-def test_a_region_that_fails_updates_once(monkeypatch):
+def broken(monkeypatch, error):
+    """Executions of regions end with the error."""
     from nvfuser.dynamo import compiled_region, fallback
 
     class Broken:
@@ -149,16 +151,31 @@ def test_a_region_that_fails_updates_once(monkeypatch):
             pass
 
         def execute(self, inputs):
-            raise OSError("no such thing")
+            raise error
 
     monkeypatch.setattr(fallback, "_WARNED", set())
     monkeypatch.setattr(compiled_region, "_EXECUTORS", {})
     monkeypatch.setattr(compiled_region.direct, "FusionExecutorCache", Broken)
+
+
+@torch.no_grad()
+def test_a_region_that_fails_updates_once(monkeypatch):
+    broken(monkeypatch, OSError("no such thing"))
     p, g = torch.randn(4), torch.randn(4)
     expected = p - 0.1 * g
-    with torch.no_grad(), pytest.warns(UserWarning, match="no such thing"):
+    with pytest.warns(UserWarning, match="no such thing"):
         compiled(axpy)(p, g)
     torch.testing.assert_close(p, expected)
+
+
+@torch.no_grad()
+def test_a_region_that_fails_half_way_is_not_run_again(monkeypatch):
+    broken(monkeypatch, PartialUpdateError("half of it was written"))
+    p = torch.randn(4)
+    before = p.clone()
+    with pytest.raises(PartialUpdateError, match="half of it"):
+        compiled(axpy)(p, torch.randn(4))
+    torch.testing.assert_close(p, before)
 
 
 OPTIMIZERS = {
