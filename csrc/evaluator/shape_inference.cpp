@@ -72,6 +72,7 @@ class ShapeInference::Reader {
   }
 
   void read(const Expr* expr) {
+    readNamed(expr);
     for (const TensorView* out : tensorOutputs(expr)) {
       readRoot(expr, out);
       readLogical(out);
@@ -250,6 +251,30 @@ class ShapeInference::Reader {
     const Axis column = axisOf(b, of_b[by_columns ? last : last - 1]);
     if (row.size != column.size) {
       add(Meet{newSize(), expr, {row, column}, false});
+    }
+  }
+
+  /// Axes of one name are equally long, those that stretch may have one element.
+  void readNamed(const Expr* expr) {
+    std::unordered_map<std::string, Axis> known;
+    for (size_t i = 0; i < expr->inputs().size(); ++i) {
+      const std::optional<AxisNames> named = axisNames(expr, i);
+      if (!named) {
+        continue;
+      }
+      const auto* tv = expr->input(i)->as<TensorView>();
+      const std::vector<IterDomain*> axes = axesOf(tv);
+      for (size_t place = 0; place < axes.size(); ++place) {
+        const bool is_scale = named->names[place] == "one";
+        if (is_scale || (named->stretches && isUnit(axes[place]))) {
+          continue;
+        }
+        const Axis axis = axisOf(tv, axes[place]);
+        const auto [first, is_new] = known.emplace(named->names[place], axis);
+        if (!is_new && first->second.size != axis.size) {
+          add(Match{expr, first->second, axis, named->stretches});
+        }
+      }
     }
   }
 

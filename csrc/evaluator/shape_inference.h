@@ -94,6 +94,12 @@ class ShapeInference {
     const Expr* expr;
     Axis index, other;
   };
+  /// The second axis is as long as the first one or, where it stretches, has one element.
+  struct Match {
+    const Expr* expr;
+    Axis first, second;
+    bool can_stretch;
+  };
   struct Regroup {
     const Expr* expr;
     std::vector<Size> from, to;
@@ -102,8 +108,8 @@ class ShapeInference {
     const TensorView* tensor;
     std::vector<Size> sizes;
   };
-  using Step =
-      std::variant<Evaluate, Multiply, Divide, Meet, Stretch, Drop, Cut, Fit, Regroup, Count>;
+  using Step = std::variant<Evaluate, Multiply, Divide, Meet, Stretch, Drop, Cut, Fit, Match,
+                            Regroup, Count>;
   class Reader;
   class Call;
 

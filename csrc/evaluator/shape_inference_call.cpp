@@ -129,6 +129,18 @@ class ShapeInference::Call {
     }
   }
 
+  void operator()(const Match& step) {
+    const int64_t first = sizes_[step.first.size];
+    const int64_t second = sizes_[step.second.size];
+    const bool fits = second == first || (step.can_stretch && second == 1);
+    if (first != kUnknown && second != kUnknown && !fits) {
+      userError(step.expr->getOpString(), ": axis ", step.second.place, " of ",
+                step.second.tensor->toInlineString(), " has ", second, " elements, but axis ",
+                step.first.place, " of ", step.first.tensor->toInlineString(), " has ", first,
+                "; both have to be equal", step.can_stretch ? ", or the first of them 1" : "");
+    }
+  }
+
   void operator()(const Regroup& step) {
     const int64_t from = countOf(step.from);
     const int64_t to = countOf(step.to);

@@ -12,12 +12,10 @@ namespace {
 /// Collects sizes by the names that the expression gives to axes.
 class Reader {
  public:
-  Reader(const Call& call, size_t query)
-      : call_(call), batches_(call.input(query).sizes.size() - 2) {}
+  Reader(const Call& call, size_t query) : batches_(call.input(query).sizes.size() - 2) {}
 
   /// `stretches`: sizes of 1, and leading axes that are missing, go with any size.
-  HeadMatrices read(const TensorRef& tensor, const Val* val, std::string_view names,
-                    bool stretches) {
+  HeadMatrices read(const TensorRef& tensor, std::string_view names, bool stretches) {
     HeadMatrices matrices{tensor.data, tensor.dtype, 0, 0, std::vector<int64_t>(batches_, 0)};
     const size_t all = batches_ + names.size();
     for (size_t i = 0; i < tensor.sizes.size(); ++i) {
@@ -27,12 +25,8 @@ class Reader {
       }
       const char name = place < batches_ ? static_cast<char>('0' + place) : names[place - batches_];
       const auto [found, is_new] = sizes_.emplace(name, tensor.sizes[i]);
-      if (found->second != tensor.sizes[i]) {
-        userError(call_.op->getOpString(), ": axis ", i, " of ", val->toInlineString(), " [",
-                  join(tensor.sizes, ", "), "] has ", tensor.sizes[i], " elements, but ",
-                  found->second, " are needed to go with the operands before it, in ",
-                  call_.op->toString());
-      }
+      check(found->second == tensor.sizes[i],
+            "shape inference looked at the operands of attention");
       (place < batches_    ? matrices.heads[place]
        : place == batches_ ? matrices.row
                            : matrices.column) = tensor.strides[i];
@@ -50,7 +44,6 @@ class Reader {
   }
 
  private:
-  const Call& call_;
   size_t batches_;
   std::map<char, int64_t> sizes_;
 };
@@ -78,7 +71,7 @@ Attention forwardOf(const Call& call, const SdpaFwdOp* op) {
   Attention attention;
   Reader reader(call, 0);
   auto operand = [&](size_t i, bool stretches = false) {
-    return reader.read(call.input(i), op->input(i), op->axesOfInput(i), stretches);
+    return reader.read(call.input(i), op->axesOfInput(i), stretches);
   };
   attention.query = operand(0);
   attention.key = operand(1);
@@ -90,7 +83,7 @@ Attention forwardOf(const Call& call, const SdpaFwdOp* op) {
     attention.mask = operand(*op->maskPlace(), true);
   }
   auto result = [&](size_t i) {
-    return reader.read(call.outputs.at(i), op->output(i), op->axesOfOutput(i), false);
+    return reader.read(call.outputs.at(i), op->axesOfOutput(i), false);
   };
   attention.output = result(0);
   attention.logsumexp = result(1);
@@ -110,9 +103,7 @@ Attention forwardOf(const Call& call, const SdpaFwdOp* op) {
 Attention backwardOf(const Call& call, const SdpaBwdOp* op) {
   Attention attention;
   Reader reader(call, 1);
-  auto operand = [&](size_t i) {
-    return reader.read(call.input(i), op->input(i), op->axesOfInput(i), false);
-  };
+  auto operand = [&](size_t i) { return reader.read(call.input(i), op->axesOfInput(i), false); };
   attention.query = operand(1);
   attention.key = operand(2);
   attention.value = operand(3);
@@ -120,7 +111,7 @@ Attention backwardOf(const Call& call, const SdpaBwdOp* op) {
   attention.output = operand(4);
   attention.logsumexp = operand(SdpaBwdOp::kLogSumExp);
   auto result = [&](size_t i) {
-    return reader.read(call.outputs.at(i), op->output(i), op->axesOfOutput(i), false);
+    return reader.read(call.outputs.at(i), op->axesOfOutput(i), false);
   };
   attention.grad_query = result(0);
   attention.grad_key = result(1);

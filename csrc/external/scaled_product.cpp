@@ -35,11 +35,7 @@ class Named {
         continue;
       }
       const auto [found, is_new] = sizes_.emplace(name, size);
-      if (found->second != size) {
-        userError(op_->getOpString(), ": ", val->toInlineString(), " [", join(tensor.sizes, ", "),
-                  "] has ", size, " elements along axis ", axis, ", but ", found->second,
-                  " are needed to go with the operands before it");
-      }
+      check(found->second == size, "shape inference looked at the operands of the product");
       result[name] = tensor.strides[axis];
     }
     return result;

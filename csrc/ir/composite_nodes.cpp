@@ -1,5 +1,6 @@
 #include <ir/composite_nodes.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include <ir/interface_nodes.h>
@@ -179,6 +180,44 @@ std::string_view GroupedMmaOp::axesOfInput(size_t i) const {
 
 std::string_view GroupedMmaOp::axesOfOutput(size_t) const {
   return rankOf(output(0)) == 3 ? "GMN" : "MN";
+}
+
+std::optional<AxisNames> axisNames(const Expr* expr, size_t i) {
+  std::string_view last = "-";
+  bool stretches = false;
+  size_t batches = 0;
+  if (expr->isA<SdpaFwdOp>()) {
+    const auto* op = expr->as<SdpaFwdOp>();
+    last = op->axesOfInput(i);
+    stretches = i == op->biasPlace() || i == op->maskPlace();
+    batches = rankOf(op->input(0)) - 2;
+  } else if (expr->isA<SdpaBwdOp>()) {
+    last = expr->as<SdpaBwdOp>()->axesOfInput(i);
+    batches = rankOf(expr->input(1)) - 2;
+  } else if (expr->isA<ScaledMmaOp>()) {
+    last = expr->as<ScaledMmaOp>()->axesOfInput(i);
+    stretches = i > 1;
+  } else if (expr->isA<GroupedMmaOp>()) {
+    last = expr->as<GroupedMmaOp>()->axesOfInput(i);
+    stretches = i > 2;
+  }
+  if (last == "-") {
+    return std::nullopt;
+  }
+  AxisNames result{{}, stretches};
+  for (size_t batch = 0; batch < batches; ++batch) {
+    result.names.push_back(text(batch));
+  }
+  for (char name : last) {
+    // A letter, so that it is no batch.
+    result.names.push_back(name == '1' ? "one" : std::string(1, name));
+  }
+  // An operand that stretches may lack the first ones.
+  const size_t missing =
+      result.names.size() - std::min(result.names.size(), rankOf(expr->input(i)));
+  result.names.erase(result.names.begin(),
+                     result.names.begin() + static_cast<std::ptrdiff_t>(missing));
+  return result;
 }
 
 bool drawsFromGenerator(const Expr* expr) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <ir/internal_nodes.h>
 
@@ -145,6 +147,16 @@ class GroupedMmaOp final : public ExprOf<GroupedMmaOp, ExprKind::GroupedMmaOp> {
   std::string_view axesOfInput(size_t i) const;
   std::string_view axesOfOutput(size_t i) const;
 };
+
+/// Names of an operand's axes, where an operation tells which of them are equally long: those of
+/// attention and of products with scales. Batches are named "0", "1", …; the axis of a scale
+/// for all elements that are summed over is "one".
+struct AxisNames {
+  std::vector<std::string> names;  ///< for each axis, in order
+  bool stretches;                  ///< axes of one element go with any length
+};
+/// None where operand `i` has no such axes.
+std::optional<AxisNames> axisNames(const Expr* expr, size_t i);
 
 /// Whether the results of an operation have axes of their own each, so that equal places mean
 /// nothing. Elsewhere results have one shape (Welford) or that but for one axis.

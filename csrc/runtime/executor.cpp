@@ -271,7 +271,7 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     plan = std::make_shared<const LaunchPlan>(*compiled, *values, launch);
   }
   if (outputs.empty()) {
-    requireUpdatable(compiled->fusion(), args, values->evaluator());
+    requireUpdatable(compiled->fusion(), compiled->fusion(), args, values->evaluator());
   } else {
     plan->checkOutputs(outputs);
   }

@@ -84,7 +84,7 @@ FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHold
   if (!auto_schedule_) {
     ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
     requireScheduled(*fusion_, bound);
-    requireUpdatable(*fusion_, args, bound);
+    requireUpdatable(*fusion_, *fusion_, args, bound);
     return formOf({}, cancellation);
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
@@ -92,7 +92,7 @@ FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHold
                         layoutsFit(*fusion_, args, sizes);
   Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes), cancellation);
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
-  requireUpdatable(*form.settled, args, settled);
+  requireUpdatable(*form.settled, *fusion_, args, settled);
   return form;
 }
 

@@ -24,7 +24,7 @@ std::vector<std::optional<size_t>> updatedInputs(const Fusion& fusion) {
   return updated;
 }
 
-void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
+void requireUpdatable(const Fusion& fusion, const Fusion& written, const KernelArgumentHolder& args,
                       ExpressionEvaluator& evaluator) {
   const std::vector<std::optional<size_t>> updated = updatedInputs(fusion);
   for (size_t i = 0; i < updated.size(); ++i) {
@@ -32,14 +32,14 @@ void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
       continue;
     }
     const auto* output = fusion.outputs()[i]->as<TensorView>();
-    const std::string input = text("input ", *updated[i], ", ", *fusion.inputs()[*updated[i]]);
+    const std::string input = text("input ", *updated[i], ", ", *written.inputs()[*updated[i]]);
     const Tensor& tensor = args[*updated[i]].tensor();
     std::vector<int64_t> sizes;
     for (const IterDomain* id : TensorDomain::noReductions(output->getLogicalDomain())) {
       sizes.push_back(evaluator.evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
     }
     if (tensor.sizes() != sizes) {
-      userError("run: output ", i, ", ", *output, ", of sizes [", join(sizes, ", "),
+      userError("run: output ", i, ", ", *written.outputs()[i], ", of sizes [", join(sizes, ", "),
                 "] is written to the storage of ", input, ", which has sizes [",
                 join(tensor.sizes(), ", "), "]; pass a tensor of the output's sizes");
     }
@@ -47,9 +47,9 @@ void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
       userError(
           "run: unsupported operation: more than one element of the written-to tensor refers to a "
           "single memory location: output ",
-          i, ", ", *output, ", is written to the storage of ", input, ", which has sizes [",
-          join(tensor.sizes(), ", "), "] and strides [", join(tensor.strides(), ", "),
-          "]; clone() it before the call");
+          i, ", ", *written.outputs()[i], ", is written to the storage of ", input,
+          ", which has sizes [", join(tensor.sizes(), ", "), "] and strides [",
+          join(tensor.strides(), ", "), "]; clone() it before the call");
     }
   }
 }

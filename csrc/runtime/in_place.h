@@ -15,9 +15,8 @@
 /// - It cannot fail when it runs, nor can those after it, and none of these reads the input. (At a
 ///   plan's first run a kernel may turn out not to do; then only the last one writes directly.)
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
-/// - The argument lies as the kernel writes, is aligned like memory of its own, and no other one
-/// has
-///   a part of its memory.
+/// - The argument lies as the kernel writes, is aligned like memory of its own, and no other
+///   argument has a part of its memory.
 /// - The kernel reads each element before it writes it (`directWrites`).
 ///
 ///   p' = p - lr · g               every element of p is read where p' is written: directly
@@ -47,7 +46,8 @@ std::vector<std::optional<size_t>> updatedInputs(const Fusion& fusion);
 
 /// Throws `UserError` where an argument cannot take what is to be written to it: it has other
 /// sizes, or several of its elements are one place in memory. Depends on sizes and strides alone.
-void requireUpdatable(const Fusion& fusion, const KernelArgumentHolder& args,
+/// `written`: the fusion as the user wrote it, which `fusion` is or was made from, for names.
+void requireUpdatable(const Fusion& fusion, const Fusion& written, const KernelArgumentHolder& args,
                       ExpressionEvaluator& evaluator);
 
 /// Those of `wanted` that a kernel of the scheduled `fusion` may write itself: whoever reads an

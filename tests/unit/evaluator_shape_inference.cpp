@@ -148,6 +148,30 @@ TEST_CASE_FIXTURE(Shapes, "shape inference: rows meet columns in a product") {
   CHECK(contains(call({4, 1}, {5, 5}), "they meet in matmul; they must be equal"));
 }
 
+TEST_CASE_FIXTURE(Shapes, "shape inference: queries, keys, values and masks of attention fit") {
+  TensorView* keys = broadcast(y, {true, true, false, false});
+  fusion.addOutput(sdpfa_fwd(keys, keys, keys, x, nullptr, nullptr, nullptr, nullptr).output);
+  CHECK(call({5, 5}, {5, 6}) == "iterates");
+  CHECK(call({1, 5}, {5, 6}) == "settles");
+  CHECK(contains(call({2, 5}, {5, 6}),
+                 "axis 0 of T0 has 2 elements, but axis 2 of T2 has 5; both have to be equal, or "
+                 "the first of them 1"));
+  sdpfa_fwd(broadcast(x, {true, true, false, false}), keys, keys, nullptr, nullptr, nullptr,
+            nullptr, nullptr);
+  CHECK(contains(call({5, 5}, {5, 6}), "has 6 elements, but axis 3 of"));
+}
+
+TEST_CASE_FIXTURE(Shapes, "shape inference: scales of a product are as many as rows and columns") {
+  auto half = [](TensorView* tv) { return castOp(DataType::BFloat16, tv); };
+  fusion.addOutput(
+      scaled_mm(half(x), half(y), sum(x, {1}), sum(y, {0}), nullptr, nullptr, nullptr).tv);
+  CHECK(call({4, 6}, {6, 5}) == "iterates");
+  CHECK(contains(call({4, 6}, {7, 5}), "has 7 elements, but axis 1 of"));
+  scaled_mm(half(x), half(y), sum(x, {0}), sum(y, {0}), nullptr, nullptr, nullptr);
+  CHECK(call({6, 6}, {6, 5}) == "iterates");
+  CHECK(contains(call({4, 6}, {6, 5}), "has 6 elements, but axis 0 of"));
+}
+
 TEST_CASE_FIXTURE(Shapes, "shape inference: an index is not longer than what it is applied to") {
   TensorView* index = castOp(DataType::Int, y);
   fusion.addOutput(gather(x, 1, index));
