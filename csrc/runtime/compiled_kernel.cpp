@@ -37,8 +37,10 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
       words.emplace_back(word);
     }
   };
+  // Emulated kernels have level 1, which keeps the accesses of their text, or 0.
   if (const int64_t level = options.number(Setting::HostOptLevel);
-      level != 2 && device.kind() == DeviceKind::Cpu) {
+      device.kind() == DeviceKind::Cpu ? level != 2
+                                       : device.kind() == DeviceKind::Emulated && level == 0) {
     words.push_back(text("-O", level));
   }
   if (options.isEnabled(EnableOption::Fma) && !options.isDisabled(DisableOption::Fma)) {

@@ -234,6 +234,7 @@ Module::Module(std::span<const std::string> texts, bool cached, const KernelSour
   }
   const HostCompiler& compiler = hostCompiler();
   request.flags = compileFlags(compiler);
+  request.flags.insert(request.flags.end(), like.options.begin(), like.options.end());
   CachedObject made = cachedObject(compiler, request, cached ? processDiskCache() : nullptr);
   bytes_ = std::move(made.bytes);
   object_ = std::move(made.object);
