@@ -79,6 +79,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     case ExprKind::SdpaBwdOp:
     case ExprKind::ScaledMmaOp:
     case ExprKind::GroupedMmaOp:
+    case ExprKind::CommunicationOp:
       userError("lower: ", expr->getOpString(), " (", expr->toString(),
                 ") cannot be part of a generated kernel; run it as an operation of its own");
     case ExprKind::ReductionOp:

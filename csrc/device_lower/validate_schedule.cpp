@@ -35,6 +35,12 @@ class ScheduleCheck {
   void oneAxisPerDimension(const TensorView* tv) {
     const std::vector<const LoopClass*> path = loops_.path(tv);
     for (size_t i = 0; i < path.size(); ++i) {
+      if (isMeshAxis(path[i]->parallel)) {
+        refuseSchedule(tv,
+                       text(axisText(tv, i), " of T", tv->name(), " is shared by devices, and a "
+                            "kernel runs on one"),
+                       "run it by a MultiDeviceExecutor");
+      }
       for (size_t k = 0; k < i; ++k) {
         if (!path[i]->isThread() || path[k]->parallel != path[i]->parallel) {
           continue;

@@ -123,6 +123,9 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {scaledProduct(expr, context)};
     case ExprKind::ViewAsScalar:
       return {viewAsScalar(expr->as<ViewAsScalar>(), context)};
+    case ExprKind::CommunicationOp:
+      userError(expr->getOpString(), ": ", *expr,
+                " asks other devices for data, and one process cannot tell what they have");
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:

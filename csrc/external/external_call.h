@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <evaluator/interpreter.h>
+#include <external/communicator.h>
 #include <ir/external_ops.h>
 #include <support/device_properties.h>
 
@@ -31,6 +32,8 @@ struct Machine {
   /// Memory of the device, in the order of the stream.
   std::function<void*(size_t bytes)> allocate = {};
   std::function<void(void* data)> release = {};
+  /// The other devices; null where there are none.
+  Communicator* communicator = nullptr;
 };
 
 struct Call {

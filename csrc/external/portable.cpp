@@ -1,4 +1,5 @@
 #include <external/attention.h>
+#include <external/communication.h>
 #include <external/lanes.h>
 #include <external/product.h>
 
@@ -7,6 +8,9 @@ namespace nvfuser::external {
 void runPortable(const Call& call) {
   if (call.op->isOneOf<MatmulOp, LinearOp>()) {
     return multiply(productOf(call), *call.machine);
+  }
+  if (call.op->isA<CommunicationOp>()) {
+    return runCommunication(call);
   }
   if (call.op->isA<ScanOp>()) {
     return runScan(call);

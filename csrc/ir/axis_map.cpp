@@ -148,6 +148,13 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
     case ExprKind::GroupedMmaOp:
       mapNamedAxes(*expr->as<GroupedMmaOp>());
       break;
+    case ExprKind::CommunicationOp: {
+      // The axis of the team's devices, in front.
+      const CommunicationType type = expr->as<CommunicationOp>()->type();
+      zip([&](size_t f) { return f == 0 && type == CommunicationType::ReduceScatter; },
+          [&](size_t t) { return t == 0 && type == CommunicationType::Allgather; });
+      break;
+    }
     case ExprKind::TopKOp: {
       const auto dim = static_cast<size_t>(expr->as<TopKOp>()->dim());
       zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });

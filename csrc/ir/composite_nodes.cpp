@@ -182,6 +182,28 @@ std::string_view GroupedMmaOp::axesOfOutput(size_t) const {
   return rankOf(output(0)) == 3 ? "GMN" : "MN";
 }
 
+std::string_view communicationName(CommunicationType type) {
+  switch (type) {
+    case CommunicationType::Allgather:
+      return "allgather";
+    case CommunicationType::Allreduce:
+      return "allreduce";
+    case CommunicationType::ReduceScatter:
+      return "reduce_scatter";
+    case CommunicationType::Alltoall:
+      break;
+  }
+  return "alltoall";
+}
+
+CommunicationOp::CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out,
+                                 Val* in, BinaryOpType reduction, ParallelType along,
+                                 const DeviceMesh& mesh)
+    : ExprOf(passkey, {{in},
+                       {out},
+                       {enumAttribute(type), enumAttribute(reduction), enumAttribute(along),
+                        mesh.devices(), mesh.shape()}}) {}
+
 std::optional<AxisNames> axisNames(const Expr* expr, size_t i) {
   std::string_view last = "-";
   bool stretches = false;

@@ -148,6 +148,31 @@ class GroupedMmaOp final : public ExprOf<GroupedMmaOp, ExprKind::GroupedMmaOp> {
   std::string_view axesOfOutput(size_t i) const;
 };
 
+/// How the devices of a team exchange data. Each has a tensor of the same sizes; D: how many they
+/// are.
+enum class CommunicationType : uint8_t {
+  Allgather,      ///< in […] → out [D, …]: out[d] is what device d has
+  Allreduce,      ///< in […] → out […]: what all have, combined
+  ReduceScatter,  ///< in [D, …] → out […]: what all have at in[own place], combined
+  Alltoall,       ///< in [D, …] → out [D, …]: out[d] is what device d has at in[own place]
+};
+std::string_view communicationName(CommunicationType type);
+
+/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes.
+class CommunicationOp final : public ExprOf<CommunicationOp, ExprKind::CommunicationOp> {
+ public:
+  using ExprOf::ExprOf;
+  CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out, Val* in,
+                  BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh);
+  CommunicationType type() const { return attribute<CommunicationType>(0); }
+  /// How what devices have is combined; Add where nothing is.
+  BinaryOpType reduction() const { return attribute<BinaryOpType>(1); }
+  ParallelType along() const { return attribute<ParallelType>(2); }
+  DeviceMesh mesh() const {
+    return DeviceMesh(attribute<std::vector<int64_t>>(3), attribute<std::vector<int64_t>>(4));
+  }
+};
+
 /// Names of an operand's axes, where an operation tells which of them are equally long: those of
 /// attention and of products with scales. Batches are named "0", "1", …; the axis of a scale
 /// for all elements that are summed over is "one".

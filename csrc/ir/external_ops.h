@@ -8,7 +8,7 @@ namespace nvfuser {
 /// What external/ runs, one operation a call.
 inline bool isExternalOp(const Expr* expr) {
   return expr->isOneOf<MatmulOp, LinearOp, ScanOp, ArgsortOp, TopKOp, ScatterOp, SdpaFwdOp,
-                       SdpaBwdOp, ScaledMmaOp, GroupedMmaOp>();
+                       SdpaBwdOp, ScaledMmaOp, GroupedMmaOp, CommunicationOp>();
 }
 
 /// What may end a product of matrices, as a library does it (scheduler/expr_eval/epilogue.h says

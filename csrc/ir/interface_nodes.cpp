@@ -20,6 +20,7 @@ TensorView::TensorView(IrBuilderPasskey passkey, const TensorView* from, IrClone
       max_producer_pos_(from->max_producer_pos_),
       promote_reuse_(from->promote_reuse_),
       cpu_scalar_(from->cpu_scalar_),
+      mesh_(from->mesh_),
       circular_buffer_options_(from->circular_buffer_options_) {}
 
 void TensorView::setLoopDomain(std::vector<IterDomain*> loop) {

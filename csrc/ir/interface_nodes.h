@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include <ir/device_mesh.h>
 #include <ir/internal_base_nodes.h>
 
 namespace nvfuser {
@@ -127,6 +128,11 @@ class TensorView : public Val {
   bool isCircularBuffered() const { return circular_buffer_options_.isEnable(); }
   const CircularBufferOptions& circularBufferOptions() const { return circular_buffer_options_; }
 
+  // Devices that have a part of it, or all of it each (multidevice/).
+  void setDeviceMesh(DeviceMesh mesh) { mesh_ = std::move(mesh); }
+  const DeviceMesh& getDeviceMesh() const { return mesh_; }
+  bool hasDeviceMesh() const { return !mesh_.empty(); }
+
   void setCpuScalar(bool is_cpu_scalar) { cpu_scalar_ = is_cpu_scalar; }
   bool isCpuScalar() const { return cpu_scalar_; }
 
@@ -146,6 +152,7 @@ class TensorView : public Val {
   int64_t max_producer_pos_ = 0;
   bool promote_reuse_ = false;
   bool cpu_scalar_ = false;
+  DeviceMesh mesh_;
   CircularBufferOptions circular_buffer_options_;
 };
 

@@ -193,10 +193,10 @@ IterDomain* IterDomain::cloneWithoutRFactor(bool) {
 }
 
 void IterDomain::parallelize(ParallelType type) {
-  if (type == ParallelType::Count || type == ParallelType::DIDx || type == ParallelType::DIDy ||
-      type == ParallelType::DIDz || type == ParallelType::Stream || type == ParallelType::Mma) {
+  if (type == ParallelType::Count || type == ParallelType::Stream || type == ParallelType::Mma) {
     userError("parallelize: axis ", toString(), " cannot be bound to ", parallelTypeName(type),
-              "; block, thread, Vectorize, Unroll, Unswitch, Group, Bulk and Serial are supported");
+              "; device, block, thread, Vectorize, Unroll, Unswitch, Group, Bulk and Serial are "
+              "supported");
   }
   if (type == ParallelType::Vectorize && !extent_->isConstScalar()) {
     userError("parallelize: axis ", toString(),

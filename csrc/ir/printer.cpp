@@ -199,6 +199,8 @@ std::string Expr::getOpString() const {
       return text("scan_", opName(as<ScanOp>()->scanType()));
     case ExprKind::TopKOp:
       return "topk";
+    case ExprKind::CommunicationOp:
+      return std::string(communicationName(as<CommunicationOp>()->type()));
     case ExprKind::SdpaFwdOp:
       return "sdpfa_fwd";
     case ExprKind::SdpaBwdOp:
@@ -265,6 +267,13 @@ std::string attributesText(const Expr* expr) {
     }
     case ExprKind::ScanOp:
       return text(", dim = ", expr->as<ScanOp>()->dim());
+    case ExprKind::CommunicationOp: {
+      const auto* op = expr->as<CommunicationOp>();
+      const bool combines = op->type() == CommunicationType::Allreduce ||
+                            op->type() == CommunicationType::ReduceScatter;
+      return text(", along = ", parallelTypeName(op->along()), ", mesh = ", op->mesh().toString(),
+                  combines ? text(", reduction = ", opName(op->reduction())) : std::string());
+    }
     case ExprKind::ArgsortOp:
       return text(", dim = ", expr->as<ArgsortOp>()->dim(),
                   expr->as<ArgsortOp>()->isDescending() ? ", descending" : "");

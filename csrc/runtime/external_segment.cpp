@@ -45,10 +45,11 @@ Request requestOf(const Fusion& segment) {
   return {product->product, {result}, product->bias, product->end};
 }
 
-external::Machine hostMachine(Cancellation* cancellation) {
+external::Machine hostMachine(const RunContext& context) {
   external::Machine machine;
+  machine.communicator = context.communicator.get();
   machine.threads = cpuThreads().threads();
-  machine.parallel = [cancellation](int64_t tasks, const auto& run) {
+  machine.parallel = [cancellation = context.cancellation](int64_t tasks, const auto& run) {
     cpuThreads().parallelFor(tasks, run, cancellation);
   };
   return machine;
@@ -121,12 +122,13 @@ void tellWhereLibrariesAre() {
 
 external::Machine machineOf(Device& device, const RunContext& context) {
   if (device.kind() == DeviceKind::Cpu) {
-    return hostMachine(context.cancellation);
+    return hostMachine(context);
   }
   external::Machine machine;
   machine.kind = device.kind();
   machine.index = device.index();
   machine.stream = context.stream;
+  machine.communicator = context.communicator.get();
   auto blocks = std::make_shared<std::map<void*, DeviceMemory>>();
   machine.allocate = [&device, context, blocks](size_t bytes) {
     DeviceMemory memory(bytes, device, context);
@@ -274,7 +276,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
       }
     }
     const std::vector<Tensor> on_host = allocate(request, run.results, cpuDevice(), {});
-    const external::Machine machine = hostMachine(context.cancellation);
+    const external::Machine machine = hostMachine(context);
     external::runPortable(callOf(request, operands, on_host, random, machine));
     for (size_t i = 0; i < results.size(); ++i) {
       results[i].copyFrom(on_host[i], context.stream);

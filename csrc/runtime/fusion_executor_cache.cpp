@@ -127,6 +127,9 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
     call.device = &defaultDevice();
   }
   call.params.device = call.device;
+  if (call.context.communicator == nullptr) {
+    call.context.communicator = communicator_;
+  }
   return call;
 }
 

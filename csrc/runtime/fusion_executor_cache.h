@@ -63,6 +63,11 @@ class FusionExecutorCache {
   /// for the host; and plans that fail while others do are in the report alone.
   void letCallerFallBack() { caller_falls_back_ = true; }
 
+  /// The other devices of every call whose context brings none (multidevice/).
+  void setCommunicator(std::shared_ptr<external::Communicator> communicator) {
+    communicator_ = std::move(communicator);
+  }
+
   /// The same call again, looked up once for all like it; null where a call is not just the launch
   /// of a kernel that has run before, which writes each output to a tensor of its own, and where a
   /// number is complex.
@@ -190,6 +195,7 @@ class FusionExecutorCache {
   int64_t fusion_id_;
   bool auto_schedule_;
   bool caller_falls_back_ = false;
+  std::shared_ptr<external::Communicator> communicator_;
   /// Whether tensors of indices are computed with, whose results the sizes do not bound.
   bool computes_with_indices_ = false;
 

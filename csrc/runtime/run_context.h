@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include <external/communicator.h>
 #include <runtime/device.h>
 
 namespace nvfuser {
@@ -54,6 +55,8 @@ struct RunContext {
   /// Seed and first offset of random operations without seeds of their own, for this run alone.
   /// None: those of the fusion's own state, which is then behind them.
   std::optional<std::pair<uint64_t, uint64_t>> draws = std::nullopt;
+  /// The devices that share what is computed (multidevice/). Null: this one is alone.
+  std::shared_ptr<external::Communicator> communicator = nullptr;
   /// Lives as long as the call, which may end with `Cancelled`; then there are no results, but the
   /// next call is like any other. Null: it never does.
   Cancellation* cancellation = nullptr;

@@ -56,6 +56,7 @@ std::unordered_map<const Val*, Path> findPaths(const Fusion& fusion) {
       case ExprKind::GroupedMmaOp:
       case ExprKind::ScanOp:
       case ExprKind::ScatterOp:
+      case ExprKind::CommunicationOp:
         path.operations += 1;
         break;
       default:

@@ -8,6 +8,7 @@
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
+#include <ops/communication.h>
 #include <ops/composite.h>
 #include <ops/define_again.h>
 #include <ops/indexing.h>
@@ -311,6 +312,10 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {scaledProduct(expr->as<ScaledMmaOp>())};
     case ExprKind::GroupedMmaOp:
       return {scaledProduct(expr->as<GroupedMmaOp>())};
+    case ExprKind::CommunicationOp: {
+      auto* op = expr->as<CommunicationOp>();
+      return {communicate(op->type(), in(0), op->mesh(), op->along(), op->reduction())};
+    }
     case ExprKind::OnlineSoftmaxOp:
     case ExprKind::Split:
     case ExprKind::Merge:

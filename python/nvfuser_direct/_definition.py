@@ -4,6 +4,7 @@ from nvfuser._C import DataType, UserError, direct
 
 from ._executable import Executable
 from ._repro import Described
+from .multidevice import MultiDeviceExecutor, is_shared
 
 
 class FusionDefinition(Executable):
@@ -23,7 +24,7 @@ class FusionDefinition(Executable):
     def __enter__(self):
         if self._fusion_guard is not None:
             raise UserError("FusionDefinition: it is being defined already; leave its `with` block first")
-        for executor in ("fec", "ke"):  # of an earlier definition
+        for executor in ("fec", "ke", "mde"):  # of an earlier definition
             self.__dict__.pop(executor, None)
         self._fusion = direct.Fusion()
         self._fusion_guard = direct.FusionGuard(self._fusion)
@@ -83,6 +84,9 @@ class FusionDefinition(Executable):
         if executor is None:
             self._require_defined()
             assert not hasattr(self, "ke"), "KernelExecutor already exists! Use manual_execute() to execute the fusion."
+            shared = self._shared_executor()
+            if shared is not None:
+                return shared.run(inputs)
             executor = self.fec = direct.FusionExecutorCache(self._fusion)
         if save_repro_inputs:
             self._saved_inputs = [Described(value) for value in inputs]
@@ -95,6 +99,12 @@ class FusionDefinition(Executable):
 
     _execute = execute
     execute = direct.execute
+
+    def _shared_executor(self):
+        """Runs this device's share, where tensors are on a mesh; else None."""
+        if not hasattr(self, "mde"):
+            self.mde = MultiDeviceExecutor(self._fusion) if is_shared(self._fusion) else None
+        return self.mde
 
     # Schedules by hand ----------------------------------------------------------------------------
 

@@ -1,38 +1,253 @@
-"""Names of nvFuser's interface to several GPUs. None of it is supported: each raises NotImplementedError."""
+"""One fusion over several devices: one process (or thread) each, with its own parts of the tensors.
 
-_WHY = "fusions run on one device; several GPUs are not supported"
+>>> mesh = multidevice.DeviceMesh([0, 1])
+>>> with FusionDefinition() as fd:
+...     x = fd.define_tensor([-1, -1], contiguity=True)
+...     y = fd.ops.sum(x, [0])
+...     fd.add_output(y)
+...     for tensor in (x, y):
+...         tensor.set_device_mesh(mesh)
+...     x.outer_split(0, mesh.size)
+...     x.axis(0).parallelize(ParallelType.mesh_x)
+>>> (total,) = fd.execute([own_rows])  # in each process; torch.distributed is initialised
+"""
 
+import os
+import threading
 
-class _Unsupported:
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"{type(self).__name__}: {_WHY}")
+from nvfuser._C import UserError, direct
+from nvfuser._C.direct import DeviceMesh as _DeviceMesh
+from nvfuser._C.direct import LocalFusion, ParallelType, thread_communicators
 
-
-class DeviceMesh(_Unsupported):
-    pass
-
-
-class Sharding(_Unsupported):
-    pass
-
-
-class MultiDeviceExecutorParams(_Unsupported):
-    pass
-
-
-class MultiDeviceExecutor(_Unsupported):
-    pass
+_AXES = (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z)
 
 
-class Communicator(_Unsupported):
-    @staticmethod
-    def instance():
-        raise NotImplementedError(f"Communicator.instance: {_WHY}")
+class DeviceMesh(_DeviceMesh):
+    """Ranks that share tensors: a list, or a tensor (or nested list) of up to three axes.
+
+    The last axis is `ParallelType.mesh_x`, the one before it `mesh_y`, then `mesh_z`.
+    """
+
+    def __init__(self, devices, shape=()):
+        if hasattr(devices, "tolist"):
+            shape = shape or tuple(devices.shape)
+            devices = devices.reshape(-1).tolist()
+        super().__init__(list(devices), list(shape))
+
+    def shard_tensor(self, tensor, axis, rank=None):
+        """The part of `tensor` along `axis` that this process has, of a mesh of one axis."""
+        return _part(tensor, axis, self, ParallelType.mesh_x, _rank() if rank is None else rank)
 
 
-def shard_tensor(tensor, tv):
-    raise NotImplementedError(f"shard_tensor: {_WHY}")
+class Sharding:
+    """How a tensor of a fusion is shared."""
+
+    def __init__(self, tensor):
+        self.mesh = direct.mesh_of(tensor)
+        self._cut = {axis: direct.axis_sharded_on(tensor, axis) for axis in _AXES}
+
+    def axis_sharded_on(self, parallel_type):
+        """The tensor's axis that an axis of the mesh cuts; -1 for none."""
+        return self._cut[parallel_type]
+
+
+def _part(tensor, axis, mesh, mesh_axis, rank):
+    count, place = mesh.size_along(mesh_axis), mesh.coordinate(rank, mesh_axis)
+    if place is None:
+        raise ValueError(f"shard_tensor: device {rank} is not in {mesh}")
+    if tensor.shape[axis] % count != 0:
+        raise ValueError(
+            f"shard_tensor: axis {axis} has {tensor.shape[axis]} elements, which {count} devices cannot share equally"
+        )
+    size = tensor.shape[axis] // count
+    return tensor.narrow(axis, place * size, size).contiguous()
+
+
+def shard_tensor(tensor, tv, rank=None):
+    """This process's part of a whole tensor that stands for `tv`."""
+    sharding = Sharding(tv)
+    rank = _rank() if rank is None else rank
+    for mesh_axis in _AXES:
+        axis = sharding.axis_sharded_on(mesh_axis)
+        if axis >= 0:
+            tensor = _part(tensor, axis, sharding.mesh, mesh_axis, rank)
+    return tensor
+
+
+# Transport ----------------------------------------------------------------------------------------
+
+
+def _distributed():
+    import torch.distributed as dist
+
+    if not (dist.is_available() and dist.is_initialized()):
+        raise RuntimeError(
+            "Communicator: torch.distributed is not initialised; call torch.distributed.init_process_group() first "
+            "(torchrun sets what it needs), or pass a communicator"
+        )
+    return dist
+
+
+def _rank():
+    return Communicator.instance().rank()
+
+
+class ProcessGroup:
+    """torch.distributed as the transport of fusions, on memory of the host (backend gloo)."""
+
+    def __init__(self):
+        self._dist = _distributed()
+        self._groups = {}
+
+    def _group(self, team):
+        """The group of a team. All processes make all groups of one mesh axis in one order, as torch asks for."""
+        team = tuple(team)
+        if team == tuple(range(self._dist.get_world_size())):
+            return self._dist.group.WORLD
+        if team not in self._groups:
+            self._groups[team] = self._dist.new_group(list(team), use_local_synchronization=True)
+        return self._groups[team]
+
+    def exchange(self, kind, reduction, dtype, team, elements, source, target):
+        import torch
+
+        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch
+
+        dtype, group, count = nvfuser_dtype_to_torch(dtype), self._group(team), len(team)
+        parts = count if kind in ("reduce_scatter", "alltoall") else 1
+        given = _host_tensor(source, elements * parts, dtype)
+        result = _host_tensor(target, elements * (count if kind in ("allgather", "alltoall") else 1), dtype)
+        if elements == 0:
+            return
+        by = {"add": "SUM", "mul": "PRODUCT", "max": "MAX", "min": "MIN"}.get(reduction)
+        if kind == "allgather":
+            self._dist.all_gather(list(result.chunk(count)), given, group=group)
+        elif kind == "allreduce":
+            result.copy_(given)
+            self._dist.all_reduce(result, getattr(self._dist.ReduceOp, by), group=group)
+        elif kind == "reduce_scatter":
+            sums = given.clone()  # gloo has no reduce_scatter
+            self._dist.all_reduce(sums, getattr(self._dist.ReduceOp, by), group=group)
+            result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
+        else:
+            self._dist.all_to_all_single(result, given, group=group)
+
+    def barrier(self):
+        self._dist.barrier()
+
+
+def _host_tensor(address, elements, dtype):
+    """Memory at an address as a tensor of PyTorch; it must outlive it."""
+    import ctypes
+
+    import torch
+
+    if elements == 0:
+        return torch.empty(0, dtype=dtype)
+    size = elements * dtype.itemsize
+    return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+
+
+class Communicator:
+    """This process among all: `Communicator.instance()`, over torch.distributed."""
+
+    _lock = threading.Lock()
+    _instance = None
+
+    def __init__(self):
+        dist = _distributed()
+        self._rank, self._size = dist.get_rank(), dist.get_world_size()
+        self.handle = direct.python_communicator(ProcessGroup(), self._rank, self._size)
+
+    @classmethod
+    def instance(cls):
+        with cls._lock:
+            if cls._instance is None:
+                cls._instance = cls()
+            return cls._instance
+
+    def rank(self):
+        return self._rank
+
+    def size(self):
+        return self._size
+
+    def local_rank(self):
+        return int(os.environ.get("LOCAL_RANK", self._rank))
+
+    def local_size(self):
+        return int(os.environ.get("LOCAL_WORLD_SIZE", self._size))
+
+    def barrier(self):
+        self.handle.barrier()
+
+
+# Execution ----------------------------------------------------------------------------------------
+
+
+class MultiDeviceExecutorParams:
+    """Nothing is to be chosen yet."""
+
+
+class MultiDeviceExecutor:
+    """One device's share of a fusion. `communicator`: a handle; none: torch.distributed's."""
+
+    def __init__(self, fusion, params=None, communicator=None):
+        self._communicator = communicator or Communicator.instance().handle
+        self.local: LocalFusion = direct.make_local(fusion)
+        rank = self._communicator.rank
+        mesh = self.local.mesh
+        if rank not in mesh.devices:
+            raise UserError(f"MultiDeviceExecutor: device {rank} is not in {mesh}, on which the fusion runs")
+        self._places = [mesh.coordinate(rank, axis) for axis in self.local.axes]
+        self._cache = direct.FusionExecutorCache(self.local.fusion)
+        direct.set_communicator(self._cache, self._communicator)
+        self._agreed = False
+
+    @property
+    def exchanges(self):
+        """A line for each exchange of data between devices: what, of which tensor, and for which operation."""
+        return self.local.exchanges
+
+    def run(self, inputs):
+        """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are."""
+        if not self._agreed:
+            self.local.require_same(self._communicator)
+            self._agreed = True
+        return self._cache.execute([*inputs, *self._places])
+
+
+def is_shared(fusion):
+    """Whether any input or output of the fusion is on a mesh."""
+    tensors = [value for value in [*fusion.inputs(), *fusion.outputs()] if isinstance(value, direct.TensorView)]
+    return any(direct.mesh_of(tensor) is not None for tensor in tensors)
 
 
 def execute_with_dtensors(fd, in_dtensors):
-    raise NotImplementedError(f"execute_with_dtensors: {_WHY}")
+    """Runs fd with DTensors of torch.distributed and gives DTensors: their local tensors are the parts."""
+    from torch.distributed.tensor import DTensor, Replicate, Shard
+
+    meshes = {value.device_mesh for value in in_dtensors if isinstance(value, DTensor)}
+    if len(meshes) != 1:
+        raise ValueError(f"execute_with_dtensors: DTensors of one device mesh are needed, not of {len(meshes)}")
+    outputs = fd.execute([value.to_local() if isinstance(value, DTensor) else value for value in in_dtensors])
+    (device_mesh,) = meshes
+    results = []
+    for tensor, value in zip(fd.fusion.outputs(), outputs, strict=True):
+        sharding = Sharding(tensor)
+        axes = [sharding.axis_sharded_on(axis) for axis in reversed(_AXES[: device_mesh.ndim])]
+        placements = [Replicate() if axis < 0 else Shard(axis) for axis in axes]
+        results.append(DTensor.from_local(value, device_mesh, placements))
+    return results
+
+
+__all__ = [
+    "Communicator",
+    "DeviceMesh",
+    "MultiDeviceExecutor",
+    "MultiDeviceExecutorParams",
+    "Sharding",
+    "execute_with_dtensors",
+    "shard_tensor",
+    "thread_communicators",
+]

@@ -237,11 +237,11 @@ std::vector<Case> refusedByPrimitives() {
          p.ready();
          c.body->circularBuffer(2);
        }},
-      {"bind to a device dimension", "parallelize: axis",
+      {"bind to a loop over streams", "parallelize: axis",
        [](Program& p) {
          Chain c(p);
          p.ready();
-         c.out->axis(0)->parallelize(DIDx);
+         c.out->axis(0)->parallelize(Stream);
        }},
       {"vectorize a symbolic axis", "cannot be vectorized: its extent is not a constant",
        [](Program& p) {

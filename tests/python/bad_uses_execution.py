@@ -166,13 +166,15 @@ setattr(nvf.LaunchParams(), "bdimx", "x")  ->  TypeError: (): incompatible funct
 setattr(nvf.LaunchParams(), "bdimw", 1)  ->  AttributeError: LaunchParams' object has no attribute 'bdimw'
 setattr(nvf.PointwiseParams(), "vectorization_factor", "wide")  ->  TypeError: (): incompatible function arguments
 # what is not there
-nvf.multidevice.DeviceMesh([0])  ->  NotImplementedError: DeviceMesh: fusions run on one device; several GPUs are not
-nvf.multidevice.Sharding()  ->  NotImplementedError: Sharding: fusions run on one device; several GPUs are not
-nvf.multidevice.MultiDeviceExecutor(neg.fusion, None)  ->  NotImplementedError: MultiDeviceExecutor: fusions run on
-nvf.multidevice.MultiDeviceExecutorParams()  ->  NotImplementedError: MultiDeviceExecutorParams: fusions run on one
-nvf.multidevice.Communicator.instance()  ->  NotImplementedError: Communicator.instance: fusions run on one device;
-nvf.multidevice.shard_tensor(torch.ones(2), x)  ->  NotImplementedError: shard_tensor: fusions run on one device;
-nvf.execute_with_dtensors(neg, [])  ->  NotImplementedError: execute_with_dtensors: fusions run on one device;
+nvf.multidevice.DeviceMesh([])  ->  UserError: DeviceMesh: a mesh has at least one device
+nvf.multidevice.DeviceMesh([0, 0])  ->  UserError: DeviceMesh: device 0 is there twice
+nvf.multidevice.DeviceMesh([0, 1], [3])  ->  UserError: DeviceMesh: 2 devices do not fill a mesh of sizes [3]
+nvf.multidevice.Sharding()  ->  TypeError: missing 1 required positional argument: 'tensor'
+nvf.multidevice.MultiDeviceExecutor(neg.fusion, None)  ->  RuntimeError: Communicator: torch.distributed is not
+nvf.multidevice.Communicator.instance()  ->  RuntimeError: Communicator: torch.distributed is not initialised; call
+nvf.multidevice.thread_communicators(0)  ->  UserError: threadCommunicators: there is at least one device, got 0
+nvf.multidevice.shard_tensor(torch.ones(2), x)  ->  RuntimeError: Communicator: torch.distributed is not initialised;
+nvf.execute_with_dtensors(neg, [])  ->  ValueError: execute_with_dtensors: DTensors of one device mesh are needed
 nvf.nvf_cutlass.grouped_mm()  ->  NotImplementedError: nvf_cutlass.grouped_mm: kernels for Blackwell GPUs (sm_100)
 nvf.nvf_cutlass.nvfp4_scaled_mm(torch.ones(2))  ->  NotImplementedError: nvf_cutlass.nvfp4_scaled_mm: kernels for
 nvf.nvf_cutlass.mxfp8_scaled_mm()  ->  NotImplementedError: nvf_cutlass.mxfp8_scaled_mm: kernels for Blackwell GPUs

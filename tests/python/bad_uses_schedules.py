@@ -38,7 +38,6 @@ tv.axis(-3)  ->  UserError: axis: Tried to access out of boundary index -3; ther
 tv.axis("a")  ->  TypeError: axis(): incompatible function arguments
 tv.axis(0).parallelize("threadIdx.x")  ->  TypeError: parallelize(): incompatible function arguments
 tv.axis(0).parallelize(None)  ->  TypeError: parallelize(): incompatible function arguments
-tv.axis(0).parallelize(ParallelType.mesh_x)  ->  NotImplementedError: ParallelType.mesh_x, mesh_y, mesh_z: several
 tv.axis(0).parallelize(ParallelType.stream)  ->  NotImplementedError: ParallelType.stream: loops over streams are not
 bound().split(0, 4)  ->  UserError: is bound to threadIdx.x already
 bound().merge(0, 1)  ->  UserError: is bound to threadIdx.x already
@@ -64,7 +63,7 @@ tv.set_allocation_domain(tv.get_loop_domain()[:1], True)  ->  UserError: is miss
 tv.set_allocation_domain(3, True)  ->  TypeError: set_allocation_domain(): incompatible function arguments
 tv.set_allocation_domain(tv.get_loop_domain(), "yes")  ->  TypeError: set_allocation_domain(): incompatible function
 tv.set_allocation_domain(x.get_loop_domain(), True)  ->  UserError: take them from its get_loop_domain or
-tv.set_device_mesh([0])  ->  NotImplementedError: set_device_mesh: several devices are not supported
+tv.set_device_mesh([0])  ->  TypeError: set_device_mesh(): incompatible function arguments
 tv.size(2)  ->  UserError: size: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
 tv.size("a")  ->  TypeError: size(): incompatible function arguments
 tv.dtype(1)  ->  TypeError: dtype(): incompatible function arguments

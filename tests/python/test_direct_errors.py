@@ -109,9 +109,8 @@ def test_errors_of_definition():
             (lambda: fd.ops.sum(x, []), RuntimeError, "No reduction axis specified"),
             (lambda: fd.ops.nv_block_quantize(x), NotImplementedError, "Blackwell GPU"),
             (lambda: fd.fusion.add_input(x), RuntimeError, "addInput|already"),
-            (lambda: nvf.multidevice.DeviceMesh([0]), NotImplementedError, "several GPUs are not supported"),
             (lambda: nvf.nvf_cutlass.grouped_mm(), NotImplementedError, "sm_100"),
-            (lambda: nvf.execute_with_dtensors(fd, []), NotImplementedError, "several GPUs"),
+            (lambda: nvf.execute_with_dtensors(fd, []), ValueError, "DTensors of one device mesh are needed"),
         ):
             with pytest.raises(error, match=message):
                 define()

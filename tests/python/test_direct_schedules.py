@@ -68,8 +68,6 @@ def test_transforms_can_be_read():
         with pytest.raises(RuntimeError, match="out of boundary index 9"):
             y.axis(9)
         for unsupported in (
-            lambda: y.axis(0).parallelize(ParallelType.mesh_x),
-            lambda: y.set_device_mesh([0, 1]),
             lambda: y.set_memory_type(nvf.MemoryType.tensor),
             lambda: y.cache_before(nvf.LoadStoreOpType.load_matrix),
             lambda: fd.sched.warp_specialize(y, 2, 1, ParallelType.block_x),

@@ -17,6 +17,7 @@ void bindDirect(nb::module_& direct) {
   bindValidation(direct);
   bindSchedule(direct);
   bindIdModel(direct);
+  bindMultidevice(direct);
 }
 
 }  // namespace nvfuser::python

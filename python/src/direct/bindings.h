@@ -24,5 +24,6 @@ void bindCallOptions(nb::module_& direct);
 void bindValidation(nb::module_& direct);
 void bindSchedule(nb::module_& direct);
 void bindIdModel(nb::module_& direct);
+void bindMultidevice(nb::module_& direct);
 
 }  // namespace nvfuser::python

@@ -38,10 +38,6 @@ MemoryType toMemory(MemoryName name) {
 
 ParallelType requireParallel(ParallelType type) {
   switch (type) {
-    case ParallelType::DIDx:
-    case ParallelType::DIDy:
-    case ParallelType::DIDz:
-      notImplemented("ParallelType.mesh_x, mesh_y, mesh_z: several devices are not supported");
     case ParallelType::Stream:
       notImplemented("ParallelType.stream: loops over streams are not supported");
     default:

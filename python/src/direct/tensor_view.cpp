@@ -205,10 +205,9 @@ void bindPrimitives(nb::class_<TensorNode, ValNode>& view) {
           "new_allocation_domain"_a, "new_contiguity"_a, "Memory order, outermost axis first.")
       .def(
           "set_device_mesh",
-          [](Self, nb::handle) {
-            notImplemented("set_device_mesh: several devices are not supported");
-          },
-          "mesh"_a);
+          [](Self self, const DeviceMesh& mesh) { self.tv()->setDeviceMesh(mesh); }, "mesh"_a,
+          "The devices that share it: each has all of it, or a part where a loop axis is bound to "
+          "an axis of the mesh.");
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+/// An operation that asks other devices for data, handed to the machine's communicator.
+#pragma once
+
+#include <external/external_call.h>
+
+namespace nvfuser::external {
+
+/// Throws `UserError` where there is no communicator, or its own device is not in the mesh.
+void runCommunication(const Call& call);
+
+}  // namespace nvfuser::external

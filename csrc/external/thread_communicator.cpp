@@ -1,0 +1,229 @@
+#include <external/thread_communicator.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <external/combine.h>
+
+namespace nvfuser::external {
+
+namespace {
+
+std::string described(const Exchange& x) {
+  return text(x.what, " of ", x.elements, " elements of dtype ", dataTypeName(x.dtype));
+}
+
+bool goTogether(const Exchange& a, const Exchange& b) {
+  return a.type == b.type && a.reduction == b.reduction && a.dtype == b.dtype &&
+         a.elements == b.elements;
+}
+
+const std::byte* partOf(const Exchange& x, size_t part, size_t bytes) {
+  return static_cast<const std::byte*>(x.in) + part * bytes;
+}
+
+/// What all have at `part` of their operands, combined, to each of `to`.
+void combineParts(const std::vector<const Exchange*>& all, size_t part,
+                  const std::vector<void*>& to) {
+  const Exchange& first = *all[0];
+  withElementType(first.dtype, "a communication", [&](auto type) {
+    using T = decltype(type);
+    for (int64_t i = 0; i < first.elements; ++i) {
+      const auto at = [&](const Exchange* x) {
+        return widened(static_cast<const T*>(x->in)[static_cast<int64_t>(part) * x->elements + i]);
+      };
+      Wide<T> sum = at(all[0]);
+      for (size_t d = 1; d < all.size(); ++d) {
+        sum = combine(first.reduction, sum, at(all[d]));
+      }
+      for (void* out : to) {
+        storeNumber(static_cast<T*>(out)[i], sum, first.dtype);
+      }
+    }
+  });
+}
+
+/// `all`: of the devices of a team, in order.
+void carryOut(const std::vector<const Exchange*>& all) {
+  using enum CommunicationType;
+  const Exchange& first = *all[0];
+  const size_t bytes =
+      static_cast<size_t>(first.elements) * static_cast<size_t>(dataTypeSizeByte(first.dtype));
+  if (bytes == 0) {
+    return;
+  }
+  switch (first.type) {
+    case Allgather:
+    case Alltoall:
+      for (size_t to = 0; to < all.size(); ++to) {
+        for (size_t from = 0; from < all.size(); ++from) {
+          std::memcpy(static_cast<std::byte*>(all[to]->out) + from * bytes,
+                      partOf(*all[from], first.type == Alltoall ? to : 0, bytes), bytes);
+        }
+      }
+      break;
+    case Allreduce: {
+      std::vector<void*> to;
+      for (const Exchange* x : all) {
+        to.push_back(x->out);
+      }
+      combineParts(all, 0, to);
+      break;
+    }
+    case ReduceScatter:
+      for (size_t place = 0; place < all.size(); ++place) {
+        combineParts(all, place, {all[place]->out});
+      }
+      break;
+  }
+}
+
+/// Where the devices of one team come together, time and again.
+class Meeting {
+ public:
+  Meeting(std::vector<int64_t> team, double limit_s)
+      : team_(std::move(team)), limit_s_(limit_s), all_(team_.size(), nullptr) {}
+
+  /// Returns when the exchange of all is done.
+  void meet(size_t place, const Exchange& exchange) {
+    std::unique_lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s_);
+    // The meeting before is over when its last device has left.
+    if (!changed_.wait_until(lock, deadline, [&] { return !is_over_; }) && !error_) {
+      error_ = text(exchange.what, ": the devices of the exchange before did not leave it");
+    }
+    if (error_) {
+      userError(*error_);  // a team that failed once does not meet again
+    }
+    all_[place] = &exchange;
+    if (++arrived_ == team_.size()) {
+      finish();
+      is_over_ = true;
+      changed_.notify_all();
+    } else if (!changed_.wait_until(lock, deadline, [&] { return is_over_ || error_; })) {
+      error_ = text(exchange.what, ": device ", team_[place], " has waited for ", limit_s_,
+                    " s with ", described(exchange), ", but these have not come: ", missing(),
+                    "; all devices have to run the same fusion with tensors of one size");
+      changed_.notify_all();
+    }
+    const std::optional<std::string> error = error_;
+    all_[place] = nullptr;
+    if (--arrived_ == 0) {
+      is_over_ = false;
+      changed_.notify_all();
+    }
+    if (error) {
+      lock.unlock();
+      userError(*error);
+    }
+  }
+
+ private:
+  void finish() {
+    for (size_t i = 1; i < all_.size(); ++i) {
+      if (!goTogether(*all_[0], *all_[i])) {
+        error_ = text(all_[0]->what, ": device ", team_[0], " brings ", described(*all_[0]),
+                      ", but device ", team_[i], " brings ", described(*all_[i]),
+                      "; all devices have to run the same fusion with tensors of one size");
+        return;
+      }
+    }
+    try {
+      carryOut(all_);
+    } catch (const std::exception& error) {
+      error_ = error.what();
+    }
+  }
+
+  std::string missing() const {
+    std::vector<int64_t> devices;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      if (all_[i] == nullptr) {
+        devices.push_back(team_[i]);
+      }
+    }
+    return nvfuser::join(devices, ", ");
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int64_t> team_;
+  double limit_s_;
+  std::vector<const Exchange*> all_;
+  size_t arrived_ = 0;
+  bool is_over_ = false;
+  std::optional<std::string> error_;
+};
+
+struct World {
+  World(int64_t devices, double limit) : size(devices), limit_s(limit) {}
+
+  Meeting& meetingOf(std::span<const int64_t> team) {
+    const std::lock_guard lock(mutex);
+    const std::vector<int64_t> key(team.begin(), team.end());
+    std::unique_ptr<Meeting>& meeting = meetings[key];
+    if (meeting == nullptr) {
+      meeting = std::make_unique<Meeting>(key, limit_s);
+    }
+    return *meeting;
+  }
+
+  int64_t size;
+  double limit_s;
+  std::mutex mutex;
+  std::map<std::vector<int64_t>, std::unique_ptr<Meeting>> meetings;
+};
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(std::shared_ptr<World> world, int64_t rank)
+      : world_(std::move(world)), rank_(rank) {}
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return world_->size; }
+
+  void exchange(const Exchange& exchange) override {
+    for (const int64_t device : exchange.team) {
+      if (device >= world_->size) {
+        userError(exchange.what, ": there is no device ", device, "; there are ", world_->size);
+      }
+    }
+    const auto place = std::find(exchange.team.begin(), exchange.team.end(), rank_);
+    check(place != exchange.team.end(), "a device exchanges within its own team");
+    world_->meetingOf(exchange.team)
+        .meet(static_cast<size_t>(place - exchange.team.begin()), exchange);
+  }
+
+  void barrier() override {
+    std::vector<int64_t> all;
+    for (int64_t device = 0; device < world_->size; ++device) {
+      all.push_back(device);
+    }
+    exchange({CommunicationType::Allgather, BinaryOpType::Add, DataType::Byte, all, 0, nullptr,
+              nullptr, nullptr, "barrier"});
+  }
+
+ private:
+  std::shared_ptr<World> world_;
+  int64_t rank_;
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<Communicator>> threadCommunicators(int64_t size, double limit_s) {
+  if (size < 1) {
+    userError("threadCommunicators: there is at least one device, got ", size);
+  }
+  auto world = std::make_shared<World>(size, limit_s);
+  std::vector<std::shared_ptr<Communicator>> devices;
+  for (int64_t rank = 0; rank < size; ++rank) {
+    devices.push_back(std::make_shared<ThreadCommunicator>(world, rank));
+  }
+  return devices;
+}
+
+}  // namespace nvfuser::external

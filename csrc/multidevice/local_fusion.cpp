@@ -1,0 +1,411 @@
+#include <multidevice/local_fusion.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ir/cloner.h>
+#include <ir/composite_nodes.h>
+#include <multidevice/propagate.h>
+#include <multidevice/reshard.h>
+#include <ops/alias.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <ops/composite.h>
+#include <ops/define_again.h>
+#include <preseg_passes/rewrite.h>
+#include <preseg_passes/substitute_scalars.h>
+#include <settling/redefine.h>
+
+namespace nvfuser::multidevice {
+
+namespace {
+
+using ops::axesOf;
+using ops::constantOf;
+using ops::extentOf;
+
+/// The axes of a schedule for devices in memory, as logical axes: the part of a cut axis stands for
+/// it, and the devices for nothing.
+std::vector<IterDomain*> memoryOrder(const TensorView* tv) {
+  const std::vector<IterDomain*>& logical = tv->getLogicalDomain();
+  std::vector<IterDomain*> order;
+  for (IterDomain* id : tv->getMaybeAllocationDomain()) {
+    const bool is_logical = std::find(logical.begin(), logical.end(), id) != logical.end();
+    if (isMeshAxis(id->getParallelType()) && !is_logical) {
+      continue;
+    }
+    const Expr* def = is_logical ? nullptr : id->definition();
+    IterDomain* of = def != nullptr && def->isA<Split>() ? def->as<Split>()->in() : id;
+    if (std::find(order.begin(), order.end(), of) == order.end()) {
+      order.push_back(of);
+    }
+  }
+  if (!std::is_permutation(order.begin(), order.end(), logical.begin(), logical.end())) {
+    userError("multidevice: the order in memory of ", *tv,
+              " is none of its axes; set an allocation domain of its axes and their parts");
+  }
+  return order;
+}
+
+class Maker {
+ public:
+  explicit Maker(const Fusion& global) : fusion_(std::make_unique<Fusion>()) {
+    Fusion::copy(&global, fusion_.get());
+  }
+
+  LocalFusion run() {
+    FusionGuard guard(fusion_.get());
+    readDeclarations();
+    const std::vector<Expr*> exprs = fusion_->exprs();
+    Flows flows;
+    for (const Expr* expr : exprs) {
+      flows.emplace(expr, AxisFlow(expr));
+    }
+    targets_ = propagate(exprs, flows, declared_);
+    cutInputs();
+    Resharder resharder(
+        mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
+    for (Expr* expr : exprs) {
+      define(expr, flows.at(expr), resharder);
+    }
+    LocalFusion local;
+    for (auto [axis, scalar] : coordinates_) {
+      fusion_->addInput(scalar);
+      local.coordinates.push_back(axis);
+    }
+    preseg_passes::sweep(*fusion_);
+    fusion_->verify();
+    local.fusion = std::move(fusion_);
+    local.mesh = mesh_;
+    local.exchanges = std::move(exchanges_);
+    return local;
+  }
+
+ private:
+  /// Meshes and shardings, which the tensors then lose.
+  void readDeclarations() {
+    for (TensorView* tv : fusion_->allTvs()) {
+      Sharding sharding = shardingOf(tv);
+      for (const ParallelType axis : kMeshAxes) {
+        if (tv->getDeviceMesh().size(axis) == 1) {
+          sharding[axis] = std::nullopt;  // the part is the whole
+        }
+      }
+      if (tv->hasDeviceMesh()) {
+        if (mesh_.empty()) {
+          mesh_ = tv->getDeviceMesh();
+        }
+        if (tv->getDeviceMesh() != mesh_) {
+          userError("multidevice: ", *tv, " is on ", tv->getDeviceMesh().toString(),
+                    ", and others are on ", mesh_.toString(),
+                    "; one mesh for all tensors of a fusion is supported");
+        }
+        declared_[tv] = sharding;
+      } else if (tv->isFusionInput()) {
+        declared_[tv] = Sharding();
+      }
+      const std::vector<IterDomain*> order = memoryOrder(tv);
+      const bool has_order = tv->hasAllocation() && order != tv->getLogicalDomain();
+      Contiguity contiguity = contiguityOf(tv, order);
+      const std::vector<IterDomain*> root = tv->hasRoot() ? tv->getRootDomain()
+                                                          : std::vector<IterDomain*>();
+      ReplaceDomain::set(tv, IrBuilder::create<TensorDomain>(
+                                 root, tv->getLogicalDomain(),
+                                 has_order ? order : std::vector<IterDomain*>(),
+                                 tv->getLogicalDomain(), std::move(contiguity)));
+      tv->setDeviceMesh({});
+      for (IterDomain* id : tv->getLogicalDomain()) {
+        id->parallelize(ParallelType::Serial);
+      }
+    }
+    if (mesh_.empty()) {
+      userError("multidevice: no tensor of the fusion is on a mesh; call setDeviceMesh on its inputs "
+                "and outputs");
+    }
+  }
+
+  /// As declared where the order is the declared one; else what lies beside what is not known.
+  static Contiguity contiguityOf(const TensorView* tv, const std::vector<IterDomain*>& order) {
+    if (order == tv->getMaybeAllocationDomain()) {
+      return tv->getContiguity();
+    }
+    const bool all = std::none_of(tv->getContiguity().begin(), tv->getContiguity().end(),
+                                  [](const std::optional<bool>& one) { return one == false; });
+    return TensorDomain::getContiguityFilledWith(order, all);
+  }
+
+  Val* coordinate(ParallelType axis) {
+    Val*& scalar = coordinates_[axis];
+    if (scalar == nullptr) {
+      scalar = IrBuilder::create<Val>(DataType::Int);
+    }
+    return scalar;
+  }
+
+  /// The extent of a part.
+  Val* partOf(Val* extent, ParallelType mesh_axis, const TensorView* tv, size_t axis) const {
+    const int64_t devices = mesh_.size(mesh_axis);
+    if (const auto found = part_of_.find(extent);
+        found != part_of_.end() && found->second.devices == devices) {
+      return found->second.extent;
+    }
+    if (const auto size = constantOf(extent)) {
+      if (*size % devices != 0) {
+        userError("multidevice: axis ", axis, " of ", *tv, " has ", *size, " elements, which ",
+                  devices, " devices cannot share equally; pad it, or cut another axis");
+      }
+      return ops::indexConstant(*size / devices);
+    }
+    return SimplifyingIrBuilder::divExpr(extent, ops::indexConstant(devices));
+  }
+
+  /// Inputs get the sizes of their parts. What a symbol said of the whole is as many parts.
+  void cutInputs() {
+    std::unordered_map<const Val*, Val*> whole;
+    for (Val* input : fusion_->inputs()) {
+      if (!input->isA<TensorView>()) {
+        continue;
+      }
+      auto* tv = input->as<TensorView>();
+      const Sharding& sharding = declared_.at(tv);
+      std::vector<IterDomain*> logical;
+      std::unordered_map<const IterDomain*, IterDomain*> new_of;
+      const std::vector<IterDomain*> axes = tv->getLogicalDomain();
+      for (size_t i = 0; i < axes.size(); ++i) {
+        const auto mesh_axis = sharding.of(i);
+        new_of[axes[i]] = mesh_axis ? cutAxis(tv, i, *mesh_axis, whole) : axes[i];
+        logical.push_back(new_of[axes[i]]);
+      }
+      now_[tv] = sharding;
+      local_[tv] = tv;
+      if (logical == axes) {
+        continue;
+      }
+      std::vector<IterDomain*> memory;
+      Contiguity contiguity = tv->getContiguity();
+      for (size_t i = 0; i < axes.size(); ++i) {
+        memory.push_back(new_of.at(tv->getMaybeAllocationDomain()[i]));
+        if (memory.back()->isBroadcast()) {
+          contiguity[i] = std::nullopt;
+        }
+      }
+      ReplaceDomain::set(
+          tv, IrBuilder::create<TensorDomain>(
+                  std::vector<IterDomain*>(), logical,
+                  tv->hasAllocation() ? memory : std::vector<IterDomain*>(), logical, contiguity));
+    }
+    preseg_passes::ScalarSubstitution(*fusion_, std::move(whole)).apply();
+  }
+
+  IterDomain* cutAxis(const TensorView* tv, size_t axis, ParallelType mesh_axis,
+                      std::unordered_map<const Val*, Val*>& whole) {
+    Val* extent = tv->getLogicalDomain()[axis]->extent();
+    if (constantOf(extent)) {
+      return ops::newAxis(partOf(extent, mesh_axis, tv, axis));
+    }
+    const int64_t devices = mesh_.size(mesh_axis);
+    Val* part = IrBuilder::create<Val>(extent->dtype());
+    Val* all = IrBuilder::mulExpr(
+        part, IrBuilder::create<Val>(PolymorphicValue(devices), extent->dtype()));
+    whole[extent] = all;
+    part_of_[all] = {devices, part};
+    return ops::newIterAxis(part);
+  }
+
+  /// How an operation is carried out: its results' shardings as it computes them, and what combines
+  /// them along which axes of the mesh.
+  struct Plan {
+    std::vector<Sharding> results;
+    std::map<ParallelType, BinaryOpType> sums;
+  };
+
+  Plan planOf(const std::vector<const TensorView*>& ins,
+              const std::vector<const TensorView*>& outs, const AxisFlow& flow) const {
+    Plan plan;
+    plan.results.resize(outs.size());
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      const std::optional<size_t> wanted = targets_.at(outs[0])[mesh_axis];
+      std::optional<BinaryOpType> sum;
+      bool goes_along = false;  // an operand is cut as the result is wanted
+      bool goes_against = false;
+      for (const TensorView* in : ins) {
+        const std::optional<size_t> axis = now_.at(in)[mesh_axis];
+        if (!axis) {
+          continue;
+        }
+        const std::optional<BinaryOpType> by = flow.combines(in, *axis);
+        goes_along |= wanted && flow.resultAxis(in, *axis, outs[0]) == wanted;
+        goes_against |= !by.has_value() && flow.combinedAxis(in).has_value();
+        sum = by ? by : sum;
+      }
+      if (sum && !goes_along && !goes_against) {
+        plan.sums[mesh_axis] = *sum;
+      } else if (wanted && flow.canCut(outs[0], *wanted)) {
+        plan.results[0][mesh_axis] = wanted;
+        cutOthers(plan, mesh_axis, *wanted, ins, outs, flow);
+      }
+    }
+    return plan;
+  }
+
+  /// The other results are cut along the axes that go with the same axes of operands.
+  static void cutOthers(Plan& plan, ParallelType mesh_axis, size_t axis,
+                        const std::vector<const TensorView*>& ins,
+                        const std::vector<const TensorView*>& outs, const AxisFlow& flow) {
+    for (size_t k = 1; k < outs.size(); ++k) {
+      for (const TensorView* in : ins) {
+        const auto of_in = flow.operandAxis(in, outs[0], axis);
+        const auto of_out = of_in ? flow.resultAxis(in, *of_in, outs[k]) : std::nullopt;
+        if (of_out) {
+          plan.results[k][mesh_axis] = of_out;
+          break;
+        }
+      }
+    }
+  }
+
+  Sharding neededOf(const TensorView* in, const Plan& plan, const TensorView* out,
+                    const AxisFlow& flow) const {
+    Sharding needed;
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      if (plan.sums.count(mesh_axis) != 0) {
+        const auto cut = now_.at(in)[mesh_axis];
+        const bool is_summed = cut && flow.combines(in, *cut);
+        needed[mesh_axis] = is_summed ? cut : flow.combinedAxis(in);
+      } else if (const auto axis = plan.results[0][mesh_axis]) {
+        needed[mesh_axis] = flow.operandAxis(in, out, *axis);
+      }
+    }
+    return needed;
+  }
+
+  void define(Expr* expr, const AxisFlow& flow, Resharder& resharder) {
+    std::vector<const TensorView*> ins;
+    for (const TensorView* in : tensorInputs(expr)) {
+      ins.push_back(global_.count(in) != 0 ? global_.at(in) : in);
+    }
+    std::vector<const TensorView*> outs;
+    for (const TensorView* out : tensorOutputs(expr)) {
+      outs.push_back(out);
+    }
+    const Plan plan = planOf(ins, outs, flow);
+    const std::string why = text("for ", expr->getOpString(), " (", *outs[0], ")");
+    for (const TensorView* in : ins) {
+      TensorView* present = local_.at(in);
+      const Sharding needed = neededOf(in, plan, outs[0], flow);
+      TensorView* fit = shared(in, needed, why, resharder);
+      if (fit != present) {
+        fusion_->replaceInput(expr, present, fit);
+      }
+    }
+    std::vector<TensorView*> made = definedAgain(expr, plan, outs[0]);
+    for (size_t k = 0; k < outs.size(); ++k) {
+      Sharding sharding = plan.results[k];
+      const Sharding& target = targets_.at(outs[k]);
+      for (auto [mesh_axis, by] : plan.sums) {
+        const std::optional<size_t> axis = target[mesh_axis];
+        const bool scatters = axis && !sharding.of(*axis);
+        made[k] = resharder.combine(made[k], mesh_axis, by,
+                                    scatters ? axis : std::nullopt, why);
+        sharding[mesh_axis] = scatters ? axis : std::nullopt;
+      }
+      if (!plan.sums.empty() && expr->isA<LinearOp>() && expr->as<LinearOp>()->hasBias()) {
+        made[k] = withBias(expr, made[k], sharding, resharder, why);
+      }
+      if (sharding != target) {
+        made[k] = resharder.reshard(made[k], sharding, target, why);
+      }
+      if (local_.count(made[k]) != 0 || global_.count(made[k]) != 0) {
+        made[k] = set(made[k]);  // an operand that nothing was done to
+      }
+      auto* old = const_cast<TensorView*>(outs[k]);
+      preseg_passes::replaceTensor(old, made[k]);
+      local_[old] = made[k];
+      global_[made[k]] = old;
+      now_[old] = target;
+    }
+  }
+
+  /// A tensor in another sharding, made once.
+  TensorView* shared(const TensorView* in, const Sharding& needed, const std::string& why,
+                     Resharder& resharder) {
+    if (needed == now_.at(in)) {
+      return local_.at(in);
+    }
+    TensorView*& made = reshared_[{in, needed.toString()}];
+    if (made == nullptr) {
+      made = resharder.reshard(local_.at(in), now_.at(in), needed, why);
+      global_[made] = in;
+    }
+    return made;
+  }
+
+  /// A sum of parts has its bias once, at the end.
+  TensorView* withBias(const Expr* expr, TensorView* sums, const Sharding& sharding,
+                       Resharder& resharder, const std::string& why) {
+    auto* bias = expr->input(2)->as<TensorView>();
+    const TensorView* whole = global_.count(bias) != 0 ? global_.at(bias) : bias;
+    Sharding needed;
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      if (sharding[mesh_axis] && *sharding[mesh_axis] + 1 == axesOf(sums).size() &&
+          !axesOf(whole).empty()) {
+        needed[mesh_axis] = 0;
+      }
+    }
+    return add(sums, shared(whole, needed, why, resharder));
+  }
+
+  std::vector<TensorView*> definedAgain(Expr* expr, const Plan& plan, const TensorView* out) {
+    const Sharding& sharding = plan.results[0];
+    auto sizes = [&](bool keeps) {
+      std::vector<Val*> all;
+      const std::vector<IterDomain*> axes = axesOf(out);
+      const std::vector<IterDomain*> root = TensorDomain::noReductions(out->getMaybeRootDomain());
+      for (size_t i = 0; i < axes.size(); ++i) {
+        const auto kept =
+            static_cast<size_t>(std::find(root.begin(), root.end(), axes[i]) - root.begin());
+        const auto mesh_axis = sharding.of(i);
+        all.push_back(keeps && kept < root.size()
+                          ? extentOf(axesOf(expr->input(0)->as<TensorView>())[kept])
+                      : mesh_axis ? partOf(extentOf(axes[i]), *mesh_axis, out, i)
+                                  : extentOf(axes[i]));
+      }
+      return all;
+    };
+    if (expr->isA<ReshapeOp>()) {
+      return {ops::reshapeTo(expr->input(0)->as<TensorView>(), sizes(true))};
+    }
+    if (expr->isA<ExpandOp>()) {
+      return {expand(expr->input(0)->as<TensorView>(), sizes(false))};
+    }
+    if (expr->isA<FullOp>()) {
+      return {full(sizes(false), expr->input(0), out->dtype())};
+    }
+    if (!plan.sums.empty() && expr->isA<LinearOp>()) {
+      return {linear(expr->input(0)->as<TensorView>(), expr->input(1)->as<TensorView>())};
+    }
+    return settling::redefine(expr);
+  }
+
+  std::unique_ptr<Fusion> fusion_;
+  DeviceMesh mesh_;
+  Shardings declared_, targets_, now_;
+  struct Part {
+    int64_t devices;
+    Val* extent;
+  };
+  std::unordered_map<const Val*, Part> part_of_;  ///< of the extent of a whole axis
+  std::unordered_map<const TensorView*, TensorView*> local_;         ///< of a global tensor
+  std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
+  std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;
+  std::map<ParallelType, Val*> coordinates_;
+  std::vector<std::string> exchanges_;
+};
+
+}  // namespace
+
+LocalFusion makeLocal(const Fusion& global) { return Maker(global).run(); }
+
+}  // namespace nvfuser::multidevice

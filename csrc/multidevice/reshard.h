@@ -1,0 +1,48 @@
+/// A tensor that devices share in one way, shared in another: in the Fusion that each of them runs.
+///
+///   cut along axis 0 → whole          T1[2, n, k] = allgather(T0[n, k]);  reshape to [2n, k]
+///   whole → cut along axis 0          T1[2, n / 2, k] = reshape(T0);  the device's own row: no data
+///   cut along axis 0 → along axis 1   parts of axis 1 in front, alltoall, then merged with axis 0
+///   sums of parts → cut along axis 0  parts of axis 0 in front, reduce_scatter
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ir/op_types.h>
+#include <multidevice/sharding.h>
+
+namespace nvfuser::multidevice {
+
+class Resharder {
+ public:
+  /// `coordinate`: the scalar that holds the device's own place along an axis of the mesh. `notes`
+  /// gets a line for each exchange.
+  Resharder(DeviceMesh mesh, std::function<Val*(ParallelType)> coordinate,
+            std::vector<std::string>& notes)
+      : mesh_(std::move(mesh)), coordinate_(std::move(coordinate)), notes_(notes) {}
+
+  /// `why`: which operation wants it.
+  TensorView* reshard(TensorView* tv, Sharding from, const Sharding& to, const std::string& why);
+  /// What all devices along the mesh axis have of `tv`, combined; cut along `axis` if given.
+  TensorView* combine(TensorView* tv, ParallelType mesh_axis, BinaryOpType by,
+                      std::optional<size_t> axis, const std::string& why);
+
+ private:
+  TensorView* gathered(TensorView* tv, size_t axis, ParallelType mesh_axis);
+  TensorView* ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis);
+  TensorView* moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis);
+  /// [..., n, ...] → [D, ..., n / D, ...].
+  TensorView* withPartsInFront(TensorView* tv, size_t axis, ParallelType mesh_axis);
+  /// [D, ..., n, ...] → [..., D · n, ...].
+  TensorView* joined(TensorView* parts, size_t axis);
+  void note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,
+            const std::string& why);
+
+  DeviceMesh mesh_;
+  std::function<Val*(ParallelType)> coordinate_;
+  std::vector<std::string>& notes_;
+};
+
+}  // namespace nvfuser::multidevice

@@ -1,0 +1,45 @@
+#include <ops/communication.h>
+
+#include <ir/builder.h>
+#include <ops/axes.h>
+#include <ops/utils.h>
+
+namespace nvfuser {
+
+TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
+                        ParallelType along, BinaryOpType reduction) {
+  using enum CommunicationType;
+  const std::string_view name = communicationName(type);
+  ops::requireTensor(in, name);
+  const int64_t devices = mesh.size(along);
+  const std::vector<IterDomain*> of_in = ops::axesOf(in);
+  const bool takes_parts = type == ReduceScatter || type == Alltoall;
+  if (takes_parts && (of_in.empty() || ops::constantOf(ops::extentOf(of_in[0])) != devices)) {
+    userError(name, ": ", ops::describe(in), " has no first axis of ", devices,
+              " elements, one for each device of ", mesh.toString(), " along ",
+              parallelTypeName(along));
+  }
+  using enum BinaryOpType;
+  if (type == Allreduce || type == ReduceScatter) {
+    const bool is_order = reduction == Max || reduction == Min;
+    if (!is_order && reduction != Add && reduction != Mul) {
+      userError(name, ": numbers of ", in, " cannot be combined by ", opName(reduction),
+                "; add, mul, max and min can");
+    }
+    if (is_order) {
+      ops::requireReal(in, name);
+    }
+  }
+  std::vector<IterDomain*> axes;
+  if (type == Allgather) {
+    axes.push_back(ops::newIterAxis(ops::indexConstant(devices)));
+  }
+  for (size_t i = type == ReduceScatter ? 1 : 0; i < of_in.size(); ++i) {
+    axes.push_back(ops::newOwnAxis(of_in[i]));
+  }
+  TensorView* out = ops::newTensor(std::move(axes), in->dtype());
+  IrBuilder::create<CommunicationOp>(type, out, in, reduction, along, mesh);
+  return out;
+}
+
+}  // namespace nvfuser

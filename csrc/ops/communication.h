@@ -1,0 +1,17 @@
+/// Data of other devices, as operations of the Fusion that each of them runs (ir/composite_nodes.h
+/// says what they do). A user does not call them: multidevice/ puts them where tensors that are
+/// shared meet.
+#pragma once
+
+#include <ir/composite_nodes.h>
+#include <ir/interface_nodes.h>
+
+namespace nvfuser {
+
+/// The result of the devices of `mesh` along one of its axes. `reduction`: of Allreduce and
+/// ReduceScatter. Throws `UserError` for an operand that has not the axis which the type needs, or
+/// whose numbers cannot be combined so.
+TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
+                        ParallelType along, BinaryOpType reduction = BinaryOpType::Add);
+
+}  // namespace nvfuser

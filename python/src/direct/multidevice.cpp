@@ -1,0 +1,157 @@
+// Fusions over a mesh of devices: meshes, communicators, and what one device runs.
+
+#include <external/thread_communicator.h>
+#include <multidevice/multi_device_executor.h>
+#include <multidevice/sharding.h>
+
+#include "direct/bindings.h"
+#include "direct/executors.h"
+#include "dtypes.h"
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nvfuser::python {
+
+namespace {
+
+using external::Communicator;
+using external::Exchange;
+
+/// Holds a communicator of any kind.
+struct AnyCommunicator {
+  std::shared_ptr<Communicator> communicator;
+};
+
+/// A transport that is written in Python: `exchange(kind, reduction, dtype, team, elements, in_address,
+/// out_address)`, in memory of the host.
+class PythonCommunicator final : public Communicator {
+ public:
+  PythonCommunicator(nb::object transport, int64_t rank, int64_t size)
+      : transport_(std::move(transport)), rank_(rank), size_(size) {}
+  ~PythonCommunicator() override {
+    const nb::gil_scoped_acquire held;
+    transport_.reset();
+  }
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return size_; }
+  void exchange(const Exchange& x) override {
+    const nb::gil_scoped_acquire held;
+    nb::list team;
+    for (const int64_t device : x.team) {
+      team.append(device);
+    }
+    transport_.attr("exchange")(std::string(communicationName(x.type)),
+                                std::string(opName(x.reduction)), fromDtype(x.dtype), team,
+                                x.elements, reinterpret_cast<uintptr_t>(x.in),
+                                reinterpret_cast<uintptr_t>(x.out));
+  }
+  void barrier() override {
+    const nb::gil_scoped_acquire held;
+    transport_.attr("barrier")();
+  }
+
+ private:
+  nb::object transport_;
+  int64_t rank_, size_;
+};
+
+struct Local {
+  IrFusion fusion;
+  multidevice::LocalFusion local;
+};
+
+Local makeLocalOf(const IrFusion& fusion) {
+  Local result{{std::make_shared<capi::Definition>()},
+               multidevice::makeLocal(fusion.definition->graph)};
+  result.fusion.definition->graph = *result.local.fusion;
+  return result;
+}
+
+void bindMesh(nb::module_& direct) {
+  using namespace nb::literals;
+  nb::class_<DeviceMesh>(direct, "DeviceMesh",
+                         "Devices that share tensors: a list of ranks, or a grid of up to three "
+                         "axes, whose last one is mesh_x, the one before it mesh_y.")
+      .def(nb::init<std::vector<int64_t>, std::vector<int64_t>>(), "devices"_a,
+           "shape"_a = std::vector<int64_t>())
+      .def_prop_ro("size", [](const DeviceMesh& self) { return self.size(); })
+      .def_prop_ro("shape", &DeviceMesh::shape)
+      .def_prop_ro("devices", &DeviceMesh::devices)
+      .def("coordinate", &DeviceMesh::coordinate, "device"_a, "axis"_a,
+           "The place of a device along an axis; None where it is not in the mesh.")
+      .def("size_along", [](const DeviceMesh& self, ParallelType axis) { return self.size(axis); },
+           "axis"_a)
+      .def("__eq__", [](const DeviceMesh& a, const DeviceMesh& b) { return a == b; })
+      .def("__repr__", &DeviceMesh::toString);
+  direct.def(
+      "mesh_of",
+      [](const TensorNode& tensor) -> std::optional<DeviceMesh> {
+        return tensor.tv()->hasDeviceMesh() ? std::optional(tensor.tv()->getDeviceMesh())
+                                            : std::nullopt;
+      },
+      "tensor"_a, "The mesh of a tensor; None where it has none.");
+  direct.def(
+      "axis_sharded_on",
+      [](const TensorNode& tensor, ParallelType axis) {
+        const std::optional<size_t> cut = multidevice::shardingOf(tensor.tv())[axis];
+        return cut ? static_cast<int64_t>(*cut) : -1;
+      },
+      "tensor"_a, "axis"_a, "The axis of the tensor that an axis of the mesh cuts; -1 for none.");
+}
+
+}  // namespace
+
+void bindMultidevice(nb::module_& direct) {
+  using namespace nb::literals;
+  bindMesh(direct);
+  nb::class_<AnyCommunicator>(direct, "CommunicatorHandle", "How one device reaches the others.")
+      .def_prop_ro("rank", [](const AnyCommunicator& self) { return self.communicator->rank(); })
+      .def_prop_ro("size", [](const AnyCommunicator& self) { return self.communicator->size(); })
+      .def("barrier", [](const AnyCommunicator& self) {
+        const nb::gil_scoped_release others_run;
+        self.communicator->barrier();
+      });
+  direct.def(
+      "python_communicator",
+      [](nb::object transport, int64_t rank, int64_t size) {
+        return AnyCommunicator{
+            std::make_shared<PythonCommunicator>(std::move(transport), rank, size)};
+      },
+      "transport"_a, "rank"_a, "size"_a);
+  direct.def(
+      "thread_communicators",
+      [](int64_t size, double limit_s) {
+        std::vector<AnyCommunicator> all;
+        for (auto& one : external::threadCommunicators(size, limit_s)) {
+          all.push_back({std::move(one)});
+        }
+        return all;
+      },
+      "size"_a, "limit_s"_a = 60.0,
+      "Devices that are threads of this process, on memory of the host: one communicator for each. "
+      "`limit_s`: seconds that a device waits for the others.");
+  nb::class_<Local>(direct, "LocalFusion", "What each device of a mesh runs.")
+      .def_prop_ro("fusion", [](const Local& self) { return self.fusion; })
+      .def_prop_ro("mesh", [](const Local& self) { return self.local.mesh; })
+      .def_prop_ro("axes", [](const Local& self) { return self.local.coordinates; })
+      .def_prop_ro("exchanges", [](const Local& self) { return self.local.exchanges; })
+      .def(
+          "require_same",
+          [](const Local& self, const AnyCommunicator& communicator) {
+            const size_t hash = self.fusion.definition->graph.hash();
+            const nb::gil_scoped_release others_run;
+            requireSameFusion(*communicator.communicator, self.local.mesh, hash);
+          },
+          "communicator"_a, "A UserError on all devices where one is about to run another one.");
+  direct.def("make_local", &makeLocalOf, "fusion"_a,
+             "The fusion that each device runs on its own parts.");
+  direct.def(
+      "set_communicator",
+      [](ExecutorCache& cache, const AnyCommunicator& communicator) {
+        cache.executor->setCommunicator(communicator.communicator);
+      },
+      "cache"_a, "communicator"_a);
+}
+
+}  // namespace nvfuser::python

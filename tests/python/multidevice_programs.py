@@ -1,0 +1,136 @@
+"""Fusions over a mesh, run by each process of a group: `python multidevice_programs.py` with RANK and WORLD_SIZE set.
+
+Each program defines a fusion for whole tensors, shares them, runs its own parts, and compares them with what PyTorch
+computes of the whole ones.
+"""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from nvfuser_direct import FusionDefinition, ParallelType, UserError, execute_with_dtensors, multidevice
+
+
+def share(tensor, mesh, axis=None):
+    tensor.set_device_mesh(mesh)
+    if axis is not None:
+        tensor.outer_split(axis, mesh.size)
+        tensor.axis(axis).parallelize(ParallelType.mesh_x)
+
+
+def run(define, inputs, mesh):
+    """Outputs of this process, and the shardings of all outputs; `inputs` are whole."""
+    with FusionDefinition() as fd:
+        tensors = [fd.define_tensor([-1] * value.dim(), contiguity=True) for value in inputs]
+        define(fd, mesh, *tensors)
+    parts = [multidevice.shard_tensor(value, tensor) for value, tensor in zip(inputs, tensors, strict=True)]
+    outputs = fd.execute(parts)
+    return fd, [
+        (part, multidevice.shard_tensor, tensor) for part, tensor in zip(outputs, fd.fusion.outputs(), strict=True)
+    ]
+
+
+def compare(define, inputs, reference, mesh):
+    for seed in range(2):  # planned, then known
+        inputs = [value + seed for value in inputs]
+        _, outputs = run(define, inputs, mesh)
+        wanted = reference(*inputs)
+        for (part, shard, tensor), whole in zip(outputs, wanted, strict=True):
+            torch.testing.assert_close(part, shard(whole, tensor), atol=1e-5, rtol=1e-5)
+
+
+def mlp(fd, mesh, x, w1, b1, w2, b2):
+    middle = fd.ops.relu(fd.ops.linear(x, w1, b1))
+    y = fd.ops.linear(middle, w2, b2)
+    fd.add_output(y)
+    for tensor, axis in ((x, None), (w1, 0), (b1, 0), (w2, 1), (b2, None), (y, None)):
+        share(tensor, mesh, axis)
+
+
+def mlp_reference(x, w1, b1, w2, b2):
+    linear = torch.nn.functional.linear
+    return [linear(torch.relu(linear(x, w1, b1)), w2, b2)]
+
+
+def gradient_sum(fd, mesh, gradient):
+    y = fd.ops.sum(gradient, [0])
+    fd.add_output(y)
+    share(gradient, mesh, 0)
+    share(y, mesh)
+
+
+def transposed(fd, mesh, x):
+    y = fd.ops.neg(x)
+    fd.add_output(y)
+    share(x, mesh, 0)
+    share(y, mesh, 1)
+
+
+def scattered(fd, mesh, x):
+    y = fd.ops.sum(x, [0])
+    fd.add_output(y)
+    share(x, mesh, 0)
+    share(y, mesh, 0)
+
+
+def softmax(fd, mesh, x):
+    top = fd.ops.broadcast(fd.ops.max(x, [1]), [False, True])
+    powers = fd.ops.exp(fd.ops.sub(x, top))
+    y = fd.ops.div(powers, fd.ops.broadcast(fd.ops.sum(powers, [1]), [False, True]))
+    fd.add_output(y)
+    share(x, mesh, 1)
+    share(y, mesh, 1)
+
+
+def with_dtensors(mesh):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+
+    device_mesh = init_device_mesh("cpu", (mesh.size,))
+    x = torch.arange(mesh.size * 12, dtype=torch.float32).reshape(mesh.size * 2, 6)
+    with FusionDefinition() as fd:
+        t = fd.define_tensor([-1, -1], contiguity=True)
+        y = fd.ops.add(t, fd.ops.neg(fd.ops.mul(t, t)))
+        fd.add_output(y)
+        share(t, mesh, 0)
+        share(y, mesh, 0)
+    (out,) = execute_with_dtensors(fd, [distribute_tensor(x, device_mesh, [Shard(0)])])
+    assert isinstance(out, DTensor) and out.placements == (Shard(0),)
+    torch.testing.assert_close(out.full_tensor(), x - x * x)
+
+
+def unlike(mesh):
+    with FusionDefinition() as fd:
+        t = fd.define_tensor([-1], contiguity=True)
+        y = fd.ops.neg(t) if dist.get_rank() == 0 else fd.ops.abs(t)
+        fd.add_output(y)
+        share(t, mesh, 0)
+        share(y, mesh)
+    try:
+        fd.execute([torch.ones(3)])
+    except UserError as error:
+        assert "have unlike fusions" in str(error), error
+    else:
+        raise AssertionError("devices with unlike fusions went on")
+
+
+def main():
+    dist.init_process_group("gloo")
+    communicator = multidevice.Communicator.instance()
+    mesh = multidevice.DeviceMesh(torch.arange(communicator.size()))
+    torch.manual_seed(0)
+    rand = torch.randn
+    compare(mlp, [rand(5, 6), rand(24, 6), rand(24), rand(6, 24), rand(6)], mlp_reference, mesh)
+    compare(gradient_sum, [rand(12, 7)], lambda g: [g.sum(0)], mesh)
+    compare(transposed, [rand(12, 24)], lambda x: [-x], mesh)
+    compare(scattered, [rand(12, 24)], lambda x: [x.sum(0)], mesh)
+    compare(softmax, [rand(3, 24)], lambda x: [torch.softmax(x, 1)], mesh)
+    with_dtensors(mesh)
+    unlike(mesh)
+    communicator.barrier()
+    dist.destroy_process_group()
+    print("all agree")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
