@@ -228,23 +228,30 @@ class Maker {
     for (const ParallelType mesh_axis : kMeshAxes) {
       const std::optional<size_t> wanted = targets_.at(outs[0])[mesh_axis];
       std::optional<BinaryOpType> sum;
-      bool goes_along = false;  // an operand is cut as the result is wanted
-      bool goes_against = false;
+      std::optional<size_t> natural;  // where the first operand that is cut leads to
+      bool goes_along = false;        // an operand is cut as the result is wanted
+      bool goes_against = false;      // a product's operand is cut, but not where it is summed
       for (const TensorView* in : ins) {
         const std::optional<size_t> axis = now_.at(in)[mesh_axis];
         if (!axis) {
           continue;
         }
         const std::optional<BinaryOpType> by = flow.combines(in, *axis);
-        goes_along |= wanted && flow.resultAxis(in, *axis, outs[0]) == wanted;
+        const std::optional<size_t> to = flow.resultAxis(in, *axis, outs[0]);
+        natural = natural ? natural : to;
+        goes_along |= wanted && to == wanted;
         goes_against |= !by.has_value() && flow.combinedAxis(in).has_value();
         sum = by ? by : sum;
       }
       if (sum && !goes_along && !goes_against) {
         plan.sums[mesh_axis] = *sum;
-      } else if (wanted && flow.canCut(outs[0], *wanted)) {
-        plan.results[0][mesh_axis] = wanted;
-        cutOthers(plan, mesh_axis, *wanted, ins, outs, flow);
+        continue;
+      }
+      // In parts rather than whole, also where the result is wanted whole or cut elsewhere.
+      const std::optional<size_t> axis = goes_along || !natural ? wanted : natural;
+      if (axis && flow.canCut(outs[0], *axis) && !plan.results[0].of(*axis)) {
+        plan.results[0][mesh_axis] = axis;
+        cutOthers(plan, mesh_axis, *axis, ins, outs, flow);
       }
     }
     return plan;

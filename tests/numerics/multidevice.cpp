@@ -286,10 +286,9 @@ const std::vector<Case>& cases() {
        {{12, 6}, {24, 6}, {6, 24}, {6}},
        [](const World& w) {
          TensorView* x = w.input(2, 0);
-         TensorView* middle = relu(linear(x, w.input(2, 0)));
-         middle->setDeviceMesh(w.mesh);
+         TensorView* middle = linear(x, w.input(2, 0));
          w.share(middle, 1, ParallelType::DIDx);
-         TensorView* out = linear(middle, w.input(2, 1), w.input(1));
+         TensorView* out = linear(relu(middle), w.input(2, 1), w.input(1));
          w.output(add(x, out), 0);
        },
        {"allgather", "reduce_scatter"}},
@@ -313,8 +312,8 @@ const std::vector<Case>& cases() {
        {{12, 8}},
        [](const World& w) {
          TensorView* x = w.input(2, 0);
-         TensorView* left = slice(x, {0, 0}, {12, 4});
-         TensorView* right = slice(x, {0, 4}, {12, 8});
+         TensorView* left = slice(x, {{}, {size(0), size(4)}});
+         TensorView* right = slice(x, {{}, {size(4), size(8)}});
          w.output(cat({neg(right), left}, 1), 0);
        },
        {}},
