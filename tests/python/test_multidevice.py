@@ -1,6 +1,7 @@
 """Fusions over a mesh of devices: processes of torch.distributed (gloo), and threads of one process."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,23 +25,36 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_processes_of_a_group(size):
-    script = Path(__file__).with_name("multidevice_programs.py")
+def as_a_group(size, *command):
+    """Runs the command in so many processes of a group; what each prints."""
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(size)}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
     processes = [
         subprocess.Popen(
-            [sys.executable, str(script)],
-            env={**os.environ, **where, "RANK": str(rank), "OMP_NUM_THREADS": "1"},
+            [sys.executable, *command],
+            env={**os.environ, **where, "RANK": str(rank), "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
         for rank in range(size)
     ]
-    for process in processes:
-        output, _ = process.communicate(timeout=300)
-        assert process.returncode == 0 and "all agree" in output, output
+    outputs = [process.communicate(timeout=300)[0] for process in processes]
+    for process, output in zip(processes, outputs, strict=True):
+        assert process.returncode == 0, output
+    return outputs
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_processes_of_a_group(size):
+    for output in as_a_group(size, str(Path(__file__).with_name("multidevice_programs.py"))):
+        assert "all agree" in output
+
+
+def test_the_page_runs():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "multidevice.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    as_a_group(2, "-c", program)
 
 
 def on_threads(size, define, inputs, limit_s=60):
