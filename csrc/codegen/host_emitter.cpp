@@ -97,6 +97,7 @@ std::string HostEmitter::addressText(const kir::Ref& ref) const {
 }
 
 void HostEmitter::function(TextWriter& out, const std::string& body) {
+  out.raw(lane_function_text_.take());
   const std::string block_name = name_ + "_block";
   // One block, as a function: what its parameters promise about aliases survives inlining. It is
   // always inlined: GCC (12 and 13 at least) may compute the address of a local array from that of

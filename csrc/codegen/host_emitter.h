@@ -1,6 +1,7 @@
 /// C++ for the host's compiler: a block is a task, and its threads have become loops.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -80,9 +81,19 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes.cpp: their statements
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
-  void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);
+
+  // ---- host_lane_functions.cpp: pointwise operations
+  void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
+  /// Whether it is a call of a function that stands before the kernel's.
+  bool isCalled(const kir::Compute& compute);
+  std::string laneCall(const kir::Compute& compute, const LaneLoop& lanes,
+                       const std::vector<std::string>& operands);
+  /// The operation on vectors; where it has no text on them, on `element`s of the operands.
+  std::string laneValue(const kir::Compute& compute, const LaneLoop& lanes,
+                        const std::vector<std::string>& operands,
+                        const std::function<std::string(size_t)>& element);
 
   // ---- host_lanes_values.cpp: their operands and results
   void laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
@@ -94,6 +105,8 @@ class HostEmitter final : public Emitter {
   std::string laneFill(const std::string& element, DataType dtype, const LaneLoop& lanes);
   /// Lane `e` of an operand, as an element.
   std::string laneElement(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
+  /// Lane `e` of a vector that is called `name`.
+  std::string laneOf(const std::string& name, DataType dtype);
   /// Vector of the elements that an expression of `e` gives.
   std::string laneEach(const std::string& element, DataType dtype, const LaneLoop& lanes);
   kir::Scalar atLane(kir::Scalar index, const LaneLoop& lanes);
@@ -115,9 +128,12 @@ class HostEmitter final : public Emitter {
   /// Emits the loop if it turns a tile.
   bool turns(const kir::For& outer);
 
-  int64_t vector_bytes_;         ///< of a register
-  bool streams_ = false;         ///< some store goes past the caches
-  std::set<std::string> runs_;   ///< tensors of random numbers that are drawn many at once
+  int64_t vector_bytes_;        ///< of a register
+  bool streams_ = false;        ///< some store goes past the caches
+  std::set<std::string> runs_;  ///< tensors of random numbers that are drawn many at once
+  int64_t functions_ = -1;      ///< of vectors in the kernel; not counted yet
+  std::map<std::string, std::string> lane_functions_;  ///< names of those that are called, by text
+  TextWriter lane_function_text_{0};
   std::set<std::string> lasts_;  ///< of reductions over blocks: whether this task is the last one
 };
 

@@ -42,52 +42,6 @@ int64_t partsOf(const kir::For& loop, const LaneLoop& lanes) {
 
 }  // namespace
 
-void HostEmitter::laneStatement(const kir::Compute& compute, LaneLoop& lanes) {
-  if (isPlaceCompared(compute, lanes)) {
-    laneStore(compute.dst, lanePlace(compute, lanes), lanes);
-    return;
-  }
-  const DataType dtype = storedAs(*compute.dst.buffer);
-  const DataType type = resolved(compute.compute);
-  const bool selects = std::holds_alternative<TernaryOpType>(compute.op) &&
-                       std::get<TernaryOpType>(compute.op) == TernaryOpType::Where;
-  auto dtypeAt = [&](size_t i) { return selects && i == 0 ? DataType(DataType::Bool) : type; };
-  const auto* unary = std::get_if<UnaryOpType>(&compute.op);
-  if (unary != nullptr && *unary == UnaryOpType::Cast) {
-    laneStore(compute.dst, laneOperand(compute.operands[0], dtype, lanes), lanes);
-    return;
-  }
-  std::vector<std::string> operands;
-  for (size_t i = 0; i < compute.operands.size(); ++i) {
-    operands.push_back(laneOperand(compute.operands[i], dtypeAt(i), lanes));
-  }
-  const bool bit_cast = unary != nullptr && *unary == UnaryOpType::BitCast;
-  std::string value =
-      bit_cast ? std::string()
-               : std::visit([&](auto op) { return lanesText(op, type, operands); }, compute.op);
-  const DataType natural =
-      std::visit([&](auto op) { return pointwiseRow(op).resultType(type); }, compute.op);
-  // A float cut to an integer has no text on vectors.
-  if (value.empty() || (isIntegralType(dtype) && isFloatingPointType(natural))) {
-    std::vector<std::string> elements;
-    for (size_t i = 0; i < compute.operands.size(); ++i) {
-      elements.push_back(laneElement(compute.operands[i], dtypeAt(i), lanes));
-    }
-    laneStore(compute.dst, laneEach(pointwise(compute.op, type, dtype, elements), dtype, lanes),
-              lanes);
-    return;
-  }
-  const std::string_view pattern =
-      std::visit([&](auto op) { return lanesPattern(pointwiseRow(op).name, type); }, compute.op);
-  if (pattern.find("simd") != std::string_view::npos) {
-    snippets_.add("cpu/simd_math.h");
-  }
-  if (isBooleanType(natural) && !isBooleanType(type)) {
-    value = text("lanesTruth(", value, ")");
-  }
-  laneStore(compute.dst, laneCast(value, natural, dtype, lanes), lanes);
-}
-
 void HostEmitter::laneStatement(const kir::Combine& combine, LaneLoop& lanes) {
   const kir::Ref& state = combine.state[0];
   const DataType dtype = storedAs(*state.buffer);

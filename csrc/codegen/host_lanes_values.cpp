@@ -23,6 +23,13 @@ Scalar HostEmitter::atLane(Scalar index, const LaneLoop& lanes) {
                          {{lanes.var, pool.add(lanes.var, lane)}});
 }
 
+std::string HostEmitter::laneOf(const std::string& name, DataType dtype) {
+  const std::string lane = text(name, "[e]");
+  return isBooleanType(dtype)             ? lane + " != 0"
+         : isReducedPrecisionFloat(dtype) ? text(typeName(dtype), "::fromBits(", lane, ")")
+                                          : lane;
+}
+
 std::string HostEmitter::laneElement(const kir::Operand& operand, DataType dtype,
                                      const LaneLoop& lanes) {
   if (auto* ref = std::get_if<kir::Ref>(&operand)) {
@@ -32,13 +39,7 @@ std::string HostEmitter::laneElement(const kir::Operand& operand, DataType dtype
       at.index = atLane(ref->index, lanes);
       return converted(refText(at), from, dtype);
     }
-    std::string lane = text(ref->buffer->name, "[e]");
-    if (isBooleanType(from)) {
-      lane += " != 0";
-    } else if (isReducedPrecisionFloat(from)) {
-      lane = text(typeName(from), "::fromBits(", lane, ")");
-    }
-    return converted(lane, from, dtype);
+    return converted(laneOf(ref->buffer->name, from), from, dtype);
   }
   if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
     return operandText(kir::IndexValue{atLane(index->index, lanes), index->dtype}, dtype);

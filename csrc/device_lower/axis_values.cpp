@@ -56,6 +56,12 @@ Indexer::Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Alloc
   for (int c = 0; c < exact.numClasses(); ++c) {
     definitions_.push_back(distinct(exact.definitions(c), exact));
     uses_.push_back(distinct(exact.uses(c), exact));
+    const auto& members = exact.members(c);
+    if (std::any_of(members.begin(), members.end(), [](const IterDomain* id) {
+          return id->isBroadcast() && id->definition() == nullptr;
+        })) {
+      broadcasts_.push_back(c);
+    }
   }
 }
 
@@ -226,14 +232,10 @@ AxisValues Indexer::around(const Leaf& leaf,
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
     requireOneIndex(tv, values);
   }
-  for (int c = 0; c < exact_.numClasses(); ++c) {
-    const auto& members = exact_.members(c);
-    const bool is_broadcast = std::any_of(members.begin(), members.end(), [](const IterDomain* id) {
-      return id->isBroadcast() && id->definition() == nullptr;
-    });
-    if (is_broadcast && values.by_class_[static_cast<size_t>(c)] == nullptr) {
+  for (int c : broadcasts_) {
+    if (values.by_class_[static_cast<size_t>(c)] == nullptr) {
       by = nullptr;
-      set(members[0], symbols_.pool().zero());
+      set(exact_.members(c)[0], symbols_.pool().zero());
     }
   }
   while (!open.empty()) {

@@ -123,6 +123,7 @@ class Indexer {
   /// which a schedule gives the transforms of their neighbours, is in it once.
   std::vector<std::vector<const Expr*>> definitions_;
   std::vector<std::vector<const Expr*>> uses_;
+  std::vector<int> broadcasts_;  ///< classes with a broadcast axis that no transform made
   std::unordered_map<const TensorView*, const Leaf*> writer_;
   std::unordered_map<const LoopClass*, kir::Scalar> shifted_;
 };

@@ -155,6 +155,19 @@ std::set<const Expr*> splitsForAnew(const Leaf& leaf, const std::vector<const Ex
 }  // namespace
 
 bool Predicates::divides(const Split* split) const {
+  const std::array<int, 4> classes{exact_.classOf(split->in()), exact_.classOf(split->outer()),
+                                   exact_.classOf(split->inner()), split->innerSplit() ? 1 : 0};
+  if (*std::min_element(classes.begin(), classes.begin() + 3) < 0) {
+    return provesDivisible(split);
+  }
+  const auto [answer, is_new] = divides_.try_emplace(classes, false);
+  if (is_new) {
+    answer->second = provesDivisible(split);
+  }
+  return answer->second;
+}
+
+bool Predicates::provesDivisible(const Split* split) const {
   // A reshape's splits divide: its input and output have the same number of elements. So does the
   // same split of the axes of another tensor, which follows the reshape's.
   for (const Expr* same : exact_.uses(exact_.classOf(split->in()))) {

@@ -19,6 +19,8 @@
 /// Threads beyond a loop: what they read is computed by them, too (read_beyond.h).
 #pragma once
 
+#include <array>
+#include <map>
 #include <unordered_set>
 
 #include <device_lower/indexer.h>
@@ -75,7 +77,10 @@ class Predicates {
   std::vector<LoopCover::Axis> besides(const TensorView* tv, const Leaf& leaf, bool reductions,
                                        const AxisValues& values) const;
   std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;
+  /// Whether the factor of a split divides its axis; the answer is kept for all splits of these
+  /// classes.
   bool divides(const Split* split) const;
+  bool provesDivisible(const Split* split) const;
   /// Whether the index of a block (of a thread in it) occurs in an expression.
   bool dependsOn(kir::Scalar index, bool blocks) const;
   /// Whether a bound holds for elements of other tensors alone, and the statement has to be carried
@@ -103,6 +108,7 @@ class Predicates {
   const ReadBeyond read_beyond_;
   const bool eliminate_;
   std::unordered_set<const TensorView*> summed_in_memory_;
+  mutable std::map<std::array<int, 4>, bool> divides_;
 };
 
 }  // namespace nvfuser

@@ -36,6 +36,9 @@ struct MoveSplitCatPass {
 struct TranslateRepeatToExpand {
   static constexpr std::string_view kName = "cat-to-repeat";
 };
+struct NarrowJoinsPass {
+  static constexpr std::string_view kName = "narrow-joins";
+};
 struct MoveGatherPass {
   static constexpr std::string_view kName = "hoist-reads";
 };

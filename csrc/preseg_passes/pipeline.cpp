@@ -12,6 +12,7 @@
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
+#include <preseg_passes/narrow_joins.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/substitute_extents.h>
@@ -38,6 +39,8 @@ constexpr std::array kPasses = {
          "every value; the operations in between see the same elements", cancelSplitCat},
     Pass{"cat-to-repeat", "a tensor joined with itself is expanded along a new axis, then merged",
          "every value, and the sizes of the result", turnCatIntoRepeat},
+    Pass{"narrow-joins", "a join of many tensors is a join of joins", "every value, and the sizes",
+         narrowJoins},
     Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
          "every element that is read; the others are not computed", hoistReads},
     Pass{"move-pad", "a pad of a computed tensor is computed from padded operands",

@@ -173,8 +173,10 @@ std::vector<std::string> FusionExecutorCache::whyApart(Variant& variant, Call& c
                  " would take both; the cut left them apart, because by its estimate what would be "
                  "computed again costs more than the bytes that would stay on the chip, or "
                  "because one kernel has at most ",
-                 costs.most_borders, " tensors to read and store and ", costs.most_units,
-                 " operations")};
+                 costs.most_borders,
+                 " tensors to read and store and no more operations than take a "
+                 "compiler as long as ",
+                 costs.most_weight, " additions")};
   }
   std::vector<std::string> why;
   for (const auto& [type, refusal] : proposal.refusals) {

@@ -5,6 +5,7 @@
 #include <external/providers.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <runtime/dump_kernel.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
@@ -15,6 +16,13 @@
 #include <support/dump.h>
 
 namespace nvfuser {
+
+void StageTimes::note(std::string_view stage) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double, std::milli> took = now - since_;
+  append(lines_, text(fixed(took.count(), 3), " ms  ", stage, "\n"));
+  since_ = now;
+}
 
 namespace {
 
@@ -325,7 +333,9 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
     }
     const bool same = next == cut;
     cut = std::move(next);
+    call.stages.note("segmentation");
     planned = planAll(variant, cut, same, call, result);
+    call.stages.note("schedules and kernels");
     about.one_answer_per_form = false;
   }
 }
@@ -348,7 +358,9 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
+  call.stages.begin();
   Form& form = formFor(call.args, call.context.cancellation);
+  call.stages.note("sizes and passes over the fusion");
   auto result = std::make_shared<Prepared>();
   result->form = &form;
   std::vector<PlannedView> views;
@@ -417,6 +429,9 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
         }
       }
     }
+  }
+  if (call.params.options->dumps(DebugDumpOption::PassTimes)) {
+    dump(*call.params.options, name(), "pass_times", call.stages.lines());
   }
   showSegments(*result, *call.params.options);
   return result;

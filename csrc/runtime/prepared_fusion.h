@@ -4,6 +4,7 @@
 /// describe_fusion.cpp (both, for somebody who draws it).
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include <runtime/external_segment.h>
@@ -93,6 +94,19 @@ struct FusionExecutorCache::Variant {
   std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments;
 };
 
+/// Milliseconds of the stages of a plan, for the dump pass_times.
+class StageTimes {
+ public:
+  void begin() { since_ = std::chrono::steady_clock::now(); }
+  /// What was done since then, or since the last note, is `stage`.
+  void note(std::string_view stage);
+  const std::string& lines() const { return lines_; }
+
+ private:
+  std::chrono::steady_clock::time_point since_ = {};
+  std::string lines_;
+};
+
 /// What one call asks for.
 struct FusionExecutorCache::Call {
   const KernelArgumentHolder& args;
@@ -105,6 +119,7 @@ struct FusionExecutorCache::Call {
   KnownScalars sizes;
   /// Seed and first offset of its random numbers, from its first run on.
   std::optional<std::pair<uint64_t, uint64_t>> draws = {};
+  StageTimes stages = {};
 
   bool mayFallBack() const { return nvfuser::mayFallBack(*params.options); }
 };

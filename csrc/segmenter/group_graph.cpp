@@ -45,6 +45,8 @@ GroupGraph::GroupGraph(const FusionTraits& traits, const std::vector<std::vector
       node.alone |= unit.alone;
       node.work += unit.work;
       node.transforms += unit.transforms;
+      node.weight += unit.weight;
+      node.parts = std::max(node.parts, unit.parts);
       if (unit.elements > node.elements || node.space < 0) {
         node.elements = unit.elements;
         node.space = unit.space;
@@ -140,6 +142,9 @@ GroupGraph::Union GroupGraph::unionOf(int a, int b) const {
   Union result;
   result.num_units = big->units.size() + small->units.size();
   result.num_transforms = static_cast<size_t>(big->transforms + small->transforms);
+  result.joins_wide =
+      small->parts > 0 && big->parts > 0 && std::max(small->parts, big->parts) >= kWideJoin;
+  result.weight = static_cast<size_t>(big->weight + small->weight);
   result.num_borders =
       big->reads.size() + small->reads.size() + big->writes.size() + small->writes.size();
   result.written_spaces = big->written_spaces;
@@ -276,6 +281,8 @@ void GroupGraph::absorb(int into, int from) {
   }
   big.work += small.work;
   big.transforms += small.transforms;
+  big.weight += small.weight;
+  big.parts = std::max(big.parts, small.parts);
   big.alone |= small.alone;
   big.version += small.version + 1;
 }

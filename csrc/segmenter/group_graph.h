@@ -35,6 +35,8 @@ class GroupGraph {
     int kept = -1;                      ///< space of its reductions' results
     int reduced_space = -1;             ///< space that its reductions run over
     double work = 0;
+    int parts = 0;  ///< of its widest concatenation; 0: it has none
+    int weight = 0;
     int transforms = 0;
     bool alone = false;
     int version = 0;  ///< changes with every merge
@@ -47,8 +49,10 @@ class GroupGraph {
     std::map<int, int> written_spaces;
     size_t num_units = 0;
     size_t num_transforms = 0;
-    size_t num_borders = 0;  ///< tensors read and stored
-    bool connected = false;  ///< one reads what the other stores
+    size_t weight = 0;
+    bool joins_wide = false;  ///< it would have several concatenations, one of them of many parts
+    size_t num_borders = 0;   ///< tensors read and stored
+    bool connected = false;   ///< one reads what the other stores
   };
 
   /// `parts`: units of each group; every unit is in one.

@@ -11,6 +11,9 @@ namespace {
 /// A guess: more memory is worth a quarter of what it would take to move it.
 constexpr double kBytesPerHeld = 0.25;
 
+/// Additions in a kernel, or what takes a compiler as long: about half a second.
+constexpr size_t kMostWeight = 1000;
+
 /// Each tensor of a kernel goes through the transforms of all reshapes in it.
 constexpr size_t kMostReplayed = 8192;
 
@@ -19,10 +22,10 @@ constexpr size_t kMostReplayed = 8192;
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, kBytesPerHeld, 256, 1000, kMostReplayed};
+    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 64, 1000, kMostReplayed};
+  return {10e6, 15, kBytesPerHeld, 64, kMostWeight, kMostReplayed};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
@@ -180,7 +183,7 @@ class Merging {
         queue_.push(now);
         continue;
       }
-      const bool fits = both.num_units <= costs_.most_units &&
+      const bool fits = both.weight <= costs_.most_weight && !both.joins_wide &&
                         both.num_borders <= costs_.most_borders &&
                         both.num_units * both.num_transforms <= costs_.most_replayed;
       pair.gain = gain;

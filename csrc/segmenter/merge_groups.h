@@ -20,7 +20,7 @@ struct MergeCosts {
   double work_per_byte;     ///< floating-point operations in the time of a byte
   double bytes_per_held;    ///< that a byte is worth which is in memory for longer
   size_t most_borders;      ///< tensors read and stored: a launch has few bytes for parameters
-  size_t most_units;        ///< compilation time and registers
+  size_t most_weight;       ///< of units together: compilation time and registers
   size_t most_replayed;     ///< units times transforms of reshapes: what scheduling takes
   static MergeCosts of(DeviceKind device);
 };

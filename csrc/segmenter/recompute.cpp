@@ -154,8 +154,11 @@ class Recomputing {
       next.units = std::move(units);
       next = pruned(std::move(next));
       const std::set<int> reads = readsOf(next);
-      if (reads.size() + next.stored.size() > costs_.most_borders ||
-          next.units.size() > costs_.most_units) {
+      size_t weight = 0;
+      for (int unit : next.units) {
+        weight += static_cast<size_t>(traits_.unit(unit).weight);
+      }
+      if (reads.size() + next.stored.size() > costs_.most_borders || weight > costs_.most_weight) {
         return std::nullopt;
       }
       for (int read : reads) {

@@ -22,12 +22,18 @@ bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
                     [](const TensorTraits& tensor) { return tensor.unit < 0 || tensor.is_output; });
   const bool all_have_kernels = std::none_of(traits.units().begin(), traits.units().end(),
                                              [](const UnitTraits& unit) { return unit.alone; });
+  int joins = 0;
+  int widest = 0;
+  size_t weight = 0;
   size_t transforms = 0;
   for (const UnitTraits& unit : traits.units()) {
+    joins += unit.parts > 0 ? 1 : 0;
+    widest = std::max(widest, unit.parts);
+    weight += static_cast<size_t>(unit.weight);
     transforms += static_cast<size_t>(unit.transforms);
   }
   return all_have_kernels && static_cast<size_t>(borders) <= costs.most_borders &&
-         traits.units().size() <= costs.most_units &&
+         weight <= costs.most_weight && (joins <= 1 || widest < kWideJoin) &&
          traits.units().size() * transforms <= costs.most_replayed;
 }
 

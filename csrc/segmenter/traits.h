@@ -44,6 +44,10 @@ struct TensorTraits {
   int space = 0;
 };
 
+/// A concatenation of so many parts shares a kernel with no other: of the parts of all of them,
+/// each element would be looked for in each (preseg_passes/narrow_joins.h).
+inline constexpr int kWideJoin = 8;
+
 struct UnitTraits {
   std::vector<Expr*> exprs;  ///< producers first; the last one is the operation
   std::vector<int> reads;    ///< tensors from outside, each once
@@ -51,6 +55,8 @@ struct UnitTraits {
   int space = 0;
   int signature = -1;   ///< of a reduction; −1 for anything else
   int kept = -1;        ///< space of a reduction's result
+  int parts = 0;        ///< that it joins; 0: it is no concatenation
+  int weight = 0;       ///< what a compiler takes for it, in additions
   int transforms = 0;   ///< splits and merges of a reshape, which all tensors of its kernel replay
   bool alone = false;   ///< has no kernel (a scatter)
   bool copies = false;  ///< cheap and without effects: may be computed in several kernels

@@ -368,6 +368,21 @@ TEST_CASE("preseg: cat-to-repeat") {
                              });
 }
 
+TEST_CASE("preseg: narrow-joins") {
+  auto inputs = [](size_t count, const std::vector<int64_t>& shape) {
+    std::vector<TensorView*> parts;
+    for (size_t i = 0; i < count; ++i) {
+      parts.push_back(input(shape));
+    }
+    return parts;
+  };
+  checkPass("narrow-joins",
+            {
+                {"sixteen", [&] { output(cat(inputs(16, {2, 3}), 1)); }},
+                {"seventeen of a symbolic size", [&] { output(cat(inputs(17, {-1, 3}), 0)); }},
+            });
+}
+
 TEST_CASE("preseg: hoist-reads") {
   checkPass(
       "hoist-reads",

@@ -229,6 +229,16 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
          TensorView* x = abs(input({-1, 24}));
          output(neg(cat({x, x}, 1)));
        }},
+      {"narrow-joins", "forty parts",
+       4,  // three joins of parts, and one of these
+       1, std::vector<Input>(40, Input{{5, 3}}),
+       [] {
+         std::vector<TensorView*> parts;
+         for (int i = 0; i < 40; ++i) {
+           parts.push_back(neg(input({-1, 3})));
+         }
+         output(cat(parts, 0));
+       }},
       {"hoist-reads",
        "two halves",
        1,

@@ -54,6 +54,13 @@ const Chain kChains[] = {
        return sin(reshape(flat, n % 2 == 0 ? std::vector<Val*>{index(-1), index(kColumns)}
                                            : std::vector<Val*>{index(kColumns), index(-1)}));
      }},
+    {"norms", 2,
+     [](TensorView* x, int) {
+       TensorView* centred = sub(x, mean(x, {1}, true));
+       TensorView* variance = mean(mul(centred, centred), {1}, true);
+       TensorView* scale = rsqrt(add(variance, IrBuilder::create<Val>(1e-5, DataType::Float)));
+       return add(x, mul(centred, scale));
+     }},
     {"expand and sum", 1,
      [](TensorView* x, int) {
        return sum(expand(broadcast(x, {false, true}), {index(-1), index(3)}), {1});

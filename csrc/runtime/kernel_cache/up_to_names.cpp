@@ -12,6 +12,8 @@ bool isWord(char c) {
   return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+bool isSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
 class Renamer {
  public:
   Renamer(std::string_view text, std::string_view entry) : text_(text), entry_(entry) {
@@ -30,6 +32,10 @@ class Renamer {
         literal(c);
       } else if (isWord(c)) {
         word();
+      } else if (isSpace(c)) {
+        space();
+      } else if (c == '#' && (out_.empty() || out_.back() == ' ' || out_.back() == '\n')) {
+        directive();
       } else {
         out_ += text_[at_++];
       }
@@ -39,6 +45,27 @@ class Renamer {
 
  private:
   char next() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
+
+  /// One space for any number, and none at the beginning: where a line was broken says nothing.
+  void space() {
+    while (at_ < text_.size() && isSpace(text_[at_])) {
+      ++at_;
+    }
+    if (!out_.empty() && out_.back() != ' ' && out_.back() != '\n') {
+      out_ += ' ';
+    }
+  }
+
+  /// A line of its own, as it is.
+  void directive() {
+    const size_t end = std::min(text_.find('\n', at_), text_.size());
+    if (!out_.empty()) {
+      out_.back() = '\n';
+    }
+    out_ += text_.substr(at_, end - at_);
+    out_ += '\n';
+    at_ = end;
+  }
 
   /// A string or character, as it is.
   void literal(char quote) {
@@ -68,9 +95,10 @@ class Renamer {
       out_ += '@';
       rest.remove_prefix(entry_.size());
     }
+    const bool is_scalar = rest.starts_with("s_");
     while (!rest.empty()) {
       const size_t length = std::min(rest.find('_'), rest.size());
-      part(rest.substr(0, length));
+      part(rest.substr(0, length), is_scalar);
       rest.remove_prefix(length);
       if (!rest.empty()) {
         out_ += '_';
@@ -79,20 +107,22 @@ class Renamer {
     }
   }
 
-  void part(std::string_view name) {
+  void part(std::string_view name, bool is_scalar) {
     const bool is_type = name == "i8" || name == "i16" || name == "i32" || name == "i64";
-    bool is_numbered = name.size() > 1 && !is_type &&
-                       (name[0] == 'T' || name[0] == 'i' || name[0] == 'k' || name[0] == 'n');
-    for (size_t i = 1; i < name.size(); ++i) {
-      is_numbered = is_numbered && isDigit(name[i]);
+    size_t letters = name.size();
+    while (letters > 0 && isDigit(name[letters - 1])) {
+      --letters;
     }
-    if (!is_numbered) {
+    const std::string_view kind = name.substr(0, letters);
+    const bool is_kind = kind == "T" || kind == "i" || kind == "k" || kind == "n" ||
+                         kind == "acc" || (is_scalar && letters == 1);
+    if (letters == name.size() || !is_kind || (is_type && !is_scalar)) {
       out_ += name;
       return;
     }
-    auto& numbers = numbers_[name[0]];
-    const auto number = numbers.emplace(name.substr(1), numbers.size()).first->second;
-    out_ += name[0];
+    auto& numbers = numbers_[kind];
+    const auto number = numbers.emplace(name.substr(letters), numbers.size()).first->second;
+    out_ += kind;
     out_ += '#';
     out_ += std::to_string(number);
   }
@@ -101,7 +131,7 @@ class Renamer {
   std::string_view entry_;
   size_t at_ = 0;
   std::string out_;
-  std::map<char, std::map<std::string_view, size_t>> numbers_;
+  std::map<std::string_view, std::map<std::string_view, size_t>> numbers_;
 };
 
 }  // namespace

@@ -10,9 +10,10 @@
 
 namespace nvfuser {
 
-/// The text with `entry` as "@", comments left out, and the numbers of tensors (T4), scalars (i7),
-/// loops (k2) and named values (n0), also within longer names (end_k2), in order of first
-/// appearance. Texts with equal ones compile to the same code.
+/// The text with `entry` as "@", comments left out, spaces and line ends as one space (but for
+/// those around directives), and the numbers of tensors (T4), scalars (i7, s_f3), loops (k2), named
+/// values (n0) and sums (acc4), also within longer names (end_k2), in order of first appearance.
+/// Texts with equal ones compile to the same code.
 std::string upToNames(std::string_view text, std::string_view entry);
 
 }  // namespace nvfuser

@@ -14,6 +14,8 @@ namespace nvfuser {
 
 namespace {
 
+constexpr int64_t kFewRepeated = 64;  ///< operations
+
 bool isExpensive(const Expr* expr) {
   if (expr->isA<UnaryOp>()) {
     switch (expr->as<UnaryOp>()->getUnaryOpType()) {
@@ -142,40 +144,49 @@ void PersistentBuffers::place(const Fusion& fusion) {
 }
 
 void PersistentBuffers::project() {
-  // Inputs behind each held tensor, with the places where they are needed.
-  std::map<const TensorView*, size_t> number;
-  std::set<int64_t> counted;
-  auto need = [&](TensorView* input, int64_t first, int64_t last) {
-    auto [place, is_new] = number.emplace(input, projected_.size());
-    if (is_new) {
-      projected_.push_back({input, {first, last}});
-    }
-    auto& life = projected_[place->second].second;
-    life = {std::min(life.first, first), std::max(life.second, last)};
+  // Readers before what they read, each tensor once; inputs in the order in which they are met.
+  std::vector<TensorView*> order;
+  std::vector<TensorView*> inputs;
+  std::set<const TensorView*> seen;
+  auto isRead = [](const TensorView* tv) {
+    return tv->isFusionInput() || tv->definition() == nullptr;
   };
-  for (const auto& [tv, life] : lives_) {
-    const int64_t last = life.second;
-    const int64_t first = life.first;
-    std::function<void(TensorView*)> walk = [&](TensorView* at) {
-      if (!signature_.spansReduced(at, permissive_)) {
-        return;
-      }
-      if (at->isFusionInput() || at->definition() == nullptr) {
-        need(at, first, last);
-        return;
-      }
-      if (!canRecompute(at->definition())) {
-        obstacle_ = obstacle_ == nullptr ? at : obstacle_;
-        return;
-      }
-      if (isExpensive(at->definition()) && counted.insert(at->name()).second) {
-        ++expensive_;
-      }
-      for (TensorView* in : tensorInputs(at->definition())) {
+  std::function<void(TensorView*)> walk = [&](TensorView* tv) {
+    if (!seen.insert(tv).second || !signature_.spansReduced(tv, permissive_)) {
+      return;
+    }
+    if (isRead(tv)) {
+      inputs.push_back(tv);
+    } else if (!canRecompute(tv->definition())) {
+      obstacle_ = obstacle_ == nullptr ? tv : obstacle_;
+    } else {
+      expensive_ += isExpensive(tv->definition()) ? 1 : 0;
+      for (TensorView* in : tensorInputs(tv->definition())) {
         walk(in);
       }
-    };
+      order.push_back(tv);
+    }
+  };
+  // The places where each is needed: those of all held tensors that are computed from it.
+  std::map<const TensorView*, std::pair<int64_t, int64_t>> needed;
+  auto need = [&](const TensorView* tv, std::pair<int64_t, int64_t> life) {
+    const auto [place, is_new] = needed.emplace(tv, life);
+    place->second = {std::min(place->second.first, life.first),
+                     std::max(place->second.second, life.second)};
+  };
+  for (const auto& [tv, life] : lives_) {
     walk(tv);
+    need(tv, life);
+  }
+  for (auto tv = order.rbegin(); tv != order.rend(); ++tv) {
+    const auto life = needed.at(*tv);
+    for (const TensorView* in : tensorInputs((*tv)->definition())) {
+      need(in, life);
+    }
+    repeated_ += std::max<int64_t>(0, life.second - placeOf((*tv)->definition()));
+  }
+  for (TensorView* input : inputs) {
+    projected_.emplace_back(input, needed.at(input));
   }
   for (const Expr* reduction : signature_.reductions) {
     auto* row = reduction->input(0)->as<TensorView>();
@@ -183,6 +194,10 @@ void PersistentBuffers::project() {
       obstacle_ = row;
     }
   }
+}
+
+bool PersistentBuffers::repeatsMany() const {
+  return repeated_ > kFewRepeated + 2 * static_cast<int64_t>(places_.size());
 }
 
 bool PersistentBuffers::comesFromInput(const TensorView* row) const {
@@ -207,15 +222,19 @@ bool PersistentBuffers::comesFromInput(const TensorView* row) const {
 int64_t PersistentBuffers::peak(
     const std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>>& lives,
     DataType index_type) const {
-  int64_t most = 0;
-  for (int64_t place = 0; place < last_; ++place) {  // between this place and the next
-    int64_t bytes = 0;
-    for (const auto& [tv, life] : lives) {
-      const bool is_held = !tv->isFusionInput() || signature_.spansRows(tv, permissive_);
-      if (is_held && life.first <= place && life.second > place) {
-        bytes += dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
-      }
+  std::vector<int64_t> change(static_cast<size_t>(places()) + 1, 0);  // at each place
+  for (const auto& [tv, life] : lives) {
+    if (!tv->isFusionInput() || signature_.spansRows(tv, permissive_)) {
+      const int64_t bytes =
+          dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
+      change[static_cast<size_t>(life.first)] += bytes;
+      change[static_cast<size_t>(life.second)] -= bytes;
     }
+  }
+  int64_t most = 0;
+  int64_t bytes = 0;
+  for (const int64_t more : change) {
+    bytes += more;
     most = std::max(most, bytes);
   }
   return most;

@@ -37,6 +37,9 @@ class PersistentBuffers {
   const TensorView* notRecomputable() const { return obstacle_; }
   /// Expensive operations (exp, log, …) that would be done again for each element.
   int64_t expensiveRepeated() const { return expensive_; }
+  /// Whether that would make a kernel of some other size: of n norms one after another, each of
+  /// the last ones' loops would compute all before it again, n² operations.
+  bool repeatsMany() const;
 
  private:
   void place(const Fusion& fusion);
@@ -56,6 +59,7 @@ class PersistentBuffers {
   std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>> projected_;
   int64_t last_ = 0;
   int64_t expensive_ = 0;
+  int64_t repeated_ = 0;  ///< operations in loops besides their own, if all are computed again
   const TensorView* obstacle_ = nullptr;
 };
 

@@ -118,7 +118,7 @@ class InnerOuterScheduler : public SchedulerEntry {
                                           InnerOuterParams& params) {
     const DataType index = info.getIndexType();
     const PersistentBuffers& buffers = form.buffers;
-    params.project = buffers.notRecomputable() == nullptr &&
+    params.project = buffers.notRecomputable() == nullptr && !buffers.repeatsMany() &&
                      buffers.bytesProjected(index) < buffers.bytesHeld(index);
     // Of an element: what is held of the row, weights, and the sums.
     const auto found =

@@ -46,7 +46,7 @@ int64_t threadsWanted(int64_t row_bytes, int64_t vectorization) {
 
 bool worthProjecting(const Problem& problem) {
   const PersistentBuffers& buffers = problem.form.buffers;
-  if (buffers.notRecomputable() != nullptr) {
+  if (buffers.notRecomputable() != nullptr || buffers.repeatsMany()) {
     return false;
   }
   const DataType index = problem.info.getIndexType();

@@ -1,0 +1,142 @@
+/// Pointwise operations in a loop of vectors (host_lanes.cpp): where a kernel has many functions,
+/// they are called.
+///
+///   T2 = simdSin(T1)     →     [[gnu::noinline]] static Lanes<float, 16> lanes_sin_0(
+///                                  Lanes<float, 16> a) { return simdSin(a); }
+///                              T2 = lanes_sin_0(T1)
+///
+/// A sine is thirty instructions and a way out to the C library. The host's compiler takes up to
+/// 20 ms for each copy that it writes into a kernel, the more the longer the kernel is: 1,000 sines
+/// take it 15 s inlined and 0.4 s called. A call costs a few of a function's cycles, which long
+/// kernels do not show (docs/performance.md); short ones keep their functions inlined.
+#include <codegen/host_emitter.h>
+
+namespace nvfuser::codegen {
+
+namespace {
+
+/// Functions of a kernel that are inlined, each time.
+constexpr int64_t kMostInlined = 16;
+
+bool isUnary(const kir::Compute& compute, UnaryOpType wanted) {
+  const auto* type = std::get_if<UnaryOpType>(&compute.op);
+  return type != nullptr && *type == wanted;
+}
+
+const PointwiseRow& rowOf(const kir::Compute& compute) {
+  return std::visit([](auto op) -> const PointwiseRow& { return pointwiseRow(op); }, compute.op);
+}
+
+/// What an operand is computed in.
+DataType operandType(const kir::Compute& compute, size_t i, DataType compute_type) {
+  const auto* type = std::get_if<TernaryOpType>(&compute.op);
+  return type != nullptr && *type == TernaryOpType::Where && i == 0 ? DataType(DataType::Bool)
+                                                                    : compute_type;
+}
+
+/// More than an instruction or two on vectors: of runtime/cpu/simd_math.h, or lane by lane.
+bool isFunction(const kir::Compute& compute, DataType compute_type) {
+  if (isUnary(compute, UnaryOpType::Cast) || isUnary(compute, UnaryOpType::BitCast)) {
+    return false;
+  }
+  const std::string_view pattern = lanesPattern(rowOf(compute).name, compute_type);
+  return pattern.empty() || pattern.find("simd") != std::string_view::npos;
+}
+
+}  // namespace
+
+bool HostEmitter::isCalled(const kir::Compute& compute) {
+  const DataType type = resolved(compute.compute);
+  if (!isFunction(compute, type)) {
+    return false;
+  }
+  if (functions_ < 0) {
+    functions_ = 0;
+    kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
+      const auto* other = std::get_if<kir::Compute>(&stmt.node);
+      functions_ += other != nullptr && isFunction(*other, resolved(other->compute)) ? 1 : 0;
+    });
+  }
+  return functions_ > kMostInlined;
+}
+
+std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& lanes,
+                                   const std::vector<std::string>& operands,
+                                   const std::function<std::string(size_t)>& element) {
+  const DataType dtype = storedAs(*compute.dst.buffer);
+  const DataType type = resolved(compute.compute);
+  const PointwiseRow& row = rowOf(compute);
+  std::string value =
+      isUnary(compute, UnaryOpType::BitCast)
+          ? std::string()
+          : std::visit([&](auto op) { return lanesText(op, type, operands); }, compute.op);
+  const DataType natural = row.resultType(type);
+  // A float cut to an integer has no text on vectors.
+  if (value.empty() || (isIntegralType(dtype) && isFloatingPointType(natural))) {
+    std::vector<std::string> elements;
+    for (size_t i = 0; i < compute.operands.size(); ++i) {
+      elements.push_back(element(i));
+    }
+    return laneEach(pointwise(compute.op, type, dtype, elements), dtype, lanes);
+  }
+  if (lanesPattern(row.name, type).find("simd") != std::string_view::npos) {
+    snippets_.add("cpu/simd_math.h");
+  }
+  if (isBooleanType(natural) && !isBooleanType(type)) {
+    value = text("lanesTruth(", value, ")");
+  }
+  return laneCast(value, natural, dtype, lanes);
+}
+
+std::string HostEmitter::laneCall(const kir::Compute& compute, const LaneLoop& lanes,
+                                  const std::vector<std::string>& operands) {
+  LaneLoop inside;
+  inside.width = lanes.width;
+  inside.count = "n";
+  const DataType type = resolved(compute.compute);
+  const std::vector<std::string> names{"a", "b", "c"};
+  std::string parameters;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    append(parameters, text(laneType(operandType(compute, i, type), inside), " ", names[i], ", "));
+  }
+  const std::string value =
+      laneValue(compute, inside,
+                std::vector<std::string>(
+                    names.begin(), names.begin() + static_cast<std::ptrdiff_t>(operands.size())),
+                [&](size_t i) { return laneOf(names[i], operandType(compute, i, type)); });
+  const std::string result = laneType(storedAs(*compute.dst.buffer), inside);
+  const std::string body = text("(", parameters, "Index n) { return ", value, "; }");
+  const auto [function, is_new] = lane_functions_.emplace(
+      text(result, body), text("lanes_", rowOf(compute).name, "_", lane_functions_.size()));
+  if (is_new) {
+    lane_function_text_.line(
+        text("[[gnu::noinline]] static ", result, " ", function->second, body));
+  }
+  return text(function->second, "(", join(operands, ", "), ", ", lanes.count, ")");
+}
+
+void HostEmitter::laneStatement(const kir::Compute& compute, LaneLoop& lanes) {
+  if (isPlaceCompared(compute, lanes)) {
+    laneStore(compute.dst, lanePlace(compute, lanes), lanes);
+    return;
+  }
+  if (isUnary(compute, UnaryOpType::Cast)) {
+    laneStore(compute.dst, laneOperand(compute.operands[0], storedAs(*compute.dst.buffer), lanes),
+              lanes);
+    return;
+  }
+  const DataType type = resolved(compute.compute);
+  std::vector<std::string> operands;
+  for (size_t i = 0; i < compute.operands.size(); ++i) {
+    operands.push_back(laneOperand(compute.operands[i], operandType(compute, i, type), lanes));
+  }
+  const std::string value =
+      isCalled(compute)
+          ? laneCall(compute, lanes, operands)
+          : laneValue(compute, lanes, operands, [&](size_t i) {
+              return laneElement(compute.operands[i], operandType(compute, i, type), lanes);
+            });
+  laneStore(compute.dst, value, lanes);
+}
+
+}  // namespace nvfuser::codegen
