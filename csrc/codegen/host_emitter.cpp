@@ -41,9 +41,9 @@ std::string blockIndexText(size_t dimension, const kir::Kernel& kernel) {
                      : text(kDivided[dimension], " % grid[", dimension, "]");
 }
 
-/// Whether to ask for a loop to be written out. Not around a loop whose length is known at the
-/// launch alone: copies of that take the compiler minutes, and save nothing that counts beside it.
-bool isWorthUnrolling(const kir::For& loop) {
+}  // namespace
+
+bool HostEmitter::isWorthUnrolling(const kir::For& loop) {
   if (!loop.extent->isConstant() || loop.extent->value <= 1) {
     return false;
   }
@@ -53,13 +53,11 @@ bool isWorthUnrolling(const kir::For& loop) {
     if (const auto* inner = std::get_if<kir::For>(&stmt.node)) {
       all_known &= inner->extent->isConstant();
       iterations =
-          std::min(kLargestUnroll + 1, iterations * std::max<int64_t>(1, inner->extent->value));
+          std::min(kLargestUnroll + 1, iterations * std::max<int64_t>(1, iterationsOf(*inner)));
     }
   });
   return all_known && iterations <= kLargestUnroll;
 }
-
-}  // namespace
 
 void HostEmitter::loopPragma(const kir::For& loop) {
   if (loop.kind == kir::LoopKind::Simd) {
@@ -70,7 +68,8 @@ void HostEmitter::loopPragma(const kir::For& loop) {
     if (!accumulates) {
       out_.directive("#pragma GCC ivdep");
     }
-  } else if (loop.kind == kir::LoopKind::Unrolled && isWorthUnrolling(loop)) {
+  } else if ((loop.kind == kir::LoopKind::Unrolled && isWorthUnrolling(loop)) ||
+             isWrittenOut(loop, 1)) {
     out_.directive(text("#pragma GCC unroll ", loop.extent->value));
   }
 }

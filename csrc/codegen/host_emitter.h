@@ -23,6 +23,8 @@ struct LaneLoop {
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;
   int64_t part = 0;  ///< of the vectors that a sum is kept in
+  /// Small arrays of the task that it goes through stay in registers (host_lanes_written_out.cpp).
+  bool written_out = false;
   /// Sums over the loop, with the name of their vectors.
   std::vector<std::pair<const kir::Combine*, std::string>> sums;
 };
@@ -47,6 +49,11 @@ class HostEmitter final : public Emitter {
   void loopPragma(const kir::For& loop) override;
   std::string addressText(const kir::Ref& ref) const override;
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
+
+  /// Whether to ask for a loop to be written out. Not around a loop whose length is known at the
+  /// launch alone: copies of that take the compiler minutes, and save nothing that counts beside
+  /// it.
+  bool isWorthUnrolling(const kir::For& loop);
 
   /// Whether accesses to it are checked.
   bool isChecked(const kir::Buffer& buffer) const;
@@ -123,6 +130,27 @@ class HostEmitter final : public Emitter {
   bool isPlace(const kir::Assign& assign, const LaneLoop& lanes);
   bool isPlaceCompared(const kir::Compute& compute, const LaneLoop& lanes);
   std::string lanePlace(const kir::Compute& compute, const LaneLoop& lanes);
+
+  // ---- host_lanes_written_out.cpp: arrays that stay in registers
+  /// An array of the task that a few registers hold.
+  bool isSmallArray(const kir::Buffer& buffer) const;
+  /// Whether a loop goes through such an array, `lanes` elements an iteration, and is short.
+  bool isWrittenOut(const kir::For& loop, int64_t lanes);
+  /// Iterations of a loop of constant length, in vectors where it is one of vectors.
+  int64_t iterationsOf(const kir::For& loop);
+  /// Statements of a block as often as they run; many where that is not known.
+  int64_t statementsOf(const kir::Block& block);
+  /// How many lanes of a vector in memory are touched.
+  std::string laneCount(const kir::Ref& ref, const LaneLoop& lanes) const;
+
+  // ---- host_lanes_fold.cpp: the lanes of a register combined
+  /// Emits the loop if that is what it does.
+  bool foldsLanes(const kir::For& loop);
+  /// Whether vectors of partial results combine by one operation on all lanes.
+  static bool combinesLanes(BinaryOpType op) {
+    return op == BinaryOpType::Add || op == BinaryOpType::Mul || op == BinaryOpType::Max ||
+           op == BinaryOpType::Min;
+  }
 
   // ---- host_turn.cpp: tiles turned in registers
   /// Emits the loop if it turns a tile.

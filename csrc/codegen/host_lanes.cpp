@@ -181,6 +181,7 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     end_text = "end_" + var;
   }
   const bool whole = end->isConstant() && end->value % lanes.width == 0;
+  const std::string counted = end_text;  // up to which lanes count
   const int64_t parts = partsOf(loop, lanes);
   for (const auto& [combine, name] : lanes.sums) {
     const DataType dtype = storedAs(*combine->state[0].buffer);
@@ -222,12 +223,22 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     out_.close();
     lanes.part = 0;
   }
+  if (lanes.written_out) {
+    end_text = whole ? end_text : scalar_.operand(loop.extent);
+    const int64_t vectors = (whole ? end : loop.extent)->value / lanes.width;
+    if (vectors > 1) {
+      out_.directive(text("#pragma GCC unroll ", vectors));
+    }
+  }
   out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", end_text, "; ", var,
                  " += ", lanes.width, ") {"),
             loop.comment);
   lanes.count = whole ? text(lanes.width) : count;
   if (!whole) {
-    out_.line(text("const Index ", lanes.count, " = ", end_text, " - ", var, ";"));
+    out_.line(text("const Index ", lanes.count, " = ", counted, " - ", var, ";"));
+    if (lanes.written_out) {
+      out_.line(text("if (", lanes.count, " <= 0) break;"));
+    }
   }
   body();
   out_.close();
@@ -253,7 +264,7 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
 }
 
 void HostEmitter::emit(const kir::For& loop) {
-  if (turns(loop)) {
+  if (turns(loop) || foldsLanes(loop)) {
     return;
   }
   if (std::optional<LaneLoop> lanes = lanesOf(loop)) {

@@ -25,11 +25,6 @@ bool hasEffect(const kir::PointwiseType& op) {
   return unary != nullptr && *unary == UnaryOpType::Print;
 }
 
-bool combinesLanes(BinaryOpType op) {
-  return op == BinaryOpType::Add || op == BinaryOpType::Mul || op == BinaryOpType::Max ||
-         op == BinaryOpType::Min;
-}
-
 int64_t bytesOf(DataType dtype) { return isBooleanType(dtype) ? 4 : dataTypeSizeByte(dtype); }
 
 }  // namespace
@@ -241,6 +236,8 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
     lanes.width = std::min<int64_t>(
         lanes.width,
         static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(loop.extent->value))));
+    lanes.written_out = lanes.sums.empty() && loop.extent->value % lanes.width == 0 &&
+                        isWrittenOut(loop, lanes.width);
   }
   return lanes;
 }

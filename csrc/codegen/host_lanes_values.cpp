@@ -99,7 +99,8 @@ std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype
   if (lanes.registers.count(ref->buffer) != 0) {
     value = ref->buffer->name;
   } else if (stride == 1) {
-    value = text("lanesRead<", lanes.width, ">(", addressText(*ref), ", ", lanes.count, ")");
+    value =
+        text("lanesRead<", lanes.width, ">(", addressText(*ref), ", ", laneCount(*ref, lanes), ")");
   } else if (stride == 0) {
     return laneFill(converted(refText(*ref), from, dtype), dtype, lanes);
   } else {
@@ -117,6 +118,13 @@ void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const
   const DataType dtype = storedAs(*dst.buffer);
   if (strideOf(dst, lanes) == 1) {
     streams_ |= streaming;
+    const std::string count = laneCount(dst, lanes);
+    if (count != lanes.count) {  // the array's other lanes stay as they are
+      const std::string address = addressText(dst);
+      out_.line(text("lanesWrite(", address, ", lanesKeep(", value, ", lanesRead<", lanes.width,
+                     ">(", address, ", ", count, "), ", lanes.count, "), ", count, ");"));
+      return;
+    }
     out_.line(text(streaming ? "lanesStream(" : "lanesWrite(", addressText(dst), ", ", value, ", ",
                    lanes.count, ");"));
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/indexed_reads.h>
 
@@ -58,6 +59,19 @@ std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fus
     }
   }
   return copies;
+}
+
+void storeStreaming(TensorView* output) {
+  Expr* definition = output->definition();
+  if (definition == nullptr || !definition->isA<LoadStoreOp>()) {
+    return;
+  }
+  auto* copy = definition->as<LoadStoreOp>();
+  Val* computed = copy->in();
+  const LoadStoreOpType type = copy->opType();
+  Fusion* fusion = output->fusion();
+  fusion->removeExpr(copy);
+  IrBuilder::createInContainer<LoadStoreOp>(fusion, type, output, computed, CacheOp::Streaming);
 }
 
 void clearMemorySpace(Fusion* fusion) {

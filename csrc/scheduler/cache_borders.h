@@ -22,6 +22,9 @@ std::vector<TensorView*> cacheInputs(
 /// copy before it. Pairs of (copy, output).
 std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fusion, bool unroll);
 
+/// If an output is a copy of what was computed on the chip, it is written past the caches.
+void storeStreaming(TensorView* output);
+
 /// Inputs and outputs in Global memory, all else in Local: what a scheduler starts from.
 void clearMemorySpace(Fusion* fusion);
 

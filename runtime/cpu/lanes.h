@@ -60,7 +60,7 @@ __forceinline__ Simd<typename LaneFor<T>::bits, N> lanesToBits(Lanes<T, N> v) {
 }
 
 template <int N, class B>
-__attribute__((noinline, cold)) static Simd<B, N> lanesReadPart(const B* p, i64 n) {
+__attribute__((noinline, cold)) static Simd<B, N> lanesReadEach(const B* p, i64 n) {
   B elements[N] = {};
   for (i64 i = 0; i < n; i++) {
     elements[i] = p[i];
@@ -68,11 +68,44 @@ __attribute__((noinline, cold)) static Simd<B, N> lanesReadPart(const B* p, i64 
   return *(const typename SimdOf<B, N>::anywhere*)elements;
 }
 template <int N, class B>
-__attribute__((noinline, cold)) static void lanesWritePart(B* p, Simd<B, N> v, i64 n) {
+__attribute__((noinline, cold)) static void lanesWriteEach(B* p, Simd<B, N> v, i64 n) {
   for (i64 i = 0; i < n; i++) {
     p[i] = v[i];
   }
 }
+// Of 0 < n < N elements. Where the CPU has masks for them (AVX-512), an access does not fault in
+// lanes that are left out.
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
+#define NVFUSER_MASKS(of)                                                        \
+  of(4, 16, float, u16, ups512_mask) of(4, 8, float, u8, ups256_mask)            \
+      of(4, 4, float, u8, ups128_mask) of(8, 8, double, u8, upd512_mask)         \
+          of(8, 4, double, u8, upd256_mask) of(2, 16, short, u16, dquhi256_mask) \
+              of(2, 8, short, u8, dquhi128_mask) of(1, 16, char, u16, dquqi128_mask)
+#else
+#define NVFUSER_MASKS(of)
+#endif
+template <int N, class B>
+__forceinline__ Simd<B, N> lanesReadPart(const B* p, i64 n) {
+#define NVFUSER_READ(bytes, lanes, lane, mask, name)                                  \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                                   \
+    return (Simd<B, N>)__builtin_ia32_load##name((const lane*)p, Simd<lane, lanes>{}, \
+                                                 (mask)((u64(1) << n) - 1));          \
+  }
+  NVFUSER_MASKS(NVFUSER_READ)
+#undef NVFUSER_READ
+  return lanesReadEach<N>(p, n);
+}
+template <int N, class B>
+__forceinline__ void lanesWritePart(B* p, Simd<B, N> v, i64 n) {
+#define NVFUSER_WRITE(bytes, lanes, lane, mask, name)                                             \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                                               \
+    return __builtin_ia32_store##name((lane*)p, (Simd<lane, lanes>)v, (mask)((u64(1) << n) - 1)); \
+  }
+  NVFUSER_MASKS(NVFUSER_WRITE)
+#undef NVFUSER_WRITE
+  lanesWriteEach<N>(p, v, n);
+}
+
 template <int N, class T>
 __forceinline__ Lanes<T, N> lanesRead(const T* p, i64 n) {
   using B = typename LaneFor<T>::bits;

@@ -320,32 +320,54 @@ __forceinline__ V simdMin(V a, V b) {
   return a < b ? a : b;
 }
 // Equal numbers have equal bits but for zeros, of which -0 is the lesser.
+#if defined(__AVX512DQ__) && !defined(__clang__)
+// VRANGEPS orders the zeros and takes the number beside a NaN, which comes back by an addition.
+#define NVFUSER_RANGE(kind)                                                  \
+  if constexpr (__is_same(V, Simd<float, 16>)) {                             \
+    return __builtin_ia32_addps512_mask(                                     \
+        a, b, __builtin_ia32_rangeps512_mask(a, b, kind, V{}, (u16) - 1, 4), \
+        __builtin_ia32_cmpps512_mask(a, b, 3, (u16) - 1, 4), 4);             \
+  }
+#else
+#define NVFUSER_RANGE(kind)
+#endif
 template <class V>
 __forceinline__ V simdMaxNan(V a, V b) {
+  NVFUSER_RANGE(5)
   using I = MaskOf<V>;
   V r = a == b ? (V)((I)a & (I)b) : simdMax(a, b);
   return a != a ? a : r;
 }
 template <class V>
 __forceinline__ V simdMinNan(V a, V b) {
+  NVFUSER_RANGE(4)
   using I = MaskOf<V>;
   V r = a == b ? (V)((I)a | (I)b) : simdMin(a, b);
   return a != a ? a : r;
 }
+#undef NVFUSER_RANGE
 
 // --- over the lanes --------------------------------------------------------------------------
-template <class V, class F>
+/// Half of the lanes with the other half, and so on: `combine` takes vectors.
+template <int kHalf = 0, class V, class F>
 __forceinline__ LaneOf<V> simdReduce(V v, F combine) {
-  LaneOf<V> lanes[kLanes<V>];
-  for (int i = 0; i < kLanes<V>; i++) {
-    lanes[i] = v[i];
-  }
-  for (int half = kLanes<V> / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; i++) {
-      lanes[i] = combine(lanes[i], lanes[i + half]);
+  constexpr int kFrom = kHalf == 0 ? kLanes<V> : kHalf;
+  if constexpr (kFrom == 1) {
+    return v[0];
+  } else {
+    MaskOf<V> from;
+    V others;
+    for (int i = 0; i < kLanes<V>; i++) {
+      from[i] = (i + kFrom / 2) % kLanes<V>;
+#if defined(__clang__)
+      others[i] = v[(i + kFrom / 2) % kLanes<V>];
+#endif
     }
+#if !defined(__clang__)
+    others = __builtin_shuffle(v, from);  // GCC 12 makes no shuffle of the loop
+#endif
+    return simdReduce<kFrom / 2>(combine(v, others), combine);
   }
-  return lanes[0];
 }
 template <class V>
 __forceinline__ LaneOf<V> simdSum(V v) {
@@ -357,11 +379,11 @@ __forceinline__ LaneOf<V> simdProduct(V v) {
 }
 template <class V>
 __forceinline__ LaneOf<V> simdLargest(V v) {
-  return simdReduce(
-      v, [](auto a, auto b) __attribute__((always_inline)) { return a > b || a != a ? a : b; });
+  return simdReduce(v,
+                    [](auto a, auto b) __attribute__((always_inline)) { return simdMaxNan(a, b); });
 }
 template <class V>
 __forceinline__ LaneOf<V> simdLeast(V v) {
-  return simdReduce(
-      v, [](auto a, auto b) __attribute__((always_inline)) { return a < b || a != a ? a : b; });
+  return simdReduce(v,
+                    [](auto a, auto b) __attribute__((always_inline)) { return simdMinNan(a, b); });
 }

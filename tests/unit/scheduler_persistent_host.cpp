@@ -22,10 +22,21 @@ std::string planned(int64_t row, DataType dtype, bool exponentials) {
   return nvfuser::planned(innerPersistentScheduler(), define, {{{16, row}}, true});
 }
 
-bool isComputedAgain(const std::string& plan) {
+bool holds(const std::string& plan, const std::string& what) {
   CAPTURE(plan);
   CHECK(plan.find("on the host") != std::string::npos);
-  return plan.find("computed again from inputs") != std::string::npos;
+  CHECK(plan.find("computed again from inputs") != std::string::npos);
+  return plan.find(what) != std::string::npos;
+}
+
+std::string normPlanned(int64_t row) {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = makeContigTensor(2);
+    fusion.addInput(x);
+    const VarMeanResult of = variance_mean(x, {1}, 0, true);
+    fusion.addOutput(mul(sub(x, of.mean), rsqrt(of.var)));
+  };
+  return nvfuser::planned(innerPersistentScheduler(), define, {{{16, row}}, true});
 }
 
 }  // namespace
@@ -33,9 +44,17 @@ bool isComputedAgain(const std::string& plan) {
 TEST_CASE("persistent scheduler: the CPU keeps exponentials that its L2 has room for") {
   const int64_t room = emulatedDevice().properties().shared_bytes_per_block / 4;
   for (DataType dtype : {DataType(DataType::Float), DataType(DataType::BFloat16)}) {
-    CHECK_FALSE(isComputedAgain(planned(1000, dtype, true)));
-    CHECK_FALSE(isComputedAgain(planned(room, dtype, true)));
-    CHECK(isComputedAgain(planned(room + 1, dtype, true)));
-    CHECK(isComputedAgain(planned(1000, dtype, false)));
+    const std::string kept = "and exponentials";
+    CHECK(holds(planned(1000, dtype, true), kept));
+    CHECK(holds(planned(room, dtype, true), kept));
+    CHECK_FALSE(holds(planned(room + 1, dtype, true), kept));
   }
+}
+
+TEST_CASE(
+    "persistent scheduler: the CPU computes variances in two passes of what its caches have") {
+  const int64_t cache = emulatedDevice().properties().l2_bytes;
+  CHECK(holds(normPlanned(1000), "moments in passes"));
+  CHECK(holds(normPlanned(cache / 8), "moments in passes"));
+  CHECK_FALSE(holds(normPlanned(cache / 8 + 1), "moments in passes"));
 }

@@ -83,7 +83,7 @@ TEST_CASE("persistent buffers: places, bytes held and computed again") {
   CHECK(analysis.buffers.notRecomputable() == nullptr);
   CHECK(analysis.buffers.expensiveRepeated() == 1);
 
-  projectToInputs(&fusion);
+  projectToInputs(&fusion, false);
   fusion.verify();
   const Analysis projected(fusion);
   CHECK(projected.buffers.held() == std::vector<TensorView*>{x});

@@ -190,7 +190,7 @@ void PersistentBuffers::project() {
   }
   for (const Expr* reduction : signature_.reductions) {
     auto* row = reduction->input(0)->as<TensorView>();
-    if (!lives_.empty() && obstacle_ == nullptr && !comesFromInput(row)) {
+    if (obstacle_ == nullptr && !comesFromInput(row)) {
       obstacle_ = row;
     }
   }
@@ -250,8 +250,9 @@ namespace {
 
 class Projection {
  public:
-  explicit Projection(Fusion* fusion)
+  Projection(Fusion* fusion, bool hold_expensive)
       : fusion_(fusion),
+        hold_expensive_(hold_expensive),
         permissive_(*fusion, IdGraph::Mode::Permissive),
         signature_(std::get<ReductionSignature>(rowSignature(*fusion, permissive_))),
         buffers_(*fusion, permissive_, signature_) {}
@@ -291,7 +292,8 @@ class Projection {
   TensorView* at(TensorView* tv, int64_t place) {
     if (tv->isFusionInput() || tv->definition() == nullptr ||
         !signature_.spansReduced(tv, permissive_) || !canRecompute(tv->definition()) ||
-        buffers_.placeOf(tv->definition()) == place) {
+        buffers_.placeOf(tv->definition()) == place ||
+        (hold_expensive_ && isExpensive(tv->definition()))) {
       return tv;
     }
     auto known = copies_.find({tv->name(), place});
@@ -319,6 +321,7 @@ class Projection {
   }
 
   Fusion* fusion_;
+  const bool hold_expensive_;
   IdGraph permissive_;
   ReductionSignature signature_;
   PersistentBuffers buffers_;
@@ -327,6 +330,8 @@ class Projection {
 
 }  // namespace
 
-void projectToInputs(Fusion* fusion) { Projection(fusion).run(); }
+void projectToInputs(Fusion* fusion, bool hold_expensive) {
+  Projection(fusion, hold_expensive).run();
+}
 
 }  // namespace nvfuser

@@ -68,7 +68,8 @@ class PersistentBuffers {
 bool canRecompute(const Expr* expr);
 
 /// Each tensor that is read at several places is computed at each of them from inputs, as far as
-/// operations allow; what is computed at a place, stays there.
-void projectToInputs(Fusion* fusion);
+/// operations allow; what is computed at a place, stays there. With `hold_expensive`, from results
+/// of exponentials and their like, too, which are held.
+void projectToInputs(Fusion* fusion, bool hold_expensive);
 
 }  // namespace nvfuser

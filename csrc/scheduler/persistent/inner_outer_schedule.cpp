@@ -26,7 +26,7 @@ class Scheduler {
   std::optional<Refusal> run() {
     scheduler_utils::clearMemorySpace(fusion_);
     if (params_.project) {
-      projectToInputs(fusion_);
+      projectToInputs(fusion_, false);
     }
     copyAtBorders();
     findParts();

@@ -50,10 +50,6 @@ bool worthProjecting(const Problem& problem) {
     return false;
   }
   const DataType index = problem.info.getIndexType();
-  if (problem.info.isHost()) {  // exponentials are kept where a core's own cache has them
-    return buffers.expensiveRepeated() == 0 || problem.reduced * buffers.bytesHeld(index) >
-                                                   problem.info.device().shared_bytes_per_block;
-  }
   return buffers.expensiveRepeated() <= kMostExpensive &&
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
@@ -194,13 +190,14 @@ class PersistentScheduler : public SchedulerEntry {
     }
     std::unique_ptr<ReductionParams> params = problem.makeParams(type());
     const PersistentBuffers& buffers = form->buffers;
-    params->project_persistent_buffers = worthProjecting(problem);
     if (params->host) {
       planHost(problem, *params);
+      planPasses(problem, *params);
       planChunks(problem, *params);
       problem.setWidths(*params);
       return params;
     }
+    params->project_persistent_buffers = worthProjecting(problem);
     if (inner_ && fitsOnline(problem)) {
       params->online_softmax = true;
       planInner(problem, true, *params);

@@ -118,13 +118,8 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
   }
   scheduler_utils::cacheAndForkOutputs(fusion, true);
   for (Val* output : fusion->outputs()) {
-    Expr* definition = output->definition();
-    if (params.streaming && definition != nullptr && definition->isA<LoadStoreOp>()) {
-      auto* copy = definition->as<LoadStoreOp>();
-      Val* computed = copy->in();
-      const LoadStoreOpType type = copy->opType();
-      fusion->removeExpr(copy);
-      IrBuilder::create<LoadStoreOp>(type, output, computed, CacheOp::Streaming);
+    if (params.streaming) {
+      scheduler_utils::storeStreaming(output->as<TensorView>());
     }
   }
   for (size_t i = 0; i < fusion->outputs().size(); ++i) {

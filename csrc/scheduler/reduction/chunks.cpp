@@ -27,8 +27,8 @@ struct Steps {
 
 Steps stepsOf(const Problem& problem, const ReductionParams& params) {
   if (!problem.fastest_dim) {
-    const int64_t rows = params.host ? 1 : params.threads_y * params.unroll;
-    return {params.host ? 1 : params.unroll, ceilDiv(problem.reduced, rows * params.grid)};
+    const int64_t rows = (params.host ? 1 : params.threads_y) * params.unroll;
+    return {params.unroll, ceilDiv(problem.reduced, rows * params.grid)};
   }
   int64_t additions = 1;
   int64_t elements = params.vectorization;  // of a step

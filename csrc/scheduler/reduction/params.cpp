@@ -19,7 +19,11 @@ std::string ReductionParams::toString() const {
                                                          : ", held in shared memory");
   }
   if (project_persistent_buffers) {
-    append(result, ", computed again from inputs");
+    append(result, hold_expensive ? ", computed again from inputs and exponentials"
+                                  : ", computed again from inputs");
+  }
+  if (moments_in_passes) {
+    append(result, ", moments in passes");
   }
   if (online_softmax) {
     append(result, ", online softmax");
@@ -37,6 +41,9 @@ std::string ReductionParams::toString() const {
   add("resident blocks", resident_blocks, 0);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
+  if (streaming) {
+    append(result, ", streaming");
+  }
   add("chunks of", chunk, 0);
   add("runs in a chunk", chunk_runs, 0);
   append(result,

@@ -34,6 +34,10 @@ struct ReductionParams : HeuristicParams {
   Persistence persistence = Persistence::None;
   /// Values are computed again from the inputs instead of being held.
   bool project_persistent_buffers = false;
+  /// But for results of exponentials and their like, which are held.
+  bool hold_expensive = false;
+  /// Means and variances are sums of two passes (`row_passes.h`).
+  bool moments_in_passes = false;
   /// Maxima and sums of exponentials behind them are one reduction (`online_softmax.h`).
   bool online_softmax = false;
 
@@ -51,6 +55,7 @@ struct ReductionParams : HeuristicParams {
   int64_t resident_blocks = 0;   ///< that a multiprocessor must hold at once; 0: does not matter
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU
+  bool streaming = false;        ///< the CPU writes outputs past its caches
   int64_t chunk = 0;             ///< steps whose sum is added to the others'; 0: one by one
   int64_t chunk_runs = 0;        ///< of a 3-D reduction, the same: runs
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised

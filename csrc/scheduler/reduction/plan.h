@@ -26,6 +26,9 @@ void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t resident, i
                      ReductionParams& params);
 /// Either, on the CPU.
 void planHost(const Problem& problem, ReductionParams& params);
+/// What a task of the CPU holds of its row between passes over it, and whether variances are
+/// computed in passes, behind `planHost` and `shareRows`.
+void planPasses(const Problem& problem, ReductionParams& params);
 /// Rows too few for the CPU's threads, behind planHost: several tasks for each, where the last one
 /// can go on alone.
 void shareRows(const Problem& problem, ReductionParams& params);

@@ -77,6 +77,7 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
     largest_dtype = std::max(largest_dtype, size);
     if (full) {
+      full_dtype = std::max(full_dtype, size);
       ++full_tensors;
       full_inputs += tv->isFusionInput() ? 1 : 0;
       input_bytes += tv->isFusionInput() ? size : 0;

@@ -54,6 +54,7 @@ struct Problem {
   int64_t full_inputs = 0;
   int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
   int64_t largest_dtype = 1;
+  int64_t full_dtype = 1;  ///< the largest of full tensors
 
   /// Widest access to any tensor along the inner axes that divides them.
   int64_t widest() const;

@@ -34,6 +34,7 @@ class ReductionScheduler : public SchedulerEntry {
     if (params->host) {
       planHost(problem, *params);
       shareRows(problem, *params);
+      planPasses(problem, *params);
     } else if (params->fastest_dim) {
       planInner(problem, true, *params);
     } else {

@@ -6,6 +6,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
 
@@ -27,8 +28,14 @@ class Scheduler {
 
   void run() {
     scheduler_utils::clearMemorySpace(fusion_);
+    if (params_.moments_in_passes) {
+      computeMomentsInPasses(fusion_);
+    }
     if (params_.project_persistent_buffers) {
-      projectToInputs(fusion_);
+      projectToInputs(fusion_, params_.hold_expensive);
+    }
+    if (params_.host) {
+      held_ = holdBesideReductions(fusion_);
     }
     copyAtBorders();
     reference_ = findReference();
@@ -48,6 +55,13 @@ class Scheduler {
       }
     }
     scheduler_utils::parallelizeAllLike(reference_);
+    const auto rows =
+        std::find_if(reference_->getLoopDomain().begin(), reference_->getLoopDomain().end(),
+                     [](const IterDomain* id) { return id->isReduction(); });
+    std::unordered_map<const TensorView*, int64_t> held;
+    for (const TensorView* tv : held_) {
+      held[tv] = rows - reference_->getLoopDomain().begin();
+    }
     if (params_.host) {
       keepChunks(keepLanes());
     } else {
@@ -64,7 +78,10 @@ class Scheduler {
     if (params_.resident_blocks > 0) {
       fusion_->manage("least_blocks", params_.resident_blocks);
     }
-    inlineMost();
+    MaxPosCalculator most(*fusion_, held);
+    for (TensorView* tv : fusion_->allTvs()) {
+      tv->inlineAt(-1, true, &most);
+    }
     if (params_.unroll * params_.unroll_runs > 1 && !params_.host && unroll_at_ > 0) {
       MaxPosCalculator calc(*fusion_);
       for (TensorView* copy : loads_) {
@@ -107,7 +124,12 @@ class Scheduler {
         vectors_.emplace_back(copy, width_of[copy->definition()->input(0)]);
       }
     }
-    scheduler_utils::cacheAndForkOutputs(fusion_, false);
+    scheduler_utils::cacheAndForkOutputs(fusion_, params_.streaming);
+    if (params_.streaming) {
+      for (Val* output : fusion_->outputs()) {
+        scheduler_utils::storeStreaming(output->as<TensorView>());
+      }
+    }
     computeStatisticsApart(fusion_);
     for (size_t i = 0; i < fusion_->outputs().size() && i < params_.outputs.size(); ++i) {
       auto* out = fusion_->outputs()[i]->as<TensorView>();
@@ -308,7 +330,9 @@ class Scheduler {
     return types;
   }
 
-  /// [tasks, columns, rows, V columns of a strip]: a strip's sums stay in the first-level cache.
+  /// [tasks, columns, rows, V columns of a strip]: a strip's sums stay in the first-level cache. Of
+  /// several rows at once, [tasks, columns, rows, registers of the strip, U rows, a register]: what
+  /// is added to a register of sums comes from U rows before it goes back.
   std::vector<ParallelType> hostOuterLoops(int64_t columns) {
     reference_->split(columns, params_.vectorization);
     if (columns > 0) {
@@ -321,6 +345,12 @@ class Scheduler {
     std::vector<ParallelType> types{ParallelType::BIDx, ParallelType::Serial,
                                     ParallelType::Unswitch, ParallelType::Serial,
                                     ParallelType::Serial};
+    if (params_.unroll > 1) {
+      reference_->split(4, std::min(params_.vectorization, kLanes));
+      reference_->split(3, params_.unroll);
+      reference_->reorder({{4, 5}, {5, 4}});
+      types.insert(types.begin() + 4, {ParallelType::Serial, ParallelType::Unroll});
+    }
     if (params_.chunk > 0) {
       // [tasks, columns, chunks, 1, rows, strip]: so do whole chunks.
       reference_->split(3, params_.chunk);
@@ -415,6 +445,7 @@ class Scheduler {
   const ReductionParams& params_;
   TensorView* reference_ = nullptr;
   std::vector<TensorView*> loads_;
+  std::vector<TensorView*> held_;  ///< in memory, for later passes over the row
   std::vector<std::pair<TensorView*, int64_t>> vectors_;
   /// Position behind the serial loop of the reduction.
   int64_t unroll_at_ = 0;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -34,6 +35,10 @@ class MaxPosCalculator {
                             bool compute_at_only = false);
   explicit MaxPosCalculator(const Fusion& fusion,
                             const std::unordered_set<IterDomain*>& uninlinable_ids = {});
+  /// Tensors of `held` are computed where their operands are rather than where they are read: at
+  /// most at these positions.
+  MaxPosCalculator(const Fusion& fusion,
+                   const std::unordered_map<const TensorView*, int64_t>& held);
   ~MaxPosCalculator();
   MaxPosCalculator(const MaxPosCalculator&) = delete;
   MaxPosCalculator& operator=(const MaxPosCalculator&) = delete;
@@ -55,6 +60,8 @@ class MaxPosCalculator {
 
  private:
   struct State;
+  MaxPosCalculator(const Fusion& fusion, const std::unordered_set<IterDomain*>& uninlinable_ids,
+                   const std::unordered_map<const TensorView*, int64_t>& held);
   std::unique_ptr<State> state_;
 };
 

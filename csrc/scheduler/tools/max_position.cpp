@@ -37,6 +37,7 @@ struct MaxPosCalculator::State {
       Unmapped,
       Waiting,
       Sizes,
+      Held,
     };
     int64_t pos = 0;
     Reason reason = Reason::NoConsumer;
@@ -63,6 +64,15 @@ MaxPosCalculator::MaxPosCalculator(const std::unordered_set<IterDomain*>& uninli
 
 MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
                                    const std::unordered_set<IterDomain*>& uninlinable_ids)
+    : MaxPosCalculator(fusion, uninlinable_ids, {}) {}
+
+MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
+                                   const std::unordered_map<const TensorView*, int64_t>& held)
+    : MaxPosCalculator(fusion, {}, held) {}
+
+MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
+                                   const std::unordered_set<IterDomain*>& uninlinable_ids,
+                                   const std::unordered_map<const TensorView*, int64_t>& held)
     : state_(std::make_unique<State>(fusion, uninlinable_ids)) {
   using Limit = State::Limit;
   std::unordered_map<const Expr*, int> number;
@@ -118,6 +128,12 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
         } else {
           lower(both, Limit::Reason::Unmapped, consumer, out);
         }
+      }
+    }
+    for (TensorView* out : outputs) {
+      const auto most = held.find(out);
+      if (most != held.end() && most->second < limit.pos) {
+        limit = {most->second, Limit::Reason::Held, out, out, {}};
       }
     }
     const auto statement = static_cast<int>(s);
@@ -263,6 +279,8 @@ std::string MaxPosCalculator::whyNotFurther(const TensorView* tv) const {
       }
       return text(axisText(limit.tv, limit.pos), " is ", kind);
     }
+    case Reason::Held:
+      return text("T", tv->name(), " is held in memory for later loops");
     case Reason::OtherEnds:
       return text("T", limit.tv->name(), " has no more axes");
     case Reason::Unmapped:

@@ -70,13 +70,8 @@ class Scheduler {
         turned_.push_back(turned);
         addTile(turned->cacheBefore(), false);
       }
-      Expr* definition = output->definition();
-      if (params_.streaming && definition->isA<LoadStoreOp>()) {
-        auto* copy = definition->as<LoadStoreOp>();
-        Val* computed = copy->in();
-        const LoadStoreOpType type = copy->opType();
-        fusion_->removeExpr(copy);
-        IrBuilder::create<LoadStoreOp>(type, output, computed, CacheOp::Streaming);
+      if (params_.streaming) {
+        scheduler_utils::storeStreaming(output);
       }
     }
   }
