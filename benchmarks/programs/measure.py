@@ -1,0 +1,127 @@
+"""Times and checks one program with eager PyTorch, Inductor and this library, in turns in one process.
+
+In turns, so that what else runs on the machine meets all three alike; medians. Where a program's tensors do not fit
+into caches, an operation of PyTorch empties them before each call, and leaves PyTorch's threads as a program does.
+"""
+
+import statistics
+import time
+import types
+
+import torch
+
+EAGER, INDUCTOR, OURS = "eager", "inductor", "nvfuser"
+BACKENDS = (EAGER, INDUCTOR, OURS)
+FLUSH_BYTES = 64 << 20
+CACHED_BYTES = 8 << 20  # tensors of fewer bytes are in caches when an ordinary program comes to them
+ERROR_OF_EAGER = 4  # values may be so many times further from those in float64 than eager's
+
+
+def measure(program, size, device, seconds):
+    """{backend: milliseconds of a call}, {backend: what is wrong}."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    given = [x.to(device) for x in program.inputs(*program.sizes[size])]
+    calls, wrong = {}, {}
+    exact = _values(Call(program, _wide(given), EAGER), fresh=False)
+    allowed = None
+    for backend in BACKENDS:
+        try:
+            call = Call(program, given, backend)
+            errors = [_error(value, other) for value, other in zip(_values(call), exact, strict=True)]
+            allowed = allowed or [max(ERROR_OF_EAGER * error, program.tolerance) for error in errors]
+            worst = max((e / a for e, a in zip(errors, allowed, strict=True)), default=0)
+            if not worst <= 1:
+                wrong[backend] = f"values are {worst:.1f} times further from those in float64 than they may be"
+            calls[backend] = call
+        except Exception as error:
+            wrong[backend] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    flush = _flush(given, device)
+    return {name: 1e3 * each for name, each in _in_turns(calls, flush, device, seconds).items()}, wrong
+
+
+class Call:
+    """One way to call a program: results, and gradients where it is trained."""
+
+    def __init__(self, program, given, backend):
+        self.trained = program.trained
+        self.function = _apart(program.function)
+        if backend != EAGER:
+            self.function = torch.compile(self.function, backend=backend)
+        self.inputs = [x.clone(memory_format=torch.preserve_format) for x in given]
+        if self.trained:
+            self.inputs = [x.requires_grad_(x.is_floating_point()) for x in self.inputs]
+        self.leaves = [x for x in self.inputs if x.requires_grad]
+        self.gradients = None
+
+    def __call__(self):
+        if not self.trained:
+            with torch.no_grad():
+                return _flat(self.function(*self.inputs))
+        results = [x for x in _flat(self.function(*self.inputs)) if x.requires_grad]
+        if self.gradients is None:
+            self.gradients = [torch.ones_like(x) for x in results]
+        return [*results, *torch.autograd.grad(results, self.leaves, self.gradients, allow_unused=True)]
+
+
+def _apart(function):
+    """The same function with code of its own: Dynamo keeps what it compiled with the code."""
+    code = function.__code__.replace()
+    return types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+
+
+def _flat(results):
+    if results is None:
+        return []
+    if isinstance(results, torch.Tensor):
+        return [results]
+    return [x for result in results for x in _flat(result)]
+
+
+def _values(call, fresh=True):
+    """Results, gradients and what became of the inputs, after one call; the inputs are as before then."""
+    before = [x.detach().clone() for x in call.inputs] if fresh else None
+    results = [x.detach().clone() for x in call() if x is not None]
+    found = [*results, *(x.detach().clone() for x in call.inputs)]
+    if fresh:
+        for x, old in zip(call.inputs, before, strict=True):
+            x.detach().copy_(old)
+    return found
+
+
+def _wide(given):
+    return [x.double() if x.is_floating_point() else x for x in given]
+
+
+def _error(value, exact):
+    value, exact = value.double(), exact.double()
+    same = (value == exact) | (value.isnan() & exact.isnan())
+    apart = torch.where(same, 0.0, value - exact).norm()
+    return (apart / torch.where(exact.isfinite(), exact, 0.0).norm().clamp(min=1e-30)).item() if apart != 0 else 0.0
+
+
+def _flush(given, device):
+    if sum(x.numel() * x.element_size() for x in given) < CACHED_BYTES:
+        return lambda: None
+    return torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=device).zero_
+
+
+def _in_turns(calls, flush, device, seconds):
+    """Median seconds of a call by name, after `seconds` of calls of each or as many turns as settle them."""
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    times = {name: [] for name in calls}
+    for call in calls.values():
+        for _ in range(3):
+            call()
+    end = time.perf_counter() + seconds * len(calls)
+    turns = 0
+    while turns < 5 or (time.perf_counter() < end and turns < 3000):
+        turns += 1
+        for name, call in calls.items():
+            flush()
+            wait()
+            begin = time.perf_counter()
+            call()
+            wait()
+            times[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(taken) for name, taken in times.items()}
