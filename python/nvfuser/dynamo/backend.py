@@ -11,10 +11,11 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .part_writes import write_parts
 from .prepare import copied, note_results, prepare
 from .products import pad_products
 from .program import build
-from .regions import Cut, cut
+from .regions import Cut, cut, levels_of
 from .strides import note_strides
 
 
@@ -46,6 +47,7 @@ class CompiledGraph:
         note_results(graph)
         note_strides(graph)
         prepare(graph)
+        write_parts(graph, levels_of)
         self._cut(graph)
         self.run, self.source = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)

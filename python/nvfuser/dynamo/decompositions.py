@@ -69,6 +69,11 @@ _KEPT = (
     aten.embedding_dense_backward.default,
     aten.unbind.int,
     aten.split.Tensor,
+    aten.select_scatter.default,  # what writes a part is one operation, which part_writes.py looks for
+    aten.index_copy.default,
+    aten.index_add.default,
+    aten.index_fill.int_Scalar,
+    aten.index_fill.int_Tensor,
     aten._unsafe_index.Tensor,
     aten.bernoulli.default,  # made of uniform numbers it draws others than eager does; so does the next, in PyTorch 2.6
     aten.bernoulli.p,

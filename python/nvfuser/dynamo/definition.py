@@ -46,8 +46,8 @@ def define(region):
     scope = Scope(region.inputs, region.device)
     with scope:
         orders = [scope.add_output(node) for node in region.outputs]
-        for node, argument in region.updates.items():
-            scope.add_update(node, argument)
+        for target, node in region.updates.items():
+            scope.add_update(target, node)
     stretched = {position: order for position, order in enumerate(orders) if order is not None}
     return scope.fusion, direct.translate_fusion(scope.fusion), stretched
 
@@ -111,10 +111,10 @@ class Scope:
         is_stretched = any(" ex " in str(axis) for axis in tensor.get_logical_domain())  # broadcast, of a larger extent
         return order if is_stretched else None
 
-    def add_update(self, node, argument):
-        """The node's value is written to the argument's memory."""
-        tensor = ops.set(self.rounded(self.value(node), meta(node).dtype))
-        self.fusion.add_output(tensor, self._values[argument])
+    def add_update(self, target, node):
+        """The node's value is written to the memory of `target`, an input."""
+        value = self.rounded(self.value(node), meta(node).dtype)
+        self.fusion.add_output(ops.set(self.rounded(value, meta(target).dtype)), self._values[target])
 
     # Values of nodes ------------------------------------------------------------------------------
 
