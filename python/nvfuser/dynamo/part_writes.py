@@ -7,8 +7,8 @@ graph's end; here the argument's own memory is written again, that part alone:
 
     n = index_put(cache, [i], k); …                        index_put_(cache, [i], k); …
 
-Each such tensor in the row from the argument to what is copied to it is a *version* of the argument. A version is either
-in memory (the argument, after its writes and before the next ones), or computed where fused operations read it, without
+Each such tensor in the row from the argument to what is copied to it is a *version* of the argument. A version is in
+memory (the argument, after its writes and before the next ones), or computed where fused operations read it, without
 being stored, where these are all of one region with it.
 
     x[:, :4] *= 2; return x.sum()       the sum reads a slice_scatter in its kernel, which writes the part as well
