@@ -2,8 +2,8 @@
 
     PYTHONPATH=build/python python benchmarks/decoding.py [--layers 1 4] [--only eager nvfuser] [--positions]
 
-Each layer writes one position of two caches of 1 x 8 x 2048 x 64 floats, in place, and attends to all of them. The write
-is `cache[:, :, pos : pos + 1] = k` with a number, or `index_copy_` with a tensor of positions (`--positions`), as
+Each layer writes one position of two caches of 1 x 8 x 2048 x 64 floats, in place, and attends to all of them. The
+write is `cache[:, :, pos : pos + 1] = k` with a number, or `index_copy_` with a tensor of positions (`--positions`), as
 transformers' StaticCache has it. Medians of calls in turns.
 """
 

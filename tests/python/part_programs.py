@@ -191,10 +191,15 @@ def programs():
         x[:, :4] = y[:, 4:]
         y[:, 4:] = part
 
-    @program(lambda: (torch.randn(3, 8), torch.randn(3, 8)), ("index_put_", "lift_fresh_copy"))
-    def all_then_a_part(x, y):
+    @program(lambda: (torch.randn(3, 8), torch.randn(3, 8), torch.tensor([2, 0])), ("index_put_",))
+    def all_then_a_part(x, y, at):
         x.copy_(y * 2)
-        x[x > 1] = 0
+        x[at] = y[:2] + 1
+
+    @program(lambda: (torch.randn(3, 8, 2), torch.randn(3, 8)))
+    def where_a_mask_is_true(x, y):
+        x[y > 1] = 0
+        x[:, y[0] > 0] = y.sum()
 
     @program(lambda: (torch.randn(6, 6),), ("copy_",))
     def shifted_in_itself(x):
@@ -226,6 +231,11 @@ def programs():
     def a_view_returned(x, y):
         x[:, 2] = y * 2
         return x[:, 1:3]
+
+    @program(lambda: (torch.randn(3, 8), torch.randn(3)))
+    def several_views_returned(x, y):
+        x[:, 2] = y * 2
+        return y + 1, x[:, 1:3], x.t(), x.view(2, 12)[1]
 
     @program(lambda: (torch.randn(300, 400), torch.randn(300)))
     def large_and_summed(x, y):

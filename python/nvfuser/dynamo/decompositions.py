@@ -128,6 +128,16 @@ def _roll(x, shifts, dims=()):
     return rolled if back is None else rolled.permute(back)
 
 
+def _index_put(x, indices, values, accumulate=False):
+    """One value where a mask is true. (Other masks say how many elements there are, and places are PyTorch's.)"""
+    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    if len(given) != 1 or given[0][1].dtype is not torch.bool or values.dim() or (x.dtype is torch.bool and accumulate):
+        return NotImplemented
+    axis, mask = given[0]
+    mask = mask.view([*mask.shape, *[1] * (x.dim() - axis - mask.dim())])
+    return torch.where(mask, x + values if accumulate else values, x)
+
+
 def _ldexp(x, power):
     return x * torch.pow(2.0, power)
 
@@ -223,6 +233,7 @@ _OURS = {
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
     (aten.copy.default,): _copy,
+    (aten.index_put.default,): _index_put,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),

@@ -1,9 +1,10 @@
-"""Whose memory the values of a graph show: a view shows that of what it is a view of, an operation in place that of what
-it writes to. Everything else has memory of its own."""
+"""Whose memory the values of a graph show: a view shows that of what it is a view of, an operation in place that of
+what it writes to. Everything else has memory of its own."""
 
 import operator
 
 import torch
+from torch._guards import TracingContext
 
 from .operators import RULES, meta
 from .placement import Kind
@@ -22,6 +23,21 @@ def shown(graph):
             if memory:
                 found[node] = memory
     return found
+
+
+def handed_on(graph):
+    """Positions of the graph's outputs whose memory is an argument's for the caller, too: AOTAutograd makes a view of
+    the argument like what it is given there."""
+    context = TracingContext.try_get()
+    facts = None if context is None else context.fw_metadata
+    if facts is None or getattr(facts, "tokens", None):
+        return set()
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    first = facts.num_mutated_inp_runtime_indices
+    kinds = [info.output_type.name for info in facts.output_info]
+    if len(output.args[0]) < first + len(kinds):  # a backward's, say
+        return set()
+    return {first + place for place, kind in enumerate(kinds) if kind in ("alias_of_input", "is_input")}
 
 
 def shown_operands(node):

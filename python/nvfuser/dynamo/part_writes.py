@@ -13,7 +13,8 @@ being stored, where these are all of one region with it.
 
     x[:, :4] *= 2; return x.sum()       the sum reads a slice_scatter in its kernel, which writes the part as well
 
-Left as it was: arguments of which a version leaves the graph, or is read when a later one has been written.
+Left as it was: arguments of which a version leaves the graph as a tensor of its own, or is read when a later one has
+been written.
 """
 
 import heapq
@@ -47,15 +48,16 @@ _READS_BY_INDEX = (
 _SMALL_BYTES = 1 << 16
 
 
-def write_parts(graph, levels_of):
-    """`levels_of(graph)`: when each node would run as the graph is, which tells what one region would compute."""
+def write_parts(graph, levels_of, handed_on):
+    """`levels_of(graph)`: when each node would run as the graph is, which tells what one region would compute.
+    `handed_on`: outputs that are the arguments' memory (memory.py)."""
     forward_parts(graph)
     rows = [row for row in map(row_of, filter(_is_update, graph.nodes)) if row is not None]
     rows = _detached(graph, rows)
     if not rows:
         return
     levels = levels_of(graph)
-    plans = [plan for plan in map(_Plan, rows) if plan.can_be_made(levels)]
+    plans = [plan for plan in map(_Plan, rows) if plan.can_be_made(levels, handed_on)]
     for plan in _without_cycles(graph, plans):
         plan.carry_out(graph)
     graph.eliminate_dead_code()
@@ -144,7 +146,7 @@ class _Plan:
         self.inner = set().union(*(version.inner for version in row.versions))
         self.writes, self.edges = [], []
 
-    def can_be_made(self, levels):
+    def can_be_made(self, levels, handed_on):
         row = self.row
         skipped = self.inner | {row.update}
         self.readers = _users(_aliases(row.argument)) - skipped
@@ -152,13 +154,15 @@ class _Plan:
             return False
         later = None
         for version in reversed(row.versions):
-            users = _users(_aliases(version.node))
+            aliases = _aliases(version.node)
+            users = _users(aliases)
+            outputs = {node for node in users if node.op == "output"}
             is_private = _users(version.inner - {version.node}) <= version.inner
-            if any(user.op == "output" for user in users) or not is_private:
+            if not is_private or any(_positions(node, aliases) - handed_on for node in outputs):
                 return False
-            version.readers = users - skipped
-            version.in_memory = not self._is_computed_where_read(version, later, levels)
-            if version.in_memory and version.readers and not _lie_alike(version.node, row.argument):
+            version.readers = users - skipped - outputs
+            version.in_memory = bool(outputs) or not self._is_computed_where_read(version, later, levels)
+            if version.in_memory and users - skipped and not _lie_alike(version.node, row.argument):
                 return False
             later = version
         return True
@@ -228,6 +232,11 @@ class _Plan:
         for version in self.row.versions:
             if version.in_memory:
                 version.node.replace_all_uses_with(self.row.argument)
+
+
+def _positions(output, nodes):
+    """Of nodes in a graph's output."""
+    return {place for place, node in enumerate(output.args[0]) if node in nodes}
 
 
 def _taken(graph, source, step):
