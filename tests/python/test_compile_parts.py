@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 from compile_support import compiled, failures
+from nvfuser.dynamo import explain
 from nvfuser.dynamo.backend import observing
 from part_programs import PROGRAMS
 from tested_device import tensors_there
@@ -233,3 +234,12 @@ def test_a_cache_is_not_copied():
         call(*arguments)
     most = max((event.cpu_memory_usage for event in profile.events()), default=0)
     assert most < keys.numel() * keys.element_size() / 8
+
+
+@torch.no_grad()
+def test_what_is_said_of_it_counts_the_part():
+    def step(keys, k):
+        keys[:, :, 3:4] = k * 2
+
+    text = explain(step, torch.zeros(1, 2, 64, 4), torch.randn(1, 2, 1, 4))
+    assert "reads 32 bytes, writes 32\n" in text

@@ -95,7 +95,9 @@ def _detached(graph, rows):
                     copies[value] = graph.call_function(aten.clone.default, (value,))
                 note_result(copies[value])
         if copies:
-            arguments = torch.fx.map_arg((call.args[1:], dict(call.kwargs)), lambda n, copies=copies: copies.get(n, n))
+            arguments = torch.fx.node.map_arg(
+                (call.args[1:], dict(call.kwargs)), lambda n, copies=copies: copies.get(n, n)
+            )
             call.args, call.kwargs = (call.args[0], *arguments[0]), arguments[1]
         if by_index(call) is None:
             plain = _plain(call.args[1])
@@ -118,7 +120,7 @@ def _plain(value):
 def _values(call):
     """Tensors that it writes or is told places by."""
     found = []
-    torch.fx.map_arg((call.args[1:], call.kwargs), found.append)
+    torch.fx.node.map_arg((call.args[1:], call.kwargs), found.append)
     return found
 
 

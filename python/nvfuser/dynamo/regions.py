@@ -202,7 +202,7 @@ class _Cutter:
                 position = item_of[node.args[0]]
             else:
                 position = len(items)
-                items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), _writes_anywhere(node)))
+                items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), self._writes_anywhere(node)))
             item_of[node] = position
             if kind is not Kind.FREE:
                 items[position].after += accesses.before(node, position)
@@ -214,6 +214,14 @@ class _Cutter:
                     items[source].is_output = True
         levels = place(items)
         return {node: levels[position] for node, position in item_of.items()}
+
+    def _writes_anywhere(self, node):
+        """To memory of which nothing is known. (What is written to an argument has its own order: _Accesses.)"""
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None or not schema.is_mutable:
+            return False
+        written = written_operands(node)
+        return node.target.namespace != "aten" or not written or not all(self.memory.get(t) for t in written)
 
     def _order(self, levels):
         """Regions and nodes of PyTorch by level, each node's order within a level as in the graph."""
@@ -317,14 +325,6 @@ def _draws(node):
     """Random numbers, or what may call an operation that draws them."""
     tags = getattr(node.target, "tags", ())
     return isinstance(node.target, torch._ops.HigherOrderOperator) or torch.Tag.nondeterministic_seeded in tags
-
-
-def _writes_anywhere(node):
-    """To memory of which nothing is known. (What is written to an argument has its own order: _Accesses.)"""
-    schema = getattr(node.target, "_schema", None)
-    if node.op != "call_function" or schema is None or not schema.is_mutable:
-        return False
-    return node.target.namespace != "aten" or not written_operands(node)
 
 
 class _Accesses:
