@@ -186,8 +186,11 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    if (!dense || alignmentOf(tensor.data()) < kMaxVectorBytes) {
-      continue;  // a kernel writes in vectors, as to memory of its own
+    // A kernel of a GPU writes in vectors, as to memory of its own; on a CPU these begin anywhere.
+    const bool in_vectors = call.device->kind() != DeviceKind::Cpu;
+    const int64_t unit = in_vectors ? kMaxVectorBytes : dataTypeSizeByte(tensor.dtype());
+    if (!dense || alignmentOf(tensor.data()) < unit) {
+      continue;
     }
     if (sameLayout(tensor, dense->sizes, dense->strides)) {
       pairs.push_back({k, place});
@@ -196,7 +199,7 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const auto* in = segment.fusion().inputs()[place]->as<TensorView>();
     if (tensor.sizes() == dense->sizes &&
         mayTakeGaps(segment.fusion().outputs()[k]->as<TensorView>(), in) &&
-        (call.device->kind() == DeviceKind::Cpu || liesInVectors(tensor, in))) {
+        (!in_vectors || liesInVectors(tensor, in))) {
       pairs.push_back({k, place, true});
     }
   }
