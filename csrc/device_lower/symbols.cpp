@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ir/fusion.h>
 #include <ir/spelling.h>
 
 namespace nvfuser {
@@ -216,12 +217,23 @@ Scalar Symbols::of(const Val* val) {
   return result;
 }
 
+namespace {
+
+/// The input whose memory a tensor is in: itself, or the one whose storage it reuses.
+const TensorView* argumentOf(const TensorView* tv) {
+  const Val* argument = tv->isFusionInput() ? tv : tv->fusion()->getOutputAlias(tv).aliased_io;
+  return argument == nullptr ? nullptr : argument->as<TensorView>();
+}
+
+}  // namespace
+
 Scalar Symbols::stride(const TensorView* tv, size_t allocation_axis) {
   const auto& axes = tv->getMaybeAllocationDomain();
   const Contiguity& contiguity = tv->getContiguity();
   check(!axes[allocation_axis]->isBroadcast() && !axes[allocation_axis]->isReduction(),
         "an axis without a place in memory has no stride");
-  if (contiguity[allocation_axis] == true || !tv->isFusionInput()) {
+  const TensorView* argument = argumentOf(tv);
+  if (contiguity[allocation_axis] == true || argument == nullptr) {
     // Outputs and workspaces are allocated without gaps unless an allocation domain says otherwise;
     // their strides are those of their own extents either way.
     for (size_t next = allocation_axis + 1; next < axes.size(); ++next) {
@@ -232,9 +244,12 @@ Scalar Symbols::stride(const TensorView* tv, size_t allocation_axis) {
     }
     return pool_.one();
   }
-  Scalar symbol = pool_.symbol(text("T", tv->name(), "_s", allocation_axis), nullptr, 0);
-  sources_[symbol] = {kir::SymbolSource::Kind::Stride, tv, static_cast<int64_t>(allocation_axis),
-                      nullptr};
+  // What is written to an argument lies as that does, axis by axis.
+  const auto place =
+      std::count_if(axes.begin(), axes.begin() + static_cast<int64_t>(allocation_axis),
+                    [](const IterDomain* id) { return !id->isReduction(); });
+  Scalar symbol = pool_.symbol(text("T", argument->name(), "_s", place), nullptr, 0);
+  sources_[symbol] = {kir::SymbolSource::Kind::Stride, argument, place, nullptr};
   return symbol;
 }
 

@@ -68,7 +68,7 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
                                       : text(schedulerTypeName(params->scheduler_type), " ",
                                              params->max_registers, " ", params->toString());
   for (const InPlace& pair : wanted) {
-    key += text(" in place ", pair.output, " ", pair.input);
+    key += text(" in place ", pair.output, " ", pair.input, pair.with_gaps ? " with gaps" : "");
   }
   std::unique_ptr<SegmentKernel>& kernel = kernels_[key];
   if (kernel == nullptr) {
@@ -86,6 +86,12 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
         dump(options, name, "scheduler_params",
              text("scheduler ", schedulerTypeName(params->scheduler_type), ": ",
                   params->toString()));
+      }
+      for (const InPlace& pair : wanted) {
+        if (pair.with_gaps) {
+          takeGaps(scheduled.outputs()[pair.output]->as<TensorView>(),
+                   scheduled.inputs()[pair.input]->as<TensorView>());
+        }
       }
       schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
       checkCancelled(compile.cancellation);

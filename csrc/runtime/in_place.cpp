@@ -183,6 +183,41 @@ std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlac
   return direct;
 }
 
+namespace {
+
+/// Axes in order in memory, by their places among the logical ones.
+std::vector<std::ptrdiff_t> memoryOrder(const TensorView* tv) {
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
+  std::vector<std::ptrdiff_t> order;
+  for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
+    order.push_back(std::find(logical.begin(), logical.end(), id) - logical.begin());
+  }
+  return order;
+}
+
+}  // namespace
+
+bool hasGaps(const TensorView* tv) {
+  const Contiguity& contiguity = tv->getContiguity();
+  return std::any_of(contiguity.begin(), contiguity.end(),
+                     [](const std::optional<bool>& flag) { return flag == false; });
+}
+
+bool mayTakeGaps(const TensorView* out, const TensorView* in) {
+  return hasGaps(in) && samePlaces(out, in) && memoryOrder(out) == memoryOrder(in);
+}
+
+void takeGaps(TensorView* out, const TensorView* in) {
+  Contiguity contiguity = out->getContiguity();
+  const std::vector<IterDomain*>& axes = out->getMaybeAllocationDomain();
+  for (size_t axis = 0, place = 0; axis < axes.size(); ++axis) {
+    if (!axes[axis]->isReduction()) {
+      contiguity[axis] = in->getContiguity()[place++];
+    }
+  }
+  out->setContiguity(std::move(contiguity));
+}
+
 bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
                 const std::vector<int64_t>& strides) {
   if (tensor.sizes() != sizes) {
@@ -194,6 +229,13 @@ bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
     }
   }
   return true;
+}
+
+Tensor copyInPlaceOf(const Tensor& tensor, const RunContext& context) {
+  Tensor copy = Tensor::emptyStrided(tensor.sizes(), tensor.strides(), tensor.dtype(),
+                                     tensor.device(), context);
+  copy.copyFrom(tensor, context.stream);
+  return copy;
 }
 
 Tensor copyOf(const Tensor& tensor, const RunContext& context) {

@@ -15,8 +15,8 @@
 /// - It cannot fail when it runs, nor can those after it, and none of these reads the input. (At a
 ///   plan's first run a kernel may turn out not to do; then only the last one writes directly.)
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
-/// - The argument lies as the kernel writes, is aligned like memory of its own, and no other
-///   argument has a part of its memory.
+/// - The argument lies as the kernel writes, but for gaps between its rows, on a GPU it is aligned
+///   like memory of its own, and no other argument has a part of its memory.
 /// - The kernel reads each element before it writes it (`directWrites`).
 ///
 ///   p' = p - lr · g               every element of p is read where p' is written: directly
@@ -39,6 +39,7 @@ class ExpressionEvaluator;
 struct InPlace {
   size_t output;
   size_t input;
+  bool with_gaps = false;  ///< the output lies as the input is declared, not without gaps
 };
 
 /// For each output of `fusion` the input whose storage it reuses, if any.
@@ -55,12 +56,25 @@ void requireUpdatable(const Fusion& fusion, const Fusion& written, const KernelA
 /// and in no other.
 std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted);
 
+/// Whether the memory of a tensor may have gaps, by its declaration.
+bool hasGaps(const TensorView* tv);
+
+/// Whether `in`, which may have gaps, has the axes of `out` in the same order in memory.
+bool mayTakeGaps(const TensorView* out, const TensorView* in);
+
+/// `out`, which is to be written to what is given for `in`, is declared to have its gaps. As long
+/// as it reuses that storage its strides are those of `in` (`Symbols::stride`).
+void takeGaps(TensorView* out, const TensorView* in);
+
 /// The same sizes and strides, but for strides of axes that have one element or none.
 bool sameLayout(const Tensor& tensor, const std::vector<int64_t>& sizes,
                 const std::vector<int64_t>& strides);
 
 /// Whether both have the same elements at the same places in memory.
 bool isSameView(const Tensor& a, const Tensor& b);
+
+/// Memory of the context with the same strides, and the same elements.
+Tensor copyInPlaceOf(const Tensor& tensor, const RunContext& context);
 
 /// A copy in memory of the context, with the same strides if they leave no gaps.
 Tensor copyOf(const Tensor& tensor, const RunContext& context);

@@ -157,6 +157,9 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
   for (size_t i = 0; i < declared.size(); ++i) {
     Output& output = outputs_.emplace_back();
     std::tie(output.sizes, output.strides) = outputLayout(declared[i]->as<TensorView>(), values);
+    if (updated[i] && hasGaps(declared[i]->as<TensorView>())) {
+      output.strides = values.arguments()[*updated[i]].tensor().strides();
+    }
     output.dtype = declared[i]->dtype();
     const size_t first = positionOf(declared, declared[i]);
     const bool direct = std::any_of(in_place.begin(), in_place.end(),

@@ -147,6 +147,28 @@ bool mayFail(const FusionSegment& segment) {
   });
 }
 
+/// Whether a tensor's rows, along the axis that `in` declares to be innermost and without gaps, are
+/// of whole vectors, each at a multiple of their width.
+bool liesInVectors(const Tensor& tensor, const TensorView* in) {
+  const int64_t width = kMaxVectorBytes / dataTypeSizeByte(tensor.dtype());
+  const std::vector<IterDomain*> logical = TensorDomain::noReductions(in->getLogicalDomain());
+  const std::vector<IterDomain*>& memory = in->getMaybeAllocationDomain();
+  bool is_row = true;
+  for (size_t place = memory.size(); place-- > 0;) {
+    const auto axis = std::find(logical.begin(), logical.end(), memory[place]) - logical.begin();
+    if (memory[place]->isBroadcast() || axis == std::ssize(logical)) {
+      continue;
+    }
+    const auto at = static_cast<size_t>(axis);
+    if (is_row ? in->getContiguity()[place] != true || tensor.sizes()[at] % width != 0
+               : tensor.strides()[at] % width != 0) {
+      return false;
+    }
+    is_row = false;
+  }
+  return !is_row;
+}
+
 }  // namespace
 
 /// Outputs of a step that may go straight to the inputs that they reuse, as far as the call can
@@ -172,10 +194,21 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    // A kernel writes in vectors, as to memory of its own.
-    if (dense && sameLayout(tensor, dense->sizes, dense->strides) &&
-        alignmentOf(tensor.data()) >= kMaxVectorBytes) {
+    // A kernel of a GPU writes in vectors, as to memory of its own; on a CPU these begin anywhere.
+    const bool in_vectors = call.device->kind() != DeviceKind::Cpu;
+    const int64_t unit = in_vectors ? kMaxVectorBytes : dataTypeSizeByte(tensor.dtype());
+    if (!dense || alignmentOf(tensor.data()) < unit) {
+      continue;
+    }
+    if (sameLayout(tensor, dense->sizes, dense->strides)) {
       pairs.push_back({k, place});
+      continue;
+    }
+    const auto* in = segment.fusion().inputs()[place]->as<TensorView>();
+    if (tensor.sizes() == dense->sizes &&
+        mayTakeGaps(segment.fusion().outputs()[k]->as<TensorView>(), in) &&
+        (!in_vectors || liesInVectors(tensor, in))) {
+      pairs.push_back({k, place, true});
     }
   }
   return pairs;

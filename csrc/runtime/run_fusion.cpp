@@ -254,7 +254,7 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
       for (const InPlace& pair : step.kernel->in_place) {
         const Tensor& written = step_args[pair.input].tensor();
         if (may_run_again || occupied->tensorsAt(written) > 1) {  // written when all have been read
-          step_args[pair.input] = copyOf(written, call.context);
+          step_args[pair.input] = copyInPlaceOf(written, call.context);
         } else {
           updates = true;
         }

@@ -158,6 +158,14 @@ ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
     needed.tensor(in, true);
     inputs.push_back(in);
   }
+  // What a kernel may write to an input itself, it is given.
+  for (const TensorView* out : group.outputs) {
+    Val* target = whole.getOutputAlias(out).aliased_io;
+    if (target != nullptr && std::find(inputs.begin(), inputs.end(), target) == inputs.end()) {
+      needed.tensor(target->as<TensorView>(), true);
+      inputs.push_back(target->as<TensorView>());
+    }
+  }
   ExtractedGroup result;
   result.fusion = std::make_unique<Fusion>();
   Fusion& part = *result.fusion;

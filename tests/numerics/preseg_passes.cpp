@@ -479,14 +479,14 @@ TEST_CASE("preseg: updates in place, by the kernel where it reads what it writes
       return p[i] + std::max(p[i % 16 * 16 + i / 16], 0.0f);
     });
 
-    // Memory with gaps is copied to.
+    // Memory with gaps is written to as well, but on a GPU, which may write in vectors.
     const KernelArgumentHolder gaps =
         automatic::makeInputs({{{8, 6}, DataType::Float, {9, 1}}, {{8, 6}}}, *device);
     const std::vector<float> other = gaps[1].tensor().toHost<float>();
     checkUpdate(*step, gaps, [&](const std::vector<float>& p, size_t i) {
       return p[i] + std::max(other[i], 0.0f);
     });
-    CHECK(writtenInPlace(*step) == 0);
+    CHECK(writtenInPlace(*step) == (device->kind() == DeviceKind::Cpu ? 1 : 0));
 
     // Row 0 is read by all rows, and a permutation at other places.
     auto rows = cacheOf([](Fusion& fusion) {

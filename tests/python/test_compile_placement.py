@@ -9,7 +9,7 @@ from nvfuser.dynamo.backend import backend, observing
 from nvfuser.dynamo.placement import Item, Kind, place
 
 
-def random_items(seed, count, library=0.3, free=0.2):
+def random_items(seed, count, library=0.3, free=0.2, orders=0.0):
     random_ = random.Random(seed)
     items = []
     for position in range(count):
@@ -18,7 +18,11 @@ def random_items(seed, count, library=0.3, free=0.2):
         inputs = random_.sample(near, min(len(near), random_.randint(0, 1 if kind is Kind.FREE else 3)))
         writes = kind is Kind.LIBRARY and random_.random() < 0.02
         draws = kind is Kind.LIBRARY and random_.random() < 0.1
-        items.append(Item(kind, sorted(inputs), random_.randint(1, 100), random_.random() < 0.1, draws, writes))
+        item = Item(kind, sorted(inputs), random_.randint(1, 100), random_.random() < 0.1, draws, writes)
+        if kind is not Kind.FREE and random_.random() < orders:
+            placed = [i for i in near if items[i].kind is not Kind.FREE]
+            item.after += random_.sample(placed, min(len(placed), 2))
+        items.append(item)
     return items
 
 
@@ -50,7 +54,7 @@ def longest_alternation(items):
 
 @pytest.mark.parametrize("seed", range(200))
 def test_edges_never_go_back(seed):
-    items = random_items(seed, 60)
+    items = random_items(seed, 60, orders=0.1)
     levels = place(items)
     floor = ordered = 0
     for position, (item, sources) in enumerate(zip(items, sources_of(items), strict=True)):
@@ -60,7 +64,7 @@ def test_edges_never_go_back(seed):
             continue
         assert level % 2 == (item.kind is Kind.FUSED)
         assert level >= floor, "after an operation that writes, but placed before it"
-        for source in sources:
+        for source in [*sources, *item.after]:
             assert levels[source] <= level
             if items[source].kind is not item.kind:
                 assert levels[source] < level

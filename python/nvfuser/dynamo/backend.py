@@ -11,10 +11,12 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .memory import handed_on
+from .part_writes import write_parts
 from .prepare import copied, note_results, prepare
 from .products import pad_products
 from .program import build
-from .regions import Cut, cut
+from .regions import Cut, cut, levels_of
 from .strides import note_strides
 
 
@@ -46,6 +48,7 @@ class CompiledGraph:
         note_results(graph)
         note_strides(graph)
         prepare(graph)
+        write_parts(graph, levels_of, handed_on(graph) if self.direction != "backward" else set())
         self._cut(graph)
         self.run, self.source = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)

@@ -44,7 +44,7 @@ class CompiledRegion:
 
     def __init__(self, region, name):
         self.region, self.name = region, name
-        self._updated = [region.inputs.index(argument) for argument in region.updates.values()]
+        self._updated = [region.inputs.index(argument) for argument in region.updates]
         self.failure = None
         self.executor = None
         try:
@@ -83,10 +83,10 @@ class CompiledRegion:
     def _by_pytorch(self, inputs):
         """Operation by operation, as the graph says."""
         values = dict(zip(self.region.inputs, inputs, strict=True))
-        for node in [*self.region.outputs, *self.region.updates]:
+        for node in [*self.region.outputs, *self.region.updates.values()]:
             _interpret(node, values)
-        for node, argument in self.region.updates.items():
-            values[argument].copy_(values[node])
+        for target, node in self.region.updates.items():
+            values[target].copy_(values[node])
         return [values[node] for node in self.region.outputs]
 
     def kernels(self):

@@ -69,6 +69,11 @@ _KEPT = (
     aten.embedding_dense_backward.default,
     aten.unbind.int,
     aten.split.Tensor,
+    aten.select_scatter.default,  # what writes a part is one operation, which part_writes.py looks for
+    aten.index_copy.default,
+    aten.index_add.default,
+    aten.index_fill.int_Scalar,
+    aten.index_fill.int_Tensor,
     aten._unsafe_index.Tensor,
     aten.bernoulli.default,  # made of uniform numbers it draws others than eager does; so does the next, in PyTorch 2.6
     aten.bernoulli.p,
@@ -121,6 +126,16 @@ def _roll(x, shifts, dims=()):
             rolled = torch.cat([rolled.narrow(at, first, size - first), rolled.narrow(at, 0, first)], at)
     rolled = rolled.clone(memory_format=torch.contiguous_format) if rolled is x or not rolled.dim() else rolled
     return rolled if back is None else rolled.permute(back)
+
+
+def _index_put(x, indices, values, accumulate=False):
+    """One value where a mask is true. (Other masks say how many elements there are, and places are PyTorch's.)"""
+    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    if len(given) != 1 or given[0][1].dtype is not torch.bool or values.dim() or (x.dtype is torch.bool and accumulate):
+        return NotImplemented
+    axis, mask = given[0]
+    mask = mask.view([*mask.shape, *[1] * (x.dim() - axis - mask.dim())])
+    return torch.where(mask, x + values if accumulate else values, x)
 
 
 def _ldexp(x, power):
@@ -218,6 +233,7 @@ _OURS = {
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
     (aten.copy.default,): _copy,
+    (aten.index_put.default,): _index_put,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),

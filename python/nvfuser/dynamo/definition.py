@@ -46,10 +46,19 @@ def define(region):
     scope = Scope(region.inputs, region.device)
     with scope:
         orders = [scope.add_output(node) for node in region.outputs]
-        for node, argument in region.updates.items():
-            scope.add_update(node, argument)
+        for target, node in region.updates.items():
+            scope.add_update(target, node)
     stretched = {position: order for position, order in enumerate(orders) if order is not None}
     return scope.fusion, direct.translate_fusion(scope.fusion), stretched
+
+
+def _laid_out(tensor, like):
+    """(the tensor with the order of axes in memory that `like` has; that order, outermost first)."""
+    order, _ = order_of(like.shape, like.stride(), statically_known_true)
+    places = [0] * len(order)
+    for place, axis in enumerate(reversed(order)):
+        places[axis] = place
+    return ops.stride_order(tensor, places) if places else ops.set(tensor), order
 
 
 class Scope:
@@ -101,20 +110,16 @@ class Scope:
     def add_output(self, node):
         """Gives its axes, outermost first, if it is stretched."""
         value = meta(node)
-        tensor = self.rounded(self.value(node), value.dtype)
-        order, _ = order_of(value.shape, value.stride(), statically_known_true)
-        places = [0] * len(order)
-        for place, axis in enumerate(reversed(order)):
-            places[axis] = place
-        tensor = ops.stride_order(tensor, places) if places else ops.set(tensor)
+        tensor, order = _laid_out(self.rounded(self.value(node), value.dtype), value)
         self.fusion.add_output(tensor)
         is_stretched = any(" ex " in str(axis) for axis in tensor.get_logical_domain())  # broadcast, of a larger extent
         return order if is_stretched else None
 
-    def add_update(self, node, argument):
-        """The node's value is written to the argument's memory."""
-        tensor = ops.set(self.rounded(self.value(node), meta(node).dtype))
-        self.fusion.add_output(tensor, self._values[argument])
+    def add_update(self, target, node):
+        """The node's value is written to the memory of `target`, an input."""
+        value = self.rounded(self.value(node), meta(node).dtype)
+        tensor, _ = _laid_out(self.rounded(value, meta(target).dtype), meta(target))
+        self.fusion.add_output(tensor, self._values[target])
 
     # Values of nodes ------------------------------------------------------------------------------
 

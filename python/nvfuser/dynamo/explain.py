@@ -57,7 +57,7 @@ def _graph_text(number, graph):
     left = [
         node
         for node, kind in cut.kinds.items()
-        if kind is Kind.LIBRARY and isinstance(meta(node), _TENSORS) and node.target is not operator.getitem
+        if kind is Kind.LIBRARY and node in cut.reasons and isinstance(meta(node), _TENSORS)
     ]
     lines = [
         f"graph {number} ({graph.direction}): fused: {_counted(fused, 'operation')} in "
@@ -83,7 +83,10 @@ _TENSORS = (torch.Tensor, list, tuple)
 def _region_lines(region):
     names = Counter(name_of(node) for node in region.region.nodes if node.target is not operator.getitem)
     yield f"  {region.name} on {region.region.device}: {_listed(names)}"
-    read, written = (sum(_size(node) for node in nodes) for nodes in (region.region.inputs, region.region.outputs))
+    members, updates = set(region.region.nodes), region.region.updates
+    unread = {target for target in updates if not members & set(target.users)}
+    read = sum(_size(node) for node in region.region.inputs if node not in unread)
+    written = sum(_size(node) for node in [*region.region.outputs, *updates])
     yield f"    reads {read:,} bytes, writes {written:,}"
     if region.failure is not None:
         yield f"    runs in PyTorch, because {region.failure}"

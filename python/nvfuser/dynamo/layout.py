@@ -1,6 +1,12 @@
 """How tensors lie in memory: the order of their axes, and which are contiguous with the next."""
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+
+def same_sizes(a, b):
+    """Whether two tensors have the same shape, as far as it is known."""
+    return a.dim() == b.dim() and all(statically_known_true(x == y) for x, y in zip(a.shape, b.shape, strict=True))
 
 
 def hint(size):

@@ -33,7 +33,8 @@ class Item:
     size: int = 0  # bytes of its results
     is_output: bool = False  # of the graph
     keeps_order: bool = False  # random numbers: among each other
-    writes: bool = False  # to its inputs' memory: what is before it stays before it, and what is after it after it
+    writes: bool = False  # somewhere: what is before it stays before it, and what is after it after it
+    after: list = field(default_factory=list)  # earlier placed items that it must follow, though it reads none of them
 
 
 @dataclass
@@ -64,8 +65,8 @@ def _as_soon_as_possible(state):
     highest = 0
     ordered = 0
     for position, item in enumerate(state.items):
-        fused = max([for_fused[i] for i in item.inputs], default=1)
-        library = max([for_library[i] for i in item.inputs], default=0)
+        fused = max([for_fused[i] for i in [*item.inputs, *item.after]], default=1)
+        library = max([for_library[i] for i in [*item.inputs, *item.after]], default=0)
         if item.kind is Kind.FUSED:
             level = _next_of_kind(max(fused, floor), Kind.FUSED)
             fused, library = level, level + 1
@@ -100,6 +101,15 @@ def _readers(items):
     return readers
 
 
+def _followers(items):
+    """Items that must come after each one."""
+    followers = [[] for _ in items]
+    for position, item in enumerate(items):
+        for i in item.after:
+            followers[i].append(position)
+    return followers
+
+
 def _sources(items):
     """Placed items that each one reads, through free ones."""
     through = []
@@ -113,13 +123,13 @@ def _sources(items):
 
 def _as_late_as_it_pays(state):
     items, level = state.items, state.level
-    readers, sources = _readers(items), _sources(items)
+    readers, followers, sources = _readers(items), _followers(items), _sources(items)
     by_level = {}
     for position, item in enumerate(items):
         if item.kind is Kind.FUSED:
             by_level.setdefault(level[position], []).append(position)
     for current in sorted(by_level, reverse=True):
-        _sink_level(state, current, by_level[current], readers, sources)
+        _sink_level(state, current, by_level[current], readers, followers, sources)
 
 
 def _latest(state, reader):
@@ -128,12 +138,12 @@ def _latest(state, reader):
     return level if state.items[reader].kind is Kind.FUSED else level - 1
 
 
-def _sink_level(state, current, members, readers, sources):
+def _sink_level(state, current, members, readers, followers, sources):
     level = state.level
-    movable = {}  # position: the latest level for readers outside of this level
+    movable = {}  # position: the latest level for readers and followers outside of this level
     for position in reversed(members):
         latest = []
-        for reader in readers[position]:
+        for reader in [*readers[position], *followers[position]]:
             if reader is None:
                 break  # stays: an output of the graph
             if level[reader] == current and state.items[reader].kind is Kind.FUSED:
@@ -151,7 +161,7 @@ def _sink_level(state, current, members, readers, sources):
         barrier = bisect.bisect_right(state.floors, current)
         if barrier < len(state.floors):
             target = min(target, state.floors[barrier] - 1)
-        if target > current and _pays(state, current, piece, movable, readers, sources):
+        if target > current and _pays(state, current, piece, readers, sources):
             for position in piece:
                 level[position] = target
 
@@ -176,10 +186,12 @@ def _connected(movable, sources):
     return pieces.values()
 
 
-def _pays(state, current, piece, movable, readers, sources):
+def _pays(state, current, piece, readers, sources):
     """Whether the results of `piece` that cross to later levels are no smaller than what it would read across."""
     members = set(piece)
-    crossing = sum(state.items[position].size for position in piece if movable[position] is not None)
+    crossing = sum(
+        state.items[position].size for position in piece if any(reader not in members for reader in readers[position])
+    )
     held_back = 0
     for source in dict.fromkeys(source for position in piece for source in sources[position]):
         inside = source in members or state.items[source].kind is not Kind.FUSED

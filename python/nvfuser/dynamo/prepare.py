@@ -7,6 +7,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from .layout import same_sizes
 from .operators import meta
 
 aten = torch.ops.aten
@@ -28,7 +29,7 @@ def note_results(graph):
     """Finds out what is not noted of results."""
     for node in graph.nodes:
         if node.op == "call_function" and meta(node) is None:
-            _note_result(node)
+            note_result(node)
 
 
 def prepare(graph):
@@ -52,12 +53,14 @@ def prepare(graph):
             _forget_copied_over(graph, node)
         elif node.target is aten.cat.default:
             _drop_empty_parts(node)
+        elif node.target is aten.copy_.default:
+            node.replace_all_uses_with(node.args[0])  # that is what it gives
         elif node.target in _EXTREMES:
             _take_values_alone(graph, node)
     graph.eliminate_dead_code()
 
 
-def _note_result(node):
+def note_result(node):
     """Of calls that were put into the graph after it was traced, such as random numbers drawn again in a backward. What
     cannot be found out stays unknown, and is PyTorch's."""
     operands = [meta(source) for source in node.all_input_nodes]
@@ -110,21 +113,17 @@ def _forget_copied_over(graph, node):
     source, wanted = node.args[1], meta(node)
     if not isinstance(source, torch.fx.Node) or any(user.op == "output" for user in node.users):
         return
-    if any(isinstance(size, torch.SymInt) for size in wanted.shape) and not _same_sizes(meta(source), wanted):
+    if any(isinstance(size, torch.SymInt) for size in wanted.shape) and not same_sizes(meta(source), wanted):
         return
     with graph.inserting_before(node):
         if meta(source).dtype != wanted.dtype:
             source = graph.call_function(aten._to_copy.default, (source,), {"dtype": wanted.dtype})
-            _note_result(source)
-        if not _same_sizes(meta(source), wanted):
+            note_result(source)
+        if not same_sizes(meta(source), wanted):
             source = graph.call_function(aten.expand.default, (source, list(wanted.shape)))
-            _note_result(source)
+            note_result(source)
     node.replace_all_uses_with(source)
     graph.erase_node(node)
-
-
-def _same_sizes(a, b):
-    return a.dim() == b.dim() and all(statically_known_true(x == y) for x, y in zip(a.shape, b.shape, strict=True))
 
 
 def _drop_empty_parts(node):

@@ -12,6 +12,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .fallback import leave
 from .layout import hint, is_dense
+from .memory import shown, written_operands
 from .operators import DTYPES, RULES, meta, why_without_rule
 from .placement import Item, Kind, place
 from .updates import fold_updates
@@ -21,7 +22,8 @@ from .updates import fold_updates
 class Region:
     """What becomes one Fusion. Inputs are nodes outside of it (views of them included), outputs are nodes in it.
 
-    `updates`: nodes in it whose values are written to arguments of the graph instead → those.
+    `updates`: arguments of the graph, or views of them, that its kernels write to → nodes with their new values, in it
+    or views of something in it.
     """
 
     level: int
@@ -47,17 +49,27 @@ class Cut:
 
 def cut(graph, left=None):
     """`left`: nodes that are PyTorch's whatever the table says → why."""
-    reasons, kinds = dict(left or {}), {}
+    kinds, reasons = _kinds(graph, left or {})
+    return _Cutter(graph, kinds, reasons).run()
+
+
+def levels_of(graph):
+    """Node: when it runs in the cut graph; None for those that are computed by whoever reads them."""
+    return _Cutter(graph, *_kinds(graph, {})).place()
+
+
+# Kinds --------------------------------------------------------------------------------------------
+
+
+def _kinds(graph, left):
+    reasons, kinds = dict(left), {}
     for node in graph.nodes:
         if node.op not in ("placeholder", "output"):
             kinds[node] = _kind(node, kinds, reasons)
     for node in _alone(graph, kinds):
         kinds[node] = Kind.LIBRARY
         reasons[node] = "alone between operations of PyTorch, a copy is as fast there"
-    return _Cutter(graph, kinds, reasons).run()
-
-
-# Kinds --------------------------------------------------------------------------------------------
+    return kinds, reasons
 
 
 def _kind(node, kinds, reasons):
@@ -165,19 +177,23 @@ class _Cutter:
         self.graph, self.kinds, self.reasons = graph, kinds, reasons
         self.nodes = [node for node in graph.nodes if node in kinds]
         self.region_of = {}  # fused node: its region
-        self.levels = {}
+        self.memory = shown(graph)
+        self.folded = set()  # copies to arguments that regions make
 
     def run(self):
-        self._place()
-        order = fold_updates(self._order(), self.kinds, self.reasons, self.region_of)
+        order, self.folded = fold_updates(
+            self._order(self.place()), self.kinds, self.reasons, self.region_of, self.memory
+        )
         for region in order:
             if isinstance(region, Region):
                 self._borders(region)
         return Cut(order, self.kinds, self.reasons)
 
-    def _place(self):
+    def place(self):
+        """Levels of nodes."""
         # A fused operation and the parts of its result are one item.
         item_of, items = {}, []
+        accesses = _Accesses(self.graph, self.memory)
         outputs = {node for output in self.graph.nodes if output.op == "output" for node in output.all_input_nodes}
         for node in self.nodes:
             kind = self.kinds[node]
@@ -186,8 +202,10 @@ class _Cutter:
                 position = item_of[node.args[0]]
             else:
                 position = len(items)
-                items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), _writes(node)))
+                items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), self._writes_anywhere(node)))
             item_of[node] = position
+            if kind is not Kind.FREE:
+                items[position].after += accesses.before(node, position)
             items[position].is_output |= node in outputs
         # A free output is made from what it reads.
         for position in reversed(range(len(items))):
@@ -195,13 +213,21 @@ class _Cutter:
                 for source in items[position].inputs:
                     items[source].is_output = True
         levels = place(items)
-        self.levels = {node: levels[position] for node, position in item_of.items()}
+        return {node: levels[position] for node, position in item_of.items()}
 
-    def _order(self):
+    def _writes_anywhere(self, node):
+        """To memory of which nothing is known. (What is written to an argument has its own order: _Accesses.)"""
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None or not schema.is_mutable:
+            return False
+        written = written_operands(node)
+        return node.target.namespace != "aten" or not written or not all(self.memory.get(t) for t in written)
+
+    def _order(self, levels):
         """Regions and nodes of PyTorch by level, each node's order within a level as in the graph."""
         slots = {}
         for node in self.nodes:
-            level = self.levels[node]
+            level = levels[node]
             if self.kinds[node] is Kind.LIBRARY:
                 slots.setdefault((level, 0), []).append(node)
             elif self.kinds[node] is Kind.FUSED:
@@ -219,16 +245,14 @@ class _Cutter:
     def _borders(self, region):
         members = set(region.nodes)
         inputs, seen = {}, set()
-        for node in region.nodes:
-            self._read(node, region, members, inputs, seen)
-        region.inputs = list(dict.fromkeys([*inputs, *region.updates.values()]))
+        for node in dict.fromkeys([*region.nodes, *region.updates.values()]):
+            self._read(node, members, inputs, seen)
+        region.inputs = list(dict.fromkeys([*inputs, *region.updates]))
         region.outputs = [
-            node
-            for node in region.nodes
-            if isinstance(meta(node), torch.Tensor) and node not in region.updates and self._leaves(node, region, set())
+            node for node in region.nodes if isinstance(meta(node), torch.Tensor) and self._leaves(node, region, set())
         ]
 
-    def _read(self, node, region, members, inputs, seen):
+    def _read(self, node, members, inputs, seen):
         """Adds what `node` reads from outside. Views in front are made by PyTorch, but for those that stretch."""
         pending = list(node.all_input_nodes)
         while pending:
@@ -274,6 +298,8 @@ class _Cutter:
             for user in current.users:
                 if user.op == "output":
                     return True
+                if user in self.folded:
+                    continue
                 kind = self.kinds[user]
                 if kind is Kind.FREE:
                     if user not in seen:
@@ -301,6 +327,29 @@ def _draws(node):
     return isinstance(node.target, torch._ops.HigherOrderOperator) or torch.Tag.nondeterministic_seeded in tags
 
 
-def _writes(node):
-    schema = getattr(node.target, "_schema", None)
-    return node.op == "call_function" and schema is not None and schema.is_mutable
+class _Accesses:
+    """Who must come before a node that reads or writes arguments of the graph: the last that wrote to one comes before
+    its readers, and they before the next that does."""
+
+    def __init__(self, graph, memory):
+        self.memory = memory
+        self.changing = set().union(*(memory.get(t, ()) for node in graph.nodes for t in written_operands(node)))
+        self.writer, self.readers = {}, {}
+
+    def before(self, node, position):
+        """Positions of items. Asked for each placed node, in the graph's order."""
+        if not self.changing:
+            return []
+        written = self._arguments(written_operands(node))
+        found = []
+        for argument in sorted(self._arguments(node.all_input_nodes) | written, key=str):
+            found += [self.writer[argument]] if argument in self.writer else []
+            if argument in written:
+                found += self.readers.pop(argument, [])
+                self.writer[argument] = position
+            else:
+                self.readers.setdefault(argument, []).append(position)
+        return [other for other in dict.fromkeys(found) if other != position]
+
+    def _arguments(self, nodes):
+        return set().union(*(self.memory.get(node, ()) for node in nodes)) & self.changing

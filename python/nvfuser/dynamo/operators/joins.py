@@ -84,3 +84,19 @@ def _slice_scatter(scope, node, x, source, dim=0, start=None, end=None, step=1):
     offset = ops.minimum(ops.maximum(offset, 0), plus(count, -1))
     placed = along(scope.rounded(scope.operand(source, dtype), dtype), offset, dim, rank)
     return ops.where(ops.broadcast(inside, [axis != dim for axis in range(rank)]), placed, tensor)
+
+
+@rule("select_scatter", moves_only=True)
+def _select_scatter(scope, node, x, source, dim, index):
+    """x, but for one place of an axis."""
+    dtype, rank = meta(x).dtype, meta(x).dim()
+    dim %= rank
+    size = scope.extent_of(x, dim)
+    index = scope.scalar(index)
+    if isinstance(index, int):
+        index = plus(size, index) if index < 0 else index
+    else:
+        index = ops.where(ops.lt(index, 0), ops.add(index, size), index)
+    inside = ops.broadcast(ops.eq(counted(size), index), [axis != dim for axis in range(rank)])
+    placed = ops.unsqueeze(scope.rounded(scope.operand(source, dtype), dtype), dim)
+    return ops.where(inside, placed, scope.rounded(scope.value(x), dtype))

@@ -83,8 +83,9 @@ leave(
 )
 leave("empty empty_like empty_strided new_empty", "memory without values")
 leave(
-    "index_put scatter scatter_add scatter_reduce index_add index_copy embedding_dense_backward _unsafe_index_put "
-    "masked_scatter nonzero",
+    "index_put scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce put masked_scatter "
+    "index_put_ scatter_ scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_ index_reduce_ put_ "
+    "masked_scatter_ embedding_dense_backward _unsafe_index_put nonzero",
     "indices decide where it writes",
 )
 leave("copy_ set_ resize_", "writes to memory that it is given")
