@@ -11,9 +11,9 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .plan import build
 from .prepare import copied, note_results, prepare
 from .products import pad_products
-from .program import build
 from .regions import Cut, cut
 from .strides import note_strides
 
@@ -31,7 +31,7 @@ class CompiledGraph:
         except Exception as error:
             self.failure = leave(f"a graph ({direction})", "it cannot be compiled", error)
             self.cut, self.regions, self.ahead = Cut([], {}, {}), [], []
-            self.run, self.source = partial(_run_whole, gm), None
+            self.run = partial(_run_whole, gm)
 
     def failures(self):
         """Why parts of it are left to PyTorch that should not be."""
@@ -47,7 +47,7 @@ class CompiledGraph:
         note_strides(graph)
         prepare(graph)
         self._cut(graph)
-        self.run, self.source = build(gm, graph, self.cut, self.regions)
+        self.run = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)
 
     def _cut(self, graph):
