@@ -5,6 +5,7 @@
 #include "dlpack_capsules.h"
 #include "dtypes.h"
 #include "frontend.h"
+#include "graph_plan/graph_plan.h"
 #include "machine.h"
 #include <capi/arguments.h>
 #include <ir/index_error.h>
@@ -61,5 +62,6 @@ NB_MODULE(_C, module) {
   bindMachine(module);
   nb::module_ direct = module.def_submodule("direct", "What the package nvfuser_direct shows.");
   bindDirect(direct);
+  bindGraphPlan(module);
   bindFrontend(module);
 }

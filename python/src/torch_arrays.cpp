@@ -120,7 +120,8 @@ nb::object makeTorch(const Torch& torch, Tensor output) {
     const bool is_all = output.storageOffset() == 0 &&
                         torch.shim->isOfForm(tensor, output.sizes(), output.strides());
     if (!is_all || !output.takeBlock(allocator)) {
-      return torch.shim->toObject(torch.shim->view(tensor, output));
+      return torch.shim->toObject(
+          torch.shim->view(tensor, {output.sizes(), output.strides()}, output.storageOffset()));
     }
     return torch.shim->toObject(tensor);
   }
@@ -138,9 +139,11 @@ Stream currentStream(const Torch& torch, int index) {
   void* stream = nullptr;
   if (torch.table != nullptr) {
     if (torch.table->current_stream(kDLCUDA, index, &stream) != 0) {
+      const nb::gil_scoped_acquire held;
       throw nb::python_error();
     }
   } else {
+    const nb::gil_scoped_acquire held;
     const nb::object current =
         nb::module_::import_("torch").attr("cuda").attr("current_stream")(index);
     stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("cuda_stream")));

@@ -27,7 +27,8 @@ nb::object makeTorch(const Torch& torch, Tensor output);
 /// A Python error as text; PyTorch's go on with the calls that led there, which are left out.
 std::string textOf(const nb::python_error& error);
 
-/// PyTorch's current stream on a CUDA device; null for the default one.
+/// PyTorch's current stream on a CUDA device; null for the default one. With or without the
+/// interpreter's lock.
 Stream currentStream(const Torch& torch, int index);
 
 }  // namespace nvfuser::python

@@ -39,29 +39,47 @@ class Items {
   ShortList<PyObject*, 8> items_;
 };
 
+nb::object listOf(TorchKnownCall& call, const Torch& torch) {
+  auto list = nb::steal(PyList_New(static_cast<Py_ssize_t>(call.numOutputs())));
+  if (!list.is_valid()) {
+    throw nb::python_error();
+  }
+  for (size_t i = 0; i < call.numOutputs(); ++i) {
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i),
+                   torch.shim->toObject(call.takeOutput(i)).release().ptr());
+  }
+  return list;
+}
+
 }  // namespace
 
-nb::object TorchCalls::repeat(FusionExecutorCache& executor, nb::handle inputs) {
+const Torch* TorchCalls::torchFor(FusionExecutorCache& executor) {
+  if (!executor.canRepeat() || executor.numDraws() > 0 ||
+      &Options::current() != &Options::ofEnvironment()) {
+    return nullptr;
+  }
   const Torch* torch = importedTorch();
-  if (!executor.canRepeat() || torch == nullptr || torch->table == nullptr || !torch->inside ||
-      executor.numDraws() > 0 || &Options::current() != &Options::ofEnvironment() ||
-      !(PyList_CheckExact(inputs.ptr()) || PyTuple_CheckExact(inputs.ptr()))) {
+  return torch != nullptr && torch->inside ? torch : nullptr;
+}
+
+nb::object TorchCalls::repeat(FusionExecutorCache& executor, nb::handle inputs) {
+  const Torch* torch = torchFor(executor);
+  if (torch == nullptr || !(PyList_CheckExact(inputs.ptr()) || PyTuple_CheckExact(inputs.ptr()))) {
     return {};
   }
   Items items(inputs.ptr());
-  nb::object outputs;
-  if (known_.useOne([&](TorchKnownCall& call) {
-        outputs = call.run(items.span());
-        return outputs.is_valid();
-      })) {
-    return outputs;
-  }
-  if (std::unique_ptr<TorchKnownCall> call = TorchKnownCall::make(executor, *torch, items.span())) {
-    outputs = call->run(items.span());
-    if (outputs.is_valid()) {
-      known_.keep(std::move(call));
+  ShortList<TorchValue, 8> values(items.span().size());
+  for (size_t i = 0; i < items.span().size(); ++i) {
+    if (!readValue(*torch, items.span()[i], values[i])) {
+      return {};
     }
   }
+  nb::object outputs;
+  InterpreterLock lock;
+  repeat(executor, values.span(), {}, lock, [&](TorchKnownCall& call) {
+    lock.take();
+    outputs = listOf(call, *torch);
+  });
   return outputs;
 }
 

@@ -1,5 +1,5 @@
-/// Repeated calls on tensors of PyTorch: the shortest way from Python's list of inputs to its list
-/// of outputs, which are PyTorch's own.
+/// Repeated calls on tensors of PyTorch: the shortest way from inputs to outputs, which are
+/// PyTorch's own.
 #pragma once
 
 #include "torch_known_call.h"
@@ -19,7 +19,34 @@ class TorchCalls {
   /// done.
   nb::object repeat(FusionExecutorCache& executor, nb::handle inputs);
 
+  /// The same for inputs that were read, without Python: whether it is done. `take(call)` is then
+  /// given the call to take the outputs from. The lock may be given to others meanwhile.
+  template <typename Take>
+  bool repeat(FusionExecutorCache& executor, std::span<const TorchValue> inputs,
+              std::span<const StrideOfOne> ones, InterpreterLock& lock, const Take& take) {
+    const Torch* torch = torchFor(executor);
+    const auto use = [&](TorchKnownCall& call) {
+      if (!call.run(inputs, ones, lock)) {
+        return false;
+      }
+      take(call);
+      return true;
+    };
+    if (torch == nullptr || known_.useOne(use)) {
+      return torch != nullptr;
+    }
+    std::unique_ptr<TorchKnownCall> call = TorchKnownCall::make(executor, *torch, inputs);
+    if (call == nullptr || !use(*call)) {
+      return false;
+    }
+    known_.keep(std::move(call));
+    return true;
+  }
+
  private:
+  /// Null where no call of the executor can be repeated now.
+  static const Torch* torchFor(FusionExecutorCache& executor);
+
   RecentlyUsed<TorchKnownCall, 16> known_;  ///< under the environment's options
 };
 

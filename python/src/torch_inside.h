@@ -22,17 +22,22 @@ class TorchInside {
   }
   /// Its dispatch keys, which say what kind of a tensor it is: on which kind of device, sparse,
   /// lazily negated, wrapped by vmap … Tensors with the keys of a plain one are plain.
-  uint64_t keysOf(PyObject* tensor) const {
-    const auto* inside = *static_cast<const std::byte* const*>(handleOf(tensor));
+  uint64_t keysOf(TorchShim::Handle tensor) const {
+    const auto* inside = *static_cast<const std::byte* const*>(tensor);
     return *reinterpret_cast<const uint64_t*>(inside + keys_);
   }
+  uint64_t keysOf(PyObject* tensor) const { return keysOf(handleOf(tensor)); }
+  /// Whether it is a strided tensor of the CPU or of CUDA with memory of its own numbers, and
+  /// nothing more: no wrapper, no lazy view, nothing that has rules of its own.
+  bool isPlain(TorchShim::Handle tensor) const { return (keysOf(tensor) & ~plain_) == 0; }
   /// Whether it is a lazily negated or conjugated view, of which the memory does not tell.
   bool isLazy(PyObject* tensor) const { return (keysOf(tensor) & lazy_) != 0; }
 
  private:
-  size_t tensor_ = 0;  ///< where a torch.Tensor has its at::Tensor, a pointer
-  size_t keys_ = 0;    ///< where that has its keys
-  uint64_t lazy_ = 0;  ///< the keys of lazy views
+  size_t tensor_ = 0;   ///< where a torch.Tensor has its at::Tensor, a pointer
+  size_t keys_ = 0;     ///< where that has its keys
+  uint64_t lazy_ = 0;   ///< the keys of lazy views
+  uint64_t plain_ = 0;  ///< all that plain tensors may have
 };
 
 }  // namespace nvfuser::python

@@ -1,7 +1,6 @@
 #include "torch_known_call.h"
 
-#include <tuple>
-#include <utility>
+#include <algorithm>
 
 #include "interruptible.h"
 #include "torch_arrays.h"
@@ -10,25 +9,6 @@
 namespace nvfuser::python {
 
 namespace {
-
-/// The interpreter's lock, given to others for a while.
-class LentLock {
- public:
-  LentLock() = default;
-  ~LentLock() { take(); }
-  LentLock(const LentLock&) = delete;
-  LentLock& operator=(const LentLock&) = delete;
-
-  void give() { state_ = PyEval_SaveThread(); }
-  void take() {
-    if (state_ != nullptr) {
-      PyEval_RestoreThread(std::exchange(state_, nullptr));
-    }
-  }
-
- private:
-  PyThreadState* state_ = nullptr;
-};
 
 /// A kernel on the CPU that reads and writes no more elements takes less time than to hand the lock
 /// over.
@@ -42,47 +22,14 @@ int64_t elements(std::span<const int64_t> sizes) {
   return count;
 }
 
-bool isTensor(const Torch& torch, PyObject* object) {
-  return Py_TYPE(object) == torch.tensor || Py_TYPE(object) == torch.parameter;
-}
-
-/// A number that is exactly of Python's types; false for what `Inputs` has to look at.
-bool lendNumber(PyObject* object, LentArgument& lent) {
-  if (PyBool_Check(object)) {
-    lent = PolymorphicValue(object == Py_True);
-  } else if (PyFloat_CheckExact(object)) {
-    lent = PolymorphicValue(PyFloat_AsDouble(object));
-  } else if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    const long long integer = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0) {
-      return false;
-    }
-    lent = PolymorphicValue(static_cast<int64_t>(integer));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-bool lendTensor(const Torch& torch, PyObject* object, DLTensor& tensor, LentArgument& lent) {
-  if (torch.table->borrow(object, &tensor) != 0) {
-    PyErr_Clear();  // the way of every call says it again
-    return false;
-  }
-  return !torch.inside->isLazy(object) && lend(tensor, lent);
-}
-
 }  // namespace
 
 std::unique_ptr<TorchKnownCall> TorchKnownCall::make(FusionExecutorCache& executor,
                                                      const Torch& torch,
-                                                     std::span<PyObject* const> inputs) {
-  ShortList<DLTensor, 8> tensors(inputs.size());
+                                                     std::span<const TorchValue> inputs) {
   ShortList<LentArgument, 8> arguments(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!(isTensor(torch, inputs[i]) ? lendTensor(torch, inputs[i], tensors[i], arguments[i])
-                                     : lendNumber(inputs[i], arguments[i]))) {
+    if (!lend(inputs[i], arguments[i])) {
       return nullptr;
     }
   }
@@ -96,7 +43,7 @@ std::unique_ptr<TorchKnownCall> TorchKnownCall::make(FusionExecutorCache& execut
   if (!call->setOutputs()) {
     return nullptr;
   }
-  for (PyObject* input : inputs) {
+  for (const TorchValue& input : inputs) {
     call->addInput(input);
   }
   return call;
@@ -117,114 +64,86 @@ bool TorchKnownCall::setOutputs() {
   return true;
 }
 
-void TorchKnownCall::addInput(PyObject* given) {
+void TorchKnownCall::addInput(const TorchValue& value) {
   words_.emplace_back();
   Input& input = inputs_.emplace_back();
-  if (isTensor(torch_, given)) {
-    const TorchShim::Handle tensor = torch_.inside->handleOf(given);
-    input.keys = torch_.inside->keysOf(given);
-    input.dtype = torch_.shim->dtypeOf(tensor);
-    std::tie(input.sizes, input.strides) = torch_.shim->formOf(tensor);
-    input.is_empty = elements(input.sizes) == 0;
-    others_run_ |= elements(input.sizes) > kFewElements;
-  } else if (PyBool_Check(given)) {
-    input.kind = Kind::Bool;
-  } else if (PyFloat_CheckExact(given)) {
-    input.kind = Kind::Double;
-  } else {
-    input.kind = Kind::Integer;
-    input.integer = PyLong_AsLongLong(given);
+  input.kind = value.kind;
+  if (value.kind == TorchValue::Kind::Tensor) {
+    input.dtype = value.dtype;
+    input.cuda_index = value.cuda_index;
+    input.sizes.assign(value.sizes.begin(), value.sizes.end());
+    input.strides.assign(value.strides.begin(), value.strides.end());
+    input.is_empty = value.numel() == 0;
+    others_run_ |= value.numel() > kFewElements;
+  } else if (value.kind == TorchValue::Kind::Integer) {
+    input.integer = value.word.integer;
   }
 }
 
-bool TorchKnownCall::readTensor(const Input& input, PyObject* given, LentWord& word) const {
-  // Keys first: where there are others, a tensor may have no sizes or no memory.
-  if (!isTensor(torch_, given) || torch_.inside->keysOf(given) != input.keys) {
+bool TorchKnownCall::isLike(const Input& input, const TorchValue& value) {
+  if (value.kind != input.kind) {
     return false;
   }
-  const TorchShim::Handle tensor = torch_.inside->handleOf(given);
-  if (torch_.shim->dtypeOf(tensor) != input.dtype ||
-      (on_cuda_ && torch_.shim->deviceIndexOf(tensor) != launch_->device().index()) ||
-      !torch_.shim->isOfForm(tensor, input.sizes, input.strides)) {
-    return false;
+  if (value.kind != TorchValue::Kind::Tensor) {
+    return value.kind != TorchValue::Kind::Integer || value.word.integer == input.integer;
   }
-  word.address = torch_.shim->dataOf(tensor);
-  return word.address != nullptr || input.is_empty;  // its storage may have been given up
+  return value.dtype == input.dtype && value.cuda_index == input.cuda_index &&
+         std::equal(value.sizes.begin(), value.sizes.end(), input.sizes.begin(),
+                    input.sizes.end()) &&
+         std::equal(value.strides.begin(), value.strides.end(), input.strides.begin(),
+                    input.strides.end()) &&
+         (value.word.address != nullptr || input.is_empty);  // its storage may have been given up
 }
 
-/// Whether what is given is like the input; its word is then set.
-bool TorchKnownCall::read(const Input& input, PyObject* given, LentWord& word) const {
-  switch (input.kind) {
-    case Kind::Tensor:
-      return readTensor(input, given, word);
-    case Kind::Double:
-      word.real = PyFloat_CheckExact(given) ? PyFloat_AsDouble(given) : 0;
-      return PyFloat_CheckExact(given);
-    case Kind::Bool:
-      word.integer = given == Py_True ? 1 : 0;
-      return PyBool_Check(given);
-    case Kind::Integer: {
-      int overflow = 0;
-      word.integer = input.integer;
-      return PyLong_CheckExact(given) &&
-             PyLong_AsLongLongAndOverflow(given, &overflow) == input.integer && overflow == 0;
-    }
-  }
-  return false;
-}
-
-/// The outputs of one call: PyTorch's tensors from the start.
-struct TorchKnownCall::Outputs {
-  explicit Outputs(TorchKnownCall& its_call) : call(its_call) {}
-  ~Outputs() {
-    for (; begin < end; ++begin) {
-      call.torch_.shim->release(call.made_[begin]);
-    }
-  }
-  Outputs(const Outputs&) = delete;
-  Outputs& operator=(const Outputs&) = delete;
-
-  /// False where PyTorch fails: the way of every call then does, too, with words of its own.
-  bool make() {
-    const TorchShim& shim = *call.torch_.shim;
-    for (; end < call.made_.size(); ++end) {
-      call.made_[end] = shim.empty(call.launch_->outputForm(end), call.launch_->device());
-      if (call.made_[end] == nullptr) {
-        return false;
+TorchShim::Handle TorchKnownCall::makeOutput(size_t i, std::span<const StrideOfOne> ones) const {
+  Allocator::Form form = launch_->outputForm(i);
+  ShortList<int64_t, 8> strides(form.strides.size());
+  if (!ones.empty()) {
+    std::copy(form.strides.begin(), form.strides.end(), strides.data());
+    for (const StrideOfOne& one : ones) {
+      if (one.output == i) {
+        strides[one.axis] = one.stride;
       }
-      call.addresses_[end] = shim.dataOf(call.made_[end]);
     }
-    return true;
+    form.strides = strides.span();
   }
+  return torch_.shim->empty(form, launch_->device());
+}
 
-  nb::object toList() {
-    auto list = nb::steal(PyList_New(static_cast<Py_ssize_t>(end)));
-    if (!list.is_valid()) {
-      throw nb::python_error();
+/// False where PyTorch fails: the way of every call then does, too, with words of its own.
+bool TorchKnownCall::makeOutputs(std::span<const StrideOfOne> ones) {
+  for (size_t i = 0; i < made_.size(); ++i) {
+    made_[i] = makeOutput(i, ones);
+    if (made_[i] == nullptr) {
+      drop();
+      return false;
     }
-    while (begin < end) {
-      const size_t i = begin++;  // taken over even where it fails
-      PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i),
-                     call.torch_.shim->toObject(call.made_[i]).release().ptr());
-    }
-    return list;
+    addresses_[i] = torch_.shim->dataOf(made_[i]);
   }
+  return true;
+}
 
-  TorchKnownCall& call;
-  size_t begin = 0, end = 0;  ///< those that are ours
-};
+void TorchKnownCall::drop() {
+  for (TorchShim::Handle& tensor : made_) {
+    if (tensor != nullptr) {
+      torch_.shim->release(std::exchange(tensor, nullptr));
+    }
+  }
+}
 
-nb::object TorchKnownCall::run(std::span<PyObject* const> inputs) {
+bool TorchKnownCall::run(std::span<const TorchValue> inputs, std::span<const StrideOfOne> ones,
+                         InterpreterLock& lock) {
   if (inputs.size() != inputs_.size()) {
-    return {};
+    return false;
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!read(inputs_[i], inputs[i], words_[i])) {
-      return {};
+    if (!isLike(inputs_[i], inputs[i])) {
+      return false;
     }
+    words_[i] = inputs[i].word;
   }
   if (!launch_->take(words_.data())) {
-    return {};
+    return false;
   }
   Interruptible call;
   RunContext context;
@@ -235,17 +154,19 @@ nb::object TorchKnownCall::run(std::span<PyObject* const> inputs) {
   if (launch_->allocates()) {
     context.allocator = torch_.allocator;
   }
-  Outputs outputs(*this);
-  LentLock lock;
   if (others_run_) {
     lock.give();
   }
-  if (!outputs.make()) {
-    return {};
+  if (!makeOutputs(ones)) {
+    return false;
   }
-  call.run([&] { launch_->run(addresses_.data(), context); });
-  lock.take();
-  return outputs.toList();
+  try {
+    call.run([&] { launch_->run(addresses_.data(), context); });
+  } catch (...) {
+    drop();
+    throw;
+  }
+  return true;
 }
 
 }  // namespace nvfuser::python

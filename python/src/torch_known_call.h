@@ -7,46 +7,60 @@
 #include <span>
 #include <vector>
 
-#include "torch_table.h"
-#include <nanobind/nanobind.h>
+#include "interpreter_lock.h"
+#include "torch_value.h"
 #include <runtime/repeated_launch.h>
 
 namespace nvfuser::python {
 
-namespace nb = nanobind;
+/// An axis of one element of an output, which is to have this stride: nothing is stored by it.
+struct StrideOfOne {
+  uint32_t output;
+  uint32_t axis;
+  int64_t stride;
+};
 
-/// One thread at a time may use it; the executor has to outlive it. The interpreter's lock is held.
+/// One thread at a time may use it; the executor has to outlive it.
 class TorchKnownCall {
  public:
-  /// Null where such a call is more than a launch, where an input is neither a plain tensor nor a
-  /// plain number, and where outputs are blocks that the library keeps better.
+  /// Null where such a call is more than a launch, and where outputs are blocks that the library
+  /// keeps better.
   static std::unique_ptr<TorchKnownCall> make(FusionExecutorCache& executor, const Torch& torch,
-                                              std::span<PyObject* const> inputs);
+                                              std::span<const TorchValue> inputs);
+  ~TorchKnownCall() { drop(); }
+  TorchKnownCall(const TorchKnownCall&) = delete;
+  TorchKnownCall& operator=(const TorchKnownCall&) = delete;
 
-  /// The outputs' list, where the call is like this one; else an invalid object, and nothing was
-  /// done. Alike are calls with the same integers, and tensors with the same dtypes, devices,
-  /// sizes, strides and dispatch keys, and with as aligned addresses. `inputs` must stay alive:
-  /// other threads may run meanwhile.
-  nb::object run(std::span<PyObject* const> inputs);
+  /// Whether the call is like this one; if not, nothing was done. Alike are calls with the same
+  /// integers, and tensors with the same dtypes, devices, sizes and strides, and with as aligned
+  /// addresses. The inputs' memory must stay: other threads may run meanwhile, as `lock` is given
+  /// to them where a launch takes longer than that.
+  bool run(std::span<const TorchValue> inputs, std::span<const StrideOfOne> ones,
+           InterpreterLock& lock);
+
+  // Of the run before: its outputs are PyTorch's tensors from the start.
+  size_t numOutputs() const { return made_.size(); }
+  /// To be called once for each; whoever calls it owns the tensor then.
+  TorchShim::Handle takeOutput(size_t i) { return std::exchange(made_[i], nullptr); }
 
  private:
-  enum class Kind : uint8_t { Tensor, Double, Integer, Bool };
   struct Input {
-    Kind kind = Kind::Tensor;
+    TorchValue::Kind kind = TorchValue::Kind::Tensor;
     int64_t integer = 0;
     // Of a tensor.
-    uint64_t keys = 0;
-    int32_t dtype = 0;  ///< PyTorch's number
+    DataType dtype;
+    int32_t cuda_index = -1;
     bool is_empty = false;
     std::vector<int64_t> sizes, strides;
   };
-  struct Outputs;
 
   explicit TorchKnownCall(const Torch& torch) : torch_(torch) {}
   bool setOutputs();
-  void addInput(PyObject* input);
-  bool read(const Input& input, PyObject* given, LentWord& word) const;
-  bool readTensor(const Input& input, PyObject* given, LentWord& word) const;
+  void addInput(const TorchValue& value);
+  static bool isLike(const Input& input, const TorchValue& value);
+  bool makeOutputs(std::span<const StrideOfOne> ones);
+  TorchShim::Handle makeOutput(size_t i, std::span<const StrideOfOne> ones) const;
+  void drop();
 
   const Torch& torch_;
   std::unique_ptr<FusionExecutorCache::RepeatedLaunch> launch_;

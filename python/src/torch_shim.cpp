@@ -54,6 +54,7 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
   const bool complete = shim->lookUp(library, "aoti_torch_empty_strided", shim->empty_) &&
                         shim->lookUp(library, "aoti_torch_get_data_ptr", shim->data_) &&
                         shim->lookUp(library, "aoti_torch_get_dtype", shim->dtype_) &&
+                        shim->lookUp(library, "aoti_torch_get_device_type", shim->device_type_) &&
                         shim->lookUp(library, "aoti_torch_get_device_index", shim->device_index_) &&
                         shim->lookUp(library, "aoti_torch_get_dim", shim->rank_) &&
                         shim->lookUp(library, "aoti_torch_get_sizes", shim->sizes_) &&
@@ -68,10 +69,12 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
   shim->cpu_ = cpu();
   shim->cuda_ = cuda();
   shim->dtypes_.fill(-1);
+  shim->of_code_.fill(PrimDataType::Null);
   for (const Named& named : kDtypes) {
     int32_t (*code)() = nullptr;
     if (shim->lookUp(library, named.name, code)) {
       shim->dtypes_.at(static_cast<size_t>(named.dtype)) = code();
+      shim->of_code_.at(static_cast<size_t>(code())) = named.dtype;
     }
   }
   // The one function without a promise of stability, known by the name that its parameter gives it:
@@ -114,40 +117,38 @@ void* TorchShim::dataOf(Handle tensor) const {
   return data;
 }
 
-int32_t TorchShim::dtypeOf(Handle tensor) const {
-  int32_t dtype = -1;
-  check(dtype_(tensor, &dtype) == 0, "PyTorch tells a tensor's dtype");
-  return dtype;
+DataType TorchShim::dtypeOf(Handle tensor) const {
+  int32_t code = -1;
+  check(dtype_(tensor, &code) == 0, "PyTorch tells a tensor's dtype");
+  const auto place = static_cast<size_t>(code);
+  return place < of_code_.size() ? of_code_[place] : PrimDataType::Null;
 }
 
-int32_t TorchShim::deviceIndexOf(Handle tensor) const {
+int32_t TorchShim::cudaIndexOf(Handle tensor) const {
+  int32_t type = -1;
   int32_t index = -1;
-  check(device_index_(tensor, &index) == 0, "PyTorch tells a tensor's device");
+  check(device_type_(tensor, &type) == 0, "PyTorch tells a tensor's kind of device");
+  check(type != cuda_ || device_index_(tensor, &index) == 0, "PyTorch tells a tensor's device");
   return index;
 }
 
-TorchShim::OwnForm TorchShim::ownForm(Handle tensor) const {
+TorchShim::Form TorchShim::formOf(Handle tensor) const {
   int64_t rank = 0;
-  OwnForm form = {};
-  check(rank_(tensor, &rank) == 0 && sizes_(tensor, &form.sizes) == 0 &&
-            strides_(tensor, &form.strides) == 0,
+  int64_t* sizes = nullptr;
+  int64_t* strides = nullptr;
+  check(rank_(tensor, &rank) == 0 && sizes_(tensor, &sizes) == 0 && strides_(tensor, &strides) == 0,
         "PyTorch tells a tensor's sizes and strides");
-  form.rank = static_cast<size_t>(rank);
-  return form;
-}
-
-std::pair<std::vector<int64_t>, std::vector<int64_t>> TorchShim::formOf(Handle tensor) const {
-  const OwnForm own = ownForm(tensor);
-  return {{own.sizes, own.sizes + own.rank}, {own.strides, own.strides + own.rank}};
+  const auto count = static_cast<size_t>(rank);
+  return {{sizes, count}, {strides, count}};
 }
 
 bool TorchShim::isOfForm(Handle tensor, std::span<const int64_t> sizes,
                          std::span<const int64_t> strides) const {
-  const OwnForm own = ownForm(tensor);
-  if (own.rank != sizes.size()) {
+  const Form own = formOf(tensor);
+  if (own.sizes.size() != sizes.size()) {
     return false;
   }
-  for (size_t axis = 0; axis < own.rank; ++axis) {  // few: a call of memcmp would take longer
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {  // few: a call of memcmp would take longer
     if (own.sizes[axis] != sizes[axis] || own.strides[axis] != strides[axis]) {
       return false;
     }
@@ -155,12 +156,23 @@ bool TorchShim::isOfForm(Handle tensor, std::span<const int64_t> sizes,
   return true;
 }
 
-TorchShim::Handle TorchShim::view(Handle tensor, const Tensor& form) const {
+TorchShim::Handle TorchShim::view(Handle tensor, const Form& form, int64_t offset) const {
   Handle made = nullptr;
-  check(view_(tensor, form.dim(), form.sizes().data(), form.strides().data(), form.storageOffset(),
-              &made) == 0,
+  check(view_(tensor, static_cast<int64_t>(form.sizes.size()), form.sizes.data(),
+              form.strides.data(), offset, &made) == 0,
         "PyTorch makes a view of a tensor");
   return made;
+}
+
+void* TorchShim::symbol(const char* name) {
+  for (const char* file : {"libtorch_cpu.so", "libtorch_cuda.so"}) {
+    void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);  // it stays loaded
+    void* found = library != nullptr ? dlsym(library, name) : nullptr;
+    if (found != nullptr) {
+      return found;
+    }
+  }
+  return nullptr;
 }
 
 nb::object TorchShim::toObject(Handle tensor) const {

@@ -33,38 +33,43 @@ class TorchShim {
   Handle empty(const Allocator::Form& form, const Device& device) const;
   void* dataOf(Handle tensor) const;
   void release(Handle tensor) const { free_(tensor); }
-  /// PyTorch's number of its dtype.
-  int32_t dtypeOf(Handle tensor) const;
-  /// Of a CUDA device.
-  int32_t deviceIndexOf(Handle tensor) const;
-  /// Sizes and strides.
-  std::pair<std::vector<int64_t>, std::vector<int64_t>> formOf(Handle tensor) const;
+  /// Its dtype; null for one that the library does not have.
+  DataType dtypeOf(Handle tensor) const;
+  /// Of a CUDA device; −1 for the CPU.
+  int32_t cudaIndexOf(Handle tensor) const;
+  /// Sizes and strides, in the tensor's own arrays.
+  struct Form {
+    std::span<const int64_t> sizes;
+    std::span<const int64_t> strides;
+  };
+  Form formOf(Handle tensor) const;
   /// Whether it has these sizes and strides.
   bool isOfForm(Handle tensor, std::span<const int64_t> sizes,
                 std::span<const int64_t> strides) const;
-  /// The same memory in another form.
-  Handle view(Handle tensor, const Tensor& form) const;
+  /// The same memory in another form, `offset` elements behind the tensor's first.
+  Handle view(Handle tensor, const Form& form, int64_t offset) const;
   /// The tensor as a Python object, which takes the handle over.
   nb::object toObject(Handle tensor) const;
+  /// Another of PyTorch's stable functions, by name; null where it has none.
+  template <typename Function>
+  static Function function(const char* name) {
+    return reinterpret_cast<Function>(symbol(name));
+  }
 
  private:
   using Status = int32_t;  ///< 0: success
   using Sizes = const int64_t*;
-  struct OwnForm {  ///< in the tensor's own arrays
-    size_t rank;
-    int64_t* sizes;
-    int64_t* strides;
-  };
 
   TorchShim() = default;
   template <typename Function>
   bool lookUp(void* library, const char* name, Function& function);
-  OwnForm ownForm(Handle tensor) const;
+  static void* symbol(const char* name);
 
   Status (*empty_)(int64_t rank, Sizes sizes, Sizes strides, int32_t dtype, int32_t device_type,
                    int32_t device_index, Handle* made) = nullptr;
   Status (*data_)(Handle tensor, void** data) = nullptr;
   Status (*dtype_)(Handle tensor, int32_t* dtype) = nullptr;
+  Status (*device_type_)(Handle tensor, int32_t* type) = nullptr;
   Status (*device_index_)(Handle tensor, int32_t* index) = nullptr;
   Status (*rank_)(Handle tensor, int64_t* rank) = nullptr;
   Status (*sizes_)(Handle tensor, int64_t** sizes) = nullptr;
@@ -75,7 +80,8 @@ class TorchShim {
   PyObject* (*wrap_)(Handle tensor) = nullptr;
   int32_t cpu_ = 0;
   int32_t cuda_ = 0;
-  std::array<int32_t, 32> dtypes_{};  ///< by PrimDataType; −1: none
+  std::array<int32_t, 32> dtypes_{};        ///< by PrimDataType; −1: none
+  std::array<PrimDataType, 64> of_code_{};  ///< by PyTorch's number; Null: none
 };
 
 /// Memory for a call from PyTorch's allocator: outputs are its tensors. Large blocks on the CPU are

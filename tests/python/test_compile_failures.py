@@ -51,14 +51,8 @@ def broken_rule(monkeypatch, **parts):
     monkeypatch.setitem(RULES, torch.ops.aten.tanh.default, Rule(**{"define": lambda *_: None, **parts}))
 
 
-class BrokenCache:
+class BrokenCache(compiled_region.direct.FusionExecutorCache):
     """A fusion that is defined, and cannot be run."""
-
-    def __init__(self, *args):
-        pass
-
-    def let_caller_fall_back(self):
-        pass
 
     execute = report = breaks
 
@@ -178,21 +172,23 @@ def test_a_wrong_index_is_the_users_and_the_region_stays_fused(function):
 
 
 def test_a_region_that_failed_is_not_tried_again(monkeypatch):
-    calls = []
+    calls, made = [], CompiledRegion.__init__
 
     def execute(inputs):
         calls.append(inputs)
         raise Broken("broken once")
 
+    def broken(region, *args):
+        made(region, *args)
+        region._execute = execute
+
     x = torch.randn(4)
+    monkeypatch.setattr(CompiledRegion, "__init__", broken)
     with observing() as seen, pytest.warns(UserWarning, match="broken once"):
         fast = compiled(lambda x: x * 2 + 1)
-        fast(x)
-        region = seen.graphs[0].regions[0]
-        assert isinstance(region, CompiledRegion) and region.failure is None
-        region._execute = execute
         for _ in range(3):
             torch.testing.assert_close(fast(x), x * 2 + 1)
+    (region,) = seen.graphs[0].regions
     assert len(calls) == 1 and region.failure == "its fusion failed: broken once"
 
 

@@ -11,7 +11,7 @@ import nvfuser
 import pytest
 import torch
 from compile_support import compiled, results
-from nvfuser.dynamo import compiled_region, definition, fallback, prepare, program, regions
+from nvfuser.dynamo import compiled_region, definition, fallback, plan, prepare, regions
 from nvfuser.dynamo.backend import CompiledGraph, observing
 from tested_device import ON_GPU, tensors_there
 
@@ -92,8 +92,8 @@ STAGES = {
     "its text": lambda: Injection(definition.direct, "translate_fusion"),
     "an executor": lambda: Injection(compiled_region, "_executor_of"),
     "strides of ones": lambda: Injection(compiled_region, "_strides_of_ones"),
-    "the program": lambda: Injection(BACKEND, "build"),
-    "a line of it": lambda: Injection(program._Writer, "_region"),
+    "the plan": lambda: Injection(BACKEND, "build"),
+    "a step of it": lambda: Injection(plan._Planner, "_region"),
     "compiling ahead": lambda: Injection(BACKEND, "compile_ahead"),
     "running": Execution,
 }

@@ -143,13 +143,7 @@ def broken(monkeypatch, error):
     """Executions of regions end with the error."""
     from nvfuser.dynamo import compiled_region, fallback
 
-    class Broken:
-        def __init__(self, *args):
-            pass
-
-        def let_caller_fall_back(self):
-            pass
-
+    class Broken(compiled_region.direct.FusionExecutorCache):
         def execute(self, inputs):
             raise error
 

@@ -13,9 +13,9 @@ from .definition import UndefinedOperation
 from .fallback import Failure, leave
 from .memory import handed_on
 from .part_writes import write_parts
+from .plan import build
 from .prepare import copied, note_results, prepare
 from .products import pad_products
-from .program import build
 from .regions import Cut, cut, levels_of
 from .strides import note_strides
 
@@ -33,7 +33,7 @@ class CompiledGraph:
         except Exception as error:
             self.failure = leave(f"a graph ({direction})", "it cannot be compiled", error)
             self.cut, self.regions, self.ahead = Cut([], {}, {}), [], []
-            self.run, self.source = partial(_run_whole, gm), None
+            self.run = partial(_run_whole, gm)
 
     def failures(self):
         """Why parts of it are left to PyTorch that should not be."""
@@ -50,7 +50,7 @@ class CompiledGraph:
         prepare(graph)
         write_parts(graph, levels_of, handed_on(graph) if self.direction != "backward" else set())
         self._cut(graph)
-        self.run, self.source = build(gm, graph, self.cut, self.regions)
+        self.run = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)
 
     def _cut(self, graph):

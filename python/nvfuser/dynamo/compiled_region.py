@@ -47,13 +47,16 @@ class CompiledRegion:
         self._updated = [region.inputs.index(argument) for argument in region.updates]
         self.failure = None
         self.executor = None
+        self.repeats = None  # (executor's cache, strides of axes of one element) that a plan can call by itself
         try:
             fusion, text, stretched = define(region)
             self.executor = _executor_of(fusion, text)
             execute = self.executor.cache.execute
+            strides = _strides_of_ones(region.outputs)
             if not any(_is_on(meta(node), region.device) for node in region.inputs):
                 execute = partial(execute, device=region.device)  # nothing else says where it runs
-            strides = _strides_of_ones(region.outputs)
+            elif not stretched:
+                self.repeats = self.executor.cache, [(i, *one) for i, ones in strides.items() for one in ones]
             self._execute = partial(_execute_laid_out, execute, stretched, strides) if stretched or strides else execute
         except UndefinedOperation:
             raise  # a smaller part than the region: it is cut again without it
@@ -66,7 +69,7 @@ class CompiledRegion:
         try:
             outputs = self._execute(inputs)
             if self._updated:
-                _note_updates([inputs[position] for position in self._updated])
+                note_updates([inputs[position] for position in self._updated])
             return outputs
         except PartialUpdateError:
             raise  # PyTorch would update some arguments twice
@@ -133,7 +136,7 @@ def _execute_laid_out(execute, stretched, strides, inputs):
     return outputs
 
 
-def _note_updates(tensors):
+def note_updates(tensors):
     """To autograd, as PyTorch's own operations in place do. (PyTorch before 2.5 takes one at a time.)"""
     for tensor in tensors if _ONE_AT_A_TIME else [tensors]:
         torch.autograd.graph.increment_version(tensor)

@@ -66,6 +66,7 @@ def _graph_text(number, graph):
     for region in graph.regions:
         lines += _region_lines(region)
     lines += _left_lines(cut, left)
+    lines += [f"  {line}" for line in str(graph.run).splitlines()]
     return "\n".join(lines) + "\n"
 
 
