@@ -8,6 +8,7 @@
 #include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/profiler_range.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <scheduler/expr_eval/expr_eval.h>
 #include <segmenter/segment_fusion.h>
@@ -348,6 +349,7 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
+  const ProfilerRange range("plan", [&] { return name(); });
   Form& form = formFor(call.args, call.context.cancellation);
   auto result = std::make_shared<Prepared>();
   result->form = &form;
