@@ -50,7 +50,8 @@ def softmax(fd):
 def neighbours(fd):
     (x,) = tensors(fd, 2)
     rows, columns = fd.ops.size(x, 0), fd.ops.size(x, 1)
-    fd.add_output(fd.ops.add(fd.ops.slice(x, [1, 0], [rows, columns]), fd.ops.slice(x, [0, 0], [-1, columns])))
+    all_but_last = fd.ops.slice(x, [0, 0], [fd.ops.sub(rows, 1), columns])
+    fd.add_output(fd.ops.add(fd.ops.slice(x, [1, 0], [rows, columns]), all_but_last))
 
 
 def chain(fd):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <complex>
 #include <numeric>
 
@@ -100,6 +101,22 @@ nvf_argument parseDefault(std::string_view value) {
   return result;
 }
 
+namespace {
+
+/// Where an argument without a name belongs: in its turn, but for a dtype in place of the axes,
+/// which may be left out before it: prod(arg, dtype).
+size_t placeByKind(std::span<const Parameter> parameters, const nvf_argument& argument,
+                   size_t turn) {
+  if (argument.kind != NVF_ARG_DTYPE || canonicalName(parameters[turn].name) != "axes") {
+    return turn;
+  }
+  const auto dtype = std::find_if(parameters.begin(), parameters.end(),
+                                  [](const Parameter& p) { return p.name == "dtype"; });
+  return dtype == parameters.end() ? turn : static_cast<size_t>(dtype - parameters.begin());
+}
+
+}  // namespace
+
 Call::Call(std::string_view name, std::span<const Parameter> parameters,
            std::span<const nvf_argument> arguments, const std::vector<Val*>& values)
     : name_(name),
@@ -118,6 +135,7 @@ Call::Call(std::string_view name, std::span<const Parameter> parameters,
         throw ArgumentError(text(name, ": takes at most ", parameters.size(), " arguments (",
                                  signature(), ") but more were given"));
       }
+      at = placeByKind(parameters, argument, at);
       ++next;
     } else {
       const auto same = [&](const Parameter& parameter) {
@@ -141,6 +159,9 @@ Call::Call(std::string_view name, std::span<const Parameter> parameters,
     if (is_given_[i] && (arguments_[i].kind != NVF_ARG_NONE || parameter.default_text == "None")) {
       continue;
     }
+    if (is_given_[i] && parameter.may_be_none) {
+      continue;
+    }
     if (!parameter.default_text) {
       throw ArgumentError(text(name, ": argument ", parameter.name, " (", parameter.type,
                                is_given_[i] ? ") must not be None" : ") is missing"));
@@ -154,6 +175,21 @@ void Call::wrongKind(size_t i, std::string_view wanted) const {
   const nvf_argument& argument = arguments_[i];
   throw ArgumentError(text(name_, ": argument ", parameters_[i].name, " must be ", wanted, ", not ",
                            kindName(argument, values_)));
+}
+
+Val* asIndex(Val* scalar) {
+  if (scalar == nullptr || !scalar->isFloatingPointScalar()) {
+    return scalar;
+  }
+  if (scalar->isConst()) {
+    const auto value = scalar->value().as<double>();
+    if (std::trunc(value) != value || !std::isfinite(value)) {
+      return scalar;  // who reads it says what is wrong
+    }
+    return IrBuilder::create<Val>(castToDtype(scalar->value(), DataType::Index),
+                                  DataType(DataType::Index));
+  }
+  return IrBuilder::maybeCastExpr(DataType::Index, scalar);
 }
 
 /// Conversions of single arguments, also those inside lists; empty or null where the kind is wrong.
@@ -198,7 +234,8 @@ struct Converter {
     return std::nullopt;
   }
   std::optional<bool> flag(const nvf_argument& argument) const {
-    if (argument.kind == NVF_ARG_BOOL) {
+    const bool is_number = argument.kind == NVF_ARG_INT && (argument.integer | 1) == 1;
+    if (argument.kind == NVF_ARG_BOOL || is_number) {  // printed definitions write some as 0 and 1
       return argument.integer != 0;
     }
     if (Val* val = value(argument); val != nullptr && val->isConst() && val->isABool()) {
@@ -210,8 +247,10 @@ struct Converter {
     Val* val = value(argument);
     return val != nullptr && val->isA<TensorView>() ? val->as<TensorView>() : nullptr;
   }
+  /// A real scalar of the fusion is cut to an index.
   Val* size(const nvf_argument& argument) const {
     Val* val = argument.kind == NVF_ARG_INT ? operand(argument) : value(argument);
+    val = asIndex(val);
     return val != nullptr && val->isIntegralScalar() ? val : nullptr;
   }
 };
@@ -344,11 +383,7 @@ template <>
 bool Call::get<bool>(size_t i) const {
   const Converter convert{*this};
   const nvf_argument& argument = arguments_[i];
-  std::optional<bool> result = convert.flag(argument);
-  // Printed definitions write some flags as 0 and 1.
-  if (argument.kind == NVF_ARG_INT && (argument.integer == 0 || argument.integer == 1)) {
-    result = argument.integer == 1;
-  }
+  const std::optional<bool> result = convert.flag(argument);
   if (!result) {
     wrongKind(i, "a bool");
   }

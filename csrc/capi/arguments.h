@@ -26,6 +26,7 @@ struct Parameter {
   std::string type;                         ///< as documented
   bool is_operand = false;                  ///< of kind tensor or value: written by position
   std::optional<std::string> default_text;  ///< as in Python; none: the argument is required
+  bool may_be_none = false;                 ///< also where it is required
 };
 
 /// The arguments of one call in the order of the parameters: given ones, else defaults.
@@ -124,6 +125,10 @@ template <>
 TypeName typeName<Tensors>();
 template <>
 Tensors Call::get<Tensors>(size_t i) const;
+
+/// A real scalar that stands for a size or a place as an index; others, and constants with a
+/// fraction, as they are.
+Val* asIndex(Val* scalar);
 
 /// "1" or "True" as an argument.
 nvf_argument parseDefault(std::string_view text);

@@ -4,6 +4,7 @@
 
 #include <capi/attempt.h>
 #include <capi/definition_text.h>
+#include <capi/fusion_text.h>
 #include <capi/operations.h>
 #include <ir/builder.h>
 #include <ops/arith.h>
@@ -70,8 +71,10 @@ int64_t Definition::defineTensor(const std::vector<int64_t>& sizes,
   });
   graph.addInput(tv);
   const int64_t id = addValue(tv);
-  statements.push_back(
-      text(valueText(*this, id), " = ", defineTensorText(sizes, contiguous, dtype)));
+  if (keepsStatements()) {
+    statements.push_back(
+        text(valueText(*this, id), " = ", defineTensorText(sizes, contiguous, dtype)));
+  }
   return id;
 }
 
@@ -101,15 +104,19 @@ int64_t Definition::defineScalar(int32_t dtype) {
   Val* val = IrBuilder::create<Val>(type);
   graph.addInput(val);
   const int64_t id = addValue(val);
-  statements.push_back(text(valueText(*this, id), " = ", defineScalarText(type)));
+  if (keepsStatements()) {
+    statements.push_back(text(valueText(*this, id), " = ", defineScalarText(type)));
+  }
   return id;
 }
 
 int64_t Definition::defineConstant(const PolymorphicValue& value) {
   FusionGuard guard(&graph);
   const int64_t id = addValue(IrBuilder::create<Val>(value));
-  statements.push_back(
-      text(valueText(*this, id), " = fd.define_constant(", constantText(value), ")"));
+  if (keepsStatements()) {
+    statements.push_back(
+        text(valueText(*this, id), " = fd.define_constant(", constantText(value), ")"));
+  }
   return id;
 }
 
@@ -122,7 +129,13 @@ std::vector<int64_t> Definition::call(std::string_view name,
   for (Val* result : attempt(graph, [&] { return operation.define(bound); })) {
     ids.push_back(result == nullptr ? -1 : addValue(result));
   }
-  statements.push_back(operationText(operation, bound, ids, *this));
+  if (std::any_of(ids.begin(), ids.end(),
+                  [&](int64_t id) { return id >= 0 && valueOf(id)->isA<TensorView>(); })) {
+    extended();
+  }
+  if (keepsStatements()) {
+    statements.push_back(operationText(operation, bound, ids, *this));
+  }
   return ids;
 }
 
@@ -131,7 +144,28 @@ void Definition::addOutput(int64_t id) {
   FusionGuard guard(&graph);
   Val* output = val->dtype() == DataType::Index ? castOp(DataType::Int, val) : val;
   graph.addOutput(output->isA<TensorView>() ? output : tensor(output));
-  statements.push_back(text("fd.add_output(", valueText(*this, id), ")"));
+  if (keepsStatements()) {
+    statements.push_back(text("fd.add_output(", valueText(*this, id), ")"));
+  }
+}
+
+std::string Definition::pythonText(std::string_view function) const {
+  const bool is_kept = keepsStatements() || is_scheduled_;
+  return definitionText(function, is_kept ? statements : fusionStatements(graph));
+}
+
+void Definition::beforeScheduling() {
+  if (!keepsStatements() && !is_scheduled_) {
+    statements = fusionStatements(graph);
+    is_scheduled_ = true;
+  }
+}
+
+void Definition::extended() {
+  if (is_scheduled_) {
+    statements.clear();
+    is_scheduled_ = false;
+  }
 }
 
 }  // namespace nvfuser::capi

@@ -2,6 +2,7 @@
 /// as Python text. What the C interface and the Python module share.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -14,22 +15,20 @@
 
 namespace nvfuser::capi {
 
-/// How the text names values: "T0", "S1".
-struct ValueNames {
-  std::string_view tensor = "T";
-  std::string_view scalar = "S";
+/// Where the text of a definition comes from.
+enum class TextOf : uint8_t {
+  Statements,  ///< what was entered, one after the other
+  Graph,       ///< what it made of it
 };
 
 /// Functions that define throw `ArgumentError` for arguments of the wrong kind and `UserError` for
 /// those that make no sense; the definition is then as it was.
 struct Definition {
-  Definition() = default;
-  explicit Definition(ValueNames value_names) : names(value_names) {}
+  explicit Definition(TextOf source = TextOf::Statements) : text_of_(source) {}
 
   Fusion graph;
   std::vector<Val*> values;             ///< by id
-  std::vector<std::string> statements;  ///< Python text
-  ValueNames names;
+  std::vector<std::string> statements;  ///< Python text, where it does not come from the graph
 
   /// The next id; the statement that defines it is the caller's.
   int64_t addValue(Val* val);
@@ -51,8 +50,18 @@ struct Definition {
   /// A scalar comes out as a tensor without axes, Index as Int.
   void addOutput(int64_t id);
 
+  bool keepsStatements() const { return text_of_ == TextOf::Statements; }
+  /// The Python function of this name that defines it again.
+  std::string pythonText(std::string_view function) const;
+  /// Scheduling is about to change the operations: the text stays as it is until `extended`.
+  void beforeScheduling();
+  /// There are an operation or an output more.
+  void extended();
+
  private:
+  TextOf text_of_;
   std::map<const Val*, int64_t> ids_;
+  bool is_scheduled_ = false;  ///< the statements are those of the graph before it was
 };
 
 /// Throws unless a tensor can have so many axes.

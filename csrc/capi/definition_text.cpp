@@ -63,8 +63,7 @@ std::string argumentText(const nvf_argument& argument, const Definition& definit
 }  // namespace
 
 std::string valueText(const Definition& definition, int64_t id) {
-  const bool is_tensor = definition.valueOf(id)->isA<TensorView>();
-  return text(is_tensor ? definition.names.tensor : definition.names.scalar, id);
+  return text(definition.valueOf(id)->isA<TensorView>() ? "T" : "S", id);
 }
 
 std::string dtypeText(DataType dtype) {
@@ -90,6 +89,19 @@ std::string defineTensorText(std::span<const int64_t> sizes, const std::vector<b
   return text("fd.define_tensor(symbolic_sizes=[", join(sizes, ", "), "], contiguous=[",
               join(contiguous, ", ", [](bool flag) { return boolText(flag); }),
               "], dtype=", dtypeText(dtype), ")");
+}
+
+std::string defineTensorText(const InputTensor& tensor) {
+  auto flag = [](const std::optional<bool>& contiguous) {
+    return contiguous ? boolText(*contiguous) : std::string("None");
+  };
+  return text("fd.define_tensor(shape=[", join(tensor.shape, ", "), "], contiguity=[",
+              join(tensor.contiguity, ", ", flag), "], dtype=", dtypeText(tensor.dtype),
+              ", is_cpu=", boolText(tensor.is_cpu),
+              tensor.stride_order.empty()
+                  ? std::string()
+                  : text(", stride_order=[", join(tensor.stride_order, ", "), "]"),
+              ")");
 }
 
 std::string defineScalarText(DataType dtype) {

@@ -1,7 +1,8 @@
-/// A definition as the Python text that makes it again. Values are named by their ids: T0 a tensor,
-/// S1 a scalar.
+/// A definition as the Python text that makes it again, statement by statement as it was entered.
+/// Values are named by their ids: T0 a tensor, S1 a scalar. (From the graph: fusion_text.h.)
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,17 @@ std::string constantText(const PolymorphicValue& value);
 /// "fd.define_tensor(symbolic_sizes=[-1, 1], contiguous=[True, True], dtype=DataType.Float)"
 std::string defineTensorText(std::span<const int64_t> sizes, const std::vector<bool>& contiguous,
                              DataType dtype);
+/// What `defineTensorText` says of an input tensor of any memory order.
+struct InputTensor {
+  std::vector<int64_t> shape;
+  std::vector<std::optional<bool>> contiguity;  ///< in memory order; none: broadcast
+  DataType dtype;
+  bool is_cpu = false;
+  std::vector<int64_t> stride_order;  ///< empty: row-major
+};
+/// "fd.define_tensor(shape=[-1, 1], contiguity=[True, None], dtype=DataType.Float, is_cpu=False,
+/// stride_order=[0, 1])", the last one where it is given
+std::string defineTensorText(const InputTensor& tensor);
 /// "fd.define_scalar(dtype=DataType.Double)"
 std::string defineScalarText(DataType dtype);
 /// "T5 = fd.ops.sum(T4, axes=[-1], keepdim=False, dtype=DataType.Float)": operands by position, the

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <capi/definition_text.h>
 #include <capi/fusion_handle.h>
 #include <capi/guarded.h>
 #include <capi/operations.h>
@@ -117,8 +116,7 @@ int nvf_print(nvf_fusion* fusion, char** text) {
 int nvf_definition(nvf_fusion* fusion, int64_t fusion_id, char** text) {
   return guarded([&] {
     requirePointer(fusion, "the fusion");
-    giveText(definitionText(nvfuser::text("nvfuser_fusion_id", fusion_id), fusion->statements),
-             text);
+    giveText(fusion->pythonText(nvfuser::text("nvfuser_fusion_id", fusion_id)), text);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <capi/operations.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
+#include <ops/axes.h>
 
 namespace nvfuser::capi {
 
@@ -21,7 +22,8 @@ Vals results(Val* one) { return {one}; }
 Vals results(TensorView* one) { return {one}; }
 Vals results(Vals several) { return several; }
 
-/// "arg, axes=None" cut at the commas, each with its default.
+/// "arg, axes=None, scale?" cut at the commas, each with its default; "?": required, but None may
+/// be given.
 std::vector<Parameter> parseParameters(std::string_view list) {
   std::vector<Parameter> parameters;
   while (!list.empty()) {
@@ -30,7 +32,8 @@ std::vector<Parameter> parseParameters(std::string_view list) {
     list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 2);
     Parameter parameter;
     const size_t equals = one.find('=');
-    parameter.name = one.substr(0, equals);
+    parameter.may_be_none = one.ends_with('?');
+    parameter.name = one.substr(0, parameter.may_be_none ? one.size() - 1 : equals);
     if (equals != std::string_view::npos) {
       parameter.default_text = one.substr(equals + 1);
     }
@@ -140,17 +143,53 @@ TensorView* inStrideOrder(TensorView* arg, const Ints& order) {
   return out;
 }
 
+/// A scan whose errors about the axis name the operation.
+TensorView* scanned(std::string_view op, TensorView* arg, int64_t dim, BinaryOpType type,
+                    Val* init) {
+  const int64_t rank = std::max<int64_t>(ops::rankOf(arg), 1);  // without axes: one element
+  return scan(arg, wrapDim(dim, rank, op, arg->toInlineString()), type, init);
+}
+
+/// Constant bounds count from the start, and ascend.
+void requireOrder(const TensorView* arg, size_t axis, const Val* start, const Val* end) {
+  const auto first = ops::constantOf(start);
+  const auto last = ops::constantOf(end);
+  if (first && *first < 0) {
+    userError(
+        "slice: Slice operation start_indices must be greater than or equal to 0. Start "
+        "Indices: ",
+        *first, "; axis ", axis, " of ", ops::describe(arg),
+        "; to count from the end, subtract from fd.ops.size(tensor, dim)");
+  }
+  if (first && last && *last < *first) {
+    userError(
+        "slice: Slice operation end_indices must be greater than or equal to start_indices. "
+        "Start Indices: ",
+        *first, " End Indices: ", *last, "; axis ", axis, " of ", ops::describe(arg));
+  }
+}
+
 TensorView* sliced(TensorView* arg, const Sizes& starts, const Sizes& ends, const Sizes& strides,
                    bool manual_normalization) {
   const auto rank = static_cast<size_t>(ops::rankOf(arg));
   const bool has_strides = !strides.empty();
-  if (starts.size() != rank || ends.size() != rank || (has_strides && strides.size() != rank)) {
-    userError("slice: start_indices (", starts.size(), "), end_indices (", ends.size(),
-              ") and strides (", strides.size(), ") need an entry for each of the tensor's ", rank,
-              " axes");
+  if (starts.size() != ends.size()) {
+    userError("slice: Slice indexing attribute dimensions don't match! Start Indices: ",
+              starts.size(), " End Indices: ", ends.size(), "; give one of each for each of the ",
+              rank, " axes of ", ops::describe(arg));
+  }
+  if (has_strides && strides.size() != starts.size()) {
+    userError("slice: Slice start_indices and strides don't match! Start Indices: ", starts.size(),
+              " Strides: ", strides.size(), "; give one of each for each of the ", rank,
+              " axes of ", ops::describe(arg));
+  }
+  if (starts.size() != rank) {
+    userError("slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims: ",
+              rank, " Slice-dims: ", starts.size(), "; ", ops::describe(arg));
   }
   std::vector<Slice> ranges;
   for (size_t i = 0; i < rank; ++i) {
+    requireOrder(arg, i, starts[i], ends[i]);
     ranges.push_back({starts[i], ends[i], has_strides ? strides[i] : nullptr});
   }
   return slice(arg, ranges, manual_normalization);
@@ -264,9 +303,7 @@ std::vector<Operation> operationTable() {
       op("unsqueeze", "arg, dim", "Tensor", "Adds an axis of extent 1, at dim of the result.",
          [](Tv arg, int64_t dim) { return unsqueeze(arg, dim); }),
       op("slice", "arg, start_indices, end_indices, strides=None, manual_normalization=False",
-         "Tensor",
-         "start <= i < end along each axis, with Python's meaning of negative bounds; the only "
-         "stride is 1.",
+         "Tensor", "start <= i < end along each axis, bounds held within it; the only stride is 1.",
          [](Tv arg, Sizes starts, Sizes ends, Sizes strides, bool manual) {
            return sliced(arg, starts, ends, strides, manual);
          }),
@@ -301,7 +338,7 @@ std::vector<Operation> operationTable() {
          [](Tv arg) { return view_as_real(arg); }),
       // Indexing.
       op("select", "arg, index, dim", "Tensor", "arg at one position of axis dim, which goes away.",
-         [](Tv arg, Scalar index, int64_t dim) { return select(arg, dim, index); }),
+         [](Tv arg, Scalar index, int64_t dim) { return select(arg, dim, asIndex(index)); }),
       op("index_select", "arg, index, dim", "Tensor", "The entries of axis dim that index names.",
          [](Tv arg, Tv index, int64_t dim) { return indexSelect(arg, dim, index); }),
       op("gather", "arg, index, dim", "Tensor", "out[i, j] = arg[index[i, j], j] for dim 0.",
@@ -324,12 +361,13 @@ std::vector<Operation> operationTable() {
       op("iota", "length, start=None, step=None, dtype=None", "Tensor",
          "start + i * step for i < length; start 0, step 1, dtype Int unless given.",
          [](Scalar length, Scalar start, Scalar step, DataType dtype) {
-           return iota(length, start, step,
+           return iota(asIndex(length), start, step,
                        dtype == DataType::Null ? DataType(DataType::Int) : dtype);
          }),
       op("eye", "rows, dtype, cols=None", "Tensor", "Ones on the diagonal, zeros elsewhere.",
          [](Scalar rows, DataType dtype, Scalar cols) {
-           return cols.val != nullptr ? eye(rows, cols, dtype) : eye(rows, dtype);
+           return cols.val != nullptr ? eye(asIndex(rows), asIndex(cols), dtype)
+                                      : eye(asIndex(rows), dtype);
          }),
       op("uniform", "minval, maxval, shape, dtype=None, rng_seed=None, rng_offset=None", "Tensor",
          "Random numbers, uniform in [minval, maxval); Float unless given.",
@@ -356,14 +394,22 @@ std::vector<Operation> operationTable() {
          "arg times the transposed weight [out, in], plus bias.",
          [](Tv arg, Tv weight, Tv bias) { return linear(arg, weight, bias); }),
       op("cumsum", "arg, dim, init=None", "Tensor", "Sums of the elements up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Add, init); }),
+         [](Tv arg, int64_t dim, Scalar init) {
+           return scanned("cumsum", arg, dim, BinaryOpType::Add, init);
+         }),
       op("cumprod", "arg, dim, init=None", "Tensor",
          "Products of the elements up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Mul, init); }),
+         [](Tv arg, int64_t dim, Scalar init) {
+           return scanned("cumprod", arg, dim, BinaryOpType::Mul, init);
+         }),
       op("cummax", "arg, dim, init=None", "Tensor", "The greatest element up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Max, init); }),
+         [](Tv arg, int64_t dim, Scalar init) {
+           return scanned("cummax", arg, dim, BinaryOpType::Max, init);
+         }),
       op("cummin", "arg, dim, init=None", "Tensor", "The least element up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) { return scan(arg, dim, BinaryOpType::Min, init); }),
+         [](Tv arg, int64_t dim, Scalar init) {
+           return scanned("cummin", arg, dim, BinaryOpType::Min, init);
+         }),
       op("argsort", "arg, dim, descending=False, stable=False", "Tensor",
          "Positions that sort along dim; NaN is the greatest. Equal elements keep their order.",
          [](Tv arg, int64_t dim, bool descending, bool stable) {
@@ -372,7 +418,7 @@ std::vector<Operation> operationTable() {
       op("topk", "arg, k, dim=-1, largest=True, sorted=False", "(values, indices)",
          "The k largest (or smallest) elements along dim, in order, and their positions.",
          [](Tv arg, Scalar k, int64_t dim, bool largest, bool sorted) {
-           auto r = topk(arg, k, dim, largest, sorted);
+           auto r = topk(arg, asIndex(k), dim, largest, sorted);
            return Vals{r.values, r.indices};
          }),
       op("grouped_mm",
@@ -422,7 +468,7 @@ std::vector<Operation> operationTable() {
            return Vals{r.output, r.logsumexp, r.philox_seed, r.philox_offset};
          }),
       op("sdpfa_bwd",
-         "grad_output, query, key, value, output, logsumexp, dropout_p, is_causal, philox_seed, "
+         "grad_output, query, key, value, output, logsumexp, dropout_p?, is_causal?, philox_seed, "
          "philox_offset, scale=None",
          "(grad_query, grad_key, grad_value)",
          "Gradients of sdpfa_fwd without bias and mask, from its operands and results.",
@@ -533,7 +579,7 @@ std::vector<Operation> operationTable() {
       op("triu", "arg, diagonal=None", "Tensor",
          "The elements on and above a diagonal of the last two axes, zero below.",
          [](Tv arg, Scalar diagonal) {
-           return triu(arg, diagonal.val != nullptr ? diagonal.val
+           return triu(arg, diagonal.val != nullptr ? asIndex(diagonal)
                                                     : IrBuilder::create<Val>(PolymorphicValue(0)));
          }),
   };

@@ -104,6 +104,8 @@ std::string Operation::signature() const {
     if (parameter.default_text) {
       append(out, text(*parameter.default_text == "None" ? " | None" : "", " = ",
                        *parameter.default_text));
+    } else if (parameter.may_be_none) {
+      append(out, " | None");
     }
   }
   return text(out, ") -> ", result);

@@ -238,7 +238,7 @@ int64_t wrapDim(int64_t axis, int64_t n, std::string_view what) {
 int64_t wrapDim(int64_t axis, int64_t n, std::string_view what, std::string_view tensor) {
   const int64_t wrapped = axis < 0 ? axis + n : axis;
   if (wrapped < 0 || wrapped >= n) {
-    userError(what, ": Tried to access out of boundary index ", axis, "; there are ", n,
+    userError(what, ": Tried to access out of boundary index ", axis, ". total index: ", n,
               n == 1 ? " axis" : " axes", tensor.empty() ? "" : " in ", tensor, " (valid: ", -n,
               " to ", n - 1, ")");
   }

@@ -1,5 +1,5 @@
 /// Text of every node, in one place. A tensor prints as
-///   T3_l_float[ iS4{i0}, rS5{i2} ] ca_pos( 1 )
+///   T3_l_float[iS4{i0}, rS5{i2}] ca_pos( 1 )
 /// memory (g, s, l), dtype, then each loop axis: kind (i iteration, r reduction, b broadcast, …),
 /// binding (S serial, V, UR, blockIdx.x, …), number, extent; "rf" after the number marks an axis
 /// made by an operation (reshape, slice).
@@ -154,12 +154,7 @@ std::string IterDomain::toString(int) const {
 
 std::string IterDomain::toInlineString(int indent_size) const { return toString(indent_size); }
 
-std::string TensorDomain::toString(int) const {
-  auto list = [](const std::vector<IterDomain*>& ids) {
-    return text("[ ", join(ids, ", "), ids.empty() ? "]" : " ]");
-  };
-  return list(loop_);
-}
+std::string TensorDomain::toString(int) const { return text("[", join(loop_, ", "), "]"); }
 
 std::string TensorView::toString(int) const {
   static constexpr char kMemory[] = {'l', 's', 'g'};

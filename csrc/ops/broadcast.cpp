@@ -94,7 +94,7 @@ TensorView* broadcast(TensorView* inp, const std::vector<bool>& is_broadcast_dim
         fresh.size(), " but received ", old, " (", inp, " has ", fresh.size(), " axes)");
   }
   if (is_broadcast_dim.size() == fresh.size()) {
-    return set(inp);
+    return inp;
   }
   std::vector<IterDomain*> out_axes;
   size_t next = 0;

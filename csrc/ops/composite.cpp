@@ -69,13 +69,16 @@ TensorView* triu(TensorView* tv, Val* offset) {
   if (offset == nullptr || !offset->isIntegralScalar()) {
     userError("triu: the offset must be an integer scalar, got ", offset);
   }
-  // Kept where column >= row + offset.
+  // Kept where row <= column - offset.
   const std::vector<Val*> sizes = ops::sizesOf(tv);
-  Val* one = tv->fusion()->oneVal(DataType::Int);
-  Val* zero = tv->fusion()->zeroVal(DataType::Int);
-  TensorView* rows = iota(sizes[axes.size() - 2], offset, one, DataType::Int);
-  TensorView* columns = iota(sizes.back(), zero, one, DataType::Int);
-  TensorView* mask = ge(broadcast(columns, {true, false}), broadcast(rows, {false, true}));
+  Val* one = tv->fusion()->oneVal(DataType::Index);
+  Val* zero = tv->fusion()->zeroVal(DataType::Index);
+  Val* first =
+      SimplifyingIrBuilder::negExpr(SimplifyingIrBuilder::maybeCastExpr(DataType::Index, offset));
+  TensorView* rows = iota(sizes[axes.size() - 2], zero, one, DataType::Index);
+  TensorView* columns = iota(sizes.back(), first, one, DataType::Index);
+  TensorView* below = broadcast(rows, {false, true});
+  TensorView* mask = le(below, broadcast(columns, {true, false}));
   return where(mask, tv, tv->fusion()->zeroVal(tv->dtype()));
 }
 

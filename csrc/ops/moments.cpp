@@ -137,9 +137,11 @@ VarMeanResult variance_mean(TensorView* x, const std::vector<int64_t>& dims, int
     return {add(re.var, im.var), complex(re.mean, im.mean)};
   }
   x = ops::inComputeType(x);
-  TensorView* avg = x;  // of a 0-dim tensor
-  TensorView* var_sum = sub(x, x);
-  if (!reduced.positions().empty()) {
+  TensorView* avg = x;
+  TensorView* var_sum = nullptr;
+  if (reduced.positions().empty()) {  // a 0-dim tensor
+    var_sum = sub(x, x);
+  } else {
     const WelfordResult stats = Welford(x, reduced.positions());
     avg = stats.avg;
     var_sum = stats.var_sum;

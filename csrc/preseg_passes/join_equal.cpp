@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <ir/view_ops.h>
 #include <preseg_passes/rewrite.h>
 
 namespace nvfuser::preseg_passes {
@@ -113,6 +114,9 @@ void joinEqual(Fusion& fusion) {
       continue;
     }
     joining.noteEqual(expr, first);
+    if (isViewOp(expr) && expr->output(0)->isFusionOutput()) {
+      continue;  // costs nothing by itself
+    }
     for (size_t i = 0; i < expr->outputs().size() && !isFree(expr); ++i) {
       replaceTensor(expr->output(i)->as<TensorView>(), first->output(i)->as<TensorView>());
     }

@@ -16,6 +16,7 @@
 #include <runtime/kernel_cache/entry.h>
 #include <runtime/kernel_cache/loaded_kernels.h>
 #include <runtime/kernel_cache/up_to_names.h>
+#include <runtime/profiler_range.h>
 #include <support/cancellation.h>
 
 namespace nvfuser {
@@ -302,6 +303,9 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
     }
   }
   if (!wanted.empty()) {
+    const ProfilerRange range("compile", [&] {
+      return join(kernels, ", ", [](const CompiledKernel* kernel) { return kernel->kernelName(); });
+    });
     Device& device = kernels.front()->device();
     const auto processors = static_cast<size_t>(availableProcessors());
     compileAll(std::make_shared<Work>(device, std::move(wanted), processors), processors,

@@ -46,6 +46,14 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
   if (options.isEnabled(EnableOption::Fma) && !options.isDisabled(DisableOption::Fma)) {
     add("-ffp-contract=fast", "--fmad=true");
   }
+  if (options.isEnabled(EnableOption::FastMath)) {
+    if (device.kind() == DeviceKind::Cpu) {  // infinities and NaN keep their meaning
+      words.insert(words.end(), {"-fassociative-math", "-freciprocal-math", "-fno-signed-zeros",
+                                 "-fno-trapping-math"});
+    } else {
+      add("", "--use_fast_math");
+    }
+  }
   if (options.isEnabled(EnableOption::KernelLineinfo)) {
     add("-g1", "--generate-line-info");
   }

@@ -9,6 +9,7 @@
 #include <runtime/in_place.h>
 #include <runtime/launch_plan.h>
 #include <runtime/memory_overlap.h>
+#include <runtime/warm_time.h>
 
 namespace nvfuser {
 
@@ -47,13 +48,24 @@ Device* deviceOfTensors(const Fusion& fusion, const KernelArgumentHolder& args) 
       continue;
     }
     if (device != nullptr && device != &argument.tensor().device()) {
-      userError("run: the arguments are on several devices (", device->properties().name, " and ",
-                argument.tensor().device().properties().name,
-                "); a kernel runs on one, move them there first");
+      userError(
+          "run: KernelExecutor does not support the Fusion provided. The arguments are on "
+          "several devices (",
+          device->properties().name, " and ", argument.tensor().device().properties().name,
+          "); a kernel runs on one, move them there first");
     }
     device = &argument.tensor().device();
   }
   return device;
+}
+
+Device& deviceWithoutTensors(const KernelArgumentHolder& args) {
+  for (const KernelArgument& argument : args) {
+    if (argument.isTensor() && argument.tensor().defined() && !argument.tensor().isMeta()) {
+      return argument.tensor().device();
+    }
+  }
+  return defaultDevice();
 }
 
 Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
@@ -67,7 +79,7 @@ Device& KernelExecutor::deviceOf(const KernelArgumentHolder& args,
   if (compile_params_.device != nullptr) {
     return *compile_params_.device;
   }
-  return defaultDevice();
+  return deviceWithoutTensors(args);
 }
 
 void KernelExecutor::adopt(const Fusion& fusion) {
@@ -386,20 +398,20 @@ KernelExecutor::Launched KernelExecutor::runPart(const Whole& whole,
   return launchAndShow(&whole, args, {}, LaunchParams(), params, context);
 }
 
-std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
-                                         const KernelArgumentHolder& outputs, int repeats,
-                                         const Whole* whole) {
-  std::vector<double> times;
+double KernelExecutor::time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                            int repeats, const Whole* whole) {
+  double milliseconds = 0;
   prepareAndLaunch(
       whole, args, outputs, LaunchParams(), {}, {},
       [&](const LaunchPlan& plan, std::span<void* const> pointers) {
         const CompiledKernel& compiled = plan.compiled();
         Device& device = compiled.device();
-        times = device.timeEach(
+        milliseconds = warmTime(
+            device,
             [&] { device.launch(compiled.loaded(), plan.shape(), pointers, nullptr, nullptr); },
-            repeats, nullptr);
+            repeats);
       });
-  return times;
+  return milliseconds;
 }
 
 }  // namespace nvfuser

@@ -80,9 +80,9 @@ class KernelExecutor {
                      std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                      const RunContext& context);
 
-  /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
-  std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
-                           int repeats, const Whole* whole = nullptr);
+  /// Milliseconds of a launch on the device by `warmTime`, arguments and outputs as in `run`.
+  double time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs, int repeats,
+              const Whole* whole = nullptr);
 
   /// The variant that ran (or was compiled) last.
   const CompiledKernel* compiledKernel() const;
@@ -126,6 +126,9 @@ class KernelExecutor {
 /// The device that all tensors but the fusion's CPU scalars are on, null without any. Throws
 /// `UserError` where there are several, or a CPU scalar's tensor is not on the CPU.
 Device* deviceOfTensors(const Fusion& fusion, const KernelArgumentHolder& args);
+
+/// Where a fusion without other tensors runs: with CPU scalars on the CPU, else `defaultDevice`.
+Device& deviceWithoutTensors(const KernelArgumentHolder& args);
 
 /// The device that kernels run on if nothing says otherwise: the first CUDA device if there is one,
 /// else the CPU.

@@ -7,6 +7,7 @@
 #include <runtime/launch_help.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/profiler_range.h>
 #include <settling/settle.h>
 #include <support/cancellation.h>
 #include <support/dump.h>
@@ -124,7 +125,7 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
     call.device = tensors;
   }
   if (call.device == nullptr) {
-    call.device = &defaultDevice();
+    call.device = &deviceWithoutTensors(args);
   }
   call.params.device = call.device;
   if (call.context.communicator == nullptr) {
@@ -226,6 +227,7 @@ void FusionExecutorCache::prepare(const KernelArgumentHolder& args,
 KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
     const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type, Device* device,
     const RunContext& context) {
+  const ProfilerRange range("run", [&] { return name(); });
   Call call = makeCall(args, forced_index_type, device, context);
   const Options& options = *call.params.options;
   if (options.dumps(DebugDumpOption::FusionArgs)) {

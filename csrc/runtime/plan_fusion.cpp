@@ -9,6 +9,7 @@
 #include <runtime/in_place.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/profiler_range.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <scheduler/expr_eval/expr_eval.h>
 #include <segmenter/segment_fusion.h>
@@ -391,6 +392,7 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 }
 
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
+  const ProfilerRange range("plan", [&] { return name(); });
   call.stages.begin();
   Form& form = formFor(call.args, call.context.cancellation);
   call.stages.note("sizes and passes over the fusion");

@@ -1,42 +1,24 @@
 // FusionExecutorCache::profile: kernels of one call by themselves, beside copies of the same bytes.
 #include <algorithm>
-#include <chrono>
 
 #include <runtime/dump_kernel.h>
 #include <runtime/fusion_profile.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/warm_time.h>
 
 namespace nvfuser {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double millisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 /// Milliseconds of a copy that reads and writes `bytes` in all.
 double timeCopy(Device& device, int64_t bytes, int repeats) {
   const int64_t half = std::max<int64_t>(bytes / 2, 1);
   const Tensor from = Tensor::zeros({half}, DataType::Byte, device);
   const Tensor to = Tensor::zeros({half}, DataType::Byte, device);
-  auto copy = [&] {
-    device.copyWithin(to.data(), from.data(), static_cast<size_t>(half), nullptr);
-  };
-  copy();
-  device.synchronize(nullptr);
-  const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < repeats; ++i) {
-    copy();
-  }
-  device.synchronize(nullptr);
-  return millisecondsSince(begin) / repeats;
+  return warmTime(
+      device,
+      [&] { device.copyWithin(to.data(), from.data(), static_cast<size_t>(half), nullptr); },
+      repeats);
 }
 
 std::string extents(const int64_t (&of)[3]) {
@@ -145,18 +127,13 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
           one.resources = compiled.resources();
           one.bytes = bytesOfLaunch(compiled, step_args, results);
           const KernelExecutor::Whole whole{plan.sizes, call.draws->first, call.draws->second};
-          one.ms = median(executor.time(step_args, results, repeats, &whole));
+          one.ms = executor.time(step_args, results, repeats, &whole);
           one.copy_ms = timeCopy(device, one.bytes, repeats);
         }
         result.kernels.push_back(std::move(one));
       });
   result.device = device.properties().name;
-  const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < repeats; ++i) {
-    runFusionWithInputs(own, {}, wanted);
-  }
-  device.synchronize(nullptr);
-  result.call_ms = millisecondsSince(begin) / repeats;
+  result.call_ms = warmTime(device, [&] { runFusionWithInputs(own, {}, wanted); }, repeats);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <runtime/executor.h>
 #include <runtime/prepared_fusion.h>
+#include <runtime/profiler_range.h>
 
 namespace nvfuser {
 
@@ -48,6 +49,7 @@ bool FusionExecutorCache::RepeatedLaunch::take(const LentWord* words) {
 }
 
 void FusionExecutorCache::RepeatedLaunch::run(void* const* outputs, const RunContext& context) {
+  const ProfilerRange range("run", [&] { return cache_.name(); });
   cache_.touch(*kept_);
   if (plan_.kind() == LaunchPlan::Kind::Launch) {
     const auto [seed, offset] = cache_.takeDraws(context);

@@ -2,6 +2,7 @@
 
 from nvfuser_direct.pytorch_utils import (
     DEVICE_PROPERTIES,
+    clear_cuda_cache,
     get_device_properties,
     python_scalar_to_nvfuser_dtype,
     retry_on_oom_or_skip_test,
@@ -10,6 +11,7 @@ from nvfuser_direct.pytorch_utils import (
 
 __all__ = [
     "DEVICE_PROPERTIES",
+    "clear_cuda_cache",
     "get_device_properties",
     "patch_codegen_so",
     "python_scalar_to_nvfuser_dtype",

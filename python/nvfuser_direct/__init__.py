@@ -71,6 +71,17 @@ from .multidevice import execute_with_dtensors
 from .nvfuser_direct_version import __version__
 
 
+def _keep_entries(*enums):
+    """Programs look through an enum's __entries, as pybind11's have them: name → (member, doc)."""
+    for enum in enums:
+        enum.__entries = {name: (member, None) for name, member in enum.__members__.items()}
+
+
+_keep_entries(CacheOp, DataType, IdMappingMode, LoadStoreOpType, MemoryType, ParallelType, SchedulerType)
+_keep_entries(CommunicatorBackend, MatmulBufferingLoopLevel, MatmulCircularBufferingStrategy, MatmulTilingStrategy)
+_keep_entries(MatmulTileRasterizationOrder, MmaMacroArch)
+
+
 def version():
     """The version of nvFuser's API that this is, a local version behind it: "0.2.36+…"."""
     return __version__

@@ -49,6 +49,7 @@ class Executable:
             strides=tuple(tensor.stride()),
             dtype=torch_dtype_to_nvfuser_dtype(tensor.dtype),
             static_sizes=static_sizes,
+            is_cpu=tensor.dim() == 0 and tensor.device.type == "cpu",  # its value goes to kernels of any device
         )
 
     def validate_definition(self):

@@ -56,21 +56,22 @@ def _row_major(shape):
     return tuple(reversed(strides))
 
 
-def _environment(module):
+def _environment():
     from .nvfuser_direct_version import __version__
 
-    lines = [f"# {module} version: {__version__!s}"]
+    lines = []
     torch = sys.modules.get("torch")
     if torch is not None:
+        lines += ["# CUDA devices:"]
+        lines += [f"#  {i}: {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
         lines += [f"# torch version: {torch.__version__}", f"# cuda version: {torch.version.cuda}"]
-        lines += [f"# CUDA device {i}: {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
-    return lines
+    return [*lines, f"# nvfuser version: {__version__!s}"]
 
 
 def repro_script(module, definition, inputs):
     """`module`: that FusionDefinition comes from; `inputs`: Described ones; None if they are not known."""
     function = definition[len("def ") : definition.index("(")]
-    lines = _environment(module)
+    lines = _environment()
     lines += ["import numpy as np"] if any(i.is_tensor and not i.is_torch for i in inputs or ()) else []
     lines += ["import torch"] if any(i.is_tensor and i.is_torch for i in inputs or ()) else []
     lines += [f"from {module} import FusionDefinition, DataType", "", "", definition.rstrip(), "", ""]

@@ -40,6 +40,13 @@ def python_scalar_to_nvfuser_dtype(scalar):
     return torch_dtype_to_nvfuser_dtype(type(scalar))
 
 
+def clear_cuda_cache():
+    """Gives the memory back that PyTorch keeps for later tensors of the GPU; nothing without a GPU."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
 def retry_on_oom_or_skip_test(function):
     """Calls a test again after a cleared cache if the GPU's memory was full, and skips it if it still is."""
 
@@ -49,8 +56,7 @@ def retry_on_oom_or_skip_test(function):
             return function(*args, **kwargs)
         except torch.OutOfMemoryError:
             pass
-        gc.collect()
-        torch.cuda.empty_cache()
+        clear_cuda_cache()
         try:
             return function(*args, **kwargs)
         except torch.OutOfMemoryError as error:

@@ -9,7 +9,6 @@
 #include "arguments.h"
 #include "execution.h"
 #include "explanation.h"
-#include <capi/definition_text.h>
 #include <support/decimal.h>
 #include <support/error.h>
 #include <support/options.h>
@@ -24,7 +23,7 @@ class DefinedFusion {
   int64_t id() const { return id_; }
   const DefinitionPtr& definition() const { return definition_; }
   std::string text() const {
-    return capi::definitionText(nvfuser::text("nvfuser_fusion_id", id_), definition_->statements);
+    return definition_->pythonText(nvfuser::text("nvfuser_fusion_id", id_));
   }
   const std::shared_ptr<ExecutorCache>& executor() {
     std::call_once(made_, [&] {

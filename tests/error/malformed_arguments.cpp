@@ -103,7 +103,7 @@ std::vector<Case> argumentCases() {
          p.output(neg(p.symbolicInput(1)));
          runWrong(p, {Tensor::meta({3}, {1}, D::Float)}, {floats({3})});
        }},
-      {"tensors on two devices", "the arguments are on several devices",
+      {"tensors on two devices", "The arguments are on several devices",
        [](Program& p) {
          sumOfTwo(p);
          const Tensor x = floats({4, 6});
@@ -288,7 +288,9 @@ std::vector<Case> cacheCases() {
              messageOf([&] { cache.runFusionWithInputs({floats({3}), there}); });
          const std::string near = cpuDevice().properties().name;
          const std::string far = there.device().properties().name;
-         const std::string words = "run: the arguments are on several devices (";
+         const std::string words =
+             "run: KernelExecutor does not support the Fusion provided. The arguments are on "
+             "several devices (";
          CHECK(message.find(words + far + " and " + near + ")") != std::string::npos);
          CHECK(reversed.find(words + near + " and " + far + ")") != std::string::npos);
          throw UserError(message);

@@ -154,7 +154,7 @@ std::vector<Case> interfaceCases() {
          p.ready();
          p.fusion.aliasOutputToInput(z, x, AllocationType::ReuseBuffer);
        }},
-      {"an alias to two inputs", "is written to T0_g_float[ iS0{2} ] already; write set() of it to",
+      {"an alias to two inputs", "is written to T0_g_float[iS0{2}] already; write set() of it to",
        [](Program& p) {
          TensorView* x = p.input({2});
          TensorView* y = p.input({2});

@@ -32,7 +32,7 @@ struct Reductions {
 TEST_CASE_FIXTURE(Reductions, "axes") {
   CHECK_ERROR(
       sum(x, {2}),
-      "sum: Tried to access out of boundary index 2; there are 2 axes in T0 (valid: -2 to 1)");
+      "sum: Tried to access out of boundary index 2. total index: 2 axes in T0 (valid: -2 to 1)");
   CHECK_ERROR(sum(x, {-3}), "sum: Tried to access out of boundary index -3");
   CHECK_ERROR(prod(x, {2}), "prod: Tried to access out of boundary index 2");
   CHECK_ERROR(max(x, {2}), "max: Tried to access out of boundary index 2");
@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(Reductions, "axes") {
   CHECK_ERROR(mean(x, {2}, false), "mean: Tried to access out of boundary index 2");
   CHECK_ERROR(fusedMultiplySum(x, x, {2}), "fusedMultiplySum: Tried to access out of boundary");
   CHECK_ERROR(reductionOp(BinaryOpType::Add, {2}, constant(0.0), x),
-              "reductionOp: Tried to access out of boundary index 2; there are 2 axes in T0");
+              "reductionOp: Tried to access out of boundary index 2. total index: 2 axes in T0");
   CHECK_ERROR(sum(x, {0, 0}), "sum: axis 0 is given twice");
   CHECK_ERROR(max(x, {1, -1}), "max: axis 1 is given twice");
   CHECK_ERROR(sum(nullptr, {0}), "sum: operand 1 is null");

@@ -217,7 +217,7 @@ old.ops.add(old_x, [1.0])  ->  TypeError: add: argument rhs must be a tensor, a 
 old.ops.sum(2.0)  ->  TypeError: sum: argument arg must be a tensor, not the number 2
 old.ops.sum(old_x, "axes")  ->  TypeError: sum: a str is no argument of operations; they take tensors and scalars of
 old.ops.sum(old_x, axs=1)  ->  TypeError: sum: there is no parameter "axs"; there are arg, axes, keepdim, dtype
-old.ops.sum(old_x, 5)  ->  UserError: sum: Tried to access out of boundary index 5; there are 2 axes in
+old.ops.sum(old_x, 5)  ->  UserError: sum: Tried to access out of boundary index 5. total index: 2 axes in
 old.ops.sum(old_x, [0, 0])  ->  UserError: sum: axis 0 is given twice; name each axis once
 old.ops.sum(old_x, [])  ->  UserError: No reduction axis specified: the list of axes is empty; leave it out for all
 old.ops.sum(old_x, arg=old_x)  ->  TypeError: sum: argument arg was given twice

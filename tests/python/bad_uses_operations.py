@@ -99,11 +99,11 @@ ops.sum()  ->  TypeError: sum: argument arg (Tensor) is missing
 ops.sum(2.0)  ->  TypeError: sum: argument arg must be a tensor, not the number 2
 ops.sum(s)  ->  TypeError: sum: argument arg must be a tensor, not a scalar
 ops.sum(x, [])  ->  UserError: No reduction axis specified: the list of axes is empty; leave it out for all axes
-ops.sum(x, 2)  ->  UserError: sum: Tried to access out of boundary index 2; there are 2 axes in
-ops.sum(x, -3)  ->  UserError: sum: Tried to access out of boundary index -3; there are 2 axes in
+ops.sum(x, 2)  ->  UserError: sum: Tried to access out of boundary index 2. total index: 2 axes in
+ops.sum(x, -3)  ->  UserError: sum: Tried to access out of boundary index -3. total index: 2 axes in
 ops.sum(x, [0, 0])  ->  UserError: sum: axis 0 is given twice; name each axis once
 ops.sum(x, [0, -2])  ->  UserError: sum: axis 0 is given twice; name each axis once
-ops.sum(x, [0, 1, 2])  ->  UserError: sum: Tried to access out of boundary index 2; there are 2 axes in
+ops.sum(x, [0, 1, 2])  ->  UserError: sum: Tried to access out of boundary index 2. total index: 2 axes in
 ops.sum(x, 1.5)  ->  TypeError: sum: argument axes must be a list of integers, not the number 1.5
 ops.sum(x, "1")  ->  TypeError: sum: a str is no argument of operations; they take tensors and scalars of the fusion,
 ops.sum(x, [None])  ->  TypeError: sum: argument axes must be a list of integers, not a list
@@ -113,37 +113,37 @@ ops.sum(x, [0], True, DataType.Null, 1)  ->  TypeError: sum: takes at most 4 arg
 ops.sum(x, axes=[0], dims=[1])  ->  TypeError: sum: argument axes was given twice
 ops.sum(x, [0], keepdims=True)  ->  TypeError: sum: there is no parameter "keepdims"; there are arg, axes, keepdim,
 ops.sum(other)  ->  UserError: belongs to another fusion than the one that is being defined; use the values that this
-ops.sum(x, 2**62)  ->  UserError: sum: Tried to access out of boundary index 4611686018427387904; there are 2 axes in
-ops.prod(x, 7)  ->  UserError: prod: Tried to access out of boundary index 7; there are 2 axes in
+ops.sum(x, 2**62)  ->  UserError: sum: Tried to access out of boundary index 4611686018427387904. total index: 2 axes in
+ops.prod(x, 7)  ->  UserError: prod: Tried to access out of boundary index 7. total index: 2 axes in
 ops.max(x, [0], False, DataType.Float)  ->  UserError: max: A dtype other than Null is not currently supported, got
 ops.max(c)  ->  UserError: max: not defined for operands of type std::complex<float>; it takes bool, integer,
 ops.min(c, [0])  ->  UserError: min: not defined for operands of type std::complex<float>; it takes bool, integer,
-ops.min(x, [9])  ->  UserError: min: Tried to access out of boundary index 9; there are 2 axes in
-ops.mean(x, 4)  ->  UserError: mean: Tried to access out of boundary index 4; there are 2 axes in
-ops.var(x, [3])  ->  UserError: variance: Tried to access out of boundary index 3; there are 2 axes in
+ops.min(x, [9])  ->  UserError: min: Tried to access out of boundary index 9. total index: 2 axes in
+ops.mean(x, 4)  ->  UserError: mean: Tried to access out of boundary index 4. total index: 2 axes in
+ops.var(x, [3])  ->  UserError: variance: Tried to access out of boundary index 3. total index: 2 axes in
 ops.var(x, [0], -1)  ->  UserError: variance: correction must be non-negative, but got -1
 ops.var(x, [0], 1.5)  ->  TypeError: var: argument correction must be an integer, not the number 1.5
 ops.var_mean(h)  ->  UserError: variance_mean: variance_mean is not supported for __half please upcast to float
 ops.var_mean(x, [0], -2)  ->  UserError: variance_mean: correction must be non-negative, but got -2
 ops.welford(z)  ->  UserError: has no axes, so there is none to reduce
 ops.welford(i)  ->  UserError: welford: not supported for int64_t
-ops.welford(x, [5])  ->  UserError: welford: Tried to access out of boundary index 5; there are 2 axes in
+ops.welford(x, [5])  ->  UserError: welford: Tried to access out of boundary index 5. total index: 2 axes in
 ops.welford(c)  ->  UserError: welford: not supported for std::complex<float>
 ops.cumsum(x)  ->  TypeError: cumsum: argument dim (int) is missing
-ops.cumsum(x, 2)  ->  UserError: scan: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+ops.cumsum(x, 2)  ->  UserError: cumsum: Tried to access out of boundary index 2. total index: 2 axes in T
 ops.cumsum(x, "0")  ->  TypeError: cumsum: a str is no argument of operations; they take tensors and scalars of the
 ops.cumsum(x, 0, "init")  ->  TypeError: cumsum: a str is no argument of operations; they take tensors and scalars of
 ops.cumsum(x, 0, x)  ->  TypeError: cumsum: argument init must be a scalar or a number, not a tensor
-ops.cumprod(x, -3)  ->  UserError: scan: Tried to access out of boundary index -3; there are 2 axes (valid: -2 to 1
+ops.cumprod(x, -3)  ->  UserError: cumprod: Tried to access out of boundary index -3. total index: 2 axes in T
 ops.cummax(c, 0)  ->  UserError: has dtype std::complex<float>; a tensor of real numbers is needed
 ops.cummin(x, None)  ->  TypeError: cummin: argument dim (int) must not be None
 ops.argsort(x)  ->  TypeError: argsort: argument dim (int) is missing
-ops.argsort(x, 2)  ->  UserError: argsort: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+ops.argsort(x, 2)  ->  UserError: argsort: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
 ops.argsort(c, 0)  ->  UserError: has dtype std::complex<float>; a tensor of real numbers is needed
 ops.topk(x)  ->  TypeError: topk: argument k (Scalar | number) is missing
 ops.topk(x, 1.5)  ->  UserError: topk: k is an integer scalar, got 1.5 for
 ops.topk(x, -1)  ->  UserError: topk: k = -1 elements of axis 1 of
-ops.topk(x, 1, 2)  ->  UserError: topk: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+ops.topk(x, 1, 2)  ->  UserError: topk: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
 ops.topk(c, 1)  ->  UserError: has dtype std::complex<float>; a tensor of real numbers is needed
 ops.topk(x, x)  ->  TypeError: topk: argument k must be a scalar or a number, not a tensor
 ops.topk(q, 5)  ->  UserError: are asked for, which has extent 3; k lies between 0 and that

@@ -33,8 +33,8 @@ tv.swizzle(0, 5)  ->  UserError: swizzle: axis 5 is outside the loop domain of
 tv.swizzle(0, 0)  ->  UserError: cannot be swizzled with itself
 tv.swizzle("a", 1)  ->  TypeError: swizzle(): incompatible function arguments
 tv.swizzle1d(0, ParallelType.block_x)  ->  NotImplementedError: swizzle1d: it belongs to schedules over several
-tv.axis(2)  ->  UserError: axis: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
-tv.axis(-3)  ->  UserError: axis: Tried to access out of boundary index -3; there are 2 axes (valid: -2 to 1
+tv.axis(2)  ->  UserError: axis: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
+tv.axis(-3)  ->  UserError: axis: Tried to access out of boundary index -3. total index: 2 axes (valid: -2 to 1
 tv.axis("a")  ->  TypeError: axis(): incompatible function arguments
 tv.axis(0).parallelize("threadIdx.x")  ->  TypeError: parallelize(): incompatible function arguments
 tv.axis(0).parallelize(None)  ->  TypeError: parallelize(): incompatible function arguments
@@ -64,7 +64,7 @@ tv.set_allocation_domain(3, True)  ->  TypeError: set_allocation_domain(): incom
 tv.set_allocation_domain(tv.get_loop_domain(), "yes")  ->  TypeError: set_allocation_domain(): incompatible function
 tv.set_allocation_domain(x.get_loop_domain(), True)  ->  UserError: take them from its get_loop_domain or
 tv.set_device_mesh([0])  ->  TypeError: set_device_mesh(): incompatible function arguments
-tv.size(2)  ->  UserError: size: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+tv.size(2)  ->  UserError: size: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
 tv.size("a")  ->  TypeError: size(): incompatible function arguments
 tv.dtype(1)  ->  TypeError: dtype(): incompatible function arguments
 tv.definition().input(3)  ->  IndexError: input: there is no 3; the expression has 1
@@ -111,7 +111,7 @@ sched.schedule(neg.fusion, SchedulerType.pointwise, "params")  ->  TypeError: ex
 nvf.idm.IdModel(None)  ->  TypeError: __init__(): incompatible function arguments
 nvf.idm.IdModel(neg)  ->  TypeError: __init__(): incompatible function arguments
 nvf.idm.IdModel(neg.fusion).maybe_build_graph("exact")  ->  TypeError: maybe_build_graph(): incompatible function
-graph().map_vals(3, 4)  ->  NotImplementedError: ValGraph.map_vals: classes follow from the fusion and cannot be
+graph().map_vals(3, 4)  ->  TypeError: map_vals: two IterDomains are needed
 graph().disjoint_val_sets().strict_are_mapped(x, tv)  ->  TypeError: strict_are_mapped: two IterDomains are needed
 graph().disjoint_val_sets().strict_are_mapped()  ->  TypeError: strict_are_mapped(): incompatible function arguments
 # schedules that no kernel can carry out

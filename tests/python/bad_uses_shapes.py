@@ -32,31 +32,33 @@ ops.reshape(q)  ->  TypeError: reshape: argument new_shape (list[int | Scalar]) 
 ops.reshape(q, [2.0, 3])  ->  TypeError: reshape: argument new_shape must be a list of integers and integer scalars,
 ops.reshape(q, [0, -1])  ->  UserError: reshape: -1 beside a size of 0 can stand for any number; give the size
 ops.reshape(q, [x])  ->  TypeError: reshape: argument new_shape must be a list of integers and integer scalars, not a
-ops.flatten(x, 2, 3)  ->  UserError: flatten: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to
+ops.flatten(x, 2, 3)  ->  UserError: flatten: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to
 ops.flatten(x, 1, 0)  ->  UserError: flatten: start_dim 1 is behind end_dim 0 of
 ops.flatten(x, "a")  ->  TypeError: flatten: a str is no argument of operations; they take tensors and scalars of the
 ops.permute(x, [0])  ->  UserError: permute: Operator permute expects `dims` argument to have the same length as
 ops.permute(x, [0, 0])  ->  UserError: is named twice in the permutation; each axis is named once
-ops.permute(x, [0, 2])  ->  UserError: permute: Tried to access out of boundary index 2; there are 2 axes (valid: -2
+ops.permute(x, [0, 2])  ->  UserError: permute: Tried to access out of boundary index 2. total index: 2 axes (valid: -2
 ops.permute(x, [0, 1, 2])  ->  UserError: permute: Operator permute expects `dims` argument to have the same length
 ops.permute(x, "ab")  ->  TypeError: permute: a str is no argument of operations; they take tensors and scalars of
-ops.transpose(x, 0, 2)  ->  UserError: transpose: Tried to access out of boundary index 2; there are 2 axes (valid:
-ops.transpose(v)  ->  UserError: transpose: Tried to access out of boundary index -2; there are 1 axis (valid: -1 to 0
-ops.transpose(z)  ->  UserError: transpose: Tried to access out of boundary index -1; there are 0 axes (valid: 0 to -1
+ops.transpose(x, 0, 2)  ->  UserError: transpose: Tried to access out of boundary index 2. total index: 2 axes (valid:
+ops.transpose(v)  ->  UserError: transpose: Tried to access out of boundary index -2. total index: 1 axis (valid: -1 to
+ops.transpose(z)  ->  UserError: transpose: Tried to access out of boundary index -1. total index: 0 axes (valid: 0 to
 ops.squeeze(x, [0])  ->  UserError: squeeze: Can not squeeze dimension(s) with size != 1: axis 0
 ops.squeeze(q, [0])  ->  UserError: squeeze: Can not squeeze dimension(s) with size != 1: axis 0
-ops.squeeze(q, [5])  ->  UserError: squeeze: Tried to access out of boundary index 5; there are 2 axes (valid: -2 to 1
+ops.squeeze(q, [5])  ->  UserError: squeeze: Tried to access out of boundary index 5. total index: 2 axes (valid: -2 to
 ops.squeeze(x)  ->  TypeError: squeeze: argument dims (list[int]) is missing
-ops.unsqueeze(x, 4)  ->  UserError: unsqueeze: Tried to access out of boundary index 4; there are 3 axes (valid: -3
-ops.unsqueeze(x, -4)  ->  UserError: unsqueeze: Tried to access out of boundary index -4; there are 3 axes (valid: -3
+ops.unsqueeze(x, 4)  ->  UserError: unsqueeze: Tried to access out of boundary index 4. total index: 3 axes (valid: -3
+ops.unsqueeze(x, -4)  ->  UserError: unsqueeze: Tried to access out of boundary index -4. total index: 3 axes (valid: -3
 ops.unsqueeze(x, None)  ->  TypeError: unsqueeze: argument dim (int) must not be None
-ops.slice(x, [0], [1])  ->  UserError: slice: start_indices (1), end_indices (1) and strides (0) need an entry for
-ops.slice(x, [0, 0], [1])  ->  UserError: slice: start_indices (2), end_indices (1) and strides (0) need an entry for
-ops.slice(x, [0, 0], [1, 1], [1])  ->  UserError: slice: start_indices (2), end_indices (2) and strides (1) need an
+ops.slice(x, [0], [1])  ->  UserError: slice: Number of tensor dimensions does not match slice dimensions! Tensor-dims:
+ops.slice(x, [0, 0], [1])  ->  UserError: slice: Slice indexing attribute dimensions don't match! Start Indices: 2 End
+ops.slice(x, [0, 0], [1, 1], [1])  ->  UserError: slice: Slice start_indices and strides don't match! Start
 ops.slice(x, [0, 0], [1, 1], [2, 1])  ->  UserError: slice: nvFuser Limitation: All slice operation strides must be
 ops.slice(x, [3, 0], [1, 3], None, True)  ->  UserError: slice: Slice operation end_indices must be greater than or
 ops.slice(x, [0.5, 0], [1, 1])  ->  TypeError: slice: argument start_indices must be a list of integers and integer
-ops.slice(x, [0, 0], [1, 1], [1, s])  ->  TypeError: slice: argument strides must be a list of integers and integer
+ops.slice(x, [0, 0], [1, 1], [1, s])  ->  UserError: slice: nvFuser Limitation: All slice operation strides must be
+ops.slice(x, [-1, 0], [1, 1])  ->  UserError: slice: Slice operation start_indices must be greater than or equal to 0.
+ops.slice(x, [2, 0], [1, 1])  ->  UserError: end_indices must be greater than or equal to start_indices. Start Indices:
 ops.slice(x, 0, 1)  ->  TypeError: slice: argument end_indices must be a list of integers and integer scalars, not
 ops.pad(x, [1])  ->  UserError: which has 2 axes; give a left and a right one for each padded axis, the last axis
 ops.pad(x, [1, 1, 1, 1, 1, 1])  ->  UserError: which has 2 axes; give a left and a right one for each padded axis,
@@ -79,23 +81,23 @@ ops.cat([q, fd.define_tensor([3, 3], True)], 1)  ->  UserError: has 3, not 2; on
 ops.chunk(x, 0)  ->  UserError: chunk: the number of chunks must be positive, got 0
 ops.chunk(x, -2)  ->  UserError: chunk: the number of chunks must be positive, got -2
 ops.chunk(x, 2**62)  ->  UserError: chunk: 4611686018427387904 pieces were asked for, but there are at most 1024
-ops.chunk(x, 2, 5)  ->  UserError: chunk: Tried to access out of boundary index 5; there are 2 axes (valid: -2 to 1
+ops.chunk(x, 2, 5)  ->  UserError: chunk: Tried to access out of boundary index 5. total index: 2 axes (valid: -2 to 1
 ops.chunk(x, 1.5)  ->  TypeError: chunk: argument chunks must be an integer, not the number 1.5
 ops.stride_order(x, [0])  ->  UserError: stride_order: stride_order has 1 entries for a tensor of rank 2
 ops.stride_order(x, [0, 2])  ->  UserError: stride_order: stride_order argument is out of range: 2 for a tensor of
 ops.stride_order(x, [1, 1])  ->  UserError: stride_order: duplicated stride_order entries: 1
-ops.size(x, 2)  ->  UserError: size: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+ops.size(x, 2)  ->  UserError: size: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
 ops.size(x, "a")  ->  TypeError: size: a str is no argument of operations; they take tensors and scalars of the
 ops.size(s, 0)  ->  TypeError: size: argument arg must be a tensor, not a scalar
 ops.shape(s)  ->  TypeError: shape: argument arg must be a tensor, not a scalar
 ops.view_as_real(x)  ->  UserError: view_as_real: Operand of view_as_real must have complex dtype
 # indices
-ops.select(x, 0, 2)  ->  UserError: select: Tried to access out of boundary index 2; there are 2 axes (valid: -2 to 1
+ops.select(x, 0, 2)  ->  UserError: select: Tried to access out of boundary index 2. total index: 2 axes (valid: -2 to 1
 ops.select(x, 0.5, 0)  ->  UserError: select: the index is an integer scalar, got 0.5 for
 ops.select(x, x, 0)  ->  TypeError: select: argument index must be a scalar or a number, not a tensor
-ops.select(z, 0, 0)  ->  UserError: select: Tried to access out of boundary index 0; there are 0 axes (valid: 0 to -1
+ops.select(z, 0, 0)  ->  UserError: select: Tried to access out of boundary index 0. total index: 0 axes (valid: 0 to -1
 ops.select(q, 2, 0)  ->  UserError: select: index 2 is outside axis 0 of
-ops.index_select(x, n, 2)  ->  UserError: indexSelect: Tried to access out of boundary index 2; there are 2 axes
+ops.index_select(x, n, 2)  ->  UserError: indexSelect: Tried to access out of boundary index 2. total index: 2 axes
 ops.index_select(x, v, 0)  ->  UserError: has dtype float; an index tensor holds integers
 ops.index_select(x, i, 0)  ->  UserError: has 2 axes; it must have one or none
 ops.index_select(z, n, 0)  ->  UserError: has no axis to select from
@@ -182,8 +184,8 @@ ops.nv_grouped_block_quantize(x, n, n)  ->  NotImplementedError: nv_grouped_bloc
 ops.preprocess_grouped_matmul_input_sf(x, n, n)  ->  NotImplementedError: preprocess_grouped_matmul_input_sf:
 ops.cutlass_nvfp4_grouped_mm(x, x)  ->  TypeError: cutlass_nvfp4_grouped_mm: argument scale1 (Tensor) is missing
 # norms
-ops.softmax(x, 2)  ->  UserError: softmax: Tried to access out of boundary index 2; there are 2 axes in
-ops.log_softmax(x, -3)  ->  UserError: log_softmax: Tried to access out of boundary index -3; there are 2 axes in
+ops.softmax(x, 2)  ->  UserError: softmax: Tried to access out of boundary index 2. total index: 2 axes in
+ops.log_softmax(x, -3)  ->  UserError: log_softmax: Tried to access out of boundary index -3. total index: 2 axes in
 ops.layer_norm(x)  ->  TypeError: layer_norm: argument norm_shape (list[int]) is missing
 ops.layer_norm(x, [-1, -1, -1])  ->  UserError: cannot be normalised: it has 2, and at least one is needed
 ops.layer_norm(x, "n")  ->  TypeError: layer_norm: a str is no argument of operations; they take tensors and scalars

@@ -38,13 +38,13 @@ fd.ops.reshape(t, [1], [2], [3])  ->  TypeError: reshape: takes arg, at most one
 fd.ops.reshape(t, [4], [2, 2])  ->  UserError: reshape: original_shape has 1 entries, but T0 has 2 axes
 fd.ops.squeeze(t, [4, 1, 1], [1])  ->  UserError: squeeze: original_shape has 3 entries, but T0 has 2 axes
 fd.ops.squeeze(t, original_shape=[4, 1])  ->  TypeError: squeeze: with an original_shape, a list of dims is needed
-fd.ops.squeeze(t, [4, 1], [2])  ->  UserError: squeeze: Tried to access out of boundary index 2; there are 2 axes
+fd.ops.squeeze(t, [4, 1], [2])  ->  UserError: squeeze: Tried to access out of boundary index 2. total index: 2 axes
 fd.ops.batch_norm(t, None, None, None, None, 0.1, 1e-5, True, eps=1.0)  ->  TypeError: batch_norm: argument eps was
 fd.ops.sum(t, axes=[0], keepdim=2)  ->  TypeError: sum: argument keepdim must be a bool, not the integer 2
 fd.ops.no_such(t)  ->  AttributeError: no_such
 fd.sched.split(t, 0, 2)  ->  UserError: sched.split: no schedule is being made; schedules are written in schedule(self)
 fd.sched.tensors()  ->  UserError: sched.tensors: no schedule is being made
-t.size(2)  ->  UserError: size: Tried to access out of boundary index 2; there are 2 axes
+t.size(2)  ->  UserError: size: Tried to access out of boundary index 2. total index: 2 axes
 t.size("x")  ->  TypeError: size(): incompatible function arguments
 """
 

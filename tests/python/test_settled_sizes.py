@@ -49,7 +49,7 @@ def relu_of_second_row(fd, t):
 @program(2, calls=ROWS)
 def last_row(fd, t):
     rows, columns = sizes(fd, t, 2)
-    return fd.ops.add(t, fd.ops.slice(t, [-1, 0], [rows, columns])), lambda x: x + x[-1:]
+    return fd.ops.add(t, fd.ops.slice(t, [fd.ops.sub(rows, 1), 0], [rows, columns])), lambda x: x + x[-1:]
 
 
 @program(2, calls=[*ROWS, [(0, 4)]])

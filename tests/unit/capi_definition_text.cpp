@@ -32,7 +32,7 @@ TEST_CASE("a definition is a Python function") {
 }
 
 TEST_CASE("a definition keeps its values by id, and its text names them") {
-  Definition definition(ValueNames{"tv", "s"});
+  Definition definition;
   const int64_t x = definition.defineTensor({-1, 1}, {true, true}, NVF_FLOAT);
   const int64_t two = definition.defineConstant(PolymorphicValue(2.0));
   nvf_argument operands[2] = {};
@@ -46,8 +46,36 @@ TEST_CASE("a definition keeps its values by id, and its text names them") {
   CHECK(definition.idOf(nullptr) == -1);
   CHECK_THROWS_AS(definition.valueOf(17), ArgumentError);
   CHECK(definition.graph.outputs().size() == 1);
-  CHECK(definition.statements.back() == "fd.add_output(tv2)");
-  CHECK(definition.statements[2] == "tv2 = fd.ops.mul(tv0, s1)");
+  CHECK(definition.statements.back() == "fd.add_output(T2)");
+  CHECK(definition.statements[2] == "T2 = fd.ops.mul(T0, S1)");
+  CHECK(definition.pythonText("f").ends_with("fd.add_output(T2)\n"));
+}
+
+TEST_CASE("a definition whose text comes from its graph keeps what it was before a schedule") {
+  Definition definition(TextOf::Graph);
+  const int64_t x = definition.defineTensor({-1, -1}, {true, true}, NVF_FLOAT);
+  nvf_argument operands[2] = {};
+  operands[0].kind = NVF_ARG_VALUE;
+  operands[0].integer = x;
+  operands[1].kind = NVF_ARG_INT;
+  operands[1].integer = 1;
+  definition.addOutput(definition.call("sum", operands).front());
+  CHECK(definition.statements.empty());
+  const std::string before = definition.pythonText("f");
+  CHECK(before.find("tv1 = fd.ops.sum(tv0, dims=[1], dtype=DataType.Float)\n") != before.npos);
+  definition.beforeScheduling();
+  FusionGuard guard(&definition.graph);
+  auto* total = definition.graph.outputs()[0]->as<TensorView>();
+  total->split(1, 8);
+  total->rFactor({1});
+  CHECK(definition.pythonText("f") == before);
+}
+
+TEST_CASE("an input tensor of any memory order") {
+  CHECK(
+      defineTensorText(InputTensor{{-1, 1}, {std::nullopt, true}, DataType::Half, false, {0, 1}}) ==
+      "fd.define_tensor(shape=[-1, 1], contiguity=[None, True], dtype=DataType.Half, "
+      "is_cpu=False, stride_order=[0, 1])");
 }
 
 }  // namespace

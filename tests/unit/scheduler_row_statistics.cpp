@@ -66,13 +66,13 @@ TEST_CASE("row statistics: a broadcast that is a result is another than the row'
   fusion.addOutput(top);
   fusion.addOutput(sum(exp(sub(x, top)), {1}));
   CHECK(apart(fusion) == R"(%kernel_math {
-  T1_l_float[ iS2{i0}, rS3{i2} ] = reduction_max( T0, init = -inf )
-  T2_l_float[ iS4{i0}, bS5{1} ] = broadcast( T1, flags = {false, true} )
-  T3_l_float[ iS6{i0}, iS7{i2} ] = sub( T0, T2 )
-  T4_l_float[ iS8{i0}, iS9{i2} ] = exp( T3 )
-  T5_g_float[ iS10{i0}, rS11{i2} ] = reduction_add( T4, init = 0.0 )
-  T7_l_float[ iS14{i0}, bS15{1} ] = broadcast( T1, flags = {false, true} )
-  T6_g_float[ iS12{i0}, bS13{1} ] = set( T7 )
+  T1_l_float[iS2{i0}, rS3{i2}] = reduction_max( T0, init = -inf )
+  T2_l_float[iS4{i0}, bS5{1}] = broadcast( T1, flags = {false, true} )
+  T3_l_float[iS6{i0}, iS7{i2}] = sub( T0, T2 )
+  T4_l_float[iS8{i0}, iS9{i2}] = exp( T3 )
+  T5_g_float[iS10{i0}, rS11{i2}] = reduction_add( T4, init = 0.0 )
+  T7_l_float[iS14{i0}, bS15{1}] = broadcast( T1, flags = {false, true} )
+  T6_g_float[iS12{i0}, bS13{1}] = set( T7 )
 }
 )");
 }
@@ -89,19 +89,19 @@ TEST_CASE("row statistics: a chain is copied once for all results of it") {
   fusion.addOutput(castOp(DataType::BFloat16, scale));
   fusion.addOutput(mul(wide, scale));
   CHECK(apart(fusion) == R"(%kernel_math {
-  T1_l_float[ iS2{i0}, iS3{i2} ] = castOp( T0 )
-  T2_l_float[ iS4{i0}, iS5{i2} ] = mul( T1, T1 )
-  T3_l_float[ iS6{i0}, rS7{i2} ] = reduction_add( T2, init = 0.0 )
-  T4_l_float[ iS8{i0}, bS9{1} ] = broadcast( T3, flags = {false, true} )
-  T5_l_float[ iS10{i0}, bS11{1} ] = add( T4, 1e-05 )
-  T6_l_float[ iS12{i0}, bS13{1} ] = rsqrt( T5 )
-  T11_l_float[ iS22{i0}, bS23{1} ] = broadcast( T3, flags = {false, true} )
-  T12_l_float[ iS24{i0}, bS25{1} ] = add( T11, 1e-05 )
-  T13_l_float[ iS26{i0}, bS27{1} ] = rsqrt( T12 )
-  T7_g___bfloat[ iS14{i0}, bS15{1} ] = castOp( T13 )
-  T8_g_float[ iS16{i0}, iS17{i2} ] = mul( T1, T6 )
-  T9_g_float[ iS18{i0}, bS19{1} ] = set( T11 )
-  T10_g_float[ iS20{i0}, bS21{1} ] = set( T13 )
+  T1_l_float[iS2{i0}, iS3{i2}] = castOp( T0 )
+  T2_l_float[iS4{i0}, iS5{i2}] = mul( T1, T1 )
+  T3_l_float[iS6{i0}, rS7{i2}] = reduction_add( T2, init = 0.0 )
+  T4_l_float[iS8{i0}, bS9{1}] = broadcast( T3, flags = {false, true} )
+  T5_l_float[iS10{i0}, bS11{1}] = add( T4, 1e-05 )
+  T6_l_float[iS12{i0}, bS13{1}] = rsqrt( T5 )
+  T11_l_float[iS22{i0}, bS23{1}] = broadcast( T3, flags = {false, true} )
+  T12_l_float[iS24{i0}, bS25{1}] = add( T11, 1e-05 )
+  T13_l_float[iS26{i0}, bS27{1}] = rsqrt( T12 )
+  T7_g___bfloat[iS14{i0}, bS15{1}] = castOp( T13 )
+  T8_g_float[iS16{i0}, iS17{i2}] = mul( T1, T6 )
+  T9_g_float[iS18{i0}, bS19{1}] = set( T11 )
+  T10_g_float[iS20{i0}, bS21{1}] = set( T13 )
 }
 )");
 }
@@ -117,15 +117,15 @@ TEST_CASE("row statistics: an input of one value a row is read again") {
   fusion.addOutput(kept(sum(mul(x, positive), {1})));
   scheduler_utils::cacheInputs(&fusion, true);
   CHECK(apart(fusion) == R"(%kernel_math {
-  T7_l_float[ iS14{i3}, bS15{1} ] = set( T1 )
-  T2_l_float[ iS4{i3}, bS5{1} ] = exp( T7 )
-  T6_l_float[ iS12{i0}, iS13{i2} ] = set( T0 )
-  T3_l_float[ iS6{i0}, iS7{i2} ] = mul( T6, T2 )
-  T4_l_float[ iS8{i0}, rS9{i2} ] = reduction_add( T3, init = 0.0 )
-  T5_g_float[ iS10{i0}, bS11{1} ] = broadcast( T4, flags = {false, true} )
-  T9_l_float[ iS18{i3}, bS19{1} ] = set( T1 )
-  T10_l_float[ iS20{i3}, bS21{1} ] = exp( T9 )
-  T8_g_float[ iS16{i3}, bS17{1} ] = set( T10 )
+  T7_l_float[iS14{i3}, bS15{1}] = set( T1 )
+  T2_l_float[iS4{i3}, bS5{1}] = exp( T7 )
+  T6_l_float[iS12{i0}, iS13{i2}] = set( T0 )
+  T3_l_float[iS6{i0}, iS7{i2}] = mul( T6, T2 )
+  T4_l_float[iS8{i0}, rS9{i2}] = reduction_add( T3, init = 0.0 )
+  T5_g_float[iS10{i0}, bS11{1}] = broadcast( T4, flags = {false, true} )
+  T9_l_float[iS18{i3}, bS19{1}] = set( T1 )
+  T10_l_float[iS20{i3}, bS21{1}] = exp( T9 )
+  T8_g_float[iS16{i3}, bS17{1}] = set( T10 )
 }
 )");
 }
@@ -138,12 +138,12 @@ TEST_CASE("row statistics: a result behind a squeeze is computed apart, too") {
   fusion.addOutput(div(x, total));
   fusion.addOutput(squeeze(log(total), std::vector<bool>{false, true}));
   CHECK(apart(fusion) == R"(%kernel_math {
-  T1_l_float[ iS2{i0}, rS3{i2} ] = reduction_add( T0, init = 0.0 )
-  T2_l_float[ iS4{i0}, bS5{1} ] = broadcast( T1, flags = {false, true} )
-  T3_g_float[ iS6{i0}, iS7{i2} ] = div( T0, T2 )
-  T6_l_float[ iS12{i0}, bS13{1} ] = broadcast( T1, flags = {false, true} )
-  T4_l_float[ iS8{i0}, bS9{1} ] = log( T6 )
-  T5_g_float[ iS10{i0} ] = squeeze( T4, flags = {false, true} )
+  T1_l_float[iS2{i0}, rS3{i2}] = reduction_add( T0, init = 0.0 )
+  T2_l_float[iS4{i0}, bS5{1}] = broadcast( T1, flags = {false, true} )
+  T3_g_float[iS6{i0}, iS7{i2}] = div( T0, T2 )
+  T6_l_float[iS12{i0}, bS13{1}] = broadcast( T1, flags = {false, true} )
+  T4_l_float[iS8{i0}, bS9{1}] = log( T6 )
+  T5_g_float[iS10{i0}] = squeeze( T4, flags = {false, true} )
 }
 )");
 }
@@ -156,11 +156,11 @@ TEST_CASE("row statistics: columns have them as rows do") {
   fusion.addOutput(total);
   fusion.addOutput(div(x, total));
   CHECK(apart(fusion) == R"(%kernel_math {
-  T1_l_float[ rS2{i0}, iS3{i2} ] = reduction_add( T0, init = 0.0 )
-  T2_l_float[ bS5{1}, iS4{i2} ] = broadcast( T1, flags = {true, false} )
-  T3_g_float[ iS6{i0}, iS7{i2} ] = div( T0, T2 )
-  T5_l_float[ bS10{1}, iS11{i2} ] = broadcast( T1, flags = {true, false} )
-  T4_g_float[ bS8{1}, iS9{i2} ] = set( T5 )
+  T1_l_float[rS2{i0}, iS3{i2}] = reduction_add( T0, init = 0.0 )
+  T2_l_float[bS5{1}, iS4{i2}] = broadcast( T1, flags = {true, false} )
+  T3_g_float[iS6{i0}, iS7{i2}] = div( T0, T2 )
+  T5_l_float[bS10{1}, iS11{i2}] = broadcast( T1, flags = {true, false} )
+  T4_g_float[bS8{1}, iS9{i2}] = set( T5 )
 }
 )");
 }

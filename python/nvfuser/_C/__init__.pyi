@@ -75,6 +75,8 @@ class DataType(enum.Enum):
 
     Float4_e2m1fn_x2 = 103
 
+    __entries: dict = ...
+
 class Array:
     """An output that only speaks DLPack."""
 
@@ -1495,7 +1497,7 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
             """
 
-        def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, logsumexp: Tensor, dropout_p: Scalar | number, is_causal: Scalar | number, philox_seed: Tensor, philox_offset: Tensor, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, logsumexp: Tensor, dropout_p: Scalar | number | None, is_causal: Scalar | number | None, philox_seed: Tensor, philox_offset: Tensor, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
             """
             Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
 
@@ -1614,7 +1616,7 @@ class FusionDefinitionBase:
 
         def slice(self, arg: Tensor, start_indices: list[int | Scalar], end_indices: list[int | Scalar], strides: list[int | Scalar] | None = None, manual_normalization: bool = False) -> Tensor:
             """
-            start <= i < end along each axis, with Python's meaning of negative bounds; the only stride is 1.
+            start <= i < end along each axis, bounds held within it; the only stride is 1.
 
             Shapes: each axis as long as its end minus its start, both within 0 and its extent.
             Dtypes: any; the result has the dtype of arg.

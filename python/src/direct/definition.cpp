@@ -36,10 +36,6 @@ void requireSizes(const Sizes& shape) {
   }
 }
 
-std::string flagText(const std::optional<bool>& flag) {
-  return !flag ? "None" : *flag ? "True" : "False";
-}
-
 /// `contiguity` in memory order; none: broadcast, expanded where the size is not 1.
 nb::object makeTensor(const Sizes& shape, Contiguity contiguity, DataType dtype, bool is_cpu,
                       const Sizes& stride_order) {
@@ -84,13 +80,11 @@ nb::object makeTensor(const Sizes& shape, Contiguity contiguity, DataType dtype,
   });
   tv->setCpuScalar(is_cpu);
   const int64_t id = definition->addValue(tv);
-  definition->statements.push_back(
-      text(capi::valueText(*definition, id), " = fd.define_tensor(shape=[", join(shape, ", "),
-           "], contiguity=[", join(contiguity, ", ", flagText), "], dtype=", capi::dtypeText(dtype),
-           is_cpu ? ", is_cpu=True" : "",
-           stride_order.empty() ? std::string()
-                                : text(", stride_order=[", join(stride_order, ", "), "]"),
-           ")"));
+  if (definition->keepsStatements()) {
+    definition->statements.push_back(
+        text(capi::valueText(*definition, id), " = ",
+             capi::defineTensorText({shape, contiguity, dtype, is_cpu, stride_order})));
+  }
   return wrap(definition, tv);
 }
 
@@ -122,8 +116,10 @@ nb::object defineSymbol(nvf_dtype dtype) {
   FusionGuard guard(&definition->graph);
   Val* val = IrBuilder::create<Val>(type);
   const int64_t id = definition->addValue(val);
-  definition->statements.push_back(
-      text(capi::valueText(*definition, id), " = ", capi::defineScalarText(type)));
+  if (definition->keepsStatements()) {
+    definition->statements.push_back(
+        text(capi::valueText(*definition, id), " = ", capi::defineScalarText(type)));
+  }
   return wrap(definition, val);
 }
 
@@ -158,9 +154,11 @@ nb::object defineScalar(nb::handle value, std::optional<nvf_dtype> dtype) {
   FusionGuard guard(&definition->graph);
   Val* val = IrBuilder::create<Val>(number, type);
   const int64_t id = definition->addValue(val);
-  definition->statements.push_back(text(capi::valueText(*definition, id), " = fd.define_scalar(",
-                                        capi::constantText(number),
-                                        ", dtype=", capi::dtypeText(type), ")"));
+  if (definition->keepsStatements()) {
+    definition->statements.push_back(text(capi::valueText(*definition, id), " = fd.define_scalar(",
+                                          capi::constantText(number),
+                                          ", dtype=", capi::dtypeText(type), ")"));
+  }
   return wrap(definition, val);
 }
 

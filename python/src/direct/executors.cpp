@@ -16,7 +16,6 @@
 #include "execution.h"
 #include "explanation.h"
 #include "interruptible.h"
-#include <capi/definition_text.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -167,9 +166,8 @@ void bindExecutorCache(nb::module_& direct) {
       .def(
           "explain",
           [](const ExecutorCache& self) {
-            return explainFusion(
-                *self.executor,
-                capi::definitionText("nvfuser_fusion", self.fusion.definition->statements));
+            return explainFusion(*self.executor,
+                                 self.fusion.definition->pythonText("nvfuser_fusion"));
           },
           "Text about the last call: the definition, the report, and the kernels.")
       .def(

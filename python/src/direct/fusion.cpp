@@ -52,17 +52,20 @@ void addOutput(const IrFusion& self, nb::handle output, nb::handle alias) {
                               : " is an axis; add the tensor itself");
   }
   FusionGuard guard(&definition.graph);
-  const std::string name = capi::valueText(definition, definition.idOf(out));
-  if (alias.is_none()) {
+  Val* in = alias.is_none() ? nullptr : ownValue(self, alias, "add_output").val();
+  if (in != nullptr) {
+    definition.graph.aliasOutputToInput(out, in, AllocationType::ReuseBuffer);
+  } else {
     // No framework has a dtype Index: it comes out as Int, as in the module nvfuser.
     definition.graph.addOutput(out->dtype() == DataType::Index ? castOp(DataType::Int, out) : out);
-    definition.statements.push_back(text("fd.add_output(", name, ")"));
-    return;
   }
-  Val* in = ownValue(self, alias, "add_output").val();
-  definition.graph.aliasOutputToInput(out, in, AllocationType::ReuseBuffer);
-  definition.statements.push_back(
-      text("fd.add_output(", name, ", ", capi::valueText(definition, definition.idOf(in)), ")"));
+  definition.extended();
+  if (definition.keepsStatements()) {
+    auto name = [&](const Val* val) { return capi::valueText(definition, definition.idOf(val)); };
+    definition.statements.push_back(in != nullptr
+                                        ? text("fd.add_output(", name(out), ", ", name(in), ")")
+                                        : text("fd.add_output(", name(out), ")"));
+  }
 }
 
 nb::list valuesOf(const IrFusion& self) {
@@ -155,7 +158,7 @@ void bindFusionClass(nb::module_& direct) {
   nb::class_<IrFusion>(direct, "Fusion", "A graph of tensor operations.")
       .def("__init__",
            [](IrFusion* self) {
-             new (self) IrFusion{std::make_shared<capi::Definition>(capi::ValueNames{"tv", "s"})};
+             new (self) IrFusion{std::make_shared<capi::Definition>(capi::TextOf::Graph)};
            })
       .def(
           "__eq__",
@@ -207,9 +210,7 @@ void bindFusionClass(nb::module_& direct) {
           "kind"_a.none(), "error"_a.none(), "traceback"_a.none());
   direct.def(
       "translate_fusion",
-      [](const IrFusion& fusion) {
-        return capi::definitionText("nvfuser_fusion", fusion.definition->statements);
-      },
+      [](const IrFusion& fusion) { return fusion.definition->pythonText("nvfuser_fusion"); },
       "fusion"_a, "The definition as a Python function of an `fd`.");
 }
 

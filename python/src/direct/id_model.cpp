@@ -19,14 +19,16 @@ enum class MappingMode : uint8_t { Exact, AlmostExact, Broadcast, Permissive, Lo
 
 struct ValGraph {
   DefinitionPtr definition;
+  IdGraph::Mode mode;
   IdGraph graph;
+  std::vector<std::pair<IterDomain*, IterDomain*>> mapped = {};  ///< by map_vals
 };
 /// The classes of a graph, to be asked.
 struct DisjointValSets {
   std::shared_ptr<ValGraph> graph;
 };
 
-const IterDomain* axisOf(nb::handle entry, const char* what) {
+IterDomain* axisOf(nb::handle entry, const char* what) {
   if (!nb::isinstance<ValNode>(entry) || !nb::cast<ValNode&>(entry).val()->isA<IterDomain>()) {
     throw nb::type_error(text(std::string_view(what), ": two IterDomains are needed").c_str());
   }
@@ -40,12 +42,42 @@ struct IdModel {
     if (mode != MappingMode::Exact && mode != MappingMode::Permissive) {
       notImplemented("IdModel: the graphs are exact and permissive; the others are not kept here");
     }
-    return std::make_shared<ValGraph>(ValGraph{
-        definition,
-        IdGraph(definition->graph,
-                mode == MappingMode::Exact ? IdGraph::Mode::Exact : IdGraph::Mode::Permissive)});
+    const IdGraph::Mode kind =
+        mode == MappingMode::Exact ? IdGraph::Mode::Exact : IdGraph::Mode::Permissive;
+    return std::make_shared<ValGraph>(ValGraph{definition, kind, IdGraph(definition->graph, kind)});
   }
 };
+
+void requireKnown(const ValGraph& self, const IterDomain* axis, std::string_view what) {
+  if (self.graph.classOf(axis) < 0) {
+    userError(what, ": ", *axis, " is no axis of the fusion's computation");
+  }
+}
+
+/// The graph as it would be if the fusion itself said that these axes, too, are the same: what was
+/// made of them by the same transforms is the same, then.
+void mapVals(ValGraph& self, nb::handle val0, nb::handle val1) {
+  IterDomain* const a = axisOf(val0, "map_vals");
+  IterDomain* const b = axisOf(val1, "map_vals");
+  requireKnown(self, a, "map_vals");
+  requireKnown(self, b, "map_vals");
+  Fusion& fusion = self.definition->graph;
+  const auto own = fusion.registeredExactMappings();
+  self.mapped.emplace_back(a, b);
+  for (const auto& [first, second] : self.mapped) {
+    fusion.registerExactMapping(first, second);
+  }
+  self.graph = IdGraph(fusion, self.mode);
+  fusion.resetExactMappings();
+  for (const auto& [first, second] : own) {
+    fusion.registerExactMapping(first, second);
+  }
+  if (!self.graph.mapped(a, b)) {
+    self.mapped.pop_back();
+    userError("map_vals: ", *a, " and ", *b,
+              " cannot be one class: both are of one tensor's domain, or one is a broadcast");
+  }
+}
 
 }  // namespace
 
@@ -61,13 +93,8 @@ void bindIdModel(nb::module_& direct) {
   nb::class_<ValGraph>(idm, "ValGraph", "Classes of axes.")
       .def("disjoint_val_sets",
            [](const std::shared_ptr<ValGraph>& self) { return DisjointValSets{self}; })
-      .def(
-          "map_vals",
-          [](const ValGraph&, nb::handle, nb::handle) {
-            notImplemented(
-                "ValGraph.map_vals: classes follow from the fusion and cannot be edited");
-          },
-          "val0"_a, "val1"_a)
+      .def("map_vals", &mapVals, "val0"_a, "val1"_a,
+           "Makes one class of those of two axes, and of what equal transforms made of them.")
       .def("__str__", [](const ValGraph& self) { return self.graph.toString(); });
   nb::class_<DisjointValSets>(idm, "DisjointValSets", "The classes of a graph.")
       .def(
@@ -75,11 +102,8 @@ void bindIdModel(nb::module_& direct) {
           [](const DisjointValSets& self, nb::handle entry0, nb::handle entry1) {
             const IterDomain* a = axisOf(entry0, "strict_are_mapped");
             const IterDomain* b = axisOf(entry1, "strict_are_mapped");
-            for (const IterDomain* axis : {a, b}) {
-              if (self.graph->graph.classOf(axis) < 0) {
-                userError("strict_are_mapped: ", *axis, " is no axis of the fusion's computation");
-              }
-            }
+            requireKnown(*self.graph, a, "strict_are_mapped");
+            requireKnown(*self.graph, b, "strict_are_mapped");
             return self.graph->graph.mapped(a, b);
           },
           "entry0"_a, "entry1"_a, "Whether two axes of the fusion are in one class.")

@@ -10,69 +10,34 @@ namespace nvfuser::python {
 
 namespace {
 
-// Options of nvFuser that programs pass, and that have nothing to switch here.
-constexpr std::string_view kEnable[] = {"cutlass_scheduler",
-                                        "fuse_matmul",
-                                        "fuse_multiple_matmuls",
-                                        "id_model_extra_validation",
-                                        "io_to_lower_precision",
-                                        "kernel_db",
-                                        "kernel_debug",
-                                        "kernel_lineinfo",
-                                        "kernel_profile",
-                                        "memory_promotion",
-                                        "reuse_zeroed_memory",
-                                        "static_fusion_count",
-                                        "wait_debugger",
-                                        "warn_register_spill",
-                                        "tma_pointwise",
-                                        "tma_inner_persistent",
-                                        "tma_reduction",
-                                        "ws_normalization",
-                                        "host_ir_lowering",
-                                        "host_ir_jit",
-                                        "insert_resharding_after",
-                                        "fast_math",
-                                        "p2p_protocol",
-                                        "p2p_transport",
-                                        "multicast_protocol"};
-constexpr std::string_view kDisable[] = {"compile_to_sass",
-                                         "contig_indexing",
-                                         "expr_simplify",
-                                         "fallback",
-                                         "fma",
-                                         "greedy_scheduler",
-                                         "grouped_grid_welford_outer_opt",
-                                         "index_hoist",
-                                         "magic_zero",
-                                         "matmul_expr_eval",
-                                         "nvrtc_caching",
-                                         "nvtx",
-                                         "parallel_compile",
-                                         "predicate_elimination",
-                                         "python_inline_definitions",
-                                         "kernel_reuse",
-                                         "var_name_remapping",
-                                         "welford_vectorization",
-                                         "resize_scheduler",
-                                         "reuse_mismatched_type_registers",
-                                         "multidevice",
-                                         "infer_contiguity"};
+/// Options of nvFuser that ask for something that is not here.
+constexpr struct {
+  std::string_view name;
+  std::string_view instead;
+} kRefused[] = {{"kernel_profile",
+                 "kernels are not instrumented; `with PythonProfiler()` measures them, a profiler "
+                 "of the device looks into them"}};
 
 /// Those of the names that switch something here.
 std::string effective(const std::vector<std::string>& names, OptionKind kind,
-                      std::span<const std::string_view> accepted, std::string_view list) {
+                      std::string_view list) {
   std::string result;
   for (const std::string& name : names) {
     const std::string_view plain = std::string_view(name).substr(0, name.find('('));
     const auto& table = optionsTable();
-    const bool ours = std::any_of(table.begin(), table.end(), [&](const OptionInfo& info) {
+    for (const auto& refused : kRefused) {
+      if (plain == refused.name) {
+        userError(list, "_option ", name, " is not supported: ", refused.instead);
+      }
+    }
+    const auto known = std::find_if(table.begin(), table.end(), [&](const OptionInfo& info) {
       return info.kind == kind && info.name == plain;
     });
-    if (ours) {
-      append(result, text(result.empty() ? "" : ",", name));
-    } else if (std::find(accepted.begin(), accepted.end(), plain) == accepted.end()) {
+    if (known == table.end()) {
       userError("Unrecognized ", list, "_option: ", name, "; docs/options.md lists them");
+    }
+    if (known->layer != OptionLayer::None) {
+      append(result, text(result.empty() ? "" : ",", name));
     }
   }
   return result;
@@ -82,8 +47,8 @@ std::string effective(const std::vector<std::string>& names, OptionKind kind,
 
 std::optional<Options> optionsOf(const std::vector<std::string>& enable,
                                  const std::vector<std::string>& disable) {
-  const std::string on = effective(enable, OptionKind::Enable, kEnable, "enable");
-  const std::string off = effective(disable, OptionKind::Disable, kDisable, "disable");
+  const std::string on = effective(enable, OptionKind::Enable, "enable");
+  const std::string off = effective(disable, OptionKind::Disable, "disable");
   if (on.empty() && off.empty()) {
     return std::nullopt;
   }

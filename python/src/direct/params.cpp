@@ -189,6 +189,7 @@ void bindHeuristics(nb::module_& direct) {
   bindField<R>(reduction, "fastest_dim", &R::fastest_dim);
   bindField<R>(reduction, "project_persistent_buffers", &R::project_persistent_buffers);
   bindField<R>(reduction, "schedule_3D", &R::schedule_3d);
+  bindField<R>(reduction, "schedule_3d", &R::schedule_3d);
   bindField<R>(reduction, "unroll_factor_inner_reduction", &R::vectorization);
   bindField<R>(reduction, "unroll_factor_top_of_vectorization", &R::unroll);
   bindField<R>(reduction, "batches_per_block_inner_reduction", &R::batches);

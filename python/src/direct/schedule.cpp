@@ -14,6 +14,7 @@
 #include <runtime/scheduler_info.h>
 #include <scheduler/registry.h>
 #include <scheduler/utils.h>
+#include <support/dump.h>
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -104,19 +105,35 @@ Plan planWith(const IrFusion& fusion, SchedulerType type, const Inputs& inputs) 
   return entry->plan(graph, info);
 }
 
-std::pair<bool, std::string> canSchedule(const IrFusion& fusion, SchedulerType type,
-                                         nb::handle inputs) {
-  const Inputs given(inputs);
-  const Plan plan = planWith(fusion, type, given);
+/// nvFuser's words around why a scheduler does not take a fusion; empty if it does. Also dumped.
+std::string rejectionBy(const IrFusion& fusion, SchedulerType type, const Inputs& inputs) {
+  const Plan plan = planWith(fusion, type, inputs);
   const auto* refusal = std::get_if<Refusal>(&plan);
-  return {refusal == nullptr, refusal != nullptr ? refusal->why : std::string()};
+  if (refusal == nullptr) {
+    return "";
+  }
+  const std::string line = text("Scheduler _", nb::cast<std::string>(nb::cast(type).attr("name")),
+                                "_ ***rejected*** because : ", std::string_view(refusal->why));
+  if (const Options options = Options::current();
+      options.dumps(DebugDumpOption::SegmenterLogging)) {
+    dump(options, "schedulers", "segmenter_logging", line + "\n");
+  }
+  return line;
 }
 
+std::pair<bool, std::string> canSchedule(const IrFusion& fusion, SchedulerType type,
+                                         nb::handle inputs) {
+  const std::string rejection = rejectionBy(fusion, type, Inputs(inputs));
+  return {rejection.empty(), rejection};
+}
+
+/// The greedy scheduler takes nearly everything: it is named where no other does.
 std::vector<SchedulerType> compatibleSchedulers(const IrFusion& fusion, nb::handle inputs) {
   const Inputs given(inputs);
   std::vector<SchedulerType> result;
   for (const SchedulerEntry* entry : schedulerEntries()) {
-    if (!std::holds_alternative<Refusal>(planWith(fusion, entry->type(), given))) {
+    const bool is_last_resort = entry->type() == SchedulerType::Greedy && !result.empty();
+    if (!is_last_resort && rejectionBy(fusion, entry->type(), given).empty()) {
       result.push_back(entry->type());
     }
   }
@@ -143,6 +160,7 @@ void apply(const IrFusion& fusion, SchedulerType type, const nvfuser::HeuristicP
   if (entry == nullptr) {
     userError("schedule: there is no scheduler ", schedulerTypeName(type), " here");
   }
+  fusion.definition->beforeScheduling();
   FusionGuard guard(&fusion.definition->graph);
   fusion.definition->graph.settleAxes();
   entry->schedule(&fusion.definition->graph, params);
@@ -184,8 +202,9 @@ void bindSchedule(nb::module_& direct) {
   bindPrimitives(schedule);
   schedule.def("can_schedule", &canSchedule, "fusion"_a, "scheduler_type"_a, "inputs"_a,
                "Whether the scheduler takes the fusion for these inputs, and if not why.");
-  schedule.def("find_compatible_schedulers", &compatibleSchedulers, "fusion"_a, "inputs"_a,
-               "The schedulers that take the fusion, best first.");
+  schedule.def(
+      "find_compatible_schedulers", &compatibleSchedulers, "fusion"_a, "inputs"_a,
+      "The schedulers that take the fusion, best first; greedy, which takes nearly all, alone.");
   schedule.def(
       "compute_heuristics",
       [](const IrFusion& fusion, SchedulerType type, nb::handle inputs) {

@@ -25,6 +25,13 @@ auto inFusion(Self self, const Work& work) {
   return work(self.tv());
 }
 
+/// The same for what changes operations, too, not loops alone.
+template <typename Work>
+auto changing(Self self, const Work& work) {
+  self.owner->beforeScheduling();
+  return inFusion(self, work);
+}
+
 int64_t rankOf(Self self) { return ops::rankOf(self.tv()); }
 
 nb::object sizeOf(Self self, int64_t dim) {
@@ -34,7 +41,8 @@ nb::object sizeOf(Self self, int64_t dim) {
   arguments[1].kind = NVF_ARG_INT;
   arguments[1].integer = dim;
   if (arguments[0].integer < 0) {  // made by scheduling: there is no text for it
-    return wrap(self.owner, inFusion(self, [&](TensorView* tv) { return size(tv, dim); }));
+    FusionGuard guard(&self.owner->graph);
+    return wrap(self.owner, size(self.tv(), dim));
   }
   return wrap(self.owner, self.owner->valueOf(self.owner->call("size", arguments).front()));
 }
@@ -84,7 +92,7 @@ nb::object cacheAfter(Self self, LoadStoreName type, CacheOp cache_op, bool prop
     }
     uses.push_back(nb::cast<ExprNode&>(use).expr());
   }
-  return wrap(self.owner, inFusion(self, [&](TensorView* tv) {
+  return wrap(self.owner, changing(self, [&](TensorView* tv) {
                 return tv->cacheAfter(toLoadStore(type), cache_op, propagate, uses);
               }));
 }
@@ -119,7 +127,7 @@ void bindPrimitives(nb::class_<TensorNode, ValNode>& view) {
       .def(
           "cache_before",
           [](Self self, LoadStoreName type) {
-            return wrap(self.owner, inFusion(self, [&](TensorView* tv) {
+            return wrap(self.owner, changing(self, [&](TensorView* tv) {
                           return tv->cacheBefore(toLoadStore(type));
                         }));
           },
@@ -192,13 +200,13 @@ void bindPrimitives(nb::class_<TensorNode, ValNode>& view) {
           "rfactor",
           [](Self self, const std::vector<int64_t>& axes) {
             return wrap(self.owner,
-                        inFusion(self, [&](TensorView* tv) { return tv->rFactor(axes); }));
+                        changing(self, [&](TensorView* tv) { return tv->rFactor(axes); }));
           },
           "axes"_a, "Reduces these axes first, into a new tensor that this one then reads.")
       .def(
           "set_allocation_domain",
           [](Self self, const nb::sequence& axes, bool contiguous) {
-            inFusion(self, [&](TensorView* tv) {
+            changing(self, [&](TensorView* tv) {
               tv->setAllocationDomain(axesOf(self, axes), contiguous);
             });
           },

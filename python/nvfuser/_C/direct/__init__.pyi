@@ -48,6 +48,8 @@ class ParallelType(enum.Enum):
 
     stream = 9
 
+    __entries: dict = ...
+
 class MemoryType(enum.Enum):
     """Where a tensor lives."""
 
@@ -61,6 +63,8 @@ class MemoryType(enum.Enum):
 
     symmetric = 4
 
+    __entries: dict = ...
+
 class LoadStoreOpType(enum.Enum):
     """How a copy is made."""
 
@@ -72,6 +76,8 @@ class LoadStoreOpType(enum.Enum):
 
     tma = 3
 
+    __entries: dict = ...
+
 class CacheOp(enum.Enum):
     """Which caches a copy goes through."""
 
@@ -82,6 +88,8 @@ class CacheOp(enum.Enum):
     streaming = 2
 
     # global = 3  (a keyword: getattr(MemoryType, 'global'))
+
+    __entries: dict = ...
 
 class SchedulerType(enum.Enum):
     """The automatic schedulers."""
@@ -109,6 +117,8 @@ class SchedulerType(enum.Enum):
     resize = 10
 
     greedy = 11
+
+    __entries: dict = ...
 
 class Statement:
     """A node of a fusion."""
@@ -423,6 +433,12 @@ class ReductionParams(HeuristicParams):
 
     @schedule_3D.setter
     def schedule_3D(self, arg: bool, /) -> None: ...
+
+    @property
+    def schedule_3d(self) -> bool: ...
+
+    @schedule_3d.setter
+    def schedule_3d(self, arg: bool, /) -> None: ...
 
     @property
     def unroll_factor_inner_reduction(self) -> int: ...
@@ -763,3 +779,5 @@ class IdMappingMode(enum.Enum):
     permissive = 3
 
     loop = 4
+
+    __entries: dict = ...

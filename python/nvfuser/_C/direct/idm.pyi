@@ -9,7 +9,10 @@ class ValGraph:
 
     def disjoint_val_sets(self) -> DisjointValSets: ...
 
-    def map_vals(self, val0: object, val1: object) -> None: ...
+    def map_vals(self, val0: object, val1: object) -> None:
+        """
+        Makes one class of those of two axes, and of what equal transforms made of them.
+        """
 
     def __str__(self) -> str: ...
 

@@ -1134,7 +1134,7 @@ def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, 
     Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
     """
 
-def sdpfa_bwd(grad_output: TensorView, query: TensorView, key: TensorView, value: TensorView, output: TensorView, logsumexp: TensorView, dropout_p: Val | number, is_causal: Val | number, philox_seed: TensorView, philox_offset: TensorView, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
+def sdpfa_bwd(grad_output: TensorView, query: TensorView, key: TensorView, value: TensorView, output: TensorView, logsumexp: TensorView, dropout_p: Val | number | None, is_causal: Val | number | None, philox_seed: TensorView, philox_offset: TensorView, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
     """
     Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).
 
@@ -1253,7 +1253,7 @@ def size(arg: TensorView, dim: int) -> Val:
 
 def slice(arg: TensorView, start_indices: list[int | Val], end_indices: list[int | Val], strides: list[int | Val] | None = None, manual_normalization: bool = False) -> TensorView:
     """
-    start <= i < end along each axis, with Python's meaning of negative bounds; the only stride is 1.
+    start <= i < end along each axis, bounds held within it; the only stride is 1.
 
     Shapes: each axis as long as its end minus its start, both within 0 and its extent.
     Dtypes: any; the result has the dtype of arg.

@@ -37,7 +37,9 @@ def can_schedule(fusion: nvfuser._C.direct.Fusion, scheduler_type: nvfuser._C.di
     """
 
 def find_compatible_schedulers(fusion: nvfuser._C.direct.Fusion, inputs: object) -> list[nvfuser._C.direct.SchedulerType]:
-    """The schedulers that take the fusion, best first."""
+    """
+    The schedulers that take the fusion, best first; greedy, which takes nearly all, alone.
+    """
 
 def compute_heuristics(fusion: nvfuser._C.direct.Fusion, scheduler_type: nvfuser._C.direct.SchedulerType, inputs: object) -> object:
     """
