@@ -51,26 +51,27 @@ class InPasses {
     for (const IterDomain* id : reduced_axes_) {
       count = id->isReduction() ? SimplifyingIrBuilder::mulExpr(count, id->extent()) : count;
     }
-    count = SimplifyingIrBuilder::maybeCastExpr(sum_->dtype(), count);
+    count_ = SimplifyingIrBuilder::maybeCastExpr(sum_->dtype(), count);
 
     reduce(sum_, x_);
-    TensorView* near_mean = binary(BinaryOpType::Div, sum_, count);
-    TensorView* distance = binary(BinaryOpType::Sub, x_, alongRow(near_mean));
-    TensorView* distances = like(reduced_axes_);
-    reduce(distances, distance);
+    TensorView* distance = binary(BinaryOpType::Sub, x_, alongRow(perNumber(sum_)));
+    distances_ = like(reduced_axes_);
+    reduce(distances_, distance);
     reduce(squares_, binary(BinaryOpType::Mul, distance, distance));
-
-    TensorView* missed = binary(BinaryOpType::Div, distances, count);
-    TensorView* of_missed =
-        binary(BinaryOpType::Mul, binary(BinaryOpType::Mul, missed, missed), count);
-    replace(sum_, binary(BinaryOpType::Add, near_mean, missed), of_mean);
-    replace(squares_,
-            binary(BinaryOpType::Max, binary(BinaryOpType::Sub, squares_, of_missed),
-                   fusion_.zeroVal(sum_->dtype())),
-            of_squares);
+    replace(sum_, of_mean, [&] { return mean(); });
+    replace(squares_, of_squares, [&] { return squares(); });
   }
 
  private:
+  TensorView* perNumber(TensorView* total) { return binary(BinaryOpType::Div, total, count_); }
+  TensorView* mean() { return binary(BinaryOpType::Add, perNumber(sum_), perNumber(distances_)); }
+  TensorView* squares() {
+    TensorView* missed = perNumber(distances_);
+    TensorView* of_missed =
+        binary(BinaryOpType::Mul, binary(BinaryOpType::Mul, missed, missed), count_);
+    return binary(BinaryOpType::Max, binary(BinaryOpType::Sub, squares_, of_missed),
+                  fusion_.zeroVal(sum_->dtype()));
+  }
   TensorView* like(const std::vector<IterDomain*>& axes) {
     std::vector<IterDomain*> own = IterDomain::clone(axes);
     auto* domain = IrBuilder::createInContainer<TensorDomain>(
@@ -104,12 +105,15 @@ class InPasses {
     IrBuilder::createInContainer<BroadcastOp>(&fusion_, out, tv, added);
     return out;
   }
-  void replace(TensorView* old, TensorView* with, const std::vector<Expr*>& readers) {
+  /// Each reader has its own, straight from the reductions: one that is read along the row would
+  /// lead the others into the row's loops.
+  template <typename Make>
+  void replace(TensorView* old, const std::vector<Expr*>& readers, Make make) {
     for (Expr* reader : readers) {
-      fusion_.replaceInput(reader, old, with);
+      fusion_.replaceInput(reader, old, make());
     }
     if (old->isFusionOutput()) {
-      fusion_.replaceOutput(old, with);
+      fusion_.replaceOutput(old, make());
     }
   }
 
@@ -117,6 +121,8 @@ class InPasses {
   TensorView* x_;
   TensorView* sum_;
   TensorView* squares_;
+  TensorView* distances_ = nullptr;
+  Val* count_ = nullptr;
   const std::vector<IterDomain*> reduced_axes_;
 };
 
