@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 from compile_support import compiled, failures
-from nvfuser.dynamo import explain
+from nvfuser.dynamo import explain, part_writes
 from nvfuser.dynamo.backend import observing
 from part_programs import PROGRAMS
 from tested_device import tensors_there
@@ -44,6 +44,24 @@ def left(graphs):
     return {node.target.__name__.partition(".")[0] for node in nodes}
 
 
+@pytest.fixture
+def always(monkeypatch):
+    """Small arguments are written by parts, too."""
+    monkeypatch.setattr(part_writes, "SMALL_BYTES", 0)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@torch.no_grad()
+def test_small_arguments_as_eager(name):
+    program = PROGRAMS[name]
+    theirs = run(program.run, program.make)
+    with observing() as seen:
+        ours = run(compiled(program.run), program.make)
+    assert not failures(seen.graphs)
+    torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 @torch.no_grad()
@@ -103,7 +121,9 @@ def random_program(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 @torch.no_grad()
-def test_random_programs(seed):
+def test_random_programs(seed, monkeypatch):
+    monkeypatch.setattr(part_writes, "SMALL_BYTES", [0, 1 << 14][seed % 2])
+
     def make():
         return torch.randn(6, 6), torch.randn(6, 6), torch.randn(6, 6), torch.tensor([4, 1])
 
@@ -118,6 +138,7 @@ def test_random_programs(seed):
 # What is kept of PyTorch ----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("always")
 @torch.no_grad()
 def test_a_position_that_changes_compiles_once():
     def step(keys, position, k):
@@ -145,6 +166,7 @@ def test_an_index_that_there_is_not():
         compiled(by_index)(torch.randn(3, 4), torch.tensor([9]), torch.randn(1, 4))
 
 
+@pytest.mark.usefixtures("always")
 @torch.no_grad()
 def test_arguments_that_share_memory():
     def function(p, q):
@@ -166,6 +188,7 @@ def test_arguments_that_share_memory():
         torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.usefixtures("always")
 def test_autograd_hears_of_it():
     p = torch.randn(4, 4)
     x = torch.randn(4, 4, requires_grad=True)
@@ -236,6 +259,7 @@ def test_a_cache_is_not_copied():
     assert most < keys.numel() * keys.element_size() / 8
 
 
+@pytest.mark.usefixtures("always")
 @torch.no_grad()
 def test_what_is_said_of_it_counts_the_part():
     def step(keys, k):

@@ -14,7 +14,7 @@ being stored, where these are all of one region with it.
     x[:, :4] *= 2; return x.sum()       the sum reads a slice_scatter in its kernel, which writes the part as well
 
 Left as it was: arguments of which a version leaves the graph as a tensor of its own, or is read when a later one has
-been written.
+been written; and small ones that one kernel can write whole.
 """
 
 import heapq
@@ -33,9 +33,6 @@ from .versions import by_index, row_of
 
 aten = torch.ops.aten
 
-
-aten = torch.ops.aten
-
 _READS_BY_INDEX = (
     aten.index.Tensor,
     aten._unsafe_index.Tensor,
@@ -43,9 +40,9 @@ _READS_BY_INDEX = (
     aten.gather.default,
     aten.embedding.default,
 )
-# Of an argument that a kernel reads in the time that the call of another region takes: above that, writing the part
-# first costs less than finding at each element whether it is in the part.
-_SMALL_BYTES = 1 << 16
+# Of an argument that a kernel reads and writes in the time that another kernel's call takes. Above that, to write parts
+# costs less than to find at each element whether it is in one.
+SMALL_BYTES = 1 << 14
 
 
 def write_parts(graph, levels_of, handed_on):
@@ -62,6 +59,7 @@ def write_parts(graph, levels_of, handed_on):
         plan.carry_out(graph)
     graph.eliminate_dead_code()
     _arrange(graph, _order(graph, plans))
+    _share_views(graph)
 
 
 def _is_update(node):
@@ -150,9 +148,10 @@ class _Plan:
 
     def can_be_made(self, levels, handed_on):
         row = self.row
-        skipped = self.inner | {row.update}
-        self.readers = _users(_aliases(row.argument)) - skipped
-        if any(set(written_operands(reader)) & _aliases(row.argument) for reader in self.readers):
+        self.skipped = skipped = self.inner | {row.update}
+        views = _aliases(row.argument)
+        self.readers = _users(views) - skipped
+        if any(views & set(written_operands(node)) for node in (views | self.readers) - {row.update}):
             return False
         later = None
         for version in reversed(row.versions):
@@ -167,13 +166,25 @@ class _Plan:
             if version.in_memory and users - skipped and not _lie_alike(version.node, row.argument):
                 return False
             later = version
-        return True
+        return not self._is_written_whole(levels)
+
+    def _is_written_whole(self, levels):
+        """A small argument, of which one region computes all that is new and nothing else is asked of its memory."""
+        versions = self.row.versions
+        found = {levels.get(node) for node in self.inner} - {None}
+        return (
+            _bytes(meta(self.row.argument)) <= SMALL_BYTES
+            and len(found) == 1
+            and all(_is_fused(node) for node in self.inner if levels.get(node) is not None)
+            and not any(by_index(version.write.call) is not None for version in versions)
+            and not any(version.in_memory and _users(_aliases(version.node)) - self.skipped for version in versions)
+        )
 
     def _is_computed_where_read(self, version, later, levels):
         computed_later = later is not None and not later.in_memory
         if by_index(version.write.call) is not None or not (version.readers or computed_later):
             return False
-        if _bytes(meta(version.node)) > _SMALL_BYTES:
+        if _bytes(meta(version.node)) > SMALL_BYTES:
             return False
         readers = version.readers | (later.inner if computed_later else set())
         found = {levels.get(node) for node in [*readers, *version.inner]} - {None}
@@ -310,6 +321,19 @@ def _order(graph, plans):
             if not missing[other]:
                 heapq.heappush(ready, place[other])
     return order if len(order) == len(nodes) else None
+
+
+def _share_views(graph):
+    """What was a view of one version and what is one of another may be the same view of the memory now."""
+    known = {}
+    for node in list(graph.nodes):
+        found = step_of(node)
+        if found is None or found[1] is None or any(user.op == "output" for user in node.users):
+            continue
+        first = known.setdefault((found[0], found[1].meaning), node)
+        if first is not node and _lie_alike(first, node):
+            node.replace_all_uses_with(first)
+            graph.erase_node(node)
 
 
 def _arrange(graph, order):
