@@ -137,7 +137,7 @@ class TensorView : public Val {
   bool isCpuScalar() const { return cpu_scalar_; }
 
   bool sameAs(const Statement* other) const override;
-  /// "T3_l_float[ iS4{i0}, rS5{i2} ] ca_pos( 1 )".
+  /// "T3_l_float[iS4{i0}, rS5{i2}] ca_pos( 1 )".
   std::string toString(int indent_size = 0) const override;
   /// "T3".
   std::string toInlineString(int indent_size = 0) const override;

@@ -1,10 +1,10 @@
 /// Pass `consecutive-casts`: a cast of a cast becomes one cast of the first operand, where the
 /// first cast can lose nothing; if that ends at the dtype it began with, none is left.
 ///
-///   T1_l_float[ iS1{i0} ]    = castOp(T0_g___bfloat[ iS0{i0} ])
-///   T2_g_double[ iS2{i0} ]   = castOp(T1_l_float[ iS1{i0} ])
+///   T1_l_float[iS1{i0}]    = castOp(T0_g___bfloat[iS0{i0}])
+///   T2_g_double[iS2{i0}]   = castOp(T1_l_float[iS1{i0}])
 /// becomes
-///   T2_g_double[ iS2{i0} ]   = castOp(T0_g___bfloat[ iS0{i0} ])
+///   T2_g_double[iS2{i0}]   = castOp(T0_g___bfloat[iS0{i0}])
 ///
 /// Composite operations compute in float and return half; a chain of them casts up and down at each
 /// border, and so do programs translated from other front ends.

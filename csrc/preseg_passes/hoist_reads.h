@@ -2,11 +2,11 @@
 /// reads that part of the operands instead, if the tensor is computed element by element and nobody
 /// needs it whole.
 ///
-///   T1_l_float[ iS2{i0}, iS3{64} ]   = sin(T0_g_float[ iS0{i0}, iS1{64} ])
-///   T2_g_float[ iS4{i0}, iS6rf{8} ]  = slice(T1, 0, i0, 1, 0, 8, 1)
+///   T1_l_float[iS2{i0}, iS3{64}]   = sin(T0_g_float[iS0{i0}, iS1{64}])
+///   T2_g_float[iS4{i0}, iS6rf{8}]  = slice(T1, 0, i0, 1, 0, 8, 1)
 /// becomes
-///   T3_l_float[ iS7{i0}, iS9rf{8} ]   = slice(T0, 0, i0, 1, 0, 8, 1)
-///   T4_g_float[ iS10{i0}, iS11{8} ]   = sin(T3)
+///   T3_l_float[iS7{i0}, iS9rf{8}]   = slice(T0, 0, i0, 1, 0, 8, 1)
+///   T4_g_float[iS10{i0}, iS11{8}]   = sin(T3)
 ///
 /// Less is computed, and inputs are read at any place. (Where others need the tensor whole, a
 /// kernel computes it again for each read, if it is computed from the kernel's inputs:

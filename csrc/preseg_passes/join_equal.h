@@ -1,11 +1,11 @@
 /// Pass `join-equal`: what is computed twice is computed once.
 ///
-///   T1_l_float[ iS1{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
-///   T2_l_float[ iS2{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
-///   T3_g_float[ iS3{4} ]   = T1_l_float[ iS1{4} ] * T2_l_float[ iS2{4} ]
+///   T1_l_float[iS1{4}]   = slice( T0_g_float[iS0{5}], 1, 5, 1 )
+///   T2_l_float[iS2{4}]   = slice( T0_g_float[iS0{5}], 1, 5, 1 )
+///   T3_g_float[iS3{4}]   = T1_l_float[iS1{4}] * T2_l_float[iS2{4}]
 /// becomes
-///   T1_l_float[ iS1{4} ]   = slice( T0_g_float[ iS0{5} ], 1, 5, 1 )
-///   T3_g_float[ iS3{4} ]   = T1_l_float[ iS1{4} ] * T1_l_float[ iS1{4} ]
+///   T1_l_float[iS1{4}]   = slice( T0_g_float[iS0{5}], 1, 5, 1 )
+///   T3_g_float[iS3{4}]   = T1_l_float[iS1{4}] * T1_l_float[iS1{4}]
 ///
 /// Programs that are written by functions take the same part, or the same sum, over and over; a
 /// chain in which each step does so would be planned several times over.

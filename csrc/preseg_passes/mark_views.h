@@ -2,8 +2,8 @@
 /// strides. A run then returns the same memory and launches nothing for them, if the strides at
 /// hand allow it.
 ///
-///   T1_g_float[ iS2{i1}, iS1{i0} ] = permute(T0_g_float[ iS0{i0}, iS1{i1} ])      a view of T0
-///   T3_g_float[ iS7rf{..} ]        = reshape(T2_l_float[ iS4{i0}, iS5{i1} ])      a view of T2,
+///   T1_g_float[iS2{i1}, iS1{i0}] = permute(T0_g_float[iS0{i0}, iS1{i1}])      a view of T0
+///   T3_g_float[iS7rf{..}]        = reshape(T2_l_float[iS4{i0}, iS5{i1}])      a view of T2,
 ///                                                                    which is stored in its place
 ///
 /// The graph stays as it is; the marks are data of the Fusion (`viewOutputs`).

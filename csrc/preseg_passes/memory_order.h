@@ -1,10 +1,10 @@
 /// Pass `memory-order`: an output lies in memory as the input that it has its axes from: channels
 /// last in, channels last out.
 ///
-///   T0_g_float[ iS0{i0}, iS1{i1}, iS2{i2} ]   allocation [i0, i2, i1]
-///   T1_g_float[ iS3{i0}, iS4{i1}, iS5{i2} ] = sin(T0)
+///   T0_g_float[iS0{i0}, iS1{i1}, iS2{i2}]   allocation [i0, i2, i1]
+///   T1_g_float[iS3{i0}, iS4{i1}, iS5{i2}] = sin(T0)
 /// becomes
-///   T1_g_float[ iS3{i0}, iS4{i1}, iS5{i2} ] = sin(T0)   allocation [i0, i2, i1]
+///   T1_g_float[iS3{i0}, iS4{i1}, iS5{i2}] = sin(T0)   allocation [i0, i2, i1]
 ///
 /// Then reads and writes of a kernel run along the same axis, and the next program finds the order
 /// that this one was given.

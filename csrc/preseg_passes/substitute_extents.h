@@ -1,9 +1,9 @@
 /// Pass `substitute-extents`: axes that are equal in every run have one extent: a constant if any
 /// of them has one, else the symbol that was made first.
 ///
-///   T2_g_float[ iS2{i1} ] = T0_g_float[ iS0{i1} ] + T1_g_float[ iS1{8} ]
+///   T2_g_float[iS2{i1}] = T0_g_float[iS0{i1}] + T1_g_float[iS1{8}]
 /// becomes
-///   T2_g_float[ iS3{8} ]  = T0_g_float[ iS4{8} ] + T1_g_float[ iS5{8} ]
+///   T2_g_float[iS3{8}]  = T0_g_float[iS4{8}] + T1_g_float[iS5{8}]
 ///
 /// Which axes are equal is read off the exact graph of axes. Schedulers and later passes see
 /// constants where one operand alone has them, and that two symbols are the same size.

@@ -56,7 +56,7 @@ struct BorderDescription {
 
 struct TensorDescription {
   std::string name;
-  std::string text;   ///< "T0_g_float[ iS0{i0}, iS1{i1} ]"
+  std::string text;   ///< "T0_g_float[iS0{i0}, iS1{i1}]"
   std::string sizes;  ///< of the call: "[64, 128]"; empty where they are not known
   bool is_input = false;
   bool is_output = false;
