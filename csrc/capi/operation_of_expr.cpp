@@ -502,6 +502,7 @@ WrittenCall operationOf(const Expr* expr) {
       return ofScaledProduct("grouped_mm", expr, 3, expr->as<GroupedMmaOp>()->places());
     case ExprKind::ViewAsScalar:
       return ofOperands("view_as_real", expr);
+    case ExprKind::CommunicationOp:
     case ExprKind::OnlineSoftmaxOp:
     case ExprKind::Split:
     case ExprKind::Merge:
