@@ -25,7 +25,7 @@ class _Planner:
         self.gm, self.graph, self.cut, self.regions = gm, graph, cut, regions
         self.slots = {}  # node: the slot of its value
         self.next = 0
-        self.shown = set()  # results of the graph, and what they are views of
+        self.shown = set()  # results of the graph, what is written, and what these are views of
         self.made_by_regions = {node for region in cut.regions for node in region.outputs}
 
     def build(self):
@@ -34,7 +34,7 @@ class _Planner:
         for node in placeholders:
             self._slot(node)
         (output,) = (node for node in self.graph.nodes if node.op == "output")
-        self._note_shown(output)
+        self._note_shown([*output.all_input_nodes, *self._written()])
         regions = 0
         for part in self.cut.order:
             if isinstance(part, Region):
@@ -56,7 +56,7 @@ class _Planner:
         self.plan.add(compiled.name, compiled, [inputs], {}, outputs, has_parts=True)
         if compiled.repeats is not None:
             cache, ones = compiled.repeats
-            updated = [self.slots[node] for node in region.updates.values()]
+            updated = [self.slots[target] for target in region.updates]
             read = [self.slots[node] for node in region.inputs]
             self.plan.make_region(compiled, cache, read, ones, updated, note_updates)
 
@@ -153,10 +153,21 @@ class _Planner:
         name = str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", name_of(node))
         self.plan.add(name, function, self._argument(list(args)), self._argument(dict(kwargs)), slots, has_parts)
 
-    # What the results of the graph need -----------------------------------------------------------
+    # What the results of the graph need, and what is written ---------------------------------------
 
-    def _note_shown(self, output):
-        pending = list(output.all_input_nodes)
+    def _written(self):
+        """Tensors that regions and PyTorch's operations write to: views among them are PyTorch's, which count the
+        writes to what they are views of."""
+        for region in self.cut.regions:
+            yield from region.updates
+        for node in self.graph.nodes:
+            schema = getattr(node.target, "_schema", None)
+            for argument, value in zip(schema.arguments if schema else (), node.args, strict=False):
+                if argument.alias_info is not None and argument.alias_info.is_write:
+                    yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if one is not None)
+
+    def _note_shown(self, nodes):
+        pending = list(nodes)
         while pending:
             node = pending.pop()
             if node in self.shown:
