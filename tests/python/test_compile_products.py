@@ -112,7 +112,7 @@ def test_products_that_are_left_alone(monkeypatch):
         torch._dynamo.reset()
         with observing() as seen, torch.no_grad():
             torch.compile(function, backend=backend, dynamic=False)(*inputs)
-        return "pad" in "".join(graph.source for graph in seen.graphs)
+        return "pad" in "".join(str(graph.run) for graph in seen.graphs)
 
     half = torch.randn(16, 24, dtype=torch.float16)
     odd = torch.randn(24, 37, dtype=torch.float16)
