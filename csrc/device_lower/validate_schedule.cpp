@@ -37,7 +37,8 @@ class ScheduleCheck {
     for (size_t i = 0; i < path.size(); ++i) {
       if (isMeshAxis(path[i]->parallel)) {
         refuseSchedule(tv,
-                       text(axisText(tv, i), " of T", tv->name(), " is shared by devices, and a "
+                       text(axisText(tv, i), " of T", tv->name(),
+                            " is shared by devices, and a "
                             "kernel runs on one"),
                        "run it by a MultiDeviceExecutor");
       }

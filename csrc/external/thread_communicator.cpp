@@ -92,7 +92,8 @@ class Meeting {
   /// Returns when the exchange of all is done.
   void meet(size_t place, const Exchange& exchange) {
     std::unique_lock lock(mutex_);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s_);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s_);
     // The meeting before is over when its last device has left.
     if (!changed_.wait_until(lock, deadline, [&] { return !is_over_; }) && !error_) {
       error_ = text(exchange.what, ": the devices of the exchange before did not leave it");

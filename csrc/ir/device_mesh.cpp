@@ -21,7 +21,8 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> devices, std::vector<int64_t> shape)
     userError("DeviceMesh: a mesh has at most three axes, got ", shape_.size(), " of sizes [",
               join(shape_, ", "), "]");
   }
-  if (count != size() || std::any_of(shape_.begin(), shape_.end(), [](int64_t n) { return n < 1; })) {
+  if (count != size() ||
+      std::any_of(shape_.begin(), shape_.end(), [](int64_t n) { return n < 1; })) {
     userError("DeviceMesh: ", size(), " devices do not fill a mesh of sizes [", join(shape_, ", "),
               "]");
   }

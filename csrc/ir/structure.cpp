@@ -125,7 +125,8 @@ class Describer {
       out_ += c ? (*c ? "t" : "f") : "n";
     }
     if (tv->hasDeviceMesh()) {
-      out_ += text(tv->getDeviceMesh().toString(), "[", join(tv->getDeviceMesh().shape(), ","), "]");
+      out_ +=
+          text(tv->getDeviceMesh().toString(), "[", join(tv->getDeviceMesh().shape(), ","), "]");
     }
     out_ += text(tv->isCpuScalar() ? "c" : "", memoryTypeName(tv->getMemoryType()),
                  tv->getComputeAtPosition());

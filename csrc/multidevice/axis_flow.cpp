@@ -33,7 +33,8 @@ std::optional<int64_t> workedOn(const Expr* expr) {
 
 /// Operations whose results are computed whole, whatever their operands are.
 bool isWhole(const Expr* expr) {
-  return expr->isOneOf<RNGOp, IotaOp, EyeOp, ScatterOp, ScaledMmaOp, GroupedMmaOp, ViewAsScalar>() ||
+  return expr->isOneOf<RNGOp, IotaOp, EyeOp, ScatterOp, ScaledMmaOp, GroupedMmaOp,
+                       ViewAsScalar>() ||
          (expr->isA<GatherOp>() && !expr->as<GatherOp>()->exactSizes());
 }
 
@@ -137,8 +138,8 @@ bool AxisFlow::canCut(const TensorView* out, size_t axis) const {
   if (id->isBroadcast() && !id->hasExpandedExtent()) {
     return false;
   }
-  const bool is_made = std::find(made_from_sizes_.begin(), made_from_sizes_.end(), out) !=
-                       made_from_sizes_.end();
+  const bool is_made =
+      std::find(made_from_sizes_.begin(), made_from_sizes_.end(), out) != made_from_sizes_.end();
   return is_made || std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
            return pair.out == out && pair.to == axis;
          });

@@ -65,8 +65,7 @@ class Maker {
     }
     targets_ = propagate(exprs, flows, declared_);
     cutInputs();
-    Resharder resharder(
-        mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
+    Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
     for (Expr* expr : exprs) {
       define(expr, flows.at(expr), resharder);
     }
@@ -109,20 +108,21 @@ class Maker {
       const std::vector<IterDomain*> order = memoryOrder(tv);
       const bool has_order = tv->hasAllocation() && order != tv->getLogicalDomain();
       Contiguity contiguity = contiguityOf(tv, order);
-      const std::vector<IterDomain*> root = tv->hasRoot() ? tv->getRootDomain()
-                                                          : std::vector<IterDomain*>();
-      ReplaceDomain::set(tv, IrBuilder::create<TensorDomain>(
-                                 root, tv->getLogicalDomain(),
-                                 has_order ? order : std::vector<IterDomain*>(),
-                                 tv->getLogicalDomain(), std::move(contiguity)));
+      const std::vector<IterDomain*> root =
+          tv->hasRoot() ? tv->getRootDomain() : std::vector<IterDomain*>();
+      ReplaceDomain::set(
+          tv, IrBuilder::create<TensorDomain>(root, tv->getLogicalDomain(),
+                                              has_order ? order : std::vector<IterDomain*>(),
+                                              tv->getLogicalDomain(), std::move(contiguity)));
       tv->setDeviceMesh({});
       for (IterDomain* id : tv->getLogicalDomain()) {
         id->parallelize(ParallelType::Serial);
       }
     }
     if (mesh_.empty()) {
-      userError("multidevice: no tensor of the fusion is on a mesh; call setDeviceMesh on its inputs "
-                "and outputs");
+      userError(
+          "multidevice: no tensor of the fusion is on a mesh; call setDeviceMesh on its inputs "
+          "and outputs");
     }
   }
 
@@ -158,7 +158,7 @@ class Maker {
       }
       return ops::indexConstant(*size / devices);
     }
-    return SimplifyingIrBuilder::divExpr(extent, ops::indexConstant(devices));
+    return SimplifyingIrBuilder::ceilDivExpr(extent, ops::indexConstant(devices));
   }
 
   /// Inputs get the sizes of their parts. What a symbol said of the whole is as many parts.
@@ -221,8 +221,8 @@ class Maker {
     std::map<ParallelType, BinaryOpType> sums;
   };
 
-  Plan planOf(const std::vector<const TensorView*>& ins,
-              const std::vector<const TensorView*>& outs, const AxisFlow& flow) const {
+  Plan planOf(const std::vector<const TensorView*>& ins, const std::vector<const TensorView*>& outs,
+              const AxisFlow& flow) const {
     Plan plan;
     plan.results.resize(outs.size());
     for (const ParallelType mesh_axis : kMeshAxes) {
@@ -314,8 +314,7 @@ class Maker {
       for (auto [mesh_axis, by] : plan.sums) {
         const std::optional<size_t> axis = target[mesh_axis];
         const bool scatters = axis && !sharding.of(*axis);
-        made[k] = resharder.combine(made[k], mesh_axis, by,
-                                    scatters ? axis : std::nullopt, why);
+        made[k] = resharder.combine(made[k], mesh_axis, by, scatters ? axis : std::nullopt, why);
         sharding[mesh_axis] = scatters ? axis : std::nullopt;
       }
       if (!plan.sums.empty() && expr->isA<LinearOp>() && expr->as<LinearOp>()->hasBias()) {
@@ -403,8 +402,8 @@ class Maker {
     int64_t devices;
     Val* extent;
   };
-  std::unordered_map<const Val*, Part> part_of_;  ///< of the extent of a whole axis
-  std::unordered_map<const TensorView*, TensorView*> local_;         ///< of a global tensor
+  std::unordered_map<const Val*, Part> part_of_;              ///< of the extent of a whole axis
+  std::unordered_map<const TensorView*, TensorView*> local_;  ///< of a global tensor
   std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
   std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;
   std::map<ParallelType, Val*> coordinates_;

@@ -18,10 +18,9 @@ void requireSameFusion(external::Communicator& communicator, const DeviceMesh& m
 
 class MultiDeviceExecutor {
  public:
-  /// The fusion is copied. Throws what `makeLocal` throws, and `UserError` where the device is not in
-  /// the mesh or the mesh has a device that there is not.
-  MultiDeviceExecutor(const Fusion& fusion,
-                      std::shared_ptr<external::Communicator> communicator);
+  /// The fusion is copied. Throws what `makeLocal` throws, and `UserError` where the device is not
+  /// in the mesh or the mesh has a device that there is not.
+  MultiDeviceExecutor(const Fusion& fusion, std::shared_ptr<external::Communicator> communicator);
 
   /// `args`: the inputs, of tensors that are cut the device's own part. Outputs likewise. Every
   /// device of the mesh calls it, as often and with parts of the same sizes. The first call

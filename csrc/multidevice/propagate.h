@@ -1,7 +1,7 @@
 /// Shardings of tensors that the user said nothing about.
 ///
-/// A result is cut as its operands are, the first that is cut deciding; where they leave it whole, as
-/// those that read it would like it. Undeclared inputs are whole.
+/// A result is cut as its operands are, the first that is cut deciding; where they leave it whole,
+/// as those that read it would like it. Undeclared inputs are whole.
 #pragma once
 
 #include <unordered_map>

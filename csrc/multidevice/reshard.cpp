@@ -33,10 +33,9 @@ TensorView* withAxisMoved(TensorView* tv, size_t from, size_t to) {
 
 TensorView* split(TensorView* tv, size_t axis, int64_t parts) {
   std::vector<Val*> sizes = sizesOf(tv);
-  Val* count = ops::indexConstant(parts);
-  Val* part = SimplifyingIrBuilder::divExpr(sizes[axis], count);
-  sizes[axis] = part;
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), count);
+  // The size of a part is what is left: then the axis is split, and no other size has to be equal.
+  sizes[axis] = ops::indexConstant(-1);
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), ops::indexConstant(parts));
   return reshape(tv, sizes);
 }
 
@@ -106,8 +105,8 @@ TensorView* Resharder::combine(TensorView* tv, ParallelType mesh_axis, BinaryOpT
 
 void Resharder::note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,
                      const std::string& why) {
-  notes_.push_back(text(what, " of ", ops::describe(tv), " along ", parallelTypeName(mesh_axis),
-                        ": ", why));
+  notes_.push_back(
+      text(what, " of ", ops::describe(tv), " along ", parallelTypeName(mesh_axis), ": ", why));
 }
 
 }  // namespace nvfuser::multidevice

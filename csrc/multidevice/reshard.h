@@ -1,9 +1,9 @@
 /// A tensor that devices share in one way, shared in another: in the Fusion that each of them runs.
 ///
 ///   cut along axis 0 → whole          T1[2, n, k] = allgather(T0[n, k]);  reshape to [2n, k]
-///   whole → cut along axis 0          T1[2, n / 2, k] = reshape(T0);  the device's own row: no data
-///   cut along axis 0 → along axis 1   parts of axis 1 in front, alltoall, then merged with axis 0
-///   sums of parts → cut along axis 0  parts of axis 0 in front, reduce_scatter
+///   whole → cut along axis 0          T1[2, n / 2, k] = reshape(T0);  the device's own row: no
+///   data cut along axis 0 → along axis 1   parts of axis 1 in front, alltoall, then merged with
+///   axis 0 sums of parts → cut along axis 0  parts of axis 0 in front, reduce_scatter
 #pragma once
 
 #include <functional>

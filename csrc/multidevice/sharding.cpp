@@ -59,9 +59,10 @@ Sharding shardingOf(const TensorView* tv) {
     const IterDomain* cut = cutAxis(tv, id);
     const auto place = std::find(axes.begin(), axes.end(), cut);
     if (cut == nullptr || place == axes.end()) {
-      userError("sharding: axis ", *id, " of ", *tv, " is bound to ", name,
-                ", but is not the outer part of one of its axes; split one by the number of devices "
-                "with inner_split = false (outer_split) and bind its outer part");
+      userError(
+          "sharding: axis ", *id, " of ", *tv, " is bound to ", name,
+          ", but is not the outer part of one of its axes; split one by the number of devices "
+          "with inner_split = false (outer_split) and bind its outer part");
     }
     const int64_t devices = tv->getDeviceMesh().size(mesh_axis);
     const auto parts = constantOf(id->extent());

@@ -109,7 +109,6 @@ class ProcessGroup:
         return self._groups[team]
 
     def exchange(self, kind, reduction, dtype, team, elements, source, target):
-        import torch
 
         from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch
 

@@ -1,7 +1,5 @@
 // Fusions over a mesh: devices are threads of this process, and together have what one device
 // computes alone.
-#include <multidevice/multi_device_executor.h>
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "devices.h"
 #include <external/thread_communicator.h>
 #include <ir/builder.h>
+#include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
 #include <ops/all_ops.h>
 
@@ -46,8 +45,12 @@ struct World {
   void share(TensorView* tv, std::optional<int64_t> axis, ParallelType along) const {
     tv->setDeviceMesh(mesh);
     if (axis) {
-      tv->outer_split(*axis, mesh.size(along));
-      tv->axis(*axis)->parallelize(along);
+      int64_t place = *axis;  // among the loops, of which reduced axes are some
+      for (int64_t i = 0; i <= place; ++i) {
+        place += tv->axis(i)->isReduction() ? 1 : 0;
+      }
+      tv->outer_split(place, mesh.size(along));
+      tv->axis(place)->parallelize(along);
     }
   }
 };
@@ -154,8 +157,7 @@ void check(const Case& c, const DeviceMesh& mesh, Device& device) {
     CHECK(texts[d] == texts[0]);
     REQUIRE(results[d].size() == wanted.size());
     for (size_t k = 0; k < wanted.size(); ++k) {
-      const Tensor part =
-          partOf(wanted[k].tensor(), of_outputs[k], mesh, static_cast<int64_t>(d));
+      const Tensor part = partOf(wanted[k].tensor(), of_outputs[k], mesh, static_cast<int64_t>(d));
       CAPTURE(k);
       REQUIRE(results[d][k].tensor().sizes() == part.sizes());
       const std::vector<float> got = results[d][k].tensor().toHost<float>();
@@ -187,7 +189,10 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"parts of sums",
        {{12, 5}, {12, 5}},
-       [](const World& w) { w.output(add(w.input(2, 0), w.input(2, 0)), 0); },
+       [](const World& w) {
+         TensorView* x = w.input(2, 0);
+         w.output(add(x, w.input(2, 0)), 0);
+       },
        {}},
       {"made whole",
        {{12, 5}},
@@ -250,36 +255,54 @@ const std::vector<Case>& cases() {
        false},
       {"two operands that are cut unlike",
        {{12, 24}, {12, 24}},
-       [](const World& w) { w.output(mul(w.input(2, 0), w.input(2, 1)), 0); },
+       [](const World& w) {
+         TensorView* x = w.input(2, 0);
+         w.output(mul(x, w.input(2, 1)), 0);
+       },
        {"alltoall"}},
       {"a broadcast operand",
        {{12, 24}, {24}},
        [](const World& w) {
-         w.output(mul(w.input(2, 0), broadcast(w.input(1), {true, false})), 0);
+         TensorView* x = w.input(2, 0);
+         w.output(mul(x, broadcast(w.input(1), {true, false})), 0);
        },
        {}},
       {"columns of a product",
        {{4, 6}, {6, 24}},
-       [](const World& w) { w.output(matmul(w.input(2), w.input(2, 1)), 1); },
+       [](const World& w) {
+         TensorView* a = w.input(2);
+         w.output(matmul(a, w.input(2, 1)), 1);
+       },
        {}},
       {"a product summed over the cut axis",
        {{4, 24}, {24, 6}},
-       [](const World& w) { w.output(matmul(w.input(2, 1), w.input(2, 0))); },
+       [](const World& w) {
+         TensorView* a = w.input(2, 1);
+         w.output(matmul(a, w.input(2, 0)));
+       },
        {"allreduce"}},
       {"the same with one operand whole",
        {{4, 24}, {24, 6}},
-       [](const World& w) { w.output(matmul(w.input(2, 1), w.input(2))); },
+       [](const World& w) {
+         TensorView* a = w.input(2, 1);
+         w.output(matmul(a, w.input(2)));
+       },
        {"allreduce"}},
       {"weights in parts, as data-parallel training keeps them",
        {{24, 6}, {12, 6}},
-       [](const World& w) { w.output(linear(w.input(2, 0), w.input(2, 0)), 0); },
+       [](const World& w) {
+         TensorView* x = w.input(2, 0);
+         w.output(linear(x, w.input(2, 0)), 0);
+       },
        {"allgather"}},
       {"an MLP whose middle is cut",
        {{5, 6}, {24, 6}, {24}, {6, 24}, {6}},
        [](const World& w) {
          TensorView* x = w.input(2);
-         TensorView* middle = relu(linear(x, w.input(2, 0), w.input(1, 0)));
-         w.output(linear(middle, w.input(2, 1), w.input(1)));
+         TensorView* w1 = w.input(2, 0);
+         TensorView* middle = relu(linear(x, w1, w.input(1, 0)));
+         TensorView* w2 = w.input(2, 1);
+         w.output(linear(middle, w2, w.input(1)));
        },
        {"allreduce"}},
       {"the same between cut tokens",
@@ -288,7 +311,8 @@ const std::vector<Case>& cases() {
          TensorView* x = w.input(2, 0);
          TensorView* middle = linear(x, w.input(2, 0));
          w.share(middle, 1, ParallelType::DIDx);
-         TensorView* out = linear(relu(middle), w.input(2, 1), w.input(1));
+         TensorView* w2 = w.input(2, 1);
+         TensorView* out = linear(relu(middle), w2, w.input(1));
          w.output(add(x, out), 0);
        },
        {"allgather", "reduce_scatter"}},
@@ -329,8 +353,8 @@ const std::vector<Case>& cases() {
        {{24, 3}},
        [](const World& w) {
          TensorView* x = w.input(2, 0);
-         TensorView* rows = castOp(
-             DataType::Float, iota(shape(x)[0], size(0), size(1), DataType::Int));
+         TensorView* rows =
+             castOp(DataType::Float, iota(shape(x)[0], size(0), size(1), DataType::Int));
          w.output(add(x, broadcast(rows, {false, true})), 0);
        },
        {}},
@@ -375,7 +399,8 @@ TEST_CASE("multidevice: a mesh of two axes") {
       {"tokens by rows, weights by columns",
        {{4, 6}, {6, 12}},
        [](const World& w) {
-         w.output(matmul(w.input(2, 0, ParallelType::DIDy), w.input(2, 1)));
+         TensorView* a = w.input(2, 0, ParallelType::DIDy);
+         w.output(matmul(a, w.input(2, 1)));
        },
        {"allgather", "allgather"}},
       {"summed along one, gathered along the other",

@@ -14,6 +14,8 @@ from nvfuser_direct import FusionDefinition, ParallelType, UserError, execute_wi
 def share(tensor, mesh, axis=None):
     tensor.set_device_mesh(mesh)
     if axis is not None:
+        # Among the loops, of which reduced axes are some.
+        axis = [i for i, loop in enumerate(tensor.get_loop_domain()) if not loop.is_reduction()][axis]
         tensor.outer_split(axis, mesh.size)
         tensor.axis(axis).parallelize(ParallelType.mesh_x)
 

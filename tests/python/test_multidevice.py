@@ -69,9 +69,7 @@ def on_threads(size, define, inputs, limit_s=60):
                 tensors = [fd.define_tensor([-1] * value.dim(), contiguity=True) for value in inputs(rank)]
                 define(fd, mesh, rank, *tensors)
             executor = multidevice.MultiDeviceExecutor(fd.fusion, communicator=handles[rank])
-            parts = [
-                multidevice.shard_tensor(value, t, rank) for value, t in zip(inputs(rank), tensors, strict=True)
-            ]
+            parts = [multidevice.shard_tensor(value, t, rank) for value, t in zip(inputs(rank), tensors, strict=True)]
             results[rank] = executor.run(parts), executor.exchanges
         except Exception as error:
             results[rank] = error

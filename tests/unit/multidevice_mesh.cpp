@@ -94,8 +94,8 @@ TEST_CASE("multidevice mesh: a fusion without a mesh has no parts") {
   TensorView* x = makeContigTensor(1);
   fusion.addInput(x);
   fusion.addOutput(neg(x));
-  CHECK_THROWS_WITH_AS(makeLocal(fusion),
-                       doctest::Contains("no tensor of the fusion is on a mesh"), UserError);
+  CHECK_THROWS_WITH_AS(makeLocal(fusion), doctest::Contains("no tensor of the fusion is on a mesh"),
+                       UserError);
 }
 
 TEST_CASE_FIXTURE(Matrix, "multidevice mesh: what a device runs has the sizes of its parts") {

@@ -164,7 +164,9 @@ class _Planner:
             schema = getattr(node.target, "_schema", None)
             for argument, value in zip(schema.arguments if schema else (), node.args, strict=False):
                 if argument.alias_info is not None and argument.alias_info.is_write:
-                    yield from (one for one in (value if isinstance(value, list | tuple) else [value]) if one is not None)
+                    yield from (
+                        one for one in (value if isinstance(value, list | tuple) else [value]) if one is not None
+                    )
 
     def _note_shown(self, nodes):
         pending = list(nodes)

@@ -1,12 +1,11 @@
 // Fusions over a mesh of devices: meshes, communicators, and what one device runs.
 
-#include <external/thread_communicator.h>
-#include <multidevice/multi_device_executor.h>
-#include <multidevice/sharding.h>
-
 #include "direct/bindings.h"
 #include "direct/executors.h"
 #include "dtypes.h"
+#include <external/thread_communicator.h>
+#include <multidevice/multi_device_executor.h>
+#include <multidevice/sharding.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -23,8 +22,8 @@ struct AnyCommunicator {
   std::shared_ptr<Communicator> communicator;
 };
 
-/// A transport that is written in Python: `exchange(kind, reduction, dtype, team, elements, in_address,
-/// out_address)`, in memory of the host.
+/// A transport that is written in Python: `exchange(kind, reduction, dtype, team, elements,
+/// in_address, out_address)`, in memory of the host.
 class PythonCommunicator final : public Communicator {
  public:
   PythonCommunicator(nb::object transport, int64_t rank, int64_t size)
@@ -80,8 +79,9 @@ void bindMesh(nb::module_& direct) {
       .def_prop_ro("devices", &DeviceMesh::devices)
       .def("coordinate", &DeviceMesh::coordinate, "device"_a, "axis"_a,
            "The place of a device along an axis; None where it is not in the mesh.")
-      .def("size_along", [](const DeviceMesh& self, ParallelType axis) { return self.size(axis); },
-           "axis"_a)
+      .def(
+          "size_along", [](const DeviceMesh& self, ParallelType axis) { return self.size(axis); },
+          "axis"_a)
       .def("__eq__", [](const DeviceMesh& a, const DeviceMesh& b) { return a == b; })
       .def("__repr__", &DeviceMesh::toString);
   direct.def(
