@@ -90,6 +90,9 @@ class DirectWrites {
  public:
   explicit DirectWrites(const Fusion& fusion) : fusion_(fusion) {
     for (const Expr* expr : fusion.exprs()) {
+      for (const TensorView* tv : tensorOutputs(expr)) {
+        most_axes_ = std::max(most_axes_, iteratedAxes(tv));
+      }
       may_fail_ |= expr->isOneOf<IndexSelectOp, GatherOp>();  // at an index that there is not
       for (const TensorView* tv : tensorOutputs(expr)) {
         for (ParallelType type : threadsOf(tv)) {
@@ -110,6 +113,11 @@ class DirectWrites {
   bool isWrittenOnce(const TensorView* out) const {
     const std::vector<ParallelType> own = threadsOf(out);
     if (std::set<ParallelType>(own.begin(), own.end()) != bound_) {
+      return false;
+    }
+    // In the loops of a tensor with more axes an element may be computed again at each turn, from
+    // what the turn before wrote.
+    if (iteratedAxes(out) < most_axes_) {
       return false;
     }
     // Loops of a broadcast axis may be those of an axis that a wider tensor has there.
@@ -157,8 +165,16 @@ class DirectWrites {
     });
   }
 
+  /// Reduced ones among them.
+  static std::ptrdiff_t iteratedAxes(const TensorView* tv) {
+    const std::vector<IterDomain*>& axes = tv->getMaybeRootDomain();
+    return std::count_if(axes.begin(), axes.end(),
+                         [](const IterDomain* id) { return !id->isBroadcast(); });
+  }
+
   const Fusion& fusion_;
   bool may_fail_ = false;
+  std::ptrdiff_t most_axes_ = 0;  ///< of a tensor
   std::set<ParallelType> bound_;  ///< by any tensor: a thread of these runs all that is not
 };
 

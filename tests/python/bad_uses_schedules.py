@@ -124,7 +124,7 @@ lowered(lambda tv, r: tv.axis(0).parallelize(vectorize))  ->  UserError: cannot 
 lowered(lambda tv, r: tv.split(1, 3).axis(2).parallelize(vectorize))  ->  UserError: lower: an axis bound to Vectorize
 lowered(lambda tv, r: tv.split(1, 64).axis(2).parallelize(vectorize))  ->  UserError: lower: an axis bound to Vectorize
 lowered(lambda tv, r: tv.axis(0).parallelize(tma))  ->  UserError: is computed by exp; only a copy
-lowered(lambda tv, r: tv.axis(0).parallelize(mma))  ->  UserError: cannot be bound to MMA; block,
+lowered(lambda tv, r: tv.axis(0).parallelize(mma))  ->  UserError: cannot be bound to MMA; device, block,
 lowered(lambda tv, r: tv.axis(1).parallelize(block_x))  ->  UserError: is kept in registers, where
 lowered(lambda tv, r: (tv.set_memory_type(local), tv.axis(0).parallelize(grid_x)))  ->  UserError: is kept in
 lowered(lambda tv, r: (tv.set_memory_type(shared), tv.axis(0).parallelize(grid_x)))  ->  UserError: is kept in shared
