@@ -127,6 +127,9 @@ std::vector<int64_t> placesIn(const std::vector<IterDomain*>& from,
 }
 
 WrittenCall ofCopy(const LoadStoreOp* op) {
+  if (!op->out()->isA<TensorView>()) {
+    return CallWriter("set").operand(op->in()).call();
+  }
   const TensorView* out = resultOf(op);
   if (op->opType() == LoadStoreOpType::SegmenterSet) {
     return CallWriter("segment_set").operand(op->in()).call();

@@ -58,10 +58,13 @@ class Maker {
   LocalFusion run() {
     FusionGuard guard(fusion_.get());
     readDeclarations();
-    const std::vector<Expr*> exprs = fusion_->exprs();
+    std::vector<Expr*> exprs;
     Flows flows;
-    for (const Expr* expr : exprs) {
-      flows.emplace(expr, AxisFlow(expr));
+    for (Expr* expr : fusion_->exprs()) {
+      if (!tensorOutputs(expr).empty()) {  // no arithmetic of sizes
+        exprs.push_back(expr);
+        flows.emplace(expr, AxisFlow(expr));
+      }
     }
     targets_ = propagate(exprs, flows, declared_);
     cutInputs();

@@ -175,8 +175,8 @@ void check(const Case& c, const DeviceMesh& mesh, Device& device) {
       all += line + "\n";
     }
     CAPTURE(all);
-    REQUIRE(exchanges[0].size() == c.exchanges.size());
-    for (size_t i = 0; i < c.exchanges.size(); ++i) {
+    CHECK(exchanges[0].size() == c.exchanges.size());
+    for (size_t i = 0; i < std::min(c.exchanges.size(), exchanges[0].size()); ++i) {
       CHECK(exchanges[0][i].rfind(c.exchanges[i], 0) == 0);
     }
   }
@@ -231,7 +231,7 @@ const std::vector<Case>& cases() {
        {"reduce_scatter"}},
       {"a mean knows the whole size",
        {{24, 5}},
-       [](const World& w) { w.output(mean(w.input(2, 0), {0}, false)); },
+       [](const World& w) { w.output(mean(w.input(2, 0), std::vector<int64_t>{0}, false)); },
        {"allreduce"},
        false},
       {"softmax along the cut axis",
@@ -239,10 +239,10 @@ const std::vector<Case>& cases() {
        [](const World& w) { w.output(softmax(w.input(2, 1), 1), 1); },
        {"allreduce", "allreduce"},
        false},
-      {"variance over the cut axis takes the parts together",
+      {"variance over the cut axis",
        {{24, 3}},
-       [](const World& w) { w.output(variance(w.input(2, 0), {0}, true, false)); },
-       {"allgather"},
+       [](const World& w) { w.output(variance(w.input(2, 0), std::vector<int64_t>{0}, true, false)); },
+       {"allreduce", "allreduce"},
        false},
       {"layer norm of cut tokens",
        {{24, 7}},
