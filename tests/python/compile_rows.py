@@ -212,6 +212,10 @@ row("view.dtype", lambda x, w: ((x * 2).view(torch.int32) + 1, (x.half() * 2).vi
 row("repeat.default", lambda x, w: ((x * 2).repeat(2, *[1] * x.dim()) + 1, (x * 2).repeat(*[2] * x.dim()) + 1))
 row("flip.default", lambda x, w: ((x * 2).flip(0) + 1, x.flip(0, -1) * 2))
 row("slice_scatter.default", lambda x, w: (torch.slice_scatter(x * 2, w[:1], 0, 0, 1) + 1, _scattered(x * 2, w) + 1))
+row(
+    "select_scatter.default",
+    lambda x, w: (torch.select_scatter(x * 2, w[0], 0, 0) + 1, torch.select_scatter(x * 2, w[:, 0], 1, -1) + 1),
+)
 row("copy.default", lambda x, w: (aten.copy(x * 2, w) + 1, aten.copy(x * 2, w[0]) * 2))
 row("cat.default", lambda x, w: (torch.cat([x + 1, w], 0), torch.cat([x * 2, w, x], 1), torch.stack([x * 2, w], 1)))
 row("constant_pad_nd.default", lambda x, w: (F.pad(x + 1, (1, 2)) * 2, F.pad(x * 2, (0, 0, 1, 0), value=3.0)))

@@ -104,9 +104,17 @@ def _view_bits(scope, node, x, dtype):
 def part(tensor, rank, dim, start, end):
     """tensor[start:end] along an axis, with Python's meaning of bounds: numbers, scalars of the fusion or None."""
     starts, ends = [0] * rank, [tensor.size(axis) for axis in range(rank)]
-    starts[dim] = 0 if start is None else start
+    if isinstance(start, int) and isinstance(end, int) and 0 <= end < start:
+        end = start  # nothing
+
+    def from_front(bound):
+        """Constant bounds of a slice count from the front."""
+        is_from_end = isinstance(bound, int) and bound < 0
+        return ops.maximum(ops.add(tensor.size(dim), bound), 0) if is_from_end else bound
+
+    starts[dim] = 0 if start is None else from_front(start)
     if end is not None and not (isinstance(end, int) and end >= sys.maxsize):
-        ends[dim] = end
+        ends[dim] = from_front(end)
     return ops.slice(tensor, starts, ends)
 
 
