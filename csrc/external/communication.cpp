@@ -60,8 +60,8 @@ void runCommunication(const Call& call) {
   // Dense copies where a tensor has gaps or another order.
   std::vector<std::byte> dense_in, dense_out;
   const std::string name = op->getOpString();
-  Exchange exchange{op->type(), op->reduction(), in.dtype, team, 0, in.data, out.data,
-                    call.machine->stream, name};
+  Exchange exchange{op->type(), op->reduction(),      in.dtype, team, 0, in.data,
+                    out.data,   call.machine->stream, name};
   const int64_t count = in.numel();
   const bool takes_parts =
       op->type() == CommunicationType::ReduceScatter || op->type() == CommunicationType::Alltoall;

@@ -241,7 +241,9 @@ const std::vector<Case>& cases() {
        false},
       {"variance over the cut axis",
        {{24, 3}},
-       [](const World& w) { w.output(variance(w.input(2, 0), std::vector<int64_t>{0}, true, false)); },
+       [](const World& w) {
+         w.output(variance(w.input(2, 0), std::vector<int64_t>{0}, true, false));
+       },
        {"allreduce", "allreduce"},
        false},
       {"layer norm of cut tokens",

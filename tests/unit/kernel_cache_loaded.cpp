@@ -100,7 +100,7 @@ TEST_CASE("loaded kernels: equal kernels of different fusions and threads are co
     CHECK(device->kernels == 2);
     // Options that reach the code, and asking for it.
     {
-      const OptionsGuard options(Options::current().disable("fma"));
+      const OptionsGuard options(Options::current().set("HOST_OPT_LEVEL", "0"));
       FusionExecutorCache(scaled(3)).runFusionWithInputs({x});
       CHECK(device->kernels == 3);
     }

@@ -267,7 +267,10 @@ class TensorView(Val):
     def set_allocation_domain(self, new_allocation_domain: Sequence, new_contiguity: bool) -> None:
         """Memory order, outermost axis first."""
 
-    def set_device_mesh(self, mesh: object) -> None: ...
+    def set_device_mesh(self, mesh: DeviceMesh) -> None:
+        """
+        The devices that share it: each has all of it, or a part where a loop axis is bound to an axis of the mesh.
+        """
 
 class LaunchParams:
     """Extents of a launch."""
@@ -781,3 +784,75 @@ class IdMappingMode(enum.Enum):
     loop = 4
 
     __entries: dict = ...
+
+class DeviceMesh:
+    """
+    Devices that share tensors: a list of ranks, or a grid of up to three axes, whose last one is mesh_x, the one before it mesh_y.
+    """
+
+    def __init__(self, devices: Sequence[int], shape: Sequence[int] = []) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def devices(self) -> list[int]: ...
+
+    def coordinate(self, device: int, axis: ParallelType) -> int | None:
+        """The place of a device along an axis; None where it is not in the mesh."""
+
+    def size_along(self, axis: ParallelType) -> int: ...
+
+    def __eq__(self, arg: DeviceMesh, /) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+def mesh_of(tensor: TensorView) -> DeviceMesh | None:
+    """The mesh of a tensor; None where it has none."""
+
+def axis_sharded_on(tensor: TensorView, axis: ParallelType) -> int:
+    """The axis of the tensor that an axis of the mesh cuts; -1 for none."""
+
+class CommunicatorHandle:
+    """How one device reaches the others."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def barrier(self) -> None: ...
+
+def python_communicator(transport: object, rank: int, size: int) -> CommunicatorHandle: ...
+
+def thread_communicators(size: int, limit_s: float = 60.0) -> list[CommunicatorHandle]:
+    """
+    Devices that are threads of this process, on memory of the host: one communicator for each. `limit_s`: seconds that a device waits for the others.
+    """
+
+class LocalFusion:
+    """What each device of a mesh runs."""
+
+    @property
+    def fusion(self) -> Fusion: ...
+
+    @property
+    def mesh(self) -> DeviceMesh: ...
+
+    @property
+    def axes(self) -> list[ParallelType]: ...
+
+    @property
+    def exchanges(self) -> list[str]: ...
+
+    def require_same(self, communicator: CommunicatorHandle) -> None:
+        """A UserError on all devices where one is about to run another one."""
+
+def make_local(fusion: Fusion) -> LocalFusion:
+    """The fusion that each device runs on its own parts."""
+
+def set_communicator(cache: FusionExecutorCache, communicator: CommunicatorHandle) -> None: ...
