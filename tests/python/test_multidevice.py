@@ -9,9 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
+import torch
 from multidevice_programs import share
 from nvfuser_direct import FusionDefinition, ParallelType, UserError, multidevice
 
