@@ -13,6 +13,7 @@ import time
 import warnings
 
 import torch
+from gpt2 import GPT2
 from torch import nn
 from torch.nn import functional as F
 
@@ -20,42 +21,16 @@ VIEWS = ("view", "permute", "transpose", "t", "expand", "slice", "select", "sque
 VIEWS += ("as_strided", "alias", "detach", "reshape", "_reshape_alias", "_unsafe_view", "split_with_sizes")
 
 
-class Block(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.heads = heads
-
-    def forward(self, x):
-        b, t, c = x.shape
-        q, k, v = (p.view(b, t, self.heads, -1).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(c, dim=2))
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(mixed.transpose(1, 2).reshape(b, t, c))
-        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
-
-
-class GPT2(nn.Module):
-    def __init__(self, layers=6, width=64, heads=4, vocabulary=128):
-        super().__init__()
-        self.words, self.places = nn.Embedding(vocabulary, width), nn.Embedding(64, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
-
-    def forward(self, tokens):
-        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+def gpt2():
+    return GPT2(layers=6, width=64, heads=4, vocabulary=128, places=64, tied=False)
 
 
 def gpt2_forward():
-    return GPT2(), (torch.randint(0, 128, (1, 8)),)
+    return gpt2(), (torch.randint(0, 128, (1, 8)),)
 
 
 def gpt2_trained():
-    model = GPT2()
+    model = gpt2()
     return (lambda tokens: F.cross_entropy(model(tokens).view(-1, 128), tokens.view(-1))), (
         torch.randint(0, 128, (1, 8)),
     )

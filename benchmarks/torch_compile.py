@@ -21,6 +21,7 @@ BACKENDS = ("eager", "inductor", "nvfuser")
 def cases(device):
     """name → (module or function, inputs, whether gradients are wanted); sizes follow the device."""
     import torch
+    from gpt2 import GPT2
     from torch import nn
     from torch.nn import functional as F
 
@@ -38,34 +39,13 @@ def cases(device):
     vocabulary, model_width, layers = (50257, 768, 12) if big else (2000, 256, 4)
     batch, length = (8, 1024) if big else (2, 128)
 
-    class Block(nn.Module):
-        def __init__(self, width, heads):
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-            self.heads = heads
-
-        def forward(self, x):
-            b, t, c = x.shape
-            q, k, v = (p.view(b, t, self.heads, -1).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(c, dim=2))
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(mixed.transpose(1, 2).reshape(b, t, c))
-            return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
-
-    class GPT2(nn.Module):
+    class Loss(nn.Module):
         def __init__(self):
             super().__init__()
-            self.words, self.places = nn.Embedding(vocabulary, model_width), nn.Embedding(length, model_width)
-            self.blocks = nn.ModuleList(Block(model_width, model_width // 64) for _ in range(layers))
-            self.norm = nn.LayerNorm(model_width)
+            self.model = GPT2(layers, model_width, model_width // 64, vocabulary, length, tied=True)
 
         def forward(self, tokens):
-            x = self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
-            for block in self.blocks:
-                x = block(x)
-            logits = self.norm(x) @ self.words.weight.t()
-            return F.cross_entropy(logits.view(-1, vocabulary).float(), tokens.view(-1))
+            return F.cross_entropy(self.model(tokens).view(-1, vocabulary).float(), tokens.view(-1))
 
     tokens = torch.randint(0, vocabulary, (batch, length), device=device)
     return {
@@ -94,8 +74,8 @@ def cases(device):
             (random(rows, width, grad=True),),
             True,
         ),
-        "GPT-2, inference": (module(GPT2()).eval(), (tokens,), False),
-        "GPT-2, trained": (module(GPT2()), (tokens,), True),
+        "GPT-2, inference": (module(Loss()).eval(), (tokens,), False),
+        "GPT-2, trained": (module(Loss()), (tokens,), True),
     }
 
 

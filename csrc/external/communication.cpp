@@ -3,39 +3,37 @@
 #include <cstring>
 #include <vector>
 
+#include <evaluator/strided_loop.h>
+
 namespace nvfuser::external {
 
 namespace {
 
-bool isRowMajor(const TensorRef& tensor) {
-  int64_t stride = 1;
-  for (size_t i = tensor.sizes.size(); i-- > 0;) {
-    if (tensor.sizes[i] != 1 && tensor.strides[i] != stride) {
+using Strides = std::vector<int64_t>;
+
+/// Strides of axes of one element do not matter.
+bool isDense(const TensorRef& tensor) {
+  const Strides dense = rowMajorStrides(tensor.sizes);
+  for (size_t i = 0; i < dense.size(); ++i) {
+    if (tensor.sizes[i] != 1 && tensor.strides[i] != dense[i]) {
       return false;
     }
-    stride *= tensor.sizes[i];
   }
   return true;
 }
 
-/// Calls `body(offset, place)` for each element: its bytes from the start, its row-major place.
-template <typename Body>
-void forEachElement(const TensorRef& tensor, const Body& body) {
-  const int64_t bytes = dataTypeSizeByte(tensor.dtype);
-  const int64_t count = tensor.numel();
-  std::vector<int64_t> index(tensor.sizes.size(), 0);
-  int64_t offset = 0;
-  for (int64_t place = 0; place < count; ++place) {
-    body(offset * bytes, place * bytes);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      offset += tensor.strides[axis];
-      if (++index[axis] < tensor.sizes[axis]) {
-        break;
-      }
-      offset -= index[axis] * tensor.strides[axis];
-      index[axis] = 0;
-    }
-  }
+void copyElements(const TensorRef& like, const void* from, const Strides& from_strides, void* to,
+                  const Strides& to_strides) {
+  const int64_t bytes = dataTypeSizeByte(like.dtype);
+  forEachRun<2>(like.sizes, {from_strides, to_strides}, {0, 0},
+                [&](int64_t length, const auto& starts, const auto& steps) {
+                  for (int64_t i = 0; i < length; ++i) {
+                    std::memcpy(
+                        static_cast<std::byte*>(to) + (starts[1] + i * steps[1]) * bytes,
+                        static_cast<const std::byte*>(from) + (starts[0] + i * steps[0]) * bytes,
+                        static_cast<size_t>(bytes));
+                  }
+                });
 }
 
 }  // namespace
@@ -66,24 +64,18 @@ void runCommunication(const Call& call) {
   const bool takes_parts =
       op->type() == CommunicationType::ReduceScatter || op->type() == CommunicationType::Alltoall;
   exchange.elements = takes_parts ? count / static_cast<int64_t>(team.size()) : count;
-  if (!isRowMajor(in)) {
+  if (!isDense(in)) {
     dense_in.resize(static_cast<size_t>(count) * bytes);
-    forEachElement(in, [&](int64_t offset, int64_t place) {
-      std::memcpy(&dense_in[static_cast<size_t>(place)],
-                  static_cast<const std::byte*>(in.data) + offset, bytes);
-    });
+    copyElements(in, in.data, in.strides, dense_in.data(), rowMajorStrides(in.sizes));
     exchange.in = dense_in.data();
   }
-  if (!isRowMajor(out)) {
+  if (!isDense(out)) {
     dense_out.resize(static_cast<size_t>(out.numel()) * bytes);
     exchange.out = dense_out.data();
   }
   communicator->exchange(exchange);
-  if (!dense_out.empty()) {
-    forEachElement(out, [&](int64_t offset, int64_t place) {
-      std::memcpy(static_cast<std::byte*>(out.data) + offset,
-                  &dense_out[static_cast<size_t>(place)], bytes);
-    });
+  if (!isDense(out)) {
+    copyElements(out, dense_out.data(), rowMajorStrides(out.sizes), out.data, out.strides);
   }
 }
 

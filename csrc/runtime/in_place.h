@@ -17,7 +17,9 @@
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
 /// - The argument lies as the kernel writes, but for gaps between its rows, on a GPU it is aligned
 ///   like memory of its own, and no other argument has a part of its memory.
-/// - The kernel reads each element before it writes it (`directWrites`).
+/// - The kernel reads each element before it writes it, and writes it once: no tensor of it has
+/// more
+///   axes, in whose loops the update would be repeated (`directWrites`).
 ///
 ///   p' = p - lr · g               every element of p is read where p' is written: directly
 ///   x' = x - broadcast(x[0])      row 0 is read by all rows: copied

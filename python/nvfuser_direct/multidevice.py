@@ -109,13 +109,9 @@ class ProcessGroup:
         return self._groups[team]
 
     def exchange(self, kind, reduction, dtype, team, elements, source, target):
+        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
 
-        import torch
-
-        from nvfuser_direct.pytorch_utils import _DTYPES
-
-        (dtype,) = (of_torch for of_torch, own in _DTYPES.items() if own == dtype and isinstance(of_torch, torch.dtype))
-        group, count = self._group(team), len(team)
+        dtype, group, count = nvfuser_dtype_to_torch_dtype(dtype), self._group(team), len(team)
         parts = count if kind in ("reduce_scatter", "alltoall") else 1
         given = _host_tensor(source, elements * parts, dtype)
         result = _host_tensor(target, elements * (count if kind in ("allgather", "alltoall") else 1), dtype)

@@ -35,6 +35,14 @@ def torch_dtype_to_nvfuser_dtype(dtype):
     return _DTYPES[dtype]
 
 
+def nvfuser_dtype_to_torch_dtype(dtype):
+    """torch.dtype of a DataType; a KeyError if there is none."""
+    for of_torch, own in _DTYPES.items():
+        if own == dtype and isinstance(of_torch, torch.dtype):
+            return of_torch
+    raise KeyError(f"there is no torch.dtype for {dtype}")
+
+
 def python_scalar_to_nvfuser_dtype(scalar):
     """DataType of a Python number; a KeyError for anything else."""
     return torch_dtype_to_nvfuser_dtype(type(scalar))

@@ -2,7 +2,6 @@
 
 import threading
 import weakref
-import zlib
 from functools import partial
 
 import torch
@@ -20,22 +19,21 @@ _LOCK = threading.Lock()
 class _Executor:
     """Holds what runs a definition; alive while a region uses it.
 
-    Its kernels are called nvfuser_ID_1, nvfuser_ID_2, …, where ID is of the definition's text: profilers tell
-    regions apart, and the names, which are in the kernels' texts, are the same in each process.
+    Its kernels are called nvfuser_ID_1, nvfuser_ID_2, …, where ID is of the definition: profilers tell regions apart,
+    and the names, which are in the kernels' texts, are the same in each process.
     """
 
-    def __init__(self, fusion, text):
-        self.text = text
-        self.fusion_id = zlib.crc32(text.encode()) % 1_000_000
+    def __init__(self, fusion):
+        self.fusion_id = hash(fusion) % 1_000_000
         self.cache = direct.FusionExecutorCache(fusion, self.fusion_id)
         self.cache.let_caller_fall_back()
 
 
-def _executor_of(fusion, text):
+def _executor_of(fusion):
     with _LOCK:
-        found = _EXECUTORS.get(text)
+        found = _EXECUTORS.get(fusion)
         if found is None:
-            found = _EXECUTORS[text] = _Executor(fusion, text)
+            found = _EXECUTORS[fusion] = _Executor(fusion)
         return found
 
 
@@ -49,8 +47,8 @@ class CompiledRegion:
         self.executor = None
         self.repeats = None  # (executor's cache, strides of axes of one element) that a plan can call by itself
         try:
-            fusion, text, stretched = define(region)
-            self.executor = _executor_of(fusion, text)
+            fusion, stretched = define(region)
+            self.executor = _executor_of(fusion)
             execute = self.executor.cache.execute
             strides = _strides_of_ones(region.outputs)
             if not any(_is_on(meta(node), region.device) for node in region.inputs):

@@ -38,7 +38,7 @@ class UndefinedOperation(Exception):
 
 
 def define(region):
-    """(the Fusion, its definition as text, stretched outputs: position → axes, outermost first).
+    """(the Fusion, stretched outputs: position → axes, outermost first).
 
     A stretched output comes out with stride 0 along some axis, where the graph promises memory for each element, in the
     order of these axes.
@@ -49,7 +49,7 @@ def define(region):
         for target, node in region.updates.items():
             scope.add_update(target, node)
     stretched = {position: order for position, order in enumerate(orders) if order is not None}
-    return scope.fusion, direct.translate_fusion(scope.fusion), stretched
+    return scope.fusion, stretched
 
 
 def _laid_out(tensor, like):
