@@ -9,7 +9,6 @@
 #include <runtime/in_place.h>
 #include <runtime/launch_plan.h>
 #include <runtime/memory_overlap.h>
-#include <runtime/warm_time.h>
 
 namespace nvfuser {
 
@@ -398,20 +397,25 @@ KernelExecutor::Launched KernelExecutor::runPart(const Whole& whole,
   return launchAndShow(&whole, args, {}, LaunchParams(), params, context);
 }
 
-double KernelExecutor::time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
-                            int repeats, const Whole* whole) {
-  double milliseconds = 0;
-  prepareAndLaunch(
-      whole, args, outputs, LaunchParams(), {}, {},
-      [&](const LaunchPlan& plan, std::span<void* const> pointers) {
-        const CompiledKernel& compiled = plan.compiled();
-        Device& device = compiled.device();
-        milliseconds = warmTime(
-            device,
-            [&] { device.launch(compiled.loaded(), plan.shape(), pointers, nullptr, nullptr); },
-            repeats);
-      });
-  return milliseconds;
+std::vector<double> KernelExecutor::time(const KernelArgumentHolder& args,
+                                         const KernelArgumentHolder& outputs, int repeats) {
+  std::vector<double> times;
+  measure(args, outputs, [&](Device& device, const std::function<void()>& launch) {
+    times = device.timeEach(launch, repeats, nullptr);
+  });
+  return times;
+}
+
+void KernelExecutor::measure(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                             const Measure& measure, const Whole* whole) {
+  prepareAndLaunch(whole, args, outputs, LaunchParams(), {}, {},
+                   [&](const LaunchPlan& plan, std::span<void* const> pointers) {
+                     const CompiledKernel& compiled = plan.compiled();
+                     Device& device = compiled.device();
+                     measure(device, [&] {
+                       device.launch(compiled.loaded(), plan.shape(), pointers, nullptr, nullptr);
+                     });
+                   });
 }
 
 }  // namespace nvfuser

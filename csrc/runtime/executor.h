@@ -3,6 +3,7 @@
 /// variant that is missing is lowered and compiled by one of them, while others run theirs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -80,9 +81,14 @@ class KernelExecutor {
                      std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                      const RunContext& context);
 
-  /// Milliseconds of a launch on the device by `warmTime`, arguments and outputs as in `run`.
-  double time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs, int repeats,
-              const Whole* whole = nullptr);
+  /// Milliseconds of `repeats` launches on the device, arguments and outputs as in `run`.
+  std::vector<double> time(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+                           int repeats);
+  /// Is given the launch, to repeat it as it likes.
+  using Measure = std::function<void(Device& device, const std::function<void()>& launch)>;
+  /// The same by whoever measures.
+  void measure(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
+               const Measure& measure, const Whole* whole = nullptr);
 
   /// The variant that ran (or was compiled) last.
   const CompiledKernel* compiledKernel() const;

@@ -127,7 +127,12 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
           one.resources = compiled.resources();
           one.bytes = bytesOfLaunch(compiled, step_args, results);
           const KernelExecutor::Whole whole{plan.sizes, call.draws->first, call.draws->second};
-          one.ms = executor.time(step_args, results, repeats, &whole);
+          executor.measure(
+              step_args, results,
+              [&](Device& where, const std::function<void()>& launch) {
+                one.ms = warmTime(where, launch, repeats);
+              },
+              &whole);
           one.copy_ms = timeCopy(device, one.bytes, repeats);
         }
         result.kernels.push_back(std::move(one));

@@ -7,6 +7,7 @@
 #include "direct/bindings.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <runtime/warm_time.h>
 #include <support/text.h>
 
 namespace nvfuser::python {
@@ -103,7 +104,9 @@ void recordKernel(KernelExecutor& executor, const KernelArgumentHolder& args,
   nvfuser::KernelProfile kernel;
   kernel.name = executor.name();
   kernel.scheduler = "user";
-  kernel.ms = executor.time(args, outputs, kRepeats);
+  executor.measure(args, outputs, [&](Device& device, const std::function<void()>& launch) {
+    kernel.ms = warmTime(device, launch, kRepeats);
+  });
   kernel.bytes = bytesOf(args) + bytesOf(outputs);
   const LaunchParams& launch = executor.lastLaunchParams();
   kernel.shape.grid[0] = launch.gdimx();
