@@ -149,6 +149,9 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
       mapNamedAxes(*expr->as<GroupedMmaOp>());
       break;
     case ExprKind::CommunicationOp: {
+      if (producer != expr->input(0)) {
+        break;  // what it waits for
+      }
       // The axis of the team's devices, in front.
       const CommunicationType type = expr->as<CommunicationOp>()->type();
       zip([&](size_t f) { return f == 0 && type == CommunicationType::ReduceScatter; },

@@ -198,8 +198,8 @@ std::string_view communicationName(CommunicationType type) {
 
 CommunicationOp::CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out,
                                  Val* in, BinaryOpType reduction, ParallelType along,
-                                 const DeviceMesh& mesh)
-    : ExprOf(passkey, {{in},
+                                 const DeviceMesh& mesh, Val* after)
+    : ExprOf(passkey, {after != nullptr ? std::vector<Val*>{in, after} : std::vector<Val*>{in},
                        {out},
                        {enumAttribute(type), enumAttribute(reduction), enumAttribute(along),
                         mesh.devices(), mesh.shape()}}) {}

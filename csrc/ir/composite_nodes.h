@@ -158,12 +158,14 @@ enum class CommunicationType : uint8_t {
 };
 std::string_view communicationName(CommunicationType type);
 
-/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes.
+/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes. Not
+/// before another communication has ended, whose result is a second operand.
 class CommunicationOp final : public ExprOf<CommunicationOp, ExprKind::CommunicationOp> {
  public:
   using ExprOf::ExprOf;
   CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out, Val* in,
-                  BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh);
+                  BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh,
+                  Val* after = nullptr);
   CommunicationType type() const { return attribute<CommunicationType>(0); }
   /// How what devices have is combined; Add where nothing is.
   BinaryOpType reduction() const { return attribute<BinaryOpType>(1); }

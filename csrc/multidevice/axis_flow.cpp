@@ -4,6 +4,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/composite_nodes.h>
+#include <ops/axes.h>
 
 namespace nvfuser::multidevice {
 
@@ -40,14 +41,14 @@ bool isWhole(const Expr* expr) {
 
 }  // namespace
 
-AxisFlow::AxisFlow(const Expr* expr) {
+AxisFlow::AxisFlow(const Expr* expr, const Multiples& multiples) {
   if (isWhole(expr)) {
     return;
   }
   if (expr->isA<FullOp>()) {
     made_from_sizes_.push_back(expr->output(0)->as<TensorView>());
   } else if (expr->isA<ReshapeOp>()) {
-    readReshape(expr);
+    readReshape(expr, multiples);
   } else {
     readPairs(expr);
   }
@@ -73,7 +74,7 @@ void AxisFlow::readPairs(const Expr* expr) {
         const bool is_batch = !is_attention || a + 2 < from.size();
         const bool is_repeated = expr->isA<RepeatOp>() && id_in->isBroadcast();
         if (is_kept && is_batch && !is_repeated && static_cast<int64_t>(b) != whole) {
-          pairs_.push_back({in, a, out, b, id_in->isBroadcast()});
+          pairs_.push_back({in, a, out, b, ops::isUnitAxis(id_in)});
         }
       }
     }
@@ -81,8 +82,8 @@ void AxisFlow::readPairs(const Expr* expr) {
 }
 
 /// The outer part of an axis stays the outer part of what it becomes: merged with inner ones, or
-/// split.
-void AxisFlow::readReshape(const Expr* expr) {
+/// split. Where the axis itself has another size then, both have to be multiples of the devices.
+void AxisFlow::readReshape(const Expr* expr, const Multiples& multiples) {
   const auto* in = expr->input(0)->as<TensorView>();
   const auto* out = expr->output(0)->as<TensorView>();
   const std::vector<IterDomain*> to = axesOf(out);
@@ -100,9 +101,16 @@ void AxisFlow::readReshape(const Expr* expr) {
       }
       id = next;
     }
-    if (id != nullptr) {
-      pairs_.push_back({in, placeIn(from, id_in), out, placeIn(to, id), id_in->isBroadcast()});
+    if (id == nullptr) {
+      continue;
     }
+    Pair pair{in, placeIn(from, id_in), out, placeIn(to, id), ops::isUnitAxis(id_in)};
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      pair.can_cut[placeOf(mesh_axis)] =
+          id == id_out ||
+          (multiples.holds(id_in->extent(), mesh_axis) && multiples.holds(id->extent(), mesh_axis));
+    }
+    pairs_.push_back(pair);
   }
 }
 
@@ -133,7 +141,7 @@ void AxisFlow::readProduct(const Expr* expr) {
   combined_.push_back({b, by_columns ? last_of_b : last_of_b - 1, BinaryOpType::Add});
 }
 
-bool AxisFlow::canCut(const TensorView* out, size_t axis) const {
+bool AxisFlow::canCut(const TensorView* out, size_t axis, ParallelType mesh_axis) const {
   const IterDomain* id = axesOf(out)[axis];
   if (id->isBroadcast() && !id->hasExpandedExtent()) {
     return false;
@@ -141,7 +149,7 @@ bool AxisFlow::canCut(const TensorView* out, size_t axis) const {
   const bool is_made =
       std::find(made_from_sizes_.begin(), made_from_sizes_.end(), out) != made_from_sizes_.end();
   return is_made || std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
-           return pair.out == out && pair.to == axis;
+           return pair.out == out && pair.to == axis && pair.can_cut[placeOf(mesh_axis)];
          });
 }
 

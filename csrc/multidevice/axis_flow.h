@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ir/internal_nodes.h>
+#include <multidevice/multiples.h>
 
 namespace nvfuser::multidevice {
 
@@ -16,11 +17,11 @@ class AxisFlow {
  public:
   /// The axes of `expr`, all of whose outputs are tensors. Says the same when operands have been
   /// exchanged since.
-  explicit AxisFlow(const Expr* expr);
+  AxisFlow(const Expr* expr, const Multiples& multiples);
 
-  /// Whether `out` can be computed in parts along its axis: an element needs operands' elements at
-  /// its own place along that axis, where they have it, and no others.
-  bool canCut(const TensorView* out, size_t axis) const;
+  /// Whether `out` can be computed in equal parts along its axis: an element needs operands'
+  /// elements at its own place along that axis, where they have it, and no others.
+  bool canCut(const TensorView* out, size_t axis, ParallelType mesh_axis) const;
   /// The axis of `in` that goes with it; none where `in` is needed whole.
   std::optional<size_t> operandAxis(const TensorView* in, const TensorView* out, size_t axis) const;
   /// The axis of `out` that goes with an axis of `in`.
@@ -38,6 +39,7 @@ class AxisFlow {
     const TensorView* out;
     size_t to;
     bool is_broadcast;  ///< the operand's axis, so that it has one element
+    std::array<bool, kNumMeshAxes> can_cut = {true, true, true};  ///< along x, y, z
   };
   struct Combined {
     const TensorView* in;
@@ -45,7 +47,7 @@ class AxisFlow {
     BinaryOpType by;
   };
   void readPairs(const Expr* expr);
-  void readReshape(const Expr* expr);
+  void readReshape(const Expr* expr, const Multiples& multiples);
   void readReduction(const ReductionOp* op);
   void readProduct(const Expr* expr);
 

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/composite_nodes.h>
+#include <multidevice/define_parts.h>
 #include <multidevice/propagate.h>
 #include <multidevice/reshard.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
 #include <ops/composite.h>
-#include <ops/define_again.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/substitute_scalars.h>
-#include <settling/redefine.h>
 
 namespace nvfuser::multidevice {
 
@@ -58,14 +58,20 @@ class Maker {
   LocalFusion run() {
     FusionGuard guard(fusion_.get());
     readDeclarations();
+    sizes_.setMesh(mesh_);
+    Multiples multiples(mesh_);
+    for (const auto& [tv, sharding] : declared_) {
+      multiples.add(tv, sharding);
+    }
     std::vector<Expr*> exprs;
     Flows flows;
     for (Expr* expr : fusion_->exprs()) {
       if (!tensorOutputs(expr).empty()) {  // no arithmetic of sizes
         exprs.push_back(expr);
-        flows.emplace(expr, AxisFlow(expr));
+        flows.emplace(expr, AxisFlow(expr, multiples));
       }
     }
+    const std::vector<Val*> outputs = fusion_->outputs();
     targets_ = propagate(exprs, flows, declared_);
     cutInputs();
     Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
@@ -73,6 +79,8 @@ class Maker {
       define(expr, flows.at(expr), resharder);
     }
     LocalFusion local;
+    local.inputs = shardingsNow(fusion_->inputs());
+    local.outputs = shardingsNow(outputs);
     for (auto [axis, scalar] : coordinates_) {
       fusion_->addInput(scalar);
       local.coordinates.push_back(axis);
@@ -86,13 +94,33 @@ class Maker {
   }
 
  private:
+  /// Of global tensors; of scalars nothing.
+  std::vector<Sharding> shardingsNow(const std::vector<Val*>& vals) const {
+    std::vector<Sharding> all;
+    for (const Val* val : vals) {
+      Sharding& sharding = all.emplace_back();
+      if (!val->isA<TensorView>()) {
+        continue;
+      }
+      const auto* tv = val->as<TensorView>();
+      sharding = now_.at(tv);
+      const auto of_one = of_one_.find(tv);
+      for (const ParallelType axis : kMeshAxes) {
+        if (of_one != of_one_.end() && of_one->second[axis]) {
+          sharding[axis] = of_one->second[axis];
+        }
+      }
+    }
+    return all;
+  }
+
   /// Meshes and shardings, which the tensors then lose.
   void readDeclarations() {
     for (TensorView* tv : fusion_->allTvs()) {
       Sharding sharding = shardingOf(tv);
       for (const ParallelType axis : kMeshAxes) {
         if (tv->getDeviceMesh().size(axis) == 1) {
-          sharding[axis] = std::nullopt;  // the part is the whole
+          of_one_[tv][axis] = std::exchange(sharding[axis], std::nullopt);  // the part is the whole
         }
       }
       if (tv->hasDeviceMesh()) {
@@ -147,23 +175,6 @@ class Maker {
     return scalar;
   }
 
-  /// The extent of a part.
-  Val* partOf(Val* extent, ParallelType mesh_axis, const TensorView* tv, size_t axis) const {
-    const int64_t devices = mesh_.size(mesh_axis);
-    if (const auto found = part_of_.find(extent);
-        found != part_of_.end() && found->second.devices == devices) {
-      return found->second.extent;
-    }
-    if (const auto size = constantOf(extent)) {
-      if (*size % devices != 0) {
-        userError("multidevice: axis ", axis, " of ", *tv, " has ", *size, " elements, which ",
-                  devices, " devices cannot share equally; pad it, or cut another axis");
-      }
-      return ops::indexConstant(*size / devices);
-    }
-    return SimplifyingIrBuilder::ceilDivExpr(extent, ops::indexConstant(devices));
-  }
-
   /// Inputs get the sizes of their parts. What a symbol said of the whole is as many parts.
   void cutInputs() {
     std::unordered_map<const Val*, Val*> whole;
@@ -204,17 +215,19 @@ class Maker {
 
   IterDomain* cutAxis(const TensorView* tv, size_t axis, ParallelType mesh_axis,
                       std::unordered_map<const Val*, Val*>& whole) {
-    Val* extent = tv->getLogicalDomain()[axis]->extent();
+    const IterDomain* id = tv->getLogicalDomain()[axis];
+    Val* extent = extentOf(id);
+    auto ofSize = [&](Val* size) {
+      return id->hasExpandedExtent() ? IterDomainBuilder(id).expanded_extent(size).build()
+             : constantOf(size)      ? ops::newAxis(size)
+                                     : ops::newIterAxis(size);
+    };
     if (constantOf(extent)) {
-      return ops::newAxis(partOf(extent, mesh_axis, tv, axis));
+      return ofSize(sizes_.partOf(extent, mesh_axis, tv, axis));
     }
-    const int64_t devices = mesh_.size(mesh_axis);
     Val* part = IrBuilder::create<Val>(extent->dtype());
-    Val* all = IrBuilder::mulExpr(
-        part, IrBuilder::create<Val>(PolymorphicValue(devices), extent->dtype()));
-    whole[extent] = all;
-    part_of_[all] = {devices, part};
-    return ops::newIterAxis(part);
+    whole[extent] = sizes_.wholeOf(part, mesh_axis);
+    return ofSize(part);
   }
 
   /// How an operation is carried out: its results' shardings as it computes them, and what combines
@@ -252,7 +265,7 @@ class Maker {
       }
       // In parts rather than whole, also where the result is wanted whole or cut elsewhere.
       const std::optional<size_t> axis = goes_along || !natural ? wanted : natural;
-      if (axis && flow.canCut(outs[0], *axis) && !plan.results[0].of(*axis)) {
+      if (axis && flow.canCut(outs[0], *axis, mesh_axis) && !plan.results[0].of(*axis)) {
         plan.results[0][mesh_axis] = axis;
         cutOthers(plan, mesh_axis, *axis, ins, outs, flow);
       }
@@ -310,7 +323,8 @@ class Maker {
         fusion_->replaceInput(expr, present, fit);
       }
     }
-    std::vector<TensorView*> made = definedAgain(expr, plan, outs[0]);
+    std::vector<TensorView*> made = defineParts(expr, ins.empty() ? nullptr : ins[0], outs[0],
+                                                plan.results[0], !plan.sums.empty(), sizes_);
     for (size_t k = 0; k < outs.size(); ++k) {
       Sharding sharding = plan.results[k];
       const Sharding& target = targets_.at(outs[k]);
@@ -366,47 +380,12 @@ class Maker {
     return add(sums, shared(whole, needed, why, resharder));
   }
 
-  std::vector<TensorView*> definedAgain(Expr* expr, const Plan& plan, const TensorView* out) {
-    const Sharding& sharding = plan.results[0];
-    auto sizes = [&](bool keeps) {
-      std::vector<Val*> all;
-      const std::vector<IterDomain*> axes = axesOf(out);
-      const std::vector<IterDomain*> root = TensorDomain::noReductions(out->getMaybeRootDomain());
-      for (size_t i = 0; i < axes.size(); ++i) {
-        const auto kept =
-            static_cast<size_t>(std::find(root.begin(), root.end(), axes[i]) - root.begin());
-        const auto mesh_axis = sharding.of(i);
-        all.push_back(keeps && kept < root.size()
-                          ? extentOf(axesOf(expr->input(0)->as<TensorView>())[kept])
-                      : mesh_axis ? partOf(extentOf(axes[i]), *mesh_axis, out, i)
-                                  : extentOf(axes[i]));
-      }
-      return all;
-    };
-    if (expr->isA<ReshapeOp>()) {
-      return {ops::reshapeTo(expr->input(0)->as<TensorView>(), sizes(true))};
-    }
-    if (expr->isA<ExpandOp>()) {
-      return {expand(expr->input(0)->as<TensorView>(), sizes(false))};
-    }
-    if (expr->isA<FullOp>()) {
-      return {full(sizes(false), expr->input(0), out->dtype())};
-    }
-    if (!plan.sums.empty() && expr->isA<LinearOp>()) {
-      return {linear(expr->input(0)->as<TensorView>(), expr->input(1)->as<TensorView>())};
-    }
-    return settling::redefine(expr);
-  }
-
   std::unique_ptr<Fusion> fusion_;
   DeviceMesh mesh_;
   Shardings declared_, targets_, now_;
-  struct Part {
-    int64_t devices;
-    Val* extent;
-  };
-  std::unordered_map<const Val*, Part> part_of_;              ///< of the extent of a whole axis
-  std::unordered_map<const TensorView*, TensorView*> local_;  ///< of a global tensor
+  Shardings of_one_;  ///< what is declared along axes of the mesh that have one device
+  PartSizes sizes_;
+  std::unordered_map<const TensorView*, TensorView*> local_;         ///< of a global tensor
   std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
   std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;
   std::map<ParallelType, Val*> coordinates_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <ir/fusion.h>
+#include <multidevice/sharding.h>
 
 namespace nvfuser::multidevice {
 
@@ -22,6 +23,8 @@ struct LocalFusion {
   DeviceMesh mesh;
   /// Scalar inputs behind those of the global Fusion: the device's place along these axes.
   std::vector<ParallelType> coordinates;
+  /// How each input has to be cut, and each output is; of scalars nothing.
+  std::vector<Sharding> inputs, outputs;
   /// A line for each exchange: what, of which tensor, and which operation wants it.
   std::vector<std::string> exchanges;
 };

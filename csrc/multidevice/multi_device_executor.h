@@ -32,6 +32,9 @@ class MultiDeviceExecutor {
   const Fusion& localFusion() const { return *cache_->fusion(); }
   /// A line for each exchange of data, with the operation that wants it.
   const std::vector<std::string>& exchanges() const { return local_.exchanges; }
+  /// How inputs have to be cut, and outputs are, those of which nothing was declared too.
+  const std::vector<multidevice::Sharding>& inputShardings() const { return local_.inputs; }
+  const std::vector<multidevice::Sharding>& outputShardings() const { return local_.outputs; }
   const DeviceMesh& mesh() const { return local_.mesh; }
   FusionExecutorCache& cache() { return *cache_; }
   /// This device's places in the mesh, as they stand behind the inputs.

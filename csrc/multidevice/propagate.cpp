@@ -19,7 +19,7 @@ Shardings wishes(const std::vector<Expr*>& exprs, const Flows& flows, const Shar
         }
         Sharding& of_in = wished[in];
         for (const ParallelType mesh_axis : kMeshAxes) {
-          const auto axis = of_out[mesh_axis] && flow.canCut(out, *of_out[mesh_axis])
+          const auto axis = of_out[mesh_axis] && flow.canCut(out, *of_out[mesh_axis], mesh_axis)
                                 ? flow.operandAxis(in, out, *of_out[mesh_axis])
                                 : std::nullopt;
           if (axis && !of_in[mesh_axis] && !of_in.of(*axis)) {
@@ -57,7 +57,7 @@ Shardings propagate(const std::vector<Expr*>& exprs, const Flows& flows,
           const auto found = wished.find(out);
           axis = found != wished.end() ? found->second[mesh_axis] : std::nullopt;
         }
-        if (axis && flow.canCut(out, *axis) && !result.of(*axis)) {
+        if (axis && flow.canCut(out, *axis, mesh_axis) && !result.of(*axis)) {
           result[mesh_axis] = axis;
         }
       }

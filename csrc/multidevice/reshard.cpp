@@ -8,18 +8,11 @@
 #include <ops/axes.h>
 #include <ops/communication.h>
 #include <ops/indexing.h>
+#include <ops/reshape_plan.h>
 
 namespace nvfuser::multidevice {
 
 namespace {
-
-std::vector<Val*> sizesOf(const TensorView* tv) {
-  std::vector<Val*> sizes;
-  for (const IterDomain* id : ops::axesOf(tv)) {
-    sizes.push_back(ops::extentOf(id));
-  }
-  return sizes;
-}
 
 /// The axis at `from` is at `to` afterwards; the others keep their order.
 TensorView* withAxisMoved(TensorView* tv, size_t from, size_t to) {
@@ -31,76 +24,132 @@ TensorView* withAxisMoved(TensorView* tv, size_t from, size_t to) {
   return permute(tv, order);
 }
 
+/// Axes in groups of one, but for `axis`, which stands for `old_axes` and becomes `new_axes`.
+std::vector<ops::AxisGroup> groupsAround(size_t rank, size_t axis, size_t old_axes,
+                                         size_t new_axes) {
+  std::vector<ops::AxisGroup> groups;
+  size_t from = 0, to = 0;
+  while (from < rank) {
+    const bool is_axis = from == axis;
+    groups.push_back({from, from + (is_axis ? old_axes : 1), to, to + (is_axis ? new_axes : 1)});
+    from = groups.back().old_end;
+    to = groups.back().new_end;
+  }
+  return groups;
+}
+
+/// Axis `axis` of `tv` as [parts, what is left].
 TensorView* split(TensorView* tv, size_t axis, int64_t parts) {
-  std::vector<Val*> sizes = sizesOf(tv);
-  // The size of a part is what is left: then the axis is split, and no other size has to be equal.
-  sizes[axis] = ops::indexConstant(-1);
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), ops::indexConstant(parts));
-  return reshape(tv, sizes);
+  const size_t rank = ops::axesOf(tv).size();
+  std::vector<Val*> sizes(rank + 1, nullptr);
+  sizes[axis] = ops::indexConstant(parts);
+  return ops::regroup(tv, groupsAround(rank, axis, 1, 2), sizes);
 }
 
 }  // namespace
 
 TensorView* Resharder::withPartsInFront(TensorView* tv, size_t axis, ParallelType mesh_axis) {
+  requireEqualParts(tv, axis, mesh_axis);
   return withAxisMoved(split(tv, axis, mesh_.size(mesh_axis)), axis, 0);
+}
+
+/// Where the size is known only to the call, that call is told.
+void Resharder::requireEqualParts(TensorView* tv, size_t axis, ParallelType mesh_axis) {
+  Val* extent = ops::sizesOf(tv)[axis];
+  const int64_t devices = mesh_.size(mesh_axis);
+  const auto fails = [&](const auto& has) {
+    return text("multidevice: axis ", axis, " of ", *tv, has, devices,
+                " devices cannot share equally; pad it, or cut another axis");
+  };
+  if (const auto size = ops::constantOf(extent)) {
+    if (*size % devices != 0) {
+      userError(fails(text(" has ", *size, " elements, which ")));
+    }
+    return;
+  }
+  Val* part = SimplifyingIrBuilder::ceilDivExpr(extent, ops::indexConstant(devices));
+  Val* whole = SimplifyingIrBuilder::mulExpr(part, ops::indexConstant(devices));
+  if (!whole->sameAs(extent)) {
+    tv->fusion()->requireSizes({SizeRequirement::Kind::SameCount, extent, whole,
+                                fails(" has a number of elements that ")});
+  }
 }
 
 TensorView* Resharder::joined(TensorView* parts, size_t axis) {
   TensorView* beside = withAxisMoved(parts, 0, axis);
-  std::vector<Val*> sizes = sizesOf(beside);
-  sizes[axis] = SimplifyingIrBuilder::mulExpr(sizes[axis], sizes[axis + 1]);
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-  return reshape(beside, sizes);
+  const size_t rank = ops::axesOf(beside).size();
+  return ops::regroup(beside, groupsAround(rank, axis, 2, 1), std::vector<Val*>(rank - 1, nullptr));
+}
+
+TensorView* Resharder::exchanged(CommunicationType type, TensorView* tv, ParallelType mesh_axis,
+                                 BinaryOpType by) {
+  last_ = communicate(type, tv, mesh_, mesh_axis, by, last_);
+  return last_;
 }
 
 TensorView* Resharder::gathered(TensorView* tv, size_t axis, ParallelType mesh_axis) {
-  return joined(communicate(CommunicationType::Allgather, tv, mesh_, mesh_axis), axis);
+  return joined(exchanged(CommunicationType::Allgather, tv, mesh_axis), axis);
 }
 
 TensorView* Resharder::ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis) {
+  requireEqualParts(tv, axis, mesh_axis);
   TensorView* parts = split(tv, axis, mesh_.size(mesh_axis));
   return select(parts, static_cast<int64_t>(axis), coordinate_(mesh_axis));
 }
 
 TensorView* Resharder::moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis) {
   TensorView* parts = withPartsInFront(tv, to, mesh_axis);
-  return joined(communicate(CommunicationType::Alltoall, parts, mesh_, mesh_axis), from);
+  return joined(exchanged(CommunicationType::Alltoall, parts, mesh_axis), from);
 }
 
 TensorView* Resharder::reshard(TensorView* tv, Sharding from, const Sharding& to,
                                const std::string& why) {
-  // What is cut no more comes first: an axis may be cut by another axis of the mesh then.
-  for (const ParallelType mesh_axis : kMeshAxes) {
-    if (from[mesh_axis] && !to[mesh_axis]) {
-      note("allgather", tv, mesh_axis, why);
-      tv = gathered(tv, *from[mesh_axis], mesh_axis);
-      from[mesh_axis] = std::nullopt;
+  // What is cut no more comes first, and then what goes to an axis that is free: an axis is cut by
+  // one axis of the mesh at a time.
+  const auto isFree = [&](ParallelType mesh_axis) {
+    return !to[mesh_axis] || !from.of(*to[mesh_axis]);
+  };
+  while (from != to) {
+    std::optional<ParallelType> next;
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      if (from[mesh_axis] != to[mesh_axis] && isFree(mesh_axis) &&
+          (!next || (to[*next] && !to[mesh_axis]))) {
+        next = mesh_axis;
+      }
     }
-  }
-  for (const ParallelType mesh_axis : kMeshAxes) {
-    if (from[mesh_axis] == to[mesh_axis]) {
+    if (next) {
+      tv = step(tv, *next, from[*next], to[*next], why);
+      from[*next] = to[*next];
       continue;
     }
-    if (from[mesh_axis]) {
-      note("alltoall", tv, mesh_axis, why);
-      tv = moved(tv, *from[mesh_axis], *to[mesh_axis], mesh_axis);
-    } else {
-      tv = ownPart(tv, *to[mesh_axis], mesh_axis);
-    }
-    from[mesh_axis] = to[mesh_axis];
+    // Two axes of the mesh in each other's place: one lets go.
+    const ParallelType blocked =
+        *std::find_if(std::begin(kMeshAxes), std::end(kMeshAxes),
+                      [&](ParallelType axis) { return from[axis] && from[axis] != to[axis]; });
+    tv = step(tv, blocked, from[blocked], std::nullopt, why);
+    from[blocked] = std::nullopt;
   }
   return tv;
+}
+
+TensorView* Resharder::step(TensorView* tv, ParallelType mesh_axis, std::optional<size_t> from,
+                            std::optional<size_t> to, const std::string& why) {
+  if (!from) {
+    return ownPart(tv, *to, mesh_axis);
+  }
+  note(to ? "alltoall" : "allgather", tv, mesh_axis, why);
+  return to ? moved(tv, *from, *to, mesh_axis) : gathered(tv, *from, mesh_axis);
 }
 
 TensorView* Resharder::combine(TensorView* tv, ParallelType mesh_axis, BinaryOpType by,
                                std::optional<size_t> axis, const std::string& why) {
   if (axis) {
     note("reduce_scatter", tv, mesh_axis, why);
-    return communicate(CommunicationType::ReduceScatter, withPartsInFront(tv, *axis, mesh_axis),
-                       mesh_, mesh_axis, by);
+    return exchanged(CommunicationType::ReduceScatter, withPartsInFront(tv, *axis, mesh_axis),
+                     mesh_axis, by);
   }
   note("allreduce", tv, mesh_axis, why);
-  return communicate(CommunicationType::Allreduce, tv, mesh_, mesh_axis, by);
+  return exchanged(CommunicationType::Allreduce, tv, mesh_axis, by);
 }
 
 void Resharder::note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,

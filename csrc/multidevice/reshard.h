@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <ir/composite_nodes.h>
 #include <ir/op_types.h>
 #include <multidevice/sharding.h>
 
@@ -30,6 +31,11 @@ class Resharder {
                       std::optional<size_t> axis, const std::string& why);
 
  private:
+  /// Along one axis of the mesh; `to` is free.
+  TensorView* step(TensorView* tv, ParallelType mesh_axis, std::optional<size_t> from,
+                   std::optional<size_t> to, const std::string& why);
+  TensorView* exchanged(CommunicationType type, TensorView* tv, ParallelType mesh_axis,
+                        BinaryOpType by = BinaryOpType::Add);
   TensorView* gathered(TensorView* tv, size_t axis, ParallelType mesh_axis);
   TensorView* ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis);
   TensorView* moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis);
@@ -37,12 +43,14 @@ class Resharder {
   TensorView* withPartsInFront(TensorView* tv, size_t axis, ParallelType mesh_axis);
   /// [D, ..., n, ...] → [..., D · n, ...].
   TensorView* joined(TensorView* parts, size_t axis);
+  void requireEqualParts(TensorView* tv, size_t axis, ParallelType mesh_axis);
   void note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,
             const std::string& why);
 
   DeviceMesh mesh_;
   std::function<Val*(ParallelType)> coordinate_;
   std::vector<std::string>& notes_;
+  TensorView* last_ = nullptr;  ///< of the last exchange; the next one waits for it
 };
 
 }  // namespace nvfuser::multidevice

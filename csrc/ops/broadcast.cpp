@@ -237,7 +237,8 @@ TensorView* repeat(TensorView* inp, const std::vector<int64_t>& repeat_times) {
   }
   TensorView* repeated = ops::newTensor(std::move(out_axes), x->dtype());
   IrBuilder::create<RepeatOp>(repeated, x);
-  return any_pair ? ops::mergeGroups(repeated, groups) : repeated;
+  return any_pair ? ops::regroup(repeated, groups, std::vector<Val*>(groups.size(), nullptr))
+                  : repeated;
 }
 
 }  // namespace nvfuser

@@ -7,14 +7,16 @@
 namespace nvfuser {
 
 TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
-                        ParallelType along, BinaryOpType reduction) {
+                        ParallelType along, BinaryOpType reduction, TensorView* after) {
   using enum CommunicationType;
   const std::string_view name = communicationName(type);
   ops::requireTensor(in, name);
   const int64_t devices = mesh.size(along);
   const std::vector<IterDomain*> of_in = ops::axesOf(in);
   const bool takes_parts = type == ReduceScatter || type == Alltoall;
-  if (takes_parts && (of_in.empty() || ops::constantOf(ops::extentOf(of_in[0])) != devices)) {
+  // (A symbol may stand for the number, once it is known what else the call has.)
+  const auto parts = of_in.empty() ? 0 : ops::constantOf(ops::extentOf(of_in[0])).value_or(devices);
+  if (takes_parts && parts != devices) {
     userError(name, ": ", ops::describe(in), " has no first axis of ", devices,
               " elements, one for each device of ", mesh.toString(), " along ",
               parallelTypeName(along));
@@ -38,7 +40,7 @@ TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh
     axes.push_back(ops::newOwnAxis(of_in[i]));
   }
   TensorView* out = ops::newTensor(std::move(axes), in->dtype());
-  IrBuilder::create<CommunicationOp>(type, out, in, reduction, along, mesh);
+  IrBuilder::create<CommunicationOp>(type, out, in, reduction, along, mesh, after);
   return out;
 }
 

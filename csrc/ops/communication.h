@@ -10,8 +10,10 @@ namespace nvfuser {
 
 /// The result of the devices of `mesh` along one of its axes. `reduction`: of Allreduce and
 /// ReduceScatter. Throws `UserError` for an operand that has not the axis which the type needs, or
-/// whose numbers cannot be combined so.
+/// whose numbers cannot be combined so. `after`: the result of the communication before it, if
+/// there is one. All devices come to their communications in one order; operands say which.
 TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
-                        ParallelType along, BinaryOpType reduction = BinaryOpType::Add);
+                        ParallelType along, BinaryOpType reduction = BinaryOpType::Add,
+                        TensorView* after = nullptr);
 
 }  // namespace nvfuser

@@ -117,7 +117,10 @@ struct Reshape {
         new_sizes.push_back(*constant);
       }
     }
-    if (old_sizes.size() == old_axes.size() && new_sizes.size() == wanted.size()) {
+    const auto isLong = [](int64_t size) { return size > 1; };
+    if (old_sizes.size() == old_axes.size() && new_sizes.size() == wanted.size() &&
+        std::all_of(old_sizes.begin(), old_sizes.end(), isLong) &&
+        std::all_of(new_sizes.begin(), new_sizes.end(), isLong)) {
       return applySteps(old_axes, ops::constantSteps(old_sizes, new_sizes));
     }
     return mergeAndSplit(old_axes, wanted);
@@ -398,13 +401,13 @@ TensorView* reshapeTo(TensorView* x, const std::vector<Val*>& sizes) {
   return reshapeSizes(x, from, sizes);
 }
 
-TensorView* mergeGroups(TensorView* x, const std::vector<AxisGroup>& groups) {
+TensorView* regroup(TensorView* x, const std::vector<AxisGroup>& groups,
+                    const std::vector<Val*>& sizes) {
   std::vector<Val*> from;
   for (IterDomain* id : axesOf(x)) {
     from.push_back(extentOf(id));
   }
-  std::vector<Val*> to(groups.size(), nullptr);
-  return Reshape{x, from, to}.apply(groups);
+  return Reshape{x, from, sizes}.apply(groups);
 }
 
 }  // namespace ops

@@ -47,8 +47,10 @@ struct ReshapeStep {
 /// merges 2·6).
 std::vector<ReshapeStep> constantSteps(std::vector<int64_t> from, const std::vector<int64_t>& to);
 
-/// `x` with the axes of each group merged into one (ReshapeOp). The groups cover all axes; each has
-/// one new axis.
-TensorView* mergeGroups(TensorView* x, const std::vector<AxisGroup>& groups);
+/// `x` with the axes of each group merged, then split by `sizes` (ReshapeOp), of which one of each
+/// group may be null: what is left. The groups cover all axes. That the sizes fit is the caller's
+/// matter.
+TensorView* regroup(TensorView* x, const std::vector<AxisGroup>& groups,
+                    const std::vector<Val*>& sizes);
 
 }  // namespace nvfuser::ops

@@ -314,7 +314,8 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {scaledProduct(expr->as<GroupedMmaOp>())};
     case ExprKind::CommunicationOp: {
       auto* op = expr->as<CommunicationOp>();
-      return {communicate(op->type(), in(0), op->mesh(), op->along(), op->reduction())};
+      TensorView* after = op->inputs().size() > 1 ? in(1) : nullptr;
+      return {communicate(op->type(), in(0), op->mesh(), op->along(), op->reduction(), after)};
     }
     case ExprKind::OnlineSoftmaxOp:
     case ExprKind::Split:

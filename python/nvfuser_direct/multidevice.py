@@ -221,22 +221,64 @@ def is_shared(fusion):
     return any(direct.mesh_of(tensor) is not None for tensor in tensors)
 
 
+def _axes_of(placements):
+    """The axes of a tensor that mesh_x, mesh_y and mesh_z cut; -1 for none. A DTensor's last mesh dimension is mesh_x."""
+    cut = [placement.dim if placement.is_shard() else -1 for placement in reversed(placements)]
+    return cut + [-1] * (len(_AXES) - len(cut))
+
+
+def _placements_of(axes, device_mesh):
+    from torch.distributed.tensor import Replicate, Shard
+
+    return [Replicate() if axis < 0 else Shard(axis) for axis in reversed(axes[: device_mesh.ndim])]
+
+
+def _share_as(tensor, mesh, axes):
+    """Puts an input on the mesh, cut along these axes."""
+    tensor.set_device_mesh(mesh)
+    for mesh_axis, axis in sorted(zip(_AXES, axes, strict=True), key=lambda one: -one[1]):
+        if axis >= 0:  # the last one first: a split moves those behind it
+            tensor.outer_split(axis, mesh.size_along(mesh_axis))
+            tensor.axis(axis).parallelize(mesh_axis)
+
+
 def execute_with_dtensors(fd, in_dtensors):
-    """Runs fd with DTensors of torch.distributed and gives DTensors: their local tensors are the parts."""
-    from torch.distributed.tensor import DTensor, Replicate, Shard
+    """Runs fd with DTensors of torch.distributed and gives DTensors: their local tensors are the parts, without a copy.
+
+    A fusion none of whose inputs and outputs is on a mesh takes its shardings from the first call's DTensors. Raises
+    ValueError for DTensors of several meshes, for one that is placed in another way than the fusion has its input, and
+    for placements that are no Shard or Replicate.
+    """
+    from torch.distributed.tensor import DTensor
 
     meshes = {value.device_mesh for value in in_dtensors if isinstance(value, DTensor)}
     if len(meshes) != 1:
         raise ValueError(f"execute_with_dtensors: DTensors of one device mesh are needed, not of {len(meshes)}")
-    outputs = fd.execute([value.to_local() if isinstance(value, DTensor) else value for value in in_dtensors])
     (device_mesh,) = meshes
-    results = []
-    for tensor, value in zip(fd.fusion.outputs(), outputs, strict=True):
-        sharding = Sharding(tensor)
-        axes = [sharding.axis_sharded_on(axis) for axis in reversed(_AXES[: device_mesh.ndim])]
-        placements = [Replicate() if axis < 0 else Shard(axis) for axis in axes]
-        results.append(DTensor.from_local(value, device_mesh, placements))
-    return results
+    for place, value in enumerate(in_dtensors):
+        odd = [p for p in getattr(value, "placements", ()) if not (p.is_shard() or p.is_replicate())]
+        if isinstance(value, DTensor) and odd:
+            raise ValueError(
+                f"execute_with_dtensors: argument {place} is placed {odd[0]}; redistribute it to Shard or Replicate"
+            )
+    if not hasattr(fd, "mde") and not is_shared(fd.fusion):
+        mesh = DeviceMesh(device_mesh.mesh)
+        for tensor, value in zip(fd.fusion.inputs(), in_dtensors, strict=True):
+            if isinstance(value, DTensor):
+                _share_as(tensor, mesh, _axes_of(value.placements))
+    executor = fd._shared_executor()
+    for place, (value, axes) in enumerate(zip(in_dtensors, executor.local.input_axes, strict=False)):
+        if isinstance(value, DTensor) and _axes_of(value.placements) != axes:
+            wanted = tuple(_placements_of(axes, device_mesh))
+            raise ValueError(
+                f"execute_with_dtensors: argument {place} is placed {value.placements}, but the fusion has it as {wanted}; "
+                "redistribute it"
+            )
+    outputs = fd.execute([value.to_local() if isinstance(value, DTensor) else value for value in in_dtensors])
+    return [
+        DTensor.from_local(value, device_mesh, _placements_of(axes, device_mesh), run_check=False)
+        for value, axes in zip(outputs, executor.local.output_axes, strict=True)
+    ]
 
 
 __all__ = [

@@ -9,12 +9,13 @@ namespace nvfuser::fuzz {
 namespace {
 
 TEST_CASE("random program: the same seed draws the same, and its text reads back") {
-  for (const Focus focus : {Focus::All, Focus::Axes, Focus::Sizes}) {
-    CAPTURE(static_cast<int>(focus));
+  for (const Kind& kind :
+       {Kind{Focus::All}, Kind{Focus::Axes}, Kind{Focus::Sizes}, Kind{Focus::Axes, true}}) {
+    CAPTURE(static_cast<int>(kind.focus));
     for (uint64_t seed = 0; seed < 300; ++seed) {
       CAPTURE(seed);
-      const Program program = drawProgram(seed, focus);
-      CHECK(program == drawProgram(seed, focus));
+      const Program program = drawProgram(seed, kind);
+      CHECK(program == drawProgram(seed, kind));
       CHECK(parseProgram(program.toString()) == program);
       CHECK(withoutDeadCode(program) == program);
       CHECK_FALSE(program.outputs.empty());

@@ -39,7 +39,7 @@ TEST_CASE("fuzzer: a program is cut down to the call at fault") {
 TEST_CASE("fuzzer: a program of several calls is cut down to the one at fault") {
   int found = 0;
   for (uint64_t seed = 0; seed < 400 && found < 10; ++seed) {
-    const Program program = drawProgram(seed, Focus::Sizes);
+    const Program program = drawProgram(seed, {Focus::Sizes});
     const auto sums_in_one_of = [](const Program& candidate) {
       return candidate.sizes_vary && calls(candidate, "sum");
     };

@@ -88,7 +88,7 @@ TEST_CASE("sizes that vary: drawn programs have the sizes that the interpreter f
   int results = 0;
   int refusals = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const Program program = drawProgram(seed, Focus::Sizes);
+    const Program program = drawProgram(seed, {Focus::Sizes});
     CAPTURE(program.toString());
     for (size_t call = 0; call <= program.again.size(); ++call) {
       CAPTURE(call);

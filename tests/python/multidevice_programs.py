@@ -86,7 +86,7 @@ def softmax(fd, mesh, x):
 
 def with_dtensors(mesh):
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
     device_mesh = init_device_mesh("cpu", (mesh.size,))
     x = torch.arange(mesh.size * 12, dtype=torch.float32).reshape(mesh.size * 2, 6)
@@ -99,6 +99,21 @@ def with_dtensors(mesh):
     (out,) = execute_with_dtensors(fd, [distribute_tensor(x, device_mesh, [Shard(0)])])
     assert isinstance(out, DTensor) and out.placements == (Shard(0),)
     torch.testing.assert_close(out.full_tensor(), x - x * x)
+    with FusionDefinition() as fd:  # which says nothing of meshes: as the DTensors are placed
+        t = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.sum(t, [1]))
+        fd.add_output(fd.ops.sum(t, [0]))
+    rows, columns = execute_with_dtensors(fd, [distribute_tensor(x, device_mesh, [Shard(0)])])
+    torch.testing.assert_close(rows.full_tensor(), x.sum(1))
+    torch.testing.assert_close(columns.full_tensor(), x.sum(0))
+    if mesh.size > 1:
+        assert rows.placements == (Shard(0),)
+        try:
+            execute_with_dtensors(fd, [distribute_tensor(x, device_mesh, [Replicate()])])
+        except ValueError as error:
+            assert "argument 0 is placed" in str(error) and "the fusion has it as (Shard(dim=0)" in str(error)
+        else:
+            raise AssertionError("a DTensor in another placement was taken")
 
 
 def unlike(mesh):

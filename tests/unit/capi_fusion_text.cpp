@@ -33,7 +33,7 @@ struct Defined {
 
 }  // namespace
 
-TEST_CASE("what an output needs, depth first; what none needs is left out") {
+TEST_CASE("what an output needs, depth first, and nothing that none needs") {
   Defined d;
   TensorView* x = d.input(2);
   TensorView* unused = exp(x);

@@ -55,6 +55,18 @@ class PythonCommunicator final : public Communicator {
   int64_t rank_, size_;
 };
 
+/// For each tensor the axes that mesh_x, mesh_y, mesh_z cut; -1 for none.
+std::vector<std::vector<int64_t>> axesOf(const std::vector<multidevice::Sharding>& shardings) {
+  std::vector<std::vector<int64_t>> all;
+  for (const multidevice::Sharding& sharding : shardings) {
+    std::vector<int64_t>& axes = all.emplace_back();
+    for (const std::optional<size_t>& cut : sharding.cut) {
+      axes.push_back(cut ? static_cast<int64_t>(*cut) : -1);
+    }
+  }
+  return all;
+}
+
 struct Local {
   IrFusion fusion;
   multidevice::LocalFusion local;
@@ -135,6 +147,12 @@ void bindMultidevice(nb::module_& direct) {
       .def_prop_ro("fusion", [](const Local& self) { return self.fusion; })
       .def_prop_ro("mesh", [](const Local& self) { return self.local.mesh; })
       .def_prop_ro("axes", [](const Local& self) { return self.local.coordinates; })
+      .def_prop_ro(
+          "input_axes", [](const Local& self) { return axesOf(self.local.inputs); },
+          "For each input the axes that mesh_x, mesh_y and mesh_z cut; -1 for none.")
+      .def_prop_ro(
+          "output_axes", [](const Local& self) { return axesOf(self.local.outputs); },
+          "The same for each output, those of which nothing was declared too.")
       .def_prop_ro("exchanges", [](const Local& self) { return self.local.exchanges; })
       .def(
           "require_same",

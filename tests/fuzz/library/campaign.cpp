@@ -168,7 +168,7 @@ bool runCampaign(const CampaignOptions& options) {
   std::map<size_t, Isolated> failed;
   runIsolated(
       static_cast<size_t>(options.count),
-      [&](size_t i) { return drawProgram(seedOf(i), options.focus); }, isolated,
+      [&](size_t i) { return drawProgram(seedOf(i), options.kind); }, isolated,
       [&](size_t i, const Isolated& result) {
         tally.add(result.outcome);
         for (const std::string& reason : result.outcome.reasons) {

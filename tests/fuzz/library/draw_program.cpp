@@ -4,6 +4,7 @@
 #include <set>
 
 #include <fuzz/library/draw_input.h>
+#include <fuzz/library/draw_shares.h>
 #include <fuzz/library/drawer.h>
 
 namespace nvfuser::fuzz {
@@ -100,8 +101,13 @@ void Drawer::chooseOutputs() {
   std::reverse(program_.outputs.begin(), program_.outputs.end());
 }
 
-Program drawProgram(uint64_t seed, Focus focus) {
-  return focus == Focus::Sizes ? drawProgramOfSizes(seed) : Drawer(seed, focus).run();
+Program drawProgram(uint64_t seed, const Kind& kind) {
+  Program program =
+      kind.focus == Focus::Sizes ? drawProgramOfSizes(seed) : Drawer(seed, kind.focus).run();
+  if (kind.on_devices) {
+    drawShares(program, seed);
+  }
+  return program;
 }
 
 }  // namespace nvfuser::fuzz

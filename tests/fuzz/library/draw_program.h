@@ -11,9 +11,15 @@ namespace nvfuser::fuzz {
 /// with one element, or none, by computation, in calls whose sizes change (sizes_drawer.h).
 enum class Focus { All, Axes, Sizes };
 
-/// The same program for the same seed and focus. A call that the front end breaks on
+/// What to draw.
+struct Kind {
+  Focus focus = Focus::All;
+  bool on_devices = false;  ///< over a mesh of devices (draw_shares.h); not with `Focus::Sizes`
+};
+
+/// The same program for the same seed and kind. A call that the front end breaks on
 /// (`InternalError`) ends the program and is its output, so that building it breaks again.
-Program drawProgram(uint64_t seed, Focus focus = Focus::All);
+Program drawProgram(uint64_t seed, const Kind& kind = {});
 /// With `Focus::Sizes`.
 Program drawProgramOfSizes(uint64_t seed);
 

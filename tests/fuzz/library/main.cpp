@@ -15,10 +15,10 @@ namespace {
 constexpr const char* kUsage =
     "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus "
     "axes|sizes] "
-    "[--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
+    "[--ranks] [--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--interpret] [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE [--interpret]\n"
-    "nvfuser_fuzz [--focus axes|sizes] --show PROGRAM_SEED\n";
+    "nvfuser_fuzz [--focus axes|sizes] [--ranks] --show PROGRAM_SEED\n";
 
 int64_t numberOf(const char* option, const char* digits) {
   int64_t number = -1;
@@ -61,7 +61,9 @@ int run(int count, char** words) {
     } else if (word == "--schedules") {
       options.schedules = numberOf("--schedules", next());
     } else if (word == "--focus") {
-      campaign.focus = focusOf(next());
+      campaign.kind.focus = focusOf(next());
+    } else if (word == "--ranks") {
+      campaign.kind.on_devices = true;
     } else if (word == "--interpret") {
       options.interpret = true;
     } else if (word == "--folder") {
@@ -78,7 +80,7 @@ int run(int count, char** words) {
       to_shrink = next();
     } else if (word == "--show") {
       const auto seed = static_cast<uint64_t>(numberOf("--show", next()));
-      std::printf("%s", drawProgram(seed, campaign.focus).toString().c_str());
+      std::printf("%s", drawProgram(seed, campaign.kind).toString().c_str());
       return 0;
     } else if (word == "--replay") {
       files.emplace_back(next());
@@ -93,6 +95,9 @@ int run(int count, char** words) {
   }
   if (!files.empty()) {
     return replay(files, options) ? 0 : 1;
+  }
+  if (campaign.kind.on_devices && campaign.kind.focus == Focus::Sizes) {
+    userError("fuzz: --ranks takes programs of known sizes; leave out --focus sizes");
   }
   campaign.run = options;
   return runCampaign(campaign) ? 0 : 1;

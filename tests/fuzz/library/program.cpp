@@ -115,6 +115,12 @@ std::string Program::toString() const {
   for (int64_t output : outputs) {
     append(out, text("output v", output, "\n"));
   }
+  if (!devices.empty()) {
+    append(out, text("devices ", listText(devices), "\n"));
+  }
+  for (const Share& share : shares) {
+    append(out, text("share v", share.id, " ", listText(share.cut), "\n"));
+  }
   for (const Update& update : updates) {
     append(out, text("update v", update.result, " in v", update.input, "\n"));
   }
@@ -366,6 +372,13 @@ Program parseProgram(std::string_view file) {
       line.expect("in ");
       update.input = line.id();
       program.updates.push_back(update);
+    } else if (line.accept("devices ")) {
+      program.devices = line.list();
+    } else if (line.accept("share ")) {
+      Share share;
+      share.id = line.id();
+      share.cut = line.list();
+      program.shares.push_back(share);
     } else {
       Call call;
       do {
@@ -439,6 +452,11 @@ Program withoutDeadCode(const Program& program) {
     result.calls.push_back(*call);
   }
   std::reverse(result.calls.begin(), result.calls.end());
+  std::set<int64_t> kept = needed;
+  for (const Call& call : result.calls) {
+    kept.insert(call.results.begin(), call.results.end());
+  }
+  std::erase_if(result.shares, [&](const Share& share) { return kept.count(share.id) == 0; });
   for (bool grown = true; grown;) {
     grown = false;
     for (const Input& input : program.inputs) {

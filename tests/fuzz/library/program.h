@@ -21,6 +21,12 @@
 ///
 /// and may write results to the memory of its inputs: `update v4 in v0`.
 ///
+/// A program for several devices says how many there are along x, y and z, and how they share
+/// tensors: the axis that is cut along each, or −1.
+///
+///   devices [2,3]
+///   share v0 [1,-1]
+///
 /// An axis of an input is s (symbolic), c (of constant size), b (broadcast, of size 1) or e
 /// (expanded, of stride 0). `order=[1,0]`: logical axes as they lie in memory, outermost first;
 /// contiguity follows that order. `below=7`: elements are indices below 7. `same=v0`: the very
@@ -95,6 +101,14 @@ struct Update {
   friend bool operator==(const Update&, const Update&) = default;
 };
 
+/// A tensor on the mesh of devices: which of its axes each axis of the mesh cuts, −1 for none.
+struct Share {
+  int64_t id = 0;
+  std::vector<int64_t> cut;
+
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
 /// A further call of the same fusion.
 struct Again {
   struct Layout {
@@ -134,6 +148,8 @@ struct Program {
   bool sizes_vary = false;
   std::vector<Again> again = {};
   std::vector<Update> updates = {};
+  std::vector<int64_t> devices = {};  ///< along x, y, z; empty: one, without a mesh
+  std::vector<Share> shares = {};
 
   std::string toString() const;
   friend bool operator==(const Program&, const Program&) = default;

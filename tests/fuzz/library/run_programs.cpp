@@ -11,7 +11,9 @@
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
 #include <fuzz/library/random_schedule.h>
+#include <fuzz/library/references.h>
 #include <fuzz/library/run_calls.h>
+#include <fuzz/library/run_on_devices.h>
 #include <ir/cloner.h>
 #include <runtime/compile_batch.h>
 #include <runtime/cpu/cpu_device.h>
@@ -21,9 +23,6 @@
 namespace nvfuser::fuzz {
 
 namespace {
-
-constexpr int kNoisePairs = 2;
-constexpr uint64_t kRandomOffset = 8;
 
 /// The most iterations of the loops around one tensor that a schedule may ask for: axes of one
 /// element, split by 128 three times, take longer than anybody waits. On the CPU a tensor may have
@@ -49,13 +48,7 @@ class Run {
   void prepare() {
     stage("define", [&] {
       Builder builder = build(program_);
-      for (int64_t id : program_.outputs) {
-        const Value& value = builder.at(id);
-        expected_.push_back({.references = {},
-                             .operations = value.operations,
-                             .reduced = value.reduced,
-                             .unit = value.unit});
-      }
+      expected_ = expectedOf(program_, builder);
       fusion_ = builder.release();
       fusion_->verify();
       if (options_.verbose) {
@@ -161,48 +154,11 @@ class Run {
   }
 
   void interpretAll() {
-    const KernelArgumentHolder arguments = makeArguments(program_, cpuDevice());
-    InterpreterOptions options{.rounding = Rounding::CastsAndOutputs,
-                               .philox_seed = program_.value_seed,
-                               .philox_offset = kRandomOffset};
-    const auto keep = [&](std::vector<HostTensor> results) {
-      for (size_t i = 0; i < results.size(); ++i) {
-        expected_[i].references.push_back(std::move(results[i]));
-      }
-    };
-    try {
-      keep(interpret(*fusion_, arguments.inputs(), options));
-    } catch (const UserError& e) {
+    const std::string undefined = interpretInAllWays(program_, *fusion_, expected_);
+    if (!undefined.empty()) {
       outcome.undefined = 1;
-      outcome.reasons.push_back(text("undefined: ", e.what()));
+      outcome.reasons.push_back(text("undefined: ", undefined));
       is_alive_ = false;
-      return;
-    }
-    options.rounding = Rounding::EveryOperation;
-    std::vector<HostTensor> rounded = interpret(*fusion_, arguments.inputs(), options);
-    if (program_.mode == ValueMode::Exact) {
-      for (size_t i = 0; i < rounded.size(); ++i) {
-        const Comparison same = compareOutput(rounded[i], expected_[i]);
-        if (!same.mismatch.empty()) {
-          throw InternalError(
-              text("a program of exact values rounds: output ", i, " ", same.mismatch));
-        }
-      }
-      return;
-    }
-    keep(std::move(rounded));
-    // Where a sum may be zero, or overflows on the way, depends on its order.
-    options.rounding = Rounding::Disturbed;
-    for (options.disturbance = 0; options.disturbance < 4; ++options.disturbance) {
-      keep(interpret(*fusion_, arguments.inputs(), options));
-    }
-    options.rounding = Rounding::CastsAndOutputs;
-    Builder noisy = build(program_, true);
-    for (int i = 0; i < 2 * kNoisePairs; ++i) {
-      KernelArgumentHolder with_noise = arguments;
-      with_noise.push(noiseArguments(
-          noisy.noise(), program_.value_seed + static_cast<uint64_t>(i / 2), i % 2 == 1));
-      keep(interpret(noisy.fusion(), with_noise.inputs(), options));
     }
   }
 
@@ -456,7 +412,8 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
   std::vector<std::unique_ptr<Run>> runs;
   for (size_t i = 0; i < programs.size(); ++i) {
     runs.push_back(std::make_unique<Run>(programs[i], i, options, progress));
-    if (!programs[i].sizes_vary) {  // what is compiled of those, their calls decide
+    // (What is compiled of the others, their calls and their shares decide.)
+    if (!programs[i].sizes_vary && programs[i].devices.empty()) {
       runs.back()->prepare();
     }
   }
@@ -477,9 +434,13 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
     }
   }
   for (size_t i = 0; i < programs.size(); ++i) {
+    const auto says = [&](std::string_view stage) { progress(i, stage); };
     if (programs[i].sizes_vary) {
-      finished(i,
-               runCalls(programs[i], options, [&](std::string_view stage) { progress(i, stage); }));
+      finished(i, runCalls(programs[i], options, says));
+      continue;
+    }
+    if (!programs[i].devices.empty()) {
+      finished(i, runOnDevices(programs[i], options, says));
       continue;
     }
     runs[i]->execute();

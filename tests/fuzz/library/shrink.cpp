@@ -94,6 +94,7 @@ class Steps {
     furtherCalls();
     outputs();
     updates();
+    shares();
     calls();
     schedule();
     extents();
@@ -188,17 +189,61 @@ class Steps {
     }
   }
 
+  /// Of a program for several devices: fewer axes of the mesh, fewer tensors on it, fewer cuts.
+  void shares() {
+    if (program_.devices.size() > 1) {
+      Program flat = program_;
+      flat.devices.pop_back();
+      for (Share& share : flat.shares) {
+        share.cut.pop_back();
+      }
+      offer(flat);
+    }
+    for (size_t i = 0; i < program_.shares.size(); ++i) {
+      Program less = program_;
+      less.shares.erase(less.shares.begin() + static_cast<int64_t>(i));
+      if (!less.shares.empty()) {
+        offer(less);
+      }
+      for (size_t along = 0; along < program_.devices.size(); ++along) {
+        Program whole = program_;
+        whole.shares[i].cut[along] = -1;
+        offer(whole);
+      }
+    }
+  }
+
   const Value* known(int64_t id) const {
     return builder_ && builder_->has(id) ? &builder_->at(id) : nullptr;
+  }
+
+  /// Tensors that it takes, and those that its scalars are made of.
+  std::vector<int64_t> tensorsOf(const Call& call) const {
+    std::vector<int64_t> pending, tensors;
+    for (const Argument& argument : call.arguments) {
+      collectValues(argument, pending);
+    }
+    for (size_t i = 0; i < pending.size(); ++i) {
+      const Value* value = known(pending[i]);
+      if (value != nullptr && value->val->isA<TensorView>()) {
+        tensors.push_back(pending[i]);
+        continue;
+      }
+      for (const Call& other : program_.calls) {
+        if (std::count(other.results.begin(), other.results.end(), pending[i]) != 0) {
+          for (const Argument& argument : other.arguments) {
+            collectValues(argument, pending);
+          }
+        }
+      }
+    }
+    return tensors;
   }
 
   void calls() {
     for (size_t i = program_.calls.size(); i-- > 0;) {
       const Call& call = program_.calls[i];
-      std::vector<int64_t> operands;
-      for (const Argument& argument : call.arguments) {
-        collectValues(argument, operands);
-      }
+      const std::vector<int64_t> operands = tensorsOf(call);
       for (int64_t result : call.results) {
         const Value* made = known(result);
         if (made == nullptr) {
@@ -210,7 +255,7 @@ class Steps {
         cutAbove(i, result, *made, is_output);
         for (int64_t operand : operands) {
           const Value* value = known(operand);
-          if (value == nullptr || !value->val->isA<TensorView>()) {
+          if (value == nullptr || !made->val->isA<TensorView>()) {
             continue;
           }
           if (value->sizes == made->sizes || is_output) {

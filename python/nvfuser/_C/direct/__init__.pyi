@@ -847,6 +847,16 @@ class LocalFusion:
     def axes(self) -> list[ParallelType]: ...
 
     @property
+    def input_axes(self) -> list[list[int]]:
+        """
+        For each input the axes that mesh_x, mesh_y and mesh_z cut; -1 for none.
+        """
+
+    @property
+    def output_axes(self) -> list[list[int]]:
+        """The same for each output, those of which nothing was declared too."""
+
+    @property
     def exchanges(self) -> list[str]: ...
 
     def require_same(self, communicator: CommunicatorHandle) -> None:

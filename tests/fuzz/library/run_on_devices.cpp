@@ -1,0 +1,280 @@
+#include <fuzz/library/run_on_devices.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include <evaluator/strided_loop.h>
+#include <external/thread_communicator.h>
+#include <fuzz/kernel_interpreter/interpreting_device.h>
+#include <fuzz/kernel_interpreter/kernel_interpreter.h>
+#include <fuzz/library/references.h>
+#include <multidevice/multi_device_executor.h>
+#include <multidevice/sharding.h>
+#include <runtime/cpu/cpu_device.h>
+
+namespace nvfuser::fuzz {
+
+namespace {
+
+constexpr double kSeconds = 60;  ///< that a device waits for the others
+
+/// Where a device's part begins in the whole, and its sizes.
+struct Window {
+  std::vector<int64_t> starts, sizes;
+};
+
+class OnDevices {
+ public:
+  OnDevices(const Program& program, const RunOptions& options,
+            const std::function<void(std::string_view)>& progress)
+      : program_(program), options_(options), progress_(progress) {}
+
+  Outcome run() {
+    stage("define", [&] { define(); });
+    bool has_result = false;
+    if (outcome_.failures.empty()) {
+      stage("reference", [&] {
+        const std::string undefined = interpretInAllWays(program_, *fusion_, expected_);
+        has_result = undefined.empty();
+        if (!has_result) {
+          outcome_.undefined = 1;
+          outcome_.reasons.push_back(text("undefined: ", undefined));
+        }
+      });
+    }
+    if (has_result && outcome_.failures.empty()) {
+      Device* const devices[] = {options_.interpret ? &interpretingCpu() : &cpuDevice(),
+                                 options_.interpret ? &interpretingCuda() : &emulatedDevice()};
+      for (Device* device : devices) {
+        const std::string name =
+            device->kind() == DeviceKind::Cpu ? "devices cpu" : "devices emulated";
+        if (options_.only.empty() || options_.only == name) {
+          stage(name, [&] { runOn(*device, name); });
+        }
+      }
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  template <typename Act>
+  void stage(const std::string& name, const Act& act) {
+    progress_(name);
+    try {
+      act();
+    } catch (const std::exception& e) {
+      outcome_.failures.push_back({false, name, e.what()});
+    }
+  }
+
+  void define() {
+    check(parseProgram(program_.toString()) == program_, "a program's file reads back");
+    Builder whole = build(program_);
+    expected_ = expectedOf(program_, whole);
+    fusion_ = whole.release();
+    Builder shared = build(program_);
+    const int64_t count = std::accumulate(program_.devices.begin(), program_.devices.end(),
+                                          int64_t{1}, std::multiplies<>());
+    std::vector<int64_t> all(static_cast<size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    mesh_ = DeviceMesh(all, {program_.devices.rbegin(), program_.devices.rend()});
+    for (const Share& share : program_.shares) {
+      put(shared.at(share.id).val->as<TensorView>(), share);
+    }
+    shared_ = shared.release();
+    if (options_.verbose) {
+      std::printf("%s", shared_->toString().c_str());
+    }
+  }
+
+  /// On the mesh, the cut axes split by the number of devices.
+  void put(TensorView* tv, const Share& share) const {
+    tv->setDeviceMesh(mesh_);
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+    for (size_t i = 0; i < share.cut.size(); ++i) {
+      if (share.cut[i] < 0) {
+        continue;
+      }
+      const std::vector<IterDomain*>& loops = tv->getLoopDomain();
+      const auto place =
+          std::find(loops.begin(), loops.end(), axes.at(static_cast<size_t>(share.cut[i]))) -
+          loops.begin();
+      tv->outer_split(place, program_.devices[i]);
+      tv->axis(place)->parallelize(kMeshAxes[i]);
+    }
+  }
+
+  Window windowOf(const multidevice::Sharding& sharding, const std::vector<int64_t>& sizes,
+                  int64_t device) const {
+    Window window{std::vector<int64_t>(sizes.size(), 0), sizes};
+    for (const ParallelType axis : kMeshAxes) {
+      if (const auto cut = sharding[axis]) {
+        window.sizes[*cut] /= mesh_.size(axis);
+        window.starts[*cut] = *mesh_.coordinate(device, axis) * window.sizes[*cut];
+      }
+    }
+    return window;
+  }
+
+  /// The device's parts, dense in the order in memory that the program declares.
+  KernelArgumentHolder partsOf(const KernelArgumentHolder& whole,
+                               const std::vector<multidevice::Sharding>& shardings, int64_t device,
+                               Device& memory) const {
+    KernelArgumentHolder parts;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      if (!whole[i].isTensor()) {
+        parts.push(whole[i]);
+        continue;
+      }
+      const Input& input = program_.inputs[i];
+      Tensor part = whole[i].tensor();
+      const Window window = windowOf(shardings[i], part.sizes(), device);
+      if (window.sizes == part.sizes()) {
+        parts.push(part);
+        continue;
+      }
+      for (size_t axis = 0; axis < window.sizes.size(); ++axis) {
+        part = part.slice(static_cast<int64_t>(axis), window.starts[axis],
+                          window.starts[axis] + window.sizes[axis]);
+      }
+      Tensor dense = Tensor::emptyStrided(window.sizes, stridesOf(input, window.sizes),
+                                          part.dtype(), memory, true);
+      dense.copyFrom(part);
+      parts.push(dense);
+    }
+    return parts;
+  }
+
+  static std::vector<int64_t> stridesOf(const Input& input, const std::vector<int64_t>& sizes) {
+    std::vector<int64_t> strides(sizes.size());
+    int64_t step = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      const size_t axis = input.order.empty() ? i : static_cast<size_t>(input.order[i]);
+      strides[axis] = input.axes[axis] == 'e' ? 0 : step;
+      step *= input.axes[axis] == 'e' ? 1 : sizes[axis];
+    }
+    return strides;
+  }
+
+  void runOn(Device& memory, const std::string& name) {
+    const auto count = static_cast<size_t>(mesh_.size());
+    const auto communicators = external::threadCommunicators(mesh_.size(), kSeconds);
+    const KernelArgumentHolder whole = makeArguments(program_, memory);
+    std::vector<std::vector<KernelArgumentHolder>> results(count);
+    std::vector<std::vector<multidevice::Sharding>> shardings(count);
+    std::vector<std::exception_ptr> errors(count);
+    std::vector<std::thread> threads;
+    for (size_t d = 0; d < count; ++d) {
+      threads.emplace_back([&, d] {
+        try {
+          MultiDeviceExecutor executor(*shared_, communicators[d]);
+          shardings[d] = executor.outputShardings();
+          if (options_.verbose && d == 0) {
+            std::printf("---- %s\n%s\n", name.c_str(), executor.localFusion().toString().c_str());
+          }
+          for (int turn = 0; turn < 2; ++turn) {
+            executor.cache().setRandomState(program_.value_seed, kRandomOffset);
+            const KernelArgumentHolder parts =
+                partsOf(whole, executor.inputShardings(), static_cast<int64_t>(d), memory);
+            results[d].push_back(executor.run(parts, &memory));
+          }
+        } catch (...) {
+          errors[d] = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (const std::exception_ptr& error : errors) {
+      if (error != nullptr) {
+        try {
+          std::rethrow_exception(error);
+        } catch (const TooLong& e) {
+          outcome_.reasons.push_back(text("refused: ", e.what()));
+          ++outcome_.refused;
+          return;
+        }
+      }
+    }
+    for (size_t d = 0; d < count; ++d) {
+      for (const KernelArgumentHolder& outputs : results[d]) {
+        const std::string mismatch = compare(outputs, shardings[d], static_cast<int64_t>(d));
+        if (!mismatch.empty()) {
+          outcome_.failures.push_back({true, name, text("device ", d, ": ", mismatch)});
+          return;
+        }
+      }
+    }
+  }
+
+  std::string compare(const KernelArgumentHolder& outputs,
+                      const std::vector<multidevice::Sharding>& shardings, int64_t device) {
+    if (outputs.size() != expected_.size()) {
+      return text("gave ", outputs.size(), " outputs instead of ", expected_.size());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const HostTensor& reference = expected_[i].references.at(0);
+      const Window window = windowOf(shardings[i], reference.sizes(), device);
+      const HostTensor part = outputs[i].tensor().toHostTensor();
+      if (part.sizes() != window.sizes) {
+        return text("output ", i, " (v", program_.outputs[i], ") has sizes [",
+                    join(part.sizes(), ", "), "] instead of [", join(window.sizes, ", "), "]");
+      }
+      const Comparison comparison = compareOutput(inWhole(part, window, reference), expected_[i]);
+      outcome_.elements += part.numel();
+      outcome_.skipped += comparison.skipped;
+      if (!comparison.mismatch.empty()) {
+        return text("output ", i, " (v", program_.outputs[i], ") ", comparison.mismatch);
+      }
+    }
+    return {};
+  }
+
+  /// The reference with the part at its place.
+  static HostTensor inWhole(const HostTensor& part, const Window& window,
+                            const HostTensor& reference) {
+    HostTensor whole = reference;
+    if (part.dtype() != whole.dtype()) {
+      return part;  // (compared, and refused)
+    }
+    const std::vector<int64_t> strides = rowMajorStrides(whole.sizes());
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < strides.size(); ++axis) {
+      offset += window.starts[axis] * strides[axis];
+    }
+    const int64_t bytes = dataTypeSizeByte(part.dtype());
+    forEachRun<2>(part.sizes(), {rowMajorStrides(part.sizes()), strides}, {0, offset},
+                  [&](int64_t length, const auto& starts, const auto& steps) {
+                    for (int64_t i = 0; i < length; ++i) {
+                      std::memcpy(whole.data() + (starts[1] + i * steps[1]) * bytes,
+                                  part.data() + (starts[0] + i * steps[0]) * bytes,
+                                  static_cast<size_t>(bytes));
+                    }
+                  });
+    return whole;
+  }
+
+  const Program& program_;
+  const RunOptions& options_;
+  const std::function<void(std::string_view)>& progress_;
+  std::unique_ptr<Fusion> fusion_;  ///< for one device
+  std::unique_ptr<Fusion> shared_;
+  DeviceMesh mesh_;
+  std::vector<Expected> expected_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome runOnDevices(const Program& program, const RunOptions& options,
+                     const std::function<void(std::string_view)>& progress) {
+  return OnDevices(program, options, progress).run();
+}
+
+}  // namespace nvfuser::fuzz
