@@ -204,9 +204,9 @@ typedef struct nvf_tensor_form {
 } nvf_tensor_form;
 
 /* After an execution with such arguments (tensors are NVF_ARG_TENSOR): `launch` becomes null if
- * more is to be done than to launch one kernel that writes each output to memory of its own. Like
- * these arguments are those with the same kinds and integers, and tensors with the same dtypes,
- * devices, sizes and strides. */
+ * more is to be done than to launch kernels, which write each output to memory of its own or to the
+ * input that it updates. Like these arguments are those with the same kinds and integers, and
+ * tensors with the same dtypes, devices, sizes and strides. */
 int nvf_launch_create(nvf_fusion* fusion, const nvf_argument* inputs, int64_t input_count,
                       nvf_launch** launch);
 void nvf_launch_destroy(nvf_launch* launch); /* may be null */
@@ -216,7 +216,7 @@ int nvf_launch_output(const nvf_launch* launch, int64_t index, nvf_tensor_form* 
 /* One word for each input of nvf_launch_create, and an address for each output: aligned to 64 bytes
  * (256 on CUDA), null if it has no elements. `done` becomes 1 and the work is queued as by
  * nvf_execute_in; or 0, and nothing was done, since an input's address is aligned otherwise than
- * the one before or an integer is another one. */
+ * the one before, an integer is another one, or an updated input shares memory with another. */
 int nvf_launch_run(nvf_launch* launch, const nvf_word* inputs, void* const* outputs,
                    const nvf_run_context* context, int32_t* done);
 

@@ -42,6 +42,7 @@
 namespace nvfuser {
 
 class CannotCompile;
+class LaunchSequence;
 
 class FusionExecutorCache {
  public:
@@ -68,9 +69,9 @@ class FusionExecutorCache {
     communicator_ = std::move(communicator);
   }
 
-  /// The same call again, looked up once for all like it; null where a call is not just the launch
-  /// of a kernel that has run before, which writes each output to a tensor of its own, and where a
-  /// number is complex.
+  /// The same call again, looked up once for all like it; null where a call is not just launches of
+  /// kernels that have run before, which write each output to a tensor of its own or to the
+  /// argument that it updates, and where a number is complex.
   class RepeatedLaunch;  // repeated_launch.h
   std::unique_ptr<RepeatedLaunch> repeatedLaunch(std::span<const LentArgument> args,
                                                  const Options& options);
@@ -174,6 +175,8 @@ class FusionExecutorCache {
                                           const StepObserver& observe = {});
   std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);
   static bool isOneLaunch(const Prepared& plan);
+  static std::unique_ptr<const LaunchSequence> launchesOf(const Prepared& plan,
+                                                          size_t num_arguments);
   std::shared_ptr<Kept> known(std::string_view key) const;
   std::shared_ptr<Kept> repeatable(std::span<const LentArgument> args,
                                    const Options& options) const;

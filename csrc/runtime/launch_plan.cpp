@@ -462,7 +462,7 @@ bool LaunchPlan::isRepeatable() const {
       });
   return kind_ != Kind::Interpret && !looks_at_device &&
          std::none_of(outputs_.begin(), outputs_.end(), [](const Output& output) {
-           return output.input || output.same_as || output.target;
+           return output.target && output.target != output.input && !output.same_as;
          });
 }
 

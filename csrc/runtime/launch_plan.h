@@ -62,8 +62,13 @@ class LaunchPlan {
   Allocator::Form outputForm(size_t i) const {
     return {outputs_[i].dtype, outputs_[i].sizes, outputs_[i].strides};
   }
-  /// Whether a call is a launch (or nothing) that writes each output to a tensor of its own.
+  /// Whether a call is a launch (or nothing) that writes each output where it belongs.
   bool isRepeatable() const;
+  // Where the kernel writes output `i`, if not to memory of its own: to that of an output before
+  // it, or of an input, which this updates or which it is.
+  std::optional<size_t> outputSameAs(size_t i) const { return outputs_[i].same_as; }
+  std::optional<size_t> outputInput(size_t i) const { return outputs_[i].input; }
+  bool outputIsUpdate(size_t i) const { return outputs_[i].target.has_value(); }
   /// Whether a call needs memory beside its outputs.
   bool hasWorkspaces() const { return !workspaces_.empty(); }
   /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.

@@ -8,19 +8,28 @@
 
 namespace nvfuser {
 
+MemoryReach memoryReach(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                        DataType dtype) {
+  int64_t first = 0;
+  int64_t last = 0;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] == 0) {
+      return {};
+    }
+    const int64_t reach = (sizes[axis] - 1) * strides[axis];
+    (reach < 0 ? first : last) += reach;
+  }
+  const int64_t width = dataTypeSizeByte(dtype);
+  return {first * width, (last + 1) * width};
+}
+
 MemoryRange memoryRange(const Tensor& tensor) {
   if (tensor.data() == nullptr || tensor.numel() == 0) {
     return {};
   }
-  int64_t first = 0;  // strides may be negative
-  int64_t last = 0;
-  for (size_t axis = 0; axis < tensor.sizes().size(); ++axis) {
-    const int64_t reach = (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
-    (reach < 0 ? first : last) += reach;
-  }
+  const MemoryReach reach = memoryReach(tensor.sizes(), tensor.strides(), tensor.dtype());
   const auto* data = static_cast<const std::byte*>(tensor.data());
-  const int64_t width = dataTypeSizeByte(tensor.dtype());
-  return {data + first * width, data + (last + 1) * width};
+  return {data + reach.first, data + reach.end};
 }
 
 bool rangesMeet(const Tensor& a, const Tensor& b) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <runtime/executor_kernel_arg.h>
@@ -19,6 +20,14 @@ struct MemoryRange {
   const std::byte* end = nullptr;
 };
 MemoryRange memoryRange(const Tensor& tensor);
+
+/// The same in bytes from where a tensor's first element is; both 0 for one without elements.
+struct MemoryReach {
+  int64_t first = 0;  ///< strides may be negative
+  int64_t end = 0;
+};
+MemoryReach memoryReach(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                        DataType dtype);
 
 /// Whether their ranges meet. Tensors that lie in each other's gaps count as well.
 bool rangesMeet(const Tensor& a, const Tensor& b);

@@ -9,6 +9,7 @@
 
 #include <runtime/external_segment.h>
 #include <runtime/fusion_executor_cache.h>
+#include <runtime/launch_sequence.h>
 #include <scheduler/no_op/no_op.h>
 
 namespace nvfuser {
@@ -66,7 +67,8 @@ struct FusionExecutorCache::Prepared {
   /// the fusion's order.
   bool is_one_launch = false;
   bool takes_all_in_order = false;  ///< it takes the call's arguments as they are
-  bool is_repeatable = false;       ///< one launch, and each output is a tensor of its own
+  /// Likewise: what a call does where that is launches alone. Null: it is more.
+  std::unique_ptr<const LaunchSequence> launches;
   Asked asked;
 };
 
@@ -123,6 +125,9 @@ struct FusionExecutorCache::Call {
 
   bool mayFallBack() const { return nvfuser::mayFallBack(*params.options); }
 };
+
+/// Some arguments are written, and the call cannot go on.
+[[noreturn]] void throwPartialUpdate(const std::string& name, const std::exception& error);
 
 /// What a scheduler may know of a segment in this call.
 SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& whole,

@@ -23,6 +23,13 @@ struct LentTensor {
   Device* device = nullptr;          ///< null: meta
 };
 
+/// What differs between calls that are alike: a tensor's address or a number.
+union LentWord {
+  void* address;    ///< null for a tensor without elements
+  double real;      ///< of a floating-point number
+  int64_t integer;  ///< of an integer or a bool
+};
+
 class LentArgument {
  public:
   LentArgument() = default;

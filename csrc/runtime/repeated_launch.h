@@ -1,8 +1,8 @@
 /// A call that was looked up once: what is left to give of the next ones like it are addresses and
-/// floating-point numbers. For callers that count microseconds and see by themselves that a call is
-/// like the one before.
+/// floating-point numbers, and what is left to do are its launches. For callers that count
+/// microseconds and see by themselves that a call is like the one before.
 ///
-///   auto launch = cache.repeatedLaunch(args, options);  // null: it is more than a launch
+///   auto launch = cache.repeatedLaunch(args, options);  // null: it is more than launches
 ///   if (launch->take(words)) {
 ///     …                                                 // outputs as `outputForm` says
 ///     launch->run(addresses, context);
@@ -14,16 +14,10 @@
 #include <vector>
 
 #include <runtime/fusion_executor_cache.h>
-#include <runtime/launch_plan.h>
+#include <runtime/launch_sequence.h>
+#include <runtime/memory_overlap.h>
 
 namespace nvfuser {
-
-/// What differs between calls that are alike: a tensor's address or a number.
-union LentWord {
-  void* address;    ///< null for a tensor without elements
-  double real;      ///< of a floating-point number
-  int64_t integer;  ///< of an integer or a bool
-};
 
 /// It has to be destroyed before the cache. One thread at a time may use it.
 class FusionExecutorCache::RepeatedLaunch {
@@ -32,31 +26,52 @@ class FusionExecutorCache::RepeatedLaunch {
   RepeatedLaunch(FusionExecutorCache& cache, std::shared_ptr<Kept> kept,
                  std::span<const LentArgument> args);
 
-  size_t numOutputs() const { return plan_.numOutputs(); }
-  Allocator::Form outputForm(size_t i) const { return plan_.outputForm(i); }
-  Device& device() const { return plan_.compiled().device(); }
+  /// Those that a call returns.
+  size_t numOutputs() const { return sequence_.numOutputs(); }
+  Allocator::Form outputForm(size_t i) const { return sequence_.outputForm(i); }
+  Device& device() const { return sequence_.launches()[0].plan->compiled().device(); }
   /// Whether a run allocates from its context.
-  bool allocates() const { return plan_.hasWorkspaces(); }
+  bool allocates() const { return sequence_.allocates(); }
+  /// Arguments that a run writes to.
+  const std::vector<size_t>& updated() const { return sequence_.updated(); }
 
   /// One word for each argument of the call, for the runs from now on. False: this launch is not
-  /// for them, since an address is aligned otherwise than in the call before, or an integer is
-  /// another one.
+  /// for them, since an address is aligned otherwise than in the call before, an integer is another
+  /// one, or what is updated shares memory with another argument.
   bool take(const LentWord* words);
   /// Launches, with an address for each output: aligned as an `Allocator`'s, null if it has no
-  /// elements.
+  /// elements. Throws `PartialUpdateError` where a launch fails behind one that updated.
   void run(void* const* outputs, const RunContext& context);
 
  private:
-  struct Taken {
-    size_t argument;    ///< of the call
-    int64_t alignment;  ///< of a tensor
+  struct Argument {
+    LentArgument before;  ///< scalar: its last value; a tensor of the plan's sizes and strides
+    bool is_read = false;
+    int64_t alignment = 0;   ///< of a tensor
+    MemoryReach reach = {};  ///< of a tensor
+    bool is_updated = false;
   };
+  /// Of one launch, what it is given.
+  struct Given {
+    std::vector<LentArgument> inputs;
+    std::vector<void*> outputs;
+  };
+
+  bool updatesAreApart(const LentWord* words);
+  void* addressOf(const LaunchSequence::Place& place, void* const* outputs, void* between) const;
 
   FusionExecutorCache& cache_;
   std::shared_ptr<Kept> kept_;
-  const LaunchPlan& plan_;
-  std::vector<Taken> taken_;        ///< by the launch, in its order
-  std::vector<LentArgument> lent_;  ///< the same, with the words taken
+  const LaunchSequence& sequence_;
+  std::vector<Argument> arguments_;
+  std::vector<void*> addresses_;  ///< of the arguments
+  std::vector<Given> given_;      ///< to each launch
+  struct Occupied {
+    const std::byte* begin;
+    const std::byte* end;
+    bool is_updated;
+  };
+  std::vector<Occupied> occupied_;
 };
 
 }  // namespace nvfuser

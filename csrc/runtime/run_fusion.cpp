@@ -228,6 +228,33 @@ bool FusionExecutorCache::isOneLaunch(const Prepared& plan) {
   });
 }
 
+std::unique_ptr<const LaunchSequence> FusionExecutorCache::launchesOf(const Prepared& plan,
+                                                                      size_t num_arguments) {
+  auto sequence = std::make_unique<LaunchSequence>(num_arguments, plan.slots.size());
+  for (const Step& step : plan.steps) {
+    const bool makes_views = step.kernel == nullptr && !step.external;
+    if (!makes_views && !sequence->addLaunch(step.plan, step.inputs, step.outputs)) {
+      return nullptr;
+    }
+    for (size_t i = 0; i < step.views.size() && makes_views; ++i) {
+      const NoOpParams::View& view = step.views[i];
+      const auto input = static_cast<size_t>(view.input);
+      const int64_t width = dataTypeSizeByte(step.segment->inputs()[input]->dtype());
+      sequence->addView(step.outputs[i], step.inputs[input], view.layout.offset * width);
+    }
+  }
+  const bool is_complete = plan.views.empty() && !sequence->launches().empty() &&
+                           sequence->finish(plan.outputs, plan.updated, plan.returned);
+  return is_complete ? std::move(sequence) : nullptr;
+}
+
+void throwPartialUpdate(const std::string& name, const std::exception& error) {
+  throw PartialUpdateError(text("run: ", name,
+                                " failed when some of the inputs that it updates had been "
+                                "written; restore them before calling it again: ",
+                                error.what()));
+}
+
 /// All steps. False where a kernel cannot be launched and its plan is dropped. `has_updated`:
 /// whether one of them has written to an argument.
 bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* first,
@@ -335,8 +362,8 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
       first->is_one_launch = isOneLaunch(*first);
       first->takes_all_in_order =
           first->is_one_launch && takesAllInOrder(first->steps[0].inputs, call.args.size());
-      first->is_repeatable = first->is_one_launch && first->steps[0].plan->isRepeatable();
-      if (first->is_repeatable) {
+      first->launches = launchesOf(*first, call.args.size());
+      if (first->launches != nullptr) {
         can_repeat_.store(true, std::memory_order_release);
       }
     }
@@ -371,14 +398,11 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     if (!has_updated) {
       throw;
     }
-    throw PartialUpdateError(text("run: ", name(),
-                                  " failed when some of the inputs that it updates had been "
-                                  "written; restore them before calling it again: ",
-                                  error.what()));
+    throwPartialUpdate(name(), error);
   }
 }
 
-/// What is kept of such calls, where one is a launch and no more; else null.
+/// What is kept of such calls, where one is launches and no more; else null.
 std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::repeatable(
     std::span<const LentArgument> args, const Options& options) const {
   Device* device = nullptr;
@@ -395,8 +419,8 @@ std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::repeatable(
   }
   const CallKey key(*device, std::nullopt, options, args);
   std::shared_ptr<Kept> kept = known(key.bytes());
-  const bool can_be =
-      kept != nullptr && kept->ready.load(std::memory_order_acquire) && kept->plan->is_repeatable;
+  const bool can_be = kept != nullptr && kept->ready.load(std::memory_order_acquire) &&
+                      kept->plan->launches != nullptr;
   return can_be ? kept : nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "interruptible.h"
 #include "torch_arrays.h"
+#include <runtime/repeated_launch.h>
 #include <support/options.h>
 
 namespace nvfuser::python {
@@ -48,6 +49,10 @@ std::unique_ptr<TorchKnownCall> TorchKnownCall::make(FusionExecutorCache& execut
   }
   return call;
 }
+
+TorchKnownCall::TorchKnownCall(const Torch& torch) : torch_(torch) {}
+
+TorchKnownCall::~TorchKnownCall() { drop(); }
 
 bool TorchKnownCall::setOutputs() {
   made_.resize(launch_->numOutputs());

@@ -1,5 +1,5 @@
 /// A call on tensors of PyTorch that was made before, known in full: the same call again is a look
-/// at each input, memory for the outputs, and a launch.
+/// at each input, memory for the outputs, and launches.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "interpreter_lock.h"
 #include "torch_value.h"
-#include <runtime/repeated_launch.h>
+#include <runtime/fusion_executor_cache.h>
 
 namespace nvfuser::python {
 
@@ -23,11 +23,11 @@ struct StrideOfOne {
 /// One thread at a time may use it; the executor has to outlive it.
 class TorchKnownCall {
  public:
-  /// Null where such a call is more than a launch, and where outputs are blocks that the library
+  /// Null where such a call is more than launches, and where outputs are blocks that the library
   /// keeps better.
   static std::unique_ptr<TorchKnownCall> make(FusionExecutorCache& executor, const Torch& torch,
                                               std::span<const TorchValue> inputs);
-  ~TorchKnownCall() { drop(); }
+  ~TorchKnownCall();
   TorchKnownCall(const TorchKnownCall&) = delete;
   TorchKnownCall& operator=(const TorchKnownCall&) = delete;
 
@@ -54,7 +54,7 @@ class TorchKnownCall {
     std::vector<int64_t> sizes, strides;
   };
 
-  explicit TorchKnownCall(const Torch& torch) : torch_(torch) {}
+  explicit TorchKnownCall(const Torch& torch);
   bool setOutputs();
   void addInput(const TorchValue& value);
   static bool isLike(const Input& input, const TorchValue& value);

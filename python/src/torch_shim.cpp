@@ -184,7 +184,11 @@ nb::object TorchShim::toObject(Handle tensor) const {
   return nb::steal(object);
 }
 
+/// Nobody sees it: on the CPU it need not be a tensor.
 Allocator::Block TorchAllocator::allocate(size_t bytes, Device& device, Stream stream) {
+  if (device.kind() != DeviceKind::Cuda) {
+    return {device.allocate(bytes, stream), nullptr};
+  }
   const int64_t size[] = {static_cast<int64_t>(bytes)};
   const int64_t stride[] = {1};
   return allocateTensor({DataType(PrimDataType::Byte), size, stride}, bytes, device, stream);

@@ -7,7 +7,6 @@
 
 #include "torch_table.h"
 #include <runtime/repeated_call.h>
-#include <runtime/repeated_launch.h>
 
 namespace nvfuser::python {
 

@@ -143,6 +143,40 @@ def test_large_results_and_several_kernels():
         torch.testing.assert_close(again(x), function(x))
 
 
+def test_no_step_of_a_block_that_is_trained_is_pythons():
+    """Norms of several kernels, a gradient that is one number everywhere, a convolution, a copy between products."""
+
+    def block(x, w, b, v):
+        y = torch.nn.functional.layer_norm(torch.conv1d(x, w), (6,), b)
+        return (torch.nn.functional.gelu(y).transpose(1, 2) @ v.exp()).sum()
+
+    given = [torch.randn(*shape, requires_grad=True) for shape in ((3, 4, 8), (5, 4, 3), (6,), (5, 2))]
+    with observing() as seen:
+        again = compiled(block)
+        for _ in range(CALLS):
+            found = torch.autograd.grad(again(*given), given)
+            for one, right in zip(found, torch.autograd.grad(block(*given), given), strict=True):
+                torch.testing.assert_close(one, right, rtol=1e-4, atol=1e-5)
+    has_dispatcher = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
+    for graph in seen.graphs:
+        assert all(region.repeats is not None for region in graph.regions)
+        if has_dispatcher:
+            assert ways(graph)["Python"] == 0, str(graph.run)
+
+
+@torch.no_grad()
+def test_arguments_that_share_memory_are_written_as_eager_writes_them():
+    def step(p, g):
+        p.sub_(0.5 * g)
+        return p.sum(0)
+
+    again = compiled(step)
+    for first in (0, 4, 2, 0, 3):  # apart, side by side, overlapping
+        base, wanted = torch.arange(24.0).view(8, 3), torch.arange(24.0).view(8, 3)
+        assert torch.equal(again(base[first : first + 4], base[4:]), step(wanted[first : first + 4], wanted[4:]))
+        assert torch.equal(base, wanted)
+
+
 @torch.no_grad()
 def test_an_index_out_of_range_is_pytorchs_error_each_time():
     table, good, bad = torch.randn(5, 3), torch.tensor([0, 4]), torch.tensor([0, 5])

@@ -269,6 +269,84 @@ def test_wrong_products_are_pytorchs_error():
     assert plan([torch.ones(2, 2, dtype=torch.int32)] * 2).sum() == 8
 
 
+# operation: its operands as a plan has them, and as Python does; "v0", "v1", … are tensors
+DISPATCHED = {
+    "clone": ([("tensor", False, 0), ("code", True, "aoti_torch_memory_format_contiguous_format")], [(3, 4)]),
+    "cumsum": ([("tensor", False, 0), ("integer", False, 1), ("code", True, "aoti_torch_dtype_float64")], [(3, 4)]),
+    "native_layer_norm": (
+        [
+            ("tensor", False, 0),
+            ("integers", False, [4]),
+            ("tensor", True, 1),
+            ("none", True, None),
+            ("real", False, 0.1),
+        ],
+        [(3, 4), (4,)],
+    ),
+    "convolution_backward": (
+        [
+            *(("tensor", False, place) for place in range(3)),
+            ("integers", True, [2]),
+            ("integers", False, [1]),
+            ("integers", False, [0]),
+            ("integers", False, [1]),
+            ("integer", False, 0),
+            ("integers", False, [0]),
+            ("integer", False, 1),
+            ("integers", False, [1, 0, 1]),
+        ],
+        [(3, 2, 3), (3, 5, 4), (2, 5, 2)],
+    ),
+}
+DISPATCHED_BY_PYTHON = {
+    "clone": lambda x: aten.clone(x, memory_format=torch.contiguous_format),
+    "cumsum": lambda x: aten.cumsum(x, 1, dtype=torch.float64),
+    "native_layer_norm": lambda x, w: aten.native_layer_norm(x, [4], w, None, 0.1),
+    "convolution_backward": lambda g, x, w: aten.convolution_backward(
+        g, x, w, [2], [1], [0], [1], False, [0], 1, [True, False, True]
+    ),
+}
+HAS_DISPATCHER = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
+
+
+@pytest.mark.skipif(not HAS_DISPATCHER, reason="PyTorch has no such C function before 2.10")
+@pytest.mark.parametrize("operation", DISPATCHED)
+def test_operations_by_the_dispatcher_are_those_of_pytorch(operation):
+    operands, shapes = DISPATCHED[operation]
+    generator = torch.Generator().manual_seed(0)
+    tensors = [torch.randn(*shape, generator=generator) for shape in shapes]
+    wanted = DISPATCHED_BY_PYTHON[operation](*tensors)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    plan = GraphPlan(len(tensors))
+    results = [len(tensors) + place for place in range(len(wanted))]
+    plan.add(operation, never, [PlanSlot(place) for place in range(len(tensors))], {}, results, has_parts=True)
+    described = [(kind, opt, PlanSlot(value) if kind == "tensor" else value) for kind, opt, value in operands]
+    plan.make_dispatched(f"aten::{operation}", "", described)
+    plan.finish([PlanSlot(slot) for slot in results])
+    for _ in range(3):
+        for result, right in zip(plan(list(tensors)), wanted, strict=True):
+            if right is None:
+                assert result is None
+                continue
+            assert result.stride() == right.stride() and result.dtype == right.dtype
+            torch.testing.assert_close(result, right)
+
+
+@pytest.mark.skipif(not HAS_DISPATCHER, reason="PyTorch has no such C function before 2.10")
+def test_a_write_by_the_dispatcher_is_counted_and_its_error_is_pytorchs():
+    plan = GraphPlan(3)
+    plan.add("index_copy_", aten.index_copy_, [PlanSlot(0), 0, PlanSlot(1), PlanSlot(2)], {}, [3])
+    tensors = [("tensor", False, PlanSlot(slot)) for slot in (0, 1, 2)]
+    plan.make_dispatched("aten::index_copy_", "", [tensors[0], ("integer", False, 0), *tensors[1:]])
+    plan.finish(())
+    x = torch.zeros(4, 2)
+    version = x._version
+    plan([x, torch.tensor([2]), torch.ones(1, 2)])
+    assert x.sum(1).tolist() == [0, 0, 2, 0] and x._version > version
+    with pytest.raises(IndexError, match="out of"):
+        plan([x, torch.tensor([4]), torch.ones(1, 2)])
+
+
 def test_wrong_uses_are_told():
     plan = GraphPlan(1)
     with pytest.raises(nvfuser.UserError, match="no step yet"):
@@ -278,6 +356,8 @@ def test_wrong_uses_are_told():
         plan.make_view("slice", 0, [1])
     with pytest.raises(nvfuser.UserError, match='no arithmetic "power" with 2 integers'):
         plan.make_size("power", None, [1, 2])
+    with pytest.raises(nvfuser.UserError, match='no operand of the kind "number"'):
+        plan.make_dispatched("aten::t", "", [("number", False, 1)])
     with pytest.raises(nvfuser.UserError, match="of 1 arguments was called with 1 before it was finished"):
         plan([1])
     plan.finish(PlanSlot(1))

@@ -166,7 +166,69 @@ TEST_CASE("repeated launch: only for arguments like those of a call that ran") {
   }
 }
 
-TEST_CASE("repeated launch: only where all is one launch and each output has memory of its own") {
+TEST_CASE("repeated launch: of several kernels, with memory between them") {
+  for (WatchedDevice* device : watchedDevices()) {
+    CAPTURE(device->properties().name);
+    FusionExecutorCache cache = cacheOf([](Fusion& fusion, TensorView* x) {
+      TensorView* columns = sum(x, {0});
+      TensorView* share = div(x, broadcast(columns, {true, false}));
+      TensorView* rows = sum(share, {1});
+      fusion.addOutput(rows);
+      fusion.addOutput(sum(mul(share, broadcast(rows, {false, true})), {0}));
+    });
+    const KernelArgumentHolder args{Tensor::randn({70, 130}, DataType::Float, 3, *device)};
+    cache.runFusionWithInputs(args);
+    REQUIRE(cache.numKernels() > 1);
+    const auto launch = launchOf(cache, args);
+    REQUIRE(launch != nullptr);
+    CHECK(launch->allocates());
+    for (int seed = 4; seed < 6; ++seed) {
+      const Tensor x = Tensor::randn({70, 130}, DataType::Float, seed, *device);
+      const int launches = device->launches;
+      const int allocations = device->allocations;
+      const std::vector<Tensor> got = run(*launch, {at(x)});
+      CHECK(device->launches == launches + static_cast<int>(cache.numKernels()));
+      CHECK(device->allocations >= allocations + 3);  // two by `run` above
+      const KernelArgumentHolder want = cache.runFusionWithInputs({x});
+      REQUIRE(got.size() == 2);
+      for (size_t i = 0; i < 2; ++i) {
+        CHECK(got[i].toHost<float>() == want[i].tensor().toHost<float>());
+      }
+    }
+  }
+}
+
+TEST_CASE("repeated launch: an argument is updated, if it is apart from the others") {
+  for (WatchedDevice* device : watchedDevices()) {
+    CAPTURE(device->properties().name);
+    FusionExecutorCache cache = cacheOf([](Fusion& fusion, TensorView* x) {
+      TensorView* other = makeContigTensor(2);
+      fusion.addInput(other);
+      TensorView* updated = add(x, other);
+      fusion.addOutput(neg(updated));
+      fusion.aliasOutputToInput(updated, x, AllocationType::ReuseBuffer);
+    });
+    const Tensor memory = Tensor::ones({10, 64}, DataType::Float, *device);
+    const auto rows = [&](int64_t first) { return memory.asStrided({4, 64}, {64, 1}, first * 64); };
+    cache.runFusionWithInputs({rows(0), rows(4)});
+    const auto launch = launchOf(cache, {rows(0), rows(4)});
+    REQUIRE(launch != nullptr);
+    CHECK(launch->updated() == std::vector<size_t>{0});
+    CHECK(launch->numOutputs() == 1);
+    const std::vector<Tensor> got = run(*launch, {at(rows(0)), at(rows(4))});
+    REQUIRE(got.size() == 1);
+    CHECK(got[0].toHost<float>() == std::vector<float>(256, -3));
+    CHECK(rows(0).contiguous().toHost<float>() == std::vector<float>(256, 3));
+    CHECK(run(*launch, {at(rows(6)), at(rows(2))}).size() == 1);  // side by side
+    const int launches = device->launches;
+    CHECK(run(*launch, {at(rows(0)), at(rows(2))}).empty());
+    CHECK(run(*launch, {at(rows(2)), at(rows(0))}).empty());
+    CHECK(run(*launch, {at(rows(0)), at(rows(0))}).empty());
+    CHECK(device->launches == launches);
+  }
+}
+
+TEST_CASE("repeated launch: only where all is launches and each output has memory of its own") {
   struct Case {
     const char* name;
     Define define;
@@ -184,9 +246,10 @@ TEST_CASE("repeated launch: only where all is one launch and each output has mem
          fusion.addOutput(y);
          fusion.addOutput(y);
        }},
-      {"an update of an input",
+      {"an update by a copy, since the argument is shown as it was",
        [](Fusion& fusion, TensorView* x) {
          fusion.aliasOutputToInput(neg(x), x, AllocationType::ReuseBuffer);
+         fusion.addOutput(transpose(x, 0, 1));
        }},
       {"a library's operation",
        [](Fusion& fusion, TensorView* x) { fusion.addOutput(matmul(x, x)); }},
@@ -194,7 +257,7 @@ TEST_CASE("repeated launch: only where all is one launch and each output has mem
   for (WatchedDevice* device : watchedDevices()) {
     for (const Case& one : cases) {
       CAPTURE(device->properties().name);
-      CAPTURE(one.name);
+      CAPTURE(std::string(one.name));
       FusionExecutorCache cache = cacheOf(one.define);
       const KernelArgumentHolder args{Tensor::randn({8, 8}, DataType::Float, 5, *device)};
       for (int call = 0; call < 2; ++call) {

@@ -47,15 +47,14 @@ class CompiledRegion:
         self.executor = None
         self.repeats = None  # (executor's cache, strides of axes of one element) that a plan can call by itself
         try:
-            fusion, stretched = define(region)
-            self.executor = _executor_of(fusion)
+            self.executor = _executor_of(define(region))
             execute = self.executor.cache.execute
             strides = _strides_of_ones(region.outputs)
             if not any(_is_on(meta(node), region.device) for node in region.inputs):
                 execute = partial(execute, device=region.device)  # nothing else says where it runs
-            elif not stretched:
+            else:
                 self.repeats = self.executor.cache, [(i, *one) for i, ones in strides.items() for one in ones]
-            self._execute = partial(_execute_laid_out, execute, stretched, strides) if stretched or strides else execute
+            self._execute = partial(_execute_laid_out, execute, strides) if strides else execute
         except UndefinedOperation:
             raise  # a smaller part than the region: it is cut again without it
         except Exception as error:
@@ -115,17 +114,9 @@ def _strides_of_ones(outputs):
     return found
 
 
-def _execute_laid_out(execute, stretched, strides, inputs):
-    """Outputs that repeat themselves get memory of their own, as PyTorch's would have, and axes of one element the
-    strides that they have there."""
+def _execute_laid_out(execute, strides, inputs):
+    """Axes of one element of outputs get the strides that PyTorch gives them."""
     outputs = execute(inputs)
-    for position, order in stretched.items():
-        output = outputs[position]
-        rows = output.permute(order).contiguous()
-        # In place: a result must not be a view.
-        outputs[position] = rows.as_strided_(
-            output.shape, [rows.stride(order.index(axis)) for axis in range(output.dim())]
-        )
     for position, wanted in strides.items():
         output = outputs[position]
         found = output.stride()

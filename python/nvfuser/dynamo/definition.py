@@ -38,27 +38,26 @@ class UndefinedOperation(Exception):
 
 
 def define(region):
-    """(the Fusion, stretched outputs: position → axes, outermost first).
-
-    A stretched output comes out with stride 0 along some axis, where the graph promises memory for each element, in the
-    order of these axes.
-    """
+    """The Fusion of a region."""
     scope = Scope(region.inputs, region.device)
     with scope:
-        orders = [scope.add_output(node) for node in region.outputs]
+        for node in region.outputs:
+            scope.add_output(node)
         for target, node in region.updates.items():
             scope.add_update(target, node)
-    stretched = {position: order for position, order in enumerate(orders) if order is not None}
-    return scope.fusion, stretched
+    return scope.fusion
 
 
 def _laid_out(tensor, like):
-    """(the tensor with the order of axes in memory that `like` has; that order, outermost first)."""
+    """The tensor with the order of axes in memory that `like` has, and memory for each element."""
+    if any(" ex " in str(axis) for axis in tensor.get_logical_domain()):  # broadcast, of a larger extent: stride 0
+        everywhere = ops.full(ops.shape(tensor), direct.define_scalar(True, DataType.Bool), DataType.Bool)
+        tensor = ops.where(everywhere, tensor, tensor)
     order, _ = order_of(like.shape, like.stride(), statically_known_true)
     places = [0] * len(order)
     for place, axis in enumerate(reversed(order)):
         places[axis] = place
-    return ops.stride_order(tensor, places) if places else ops.set(tensor), order
+    return ops.stride_order(tensor, places) if places else ops.set(tensor)
 
 
 class Scope:
@@ -108,17 +107,13 @@ class Scope:
         return direct.define_tensor(shape=shape, contiguity=contiguity, dtype=dtype, stride_order=places)
 
     def add_output(self, node):
-        """Gives its axes, outermost first, if it is stretched."""
         value = meta(node)
-        tensor, order = _laid_out(self.rounded(self.value(node), value.dtype), value)
-        self.fusion.add_output(tensor)
-        is_stretched = any(" ex " in str(axis) for axis in tensor.get_logical_domain())  # broadcast, of a larger extent
-        return order if is_stretched else None
+        self.fusion.add_output(_laid_out(self.rounded(self.value(node), value.dtype), value))
 
     def add_update(self, target, node):
         """The node's value is written to the memory of `target`, an input."""
         value = self.rounded(self.value(node), meta(node).dtype)
-        tensor, _ = _laid_out(self.rounded(value, meta(target).dtype), meta(target))
+        tensor = _laid_out(self.rounded(value, meta(target).dtype), meta(target))
         self.fusion.add_output(tensor, self._values[target])
 
     # Values of nodes ------------------------------------------------------------------------------

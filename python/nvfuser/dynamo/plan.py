@@ -8,7 +8,7 @@ from nvfuser._C import GraphPlan, PlanSlot
 
 from .compiled_region import name_of, note_updates
 from .operators import meta
-from .plan_libraries import library_of
+from .plan_libraries import dispatched_of, library_of
 from .plan_views import arithmetic_of, is_split, view_of
 from .regions import Region
 
@@ -128,6 +128,10 @@ class _Planner:
             for user in node.users:
                 self.slots[user] = slots[user.args[1]]
             self._add_call(node, node.target, node.args, node.kwargs, slots, has_parts=True)
+        dispatched = dispatched_of(node)
+        if dispatched is not None and (parts is not None or isinstance(meta(node), torch.Tensor)):
+            name, overload, operands = dispatched
+            self.plan.make_dispatched(name, overload, self._argument(operands))
         library = library_of(node)
         if library is not None:
             operation, tensors, numbers, lists = library

@@ -14,16 +14,53 @@ namespace nvfuser::python {
 
 namespace {
 
+PlanInteger integerOf(nb::handle given) {
+  if (nb::isinstance<PlanSlot>(given)) {
+    return {nb::cast<PlanSlot>(given).index, 0};
+  }
+  return {std::nullopt, nb::cast<int64_t>(given)};
+}
+
 std::vector<PlanInteger> integersOf(const nb::sequence& given) {
   std::vector<PlanInteger> integers;
   for (nb::handle item : given) {
-    if (nb::isinstance<PlanSlot>(item)) {
-      integers.push_back({nb::cast<PlanSlot>(item).index, 0});
-    } else {
-      integers.push_back({std::nullopt, nb::cast<int64_t>(item)});
-    }
+    integers.push_back(integerOf(item));
   }
   return integers;
+}
+
+std::vector<DispatchedOperand> operandsOf(const nb::sequence& given) {
+  std::vector<DispatchedOperand> operands;
+  for (nb::handle item : given) {
+    const auto described = nb::cast<nb::tuple>(item);  // (kind, whether it is optional, value)
+    const auto kind = nb::cast<std::string_view>(described[0]);
+    const nb::object value = nb::borrow(described[2]);
+    DispatchedOperand operand;
+    operand.is_optional = nb::cast<bool>(described[1]);
+    using enum DispatchedOperand::Kind;
+    if (kind == "none") {
+      operand.kind = None;
+    } else if (kind == "tensor") {
+      operand.kind = Tensor;
+      operand.slot = nb::cast<PlanSlot>(value).index;
+    } else if (kind == "integers") {
+      operand.kind = Integers;
+      operand.integers = integersOf(nb::cast<nb::sequence>(value));
+    } else if (kind == "integer") {
+      operand.kind = Integer;
+      operand.integers.push_back(integerOf(value));
+    } else if (kind == "real") {
+      operand.kind = Real;
+      operand.real = nb::cast<double>(value);
+    } else if (kind == "code") {
+      operand.kind = Code;
+      operand.function = nb::cast<std::string>(value);
+    } else {
+      userError("GraphPlan: there is no operand of the kind \"", kind, "\"");
+    }
+    operands.push_back(std::move(operand));
+  }
+  return operands;
 }
 
 using Ones = std::vector<std::tuple<uint32_t, uint32_t, int64_t>>;
@@ -113,6 +150,13 @@ void bindGraphPlan(nb::module_& module) {
           },
           "operation"_a, "tensors"_a, "numbers"_a, "lists"_a,
           "The step that was added last is an operation that may have a C function.")
+      .def(
+          "make_dispatched",
+          [](GraphPlan& self, std::string_view name, std::string_view overload,
+             const nb::sequence& given) { self.makeDispatched(name, overload, operandsOf(given)); },
+          "name"_a, "overload"_a, "operands"_a,
+          "The step that was added last is an operation of PyTorch with tensors as results. "
+          "`operands`: of its schema, (kind, whether it is optional, value).")
       .def("finish", &GraphPlan::finish, "results"_a, "What a call returns.")
       .def("__call__", &GraphPlan::run, "arguments"_a)
       .def("__str__", &GraphPlan::toString);

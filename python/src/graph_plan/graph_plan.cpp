@@ -42,6 +42,13 @@ void GraphPlan::makeLibrary(std::string_view operation, LibraryOperands operands
   }
 }
 
+void GraphPlan::makeDispatched(std::string_view name, std::string_view overload,
+                               std::vector<DispatchedOperand> operands) {
+  if (auto call = DispatchedCall::make(name, overload, std::move(operands))) {
+    last().shorter = LibraryStep{std::move(call)};
+  }
+}
+
 std::vector<SlotIndex> GraphPlan::slotsOf(const Step& step) {
   std::vector<SlotIndex>
       slots;  // the shorter way reads what the call does, or what that is made of

@@ -22,18 +22,13 @@
 #include <vector>
 
 #include "direct/executors.h"
+#include "graph_plan/dispatched_call.h"
 #include "graph_plan/library_call.h"
 #include "graph_plan/python_call.h"
 #include "graph_plan/values.h"
 #include "graph_plan/view_form.h"
 
 namespace nvfuser::python {
-
-/// An integer, known or of a slot.
-struct PlanInteger {
-  std::optional<SlotIndex> slot;
-  int64_t known = 0;
-};
 
 /// A view of `source`.
 struct ViewStep {
@@ -83,6 +78,9 @@ class GraphPlan {
   void makeRegion(RegionStep region);
   /// Nothing where the operation has no C function here.
   void makeLibrary(std::string_view operation, LibraryOperands operands);
+  /// Any operation of PyTorch, by its dispatcher; likewise.
+  void makeDispatched(std::string_view name, std::string_view overload,
+                      std::vector<DispatchedOperand> operands);
   /// `results`: what a call returns, with slots.
   void finish(nb::handle results);
 

@@ -1,4 +1,4 @@
-// The shorter way of regions: a launch that is known, else a call of the fusion's executor.
+// The shorter way of regions: launches that are known, else a call of the fusion's executor.
 
 #include "direct/profiler.h"
 #include "graph_plan/graph_plan.h"
@@ -63,8 +63,7 @@ void setStridesOfOnes(const RegionStep& step, size_t output, nb::handle tensor) 
   }
 }
 
-/// Whatever the call needs besides a launch: kernels in turn, blocks that the library keeps,
-/// arguments that are written.
+/// Whatever the call needs besides launches: blocks that the library keeps, copies, views.
 bool execute(const RegionStep& step, std::span<const TorchValue> inputs,
              std::span<const SlotIndex> results, Values& values) {
   FusionExecutorCache& executor = *step.cache->executor;

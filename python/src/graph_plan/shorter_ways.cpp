@@ -13,15 +13,10 @@ namespace {
 constexpr std::string_view kSizeNames[] = {"size",     "stride",       "add",      "subtract",
                                            "multiply", "floor_divide", "remainder"};
 
-bool valueOf(const PlanInteger& integer, Values& values, int64_t& value) {
-  value = integer.known;
-  return !integer.slot || values.integer(*integer.slot, value);
-}
-
 bool goSizeOf(const SizeStep& step, SlotIndex result, Values& values) {
   const ViewForm* form = values.form(*step.tensor);
   int64_t axis = 0;
-  if (form == nullptr || !valueOf(step.operands[0], values, axis)) {
+  if (form == nullptr || !values.integer(step.operands[0], axis)) {
     return false;
   }
   const auto rank = static_cast<int64_t>(form->rank);
@@ -70,7 +65,7 @@ bool go(const ViewStep& step, std::span<const SlotIndex> results, Values& values
   }
   std::array<int64_t, kMostAxes> operands;
   for (size_t i = 0; i < step.operands.size(); ++i) {
-    if (!valueOf(step.operands[i], values, operands[i])) {
+    if (!values.integer(step.operands[i], operands[i])) {
       return false;
     }
   }
@@ -89,7 +84,7 @@ bool go(const SizeStep& step, std::span<const SlotIndex> results, Values& values
   int64_t a = 0;
   int64_t b = 0;
   int64_t result = 0;
-  if (!valueOf(step.operands[0], values, a) || !valueOf(step.operands[1], values, b) ||
+  if (!values.integer(step.operands[0], a) || !values.integer(step.operands[1], b) ||
       !compute(step.kind, a, b, result)) {
     return false;
   }

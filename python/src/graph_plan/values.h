@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph_plan/view_form.h"
@@ -16,6 +17,12 @@
 namespace nvfuser::python {
 
 using SlotIndex = uint32_t;
+
+/// An integer, known or of a slot.
+struct PlanInteger {
+  std::optional<SlotIndex> slot;
+  int64_t known = 0;
+};
 
 class Values {
  public:
@@ -53,6 +60,10 @@ class Values {
   /// A plain tensor or a number, as a region reads it.
   bool read(SlotIndex slot, TorchValue& value);
   bool integer(SlotIndex slot, int64_t& value);
+  bool integer(const PlanInteger& integer, int64_t& value) {
+    value = integer.known;
+    return !integer.slot || this->integer(*integer.slot, value);
+  }
   /// Of a plain tensor: PyTorch's, owned here. Null for all else.
   TorchShim::Handle handle(SlotIndex slot);
   /// Borrowed. Takes the lock.

@@ -1,0 +1,154 @@
+#include <runtime/launch_sequence.h>
+
+#include <algorithm>
+
+namespace nvfuser {
+
+namespace {
+
+/// What tensors between launches are aligned to, as an allocator's are.
+constexpr size_t kAlignment = 256;
+
+size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+using Kind = LaunchSequence::Place::Kind;
+
+LaunchSequence::LaunchSequence(size_t num_arguments, size_t num_slots) : slots_(num_slots) {
+  for (size_t i = 0; i < num_arguments; ++i) {
+    slots_[i] = {Kind::Argument, i, 0};
+  }
+}
+
+void LaunchSequence::noteReader(const Place& place) {
+  if (place.kind == Kind::Between) {
+    made_[place.index].last_reader = launches_.size();
+  }
+}
+
+bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
+                               std::span<const size_t> inputs, std::span<const size_t> outputs) {
+  if (plan == nullptr || !plan->isRepeatable()) {
+    return false;
+  }
+  Launch launch;
+  for (size_t slot : inputs) {
+    launch.inputs.push_back(slots_[slot]);
+    noteReader(slots_[slot]);
+  }
+  for (size_t i = 0; i < plan->numOutputs(); ++i) {
+    Place place{Kind::Between, made_.size(), 0};
+    if (const std::optional<size_t> first = plan->outputSameAs(i)) {
+      place = launch.outputs[*first];
+    } else if (const std::optional<size_t> input = plan->outputInput(i)) {
+      place = launch.inputs[*input];
+      if (plan->outputIsUpdate(i)) {
+        if (place.kind != Kind::Argument || place.offset != 0) {
+          return false;
+        }
+        launch.updates = true;
+        updated_.push_back(place.index);
+      }
+    } else {
+      made_.push_back({launches_.size(), i, launches_.size()});
+    }
+    launch.outputs.push_back(place);
+    slots_[outputs[i]] = place;
+  }
+  launch.plan = std::move(plan);
+  launches_.push_back(std::move(launch));
+  return true;
+}
+
+void LaunchSequence::addView(size_t view, size_t source, int64_t offset) {
+  slots_[view] = slots_[source];
+  slots_[view].offset += offset;
+}
+
+bool LaunchSequence::finish(std::span<const size_t> outputs,
+                            std::span<const std::optional<size_t>> updated,
+                            std::span<const size_t> returned) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Place& place = slots_[outputs[i]];
+    if (updated[i] &&
+        (place.kind != Kind::Argument || place.index != *updated[i] ||
+         std::find(updated_.begin(), updated_.end(), *updated[i]) == updated_.end())) {
+      return false;  // it is copied there
+    }
+  }
+  std::vector<Place> final_of(made_.size());
+  for (size_t i : returned) {
+    const Place& place = slots_[outputs[i]];
+    if (place.kind != Kind::Between || place.offset != 0 ||
+        final_of[place.index].kind != Kind::None) {
+      return false;  // an argument's memory, or that of another result
+    }
+    final_of[place.index] = {Kind::Output, returned_.size(), 0};
+    returned_.push_back(made_[place.index]);
+  }
+  // A tensor between launches has the first bytes that none has which is needed with it.
+  struct Taken {
+    size_t begin, end;
+    size_t last_reader;
+  };
+  std::vector<Taken> taken;
+  for (size_t i = 0; i < made_.size(); ++i) {
+    if (final_of[i].kind != Kind::None) {
+      continue;
+    }
+    std::erase_if(taken, [&](const Taken& one) { return one.last_reader < made_[i].launch; });
+    const size_t bytes = roundedUp(bytesOf(made_[i]));
+    size_t begin = 0;
+    for (const Taken& one : taken) {  // in order of their bytes
+      if (begin + bytes <= one.begin) {
+        break;
+      }
+      begin = std::max(begin, one.end);
+    }
+    const Taken mine{begin, begin + bytes, made_[i].last_reader};
+    taken.insert(std::find_if(taken.begin(), taken.end(),
+                              [&](const Taken& one) { return one.begin >= mine.end; }),
+                 mine);
+    final_of[i] = {Kind::Between, 0, static_cast<int64_t>(begin)};
+    bytes_between_ = std::max(bytes_between_, mine.end);
+  }
+  const auto settle = [&](std::vector<Place>& places) {
+    for (Place& place : places) {
+      if (place.kind == Kind::Between) {
+        const int64_t offset = place.offset;
+        place = final_of[place.index];
+        place.offset += offset;
+      }
+    }
+  };
+  for (Launch& launch : launches_) {
+    settle(launch.inputs);
+    settle(launch.outputs);
+  }
+  return true;
+}
+
+size_t LaunchSequence::bytesOf(const Made& made) const {
+  const Allocator::Form form = launches_[made.launch].plan->outputForm(made.output);
+  int64_t last = 0;
+  for (size_t axis = 0; axis < form.sizes.size(); ++axis) {
+    if (form.sizes[axis] == 0) {
+      return 0;
+    }
+    last += (form.sizes[axis] - 1) * form.strides[axis];
+  }
+  return static_cast<size_t>((last + 1) * dataTypeSizeByte(form.dtype));
+}
+
+Allocator::Form LaunchSequence::outputForm(size_t i) const {
+  return launches_[returned_[i].launch].plan->outputForm(returned_[i].output);
+}
+
+bool LaunchSequence::allocates() const {
+  return bytes_between_ > 0 || std::any_of(launches_.begin(), launches_.end(), [](const auto& one) {
+           return one.plan->hasWorkspaces();
+         });
+}
+
+}  // namespace nvfuser

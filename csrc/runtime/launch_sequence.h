@@ -1,0 +1,78 @@
+/// All that a call does, where that is launches alone: each with the places of its tensors, which
+/// are the call's arguments, its outputs, and a block of memory for tensors between the launches.
+///
+///   argument 0 ─▶ kernel 1 ─▶ between, byte 0 ─────────▶ kernel 2 ─▶ output 0
+///                    └──────▶ between, byte 256 ─▶ kernel 3 ─▶ argument 1, which it updates
+///
+/// Made once, by slots of a plan (prepared_fusion.h); calls that are alike give it addresses
+/// (repeated_launch.h). Tensors between launches that are not needed at the same time have the same
+/// bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <runtime/launch_plan.h>
+
+namespace nvfuser {
+
+class LaunchSequence {
+ public:
+  struct Place {
+    enum class Kind : uint8_t { None, Argument, Output, Between };
+    Kind kind = Kind::None;
+    size_t index = 0;    ///< of the argument or output
+    int64_t offset = 0;  ///< bytes behind it, or in the block
+  };
+  struct Launch {
+    std::shared_ptr<const LaunchPlan> plan;
+    std::vector<Place> inputs;  ///< scalars are arguments
+    std::vector<Place> outputs;
+    bool updates = false;  ///< an argument
+  };
+
+  // ---- made, step by step; false where a call is more than launches ----
+  LaunchSequence(size_t num_arguments, size_t num_slots);
+  bool addLaunch(std::shared_ptr<const LaunchPlan> plan, std::span<const size_t> inputs,
+                 std::span<const size_t> outputs);
+  /// `view` lies in the memory of `source`, so many bytes behind it.
+  void addView(size_t view, size_t source, int64_t offset);
+  /// `outputs`: the slots of the fusion's, of which those with an `updated` argument are written
+  /// there, and `returned` (positions) given to the caller, each in memory of its own.
+  bool finish(std::span<const size_t> outputs, std::span<const std::optional<size_t>> updated,
+              std::span<const size_t> returned);
+
+  // ---- used ----
+  const std::vector<Launch>& launches() const { return launches_; }
+  size_t numOutputs() const { return returned_.size(); }
+  Allocator::Form outputForm(size_t i) const;
+  /// Arguments that it writes to, each once.
+  const std::vector<size_t>& updated() const { return updated_; }
+  /// Of the block between launches.
+  size_t bytesBetween() const { return bytes_between_; }
+  /// Whether a run needs memory beside its outputs.
+  bool allocates() const;
+
+ private:
+  /// What a launch computes into memory of its own.
+  struct Made {
+    size_t launch;
+    size_t output;  ///< of that launch
+    size_t last_reader;
+  };
+  void noteReader(const Place& place);
+  size_t bytesOf(const Made& made) const;
+
+  std::vector<Place> slots_;  ///< until it is finished, `Between` has an index into `made_`
+  std::vector<Made> made_;
+  std::vector<Launch> launches_;
+  std::vector<Made> returned_;
+  std::vector<size_t> updated_;
+  size_t bytes_between_ = 0;
+};
+
+}  // namespace nvfuser
