@@ -79,7 +79,7 @@ TABLE.add(
 TABLE.add(
     "contrastive, trained",
     contrastive,
-    lambda n, w: [*_pair(n, w), uniform(())],
+    lambda n, w: [*_pair(n, w), uniform()],
     (16, 32),
     (256, 128),
     (2048, 512),

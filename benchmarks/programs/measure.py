@@ -19,25 +19,31 @@ ERROR_OF_EAGER = 4  # values may be so many times further from those in float64 
 
 def measure(program, size, device, seconds):
     """{backend: milliseconds of a call}, {backend: what is wrong}."""
+    calls, wrong = checked(program, size, device, BACKENDS)
+    flush = _flush(calls[EAGER].inputs, device)
+    return {name: 1e3 * each for name, each in _in_turns(calls, flush, device, seconds).items()}, wrong
+
+
+def checked(program, size, device, backends):
+    """{backend: its calls}, {backend: what is wrong with its values, or that it failed}."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     given = [x.to(device) for x in program.inputs(*program.sizes[size])]
     calls, wrong = {}, {}
-    exact = _values(Call(program, _wide(given), EAGER), fresh=False)
-    allowed = None
-    for backend in BACKENDS:
+    exact = _values(Call(program, _wide(given), EAGER))
+    errors = _errors(_values(Call(program, given, EAGER)), exact)
+    allowed = [max(ERROR_OF_EAGER * error, program.tolerance) for error in errors]
+    for backend in backends:
         try:
             call = Call(program, given, backend)
-            errors = [_error(value, other) for value, other in zip(_values(call), exact, strict=True)]
-            allowed = allowed or [max(ERROR_OF_EAGER * error, program.tolerance) for error in errors]
+            errors = _errors(_values(call), exact)
             worst = max((e / a for e, a in zip(errors, allowed, strict=True)), default=0)
             if not worst <= 1:
                 wrong[backend] = f"values are {worst:.1f} times further from those in float64 than they may be"
             calls[backend] = call
         except Exception as error:
             wrong[backend] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    flush = _flush(given, device)
-    return {name: 1e3 * each for name, each in _in_turns(calls, flush, device, seconds).items()}, wrong
+    return calls, wrong
 
 
 class Call:
@@ -78,19 +84,22 @@ def _flat(results):
     return [x for result in results for x in _flat(result)]
 
 
-def _values(call, fresh=True):
+def _values(call):
     """Results, gradients and what became of the inputs, after one call; the inputs are as before then."""
-    before = [x.detach().clone() for x in call.inputs] if fresh else None
+    before = [x.detach().clone() for x in call.inputs]
     results = [x.detach().clone() for x in call() if x is not None]
     found = [*results, *(x.detach().clone() for x in call.inputs)]
-    if fresh:
-        for x, old in zip(call.inputs, before, strict=True):
-            x.detach().copy_(old)
+    for x, old in zip(call.inputs, before, strict=True):
+        x.detach().copy_(old)
     return found
 
 
 def _wide(given):
     return [x.double() if x.is_floating_point() else x for x in given]
+
+
+def _errors(values, exact):
+    return [_error(value, other) for value, other in zip(values, exact, strict=True)]
 
 
 def _error(value, exact):

@@ -67,6 +67,7 @@ _KEPT = (
     aten.lerp.Tensor,
     aten.baddbmm.default,
     aten.embedding_dense_backward.default,
+    aten.index_add.default,  # adds rows; its decomposition adds elements
     aten.unbind.int,
     aten.split.Tensor,
     aten._unsafe_index.Tensor,
@@ -199,6 +200,29 @@ def _padded(grad, dim, before, after):
     return aten.constant_pad_nd(grad, [0, 0] * (grad.dim() - 1 - dim) + [before, after])
 
 
+def _eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False):
+    """(PyTorch's counts in uint16, which its own kernels of ranges do not know.)"""
+    rows, columns = (torch.arange(size, device=device) for size in (n, n if m is None else m))
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    return (rows.unsqueeze(-1) == columns).to(dtype)
+
+
+def _index_put(x, indices, values, accumulate=False):
+    """Rows that are added at one index: PyTorch's `index_add` takes rows whole, its `index_put` single elements, in
+    order, after it sorted them on a GPU."""
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    index = indices[dims[0]] if len(dims) == 1 else None
+    if not accumulate or index is None or index.dim() == 0 or index.dtype not in (torch.int32, torch.int64):
+        return NotImplemented
+    if x.device.type != "cpu" and torch.are_deterministic_algorithms_enabled():
+        return NotImplemented
+    dim, size = dims[0], x.shape[dims[0]]
+    shape = [*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]]
+    values = values.expand(shape).reshape([*x.shape[:dim], index.numel(), *x.shape[dim + 1 :]])
+    index = index.reshape(-1)
+    return aten.index_add(x, dim, torch.where(index < 0, index + size, index), values)
+
+
 def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     """A gradient that is zero but at one class: each class is compared with the target, nothing is scattered."""
     dim = 0 if x.dim() < 2 else 1
@@ -218,6 +242,8 @@ _OURS = {
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
     (aten.copy.default,): _copy,
+    (aten.eye.default, aten.eye.m): _eye,
+    (aten.index_put.default, aten._unsafe_index_put.default): _index_put,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),
