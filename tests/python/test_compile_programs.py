@@ -59,6 +59,20 @@ def test_each_step_of_a_stencil_is_one_kernel():
     assert_as_eager(stencil, u)
 
 
+def moments_in_place(mean, square, grad):
+    square.mul_(0.9).addcmul_(grad, grad, value=0.1)
+    mean.addcdiv_(grad, square.sqrt() + 1, value=-0.5)
+
+
+def test_products_are_added_in_place_by_one_kernel():
+    given = torch.randn(40), torch.rand(40), torch.randn(40)
+    assert kernels(moments_in_place, *given) == (1, 0)
+    theirs, ours = ([x.clone() for x in given] for _ in range(2))
+    moments_in_place(*theirs)
+    compiled(moments_in_place)(*ours)
+    torch.testing.assert_close(ours, theirs)
+
+
 def shared_area(a, b):
     low, high = torch.maximum(a[:, None, :2], b[None, :, :2]), torch.minimum(a[:, None, 2:], b[None, :, 2:])
     return (high - low).clamp(min=0).prod(-1)
