@@ -13,6 +13,7 @@ from compile_support import assert_as_eager, compiled, failures
 from nvfuser.dynamo import explain
 from nvfuser.dynamo.backend import observing
 from tested_device import tensors_there
+from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -71,6 +72,37 @@ def test_products_are_added_in_place_by_one_kernel():
     moments_in_place(*theirs)
     compiled(moments_in_place)(*ours)
     torch.testing.assert_close(ours, theirs)
+
+
+def upsampled(mode, factor):
+    def function(fine, coarse):
+        return torch.relu(fine + functional.interpolate(coarse * 2, scale_factor=factor, mode=mode))
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("mode", "factor", "sizes"),
+    [
+        ("nearest", 2, (2, 3, 4, 5)),
+        ("nearest-exact", (3, 1), (2, 3, 4, 5)),
+        ("nearest", (2, 7), (1, 2, 13, 9)),
+        ("nearest", 3, (2, 3, 11)),
+    ],
+)
+def test_upsampling_by_whole_factors_reads_in_order(mode, factor, sizes):
+    coarse = torch.randn(sizes, requires_grad=True)
+    fine = functional.interpolate(torch.randn(sizes), scale_factor=factor, mode=mode).requires_grad_()
+    assert kernels(upsampled(mode, factor), fine, coarse) == (2, 0)  # a forward, a backward
+    assert_as_eager(upsampled(mode, factor), fine, coarse)
+    last = [x.detach().movedim(1, -1).contiguous().movedim(-1, 1).requires_grad_() for x in (fine, coarse)]
+    assert_as_eager(upsampled(mode, factor), *last)
+
+
+def test_other_factors_read_at_indices():
+    assert_as_eager(
+        lambda x: functional.interpolate(x.sin(), size=(7, 12)), torch.randn(2, 3, 4, 6, requires_grad=True)
+    )
 
 
 def shared_area(a, b):
