@@ -1,8 +1,10 @@
 /// C++ for the host's compiler: a block is a task, and its threads have become loops.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include <codegen/emitter.h>
@@ -20,6 +22,12 @@ struct LaneLoop {
   /// Values of the indices that are named inside.
   std::unordered_map<kir::Scalar, kir::Scalar> lets;
   std::set<const kir::Buffer*> registers;  ///< a vector each
+  /// Integers that all iterations share, such as a row's index: one number each.
+  std::set<const kir::Buffer*> scalars;
+  std::vector<kir::Scalar> varying;  ///< indices from memory that differ from lane to lane
+  bool varies(kir::Scalar index) const {
+    return std::find(varying.begin(), varying.end(), index) != varying.end();
+  }
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;
   int64_t part = 0;  ///< of the vectors that a sum is kept in
@@ -36,6 +44,11 @@ struct LaneRange {
   kir::Scalar end;
   kir::Scalar uniform;
 };
+
+/// Whether vectors of it are those of cpu/simd_fp8.h.
+inline bool isFp8(DataType dtype) {
+  return dtype == DataType::Float8_e4m3fn || dtype == DataType::Float8_e5m2;
+}
 
 class HostEmitter final : public Emitter {
  public:
@@ -79,10 +92,11 @@ class HostEmitter final : public Emitter {
   bool lanesFit(const kir::Block& block, bool partial, const std::set<const kir::Buffer*>& compared,
                 LaneLoop& lanes);
   bool lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes);
+  void findShared(const kir::For& loop, LaneLoop& lanes);
   /// The condition of an If, which has to hold for all iterations before the first that it does not
   /// hold for; none: that is not known.
   std::optional<LaneRange> prefixOf(kir::Scalar condition, const LaneLoop& lanes);
-  /// Coefficient of the loop's variable in an index; none: it is not linear.
+  /// Coefficient of the loop's variable in an index; none: it is not linear, or from memory.
   std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
 
   // ---- host_lanes.cpp: their statements
@@ -90,6 +104,7 @@ class HostEmitter final : public Emitter {
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);
+  void laneStatement(const kir::LoadIndex& load, LaneLoop& lanes);
 
   // ---- host_lane_functions.cpp: pointwise operations
   void laneStatement(const kir::Compute& compute, LaneLoop& lanes);
@@ -108,8 +123,12 @@ class HostEmitter final : public Emitter {
   std::string laneType(DataType dtype, const LaneLoop& lanes);
   /// An operand as a vector.
   std::string laneOperand(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
+  /// Memory a few elements apart, or the same few over and over; "": neither.
+  std::string laneApart(const kir::Ref& ref, std::optional<int64_t> stride, const LaneLoop& lanes);
   std::string laneCast(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
   std::string laneFill(const std::string& element, DataType dtype, const LaneLoop& lanes);
+  /// Names for the indices from memory of lane `e` that an element's text mentions.
+  std::string laneIndices(const std::string& element, const LaneLoop& lanes);
   /// Lane `e` of an operand, as an element.
   std::string laneElement(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
   /// Lane `e` of a vector that is called `name`.
@@ -123,6 +142,8 @@ class HostEmitter final : public Emitter {
   std::optional<LaneRange> rangeOf(kir::Scalar condition, const LaneLoop& lanes);
   /// Memory read under a condition; "": it has to be taken lane by lane.
   std::string laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes);
+  /// One of two vectors, or parts of both; "": as above.
+  std::string laneChoice(const kir::Guarded& guarded, const LaneLoop& lanes);
   /// Which of `places` is compared with what all iterations share; null: none.
   const kir::Buffer* comparedPlace(const kir::Compute& compute,
                                    const std::set<const kir::Buffer*>& places);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include <codegen/host_emitter.h>
+#include <kernel_ir/accesses.h>
 
 namespace nvfuser::codegen {
 
@@ -97,6 +98,19 @@ void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
             lanes);
 }
 
+void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
+  if (!lanes.varies(load.var)) {
+    Emitter::emit(load);
+    return;
+  }
+  const std::string name = scalar_.name(load.var);
+  const std::string index = laneElement(load.src, DataType::Int, lanes);
+  out_.line(text("Index ", name, "[", lanes.width, "] = {};"));
+  out_.line(text("for (int e = 0; e < ", lanes.width, " && e < ", lanes.count, "; ++e) { ",
+                 laneIndices(index, lanes), name, "[e] = ",
+                 load.range < 0 ? index : text("range", load.range, "(", index, ")"), "; }"));
+}
+
 void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
   for (const kir::Stmt& stmt : block) {
     if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
@@ -104,12 +118,26 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
       if (lanes.places.count(&buffer) != 0) {
         continue;
       }
+      if (lanes.scalars.count(&buffer) != 0) {
+        Emitter::emit(*declare);
+        continue;
+      }
       out_.line(text(laneType(storedAs(buffer), lanes), " ", buffer.name, ";"), comment(buffer));
     } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
       Emitter::emit(*let);
+    } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
+      laneStatement(*load, lanes);
     } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+      if (lanes.scalars.count(compute->dst.buffer) != 0) {
+        Emitter::emit(*compute);
+        continue;
+      }
       laneStatement(*compute, lanes);
     } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      if (lanes.scalars.count(assign->dst.buffer) != 0) {
+        Emitter::emit(*assign);
+        continue;
+      }
       if (lanes.places.count(assign->dst.buffer) != 0) {
         continue;
       }
@@ -117,10 +145,15 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
                 assign->cache_op == CacheOp::Streaming &&
                     assign->dst.buffer->memory == MemoryType::Global);
     } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+      if (lanes.scalars.count(guarded->dst.buffer) != 0) {
+        Emitter::emit(*guarded);
+        continue;
+      }
       const DataType dtype = storedAs(*guarded->dst.buffer);
-      const std::string window = laneWindow(*guarded, lanes);
-      if (!window.empty()) {
-        laneStore(guarded->dst, window, lanes);
+      std::string value = laneWindow(*guarded, lanes);
+      value = value.empty() ? laneChoice(*guarded, lanes) : value;
+      if (!value.empty()) {
+        laneStore(guarded->dst, value, lanes);
         continue;
       }
       laneStore(guarded->dst,
@@ -162,6 +195,13 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   snippets_.addBasics();
   snippets_.add(kernel_.bounds != nullptr ? "cpu/checked_lanes.h" : "cpu/lanes.h");
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool) {
+      if (isFp8(storedAs(*ref.buffer))) {
+        snippets_.add("cpu/simd_fp8.h");
+      }
+    });
+  });
   const std::string var = scalar_.name(loop.var);
   const kir::If* branch = lanes.branch;
   Scalar end = loop.extent;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include <codegen/host_emitter.h>
+#include <kernel_ir/accesses.h>
 
 namespace nvfuser::codegen {
 
@@ -16,7 +17,8 @@ constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not
 
 bool hasLanes(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
-         dtype == DataType::BFloat16 || isBooleanType(dtype) || isIntegralType(dtype);
+         dtype == DataType::BFloat16 || dtype == DataType::Float8_e4m3fn ||
+         dtype == DataType::Float8_e5m2 || isBooleanType(dtype) || isIntegralType(dtype);
 }
 
 /// What an operand or a condition may not be evaluated for beyond the loop's end.
@@ -33,6 +35,10 @@ std::optional<int64_t> HostEmitter::strideOf(const kir::Ref& ref, const LaneLoop
   const Scalar index = kernel_.pool->substitute(ref.index, lanes.lets);
   int64_t coefficient = 0;
   Scalar rest = nullptr;
+  if (std::any_of(lanes.varying.begin(), lanes.varying.end(),
+                  [&](Scalar loaded) { return kir::ScalarPool::contains(index, loaded); })) {
+    return std::nullopt;
+  }
   if (!kernel_.pool->splitLinear(index, lanes.var, &coefficient, &rest)) {
     return std::nullopt;
   }
@@ -74,6 +80,89 @@ bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& 
   return hasLanes(dtypeOf(combine.value[0]));
 }
 
+namespace {
+
+/// What a statement that computes one element writes; null: it is another one.
+const kir::Ref* resultOf(const kir::Stmt& stmt) {
+  if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+    return &compute->dst;
+  }
+  if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+    return &assign->dst;
+  }
+  auto* guarded = std::get_if<kir::Guarded>(&stmt.node);
+  return guarded == nullptr ? nullptr : &guarded->dst;
+}
+
+}  // namespace
+
+/// Which integers all iterations share, and which indices from memory they do not. Nothing is a
+/// vector for the former: a row that an index names is read in vectors.
+void HostEmitter::findShared(const kir::For& loop, LaneLoop& lanes) {
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
+      const DataType dtype = storedAs(*declare->buffer);
+      if (declare->buffer->elements != nullptr && declare->buffer->elements->isConstant(1) &&
+          (isIntegralType(dtype) || isBooleanType(dtype))) {
+        lanes.scalars.insert(declare->buffer);
+      }
+    } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
+      lanes.lets[let->var] = kernel_.pool->substitute(let->value, lanes.lets);
+    }
+  });
+  auto depends = [&](Scalar index) {
+    return kir::ScalarPool::contains(kernel_.pool->substitute(index, lanes.lets), lanes.var);
+  };
+  std::set<const kir::Buffer*> written;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
+      if (is_write) {
+        written.insert(ref.buffer);
+      }
+    });
+  });
+  auto differs = [&](const kir::Operand& operand) {
+    if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
+      return depends(index->index);
+    }
+    auto* ref = std::get_if<kir::Ref>(&operand);
+    return ref != nullptr && lanes.scalars.count(ref->buffer) == 0 &&
+           (written.count(ref->buffer) != 0 || strideOf(*ref, lanes) != 0);
+  };
+  const auto anyDiffers = [&](const std::vector<kir::Operand>& operands) {
+    return std::any_of(operands.begin(), operands.end(), differs);
+  };
+  // What is made of something else is something else.
+  for (bool changed = true; changed;) {
+    changed = false;
+    kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+      if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
+        if (!lanes.varies(load->var) && differs(load->src)) {
+          lanes.varying.push_back(load->var);
+          changed = true;
+        }
+        return;
+      }
+      bool own = true;
+      if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+        own = anyDiffers(compute->operands);
+      } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+        own = differs(assign->src);
+      } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+        own = depends(guarded->condition) || differs(guarded->src) || differs(guarded->otherwise);
+      }
+      if (own && resultOf(stmt) != nullptr) {
+        changed |= lanes.scalars.erase(resultOf(stmt)->buffer) > 0;
+      } else if (own) {
+        kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
+          changed |= is_write && lanes.scalars.erase(ref.buffer) > 0;
+        });
+      }
+    });
+  }
+  lanes.lets.clear();
+}
+
 bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
                            const std::set<const kir::Buffer*>& compared, LaneLoop& lanes) {
   auto note = [&](DataType dtype) {
@@ -97,7 +186,13 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
     });
   };
   for (const kir::Stmt& stmt : block) {
+    if (const kir::Ref* dst = resultOf(stmt); dst != nullptr && lanes.scalars.count(dst->buffer)) {
+      continue;
+    }
     if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
+      if (lanes.scalars.count(declare->buffer) != 0) {
+        continue;
+      }
       if (declare->buffer->elements == nullptr || !declare->buffer->elements->isConstant(1) ||
           (compared.count(declare->buffer) == 0 && !note(storedAs(*declare->buffer)))) {
         return false;
@@ -105,6 +200,11 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
       lanes.registers.insert(declare->buffer);
     } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
       lanes.lets[let->var] = kernel_.pool->substitute(let->value, lanes.lets);
+    } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
+      if (lanes.varies(load->var) &&
+          (partial || load->src.width != 1 || !note(storedAs(*load->src.buffer)))) {
+        return false;
+      }
     } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
       const kir::Buffer* place = comparedPlace(*compute, compared);
       if (place != nullptr && lanes.places.count(place) != 0) {
@@ -184,6 +284,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   lanes.var = loop.var;
   lanes.width = vector_bytes_ / 4;
   lanes.count = "n_" + scalar_.name(loop.var);
+  findShared(loop, lanes);
   const std::set<const kir::Buffer*> compared = placesOnlyCompared(loop);
   bool fits = false;
   lanes.branch = onlyBranch(*loop.body);

@@ -1,7 +1,9 @@
 /// What depends on the place of an iteration, in a loop of vectors (host_lanes.cpp): memory read
-/// through a window, and comparisons of the place itself. Neither is taken lane by lane:
+/// through a window, a choice of two values, and comparisons of the place itself. None is taken
+/// lane by lane:
 ///
 ///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(T0, k + …, 64 - k, 128 - k, 0)
+///   T5 = k < s ? T3 : T4                    →  T5 = lanesSelect(lanesBelow<8>(k, s), T3, T4)
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
 #include <algorithm>
 
@@ -74,6 +76,33 @@ std::string HostEmitter::laneWindow(const kir::Guarded& guarded, const LaneLoop&
   return text("lanesWindow<", lanes.width, ">(", ref->buffer->name, ", ", scalar_(ref->index), ", ",
               scalar_(first), ", ", scalar_(end), ", ",
               laneOperand(guarded.otherwise, dtype, lanes), ")");
+}
+
+std::string HostEmitter::laneChoice(const kir::Guarded& guarded, const LaneLoop& lanes) {
+  // What is read where the condition does not hold has to be there.
+  auto isThere = [&](const kir::Operand& operand) {
+    auto* ref = std::get_if<kir::Ref>(&operand);
+    return ref != nullptr && lanes.registers.count(ref->buffer) != 0;
+  };
+  const std::optional<LaneRange> range = rangeOf(guarded.condition, lanes);
+  if (!range.has_value() || !isThere(guarded.src) || !isThere(guarded.otherwise)) {
+    return "";
+  }
+  const DataType dtype = storedAs(*guarded.dst.buffer);
+  const std::string then = laneOperand(guarded.src, dtype, lanes);
+  const std::string otherwise = laneOperand(guarded.otherwise, dtype, lanes);
+  if (range->begin == nullptr && range->end == nullptr) {
+    return text("(", scalar_(range->uniform), ") ? ", then, " : ", otherwise);
+  }
+  kir::ScalarPool& pool = *kernel_.pool;
+  auto below = [&](Scalar bound) {
+    return text("lanesBelow<", lanes.width, ">(", scalar_(lanes.var), ", ", scalar_(bound), ")");
+  };
+  Scalar end = range->end == nullptr ? pool.add(lanes.var, pool.constant(lanes.width)) : range->end;
+  end = pool.select(range->uniform, end, pool.zero());
+  const std::string mask =
+      range->begin == nullptr ? below(end) : text(below(end), " & ~", below(range->begin));
+  return text("lanesSelect(", mask, ", ", then, ", ", otherwise, ")");
 }
 
 namespace {

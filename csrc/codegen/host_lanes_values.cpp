@@ -1,6 +1,8 @@
 /// Operands and results of a loop of vectors (host_lanes.cpp): neighbours in memory are read and
 /// written as one vector, a value that all iterations share fills one, and everything else is
 /// gathered lane by lane.
+#include <algorithm>
+
 #include <codegen/host_emitter.h>
 
 namespace nvfuser::codegen {
@@ -19,8 +21,22 @@ std::string HostEmitter::laneFill(const std::string& element, DataType dtype,
 Scalar HostEmitter::atLane(Scalar index, const LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   const Scalar lane = pool.symbol("e", pool.constant(lanes.width), 0, lanes.width - 1);
-  return pool.substitute(pool.substitute(index, lanes.lets),
-                         {{lanes.var, pool.add(lanes.var, lane)}});
+  std::unordered_map<Scalar, Scalar> values{{lanes.var, pool.add(lanes.var, lane)}};
+  for (Scalar loaded : lanes.varying) {
+    values[loaded] = pool.symbol(scalar_.name(loaded) + "_e");
+  }
+  return pool.substitute(pool.substitute(index, lanes.lets), values);
+}
+
+std::string HostEmitter::laneIndices(const std::string& element, const LaneLoop& lanes) {
+  std::string names;
+  for (Scalar loaded : lanes.varying) {
+    const std::string name = scalar_.name(loaded);
+    if (element.find(name + "_e") != std::string::npos) {
+      names += text("const Index ", name, "_e = ", name, "[e]; ");
+    }
+  }
+  return names;
 }
 
 std::string HostEmitter::laneOf(const std::string& name, DataType dtype) {
@@ -50,8 +66,8 @@ std::string HostEmitter::laneElement(const kir::Operand& operand, DataType dtype
 std::string HostEmitter::laneEach(const std::string& element, DataType dtype,
                                   const LaneLoop& lanes) {
   return text("lanesEach<", lanes.width, ", ", typeName(dtype), ">(", lanes.count,
-              ", [&](int e) __attribute__((always_inline)) -> ", typeName(dtype), " { return ",
-              element, "; })");
+              ", [&](int e) __attribute__((always_inline)) -> ", typeName(dtype), " { ",
+              laneIndices(element, lanes), "return ", element, "; })");
 }
 
 std::string HostEmitter::laneCast(const std::string& value, DataType from, DataType to,
@@ -60,6 +76,14 @@ std::string HostEmitter::laneCast(const std::string& value, DataType from, DataT
   to = resolved(to);
   if (from == to) {
     return value;
+  }
+  if (isFp8(from)) {
+    return laneCast(text("simdFromFp8Bits<", typeName(from), ">(", value, ")"), DataType::Float, to,
+                    lanes);
+  }
+  if (isFp8(to)) {
+    return text("simdToFp8Bits<", typeName(to), ">(", laneCast(value, from, DataType::Float, lanes),
+                ")");
   }
   if (from == DataType::Half || from == DataType::BFloat16) {
     return laneCast(text(from == DataType::Half ? "simdFromHalfBits<" : "simdFromBf16Bits<",
@@ -104,9 +128,59 @@ std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype
   } else if (stride == 0) {
     return laneFill(converted(refText(*ref), from, dtype), dtype, lanes);
   } else {
-    value = laneEach(laneElement(operand, from, lanes), from, lanes);
+    value = laneApart(*ref, stride, lanes);
+    value = value.empty() ? laneEach(laneElement(operand, from, lanes), from, lanes) : value;
   }
   return laneCast(value, from, dtype, lanes);
+}
+
+std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> stride,
+                                   const LaneLoop& lanes) {
+  constexpr int64_t kMostStride = 4;  // of vectors that are read for one
+  if (isChecked(*ref.buffer)) {
+    return "";
+  }
+  if (stride.has_value()) {
+    if (*stride < 2 || *stride > kMostStride) {
+      return "";
+    }
+    snippets_.add("cpu/lanes_apart.h");
+    return text("lanesStrided<", lanes.width, ", ", *stride, ">(", addressText(ref), ", ",
+                lanes.count, ")");
+  }
+  // index = rest + (linear % period)
+  kir::ScalarPool& pool = *kernel_.pool;
+  const Scalar index = pool.substitute(ref.index, lanes.lets);
+  const std::vector<std::pair<Scalar, int64_t>> terms =
+      index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
+  Scalar place = nullptr;
+  for (const auto& [term, times] : terms) {
+    if (!kir::ScalarPool::contains(term, lanes.var)) {
+      continue;
+    }
+    int64_t coefficient = 0;
+    Scalar rest = nullptr;
+    const bool periodic = times == 1 && place == nullptr && term->op == kir::ScalarOp::Mod &&
+                          term->args[1]->isConstant() && term->args[1]->value > 1 &&
+                          term->args[1]->value <= lanes.width &&
+                          pool.splitLinear(term->args[0], lanes.var, &coefficient, &rest) &&
+                          coefficient == 1;
+    if (!periodic) {
+      return "";
+    }
+    place = term;
+  }
+  const bool loaded = std::any_of(lanes.varying.begin(), lanes.varying.end(), [&](Scalar each) {
+    return kir::ScalarPool::contains(index, each);
+  });
+  if (place == nullptr || loaded) {
+    return "";
+  }
+  kir::Ref base = ref;
+  base.index = pool.sub(index, place);
+  snippets_.add("cpu/lanes_apart.h");
+  return text("lanesPeriodic<", lanes.width, ", ", place->args[1]->value, ">(", addressText(base),
+              ", ", scalar_(place), ")");
 }
 
 void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
@@ -135,8 +209,9 @@ void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const
                               : isReducedPrecisionFloat(dtype)
                                   ? text(typeName(dtype), "::fromBits(x)")
                                   : std::string("x");
-  out_.line(text("lanesSpread(", value, ", ", lanes.count, ", [&](int e, auto x) { ", refText(at),
-                 " = ", element, "; });"));
+  const std::string target = refText(at);
+  out_.line(text("lanesSpread(", value, ", ", lanes.count, ", [&](int e, auto x) { ",
+                 laneIndices(target, lanes), target, " = ", element, "; });"));
 }
 
 }  // namespace nvfuser::codegen

@@ -175,7 +175,8 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
   const auto dim = static_cast<size_t>(op->concatenatedDim());
   Scalar index = elementIndex(result->getLogicalDomain()[dim], values);
   const std::vector<Val*>& inputs = op->inputs();
-  // The last input that starts at or before the index holds it.
+  // The last input that starts at or before the index holds it. (All are padded to the result's
+  // sizes, so each may be read anywhere.)
   kir::Block body{{kir::Assign{dst, operand(inputs.back(), op, result, values)}}};
   for (size_t i = inputs.size() - 1; i > 0; --i) {
     const PadOp* pad = padBehind(inputs[i]->as<TensorView>());
@@ -184,16 +185,15 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
                 " does not come from a pad; concatenate with cat(), which pads its inputs");
     }
     Scalar before = pool_.less(index, symbols_.of(pad->leftWidth(dim)));
-    kir::Block other{{kir::Assign{dst, operand(inputs[i - 1], op, result, values)}}};
-    if (before->isConstant()) {
-      body = before->isConstant(0) ? std::move(body) : std::move(other);
+    if (before->isConstant(0)) {
       continue;
     }
-    kir::If branch;
-    branch.condition = before;
-    branch.then_body = std::make_shared<kir::Block>(std::move(other));
-    branch.else_body = std::make_shared<kir::Block>(std::move(body));
-    body = {{std::move(branch)}};
+    kir::Operand part = operand(inputs[i - 1], op, result, values);
+    if (before->isConstant()) {
+      body = {{kir::Assign{dst, part}}};
+    } else {
+      body.push_back({kir::Guarded{dst, before, part, dst}});
+    }
   }
   std::move(body.begin(), body.end(), std::back_inserter(out));
 }

@@ -49,26 +49,25 @@ TensorView* embedding_fwd(TensorView* input, TensorView* weight, Val*, Val* max_
     userError("embedding_fwd: the weight ", weight, " has ", ops::rankOf(weight),
               " axes; it is a table of rows, with 2");
   }
-  const std::vector<Val*> sizes = shape(input);
-  TensorView* index = input;
-  if (sizes.size() > 1) {
-    Val* count = sizes[0];
-    for (size_t i = 1; i < sizes.size(); ++i) {
-      count = SimplifyingIrBuilder::mulExpr(count, sizes[i]);
-    }
-    index = reshape(input, std::vector<Val*>{count});
+  // An index of several axes is read as it lies, from a table that is the same for all but the last
+  // of them, so that sums over one of them are in the same kernel.
+  const auto axes = static_cast<size_t>(ops::rankOf(input));
+  TensorView* rows = nullptr;
+  if (axes > 1) {
+    std::vector<bool> of_table(axes + 1, true);
+    of_table[axes - 1] = of_table[axes] = false;
+    std::vector<bool> of_index(axes + 1, false);
+    of_index[axes] = true;
+    rows = takeAlongAxis(broadcast(weight, of_table), broadcast(input, of_index),
+                         static_cast<int64_t>(axes) - 1);
+  } else {
+    rows = indexSelect(weight, 0, input);
   }
-  TensorView* rows = indexSelect(weight, 0, index);
   if (max_norm != nullptr) {
     rows = withLimitedNorm(rows, max_norm, norm_type);
   }
-  if (sizes.empty()) {
+  if (axes == 0) {
     return squeeze(rows, {0});
-  }
-  if (sizes.size() > 1) {
-    std::vector<Val*> result = sizes;
-    result.push_back(shape(weight)[1]);
-    rows = reshape(rows, result);
   }
   return rows;
 }

@@ -24,6 +24,9 @@ struct RemoveEmptyPass {
 struct ConsecutiveCastPass {
   static constexpr std::string_view kName = "consecutive-casts";
 };
+struct ShortAxesPass {
+  static constexpr std::string_view kName = "short-axes";
+};
 struct JoinEqualPass {
   static constexpr std::string_view kName = "join-equal";
 };

@@ -15,6 +15,7 @@
 #include <preseg_passes/narrow_joins.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
+#include <preseg_passes/short_axes.h>
 #include <preseg_passes/substitute_extents.h>
 #include <support/dump.h>
 
@@ -31,6 +32,8 @@ constexpr std::array kPasses = {
          "values; a reduction of nothing is its neutral element", removeEmpty},
     Pass{"consecutive-casts", "a cast of a lossless cast is one cast, or none",
          "every value, bit by bit", mergeConsecutiveCasts},
+    Pass{"short-axes", "sums over an axis of few elements are chains of pointwise operations",
+         "every value, but for the order of a sum", takeShortAxesApart},
     Pass{"join-equal", "what is computed twice is computed once",
          "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",

@@ -271,6 +271,7 @@ class Propagation {
       case ExprKind::BroadcastOp:
       case ExprKind::SqueezeOp:
       case ExprKind::FullOp:
+      case ExprKind::RepeatOp:
         return again(def, tv, windows, axesThrough(tv, windows));
       case ExprKind::LoadStoreOp:
         return tv->hasRoot() ? permuted(def, tv, windows)

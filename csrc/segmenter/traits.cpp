@@ -121,6 +121,13 @@ double workOf(const Expr* expr) {
       return 16;
     case ExprKind::RNGOp:
       return 64;
+    case ExprKind::BroadcastOp:
+    case ExprKind::SqueezeOp:
+    case ExprKind::ExpandOp:
+    case ExprKind::RepeatOp:
+    case ExprKind::SelectOp:
+    case ExprKind::SliceOp:
+      return 0;  // a matter of indices
     default:
       return 1;
   }

@@ -42,10 +42,42 @@ struct LaneFor<bf16_t> {
 template <class T, int N>
 using Lanes = Simd<typename LaneFor<T>::lane, N>;
 
+/// 8-bit and 16-bit integers as 32-bit ones. (GCC 12 converts them one by one.)
+template <class V>
+__forceinline__ Simd<i32, kLanes<V>> lanesWiden(V v) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (kLanes<V> == 16) {
+    if constexpr (__is_same(LaneOf<V>, u8)) {
+      return __builtin_ia32_pmovzxbd512_mask((Simd<char, 16>)v, Simd<i32, 16>{}, (u16)-1);
+    } else if constexpr (__is_same(LaneOf<V>, i8)) {
+      return __builtin_ia32_pmovsxbd512_mask((Simd<char, 16>)v, Simd<i32, 16>{}, (u16)-1);
+    } else if constexpr (__is_same(LaneOf<V>, u16)) {
+      return __builtin_ia32_pmovzxwd512_mask((Simd<i16, 16>)v, Simd<i32, 16>{}, (u16)-1);
+    } else if constexpr (__is_same(LaneOf<V>, i16)) {
+      return __builtin_ia32_pmovsxwd512_mask((Simd<i16, 16>)v, Simd<i32, 16>{}, (u16)-1);
+    }
+  }
+#endif
+#if defined(__AVX2__) && !defined(__clang__)
+  if constexpr (kLanes<V> == 8) {
+    if constexpr (sizeof(V) == 8) {
+      Simd<char, 16> low = (Simd<char, 16>)(Simd<i64, 2>){bitCast<i64>(v), 0};
+      return __is_same(LaneOf<V>, u8) ? (Simd<i32, 8>)__builtin_ia32_pmovzxbd256(low)
+                                      : (Simd<i32, 8>)__builtin_ia32_pmovsxbd256(low);
+    } else if constexpr (__is_same(LaneOf<V>, u16)) {
+      return __builtin_ia32_pmovzxwd256((Simd<i16, 8>)v);
+    } else if constexpr (__is_same(LaneOf<V>, i16)) {
+      return __builtin_ia32_pmovsxwd256((Simd<i16, 8>)v);
+    }
+  }
+#endif
+  return __builtin_convertvector(v, Simd<i32, kLanes<V>>);
+}
+
 template <class T, int N>
 __forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bits) {
   if constexpr (__is_same(T, bool)) {
-    return __builtin_convertvector(bits != 0, Simd<i32, N>);
+    return lanesWiden(bits != 0);
   } else {
     return bits;
   }
@@ -229,7 +261,12 @@ __forceinline__ V lanesKeep(V v, V other, i64 n) {
 
 template <class T, class V>
 __forceinline__ Simd<T, kLanes<V>> lanesConvert(V v) {
-  return __builtin_convertvector(v, Simd<T, kLanes<V>>);
+  using From = LaneOf<V>;
+  if constexpr (sizeof(From) < 4 && sizeof(T) >= 4) {
+    return __builtin_convertvector(lanesWiden(v), Simd<T, kLanes<V>>);
+  } else {
+    return __builtin_convertvector(v, Simd<T, kLanes<V>>);
+  }
 }
 template <class M>
 __forceinline__ Simd<i32, kLanes<M>> lanesTruth(M mask) {

@@ -3,7 +3,7 @@
 // included: they take longer than the kernel.
 //
 //   i8 … u64, int8_t … uint64_t
-//   bitCast<To>(from)       same size, same bits
+//   bitCast<To>(from)       same size, same bits; a bool is whether any is set
 //   infinity<T>(), quietNan<T>(), largest<T>(), lowest<T>() for float and double
 //   ceilDiv(a, b)           quotient rounded up; 0 for a divisor of 0
 //   sincospif, sincospi     sine and cosine of a number of half turns
@@ -34,7 +34,11 @@ using u64 = uint64_t;
 
 template <class To, class From>
 __forceinline__ constexpr To bitCast(const From& from) {
-  return __builtin_bit_cast(To, from);
+  if constexpr (__is_same(To, bool)) {
+    return __builtin_bit_cast(u8, from) != 0;  // compilers count on one bit of a bool
+  } else {
+    return __builtin_bit_cast(To, from);
+  }
 }
 
 inline float __uint_as_float(u32 bits) { return bitCast<float>(bits); }

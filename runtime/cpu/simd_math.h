@@ -191,8 +191,8 @@ __forceinline__ V simdLog10(V x) {
   });
 }
 
-// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is not normal and positive,
-// or an exponent that is not finite, go lane by lane.
+// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is neither normal nor 0, or
+// an exponent that is not finite, go lane by lane.
 template <class V>
 __attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
   V result;
@@ -201,15 +201,30 @@ __attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
   }
   return result;
 }
+// `power`, of |x| or, where x is 0, of 1, for x: of 0 it is 0, 1 or infinite, of less than 0 an odd
+// exponent gives a sign, and one that is no integer NaN.
 template <class V>
-__forceinline__ V simdPow(V x, V y) {
+__attribute__((noinline)) static V simdPowSigned(V power, V x, V y) {
+  using I = MaskOf<V>;
+  auto even = simdAbs(y) >= 16777216.0f;  // all floats from here on are even
+  I whole = __builtin_convertvector(even ? V{} : y, I);
+  auto odd = (whole & 1) != 0 & __builtin_convertvector(whole, V) == y;
+  auto integral = even | (__builtin_convertvector(whole, V) == y);
+  V of_zero = y > 0.0f ? V{} : V{} + __builtin_inff();
+  V result = (x == 0.0f) & (y != 0.0f) ? of_zero : power;
+  result = (x < 0.0f) & ~integral ? V{} + __builtin_nanf("") : result;
+  return (V)((I)result ^ (odd & (I)x & (int)0x80000000));
+}
+template <class V>
+__forceinline__ V simdPow(V base, V y) {
   using I = MaskOf<V>;
   constexpr int kPart = kLanes<V> < kSimdFloats / 2 ? kLanes<V> : kSimdFloats / 2;
   using D = Simd<double, kPart>;
   using F = Simd<float, kPart>;
+  V x = base == 0.0f ? V{} + 1.0f : simdAbs(base);
   auto plain = (x >= 1.17549435e-38f) & (x < __builtin_inff()) & (simdAbs(y) < __builtin_inff());
   if (__builtin_expect(simdAny(~plain), 0)) {
-    return simdPowLanes(x, y);
+    return simdPowLanes(base, y);
   }
   // log2((1 + s) / (1 - s)) is 2 / ln 2 (s + s^3 / 3 + ...), |s| < 0.172.
   constexpr double c[] = {2.8853900817779268,  0.9617966939259757, 0.5770780163555853,
@@ -234,7 +249,8 @@ __forceinline__ V simdPow(V x, V y) {
   }
   V f = simdBound(simdLoad<kLanes<V>>(rest), -0.5f, 0.5f);
   V n = simdBound(simdLoad<kLanes<V>>(exponent), -200.0f, 200.0f);
-  return simdScale(simdExp2Near0(f), n + kSimdRound);
+  V result = simdScale(simdExp2Near0(f), n + kSimdRound);
+  return simdAny(base <= 0.0f) ? simdPowSigned(result, base, y) : result;
 }
 
 template <class V>

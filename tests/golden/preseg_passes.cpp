@@ -183,6 +183,50 @@ TEST_CASE("preseg: consecutive-casts") {
             });
 }
 
+TEST_CASE("preseg: short-axes") {
+  checkPass("short-axes",
+            {
+                {"an input is read as it lies", [] { output(sum(input({-1, 3}), {1})); }},
+                {"half precision is summed in float",
+                 [] { output(sum(neg(input({-1, 3}, DataType::Half)), {1})); }},
+                {"an axis of many, and one that only a call knows",
+                 [] {
+                   output(sum(sin(input({-1, 5})), {1}));
+                   output(sum(sin(input({-1, -1})), {1}));
+                 }},
+                {"rows beside sums of each row",
+                 [] {
+                   TensorView* x = sin(input({4, -1}));
+                   output(sum(x, {0}));
+                   output(sum(x, {1}));
+                 }},
+                {"random numbers", [] { output(sum(rand_like(input({-1, 3})), {1})); }},
+                {"squared distances of points",
+                 [] {
+                   TensorView* x = input({-1, 3});
+                   TensorView* apart =
+                       sub(broadcast(x, {true, false, false}), broadcast(x, {false, true, false}));
+                   output(sum(mul(apart, apart), {2}));
+                 }},
+                {"areas of boxes",
+                 [] {
+                   TensorView* boxes = input({-1, 4});
+                   Slice all{nullptr, nullptr, nullptr};
+                   TensorView* low = slice(boxes, {all, Slice{size(0), size(2), nullptr}});
+                   TensorView* high = slice(boxes, {all, Slice{size(2), size(4), nullptr}});
+                   output(prod(sub(high, low), {1}));
+                 }},
+                {"a sum over all of them", [] { output(sum(abs(input({-1, 2})), {0, 1})); }},
+                {"forces between points, summed for each",
+                 [] {
+                   TensorView* x = input({-1, 3});
+                   TensorView* apart =
+                       sub(broadcast(x, {true, false, false}), broadcast(x, {false, true, false}));
+                   output(sum(apart, {1}));
+                 }},
+            });
+}
+
 TEST_CASE("preseg: join-equal") {
   auto whole = [] { return Slice{size(1), size(5), nullptr}; };
   checkPass("join-equal", {

@@ -6,6 +6,7 @@ the same sizes and layout. Its name is the overload's.
 """
 
 import torch
+import torch._inductor.inductor_prims  # prims.fma is defined there
 from torch.nn import functional as F
 
 aten = torch.ops.aten
@@ -121,7 +122,7 @@ for _name in ["and", "or", "xor"]:
 for _name in ["atan2", "maximum", "minimum", "nextafter"]:
     _f = getattr(torch, _name)
     row(f"{_name}.default", lambda x, w, f=_f: (f(x, w), f(x, w[0])))
-row("pow.Tensor_Scalar", lambda x, w: (x**2, x**-0.5, x**1.5, x**1))
+row("pow.Tensor_Scalar", lambda x, w: (x**2, x**-0.5, x**1.5, x**1, x**4, x**5))
 row("pow.Tensor_Tensor", lambda x, w: x.abs() ** w)
 row("pow.Scalar", lambda x, w: 2**x)
 
@@ -139,6 +140,8 @@ for _name in ["clamp_min", "clamp_max"]:
     row(f"{_name}.Tensor", lambda x, w, f=_f: f(x, w))
 row("addcmul.default", lambda x, w: torch.addcmul(x, w, x, value=0.5))
 row("addcdiv.default", lambda x, w: torch.addcdiv(x, w, x, value=0.5))
+if hasattr(torch.ops.prims, "fma"):  # newer PyTorch has it
+    row("prims::fma.default", lambda x, w: (torch.ops.prims.fma(x, 0.3, w), torch.ops.prims.fma(x, w, x)))
 row("lerp.Scalar", lambda x, w: torch.lerp(x, w, 0.3))
 row("lerp.Tensor", lambda x, w: torch.lerp(x, w, x))
 

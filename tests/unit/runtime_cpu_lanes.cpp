@@ -205,6 +205,13 @@ TEST_CASE("cpu snippets: powers are within 1.5 units of the last place") {
         y.push_back(b);
       }
     }
+    // Whole vectors of bases below 0 and zeros, to exponents that are odd, even and no integers.
+    for (float exponent : {-3.f, -2.f, -0.5f, 0.f, 1.f, 2.5f, 4.f, 5.f, 16777215.f, 16777216.f}) {
+      for (int i = 0; i < 64; ++i) {
+        x.push_back(i % 5 == 0 ? (i % 2 == 0 ? 0.f : -0.f) : static_cast<float>(i - 48) / 7.f);
+        y.push_back(exponent);
+      }
+    }
     for (int i = 0; i < 1 << 17; ++i) {
       const double base = std::exp((i % 1021) / 1021.0 * 170 - 85);
       const double limit = i % 3 == 0 ? 300 : 87 / std::fabs(std::log(base) + 1e-9);

@@ -35,17 +35,16 @@ bool ReferenceAxes::covers(const TensorView* tv) const {
   return true;
 }
 
-namespace {
-
-/// The axes of memory without those of no extent, and the stride of each in elements.
-struct MemoryAxis {
+/// An axis of memory that has an extent, with its stride in elements.
+struct ReferenceAxes::MemoryAxis {
   IterDomain* id;
   int64_t extent;
   int64_t stride;
   bool contiguous;  ///< declared to be, with the next inner one
 };
 
-std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& info) {
+std::vector<ReferenceAxes::MemoryAxis> ReferenceAxes::memoryAxes(const TensorView* tv,
+                                                                 SchedulerRuntimeInfo& info) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
   const std::vector<int64_t> strides = info.strides(tv);
   const auto& memory = tv->getMaybeAllocationDomain();
@@ -61,8 +60,6 @@ std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& i
   }
   return axes;
 }
-
-}  // namespace
 
 std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
                                                 SchedulerRuntimeInfo& info) const {
@@ -90,14 +87,9 @@ std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
   return order;
 }
 
-int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
-                                   SchedulerRuntimeInfo& info, bool tail) const {
-  const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
-  std::vector<MemoryAxis> memory = memoryAxes(tv, info);
-  std::vector<int64_t> run;  // extents of memory axes from the innermost one
-  // Whether loops over `inner` go through memory in one run. Otherwise their index is divided by
-  // the run's extents, each of which has to be a multiple of the width then.
-  bool is_whole = true;
+ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<int64_t>& inner,
+                                        const std::vector<MemoryAxis>& memory) const {
+  Run run;
   for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
     const auto i = static_cast<size_t>(*axis);
     if (axes_[i]->isBroadcast()) {
@@ -106,21 +98,44 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
     // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
     const IterDomain* id = find(tv, i);
     if (id == nullptr) {
-      // Without some of the merged axes the tensor's own loop is another one, of which the shared
-      // loops are no part: element by element.
-      return run.empty() ? 0 : 1;
-    }
-    const size_t used = run.size();
-    is_whole = is_whole && used < memory.size() && memory[memory.size() - 1 - used].id == id &&
-               memory[memory.size() - 1 - used].contiguous;
-    if (!is_whole) {
+      run.lacks_axis = true;
       break;
     }
-    run.push_back(memory[memory.size() - 1 - used].extent);
+    const size_t used = run.extents.size();
+    run.whole = used < memory.size() && memory[memory.size() - 1 - used].id == id &&
+                memory[memory.size() - 1 - used].contiguous;
+    if (!run.whole) {
+      break;
+    }
+    run.extents.push_back(memory[memory.size() - 1 - used].extent);
     if (!axes_[i]->extent()->sameAs(id->extent())) {
-      is_whole = false;  // equal by chance, or one is repeated: no division cancels
+      run.whole = false;  // equal by chance, or one is repeated: no division cancels
       break;
     }
+  }
+  return run;
+}
+
+bool ReferenceAxes::isRun(const TensorView* tv, const std::vector<int64_t>& inner,
+                          SchedulerRuntimeInfo& info) const {
+  const Run run = runOf(tv, inner, memoryAxes(tv, info));
+  if (!run.lacks_axis) {
+    return run.whole;
+  }
+  return run.extents.empty() && std::none_of(inner.begin(), inner.end(), [&](int64_t axis) {
+           return find(tv, static_cast<size_t>(axis)) != nullptr;
+         });
+}
+
+int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
+                                   SchedulerRuntimeInfo& info, bool tail) const {
+  const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
+  const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
+  const auto [run, is_whole, lacks_axis] = runOf(tv, inner, memory);
+  if (lacks_axis) {
+    // Without some of the merged axes the tensor's own loop is another one, of which the shared
+    // loops are no part: element by element.
+    return run.empty() ? 0 : 1;
   }
   if (!is_whole && run.size() > 1) {
     return 1;  // the index is divided by a product of extents, which lowering does not take apart

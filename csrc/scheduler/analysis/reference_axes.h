@@ -40,7 +40,24 @@ class ReferenceAxes {
   int64_t vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
                       SchedulerRuntimeInfo& info, bool tail = false) const;
 
+  /// Whether loops over `inner` go through `tv` in one run of memory, or stay at one element of it.
+  /// Otherwise each element's place is found by divisions.
+  bool isRun(const TensorView* tv, const std::vector<int64_t>& inner,
+             SchedulerRuntimeInfo& info) const;
+
  private:
+  struct MemoryAxis;
+  /// What a loop over some axes goes through, from the innermost axis outwards.
+  struct Run {
+    std::vector<int64_t> extents;  ///< of memory axes
+    /// All of the loop is this run. Otherwise its index is divided by the run's extents.
+    bool whole = true;
+    bool lacks_axis = false;  ///< it ended at an axis that the tensor has not
+  };
+  static std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& info);
+  Run runOf(const TensorView* tv, const std::vector<int64_t>& inner,
+            const std::vector<MemoryAxis>& memory) const;
+
   IdGraph graph_;
   std::vector<IterDomain*> axes_;
 };

@@ -31,7 +31,7 @@ constexpr int64_t kThreads = 128;       ///< of a block on a GPU
 constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
 constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
-constexpr int64_t kLeastHostRow = 256;  ///< elements, for a loop of its own
+constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
 constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
@@ -149,6 +149,15 @@ double bytesMoved(const ReferenceAxes& reference, const std::vector<TensorView*>
   return total;
 }
 
+/// Whether the input is only read at an index, along an axis that no loop goes along.
+bool readAtIndex(const TensorView* tv) {
+  const std::vector<Expr*> uses =
+      tv->isFusionInput() ? tv->fusion()->usesOf(tv) : std::vector<Expr*>();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Expr* use) {
+    return use->isOneOf<SelectOp, IndexSelectOp, GatherOp>() && use->input(0) == tv;
+  });
+}
+
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class PointwiseScheduler : public SchedulerEntry {
@@ -198,7 +207,15 @@ class PointwiseScheduler : public SchedulerEntry {
         tensors.begin(), tensors.end(), [&](const TensorView* tv) { return reference.covers(tv); });
     if (all_covered) {
       params->order = reference.memoryOrder(largest(tensors, info), info);
+    }
+    if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
+          return reference.covers(tv) || readAtIndex(tv);
+        })) {
+      chooseHostBreakPoint(reference, tensors, info, *params);
+    } else if (all_covered) {
       chooseBreakPoint(reference, tensors, info, *params);
+    }
+    if (all_covered) {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
@@ -251,19 +268,35 @@ class PointwiseScheduler : public SchedulerEntry {
     // those of what is broadcast, which is small.
     const auto cut = params.order.begin() + params.break_point;
     const TensorView* most = largest(tensors, info);
-    if (!info.isHost() && params.break_point > 0 &&
-        reference.vectorWidth(most, {cut, params.order.end()}, info) <
-            reference.vectorWidth(most, params.order, info, true)) {
+    if (params.break_point > 0 && reference.vectorWidth(most, {cut, params.order.end()}, info) <
+                                      reference.vectorWidth(most, params.order, info, true)) {
       params.break_point = 0;
     }
-    // One axis for all would take apart each element's index where a tensor is not in this order;
-    // on the CPU nothing hides that.
-    if (info.isHost() && params.break_point == 0 && params.order.size() > 1 &&
-        info.extent(reference.axes()[static_cast<size_t>(params.order.back())]) >= kLeastHostRow &&
-        std::any_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
-          return reference.vectorWidth(tv, params.order, info) <= 1;
-        })) {
-      params.break_point = static_cast<int64_t>(params.order.size()) - 1;
+  }
+
+  /// On the CPU nothing hides the divisions by which an element's place in a tensor is found that
+  /// is no run along the loops, and vectors cannot do them: the longest loops along which the most
+  /// tensors are runs.
+  static void chooseHostBreakPoint(const ReferenceAxes& reference,
+                                   const std::vector<TensorView*>& tensors,
+                                   SchedulerRuntimeInfo& info, PointwiseParams& params) {
+    const auto runs = [&](size_t left) {
+      const std::vector<int64_t> inner(params.order.begin() + static_cast<std::ptrdiff_t>(left),
+                                       params.order.end());
+      return std::count_if(tensors.begin(), tensors.end(),
+                           [&](const TensorView* tv) { return reference.isRun(tv, inner, info); });
+    };
+    auto most = runs(0);
+    int64_t right = 1;
+    for (const int64_t axis : params.order) {
+      right *= info.extent(reference.axes()[static_cast<size_t>(axis)]);
+    }
+    for (size_t left = 1; left < params.order.size() && right > 0; ++left) {
+      right /= info.extent(reference.axes()[static_cast<size_t>(params.order[left - 1])]);
+      if (right >= kLeastHostRow && runs(left) > most) {
+        most = runs(left);
+        params.break_point = static_cast<int64_t>(left);
+      }
     }
   }
 

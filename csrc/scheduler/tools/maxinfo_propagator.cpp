@@ -24,11 +24,13 @@ struct AxisInfo {
 /// By axis of one tensor's logical (or root) domain; axes that tell nothing are absent.
 using TensorInfo = std::unordered_map<const IterDomain*, AxisInfo>;
 
-/// More complete axes first, then more axes. Broadcast ones decide between equals alone: a replay
-/// makes up what a tensor lacks of them.
+/// More complete axes first, then more axes, then a hop that no axis ends at: loops that were made
+/// of an axis and others cannot be replayed without it. Broadcast ones decide between equals alone:
+/// a replay makes up what a tensor lacks of them.
 struct Score {
   int complete = 0;
   int any = 0;
+  int not_ended = 0;  ///< less one for each
   int complete_broadcasts = 0;
   int any_broadcasts = 0;
   friend auto operator<=>(const Score&, const Score&) = default;
@@ -144,6 +146,24 @@ class Growth {
   void reach(const TensorView* tv, TensorInfo info) { infos_[tv] = std::move(info); }
   bool isReached(const TensorView* tv) const { return infos_.count(tv) != 0; }
 
+  /// Axes of `from`, such as the one that a select takes an element of, that `info` of its
+  /// neighbour tells nothing about.
+  int ended(const TensorView* from, const TensorInfo& info) const {
+    std::set<int> kept;
+    for (const auto& [axis, what] : info) {
+      kept.insert(what.sources.begin(), what.sources.end());
+    }
+    int count = 0;
+    for (const auto& [axis, what] : infos_.at(from)) {
+      count += !axis->isBroadcast() && !axis->isReduction() &&
+                       std::none_of(what.sources.begin(), what.sources.end(),
+                                    [&](int source) { return kept.count(source); })
+                   ? 1
+                   : 0;
+    }
+    return count;
+  }
+
  private:
   static void move(const TensorInfo& from, const IterDomain* a, TensorInfo& to,
                    const IterDomain* b) {
@@ -215,7 +235,8 @@ std::vector<MaxInfoSpanningTree::Hop> MaxLogicalDomainInfoSpanningTree::grow() c
   int found = 0;
   auto offer = [&](Hop hop, TensorInfo info) {
     if (!info.empty()) {
-      const Score score = scoreOf(info, reference_->getLogicalDomain());  // before the move
+      Score score = scoreOf(info, reference_->getLogicalDomain());  // before the move
+      score.not_ended = -growth.ended(hop.from, info);
       open.emplace(std::pair(score, --found), Candidate{hop, std::move(info)});
     }
   };

@@ -11,6 +11,7 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .known_indices import read_in_order
 from .memory import handed_on
 from .part_writes import write_parts
 from .plan import build
@@ -45,6 +46,7 @@ class CompiledGraph:
         graph = copied(gm.graph)
         if self.direction == "inference":
             pad_products(graph)
+            read_in_order(graph)
         note_results(graph)
         note_strides(graph)
         prepare(graph)
@@ -100,12 +102,13 @@ def _compile(direction, gm, example_inputs):
 
 def _partition(joint, *args, **kwargs):
     """Forward and backward of a graph of both."""
-    try:
-        graph = copied(joint.graph)
-        pad_products(graph)
-        joint.graph = graph
-    except Exception as error:
-        leave("padding of products", "it failed", error)
+    for rewrite, what in ((pad_products, "padding of products"), (read_in_order, "reads at known indices")):
+        try:
+            graph = copied(joint.graph)
+            rewrite(graph)
+            joint.graph = graph
+        except Exception as error:
+            leave(what, "it failed", error)
     return min_cut_rematerialization_partition(joint, *args, **kwargs)
 
 

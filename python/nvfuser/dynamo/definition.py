@@ -19,6 +19,8 @@ DTYPES = {
     torch.float32: DataType.Float,
     torch.float16: DataType.Half,
     torch.bfloat16: DataType.BFloat16,
+    torch.float8_e4m3fn: DataType.Float8_e4m3fn,
+    torch.float8_e5m2: DataType.Float8_e5m2,
     torch.int64: DataType.Int,
     torch.int32: DataType.Int32,
     torch.int16: DataType.Short,

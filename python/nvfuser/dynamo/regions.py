@@ -172,6 +172,9 @@ def _neighbours(node, kinds):
 # Regions ------------------------------------------------------------------------------------------
 
 
+_PARTS = (torch.ops.aten.slice.Tensor, torch.ops.aten.select.int)
+
+
 class _Cutter:
     def __init__(self, graph, kinds, reasons):
         self.graph, self.kinds, self.reasons = graph, kinds, reasons
@@ -245,15 +248,17 @@ class _Cutter:
     def _borders(self, region):
         members = set(region.nodes)
         inputs, seen = {}, set()
+        known = self._known_tensors(region, members)
         for node in dict.fromkeys([*region.nodes, *region.updates.values()]):
-            self._read(node, members, inputs, seen)
+            self._read(node, known, members, inputs, seen)
         region.inputs = list(dict.fromkeys([*inputs, *region.updates]))
         region.outputs = [
             node for node in region.nodes if isinstance(meta(node), torch.Tensor) and self._leaves(node, region, set())
         ]
 
-    def _read(self, node, members, inputs, seen):
-        """Adds what `node` reads from outside. Views in front are made by PyTorch, but for those that stretch."""
+    def _read(self, node, known, members, inputs, seen):
+        """Adds what `node` reads from outside. Views in front are made by PyTorch, but for those that stretch, and for
+        parts of `known` tensors: a fusion should know that these are one."""
         pending = list(node.all_input_nodes)
         while pending:
             source = pending.pop(0)
@@ -263,7 +268,9 @@ class _Cutter:
             value = meta(source)
             if isinstance(value, bool | int | float):
                 continue  # a number, known now
-            if self.kinds.get(source) is Kind.FREE and (self._is_inside(source, members) or self._stretches(source)):
+            if self.kinds.get(source) is Kind.FREE and (
+                self._is_inside(source, members) or self._stretches(source) or self._is_part(source, known)
+            ):
                 pending.extend(source.all_input_nodes)
                 continue
             inputs[source] = True
@@ -289,6 +296,26 @@ class _Cutter:
     def _stretches(source):
         """Reads less than it shows; a fusion should know."""
         return source.target in (torch.ops.aten.expand.default, torch.ops.aten.unsqueeze.default)
+
+    def _known_tensors(self, region, members):
+        """What the region reads whole, or several parts of."""
+        read = dict.fromkeys(source for node in region.nodes for source in node.all_input_nodes)
+        known, once = set(read) - members, set()
+        for part in read:
+            source = part
+            while source.target in _PARTS and self.kinds.get(source) is Kind.FREE:
+                source = source.args[0]
+            if source is not part:
+                (known if source in once else once).add(source)
+        return known
+
+    def _is_part(self, source, known):
+        """Whether it is a slice (of a slice …) of one of these."""
+        while source.target in _PARTS and self.kinds.get(source) is Kind.FREE:
+            source = source.args[0]
+            if source in known:
+                return True
+        return False
 
     def _leaves(self, node, region, seen):
         """Whether something outside of the region reads the node, itself or by way of a view."""

@@ -1,5 +1,7 @@
 """Rules of quotients, remainders and powers, of integers and of floating point."""
 
+import functools
+
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Promotion
 from torch.fx.experimental.symbolic_shapes import statically_known_true
@@ -76,7 +78,8 @@ def _below_zero(node):
 def _pow_scalar(scope, node, base, exponent):
     dtype = compute_dtype(Promotion.BOOL_TO_LONG, base, exponent)
     x = scope.operand(base, dtype)
-    small = {2: lambda: ops.mul(x, x), 3: lambda: ops.mul(ops.mul(x, x), x), 1: lambda: ops.set(x)}
+    square = functools.cache(lambda: ops.mul(x, x))
+    small = {2: square, 3: lambda: ops.mul(square(), x), 4: lambda: ops.mul(square(), square()), 1: lambda: ops.set(x)}
     small[0.5] = lambda: ops.sqrt(x)
     small[-0.5] = lambda: ops.rsqrt(x)
     small[-1] = lambda: ops.reciprocal(x)

@@ -16,6 +16,7 @@ by it; so do we.
 import math
 
 import torch
+import torch._inductor.inductor_prims  # prims.fma is defined there
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Promotion
 from torch._prims_common import elementwise_dtypes, get_computation_dtype
 
@@ -306,6 +307,13 @@ def _with_factor(scope, x, a, b, value):
 def _addcmul(scope, node, x, a, b, *, value=1):
     x, a, b, value = _with_factor(scope, x, a, b, value)
     return ops.add(x, ops.mul(ops.mul(value, a), b))
+
+
+@rule("prims::fma")
+def _fma(scope, node, a, b, c):
+    """Dynamo makes it of `addcmul_` and `addcdiv_` with a value; as PyTorch itself computes it, rounded twice."""
+    a, b, c = operands(scope, _DEFAULT, a, b, c, exact=(1,))
+    return ops.add(ops.mul(a, b), c)
 
 
 @rule("addcdiv")

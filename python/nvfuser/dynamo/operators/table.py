@@ -19,6 +19,8 @@ DTYPES = frozenset(
         torch.float32,
         torch.float16,
         torch.bfloat16,
+        torch.float8_e4m3fn,
+        torch.float8_e5m2,
         torch.int64,
         torch.int32,
         torch.int16,

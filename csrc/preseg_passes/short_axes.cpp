@@ -1,0 +1,285 @@
+#include <preseg_passes/short_axes.h>
+
+#include <algorithm>
+#include <map>
+
+#include <ir/builder.h>
+#include <ir/internal_nodes.h>
+#include <ops/alias.h>
+#include <ops/arith.h>
+#include <ops/axes.h>
+#include <ops/indexing.h>
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+constexpr int64_t kMostElements = 4;  ///< of an axis that is taken apart
+constexpr int64_t kMostParts = 8;     ///< of a tensor
+
+/// Elements of a short axis; nothing for other axes.
+std::optional<int64_t> shortExtent(const IterDomain* id) {
+  const auto extent = ops::constantOf(id->extent());
+  const bool fits = !id->isBroadcast() && extent && *extent > 1 && *extent <= kMostElements;
+  return fits ? extent : std::nullopt;
+}
+
+bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
+
+/// Tensors at one place of an axis.
+class Parts {
+ public:
+  /// `tv` at element `k` of its axis number `axis`, which goes; null: it cannot be computed from
+  /// parts of inputs.
+  TensorView* of(TensorView* tv, size_t axis, int64_t k) {
+    const bool same = ops::axesOf(tv)[axis]->isBroadcast();
+    const Key key{tv->name(), axis, same ? 0 : k};
+    const auto known = parts_.find(key);
+    if (known != parts_.end()) {
+      return known->second;
+    }
+    TensorView* part = computed(tv, axis, key.element);
+    parts_.emplace(key, part);
+    return part;
+  }
+
+  /// Whether some part was read from an input that has an element for each of its own.
+  bool readsWhole(const TensorView* tv) const {
+    const auto axes = [](const TensorView* x) {
+      return TensorDomain::noBroadcasts(ops::axesOf(x)).size();
+    };
+    return std::any_of(read_.begin(), read_.end(),
+                       [&](const TensorView* input) { return axes(input) >= axes(tv); });
+  }
+
+ private:
+  struct Key {
+    int64_t tensor;
+    size_t axis;
+    int64_t element;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  TensorView* computed(TensorView* tv, size_t axis, int64_t k) {
+    const IterDomain* id = ops::axesOf(tv)[axis];
+    if (id->isBroadcast() && id->hasExpandedExtent()) {
+      return nullptr;
+    }
+    Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
+    if (def == nullptr) {
+      read_.push_back(tv);
+      return id->isBroadcast() ? squeeze(tv, std::vector<int64_t>{static_cast<int64_t>(axis)})
+                               : select(tv, static_cast<int64_t>(axis), ops::indexConstant(k));
+    }
+    if (isPointwise(def)) {
+      return pointwise(def, axis, k);
+    }
+    if (def->isA<BroadcastOp>()) {
+      return spread(def->as<BroadcastOp>(), axis, k);
+    }
+    if (def->isA<LoadStoreOp>() && !tv->hasRoot()) {
+      return of(def->input(0)->as<TensorView>(), axis, k);
+    }
+    return def->isA<SliceOp>() ? sliced(def->as<SliceOp>(), axis, k) : nullptr;
+  }
+
+  TensorView* pointwise(const Expr* def, size_t axis, int64_t k) {
+    std::vector<Val*> operands = def->inputs();
+    for (Val*& operand : operands) {
+      if (!operand->isA<TensorView>()) {
+        continue;
+      }
+      auto* tv = operand->as<TensorView>();
+      operand = axis < ops::axesOf(tv).size() ? of(tv, axis, k) : nullptr;
+      if (operand == nullptr) {
+        return nullptr;
+      }
+    }
+    return applyTo(def, operands);
+  }
+
+  TensorView* spread(const BroadcastOp* op, size_t axis, int64_t k) {
+    auto* in = op->in()->as<TensorView>();
+    std::vector<bool> flags;
+    for (size_t i = 0; i < op->flags().size(); ++i) {
+      if (i != axis) {
+        flags.push_back(op->isBroadcastDim(i));
+      }
+    }
+    if (!op->isBroadcastDim(axis)) {
+      const auto before = std::count(op->flags().begin(),
+                                     op->flags().begin() + static_cast<std::ptrdiff_t>(axis), 0);
+      in = of(in, static_cast<size_t>(before), k);
+    }
+    const bool any = std::find(flags.begin(), flags.end(), true) != flags.end();
+    return in == nullptr || !any ? in : broadcast(in, flags);
+  }
+
+  /// A slice along the axis alone, from a place that is known.
+  TensorView* sliced(const SliceOp* op, size_t axis, int64_t k) {
+    auto* in = op->in()->as<TensorView>();
+    const std::vector<IterDomain*> axes = ops::axesOf(in);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const bool whole = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(axes[i])) &&
+                         op->step(i)->isOne();
+      if (i != axis && !whole) {
+        return nullptr;
+      }
+    }
+    const auto start = ops::constantOf(op->start(axis));
+    return start && op->step(axis)->isOne() ? of(in, axis, *start + k) : nullptr;
+  }
+
+  std::map<Key, TensorView*> parts_;
+  std::vector<const TensorView*> read_;
+};
+
+class TakingApart {
+ public:
+  /// `alone`: the fusion has no other reduction.
+  TakingApart(const ReductionOp* op, bool alone)
+      : op_(op),
+        in_(op->in()->as<TensorView>()),
+        out_(op->out()->as<TensorView>()),
+        alone_(alone) {}
+
+  /// What the reduction gives, from parts; null: it stays.
+  TensorView* run() {
+    const DataType dtype = in_->dtype();
+    const bool plain = dtype == DataType::Float || dtype == DataType::Double ||
+                       isIntegralType(dtype) || isBooleanType(dtype);
+    const Expr* def = in_->isFusionInput() ? nullptr : in_->definition();
+    if (!plain || out_->dtype() != dtype || op_->isAllreduce() || def == nullptr ||
+        !isPointwise(def)) {
+      return nullptr;
+    }
+    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
+    if (axes.size() != ops::axesOf(in_).size()) {
+      return nullptr;
+    }
+    const auto extentIfReduced = [&](size_t i) {
+      return axes[i]->isReduction() ? shortExtent(ops::axesOf(in_)[i]) : std::nullopt;
+    };
+    bool all_short = true;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      all_short = all_short && (!axes[i]->isReduction() || extentIfReduced(i));
+    }
+    std::vector<size_t> apart;  // inner axes first, so that the others keep their places
+    int64_t count = 1;
+    for (size_t i = axes.size(); i-- > 0;) {
+      const auto extent = extentIfReduced(i);
+      // A few rows that are summed with all in them, or beside sums of each row, are rows like
+      // others.
+      const bool is_rows = i + 1 < axes.size() && (!all_short || (i == 0 && !alone_));
+      if (extent && !is_rows && count * *extent <= kMostParts) {
+        count *= *extent;
+        apart.push_back(i);
+      }
+    }
+    return apart.empty() ? keptApart() : summed(apart);
+  }
+
+ private:
+  /// The reduction over the short axes as a chain, then over what is left.
+  TensorView* summed(const std::vector<size_t>& apart) {
+    std::vector<TensorView*> parts{in_};
+    for (const size_t axis : apart) {
+      std::vector<TensorView*> next;
+      for (TensorView* part : parts) {
+        const int64_t extent = *shortExtent(ops::axesOf(part)[axis]);
+        for (int64_t k = 0; k < extent; ++k) {
+          next.push_back(parts_.of(part, axis, k));
+          if (next.back() == nullptr) {
+            return nullptr;
+          }
+        }
+      }
+      parts = std::move(next);
+    }
+    TensorView* result = nullptr;
+    for (TensorView* part : parts) {
+      // (0 + -0 is 0.)
+      result = result != nullptr ? combined(result, part)
+               : op_->getReductionOpType() == BinaryOpType::Add
+                   ? binaryOp(BinaryOpType::Add, op_->init(), part)
+                   : part;
+    }
+    return reduced(result, [&](size_t axis) {
+      return std::find(apart.begin(), apart.end(), axis) != apart.end();
+    });
+  }
+
+  TensorView* combined(TensorView* a, TensorView* b) {
+    return binaryOp(op_->getReductionOpType(), a, b);
+  }
+
+  /// `part`, which lacks axes of the reduction's operand, reduced over those of the others.
+  template <typename Lacks>
+  TensorView* reduced(TensorView* part, const Lacks& lacks) {
+    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
+    std::vector<int64_t> left;
+    int64_t place = 0;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (lacks(i)) {
+        continue;
+      }
+      if (axes[i]->isReduction()) {
+        left.push_back(place);
+      }
+      ++place;
+    }
+    return left.empty() ? part : reductionOp(op_->getReductionOpType(), left, op_->init(), part);
+  }
+
+  /// Reductions of the parts along a short innermost axis that stays, side by side.
+  TensorView* keptApart() {
+    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
+    const size_t last = axes.size() - 1;
+    const auto extent = axes[last]->isReduction() ? std::nullopt : shortExtent(axes[last]);
+    if (!extent) {
+      return nullptr;
+    }
+    std::vector<TensorView*> parts;
+    for (int64_t k = 0; k < *extent; ++k) {
+      parts.push_back(parts_.of(in_, last, k));
+      if (parts.back() == nullptr || parts_.readsWhole(in_)) {
+        return nullptr;
+      }
+    }
+    for (TensorView*& part : parts) {
+      part = reduced(part, [&](size_t axis) { return axis == last; });
+      std::vector<bool> flags(ops::axesOf(part).size() + 1, false);
+      flags.back() = true;
+      part = broadcast(part, flags);
+    }
+    return cat(parts, -1);
+  }
+
+  const ReductionOp* op_;
+  TensorView* in_;
+  TensorView* out_;
+  bool alone_;
+  Parts parts_;
+};
+
+}  // namespace
+
+void takeShortAxesApart(Fusion& fusion) {
+  FusionGuard guard(&fusion);
+  const std::vector<Expr*> exprs = fusion.exprs();
+  const auto reductions =
+      std::count_if(exprs.begin(), exprs.end(), [](const Expr* expr) { return isReduction(expr); });
+  for (const Expr* expr : exprs) {
+    if (!expr->isA<ReductionOp>()) {
+      continue;
+    }
+    auto* old = expr->output(0)->as<TensorView>();
+    TensorView* result = TakingApart(expr->as<ReductionOp>(), reductions == 1).run();
+    if (result != nullptr && sameForm(old, result)) {
+      replaceTensor(old, result);
+    }
+  }
+}
+
+}  // namespace nvfuser::preseg_passes

@@ -1,0 +1,23 @@
+/// Pass `short-axes`: what is summed over an axis of two to four elements is taken apart along it,
+/// and so is what is summed over other axes and keeps such an axis innermost.
+///
+///   T3[n, m, 3] = T1[b, m, 3] - T2[n, b, 3]          T3[n, m] = T0[b, m, 0] - T0[n, b, 0]
+///   T4[n, m, 3] = T3 * T3                       →    …
+///   T5[n, m]    = reduction_add(T4 over 3)           T5[n, m] = T3 * T3 + T6 * T6 + T9 * T9
+///
+/// Points, boxes, colours: a loop of three elements is no loop for vectors or for threads, while
+/// those of the other axes are. The three parts are pointwise, so what is around them is one kernel
+/// with them, and loops go along the long axes.
+///
+/// Left alone: reductions of inputs (a kernel reads them once as they lie) and of what is computed
+/// by more than pointwise operations; half precision, which a reduction keeps in float meanwhile;
+/// of sums over other axes those whose operand is read whole from memory.
+#pragma once
+
+#include <ir/fusion.h>
+
+namespace nvfuser::preseg_passes {
+
+void takeShortAxesApart(Fusion& fusion);
+
+}  // namespace nvfuser::preseg_passes

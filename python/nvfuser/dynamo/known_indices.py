@@ -1,0 +1,149 @@
+"""Indices that are known before the call and repeat each element, as nearest upsampling by a whole factor has them:
+
+    _unsafe_index(x, [None, None, rows, columns])         rows, columns: 0, 0, 1, 1, 2, 2, …
+        x[:, :, :, None, :, None] stretched by 2 and 2, reshaped
+    _unsafe_index_put(zeros, [None, None, rows, columns], grad, accumulate=True)
+        grad as (…, h, 2, w, 2), summed over the axes of 2
+
+What is read in order needs no index in memory, and a gradient is a sum instead of additions wherever an index says.
+"""
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .operators import meta
+from .prepare import note_result
+
+aten = torch.ops.aten
+
+_MOST_ELEMENTS = 1 << 16  # of an index that is worked out
+
+_READS = (aten._unsafe_index.Tensor, aten.index.Tensor)
+_SUMS = (aten._unsafe_index_put.default, aten.index_put.default)
+
+
+def read_in_order(graph):
+    """Rewrites reads, and sums into zeros, at such indices."""
+    for node in list(graph.nodes):
+        if node.target in _READS:
+            _rewrite(graph, node, meta(node.args[0]), node.args[1], _repeated)
+        elif node.target in _SUMS and node.args[3:] == (True,) and _is_zeros(node.args[0]):
+            _rewrite(graph, node, meta(node), node.args[1], _summed)
+        elif node.target is aten.index_add.default and not node.kwargs and _is_zeros(node.args[0]):
+            _, dim, index, values = node.args
+            dim %= meta(node).dim()
+            _rewrite(graph, node, meta(node), [None] * dim + [index], _summed, values)
+    graph.eliminate_dead_code()
+
+
+def _is_zeros(node):
+    return node.target is aten.full.default and node.args[1] == 0
+
+
+def _rewrite(graph, node, tensor, indices, define, *rest):
+    value = meta(node)
+    if not all(isinstance(size, int) for size in (*tensor.shape, *value.shape)):
+        return
+    times = _times(tensor.shape, indices)
+    if times is None:
+        return
+    source = rest[0] if rest else node.args[0] if define is _repeated else node.args[2]
+    if define is _summed and list(meta(source).shape) != [n * s for n, s in zip(tensor.shape, times, strict=True)]:
+        return
+    order = sorted(range(value.dim()), key=lambda axis: (-value.stride(axis), axis))
+    last = node.prev
+
+    def call(target, *arguments, **options):
+        made = graph.call_function(target, arguments, options)
+        note_result(made)
+        return made
+
+    with graph.inserting_before(node):
+        result = call(aten.permute.default, source, order)
+        result = define(call, result, [tensor.shape[axis] for axis in order], [times[axis] for axis in order])
+        result = call(aten.permute.default, result, sorted(range(len(order)), key=order.__getitem__))
+    made = meta(result)
+    if made is not None and made.dtype == value.dtype and made.stride() == value.stride():
+        node.replace_all_uses_with(result)
+        return
+    while node.prev is not last:
+        graph.erase_node(node.prev)
+
+
+def _repeated(call, x, sizes, times):
+    stretched = [part for size, count in zip(sizes, times, strict=True) for part in ([size, count][: 1 + (count > 1)])]
+    for axis in reversed(range(len(sizes))):
+        if times[axis] > 1:
+            x = call(aten.unsqueeze.default, x, axis + 1)
+    x = call(aten.expand.default, x, stretched)
+    x = call(aten.clone.default, x, memory_format=torch.contiguous_format)
+    return call(aten._unsafe_view.default, x, [size * count for size, count in zip(sizes, times, strict=True)])
+
+
+def _summed(call, grad, sizes, times):
+    parts, summed = [], []
+    for size, count in zip(sizes, times, strict=True):
+        parts.append(size)
+        if count > 1:
+            summed.append(len(parts))
+            parts.append(count)
+    return call(aten.sum.dim_IntList, call(aten.view.default, grad, parts), summed)
+
+
+def _times(sizes, indices):
+    """How often each axis' elements are repeated; None: the indices are not known, or others."""
+    given = [axis for axis, index in enumerate(indices) if index is not None]
+    if not given or given != list(range(given[0], given[-1] + 1)):
+        return None  # axes of indices that are apart come first in the result
+    times = [1] * len(sizes)
+    for axis in given:
+        index = meta(indices[axis])
+        behind = given[-1] - axis  # other indices lie along later axes
+        if index is None or list(index.shape[1:]) != [1] * behind or index.dim() != 1 + behind:
+            return None
+        size, length = sizes[axis], index.shape[0]
+        if not isinstance(length, int) or size == 0 or length == 0 or length % size or length > _MOST_ELEMENTS:
+            return None
+        times[axis] = length // size
+        with _disable_current_modes(), torch.no_grad():
+            known = _worked_out(indices[axis])
+            if known is None or not torch.equal(known.flatten(), torch.arange(length) // times[axis]):
+                return None
+    return times if max(times) > 1 else None
+
+
+def _worked_out(node):
+    """The value of what is made of numbers alone, computed on the CPU; None: it is made of something else."""
+    known = {}
+
+    def value_of(each):
+        if each not in known:
+            known[each] = None
+            if _is_plain(each):
+                operands = {source: value_of(source) for source in each.all_input_nodes}
+                if all(value is not None for value in operands.values()):
+                    known[each] = _computed(each, operands)
+        return known[each]
+
+    return value_of(node)
+
+
+def _is_plain(node):
+    """A call that gives the same small tensor each time."""
+    value = meta(node)
+    return (
+        node.op == "call_function"
+        and isinstance(node.target, torch._ops.OpOverload)
+        and not node.target._schema.is_mutable
+        and torch.Tag.nondeterministic_seeded not in node.target.tags
+        and isinstance(value, torch.Tensor)
+        and all(isinstance(size, int) for size in value.shape)
+        and value.numel() <= _MOST_ELEMENTS
+    )
+
+
+def _computed(node, operands):
+    args, kwargs = torch.fx.node.map_arg((node.args, dict(node.kwargs)), operands.__getitem__)
+    if kwargs.get("device") is not None:
+        kwargs = {**kwargs, "device": torch.device("cpu")}
+    return node.target(*args, **kwargs)

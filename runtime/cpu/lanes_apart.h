@@ -1,0 +1,83 @@
+// Lanes whose elements do not lie side by side, but near each other.
+//
+//   lanesStrided<N, S>(p, n)      p[0], p[S], …, of the first n lanes: a component of points, a
+//                                 colour of pixels; S whole vectors are read and shuffled
+//   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
+//                                 colour to colour
+//
+// needs: cpu/lanes.h
+template <class V, int S>
+__forceinline__ V lanesPick(const V* parts) {
+  constexpr int N = kLanes<V>;
+#if defined(__clang__)
+  V result;
+  for (int e = 0; e < N; e++) {
+    const int at = e * S;
+    result[e] = at < (S - 1) * N ? parts[at / N][at % N] : parts[S - 1][at - (N - 1) * S + N - 1];
+  }
+  return result;
+#else
+  // One part after the other puts its elements in.
+  V result = parts[0];
+  MaskOf<V> from;
+  for (int e = 0; e < N; e++) {
+    from[e] = e * S < N ? e * S : 0;
+  }
+  result = __builtin_shuffle(result, from);
+  for (int part = 1; part < S; part++) {
+    const int begin =
+        part < S - 1 ? part * N : (N - 1) * S + 1 - N;  // the last ends with an element
+    for (int e = 0; e < N; e++) {
+      const bool mine = e * S >= part * N && e * S < (part + 1) * N;
+      from[e] = mine ? N + e * S - begin : e;
+    }
+    result = __builtin_shuffle(result, parts[part], from);
+  }
+  return result;
+#endif
+}
+template <int N, int S, class T>
+__forceinline__ Lanes<T, N> lanesStrided(const T* p, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  const B* from = (const B*)p;
+  if (__builtin_expect(n >= N, 1)) {
+    Simd<B, N> parts[S];
+    for (int part = 0; part < S; part++) {
+      const int begin = part < S - 1 ? part * N : (N - 1) * S + 1 - N;
+      parts[part] = *(const typename SimdOf<B, N>::anywhere*)(from + begin);
+    }
+    return lanesFromBits<T, N>(lanesPick<Simd<B, N>, S>(parts));
+  }
+  B elements[N] = {};
+  for (i64 e = 0; e < n; e++) {
+    elements[e] = from[e * S];
+  }
+  return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+
+template <int N, int P, class T>
+__forceinline__ Lanes<T, N> lanesPeriodic(const T* p, i64 first) {
+  using B = typename LaneFor<T>::bits;
+  using V = Simd<B, N>;
+  B elements[N] = {};
+  for (int e = 0; e < P; e++) {
+    elements[e] = ((const B*)p)[e];
+  }
+#if defined(__clang__)
+  V result;
+  for (int e = 0; e < N; e++) {
+    result[e] = elements[(first + e) % P];
+  }
+  return lanesFromBits<T, N>(result);
+#else
+  using I = LaneOf<MaskOf<V>>;
+  const V all = *(const typename SimdOf<B, N>::anywhere*)elements;
+  MaskOf<V> from;
+  for (int e = 0; e < N; e++) {
+    from[e] = (I)(e % P);
+  }
+  from += (I)first;
+  from = from >= (I)P ? from - (I)P : from;
+  return lanesFromBits<T, N>(__builtin_shuffle(all, from));
+#endif
+}

@@ -1,0 +1,176 @@
+"""Ordinary programs through torch.compile: what a region takes in, in how many kernels, with eager's values.
+
+Every program of benchmarks/programs runs at its small size; others hold single facts that these rest on.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from compile_support import assert_as_eager, compiled, failures
+from nvfuser.dynamo import explain
+from nvfuser.dynamo.backend import observing
+from tested_device import tensors_there
+from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.programs.__main__ import TABLES
+from benchmarks.programs.measure import OURS, checked
+
+PROGRAMS = {f"{table.kind}: {program.name}": program for table in TABLES for program in table.programs}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    with tensors_there():
+        yield
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name):
+    device = torch.empty(0).device.type
+    with observing() as seen:
+        _, wrong = checked(PROGRAMS[name], "small", device, [OURS])
+    assert wrong == {}
+    assert failures(seen.graphs) == []
+
+
+def kernels(function, *inputs):
+    """How many run in all, and how many operations are PyTorch's."""
+    text = str(explain(function, *inputs))
+    return sum(map(int, re.findall(r"runs in (\d+) kernel", text))), sum(
+        map(int, re.findall(r"left to PyTorch: (\d+)", text))
+    )
+
+
+def stencil(u):
+    for _ in range(3):
+        u = u + 0.1 * (u.roll(1, 0) + u.roll(-1, 0) + u.roll(1, 1) + u.roll(-1, 1) - 4 * u)
+    return u
+
+
+def test_each_step_of_a_stencil_is_one_kernel():
+    u = torch.randn(64, 96)
+    assert kernels(stencil, u) == (3, 0)
+    assert_as_eager(stencil, u)
+
+
+def moments_in_place(mean, square, grad):
+    square.mul_(0.9).addcmul_(grad, grad, value=0.1)
+    mean.addcdiv_(grad, square.sqrt() + 1, value=-0.5)
+
+
+def test_products_are_added_in_place_by_one_kernel():
+    given = torch.randn(40), torch.rand(40), torch.randn(40)
+    assert kernels(moments_in_place, *given) == (1, 0)
+    theirs, ours = ([x.clone() for x in given] for _ in range(2))
+    moments_in_place(*theirs)
+    compiled(moments_in_place)(*ours)
+    torch.testing.assert_close(ours, theirs)
+
+
+def upsampled(mode, factor):
+    def function(fine, coarse):
+        return torch.relu(fine + functional.interpolate(coarse * 2, scale_factor=factor, mode=mode))
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("mode", "factor", "sizes"),
+    [
+        ("nearest", 2, (2, 3, 4, 5)),
+        ("nearest-exact", (3, 1), (2, 3, 4, 5)),
+        ("nearest", (2, 7), (1, 2, 13, 9)),
+        ("nearest", 3, (2, 3, 11)),
+    ],
+)
+def test_upsampling_by_whole_factors_reads_in_order(mode, factor, sizes):
+    coarse = torch.randn(sizes, requires_grad=True)
+    fine = functional.interpolate(torch.randn(sizes), scale_factor=factor, mode=mode).requires_grad_()
+    assert kernels(upsampled(mode, factor), fine, coarse) == (2, 0)  # a forward, a backward
+    assert_as_eager(upsampled(mode, factor), fine, coarse)
+    last = [x.detach().movedim(1, -1).contiguous().movedim(-1, 1).requires_grad_() for x in (fine, coarse)]
+    assert_as_eager(upsampled(mode, factor), *last)
+
+
+def test_other_factors_read_at_indices():
+    assert_as_eager(
+        lambda x: functional.interpolate(x.sin(), size=(7, 12)), torch.randn(2, 3, 4, 6, requires_grad=True)
+    )
+
+
+def shared_area(a, b):
+    low, high = torch.maximum(a[:, None, :2], b[None, :, :2]), torch.minimum(a[:, None, 2:], b[None, :, 2:])
+    return (high - low).clamp(min=0).prod(-1)
+
+
+def test_boxes_are_one_kernel():
+    a, b = torch.rand(40, 4), torch.rand(30, 4)
+    assert kernels(shared_area, a, b) == (1, 0)
+    assert_as_eager(shared_area, a, b)
+
+
+def to_bytes_and_back(x):
+    scale = x.abs().amax() / 448
+    return (x / scale).to(torch.float8_e4m3fn).to(x.dtype) * scale, (x * 3).to(torch.float8_e5m2)
+
+
+def test_8_bit_floats_are_fused():
+    special = torch.tensor([0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e-9, 447.9, 464.1])
+    x = torch.cat([torch.randn(1000) * torch.logspace(-4, 2, 1000), special])
+    assert kernels(to_bytes_and_back, x[:1000])[1] == 0
+    theirs = to_bytes_and_back(x)
+    ours = compiled(to_bytes_and_back)(x)
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.dtype == b.dtype
+        torch.testing.assert_close(a.float(), b.float(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", [(50,), (5, 10), ()])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_gradients_of_rows_read_at_an_index(shape, dim):
+    index = torch.randint(-6, 6, shape)
+
+    def function(x):
+        return (x * 2)[index].sin() if dim == 0 else (x * 2)[:, index].sin()
+
+    assert_as_eager(function, torch.randn(6, 6, 3, requires_grad=True))
+
+
+def test_rows_are_added_by_one_operation_of_pytorch():
+    def function(x, index, weight):
+        return x + torch.zeros_like(x).index_add(0, index, x[index] * weight)
+
+    x, index, weight = torch.randn(8, 4, requires_grad=True), torch.randint(8, (20,)), torch.randn(20, 1)
+    graphs = assert_as_eager(function, x, index, weight)
+    left = [str(node.target) for graph in graphs for node in graph.cut.reasons if node.op == "call_function"]
+    assert set(left) == {"aten.index_add.default"}
+
+
+def test_ones_on_a_diagonal_of_any_length():
+    for n in (3, 300, 70000):
+        assert_as_eager(lambda x, n=n: x[:, :3] + torch.eye(n, 3).sum(0), torch.randn(2, 5), exact=True)
+
+
+def shifted_in_place(u):
+    u.copy_(u + u.roll(1, 0))
+    u[1:] += u[:-1] * 0.5
+
+
+def neighbours_in_place(u):
+    u[:-1].add_(u[1:].clone())
+
+
+@pytest.mark.parametrize("function", [shifted_in_place, neighbours_in_place])
+def test_parts_of_what_is_written_in_place(function):
+    given = torch.randn(33, 17)
+    theirs, ours = given.clone(), given.clone()
+    function(theirs)
+    compiled(function)(ours)
+    torch.testing.assert_close(ours, theirs)

@@ -1,0 +1,148 @@
+// Vectors of elements that do not lie side by side (runtime/cpu/lanes_apart.h), and of 8-bit floats
+// (runtime/cpu/simd_fp8.h), against the same element by element.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <codegen/snippets.h>
+#include <host_variants.h>
+#include <runtime/host_compiler/host_compiler.h>
+#include <support/text.h>
+
+using namespace nvfuser;
+
+namespace {
+
+SharedObject compiled(const std::string& text, const std::vector<std::string>& more) {
+  HostCompileRequest request;
+  for (const char* path : {"cpu/prelude.h", "cpu/half.h", "cpu/bf16.h", "cpu/fp8.h", "cpu/simd.h",
+                           "cpu/lanes.h", "cpu/lanes_apart.h", "cpu/simd_fp8.h"}) {
+    request.text += runtimeFile(path);
+  }
+  request.text += text;
+  request.flags = hostFlags(hostCompiler());
+  request.flags.insert(request.flags.end(), more.begin(), more.end());
+  return compileSharedObject(request);
+}
+
+size_t sizeOf(const std::string& type) {
+  return type == "u8" ? 1 : type == "half_t" ? 2 : type == "float" ? 4 : 8;
+}
+
+}  // namespace
+
+TEST_CASE("cpu lanes: elements a few apart") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      for (int stride : {2, 3, 4}) {
+        CAPTURE(type);
+        CAPTURE(stride);
+        SharedObject object =
+            compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
+                          "  lanesWrite(y, lanesStrided<8, ", stride, ">(x, n), n);\n}\n"),
+                     flags);
+        auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
+        const size_t size = sizeOf(type);
+        for (size_t n = 0; n <= 8; ++n) {
+          // The last element is at the end of what may be read.
+          const size_t elements = n == 0 ? 0 : (n - 1) * static_cast<size_t>(stride) + 1;
+          std::vector<unsigned char> x(elements * size), y(64, 0xee);
+          for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<unsigned char>(i * 7 + 1);
+          }
+          run(y.data(), x.data(), static_cast<long>(n));
+          int wrong = 0;
+          for (size_t i = 0; i < n * size; ++i) {
+            wrong += y[i] != x[i / size * static_cast<size_t>(stride) * size + i % size];
+          }
+          CAPTURE(n);
+          CHECK(wrong == 0);
+          CHECK(y[n * size == 64 ? 0 : n * size] == (n * size == 64 ? y[0] : 0xee));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu lanes: the same few elements over and over") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      for (int period : {2, 3, 5, 8}) {
+        CAPTURE(type);
+        CAPTURE(period);
+        SharedObject object = compiled(
+            text("extern \"C\" void run(", type, "* y, const ", type, "* x, long first) {\n",
+                 "  lanesWrite(y, lanesPeriodic<8, ", period, ">(x, first), 8);\n}\n"),
+            flags);
+        auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
+        const size_t size = sizeOf(type);
+        for (int first = 0; first < period; ++first) {
+          std::vector<unsigned char> x(static_cast<size_t>(period) * size), y(8 * size);
+          for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<unsigned char>(i * 7 + 1);
+          }
+          run(y.data(), x.data(), first);
+          int wrong = 0;
+          for (size_t i = 0; i < y.size(); ++i) {
+            const size_t element =
+                (i / size + static_cast<size_t>(first)) % static_cast<size_t>(period);
+            wrong += y[i] != x[element * size + i % size];
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu lanes: 8-bit floats are converted as one by one") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"fp8_e4m3_t", "fp8_e5m2_t"}) {
+      CAPTURE(type);
+      SharedObject object =
+          compiled(text("extern \"C\" void narrow(u8* one, u8* lanes, const float* x) {\n",
+                        "  for (int e = 0; e < 8; e++) one[e] = ", type, "(x[e]).bits;\n",
+                        "  *(SimdOf<u8, 8>::anywhere*)lanes = simdToFp8Bits<", type,
+                        ">(lanesRead<8>(x, 8));\n}\n",
+                        "extern \"C\" void widen(float* one, float* lanes, const u8* x) {\n",
+                        "  for (int e = 0; e < 8; e++) one[e] = float(", type,
+                        "::fromBits(x[e]));\n", "  lanesWrite(lanes, simdFromFp8Bits<", type,
+                        ">(lanesRead<8>((const ", type, "*)x, 8)), 8);\n}\n"),
+                   flags);
+      auto narrow =
+          reinterpret_cast<void (*)(uint8_t*, uint8_t*, const float*)>(object.symbol("narrow"));
+      auto widen =
+          reinterpret_cast<void (*)(float*, float*, const uint8_t*)>(object.symbol("widen"));
+      int wrong = 0;
+      for (int first = 0; first < 256; first += 8) {
+        uint8_t bits[8];
+        float one[8], lanes[8];
+        for (int e = 0; e < 8; ++e) {
+          bits[e] = static_cast<uint8_t>(first + e);
+        }
+        widen(one, lanes, bits);
+        for (int e = 0; e < 8; ++e) {
+          wrong += std::bit_cast<uint32_t>(one[e]) != std::bit_cast<uint32_t>(lanes[e]);
+        }
+      }
+      CHECK(wrong == 0);
+      wrong = 0;
+      for (uint32_t high = 0; high < 1 << 17; high += 2) {  // ties and their neighbours among them
+        float x[8];
+        uint8_t one[8], lanes[8];
+        for (uint32_t e = 0; e < 8; ++e) {
+          const uint32_t low = e % 4 == 0 ? 0 : e % 4 == 1 ? 1 : e % 4 == 2 ? 0x3fff : 0x7fff;
+          x[e] = std::bit_cast<float>(((high + e / 4) << 15) | low);
+        }
+        narrow(one, lanes, x);
+        for (int e = 0; e < 8; ++e) {
+          wrong += one[e] != lanes[e];
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
