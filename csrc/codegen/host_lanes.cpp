@@ -88,13 +88,15 @@ void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
       drawsNormal(random)
           ? text("simdNormal<", lanes.width, ">(", words, ", ", element, ")")
           : text("simdUniform<", significandBits(dtype), ", ", lanes.width, ">(", words, ")");
-  if (random.parameters.empty()) {
-    laneStore(random.dst, laneCast(drawn, DataType::Float, dtype, lanes), lanes);
-    return;
+  std::string value = drawn;
+  if (!random.parameters.empty()) {
+    const bool is_normal = drawsNormal(random);
+    const std::string start = laneOperand(random.parameters[0], DataType::Float, lanes);
+    const std::string other = laneOperand(random.parameters[1], DataType::Float, lanes);
+    value = text("simdSpread(", drawn, ", ",
+                 is_normal ? other : text("(", other, ") - (", start, ")"), ", ", start, ")");
   }
-  out_.line(text("const Lanes<float, ", lanes.width, "> ", name, "_drawn = ", drawn, ";"));
-  laneStore(random.dst, laneEach(distributedText(random, text(name, "_drawn[e]")), dtype, lanes),
-            lanes);
+  laneStore(random.dst, laneCast(value, DataType::Float, dtype, lanes), lanes);
 }
 
 void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
