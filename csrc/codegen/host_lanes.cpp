@@ -133,6 +133,9 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
                 lanes);
     } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
       laneStatement(*random, lanes);
+    } else if (auto* fetch = std::get_if<kir::Fetch>(&stmt.node)) {
+      out_.line(text("lanesFetch<", fetch->to_write ? "true" : "false", ">(",
+                     fetch->at.buffer->name, " + (", scalar_(fetch->at.index), "));"));
     } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
       laneStatement(*combine, lanes);
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {

@@ -269,10 +269,17 @@ struct Random {
   std::vector<Operand> parameters;
 };
 
+/// Asks the caches of the CPU for the line of an element, to read or to write it, which need not
+/// exist.
+struct Fetch {
+  Ref at;
+  bool to_write = false;
+};
+
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
                AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, BlockReduce,
-               ClusterReduce, GridReduce, Sync, Random>
+               ClusterReduce, GridReduce, Sync, Random, Fetch>
       node;
 };
 
