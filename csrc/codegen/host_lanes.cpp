@@ -115,6 +115,10 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
       if (lanes.places.count(assign->dst.buffer) != 0) {
         continue;
       }
+      const auto* src = std::get_if<kir::Ref>(&assign->src);
+      if (src != nullptr && lanes.registers.count(src->buffer) == 0 && strideOf(*src, lanes) == 0) {
+        lanes.filled.insert(assign->dst.buffer);
+      }
       laneStore(assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
                 assign->cache_op == CacheOp::Streaming &&
                     assign->dst.buffer->memory == MemoryType::Global);

@@ -129,6 +129,8 @@ struct Compute {
   Ref dst;
   std::vector<Operand> operands;
   DataType compute;
+  bool rounded =
+      false;  ///< a relative error of 1e-5 does not show (device_lower/rounded_results.h)
 };
 
 /// dst = src (converted if the dtypes differ).
