@@ -100,6 +100,8 @@ class Emitter {
   virtual void emit(const kir::Guarded& guarded);
   void emit(const kir::Combine& combine);
   void emit(const kir::Random& random);
+  /// Only loops of vectors are fast enough to wait for memory (host_lanes.cpp).
+  void emit(const kir::Fetch&) {}
   /// The random number of a statement, in the dtype of its target.
   std::string randomText(const kir::Random& random);
   /// Its generator's seed and offset, as two arguments.

@@ -22,6 +22,7 @@ struct LaneLoop {
   /// Values of the indices that are named inside.
   std::unordered_map<kir::Scalar, kir::Scalar> lets;
   std::set<const kir::Buffer*> registers;  ///< a vector each
+  std::set<const kir::Buffer*> filled;     ///< of them, those with one value in all lanes
   /// Integers that all iterations share, such as a row's index: one number each.
   std::set<const kir::Buffer*> scalars;
   std::vector<kir::Scalar> varying;  ///< indices from memory that differ from lane to lane
@@ -112,6 +113,8 @@ class HostEmitter final : public Emitter {
   bool isCalled(const kir::Compute& compute);
   std::string laneCall(const kir::Compute& compute, const LaneLoop& lanes,
                        const std::vector<std::string>& operands);
+  /// A faster function, where its errors do not show; "": there is none.
+  std::string_view fastFunction(const kir::Compute& compute, const LaneLoop& lanes);
   /// The operation on vectors; where it has no text on them, on `element`s of the operands.
   std::string laneValue(const kir::Compute& compute, const LaneLoop& lanes,
                         const std::vector<std::string>& operands,

@@ -60,14 +60,34 @@ bool HostEmitter::isCalled(const kir::Compute& compute) {
   return functions_ > kMostInlined;
 }
 
+std::string_view HostEmitter::fastFunction(const kir::Compute& compute, const LaneLoop& lanes) {
+  if (!compute.rounded || resolved(compute.compute) != DataType::Float) {
+    return {};
+  }
+  if (isUnary(compute, UnaryOpType::Exp)) {
+    return "simdExpFast";
+  }
+  if (isUnary(compute, UnaryOpType::Sigmoid)) {
+    return "simdSigmoidFast";
+  }
+  const auto* binary = std::get_if<BinaryOpType>(&compute.op);
+  const auto* divisor = binary != nullptr && *binary == BinaryOpType::Div
+                            ? std::get_if<kir::Ref>(&compute.operands[1])
+                            : nullptr;
+  return divisor != nullptr && lanes.filled.count(divisor->buffer) != 0 ? "simdDivideFast"
+                                                                        : std::string_view();
+}
+
 std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& lanes,
                                    const std::vector<std::string>& operands,
                                    const std::function<std::string(size_t)>& element) {
   const DataType dtype = storedAs(*compute.dst.buffer);
   const DataType type = resolved(compute.compute);
   const PointwiseRow& row = rowOf(compute);
+  const std::string_view fast = fastFunction(compute, lanes);
   std::string value =
-      isUnary(compute, UnaryOpType::BitCast)
+      !fast.empty() ? text(fast, "(", join(operands, ", "), ")")
+      : isUnary(compute, UnaryOpType::BitCast)
           ? std::string()
           : std::visit([&](auto op) { return lanesText(op, type, operands); }, compute.op);
   const DataType natural = row.resultType(type);
@@ -79,7 +99,7 @@ std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& 
     }
     return laneEach(pointwise(compute.op, type, dtype, elements), dtype, lanes);
   }
-  if (lanesPattern(row.name, type).find("simd") != std::string_view::npos) {
+  if (!fast.empty() || lanesPattern(row.name, type).find("simd") != std::string_view::npos) {
     snippets_.add("cpu/simd_math.h");
   }
   if (isBooleanType(natural) && !isBooleanType(type)) {

@@ -89,13 +89,15 @@ void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
       drawsNormal(random)
           ? text("simdNormal<", lanes.width, ">(", words, ", ", element, ")")
           : text("simdUniform<", significandBits(dtype), ", ", lanes.width, ">(", words, ")");
-  if (random.parameters.empty()) {
-    laneStore(random.dst, laneCast(drawn, DataType::Float, dtype, lanes), lanes);
-    return;
+  std::string value = drawn;
+  if (!random.parameters.empty()) {
+    const bool is_normal = drawsNormal(random);
+    const std::string start = laneOperand(random.parameters[0], DataType::Float, lanes);
+    const std::string other = laneOperand(random.parameters[1], DataType::Float, lanes);
+    value = text("simdSpread(", drawn, ", ",
+                 is_normal ? other : text("(", other, ") - (", start, ")"), ", ", start, ")");
   }
-  out_.line(text("const Lanes<float, ", lanes.width, "> ", name, "_drawn = ", drawn, ";"));
-  laneStore(random.dst, laneEach(distributedText(random, text(name, "_drawn[e]")), dtype, lanes),
-            lanes);
+  laneStore(random.dst, laneCast(value, DataType::Float, dtype, lanes), lanes);
 }
 
 void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
@@ -141,6 +143,10 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
       if (lanes.places.count(assign->dst.buffer) != 0) {
         continue;
       }
+      const auto* src = std::get_if<kir::Ref>(&assign->src);
+      if (src != nullptr && lanes.registers.count(src->buffer) == 0 && strideOf(*src, lanes) == 0) {
+        lanes.filled.insert(assign->dst.buffer);
+      }
       laneStore(assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
                 assign->cache_op == CacheOp::Streaming &&
                     assign->dst.buffer->memory == MemoryType::Global);
@@ -164,6 +170,9 @@ void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
                 lanes);
     } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
       laneStatement(*random, lanes);
+    } else if (auto* fetch = std::get_if<kir::Fetch>(&stmt.node)) {
+      out_.line(text("lanesFetch<", fetch->to_write ? "true" : "false", ">(",
+                     fetch->at.buffer->name, " + (", scalar_(fetch->at.index), "));"));
     } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
       laneStatement(*combine, lanes);
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {

@@ -247,7 +247,7 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
           !lanesFit(*branch->then_body, true, compared, lanes)) {
         return false;
       }
-    } else {
+    } else if (!std::holds_alternative<kir::Fetch>(stmt.node)) {
       return false;
     }
   }
@@ -261,7 +261,8 @@ const kir::If* onlyBranch(const kir::Block& body) {
   const kir::If* only = nullptr;
   for (const kir::Stmt& stmt : body) {
     if (std::holds_alternative<kir::Declare>(stmt.node) ||
-        std::holds_alternative<kir::Let>(stmt.node)) {
+        std::holds_alternative<kir::Let>(stmt.node) ||
+        std::holds_alternative<kir::Fetch>(stmt.node)) {
       continue;
     }
     auto* branch = std::get_if<kir::If>(&stmt.node);

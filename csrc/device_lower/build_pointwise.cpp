@@ -18,7 +18,8 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     for (size_t i = 0; i < expr->inputs().size(); ++i) {
       operands.push_back(in(i));
     }
-    out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr)}});
+    out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr),
+                                rounded_.count(leaf.out) != 0}});
   };
   switch (expr->kind()) {
     case ExprKind::UnaryOp:

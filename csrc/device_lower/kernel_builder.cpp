@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <device_lower/rounded_results.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -21,6 +22,9 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
       predicates_(exact, loops, symbols, readBeyond(fusion, loops), options.predicate_elimination) {
+  if (options.target == LowerTarget::Cpu) {
+    rounded_ = roundedResults(fusion);
+  }
   for (TensorView* tv : computedTensors(fusion)) {
     if (allocations_.of(tv).buffer->memory != MemoryType::Local) {
       continue;

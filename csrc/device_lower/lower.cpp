@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include <device_lower/fetch_ahead.h>
 #include <device_lower/hoist_indices.h>
 #include <device_lower/insert_syncs.h>
 #include <device_lower/plan_shared_memory.h>
@@ -113,6 +114,13 @@ void shareConditions(Lowering& l) {
 void wrapRemainders(Lowering& l) {
   if (l.options.target != LowerTarget::Cpu) {
     nvfuser::wrapRemainders(l.kernel);
+  }
+}
+
+void fetchLines(Lowering& l) {
+  if (l.options.target == LowerTarget::Cpu && !l.options.bounds &&
+      l.fusion->hasManaged("fetch_ahead")) {
+    fetchAhead(l.kernel, l.symbols->sources());
   }
 }
 
@@ -324,6 +332,9 @@ constexpr std::array kPasses = {
                  "comparisons where unrolled neighbours divided by an extent",
                  "neighbours rarely pass the end of an axis: one division serves all",
                  wrapRemainders, true},
+    LoweringPass{"fetch-ahead", "final indices, loops of the CPU",
+                 "requests for lines of memory, ahead of the loops that touch them",
+                 "a row's next pass need not wait for memory", fetchLines, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

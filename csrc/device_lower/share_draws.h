@@ -15,7 +15,7 @@
 /// Why here: when all indices are final and what divides them is known; before they get names.
 ///
 /// What it does not do: numbers of 64 bits (two words an element), and the CPU, where loops of
-/// vectors draw 16 blocks at once (runtime/cpu/simd_philox.h).
+/// vectors draw many blocks at once (runtime/cpu/simd_philox.h).
 #pragma once
 
 #include <kernel_ir/kernel.h>

@@ -160,6 +160,9 @@ class Printer {
                                                  : text("block ", s.block, ", word ", s.word);
     line(depth, text(nvfuser::kir::toString(s.dst), " = random(", place, ", draw ", s.draw, ")"));
   }
+  void show(const Fetch& s, int depth) {
+    line(depth, text("fetch ", nvfuser::kir::toString(s.at), s.to_write ? " to write" : ""));
+  }
 
   std::string out_;
 };

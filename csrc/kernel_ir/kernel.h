@@ -129,6 +129,8 @@ struct Compute {
   Ref dst;
   std::vector<Operand> operands;
   DataType compute;
+  bool rounded =
+      false;  ///< a relative error of 1e-5 does not show (device_lower/rounded_results.h)
 };
 
 /// dst = src (converted if the dtypes differ).
@@ -269,10 +271,17 @@ struct Random {
   std::vector<Operand> parameters;
 };
 
+/// Asks the caches of the CPU for the line of an element, to read or to write it, which need not
+/// exist.
+struct Fetch {
+  Ref at;
+  bool to_write = false;
+};
+
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
                AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, BlockReduce,
-               ClusterReduce, GridReduce, Sync, Random>
+               ClusterReduce, GridReduce, Sync, Random, Fetch>
       node;
 };
 

@@ -87,6 +87,7 @@ struct Mapper {
     apply(s.offset, map);
     apply(s.parameters, map);
   }
+  void operator()(Fetch& s) const { apply(s.at, map); }
 };
 
 }  // namespace

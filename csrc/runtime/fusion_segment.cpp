@@ -1,5 +1,6 @@
 #include <runtime/fusion_segment.h>
 
+#include <scheduler/fetch_ahead.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
 #include <support/cancellation.h>
@@ -53,6 +54,7 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
     Plan plan = entry->plan(fusion(), info);
     if (auto* params = std::get_if<std::unique_ptr<HeuristicParams>>(&plan)) {
       proposal.params = std::move(*params);
+      proposal.params->fetch_ahead = worthFetchingAhead(fusion(), info);
       return proposal;
     }
     proposal.refusals.emplace_back(entry->type(), std::get<Refusal>(std::move(plan)));
@@ -64,9 +66,11 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
                                         const std::vector<InPlace>& wanted, Device& device,
                                         PrimDataType index_type, const CompileParams& compile,
                                         int64_t fusion_id, int64_t& next_name) {
-  std::string key = params == nullptr ? std::string("as scheduled")
-                                      : text(schedulerTypeName(params->scheduler_type), " ",
-                                             params->max_registers, " ", params->toString());
+  std::string key =
+      params == nullptr
+          ? std::string("as scheduled")
+          : text(schedulerTypeName(params->scheduler_type), " ", params->max_registers,
+                 params->fetch_ahead ? " fetched ahead " : " ", params->toString());
   for (const InPlace& pair : wanted) {
     key += text(" in place ", pair.output, " ", pair.input, pair.with_gaps ? " with gaps" : "");
   }
@@ -84,8 +88,8 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
       made->params = params->clone();
       if (options.dumps(DebugDumpOption::SchedulerParams)) {
         dump(options, name, "scheduler_params",
-             text("scheduler ", schedulerTypeName(params->scheduler_type), ": ",
-                  params->toString()));
+             text("scheduler ", schedulerTypeName(params->scheduler_type), ": ", params->toString(),
+                  params->fetch_ahead ? ", fetched ahead" : ""));
       }
       for (const InPlace& pair : wanted) {
         if (pair.with_gaps) {
@@ -94,6 +98,9 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
         }
       }
       schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
+      if (params->fetch_ahead) {
+        scheduled.manage("fetch_ahead", true);
+      }
       checkCancelled(compile.cancellation);
     }
     made->in_place = directWrites(scheduled, wanted);

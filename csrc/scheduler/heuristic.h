@@ -21,6 +21,8 @@ struct HeuristicParams {
   const SchedulerType scheduler_type;
   /// Largest number of registers a thread may use; 0: the compiler's choice.
   int max_registers = 0;
+  /// Loops of the CPU ask for lines of memory before they get there (scheduler/fetch_ahead.h).
+  bool fetch_ahead = false;
 
   /// Every field that the schedule depends on, as "name value" pairs. Two sets of parameters with
   /// the same text give the same kernel; it is also what the dump `scheduler_params` prints.
@@ -29,7 +31,7 @@ struct HeuristicParams {
 
   bool sameAs(const HeuristicParams* other) const {
     return scheduler_type == other->scheduler_type && max_registers == other->max_registers &&
-           toString() == other->toString();
+           fetch_ahead == other->fetch_ahead && toString() == other->toString();
   }
   size_t hash() const { return std::hash<std::string>()(toString()); }
 };

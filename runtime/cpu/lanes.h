@@ -17,6 +17,9 @@
 //   lanesTruth(mask)              what a comparison gave, as lanes of bool
 //   lanesSelect(truth, a, b)      a where truth is, else b
 //   lanesAdd, lanesSub, lanesMul  of integers, wrapping
+//   lanesFetch<to_write>(p)       asks for the line at p, which need not be memory; to read, it
+//   comes
+//                                 as near as L2, whose requests wait for no load
 //
 // needs: cpu/simd.h
 template <class T>
@@ -178,6 +181,11 @@ __forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 i, i64 first, i64 end,
   }
   return lanesFromBits<T, N>(
       lanesWindowPart<N, B>((const B*)p, i, first, end, lanesToBits<T, N>(otherwise)));
+}
+
+template <bool kToWrite, class T>
+__forceinline__ void lanesFetch(const T* p) {
+  __builtin_prefetch(p, kToWrite ? 1 : 0, kToWrite ? 3 : 2);
 }
 
 template <int N>

@@ -108,6 +108,12 @@ void normalised(Fusion& fusion) {
   inlineMost();
 }
 
+/// The same by tasks of the CPU, whose loops ask for lines ahead.
+void fetchedAhead(Fusion& fusion) {
+  normalised(fusion);
+  fusion.manage("fetch_ahead", true);
+}
+
 /// Bulk loads into a circular buffer, a bulk store of what threads computed: waits and fences.
 void bulk(Fusion& fusion) {
   TensorView* x = makeContigTensor(2);
@@ -135,6 +141,7 @@ const std::vector<Sample>& samples() {
       {"across_rows", acrossRows},
       {"transposed", transposed},
       {"normalised", normalised},
+      {"fetched_ahead", fetchedAhead, LowerTarget::Cpu},
       {"bulk", bulk},
   };
   return all;

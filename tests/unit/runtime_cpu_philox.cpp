@@ -18,13 +18,15 @@ namespace {
 constexpr const char* kProgram = R"(
 extern "C" void run(float* many, float* single, u64 seed, u64 offset, const u64* begins, long n) {
   PhiloxRun uniforms, halves, normals;
-  for (long i = 0; i < n; ++i, many += 48, single += 48) {
+  for (long i = 0; i < n; ++i, many += 64, single += 64) {
     const u64 e = begins[i];
     simdStore(many, simdUniform<24, 16>(uniforms.words(seed, offset, e)));
     simdStore(many + 16, simdUniform<11, 8>(halves.words(seed, offset, e)));
     simdStore(many + 24, simdUniform<8, 8>(halves.words(seed, offset, e + 8)));
     simdStore(many + 32, simdNormal<16>(normals.words(seed, offset, e), e));
+    simdStore(many + 48, simdSpread(simdLoad<16>(many), simdFill<16>(0.7f), simdFill<16>(0.3f)));
     for (int k = 0; k < 16; ++k) {
+      single[k + 48] = fmaf(uniformF32(seed, offset, e + k), 0.7f, 0.3f);
       single[k] = uniformF32(seed, offset, e + k);
       single[k + 16] = k < 8 ? uniformF32<11>(seed, offset, e + k) : uniformF32<8>(seed, offset, e + k);
       single[k + 32] = normalF32(seed, offset, e + k);
@@ -53,12 +55,12 @@ TEST_CASE("cpu philox: neighbours drawn together are those drawn one by one") {
             object.symbol("run"));
     for (const auto& [seed, offset] :
          {std::pair<uint64_t, uint64_t>{11, 0}, {0x299f31d0a4093822, 0x85a308d3243f6a88}}) {
-      std::vector<float> many(48 * begins.size(), -1), single(48 * begins.size(), -2);
+      std::vector<float> many(64 * begins.size(), -1), single(64 * begins.size(), -2);
       run(many.data(), single.data(), seed, offset, begins.data(),
           static_cast<long>(begins.size()));
       for (size_t i = 0; i < many.size(); ++i) {
-        CAPTURE(begins[i / 48]);
-        CAPTURE(i % 48);
+        CAPTURE(begins[i / 64]);
+        CAPTURE(i % 64);
         CHECK(std::bit_cast<uint32_t>(many[i]) == std::bit_cast<uint32_t>(single[i]));
       }
     }

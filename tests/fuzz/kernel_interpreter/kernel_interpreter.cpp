@@ -207,6 +207,7 @@ class Interpreter {
   void run(const kir::MBarrierInit&, const Active&) {}
   void run(const kir::FenceAsyncProxy&, const Active&) {}
   void run(const kir::Sync&, const Active&) {}
+  void run(const kir::Fetch&, const Active&) {}
 
   void run(const kir::Random& random, const Active& active) {
     const DataType dtype = random.dst.buffer->dtype;
