@@ -162,9 +162,9 @@ std::string rowText(const PointwiseRow& row, Target target, DataType compute, Da
   if (row.code == static_cast<int>(UnaryOpType::Cast) && row.arity == 1) {
     return castText(target, compute, out, operands[0]);
   }
-  // A copy of bits has no result type of its own. Truth has one bit: of any others it is true.
+  // A copy of bits has no result type of its own.
   if (row.code == static_cast<int>(UnaryOpType::BitCast) && row.arity == 1) {
-    natural = isBooleanType(out) ? DataType(DataType::Byte) : out;
+    natural = out;
   }
   check(!isReducedPrecisionFloat(compute) || row.name == "where" || row.name == "bit_cast",
         "reduced precision is no compute dtype");
