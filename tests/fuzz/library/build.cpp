@@ -230,6 +230,27 @@ Val* Builder::noisy(Val* val, const std::vector<int64_t>& sizes) {
   return castOp(val->dtype(), mul(val, factor));
 }
 
+/// With Python's meaning of bounds; the table's own function refuses constants that count from the
+/// end.
+Val* Builder::sliced(const Call& call, Val* operand) const {
+  std::vector<Slice> ranges;
+  const auto bound = [&](const Argument& argument) -> Val* {
+    return argument.kind == Argument::Kind::Value
+               ? at(argument.integer).val
+               : IrBuilder::create<Val>(argument.integer, DataType::Index);
+  };
+  for (const Argument& argument : call.arguments) {
+    for (size_t i = 0; i < argument.items.size(); ++i) {
+      ranges.resize(std::max(ranges.size(), i + 1));
+      Slice& range = ranges[i];
+      (argument.name == "start_indices" ? range.start
+       : argument.name == "end_indices" ? range.stop
+                                        : range.step) = bound(argument.items[i]);
+    }
+  }
+  return slice(operand->as<TensorView>(), ranges);
+}
+
 void Builder::add(const Call& call) {
   FusionGuard guard(fusion_.get());
   const capi::Operation& operation = capi::findOperation(call.operation);
@@ -255,7 +276,9 @@ void Builder::add(const Call& call) {
   }
   const CArguments arguments(call.arguments, positions);
   const std::vector<Val*> results =
-      operation.define(capi::Call(operation.name, operation.parameters, arguments.get(), operands));
+      call.operation == "slice" ? std::vector<Val*>{sliced(call, operands.at(0))}
+                                : operation.define(capi::Call(operation.name, operation.parameters,
+                                                              arguments.get(), operands));
   if (results.size() != call.results.size()) {
     userError("fuzz: ", call.operation, " has ", results.size(), " results, but the call names ",
               call.results.size());

@@ -55,6 +55,7 @@ class Builder {
   const std::vector<Noise>& noise() const { return noise_; }
 
  private:
+  Val* sliced(const Call& call, Val* operand) const;
   Val* noisy(Val* val, const std::vector<int64_t>& sizes);
   std::vector<int64_t> sizesOf(const Val* val);
   std::vector<int64_t> sizesOfTensor(const TensorView* tv);

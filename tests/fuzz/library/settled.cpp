@@ -103,9 +103,6 @@ class Settling {
       cut(call);
       return;
     }
-    if (call.operation == "slice") {
-      bound(call);
-    }
     const std::vector<int64_t>& shape = shapes_.of(call.results[0]);
     const auto renamed = [&](int64_t id) { call = {"set", call.results, {value(id)}}; };
     if (call.operation == "expand" || call.operation == "expand_as") {
@@ -124,27 +121,6 @@ class Settling {
       }
     }
     result_.calls.push_back(std::move(call));
-  }
-
-  /// The range of each axis as it is meant: constants may not count from the end, nor run
-  /// backwards.
-  void bound(Call& slice) const {
-    const std::vector<int64_t>& sizes = shapes_.of(slice.arguments.at(0).integer);
-    std::vector<int64_t> starts;
-    for (std::string_view name : {"start_indices", "end_indices"}) {
-      const auto bounds =
-          std::find_if(slice.arguments.begin(), slice.arguments.end(),
-                       [&](const Argument& argument) { return argument.name == name; });
-      for (size_t i = 0; bounds != slice.arguments.end() && i < bounds->items.size(); ++i) {
-        int64_t& at = bounds->items[i].integer;
-        at = std::clamp<int64_t>(at < 0 ? at + sizes.at(i) : at, 0, sizes.at(i));
-        if (name == "start_indices") {
-          starts.push_back(at);
-        } else if (i < starts.size()) {
-          at = std::max(at, starts[i]);
-        }
-      }
-    }
   }
 
   /// Pieces as slices: of a constant size there would be no empty ones at the end.
