@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include <ir/axis_map.h>
@@ -73,6 +74,7 @@ class Maker {
     }
     const std::vector<Val*> outputs = fusion_->outputs();
     targets_ = propagate(exprs, flows, declared_);
+    cutJoinedParts(exprs, flows);
     cutInputs();
     Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
     for (Expr* expr : exprs) {
@@ -230,6 +232,29 @@ class Maker {
     return ofSize(part);
   }
 
+  /// The parts of a join are cut as its result is: where they lie in it, their pads say, so that
+  /// nothing may come between these and the join.
+  void cutJoinedParts(const std::vector<Expr*>& exprs, const Flows& flows) {
+    for (const Expr* expr : exprs) {
+      if (!expr->isA<CatOp>()) {
+        continue;
+      }
+      const auto* out = expr->output(0)->as<TensorView>();
+      Sharding common = targets_.at(out);
+      for (const ParallelType mesh_axis : kMeshAxes) {
+        if (common[mesh_axis] && !flows.at(expr).canCut(out, *common[mesh_axis], mesh_axis)) {
+          common[mesh_axis] = std::nullopt;
+        }
+      }
+      for (const TensorView* part : tensorInputs(expr)) {
+        if (part->definition() != nullptr && part->definition()->isA<PadOp>()) {
+          targets_[part] = common;
+          joined_parts_.insert(part);
+        }
+      }
+    }
+  }
+
   /// How an operation is carried out: its results' shardings as it computes them, and what combines
   /// them along which axes of the mesh.
   struct Plan {
@@ -241,6 +266,10 @@ class Maker {
               const AxisFlow& flow) const {
     Plan plan;
     plan.results.resize(outs.size());
+    if (joined_parts_.count(outs[0]) != 0) {
+      plan.results[0] = targets_.at(outs[0]);
+      return plan;
+    }
     for (const ParallelType mesh_axis : kMeshAxes) {
       const std::optional<size_t> wanted = targets_.at(outs[0])[mesh_axis];
       std::optional<BinaryOpType> sum;
@@ -385,6 +414,7 @@ class Maker {
   Shardings declared_, targets_, now_;
   Shardings of_one_;  ///< what is declared along axes of the mesh that have one device
   PartSizes sizes_;
+  std::unordered_set<const TensorView*> joined_parts_;
   std::unordered_map<const TensorView*, TensorView*> local_;         ///< of a global tensor
   std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
   std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;

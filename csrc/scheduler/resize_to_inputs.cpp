@@ -262,6 +262,17 @@ class Propagation {
     return moved;
   }
 
+  /// Whether an axis that is repeated is windowed: what is read has one element there.
+  static bool isOfRepeated(const Expr* repeat, const Windows& windows) {
+    const std::vector<IterDomain*> axes = axesOf(repeat->input(0)->as<TensorView>());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i]->isBroadcast() && windows[i].isMoved()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   TensorView* through(TensorView* tv, const Windows& windows) {
     Expr* def = tv->definition();
     switch (def->kind()) {
@@ -271,8 +282,10 @@ class Propagation {
       case ExprKind::BroadcastOp:
       case ExprKind::SqueezeOp:
       case ExprKind::FullOp:
-      case ExprKind::RepeatOp:
         return again(def, tv, windows, axesThrough(tv, windows));
+      case ExprKind::RepeatOp:
+        return isOfRepeated(def, windows) ? nullptr
+                                          : again(def, tv, windows, axesThrough(tv, windows));
       case ExprKind::LoadStoreOp:
         return tv->hasRoot() ? permuted(def, tv, windows)
                              : again(def, tv, windows, axesThrough(tv, windows));
