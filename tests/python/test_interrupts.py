@@ -16,6 +16,7 @@ BEGIN = """
 import os, signal, sys, threading, time
 sys.path.insert(0, {here!r})
 import conftest
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import numpy as np
 from nvfuser_direct import DataType, FusionDefinition
 
