@@ -262,9 +262,14 @@ class Propagation {
     return moved;
   }
 
-  /// Whether an axis that is repeated is windowed: what is read has one element there.
-  static bool isOfRepeated(const Expr* repeat, const Windows& windows) {
-    const std::vector<IterDomain*> axes = axesOf(repeat->input(0)->as<TensorView>());
+  /// Whether an axis that is repeated is windowed, and others read the one element that there was:
+  /// loops with that axis and loops without it would share its computation.
+  static bool isSharedBeforeRepeat(const Expr* repeat, const Windows& windows) {
+    const auto* in = repeat->input(0)->as<TensorView>();
+    if (!in->isFusionOutput() && in->uses().size() < 2) {
+      return false;
+    }
+    const std::vector<IterDomain*> axes = axesOf(in);
     for (size_t i = 0; i < axes.size(); ++i) {
       if (axes[i]->isBroadcast() && windows[i].isMoved()) {
         return true;
@@ -284,8 +289,9 @@ class Propagation {
       case ExprKind::FullOp:
         return again(def, tv, windows, axesThrough(tv, windows));
       case ExprKind::RepeatOp:
-        return isOfRepeated(def, windows) ? nullptr
-                                          : again(def, tv, windows, axesThrough(tv, windows));
+        return isSharedBeforeRepeat(def, windows)
+                   ? nullptr
+                   : again(def, tv, windows, axesThrough(tv, windows));
       case ExprKind::LoadStoreOp:
         return tv->hasRoot() ? permuted(def, tv, windows)
                              : again(def, tv, windows, axesThrough(tv, windows));

@@ -24,9 +24,9 @@ struct AxisInfo {
 /// By axis of one tensor's logical (or root) domain; axes that tell nothing are absent.
 using TensorInfo = std::unordered_map<const IterDomain*, AxisInfo>;
 
-/// More complete axes first, then more axes, then a hop that no axis ends at, as it does where an
-/// element is selected: loops that were made of it and others cannot be replayed without it.
-/// Broadcast ones decide between equals alone: a replay makes up what a tensor lacks of them.
+/// More complete axes first, then more axes, then a hop that no axis ends at: loops that were made
+/// of an axis and others cannot be replayed without it. Broadcast ones decide between equals alone:
+/// a replay makes up what a tensor lacks of them.
 struct Score {
   int complete = 0;
   int any = 0;
@@ -236,10 +236,7 @@ std::vector<MaxInfoSpanningTree::Hop> MaxLogicalDomainInfoSpanningTree::grow() c
   auto offer = [&](Hop hop, TensorInfo info) {
     if (!info.empty()) {
       Score score = scoreOf(info, reference_->getLogicalDomain());  // before the move
-      const TensorView* consumer = hop.edge == Edge::ConsumerToProducer ? hop.from : hop.to;
-      if (consumer->definition()->isOneOf<SelectOp, IndexSelectOp>()) {
-        score.not_ended = -growth.ended(hop.from, info);
-      }
+      score.not_ended = -growth.ended(hop.from, info);
       open.emplace(std::pair(score, --found), Candidate{hop, std::move(info)});
     }
   };
