@@ -129,8 +129,8 @@ struct Compute {
   Ref dst;
   std::vector<Operand> operands;
   DataType compute;
-  bool rounded =
-      false;  ///< a relative error of 1e-5 does not show (device_lower/rounded_results.h)
+  /// A relative error of 1e-4 hardly shows (device_lower/rounded_results.h).
+  bool rounded = false;
 };
 
 /// dst = src (converted if the dtypes differ).

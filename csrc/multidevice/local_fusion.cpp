@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/composite_nodes.h>
+#include <multidevice/declarations.h>
 #include <multidevice/define_parts.h>
 #include <multidevice/propagate.h>
 #include <multidevice/reshard.h>
@@ -27,29 +28,6 @@ using ops::axesOf;
 using ops::constantOf;
 using ops::extentOf;
 
-/// The axes of a schedule for devices in memory, as logical axes: the part of a cut axis stands for
-/// it, and the devices for nothing.
-std::vector<IterDomain*> memoryOrder(const TensorView* tv) {
-  const std::vector<IterDomain*>& logical = tv->getLogicalDomain();
-  std::vector<IterDomain*> order;
-  for (IterDomain* id : tv->getMaybeAllocationDomain()) {
-    const bool is_logical = std::find(logical.begin(), logical.end(), id) != logical.end();
-    if (isMeshAxis(id->getParallelType()) && !is_logical) {
-      continue;
-    }
-    const Expr* def = is_logical ? nullptr : id->definition();
-    IterDomain* of = def != nullptr && def->isA<Split>() ? def->as<Split>()->in() : id;
-    if (std::find(order.begin(), order.end(), of) == order.end()) {
-      order.push_back(of);
-    }
-  }
-  if (!std::is_permutation(order.begin(), order.end(), logical.begin(), logical.end())) {
-    userError("multidevice: the order in memory of ", *tv,
-              " is none of its axes; set an allocation domain of its axes and their parts");
-  }
-  return order;
-}
-
 class Maker {
  public:
   explicit Maker(const Fusion& global) : fusion_(std::make_unique<Fusion>()) {
@@ -58,7 +36,10 @@ class Maker {
 
   LocalFusion run() {
     FusionGuard guard(fusion_.get());
-    readDeclarations();
+    Declarations declarations = takeDeclarations(*fusion_);
+    mesh_ = std::move(declarations.mesh);
+    declared_ = std::move(declarations.shardings);
+    of_one_ = std::move(declarations.of_one);
     sizes_.setMesh(mesh_);
     Multiples multiples(mesh_);
     for (const auto& [tv, sharding] : declared_) {
@@ -114,59 +95,6 @@ class Maker {
       }
     }
     return all;
-  }
-
-  /// Meshes and shardings, which the tensors then lose.
-  void readDeclarations() {
-    for (TensorView* tv : fusion_->allTvs()) {
-      Sharding sharding = shardingOf(tv);
-      for (const ParallelType axis : kMeshAxes) {
-        if (tv->getDeviceMesh().size(axis) == 1) {
-          of_one_[tv][axis] = std::exchange(sharding[axis], std::nullopt);  // the part is the whole
-        }
-      }
-      if (tv->hasDeviceMesh()) {
-        if (mesh_.empty()) {
-          mesh_ = tv->getDeviceMesh();
-        }
-        if (tv->getDeviceMesh() != mesh_) {
-          userError("multidevice: ", *tv, " is on ", tv->getDeviceMesh().toString(),
-                    ", and others are on ", mesh_.toString(),
-                    "; one mesh for all tensors of a fusion is supported");
-        }
-        declared_[tv] = sharding;
-      } else if (tv->isFusionInput()) {
-        declared_[tv] = Sharding();
-      }
-      const std::vector<IterDomain*> order = memoryOrder(tv);
-      const bool has_order = tv->hasAllocation() && order != tv->getLogicalDomain();
-      Contiguity contiguity = contiguityOf(tv, order);
-      const std::vector<IterDomain*> root =
-          tv->hasRoot() ? tv->getRootDomain() : std::vector<IterDomain*>();
-      ReplaceDomain::set(
-          tv, IrBuilder::create<TensorDomain>(root, tv->getLogicalDomain(),
-                                              has_order ? order : std::vector<IterDomain*>(),
-                                              tv->getLogicalDomain(), std::move(contiguity)));
-      tv->setDeviceMesh({});
-      for (IterDomain* id : tv->getLogicalDomain()) {
-        id->parallelize(ParallelType::Serial);
-      }
-    }
-    if (mesh_.empty()) {
-      userError(
-          "multidevice: no tensor of the fusion is on a mesh; call setDeviceMesh on its inputs "
-          "and outputs");
-    }
-  }
-
-  /// As declared where the order is the declared one; else what lies beside what is not known.
-  static Contiguity contiguityOf(const TensorView* tv, const std::vector<IterDomain*>& order) {
-    if (order == tv->getMaybeAllocationDomain()) {
-      return tv->getContiguity();
-    }
-    const bool all = std::none_of(tv->getContiguity().begin(), tv->getContiguity().end(),
-                                  [](const std::optional<bool>& one) { return one == false; });
-    return TensorDomain::getContiguityFilledWith(order, all);
   }
 
   Val* coordinate(ParallelType axis) {

@@ -222,7 +222,7 @@ def is_shared(fusion):
 
 
 def _axes_of(placements):
-    """The axes of a tensor that mesh_x, mesh_y and mesh_z cut; -1 for none. A DTensor's last mesh dimension is mesh_x."""
+    """The axes of a tensor that mesh_x, mesh_y and mesh_z cut; -1 for none. The last dimension of a mesh is mesh_x."""
     cut = [placement.dim if placement.is_shard() else -1 for placement in reversed(placements)]
     return cut + [-1] * (len(_AXES) - len(cut))
 
@@ -242,12 +242,26 @@ def _share_as(tensor, mesh, axes):
             tensor.axis(axis).parallelize(mesh_axis)
 
 
+def _require_equal_parts(place, value):
+    for mesh_axis, placement in enumerate(value.placements):
+        if not (placement.is_shard() or placement.is_replicate()):
+            raise ValueError(
+                f"execute_with_dtensors: argument {place} is placed {placement}; redistribute it to Shard or Replicate"
+            )
+        count = value.device_mesh.size(mesh_axis)
+        if placement.is_shard() and value.shape[placement.dim] % count != 0:
+            raise ValueError(
+                f"execute_with_dtensors: axis {placement.dim} of argument {place} has {value.shape[placement.dim]} "
+                f"elements, which {count} devices cannot share equally; pad it, or shard another axis"
+            )
+
+
 def execute_with_dtensors(fd, in_dtensors):
     """Runs fd with DTensors of torch.distributed and gives DTensors: their local tensors are the parts, without a copy.
 
     A fusion none of whose inputs and outputs is on a mesh takes its shardings from the first call's DTensors. Raises
-    ValueError for DTensors of several meshes, for one that is placed in another way than the fusion has its input, and
-    for placements that are no Shard or Replicate.
+    ValueError for another number of arguments, DTensors of several meshes, one that is placed in another way than the
+    fusion has its input, placements that are no Shard or Replicate, and parts of unequal sizes.
     """
     from torch.distributed.tensor import DTensor
 
@@ -255,15 +269,17 @@ def execute_with_dtensors(fd, in_dtensors):
     if len(meshes) != 1:
         raise ValueError(f"execute_with_dtensors: DTensors of one device mesh are needed, not of {len(meshes)}")
     (device_mesh,) = meshes
+    inputs = fd.fusion.inputs()
+    if len(inputs) != len(in_dtensors):
+        raise ValueError(
+            f"execute_with_dtensors: the fusion has {len(inputs)} inputs, but {len(in_dtensors)} were given"
+        )
     for place, value in enumerate(in_dtensors):
-        odd = [p for p in getattr(value, "placements", ()) if not (p.is_shard() or p.is_replicate())]
-        if isinstance(value, DTensor) and odd:
-            raise ValueError(
-                f"execute_with_dtensors: argument {place} is placed {odd[0]}; redistribute it to Shard or Replicate"
-            )
+        if isinstance(value, DTensor):
+            _require_equal_parts(place, value)
     if not hasattr(fd, "mde") and not is_shared(fd.fusion):
         mesh = DeviceMesh(device_mesh.mesh)
-        for tensor, value in zip(fd.fusion.inputs(), in_dtensors, strict=True):
+        for tensor, value in zip(inputs, in_dtensors, strict=True):
             if isinstance(value, DTensor):
                 _share_as(tensor, mesh, _axes_of(value.placements))
     executor = fd._shared_executor()
@@ -271,8 +287,8 @@ def execute_with_dtensors(fd, in_dtensors):
         if isinstance(value, DTensor) and _axes_of(value.placements) != axes:
             wanted = tuple(_placements_of(axes, device_mesh))
             raise ValueError(
-                f"execute_with_dtensors: argument {place} is placed {value.placements}, but the fusion has it as {wanted}; "
-                "redistribute it"
+                f"execute_with_dtensors: argument {place} is placed {value.placements}, but the fusion has it as "
+                f"{wanted}; redistribute it"
             )
     outputs = fd.execute([value.to_local() if isinstance(value, DTensor) else value for value in in_dtensors])
     return [

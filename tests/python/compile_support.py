@@ -1,7 +1,18 @@
 """What tests of torch.compile(backend="nvfuser") share."""
 
+import pytest
 import torch
 from nvfuser.dynamo.backend import backend, observing
+from tested_device import tensors_there
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """In a file that imports it, each test has the same seed, the tested device, and nothing compiled before it."""
+    torch.manual_seed(0)
+    with tensors_there():
+        yield
+    torch._dynamo.reset()
 
 
 def compiled(function, **options):

@@ -108,12 +108,20 @@ def with_dtensors(mesh):
     torch.testing.assert_close(columns.full_tensor(), x.sum(0))
     if mesh.size > 1:
         assert rows.placements == (Shard(0),)
-        try:
-            execute_with_dtensors(fd, [distribute_tensor(x, device_mesh, [Replicate()])])
-        except ValueError as error:
-            assert "argument 0 is placed" in str(error) and "the fusion has it as (Shard(dim=0)" in str(error)
-        else:
-            raise AssertionError("a DTensor in another placement was taken")
+        refused = {
+            "argument 0 is placed (Replicate(),), but the fusion has it as (Shard(dim=0),)": [(x, Replicate())],
+            f"has {mesh.size * 2 + 1} elements, which {mesh.size} devices cannot share equally": [
+                (torch.cat([x, x[:1]]), Shard(0))
+            ],
+            "the fusion has 1 inputs, but 2 were given": [(x, Shard(0)), (x, Shard(0))],
+        }
+        for words, given in refused.items():
+            try:
+                execute_with_dtensors(fd, [distribute_tensor(value, device_mesh, [how]) for value, how in given])
+            except ValueError as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(f"no error: {words}")
 
 
 def unlike(mesh):

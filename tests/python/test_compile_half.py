@@ -2,21 +2,12 @@
 
 import pytest
 import torch
-from compile_support import assert_as_eager, failures
-from tested_device import tensors_there
+from compile_support import assert_as_eager, failures, fresh  # noqa: F401
 from torch.nn import functional as F
 
 HALF = [torch.bfloat16, torch.float16]
 # None of them has an exact value in half precision.
 NUMBERS = [0.1, 0.7, 0.3]
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def around(dtype):

@@ -2,16 +2,7 @@
 
 import pytest
 import torch
-from compile_support import assert_as_eager
-from tested_device import tensors_there
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
+from compile_support import assert_as_eager, fresh  # noqa: F401
 
 
 @pytest.mark.parametrize("shape", [(50,), (5, 10), ()])

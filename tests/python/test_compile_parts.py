@@ -4,19 +4,10 @@ import random
 
 import pytest
 import torch
-from compile_support import compiled, failures
+from compile_support import compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo import explain, part_writes
 from nvfuser.dynamo.backend import observing
 from part_programs import PROGRAMS
-from tested_device import tensors_there
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def run(function, make, calls=2):

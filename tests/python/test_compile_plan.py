@@ -5,19 +5,11 @@ import warnings
 
 import pytest
 import torch
-from compile_support import compiled
+from compile_support import compiled, fresh  # noqa: F401
 from nvfuser.dynamo.backend import observing
-from tested_device import ON_GPU, tensors_there
+from tested_device import ON_GPU
 
 CALLS = 4
-
-
-@pytest.fixture(autouse=True)
-def there():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def ways(graph):

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from compile_support import assert_as_eager, compiled, failures
+from compile_support import assert_as_eager, compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo import explain
 from nvfuser.dynamo.backend import observing
-from tested_device import tensors_there
 from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -21,14 +20,6 @@ from benchmarks.programs.__main__ import TABLES
 from benchmarks.programs.measure import OURS, checked
 
 PROGRAMS = {f"{table.kind}: {program.name}": program for table in TABLES for program in table.programs}
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -130,32 +121,6 @@ def test_8_bit_floats_are_fused():
     for a, b in zip(ours, theirs, strict=True):
         assert a.dtype == b.dtype
         torch.testing.assert_close(a.float(), b.float(), rtol=0, atol=0, equal_nan=True)
-
-
-@pytest.mark.parametrize("shape", [(50,), (5, 10), ()])
-@pytest.mark.parametrize("dim", [0, 1])
-def test_gradients_of_rows_read_at_an_index(shape, dim):
-    index = torch.randint(-6, 6, shape)
-
-    def function(x):
-        return (x * 2)[index].sin() if dim == 0 else (x * 2)[:, index].sin()
-
-    assert_as_eager(function, torch.randn(6, 6, 3, requires_grad=True))
-
-
-def test_rows_are_added_by_one_operation_of_pytorch():
-    def function(x, index, weight):
-        return x + torch.zeros_like(x).index_add(0, index, x[index] * weight)
-
-    x, index, weight = torch.randn(8, 4, requires_grad=True), torch.randint(8, (20,)), torch.randn(20, 1)
-    graphs = assert_as_eager(function, x, index, weight)
-    left = [str(node.target) for graph in graphs for node in graph.cut.reasons if node.op == "call_function"]
-    assert set(left) == {"aten.index_add.default"}
-
-
-def test_ones_on_a_diagonal_of_any_length():
-    for n in (3, 300, 70000):
-        assert_as_eager(lambda x, n=n: x[:, :3] + torch.eye(n, 3).sum(0), torch.randn(2, 5), exact=True)
 
 
 def shifted_in_place(u):

@@ -3,20 +3,12 @@
 import pytest
 import torch
 from compile_models import GPT2Block
-from compile_support import assert_as_eager, compiled, failures
+from compile_support import assert_as_eager, compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo.backend import observing
-from tested_device import DEVICE, ON_GPU, tensors_there
+from tested_device import DEVICE, ON_GPU
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def test_dropout_draws_what_pytorch_draws():

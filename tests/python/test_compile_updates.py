@@ -2,18 +2,9 @@
 
 import pytest
 import torch
-from compile_support import compiled, failures
+from compile_support import compiled, failures, fresh  # noqa: F401
 from nvfuser._C import PartialUpdateError
 from nvfuser.dynamo.backend import observing
-from tested_device import tensors_there
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def axpy(p, g):

@@ -3,11 +3,10 @@ left to PyTorch."""
 
 import pytest
 import torch
-from compile_support import compiled, failures
+from compile_support import compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo.backend import observing
 from nvfuser.dynamo.operators import meta
 from nvfuser.dynamo.placement import Kind
-from tested_device import tensors_there
 from torch.nn import functional as F
 
 # Programs of x [6, 8, 10], of another tensor of its sizes, of integers n of its sizes, and of an image of 12 x 16.
@@ -57,14 +56,6 @@ PROGRAMS = {
         + torch._foreach_sqrt([x.abs(), y.abs()])
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    with tensors_there():
-        yield
-    torch._dynamo.reset()
 
 
 def operands(grown=0):

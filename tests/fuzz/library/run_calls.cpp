@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include <fuzz/kernel_interpreter/interpreting_device.h>
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
 #include <fuzz/library/settled.h>
 #include <fuzz/library/shapes.h>
+#include <fuzz/library/stages.h>
 #include <runtime/cpu/cpu_device.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -29,7 +29,7 @@ class Calls {
  public:
   Calls(const Program& program, const RunOptions& options,
         const std::function<void(std::string_view)>& progress)
-      : program_(program), options_(options), progress_(progress) {}
+      : program_(program), options_(options), stages_(options, progress) {}
 
   Outcome run() {
     values_ = program_.outputs;
@@ -38,7 +38,7 @@ class Calls {
         values_.push_back(update.result);
       }
     }
-    stage("define", [&] {
+    stages_.run("define", [&] {
       fusion_ = build(program_).release();
       fusion_->verify();
       check(parseProgram(program_.toString()) == program_, "a program's file reads back");
@@ -46,37 +46,21 @@ class Calls {
         std::printf("%s", fusion_->toString().c_str());
       }
     });
-    if (outcome_.failures.empty()) {
-      stage("reference", [&] {
+    if (stages_.isClean()) {
+      stages_.run("reference", [&] {
         for (size_t call = 0; call <= program_.again.size(); ++call) {
           due_.push_back(dueOf(call));
         }
       });
     }
-    if (outcome_.failures.empty()) {
-      Device* const devices[] = {options_.interpret ? &interpretingCpu() : &cpuDevice(),
-                                 options_.interpret ? &interpretingCuda() : &emulatedDevice()};
-      for (Device* device : devices) {
-        const std::string name = device->kind() == DeviceKind::Cpu ? "calls cpu" : "calls emulated";
-        if (options_.only.empty() || options_.only == name) {
-          stage(name, [&] { runOn(*device, name); });
-        }
-      }
+    if (stages_.isClean()) {
+      stages_.onDevices("calls",
+                        [&](Device& device, const std::string& name) { runOn(device, name); });
     }
-    return std::move(outcome_);
+    return std::move(stages_.outcome);
   }
 
  private:
-  template <typename Act>
-  void stage(const std::string& name, const Act& act) {
-    progress_(name);
-    try {
-      act();
-    } catch (const std::exception& e) {
-      outcome_.failures.push_back({false, name, e.what()});
-    }
-  }
-
   Due dueOf(size_t call) const {
     const Shapes shapes = shapesOf(program_, call);
     Due due{.refused = shapes.refused(), .may_refuse = !shapes.fitsLayout(), .results = {}};
@@ -124,7 +108,7 @@ class Calls {
     const Due& due = due_[call];
     const std::string where = text("call ", call, ", ", turn, ": ");
     const auto fail = [&](bool is_mismatch, const std::string& what) {
-      outcome_.failures.push_back({is_mismatch, name, where + what});
+      stages_.outcome.failures.push_back({is_mismatch, name, where + what});
       return false;
     };
     const KernelArgumentHolder args = makeArguments(callOf(program_, call), device);
@@ -159,8 +143,8 @@ class Calls {
 
   std::string compared(const Tensor& got, const HostTensor& due) {
     const Comparison comparison = compareOutput(got.toHostTensor(), {.references = {due}});
-    outcome_.elements += comparison.elements;
-    outcome_.skipped += comparison.skipped;
+    stages_.outcome.elements += comparison.elements;
+    stages_.outcome.skipped += comparison.skipped;
     return comparison.mismatch;
   }
 
@@ -190,11 +174,10 @@ class Calls {
 
   const Program& program_;
   const RunOptions& options_;
-  const std::function<void(std::string_view)>& progress_;
   std::unique_ptr<Fusion> fusion_;
   std::vector<int64_t> values_;  ///< outputs, then what is written to inputs
   std::vector<Due> due_;
-  Outcome outcome_;
+  Stages stages_;
 };
 
 }  // namespace

@@ -10,12 +10,11 @@
 
 #include <evaluator/strided_loop.h>
 #include <external/thread_communicator.h>
-#include <fuzz/kernel_interpreter/interpreting_device.h>
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 #include <fuzz/library/references.h>
+#include <fuzz/library/stages.h>
 #include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
-#include <runtime/cpu/cpu_device.h>
 
 namespace nvfuser::fuzz {
 
@@ -32,46 +31,29 @@ class OnDevices {
  public:
   OnDevices(const Program& program, const RunOptions& options,
             const std::function<void(std::string_view)>& progress)
-      : program_(program), options_(options), progress_(progress) {}
+      : program_(program), options_(options), stages_(options, progress) {}
 
   Outcome run() {
-    stage("define", [&] { define(); });
+    stages_.run("define", [&] { define(); });
     bool has_result = false;
-    if (outcome_.failures.empty()) {
-      stage("reference", [&] {
+    if (stages_.isClean()) {
+      stages_.run("reference", [&] {
         const std::string undefined = interpretInAllWays(program_, *fusion_, expected_);
         has_result = undefined.empty();
         if (!has_result) {
-          outcome_.undefined = 1;
-          outcome_.reasons.push_back(text("undefined: ", undefined));
+          stages_.outcome.undefined = 1;
+          stages_.outcome.reasons.push_back(text("undefined: ", undefined));
         }
       });
     }
-    if (has_result && outcome_.failures.empty()) {
-      Device* const devices[] = {options_.interpret ? &interpretingCpu() : &cpuDevice(),
-                                 options_.interpret ? &interpretingCuda() : &emulatedDevice()};
-      for (Device* device : devices) {
-        const std::string name =
-            device->kind() == DeviceKind::Cpu ? "devices cpu" : "devices emulated";
-        if (options_.only.empty() || options_.only == name) {
-          stage(name, [&] { runOn(*device, name); });
-        }
-      }
+    if (has_result && stages_.isClean()) {
+      stages_.onDevices("devices",
+                        [&](Device& device, const std::string& name) { runOn(device, name); });
     }
-    return std::move(outcome_);
+    return std::move(stages_.outcome);
   }
 
  private:
-  template <typename Act>
-  void stage(const std::string& name, const Act& act) {
-    progress_(name);
-    try {
-      act();
-    } catch (const std::exception& e) {
-      outcome_.failures.push_back({false, name, e.what()});
-    }
-  }
-
   void define() {
     check(parseProgram(program_.toString()) == program_, "a program's file reads back");
     Builder whole = build(program_);
@@ -196,8 +178,8 @@ class OnDevices {
         try {
           std::rethrow_exception(error);
         } catch (const TooLong& e) {
-          outcome_.reasons.push_back(text("refused: ", e.what()));
-          ++outcome_.refused;
+          stages_.outcome.reasons.push_back(text("refused: ", e.what()));
+          ++stages_.outcome.refused;
           return;
         }
       }
@@ -206,7 +188,7 @@ class OnDevices {
       for (const KernelArgumentHolder& outputs : results[d]) {
         const std::string mismatch = compare(outputs, shardings[d], static_cast<int64_t>(d));
         if (!mismatch.empty()) {
-          outcome_.failures.push_back({true, name, text("device ", d, ": ", mismatch)});
+          stages_.outcome.failures.push_back({true, name, text("device ", d, ": ", mismatch)});
           return;
         }
       }
@@ -227,8 +209,8 @@ class OnDevices {
                     join(part.sizes(), ", "), "] instead of [", join(window.sizes, ", "), "]");
       }
       const Comparison comparison = compareOutput(inWhole(part, window, reference), expected_[i]);
-      outcome_.elements += part.numel();
-      outcome_.skipped += comparison.skipped;
+      stages_.outcome.elements += part.numel();
+      stages_.outcome.skipped += comparison.skipped;
       if (!comparison.mismatch.empty()) {
         return text("output ", i, " (v", program_.outputs[i], ") ", comparison.mismatch);
       }
@@ -262,12 +244,11 @@ class OnDevices {
 
   const Program& program_;
   const RunOptions& options_;
-  const std::function<void(std::string_view)>& progress_;
   std::unique_ptr<Fusion> fusion_;  ///< for one device
   std::unique_ptr<Fusion> shared_;
   DeviceMesh mesh_;
   std::vector<Expected> expected_;
-  Outcome outcome_;
+  Stages stages_;
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 
-#include <fuzz/kernel_interpreter/interpreting_device.h>
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
@@ -14,6 +13,7 @@
 #include <fuzz/library/references.h>
 #include <fuzz/library/run_calls.h>
 #include <fuzz/library/run_on_devices.h>
+#include <fuzz/library/stages.h>
 #include <ir/cloner.h>
 #include <runtime/compile_batch.h>
 #include <runtime/cpu/cpu_device.h>
@@ -29,14 +29,6 @@ namespace {
 /// as much memory; on the emulated device each may meet a barrier.
 constexpr double kMostIterations = 1 << 25;
 constexpr double kMostEmulatedIterations = 1 << 19;
-
-std::string deviceName(const Device& device) {
-  return device.kind() == DeviceKind::Cpu ? "cpu" : "emulated";
-}
-std::vector<Device*> devices(bool interpreting) {
-  return interpreting ? std::vector<Device*>{&interpretingCpu(), &interpretingCuda()}
-                      : std::vector<Device*>{&cpuDevice(), &emulatedDevice()};
-}
 
 /// One program on its way through the stages.
 class Run {
@@ -95,8 +87,8 @@ class Run {
 
   void execute() {
     if (cache_ != nullptr) {
-      for (Device* device : devices(options_.interpret)) {
-        const std::string name = text("auto ", deviceName(*device));
+      for (Device* device : devicesOf(options_)) {
+        const std::string name = text("auto ", nameOf(*device));
         if (wants(name)) {
           stage(name, [&] { runAutomatic(*device, name); });
         }
@@ -180,8 +172,8 @@ class Run {
       return;
     }
     const double iterations = iterationsOf(*scheduled);
-    for (Device* device : devices(options_.interpret)) {
-      const std::string at = text(name, " ", deviceName(*device));
+    for (Device* device : devicesOf(options_)) {
+      const std::string at = text(name, " ", nameOf(*device));
       if (!wants(at)) {
         continue;
       }
@@ -273,7 +265,7 @@ class Run {
 
   /// Whether there is a plan. A failure is left to the run, which meets it again.
   bool planAutomatic(Device& device) {
-    const std::string name = text("auto ", deviceName(device));
+    const std::string name = text("auto ", nameOf(device));
     if (cache_ == nullptr || !wants(name)) {
       return false;
     }
@@ -418,7 +410,7 @@ void runPrograms(const std::vector<Program>& programs, const RunOptions& options
     }
   }
   if (runs.size() > 1 && !options.interpret) {
-    for (Device* device : devices(false)) {
+    for (Device* device : devicesOf(options)) {
       std::vector<KernelExecutor*> narrow;
       std::vector<KernelExecutor*> wide;
       for (const auto& run : runs) {
