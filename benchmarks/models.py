@@ -1,13 +1,15 @@
-"""Eight models at small sizes on the CPU: eager PyTorch, Inductor and this backend in turns, in one process.
+"""Eight models: eager PyTorch, Inductor and this backend in turns, in one process.
 
-    PYTHONPATH=build/python python benchmarks/models.py [--only TEXT] [--threads N] [--seconds S] [--parts]
+    PYTHONPATH=build/python python benchmarks/models.py [--device cuda] [--only TEXT] [--threads N] [--seconds S]
 
-Models are those of the transformers library with few layers, but for GPT-2 (gpt2.py) and a mixer; times are medians of
-calls in milliseconds: with one thread of the processor's time, which what else a machine does disturbs least. `--parts`
-says, instead, what the plans of this backend call Python for.
+Models are those of the transformers library, but for GPT-2 (gpt2.py) and a mixer: on the CPU with few layers, on a GPU
+in their base sizes and bfloat16, trained with dropout. Times are medians of calls in milliseconds: with one thread of
+the processor's time, which what else a machine does disturbs least. `--parts` says, instead, what the plans of this
+backend call Python for.
 """
 
 import argparse
+import dataclasses
 import statistics
 import time
 import warnings
@@ -64,56 +66,100 @@ def _seq2seq(model):
     return lambda tokens: model(input_ids=tokens, decoder_input_ids=tokens, use_cache=False).logits
 
 
-def models():
+@dataclasses.dataclass
+class Sizes:
+    device: str
+    dtype: torch.dtype
+    width: int
+    layers: int
+    heads: int
+    words: int
+    tokens: tuple
+    images: tuple
+    dropout: float
+    stages: list  # blocks of each stage of ConvNeXt
+    bottlenecks: list  # blocks of each stage of ResNet
+
+
+SMALL = Sizes("cpu", torch.float32, 256, 4, 4, 1000, (2, 64), (2, 3, 128, 128), 0.0, [1, 1, 2, 1], [1, 1, 2, 1])
+BASE = Sizes("cuda", torch.bfloat16, 768, 12, 12, 32000, (8, 512), (32, 3, 224, 224), 0.1, [3, 3, 9, 3], [3, 4, 6, 3])
+
+
+def models(sizes):
     """name → what makes (module, function of its inputs, inputs)."""
     import transformers as hf
 
-    def tokens():
-        return (torch.randint(0, 1000, (2, 64)),)
+    width, layers, heads, words = sizes.width, sizes.layers, sizes.heads, sizes.words
+    transformer = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
+    transformer["intermediate_size"] = 4 * width
+    dropped = {"hidden_dropout_prob": sizes.dropout, "attention_probs_dropout_prob": sizes.dropout}
+    resolution = sizes.images[-1]
 
-    def images(size=128):
-        return (torch.randn(2, 3, size, size),)
+    def tokens():
+        return (torch.randint(0, words, sizes.tokens, device=sizes.device),)
+
+    def images():
+        return (torch.randn(sizes.images, device=sizes.device, dtype=sizes.dtype),)
 
     def of(model, function, inputs):
+        model = model.to(sizes.device, sizes.dtype)
         return model, function(model), inputs
 
+    def gpt2():
+        return of(GPT2(layers, width, heads, words, sizes.tokens[1], tied=True), lambda m: m, tokens())
+
     def bert():
-        config = hf.BertConfig(1000, 256, 4, 4, 1024, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-        return of(hf.BertForMaskedLM(config), lambda m: lambda t: m(t).logits, tokens())
+        return of(
+            hf.BertForMaskedLM(hf.BertConfig(vocab_size=words, **transformer, **dropped)),
+            lambda m: lambda t: m(t).logits,
+            tokens(),
+        )
 
     def llama():
-        config = hf.LlamaConfig(
-            vocab_size=1000, hidden_size=256, intermediate_size=688, num_hidden_layers=4, num_attention_heads=4
-        )
+        gated = width * 8 // 3 // 16 * 16 + 16
+        config = hf.LlamaConfig(vocab_size=words, **{**transformer, "intermediate_size": gated})
         return of(hf.LlamaForCausalLM(config), _logits, tokens())
 
     def t5():
-        config = hf.T5Config(1000, 256, 64, 1024, 3, num_heads=4, dropout_rate=0.0)
+        config = hf.T5Config(
+            vocab_size=words,
+            d_model=width,
+            d_kv=width // heads,
+            d_ff=4 * width,
+            num_layers=layers * 3 // 4,
+            num_heads=heads,
+            dropout_rate=sizes.dropout,
+        )
         return of(hf.T5ForConditionalGeneration(config), _seq2seq, tokens())
 
     def vit():
-        config = hf.ViTConfig(
-            256, 4, 4, 1024, image_size=128, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
-        )
-        return of(Classifier(hf.ViTModel(config), 256), lambda m: m, images())
+        config = hf.ViTConfig(**transformer, image_size=resolution)
+        return of(Classifier(hf.ViTModel(config), width), lambda m: m, images())
 
     def convnext():
-        config = hf.ConvNextConfig(hidden_sizes=[32, 64, 128, 256], depths=[1, 1, 2, 1])
-        return of(Classifier(hf.ConvNextModel(config), 256), lambda m: m, images())
+        first = width // 8
+        config = hf.ConvNextConfig(hidden_sizes=[first, 2 * first, 4 * first, 8 * first], depths=sizes.stages)
+        return of(Classifier(hf.ConvNextModel(config), 8 * first), lambda m: m, images())
 
     def resnet():
-        config = hf.ResNetConfig(embedding_size=32, hidden_sizes=[64, 128, 256, 512], depths=[1, 1, 2, 1])
-        return of(Classifier(hf.ResNetModel(config), 512), lambda m: m, images())
+        hidden = [256, 512, 1024, 2048] if sizes is BASE else [64, 128, 256, 512]
+        config = hf.ResNetConfig(
+            embedding_size=hidden[0] // 4 * (1 + (sizes is SMALL)), hidden_sizes=hidden, depths=sizes.bottlenecks
+        )
+        return of(Classifier(hf.ResNetModel(config), hidden[-1]), lambda m: m, images())
+
+    def mixer():
+        return of(Mixer(layers, width, (resolution // 16) ** 2), lambda m: m, images())
 
     return {
-        "GPT-2": lambda: of(GPT2(4, 256, 4, 1000, 64, tied=True), lambda m: m, tokens()),
+        "GPT-2": gpt2,
         "BERT": bert,
         "Llama": llama,
         "T5": t5,
         "ViT": vit,
         "ConvNeXt": convnext,
         "ResNet": resnet,
-        "Mixer": lambda: of(Mixer(), lambda m: m, images()),
+        "Mixer": mixer,
     }
 
 
@@ -124,7 +170,9 @@ def step_of(make, backend, trained):
 
     def loss(*given):
         out = function(*given)
-        return F.cross_entropy(out.flatten(0, -2), given[0].flatten() if given[0].dtype == torch.int64 else _CLASSES)
+        words = given[0].dtype == torch.int64
+        target = given[0].flatten() if words else torch.arange(len(out), device=out.device) % out.shape[-1]
+        return F.cross_entropy(out.flatten(0, -2), target)
 
     run = loss if trained else function
     if backend != "eager":
@@ -132,6 +180,7 @@ def step_of(make, backend, trained):
 
     def call():
         if trained:
+            model.zero_grad()
             run(*inputs).backward()
         else:
             with torch.no_grad():
@@ -140,58 +189,75 @@ def step_of(make, backend, trained):
     return call
 
 
-_CLASSES = torch.tensor([3, 5])
-
-
-def measure(calls, seconds, clock):
-    """Median milliseconds of each, in turns."""
+def measure(calls, seconds, clock, at_once):
+    """Median milliseconds of each, in turns; `at_once`: calls between two readings of the clock."""
     times = {backend: [] for backend in calls}
-    for call in calls.values():
-        for _ in range(4):
-            call()
     begin = time.perf_counter()
-    while time.perf_counter() - begin < seconds:
+    while time.perf_counter() - begin < seconds or len(times["nvfuser"]) < 3:
         for backend, call in calls.items():
-            for _ in range(4):
+            for _ in range(4 // at_once):
                 start = clock()
-                call()
-                times[backend].append(clock() - start)
+                for _ in range(at_once):
+                    call()
+                times[backend].append((clock() - start) / at_once)
     return {backend: statistics.median(of_backend) * 1e3 for backend, of_backend in times.items()}
+
+
+def first_calls(calls, clock):
+    """Seconds of the first call of each, and on a GPU the gigabytes that a later one holds at most."""
+    taken, memory = {}, {}
+    for backend, call in calls.items():
+        start = clock()
+        call()
+        taken[backend] = clock() - start
+        for _ in range(3):
+            call()
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+            call()
+            memory[backend] = torch.cuda.max_memory_allocated() / 2**30
+    return taken, memory
+
+
+def wall_of_gpu():
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def show_parts(call):
     from collections import Counter
 
-    from nvfuser.dynamo.explain import observing
+    from nvfuser.dynamo.backend import observing
 
     with observing() as seen:
         for _ in range(3):
             call()
     for graph in seen.graphs:
-        steps = [line for line in str(graph.run).splitlines() if line.startswith("  v") or line.startswith("  aten")]
-        ways = Counter(way for line in steps for way in ("Python", "a library", "a fusion") if f"  {way}" in line)
-        by_python = Counter(
-            line.partition(" = ")[2].partition("(")[0] for line in steps if "  Python" in line and " = " in line
-        )
-        print(f"    {graph.direction}: {dict(ways)}; Python: {dict(by_python)}", flush=True)
+        by_python = Counter(made.partition("(")[0] for made in graph.run.calls_of_python)
+        print(f"    {graph.direction}: {str(graph.run).partition(chr(10))[0]}, by Python {dict(by_python)}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="models whose names have this text")
+    parser.add_argument("--only", nargs="*", default=[""], help="models whose names have one of these texts")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=6, help="of each case")
     parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args()
     import nvfuser.dynamo  # noqa: F401  where the package is not installed, but on the path
 
     warnings.filterwarnings("ignore")
     torch.set_num_threads(options.threads)
+    sizes = BASE if options.device == "cuda" else SMALL
     clock = time.process_time if options.threads == 1 else time.perf_counter
+    if sizes is BASE:
+        clock = wall_of_gpu
     backends = ("nvfuser",) if options.parts else ("eager", "inductor", "nvfuser")
-    print("| model | eager, ms | Inductor, ms | nvfuser, ms | best / nvfuser |\n|---|---|---|---|---|")
-    for name, make in models().items():
-        if options.only not in name:
+    print("| model | eager, ms | Inductor, ms | nvfuser, ms | best / nvfuser | first calls, s | memory, GB |")
+    print("|---|---|---|---|---|---|---|")
+    for name, make in models(sizes).items():
+        if not any(text in name for text in options.only):
             continue
         for trained in (False, True):
             torch._dynamo.reset()
@@ -201,9 +267,13 @@ def main():
                 print(title)
                 show_parts(calls["nvfuser"])
                 continue
-            times = measure(calls, options.seconds, clock)
+            taken, memory = first_calls(calls, clock)
+            times = measure(calls, options.seconds, clock, 4 if sizes is BASE else 1)
             ratio = min(times["eager"], times["inductor"]) / times["nvfuser"]
-            print(f"| {title} | " + " | ".join(f"{times[b]:.2f}" for b in backends) + f" | {ratio:.2f} |", flush=True)
+            cells = [*(f"{times[b]:.2f}" for b in backends), f"{ratio:.2f}"]
+            cells += [", ".join(f"{each[b]:.1f}" for b in backends if b in each) for each in (taken, memory)]
+            print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+            del calls
 
 
 if __name__ == "__main__":

@@ -62,8 +62,11 @@ std::optional<TorchInside> TorchInside::find(const nb::object& torch, const Torc
   const uint64_t of_negated = inside.keysOf(negated.ptr()) ^ inside.keysOf(plain.ptr());
   inside.lazy_ = of_conjugated | of_negated;
   const nb::object c = torch.attr("_C");
-  const nb::object of_cuda = c.attr("DispatchKeySet")(c.attr("DispatchKey").attr("CUDA"));
-  inside.plain_ = inside.keysOf(plain.ptr()) | nb::cast<uint64_t>(of_cuda.attr("raw_repr")());
+  inside.plain_ = inside.keysOf(plain.ptr());
+  for (const char* key : {"CUDA", "AutocastCUDA"}) {  // where the CPU's tensors have theirs
+    const nb::object keys = c.attr("DispatchKeySet")(c.attr("DispatchKey").attr(key));
+    inside.plain_ |= nb::cast<uint64_t>(keys.attr("raw_repr")());
+  }
   const bool one_each = std::has_single_bit(of_conjugated) && std::has_single_bit(of_negated) &&
                         std::popcount(inside.lazy_) == 2 && !inside.isLazy(plain.ptr());
   return one_each ? std::optional(inside) : std::nullopt;

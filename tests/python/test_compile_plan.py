@@ -10,6 +10,7 @@ from nvfuser.dynamo.backend import observing
 from tested_device import ON_GPU
 
 CALLS = 4
+HAS_DISPATCHER = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
 
 
 def ways(graph):
@@ -37,6 +38,7 @@ def test_no_step_of_a_layer_is_pythons():
             torch.testing.assert_close(function(*args), layer(*args))
     (graph,) = seen.graphs
     assert ways(graph) == {"a fusion": 2, "a library": 1, "a view": 3, "arithmetic": 0, "Python": 0}
+    assert graph.run.calls_of_python == []
 
 
 @torch.no_grad()
@@ -149,11 +151,35 @@ def test_no_step_of_a_block_that_is_trained_is_pythons():
             found = torch.autograd.grad(again(*given), given)
             for one, right in zip(found, torch.autograd.grad(block(*given), given), strict=True):
                 torch.testing.assert_close(one, right, rtol=1e-4, atol=1e-5)
-    has_dispatcher = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
     for graph in seen.graphs:
         assert all(region.repeats is not None for region in graph.regions)
-        if has_dispatcher:
+        if HAS_DISPATCHER:
             assert ways(graph)["Python"] == 0, str(graph.run)
+            assert graph.run.calls_of_python == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_attention_that_is_trained_is_not_pythons(dtype):
+    """Its kernels on a GPU give numbers beside tensors, and take tensors that are not there."""
+
+    def attention(x, w):
+        q, k, v = (x.tanh() @ w).view(2, 16, 3, 2, 32).permute(2, 0, 3, 1, 4)
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).exp()
+
+    x, w = torch.randn(2, 16, 64, dtype=dtype), torch.randn(64, 192, dtype=dtype) / 8
+    given = [x.requires_grad_(), w.requires_grad_()]
+    with observing() as seen:
+        again = compiled(attention)
+        for _ in range(CALLS):
+            found = torch.autograd.grad(again(*given).sum(), given)
+            for one, right in zip(found, torch.autograd.grad(attention(*given).sum(), given), strict=True):
+                torch.testing.assert_close(one, right, rtol=0.1 if dtype is torch.bfloat16 else 1e-3, atol=0.1)
+    assert seen.graphs
+    for graph in seen.graphs:
+        # A view of an argument that is handed on to the backward is PyTorch's.
+        made = [made for made in graph.run.calls_of_python if not made.startswith("aten.permute")]
+        assert made == [] or not HAS_DISPATCHER
 
 
 @torch.no_grad()

@@ -16,13 +16,14 @@ def random(*shape):
 class Counted(FusionDefinition):
     """Counts how often it is defined and scheduled."""
 
-    def __init__(self):
+    def __init__(self, shape=(-1, -1)):
         super().__init__()
+        self.shape = list(shape)
         self.definitions = self.schedules = 0
 
     def definition(self):
         self.definitions += 1
-        self.t0 = self.define_tensor(shape=[-1, -1], contiguity=True)
+        self.t0 = self.define_tensor(shape=self.shape, contiguity=True)
         self.t1 = self.ops.exp(self.t0)
         self.t2 = self.ops.sum(self.t1, dims=[1])
         self.add_output(self.t2)
@@ -31,15 +32,15 @@ class Counted(FusionDefinition):
         self.schedules += 1
 
 
-def scheduled(by):
-    """The sums of exponentials, with this schedule."""
+def scheduled(by, *shape):
+    """The sums of exponentials, with this schedule. Registers of a GPU hold tensors of known sizes alone."""
 
     class Sums(Counted):
         def schedule(self):
             self.schedules += 1
             by(self, self.sched)
 
-    return Sums()
+    return Sums(*[shape] if shape else [])
 
 
 def check(fd, *shape):
@@ -101,7 +102,7 @@ PRIMITIVES = {
 
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_primitives(name):
-    fd = check(scheduled(PRIMITIVES[name]), 7, 9)
+    fd = check(scheduled(PRIMITIVES[name], 7, 9), 7, 9)
     assert fd.schedules == 1
 
 
@@ -141,7 +142,7 @@ def test_selected_tensors():
         sched.inline_at(fd.t2, 1, best_effort=True, selected_tensors=[fd.t1])
         assert "blockIdx.x" in sched.to_string(fd.t2)
 
-    check(scheduled(by), 6, 5)
+    check(scheduled(by, 6, 5), 6, 5)
 
     def from_the_end(fd, sched):
         sched.split(fd.t2, 1, 4)

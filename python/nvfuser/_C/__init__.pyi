@@ -127,15 +127,19 @@ class GraphPlan:
         The step that was added last is an operation that may have a C function.
         """
 
-    def make_dispatched(self, name: str, overload: str, operands: Sequence) -> None:
+    def make_dispatched(self, name: str, overload: str, operands: Sequence, integers: Sequence[int]) -> None:
         """
-        The step that was added last is an operation of PyTorch with tensors as results. `operands`: of its schema, (kind, whether it is optional, value).
+        The step that was added last is an operation of PyTorch with tensors as results, and `integers` at some places. `operands`: of its schema, (kind, whether it is optional, value).
         """
 
     def finish(self, results: object) -> None:
         """What a call returns."""
 
     def __call__(self, arguments: list) -> object: ...
+
+    @property
+    def calls_of_python(self) -> list[str]:
+        """What the call that ended last had done by Python."""
 
     def __str__(self) -> str: ...
 

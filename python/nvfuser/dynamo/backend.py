@@ -1,9 +1,11 @@
 """The backend: what torch.compile calls with each graph that Dynamo captures."""
 
+import contextlib
 import warnings
 from functools import partial
 
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from .compile_ahead import compile_ahead
@@ -109,7 +111,16 @@ def _partition(joint, *args, **kwargs):
             joint.graph = graph
         except Exception as error:
             leave(what, "it failed", error)
-    return min_cut_rematerialization_partition(joint, *args, **kwargs)
+    with _numbers_drawn_again_as_in_eager():
+        return min_cut_rematerialization_partition(joint, *args, **kwargs)
+
+
+def _numbers_drawn_again_as_in_eager():
+    """What a checkpoint draws twice comes from PyTorch's own generator of the GPU, whose state is kept. (Otherwise it
+    comes, from PyTorch 2.7 on, from two generators beside it, which `manual_seed` does not reach.)"""
+    if hasattr(functorch_config, "graphsafe_rng_functionalization"):
+        return functorch_config.patch(graphsafe_rng_functionalization=False)
+    return contextlib.nullcontext()
 
 
 _noted_modes = set()

@@ -81,17 +81,24 @@ _KEPT = (
 )
 
 
+_VECTOR_BYTES = 16  # what a GPU reads at once where an address is a multiple
 _NONE, _MEAN = 0, 1  # reductions of a loss; 2 is its sum
 
 
 def _dropout(x, p, train):
     """The mask is PyTorch's, drawn from its generator; what is done with it can be fused."""
+    if train is None:
+        return NotImplemented  # the operation itself, where it draws a mask
     if train is False or p == 0:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     if p == 1:
         return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
-    mask = _truth_values(x, 1 - p)
-    return mask * x * (1.0 / (1.0 - p)), mask
+    on_gpu = x.device.type == "cuda"
+    mask = _mask_of_a_gpu(x, p) if on_gpu else _truth_values(x, 1 - p)
+    result = mask * x * (1.0 / (1.0 - p))
+    if on_gpu and _is_dense(x) and result.stride() != x.stride():
+        result = result.as_strided(x.shape, x.stride())  # axes of one element have x's strides there
+    return result, mask
 
 
 def _truth_values(x, p):
@@ -99,6 +106,24 @@ def _truth_values(x, p):
     order, back = _memory_order(x)
     drawn = torch.empty_like(x, dtype=torch.bool).permute(order)
     return aten.bernoulli.p(drawn, p).permute(back)
+
+
+def _mask_of_a_gpu(x, p):
+    """Drawn by eager's own kernel of dropout, from a tensor without values: there dtype, alignment and strides decide
+    which number an element gets."""
+    before = x.storage_offset() % (_VECTOR_BYTES // min(x.element_size(), _VECTOR_BYTES))
+    if before and _is_dense(x):
+        order, back = _memory_order(x)
+        memory = torch.empty(x.numel() + before, dtype=x.dtype, device=x.device).narrow(0, before, x.numel())
+        like = memory.view([x.shape[axis] for axis in order]).permute(back)
+    else:
+        like = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+    return aten.native_dropout(like, p, None)[1]
+
+
+def _is_dense(x):
+    """Whether it lies in one run of memory, in whichever order of its axes."""
+    return x.permute(_memory_order(x)[0]).is_contiguous()
 
 
 def _memory_order(x):

@@ -30,6 +30,7 @@ struct DispatchedCall::Functions {
   Status (*push)(List list, Word item);
   Status (*drop_list)(List list);
   Status (*new_handle)(Handle tensor, Handle* made);
+  Status (*new_undefined)(Handle* made);
   Status (*is_defined)(Handle tensor, bool* defined);
   Status (*new_word)(Word** made);  ///< null: PyTorch takes what `new` gives
   bool are_complete;
@@ -48,6 +49,7 @@ const DispatchedCall::Functions& DispatchedCall::functions() {
                        look_up(all.push, "torch_list_push_back") &&
                        look_up(all.drop_list, "torch_delete_list") &&
                        look_up(all.new_handle, "aoti_torch_new_tensor_handle") &&
+                       look_up(all.new_undefined, "aoti_torch_new_uninitialized_tensor") &&
                        look_up(all.is_defined, "aoti_torch_is_defined");
     look_up(all.new_word, "torch_new_stable_ivalue");
     return all;
@@ -57,11 +59,13 @@ const DispatchedCall::Functions& DispatchedCall::functions() {
 
 std::unique_ptr<DispatchedCall> DispatchedCall::make(std::string_view name,
                                                      std::string_view overload,
-                                                     std::vector<DispatchedOperand> operands) {
+                                                     std::vector<DispatchedOperand> operands,
+                                                     std::vector<size_t> integers) {
   if (!functions().are_complete) {
     return nullptr;
   }
-  std::unique_ptr<DispatchedCall> made(new DispatchedCall(name, overload, std::move(operands)));
+  std::unique_ptr<DispatchedCall> made(
+      new DispatchedCall(name, overload, std::move(operands), std::move(integers)));
   for (const DispatchedOperand& operand : made->operands_) {
     Word code = 0;
     if (operand.kind == DispatchedOperand::Kind::Code) {
@@ -92,6 +96,12 @@ uint64_t DispatchedCall::word(size_t place, Values& values) const {
   switch (operand.kind) {
     case None:
       return 0;
+    case Undefined: {
+      Handle made = nullptr;
+      check(of_torch.new_undefined(&made) == 0, "PyTorch makes an undefined tensor");
+      word = std::bit_cast<Word>(made);
+      break;
+    }
     case Tensor: {
       Handle made = nullptr;
       check(of_torch.new_handle(values.handle(operand.slot), &made) == 0,
@@ -154,6 +164,20 @@ bool DispatchedCall::canRead(Values& values, bool& takes_long) const {
   return true;
 }
 
+void DispatchedCall::takeTensor(uint64_t word, SlotIndex slot, Values& values) const {
+  const Handle made = std::bit_cast<Handle>(word);
+  bool is_defined = false;
+  check(functions().is_defined(made, &is_defined) == 0, "PyTorch tells whether there is a tensor");
+  if (is_defined) {
+    values.setTensor(slot, made);
+    return;
+  }
+  values.torch()->shim->release(made);
+  values.lock().take();
+  Py_INCREF(Py_None);
+  values.setObject(slot, Py_None);
+}
+
 bool DispatchedCall::run(Values& values, std::span<const SlotIndex> results) const {
   const Functions& of_torch = functions();
   bool takes_long = false;
@@ -171,17 +195,11 @@ bool DispatchedCall::run(Values& values, std::span<const SlotIndex> results) con
     return false;
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    const Handle made = std::bit_cast<Handle>(stack[i]);
-    bool is_defined = false;
-    check(of_torch.is_defined(made, &is_defined) == 0, "PyTorch tells whether there is a tensor");
-    if (is_defined) {
-      values.setTensor(results[i], made);
-      continue;
+    if (std::find(integers_.begin(), integers_.end(), i) != integers_.end()) {
+      values.setInteger(results[i], std::bit_cast<int64_t>(stack[i]));
+    } else {
+      takeTensor(stack[i], results[i], values);
     }
-    values.torch()->shim->release(made);
-    values.lock().take();
-    Py_INCREF(Py_None);
-    values.setObject(results[i], Py_None);
   }
   return true;
 }

@@ -20,10 +20,11 @@ namespace nvfuser::python {
 
 struct DispatchedOperand {
   enum class Kind : uint8_t {
-    None,      ///< of an optional one
-    Tensor,    ///< of `slot`
-    Integer,   ///< the first of `integers`; of a bool, 0 or 1
-    Integers,  ///< a list; of bools, likewise
+    None,       ///< of an optional one
+    Undefined,  ///< of a tensor that is not there, where the schema has one
+    Tensor,     ///< of `slot`
+    Integer,    ///< the first of `integers`; of a bool, 0 or 1
+    Integers,   ///< a list; of bools, likewise
     Real,
     Code  ///< what a C function of PyTorch's, without parameters, says: of a dtype, a layout, …
   };
@@ -35,12 +36,14 @@ struct DispatchedOperand {
   std::string function;
 };
 
-/// The results are tensors, or nothing that anybody reads.
+/// The results are tensors and integers, or nothing that anybody reads.
 class DispatchedCall final : public LibraryCall {
  public:
-  /// Null where this PyTorch has no such function. `name`: with its namespace.
+  /// Null where this PyTorch has no such function. `name`: with its namespace; `integers`: which
+  /// results are.
   static std::unique_ptr<DispatchedCall> make(std::string_view name, std::string_view overload,
-                                              std::vector<DispatchedOperand> operands);
+                                              std::vector<DispatchedOperand> operands,
+                                              std::vector<size_t> integers);
 
   bool run(Values& values, std::span<const SlotIndex> results) const override;
 
@@ -49,15 +52,20 @@ class DispatchedCall final : public LibraryCall {
   static const Functions& functions();
 
   DispatchedCall(std::string_view name, std::string_view overload,
-                 std::vector<DispatchedOperand> operands)
-      : name_(name), overload_(overload), operands_(std::move(operands)) {}
+                 std::vector<DispatchedOperand> operands, std::vector<size_t> integers)
+      : name_(name),
+        overload_(overload),
+        operands_(std::move(operands)),
+        integers_(std::move(integers)) {}
 
   bool canRead(Values& values, bool& takes_long) const;
   uint64_t word(size_t place, Values& values) const;
+  void takeTensor(uint64_t word, SlotIndex slot, Values& values) const;
 
   std::string name_;
   std::string overload_;
   std::vector<DispatchedOperand> operands_;
+  std::vector<size_t> integers_;
   std::vector<uint64_t> codes_;  ///< of operands that are codes
 };
 

@@ -43,8 +43,9 @@ void GraphPlan::makeLibrary(std::string_view operation, LibraryOperands operands
 }
 
 void GraphPlan::makeDispatched(std::string_view name, std::string_view overload,
-                               std::vector<DispatchedOperand> operands) {
-  if (auto call = DispatchedCall::make(name, overload, std::move(operands))) {
+                               std::vector<DispatchedOperand> operands,
+                               std::vector<size_t> integers) {
+  if (auto call = DispatchedCall::make(name, overload, std::move(operands), std::move(integers))) {
     last().shorter = LibraryStep{std::move(call)};
   }
 }
@@ -177,15 +178,16 @@ nb::object GraphPlan::run(nb::list arguments) {
   for (SlotIndex slot : unread_) {
     values.drop(slot);
   }
-  for (Step& step : steps_) {
-    if (!goShorter(step, values)) {
-      goByPython(step, values);
+  for (size_t place = 0; place < steps_.size(); ++place) {
+    if (!goShorter(steps_[place], values)) {
+      goByPython(place, values);
     }
-    for (SlotIndex slot : step.dropped) {
+    for (SlotIndex slot : steps_[place].dropped) {
       values.drop(slot);
     }
   }
   lock.take();
+  by_python_.swap(values.byPython());
   return results_->make(values);
 }
 
@@ -200,7 +202,17 @@ bool GraphPlan::goShorter(const Step& step, Values& values) {
   return std::visit(take, step.shorter);
 }
 
-void GraphPlan::goByPython(Step& step, Values& values) {
+std::vector<std::string> GraphPlan::callsOfPython() const {
+  std::vector<std::string> calls;
+  for (size_t place : by_python_) {
+    calls.push_back(steps_[place].call.toString());
+  }
+  return calls;
+}
+
+void GraphPlan::goByPython(size_t place, Values& values) {
+  Step& step = steps_[place];
+  values.byPython().push_back(place);
   nb::object result = step.call.run(values);
   if (auto* region = std::get_if<RegionStep>(&step.shorter)) {
     region->has_run = region->compiled.attr("failure").is_none();

@@ -80,7 +80,7 @@ class GraphPlan {
   void makeLibrary(std::string_view operation, LibraryOperands operands);
   /// Any operation of PyTorch, by its dispatcher; likewise.
   void makeDispatched(std::string_view name, std::string_view overload,
-                      std::vector<DispatchedOperand> operands);
+                      std::vector<DispatchedOperand> operands, std::vector<size_t> integers);
   /// `results`: what a call returns, with slots.
   void finish(nb::handle results);
 
@@ -88,6 +88,8 @@ class GraphPlan {
   /// Empties the list of arguments.
   nb::object run(nb::list arguments);
   std::string toString() const;
+  /// The calls that Python made in the call that ended last.
+  std::vector<std::string> callsOfPython() const;
 
  private:
   struct Step {
@@ -103,13 +105,14 @@ class GraphPlan {
   Step& last();
   static std::vector<SlotIndex> slotsOf(const Step& step);
   static bool goShorter(const Step& step, Values& values);
-  static void goByPython(Step& step, Values& values);
+  void goByPython(size_t place, Values& values);
 
   SlotIndex num_arguments_;
   SlotIndex num_slots_;
   std::vector<Step> steps_;
   std::vector<SlotIndex> unread_;  ///< arguments that nothing reads
   std::optional<Argument> results_;
+  std::vector<size_t> by_python_;                     ///< steps of the call that ended last
   std::vector<std::unique_ptr<Values>> free_values_;  ///< under the interpreter's lock
 };
 

@@ -38,10 +38,13 @@ class Values {
   void begin(InterpreterLock* lock, bool is_observed) {
     lock_ = lock;
     is_observed_ = is_observed;
+    by_python_.clear();
   }
   bool isObserved() const { return is_observed_; }
   InterpreterLock& lock() { return *lock_; }
   const Torch* torch() const { return torch_; }
+  /// The steps that Python carries out in this call.
+  std::vector<size_t>& byPython() { return by_python_; }
 
   // ---- written ----
   /// Takes over a reference.
@@ -97,6 +100,7 @@ class Values {
   const Torch* torch_;
   InterpreterLock* lock_ = nullptr;
   bool is_observed_ = false;
+  std::vector<size_t> by_python_;
   std::vector<Slot> slots_;
   std::vector<PyObject*> dropped_;  ///< references to objects that others keep, to be given up
 };

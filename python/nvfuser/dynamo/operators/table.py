@@ -81,7 +81,8 @@ leave(
 leave("sort topk kthvalue median mode unique_consecutive argsort", "sorting is a library's")
 leave("cumsum cumprod cummax cummin logcumsumexp", "scans are a library's")
 leave(
-    "bernoulli rand randn rand_like randn_like randint uniform normal randperm multinomial", "PyTorch's generator draws"
+    "bernoulli rand randn rand_like randn_like randint uniform normal randperm multinomial native_dropout",
+    "PyTorch's generator draws",
 )
 leave("empty empty_like empty_strided new_empty", "memory without values")
 leave(
