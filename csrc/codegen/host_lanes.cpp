@@ -20,6 +20,9 @@ using kir::Scalar;
 
 namespace {
 
+constexpr int64_t kMostCopies = 4;    ///< of a loop around loops of vectors
+constexpr int64_t kMostCopied = 200;  ///< statements
+
 constexpr int64_t kSumParts = 4;
 constexpr int64_t kMostSimpleStatements = 6;
 
@@ -312,6 +315,24 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   }
 }
 
+/// Whether it has a few iterations, to be unrolled, each with loops of vectors. What differs
+/// between them, which of two values is joined at this place, is known in each copy; a loop around
+/// loops the host's compiler leaves alone.
+bool HostEmitter::isAroundLanes(const kir::For& loop) {
+  if (loop.kind != kir::LoopKind::Unrolled || !loop.extent->isConstant() ||
+      loop.extent->value > kMostCopies) {
+    return false;
+  }
+  bool has_lanes = false;
+  int64_t statements = 0;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    const auto* inner = std::get_if<kir::For>(&stmt.node);
+    has_lanes |= inner != nullptr && lanesOf(*inner).has_value();
+    ++statements;
+  });
+  return has_lanes && statements <= kMostCopied;
+}
+
 void HostEmitter::emit(const kir::For& loop) {
   if (turns(loop) || foldsLanes(loop)) {
     return;
@@ -320,7 +341,16 @@ void HostEmitter::emit(const kir::For& loop) {
     laneLoop(loop, *lanes);
     return;
   }
-  Emitter::emit(loop);
+  if (!isAroundLanes(loop)) {
+    Emitter::emit(loop);
+    return;
+  }
+  for (int64_t k = 0; k < loop.extent->value; ++k) {
+    out_.open("{", loop.comment);
+    out_.line(text("constexpr Index ", scalar_.name(loop.var), " = ", k, ";"));
+    block(*loop.body);
+    out_.close();
+  }
 }
 
 }  // namespace nvfuser::codegen

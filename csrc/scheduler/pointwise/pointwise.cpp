@@ -20,8 +20,9 @@ namespace nvfuser {
 std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
-              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
-              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]",
+              apart ? ", innermost axis apart" : "", flip_grid ? ", flipped grid" : "",
+              streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
+              "], outputs by [", join(outputs, ", "), "]",
               windows.empty() ? std::string() : text(", windows by [", join(windows, ", "), "]"));
 }
 
@@ -33,6 +34,8 @@ constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has 
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
 constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
 constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
+constexpr int64_t kShortAxis = 4;       ///< elements, at most, of an innermost axis apart
+constexpr int64_t kApartTile = 2048;    ///< elements of a task along the others
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
 
@@ -208,6 +211,7 @@ class PointwiseScheduler : public SchedulerEntry {
     if (all_covered) {
       params->order = reference.memoryOrder(largest(tensors, info), info);
     }
+    params->apart = info.isHost() && innermostApart(fusion, nests, *params, info);
     if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
           return reference.covers(tv) || readAtIndex(tv);
         })) {
@@ -274,25 +278,54 @@ class PointwiseScheduler : public SchedulerEntry {
     }
   }
 
+  /// Whether the nests end with a short axis that their tensors do not share: one that some have
+  /// alone, and others not at all. Vectors along it and the next would divide each element's index.
+  static bool innermostApart(const Fusion& fusion, const std::vector<pointwise::LoopNest>& nests,
+                             const PointwiseParams& params, SchedulerRuntimeInfo& info) {
+    if (params.order.size() < 2) {
+      return false;
+    }
+    const auto last = static_cast<size_t>(params.order.back());
+    bool shared = true;
+    for (const pointwise::LoopNest& nest : nests) {
+      const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
+      const Val* extent = reference.axes()[last]->extent();
+      const int64_t elements = extent->isConst() ? extent->value().as<int64_t>() : 0;
+      if (elements < 2 || elements > kShortAxis) {
+        return false;
+      }
+      for (const TensorView* tv : pointwise::tensorsOf(fusion, nest)) {
+        bool has_other = false;
+        for (size_t i = 0; i < reference.axes().size(); ++i) {
+          has_other |=
+              i != last && reference.find(tv, i) != nullptr && info.extent(reference.axes()[i]) > 1;
+        }
+        shared &= has_other == (reference.find(tv, last) != nullptr);
+      }
+    }
+    return !shared;
+  }
+
   /// On the CPU nothing hides the divisions by which an element's place in a tensor is found that
   /// is no run along the loops, and vectors cannot do them: the longest loops along which the most
   /// tensors are runs.
   static void chooseHostBreakPoint(const ReferenceAxes& reference,
                                    const std::vector<TensorView*>& tensors,
                                    SchedulerRuntimeInfo& info, PointwiseParams& params) {
+    const std::vector<int64_t> order(params.order.begin(), params.order.end() - params.apart);
     const auto runs = [&](size_t left) {
-      const std::vector<int64_t> inner(params.order.begin() + static_cast<std::ptrdiff_t>(left),
-                                       params.order.end());
+      const std::vector<int64_t> inner(order.begin() + static_cast<std::ptrdiff_t>(left),
+                                       order.end());
       return std::count_if(tensors.begin(), tensors.end(),
                            [&](const TensorView* tv) { return reference.isRun(tv, inner, info); });
     };
     auto most = runs(0);
     int64_t right = 1;
-    for (const int64_t axis : params.order) {
+    for (const int64_t axis : order) {
       right *= info.extent(reference.axes()[static_cast<size_t>(axis)]);
     }
-    for (size_t left = 1; left < params.order.size() && right > 0; ++left) {
-      right /= info.extent(reference.axes()[static_cast<size_t>(params.order[left - 1])]);
+    for (size_t left = 1; left < order.size() && right > 0; ++left) {
+      right /= info.extent(reference.axes()[static_cast<size_t>(order[left - 1])]);
       if (right >= kLeastHostRow && runs(left) > most) {
         most = runs(left);
         params.break_point = static_cast<int64_t>(left);
@@ -357,7 +390,7 @@ class PointwiseScheduler : public SchedulerEntry {
     if (info.isHost()) {
       // A tile is a loop of vectors; small problems are one, so that no thread is woken for them.
       // The tile does not follow the sizes: one kernel serves many.
-      params.threads_x = kHostTile;
+      params.threads_x = params.apart ? kApartTile : kHostTile;
       if (params.break_point > 0) {
         params.threads_y = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
             std::clamp<int64_t>(kHostTile / std::max<int64_t>(right, 1), 1, kMostHostRows))));
@@ -379,7 +412,8 @@ class PointwiseScheduler : public SchedulerEntry {
         params.threads_y = kThreads / params.threads_x;
       }
     }
-    params.streaming = info.isHost() && streams(fusion, reference, inner, right, info);
+    params.streaming =
+        info.isHost() && !params.apart && streams(fusion, reference, inner, right, info);
     params.vectorization = elements;
     params.flip_grid = params.break_point > 0 && ceilDiv(left, params.threads_y) > kMostGridY;
     auto width = [&](const Val* val) -> int64_t {

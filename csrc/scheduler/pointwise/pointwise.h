@@ -8,6 +8,10 @@
 /// along then. Each thread computes V neighbours and moves them in as few
 /// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
 /// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
+/// There a short innermost axis that tensors do not share (points, colours, pairs, what is joined
+/// along it) has a loop around those of vectors, which go along the other axes then:
+///
+///   T2[n, 3] = T0[n, 3] * T1[n]  →  [blockIdx.x (n/T), 3, threadIdx.x T]
 ///
 /// It takes fusions without reductions where each tensor is read at the element that is computed.
 /// Outputs with the axes of the reference share its loops; others of as many axes have loops of
@@ -29,6 +33,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t vectorization = 1;     ///< V: neighbours that a thread computes
   int64_t threads_x = 128;       ///< T
   int64_t threads_y = 1;         ///< rows of the left part in one block
+  bool apart = false;            ///< the innermost axis has a loop around the threads (CPU)
   bool flip_grid = false;        ///< the left part on blockIdx.x
   bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first

@@ -44,7 +44,8 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   }
   reference->reorder(old2new);
   const int64_t left = params.break_point;
-  while (reference->nDims() > left + 1) {
+  const int64_t apart = params.apart ? 1 : 0;  // axes behind [left?, right]
+  while (reference->nDims() > left + 1 + apart) {
     reference->merge(left);
   }
   for (int64_t i = 1; i < left; ++i) {
@@ -58,6 +59,9 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   if (left > 0 && params.threads_y > 1) {
     reference->split(0, params.threads_y);
     reference->reorder({{1, 2}, {2, 1}});  // [left / Y, right / (V·T), Y, T, V]
+  }
+  if (params.apart) {
+    reference->reorder({{-1, -3}});  // [..., T, V, apart] to [..., apart, T, V]
   }
   TransformPropagator propagator(reference);
   std::vector<TensorView*> own;
@@ -83,6 +87,9 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   reference->axis(position++)->parallelize(right_block);
   if (left > 0 && params.threads_y > 1) {
     reference->axis(position++)->parallelize(ParallelType::TIDy);
+  }
+  if (params.apart) {
+    reference->axis(position++)->parallelize(ParallelType::Unroll);
   }
   reference->axis(position)->parallelize(ParallelType::TIDx);
   scheduler_utils::parallelizeAllLike(reference, -1, own);

@@ -134,17 +134,44 @@ def counted(length, start=0, step=1):
     return ops.iota(length, start, step, DataType.Int)
 
 
-@rule("slice.Tensor", **_FREE)
+def windows(tensor, rank, dim, size, first, step, count, width=1):
+    """`width` elements from `first` on, then from `first + step`, … `count` times: an axis of windows and one within, as
+    a split of the axis. None where sizes are not numbers, windows overlap, or the axis ends before the last step does."""
+    numbers = (size, first, step, count, width)
+    if not all(isinstance(number, int) for number in numbers) or not 0 < width <= step or count <= 0:
+        return None
+    before = max(0, first + count * step - size)  # elements of each step in front of its window
+    if before > min(first, step - width):
+        return None
+    begin = first - before
+    if count * step != size:
+        tensor = part(tensor, rank, dim, begin, begin + count * step)
+    sizes = [tensor.size(axis) for axis in range(rank)]
+    split = ops.reshape(tensor, [*sizes[:dim], count, step, *sizes[dim + 1 :]])
+    return part(split, rank + 1, dim + 1, before, before + width)
+
+
+def _odd_step(node):
+    step = node.args[4] if len(node.args) > 4 else 1
+    return None if isinstance(step, int) else "a step of unknown size"
+
+
+@rule("slice.Tensor", refuse=_odd_step, **_FREE)
 def _slice(scope, node, x, dim=0, start=None, end=None, step=1):
     rank = meta(x).dim()
     dim, size = dim % rank, meta(x).shape[dim]
     start, end = scope.scalar(start), scope.scalar(end)
     if isinstance(size, int) and all(bound is None or isinstance(bound, int) for bound in (start, end)):
         start, end, _ = slice(start, end).indices(size)
+        if (start, end, step) == (0, size, 1):
+            return scope.value(x)
     found = part(scope.value(x), rank, dim, start, end)
     if step == 1:
         return found
     length = node.meta["val"].shape[dim]
+    spaced = windows(scope.value(x), rank, dim, size, start, step, length)
+    if spaced is not None:
+        return ops.squeeze(spaced, [dim + 1])
     length = length if isinstance(length, int) else steps(found.size(dim), step)
     return along(found, counted(length, 0, step), dim, rank)
 
@@ -219,7 +246,9 @@ def _unfold(scope, node, x, dim, size, step):
     count = node.meta["val"].shape[dim]
     if not isinstance(count, int):
         count = plus(ops.div(minus(tensor.size(dim), size), step), 1)
-    first = ops.mul(ops.unsqueeze(counted(count), 1), step)
-    found = along(tensor, ops.add(first, ops.unsqueeze(counted(size), 0)), dim, rank, 2)
+    found = windows(tensor, rank, dim, meta(x).shape[dim], 0, step, count, size)
+    if found is None:
+        first = ops.mul(ops.unsqueeze(counted(count), 1), step)
+        found = along(tensor, ops.add(first, ops.unsqueeze(counted(size), 0)), dim, rank, 2)
     order = [axis for axis in range(rank + 1) if axis != dim + 1] + [dim + 1]
     return ops.permute(found, order)
