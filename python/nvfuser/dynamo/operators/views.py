@@ -135,8 +135,8 @@ def counted(length, start=0, step=1):
 
 
 def windows(tensor, rank, dim, size, first, step, count, width=1):
-    """`width` elements from `first` on, then from `first + step`, … `count` times: an axis of windows and one within, as
-    a split of the axis. None where sizes are not numbers, windows overlap, or the axis ends before the last step does."""
+    """`width` elements from `first` on, then from `first + step`, … `count` times: an axis of windows and one within,
+    as a split of the axis. None where sizes are no numbers, windows overlap, or the axis ends before the last step."""
     numbers = (size, first, step, count, width)
     if not all(isinstance(number, int) for number in numbers) or not 0 < width <= step or count <= 0:
         return None
