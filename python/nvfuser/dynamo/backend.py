@@ -13,7 +13,7 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
-from .known_indices import read_in_order
+from .known_indices import use_known_indices
 from .memory import handed_on
 from .part_writes import write_parts
 from .plan import build
@@ -48,7 +48,7 @@ class CompiledGraph:
         graph = copied(gm.graph)
         if self.direction == "inference":
             pad_products(graph)
-            read_in_order(graph)
+            use_known_indices(graph, gm)
         note_results(graph)
         note_strides(graph)
         prepare(graph)
@@ -104,7 +104,8 @@ def _compile(direction, gm, example_inputs):
 
 def _partition(joint, *args, **kwargs):
     """Forward and backward of a graph of both."""
-    for rewrite, what in ((pad_products, "padding of products"), (read_in_order, "reads at known indices")):
+    known = partial(use_known_indices, module=joint)
+    for rewrite, what in ((pad_products, "padding of products"), (known, "reads at known indices")):
         try:
             graph = copied(joint.graph)
             rewrite(graph)

@@ -6,12 +6,15 @@
         grad as (…, h, 2, w, 2), summed over the axes of 2
 
 What is read in order needs no index in memory, and a gradient is a sum instead of additions wherever an index says.
+Other reads at known indices, as of bilinear upsampling, have them as constants: each kernel would make them again for
+each element, and see to it that none is beyond its axis.
 """
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .operators import meta
+from .operators import WITHIN, meta
 from .prepare import note_result
 
 aten = torch.ops.aten
@@ -22,11 +25,12 @@ _READS = (aten._unsafe_index.Tensor, aten.index.Tensor)
 _SUMS = (aten._unsafe_index_put.default, aten.index_put.default)
 
 
-def read_in_order(graph):
-    """Rewrites reads, and sums into zeros, at such indices."""
+def use_known_indices(graph, module):
+    """Rewrites reads, and sums into zeros, at such indices. `module` has the graph's constants."""
     for node in list(graph.nodes):
         if node.target in _READS:
-            _rewrite(graph, node, meta(node.args[0]), node.args[1], _repeated)
+            if not _rewrite(graph, node, meta(node.args[0]), node.args[1], _repeated):
+                _note_constants(graph, node, module)
         elif node.target in _SUMS and node.args[3:] == (True,) and _is_zeros(node.args[0]):
             _rewrite(graph, node, meta(node), node.args[1], _summed)
         elif node.target is aten.index_add.default and not node.kwargs and _is_zeros(node.args[0]):
@@ -43,13 +47,13 @@ def _is_zeros(node):
 def _rewrite(graph, node, tensor, indices, define, *rest):
     value = meta(node)
     if not all(isinstance(size, int) for size in (*tensor.shape, *value.shape)):
-        return
+        return False
     times = _times(tensor.shape, indices)
     if times is None:
-        return
+        return False
     source = rest[0] if rest else node.args[0] if define is _repeated else node.args[2]
     if define is _summed and list(meta(source).shape) != [n * s for n, s in zip(tensor.shape, times, strict=True)]:
-        return
+        return False
     order = sorted(range(value.dim()), key=lambda axis: (-value.stride(axis), axis))
     last = node.prev
 
@@ -65,9 +69,49 @@ def _rewrite(graph, node, tensor, indices, define, *rest):
     made = meta(result)
     if made is not None and made.dtype == value.dtype and made.stride() == value.stride():
         node.replace_all_uses_with(result)
-        return
+        return True
     while node.prev is not last:
         graph.erase_node(node.prev)
+    return False
+
+
+def _note_constants(graph, node, module):
+    """Constants instead of what the indices are made of, if all are known and within their axes."""
+    tensor, indices = meta(node.args[0]), node.args[1]
+    mode = detect_fake_mode([tensor])
+    values = []
+    for axis, index in enumerate(indices):
+        value = None if index is None else _inside(index, tensor.shape[axis])
+        if mode is None or (value is None) != (index is None):
+            return
+        values.append(value)
+    constants = []
+    for value in values:
+        if value is None:
+            constants.append(None)
+            continue
+        name = f"known_index_{sum(name.startswith('known_index_') for name, _ in module.named_buffers())}"
+        with _disable_current_modes():
+            value = value.to(tensor.device)
+        module.register_buffer(name, value, persistent=False)
+        with graph.inserting_before(node):
+            constant = graph.create_node("get_attr", name)
+        constant.meta["val"] = mode.from_tensor(value)
+        constants.append(constant)
+    node.update_arg(1, constants)
+    node.meta[WITHIN] = True
+
+
+def _inside(index, size):
+    """The values of an index that is known, none of them negative; None for others, or where one is beyond the axis."""
+    made_of = meta(index)
+    if not isinstance(size, int) or made_of is None or made_of.dtype not in (torch.int32, torch.int64):
+        return None
+    with _disable_current_modes(), torch.no_grad():
+        value = _worked_out(index)
+        if value is None or value.numel() == 0 or value.min() < -size or value.max() >= size:
+            return None
+        return torch.where(value < 0, value + size, value).long()
 
 
 def _repeated(call, x, sizes, times):

@@ -1,13 +1,14 @@
 """Which ATen operations can be fused, and how. One row an overload; docs/torch_compile.md lists them."""
 
 from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, views
-from .table import DTYPES, LIKE, LOOPS, RULES, Rule, meta, note_loops, why_without_rule
+from .table import DTYPES, LIKE, LOOPS, RULES, WITHIN, Rule, meta, note_loops, why_without_rule
 
 __all__ = [
     "DTYPES",
     "LIKE",
     "LOOPS",
     "RULES",
+    "WITHIN",
     "Rule",
     "bits",
     "casts",

@@ -7,7 +7,7 @@ from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
 from .sizes import extent, times
-from .table import meta, rule
+from .table import WITHIN, meta, rule
 from .views import along
 
 
@@ -64,8 +64,10 @@ def _index(scope, node, x, indices):
         indices, axes = [indices[axis] for axis in axes], list(range(len(axes)))
     place = axes[0]
     sizes = [extent(shape[axis], tensor, axis) for axis in range(rank)]
-    wrapped = [_from_the_end(scope.value(indices[axis]), sizes[axis]) for axis in axes]
-    index = _as_one(wrapped, [sizes[axis] for axis in axes])
+    within = node.meta.get(WITHIN, False)
+    given = [scope.value(indices[axis]) for axis in axes]
+    wrapped = given if within else [_from_the_end(i, sizes[axis]) for i, axis in zip(given, axes, strict=True)]
+    index = _as_one(wrapped, [sizes[axis] for axis in axes], within)
     if len(axes) > 1:
         tensor = ops.reshape(tensor, [*sizes[:place], -1, *sizes[axes[-1] + 1 :]])
     rank -= len(axes) - 1
@@ -80,14 +82,15 @@ def _from_the_end(index, size):
     return ops.where(ops.lt(index, 0), ops.add(index, size), index)
 
 
-def _as_one(indices, sizes):
-    """The index of several axes as one, row by row."""
+def _as_one(indices, sizes, within):
+    """The index of several axes as one, row by row. `within`: none is beyond its axis."""
     if len(indices) == 1:
         return indices[0]
     whole, total, inside = None, 1, None
     for index, size in zip(indices, sizes, strict=True):
-        valid = ops.logical_and(ops.ge(index, 0), ops.lt(index, size))
-        inside = valid if inside is None else ops.logical_and(inside, valid)
+        if not within:
+            valid = ops.logical_and(ops.ge(index, 0), ops.lt(index, size))
+            inside = valid if inside is None else ops.logical_and(inside, valid)
         whole = index if whole is None else ops.add(ops.mul(whole, size), index)
         total = times(total, size)
-    return ops.where(inside, whole, total)
+    return whole if within else ops.where(inside, whole, total)

@@ -131,6 +131,9 @@ def note_loops(modules, by_number):
     LOOPS.update((found, False) for found in map(overload, by_number.split()) if found is not None)
 
 
+WITHIN = "nvfuser_within"  # of a node that reads at indices: none is negative, or beyond its axis
+
+
 def meta(argument):
     """What is known of an argument before the call: a FakeTensor, a SymInt, a tuple of them, or the number itself."""
     return argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
