@@ -57,5 +57,5 @@ def test_known_indices(name):
 def test_a_known_index_that_there_is_not():
     if ON_GPU:
         pytest.skip("there PyTorch asserts in a kernel, and the process has no device any more")
-    with pytest.raises(IndexError, match="out of (bounds|range)"):
+    with pytest.raises(IndexError, match=r"out of (bounds|range)"):
         compiled(lambda x: x[torch.arange(3, 9)] * 2)(torch.randn(8, 2))
