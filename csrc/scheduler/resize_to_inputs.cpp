@@ -116,7 +116,9 @@ class Propagation {
     std::vector<IterDomain*> axes = IterDomain::clone(axesOf(tv));
     for (size_t i = 0; i < axes.size(); ++i) {
       if (windows[i].isMoved()) {
-        axes[i] = axis(windows[i].extent);
+        axes[i] = axes[i]->isBroadcast()  // stretched
+                      ? IterDomainBuilder(axes[i]).expanded_extent(windows[i].extent).build()
+                      : axis(windows[i].extent);
       }
     }
     return axes;
@@ -188,7 +190,7 @@ class Propagation {
   TensorView* where(TensorView* condition, Val* then, Val* otherwise) {
     // Parts of a concatenation may be broadcast along the others' axes.
     std::vector<IterDomain*> axes;
-    for (const Val* part : {then, otherwise}) {
+    for (const Val* part : {then, otherwise, static_cast<Val*>(condition)}) {
       const std::vector<IterDomain*> own =
           part->isA<TensorView>() ? axesOf(part->as<TensorView>()) : std::vector<IterDomain*>();
       axes = axes.empty() ? own : axes;
@@ -210,13 +212,14 @@ class Propagation {
     const std::vector<IterDomain*> axes = axesOf(tv);
     for (size_t i = 0; i < axes.size(); ++i) {
       if (windows[i].isMoved() && axes[i]->isBroadcast()) {
-        if (axes[i]->hasExpandedExtent()) {
+        if (!axes[i]->hasExpandedExtent()) {
+          windows[i] = Window();  // one element, wherever it is read
+        } else if (!isComputed(tv)) {
           return nullptr;
         }
-        windows[i] = Window();  // one element, wherever it is read
       }
       if (windows[i].isMoved() && windows[i].start->isZero() &&
-          windows[i].extent->sameAs(axes[i]->extent())) {
+          windows[i].extent->sameAs(axes[i]->getMaybeExpandedExtent())) {
         windows[i] = Window();
       }
     }
@@ -295,6 +298,8 @@ class Propagation {
       case ExprKind::LoadStoreOp:
         return tv->hasRoot() ? permuted(def, tv, windows)
                              : again(def, tv, windows, axesThrough(tv, windows));
+      case ExprKind::ExpandOp:
+        return stretched(def, tv, windows);
       case ExprKind::ReshapeOp:
         return reshaped(def, tv, windows);
       case ExprKind::IotaOp:
@@ -342,6 +347,22 @@ class Propagation {
       root.push_back(axes[static_cast<size_t>(place)]);
     }
     return again(def, tv, windows, axes, std::move(root));
+  }
+
+  /// One element, stretched to the window's extent.
+  TensorView* stretched(const Expr* def, TensorView* tv, const Windows& windows) {
+    TensorView* in = at(def->input(0)->as<TensorView>(), windows);
+    if (in == nullptr) {
+      return nullptr;
+    }
+    const std::vector<IterDomain*> axes = axesThrough(tv, windows);
+    std::vector<Val*> extents;
+    for (const IterDomain* id : axes) {
+      extents.push_back(id->getMaybeExpandedExtent());
+    }
+    TensorView* out = tensor({}, axes, tv->dtype());
+    IrBuilder::createInContainer<ExpandOp>(fusion_, out, in, extents);
+    return out;
   }
 
   TensorView* reshaped(const Expr* def, const TensorView* tv, const Windows& windows) {

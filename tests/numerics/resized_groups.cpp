@@ -201,3 +201,25 @@ TEST_CASE("resized groups: slices behind reshapes, of whole inner axes and of pa
       },
       {{{{5, 48}}}, {{{1, 24}}}}, "pointwise");
 }
+
+TEST_CASE("resized groups: one number for all elements is padded as they are") {
+  // The gradient of the differences of neighbours, whose sum has one gradient for all.
+  auto gradient = [](bool of_all) {
+    return [=](Fusion& fusion) {
+      TensorView* x = input(fusion, 2, DataType::Float);
+      TensorView* of_sum = input(fusion, 0, DataType::Float);
+      Val* rows = x->axis(0)->extent();
+      Val* columns = SimplifyingIrBuilder::subExpr(x->axis(1)->extent(), num(1));
+      TensorView* before = slice(x, {{}, {num(0), columns}}, true);
+      TensorView* after = slice(x, {{}, {num(1), x->axis(1)->extent()}}, true);
+      TensorView* stretched =
+          neg(expand(broadcast(mul(of_sum, real(2.0)), {true, true}), {rows, columns}));
+      TensorView* each = of_all ? exp(stretched) : mul(stretched, sub(after, before));
+      fusion.addOutput(add(pad(each, {num(1), num(0)}), neg(pad(each, {num(0), num(1)}))));
+    };
+  };
+  const std::vector<std::vector<Input>> runs{
+      {{{9, 30}}, {{}}}, {{{1, 2}}, {{}}}, {{{40, 65}}, {{}}}};
+  check(gradient(false), runs, "pointwise");
+  check(gradient(true), runs, "pointwise");
+}
