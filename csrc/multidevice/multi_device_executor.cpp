@@ -9,10 +9,8 @@ void requireSameFusion(external::Communicator& communicator, const DeviceMesh& m
     return;
   }
   const std::vector<int64_t>& devices = mesh.devices();
-  const auto own = static_cast<int64_t>(hash);
-  std::vector<int64_t> all(devices.size());
-  communicator.exchange({CommunicationType::Allgather, BinaryOpType::Add, DataType::Int, devices, 1,
-                         &own, all.data(), nullptr, "the comparison of the devices' fusions"});
+  const std::vector<int64_t> all = communicator.numbersOfAll(
+      devices, static_cast<int64_t>(hash), "the comparison of the devices' fusions");
   for (size_t i = 1; i < all.size(); ++i) {
     if (all[i] != all[0]) {
       userError("MultiDeviceExecutor: devices ", devices[0], " and ", devices[i],

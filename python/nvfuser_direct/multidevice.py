@@ -93,10 +93,13 @@ def _rank():
 
 
 class ProcessGroup:
-    """torch.distributed as the transport of fusions, on memory of the host (backend gloo)."""
+    """torch.distributed as the transport of fusions: in memory of the host (gloo), or of GPUs (nccl)."""
 
-    def __init__(self):
+    _SMALL = 1 << 20  # bytes up to which tensors that are combined are joined, which costs a copy
+
+    def __init__(self, on_gpus):
         self._dist = _distributed()
+        self._on_gpus = on_gpus
         self._groups = {}
 
     def _group(self, team):
@@ -108,30 +111,92 @@ class ProcessGroup:
             self._groups[team] = self._dist.new_group(list(team), use_local_synchronization=True)
         return self._groups[team]
 
-    def exchange(self, kind, reduction, dtype, team, elements, source, target):
+    def exchange(self, kind, reduction, team, tensors, stream):
+        import torch
+
+        if stream is None:
+            self._exchange(kind, reduction, team, tensors, _host_tensor)
+            return
+        gpu = torch.cuda.current_device()
+        with torch.cuda.stream(torch.cuda.ExternalStream(stream, gpu) if stream else torch.cuda.default_stream(gpu)):
+            self._exchange(kind, reduction, team, tensors, _gpu_tensor)
+
+    def _exchange(self, kind, reduction, team, tensors, at):
         from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
 
-        dtype, group, count = nvfuser_dtype_to_torch_dtype(dtype), self._group(team), len(team)
-        parts = count if kind in ("reduce_scatter", "alltoall") else 1
-        given = _host_tensor(source, elements * parts, dtype)
-        result = _host_tensor(target, elements * (count if kind in ("allgather", "alltoall") else 1), dtype)
-        if elements == 0:
-            return
+        count, group = len(team), self._group(team)
+        times_in = count if kind in ("reduce_scatter", "alltoall") else 1
+        times_out = count if kind in ("allgather", "alltoall") else 1
         by = {"add": "SUM", "mul": "PRODUCT", "max": "MAX", "min": "MIN"}.get(reduction)
-        if kind == "allgather":
-            self._dist.all_gather(list(result.chunk(count)), given, group=group)
-        elif kind == "allreduce":
-            result.copy_(given)
-            self._dist.all_reduce(result, getattr(self._dist.ReduceOp, by), group=group)
-        elif kind == "reduce_scatter":
-            sums = given.clone()  # gloo has no reduce_scatter
-            self._dist.all_reduce(sums, getattr(self._dist.ReduceOp, by), group=group)
-            result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
+        pairs = []
+        for dtype, elements, source, target in tensors:
+            dtype = nvfuser_dtype_to_torch_dtype(dtype)
+            if elements > 0:
+                pairs.append((at(source, elements * times_in, dtype), at(target, elements * times_out, dtype)))
+        if kind == "allreduce":
+            self._allreduce(pairs, getattr(self._dist.ReduceOp, by), group)
+            return
+        for given, result in pairs:
+            if kind == "allgather":
+                self._gather(given, result, count, group)
+            elif kind == "reduce_scatter":
+                self._reduce_scatter(given, result, count, team, getattr(self._dist.ReduceOp, by), group)
+            else:
+                given, result = _as_bytes(given), _as_bytes(result)
+                self._dist.all_to_all_single(result, given, group=group)
+
+    def _gather(self, given, result, count, group):
+        given, result = _as_bytes(given), _as_bytes(result)
+        if given.is_cuda:
+            self._dist.all_gather_into_tensor(result, given, group=group)
         else:
-            self._dist.all_to_all_single(result, given, group=group)
+            self._dist.all_gather(list(result.chunk(count)), given, group=group)
+
+    def _reduce_scatter(self, given, result, count, team, by, group):
+        if given.is_cuda:
+            self._dist.reduce_scatter_tensor(result, given, by, group=group)
+            return
+        sums = given.clone()  # gloo has no reduce_scatter
+        self._dist.all_reduce(sums, by, group=group)
+        result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
+
+    def _allreduce(self, pairs, by, group):
+        """Small tensors of one dtype go together."""
+        import torch
+
+        buckets = {}
+        for given, result in pairs:
+            if given.nbytes <= self._SMALL:
+                buckets.setdefault(given.dtype, []).append((given, result))
+            else:
+                buckets[result] = [(given, result)]
+        for bucket in buckets.values():
+            if len(bucket) == 1:
+                ((given, result),) = bucket
+                result.copy_(given)
+                self._dist.all_reduce(result, by, group=group)
+                continue
+            joined = torch.cat([given for given, _ in bucket])
+            self._dist.all_reduce(joined, by, group=group)
+            for part, (_, result) in zip(joined.split([given.numel() for given, _ in bucket]), bucket, strict=True):
+                result.copy_(part)
+
+    def numbers_of_all(self, team, own):
+        import torch
+
+        where = "cuda" if self._on_gpus else "cpu"
+        numbers = [torch.zeros(1, dtype=torch.int64, device=where) for _ in team]
+        self._dist.all_gather(numbers, torch.tensor([own], device=where), group=self._group(team))
+        return [number.item() for number in numbers]
 
     def barrier(self):
         self._dist.barrier()
+
+
+def _as_bytes(tensor):
+    import torch
+
+    return tensor.view(torch.uint8)
 
 
 def _host_tensor(address, elements, dtype):
@@ -140,10 +205,22 @@ def _host_tensor(address, elements, dtype):
 
     import torch
 
-    if elements == 0:
-        return torch.empty(0, dtype=dtype)
     size = elements * dtype.itemsize
     return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+
+
+class _Bytes:
+    """Memory of a GPU at an address, as others read it."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+def _gpu_tensor(address, elements, dtype):
+    """The same in memory of the current GPU."""
+    import torch
+
+    return torch.as_tensor(_Bytes(address, elements * dtype.itemsize), device="cuda").view(dtype)
 
 
 class Communicator:
@@ -155,7 +232,9 @@ class Communicator:
     def __init__(self):
         dist = _distributed()
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        self.handle = direct.python_communicator(ProcessGroup(), self._rank, self._size)
+        self.handle = direct.python_communicator(
+            ProcessGroup(_has_nccl(dist)), self._rank, self._size, on_gpus=_has_nccl(dist)
+        )
 
     @classmethod
     def instance(cls):
@@ -163,6 +242,12 @@ class Communicator:
             if cls._instance is None:
                 cls._instance = cls()
             return cls._instance
+
+    @classmethod
+    def set_instance(cls, communicator):
+        """What `instance()` gives from now on; None: a new one, over torch.distributed."""
+        with cls._lock:
+            cls._instance = communicator
 
     def rank(self):
         return self._rank
@@ -178,6 +263,47 @@ class Communicator:
 
     def barrier(self):
         self.handle.barrier()
+
+
+def _has_nccl(dist):
+    """Whether the default group exchanges tensors of GPUs: its backend is "nccl", or "cpu:gloo,cuda:nccl"."""
+    return "nccl" in dist.get_backend_config()
+
+
+class NcclCommunicator(Communicator):
+    """This process among all, by NCCL itself: one GPU each, collectives on the current stream.
+
+    Processes that run unlike fusions or bring unlike sizes get one error each, as do those that wait for one that has
+    gone. They meet by the store of torch.distributed where that is initialised, else by MASTER_ADDR and MASTER_PORT.
+    `limit_s`: seconds that a process waits for the others, and that a collective may take.
+    """
+
+    _meetings = 0
+
+    def __init__(self, limit_s=600.0, gpu=None):
+        import torch
+        import torch.distributed as dist
+
+        if not (dist.is_available() and dist.is_initialized()):
+            self.handle = direct.nccl_communicator_of_launch(limit_s)
+        else:
+            store = dist.distributed_c10d._get_default_store()
+            NcclCommunicator._meetings += 1
+            meeting = NcclCommunicator._meetings
+
+            def gather(own):
+                store.set(f"nvfuser/{meeting}/{dist.get_rank()}", own)
+                return [store.get(f"nvfuser/{meeting}/{rank}").decode() for rank in range(dist.get_world_size())]
+
+            self.handle = direct.nccl_communicator(
+                dist.get_rank(),
+                dist.get_world_size(),
+                torch.cuda.current_device() if gpu is None else gpu,
+                os.environ.get("MASTER_ADDR", "127.0.0.1"),
+                gather,
+                limit_s,
+            )
+        self._rank, self._size = self.handle.rank, self.handle.size
 
 
 # Execution ----------------------------------------------------------------------------------------
@@ -206,6 +332,10 @@ class MultiDeviceExecutor:
     def exchanges(self):
         """A line for each exchange of data between devices: what, of which tensor, and for which operation."""
         return self.local.exchanges
+
+    def report(self):
+        """Kernels and exchanges of the last run: bytes received, time on the host."""
+        return self._cache.report()
 
     def run(self, inputs):
         """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are."""
@@ -302,6 +432,7 @@ __all__ = [
     "DeviceMesh",
     "MultiDeviceExecutor",
     "MultiDeviceExecutorParams",
+    "NcclCommunicator",
     "Sharding",
     "execute_with_dtensors",
     "shard_tensor",

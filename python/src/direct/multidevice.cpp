@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <runtime/cuda/nccl_communicator.h>
 
 namespace nvfuser::python {
 
@@ -22,28 +23,40 @@ struct AnyCommunicator {
   std::shared_ptr<Communicator> communicator;
 };
 
-/// A transport that is written in Python: `exchange(kind, reduction, dtype, team, elements,
-/// in_address, out_address)`, in memory of the host.
+/// A transport that is written in Python: `exchange(kind, reduction, team, tensors, stream)`, whose
+/// tensors are (dtype, elements, address of the operand, address of the result) each, in memory of
+/// the host (the stream is none then) or, where `on_gpus`, of a GPU.
 class PythonCommunicator final : public Communicator {
  public:
-  PythonCommunicator(nb::object transport, int64_t rank, int64_t size)
-      : transport_(std::move(transport)), rank_(rank), size_(size) {}
+  PythonCommunicator(nb::object transport, int64_t rank, int64_t size, bool on_gpus)
+      : transport_(std::move(transport)), rank_(rank), size_(size), on_gpus_(on_gpus) {}
   ~PythonCommunicator() override {
     const nb::gil_scoped_acquire held;
     transport_.reset();
   }
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
+  std::string_view name() const override { return "torch.distributed"; }
+  bool takes(DeviceKind memory) const override {
+    return memory == (on_gpus_ ? DeviceKind::Cuda : DeviceKind::Cpu);
+  }
   void exchange(const Exchange& x) override {
     const nb::gil_scoped_acquire held;
-    nb::list team;
-    for (const int64_t device : x.team) {
-      team.append(device);
+    nb::list tensors;
+    for (const external::ExchangedTensor& tensor : x.tensors) {
+      tensors.append(nb::make_tuple(fromDtype(tensor.dtype), tensor.elements,
+                                    reinterpret_cast<uintptr_t>(tensor.in),
+                                    reinterpret_cast<uintptr_t>(tensor.out)));
     }
+    const nb::object stream =
+        x.memory == DeviceKind::Cuda ? nb::cast(reinterpret_cast<uintptr_t>(x.stream)) : nb::none();
     transport_.attr("exchange")(std::string(communicationName(x.type)),
-                                std::string(opName(x.reduction)), fromDtype(x.dtype), team,
-                                x.elements, reinterpret_cast<uintptr_t>(x.in),
-                                reinterpret_cast<uintptr_t>(x.out));
+                                std::string(opName(x.reduction)), listOf(x.team), tensors, stream);
+  }
+  std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
+                                    std::string_view) override {
+    const nb::gil_scoped_acquire held;
+    return nb::cast<std::vector<int64_t>>(transport_.attr("numbers_of_all")(listOf(team), own));
   }
   void barrier() override {
     const nb::gil_scoped_acquire held;
@@ -51,8 +64,17 @@ class PythonCommunicator final : public Communicator {
   }
 
  private:
+  static nb::list listOf(std::span<const int64_t> team) {
+    nb::list devices;
+    for (const int64_t device : team) {
+      devices.append(device);
+    }
+    return devices;
+  }
+
   nb::object transport_;
   int64_t rank_, size_;
+  bool on_gpus_;
 };
 
 /// For each tensor the axes that mesh_x, mesh_y, mesh_z cut; -1 for none.
@@ -126,11 +148,38 @@ void bindMultidevice(nb::module_& direct) {
       });
   direct.def(
       "python_communicator",
-      [](nb::object transport, int64_t rank, int64_t size) {
+      [](nb::object transport, int64_t rank, int64_t size, bool on_gpus) {
         return AnyCommunicator{
-            std::make_shared<PythonCommunicator>(std::move(transport), rank, size)};
+            std::make_shared<PythonCommunicator>(std::move(transport), rank, size, on_gpus)};
       },
-      "transport"_a, "rank"_a, "size"_a);
+      "transport"_a, "rank"_a, "size"_a, "on_gpus"_a = false);
+  direct.def(
+      "nccl_communicator",
+      [](int64_t rank, int64_t size, int gpu, const std::string& address, const nb::object& gather,
+         double limit_s) {
+        const external::GatherTexts gather_texts = [&](const std::string& own) {
+          const nb::gil_scoped_acquire held;
+          return nb::cast<std::vector<std::string>>(gather(own));
+        };
+        const nb::gil_scoped_release others_run;
+        return AnyCommunicator{ncclCommunicator(
+            std::make_unique<external::TeamChannel>(rank, size, external::addressTowards(address),
+                                                    gather_texts, limit_s),
+            {gpu, limit_s})};
+      },
+      "rank"_a, "size"_a, "gpu"_a, "address"_a, "gather"_a, "limit_s"_a,
+      "GPUs of many processes by NCCL. `gather` takes a text and gives those of all processes; "
+      "`address`: any that all processes are reached by.");
+  direct.def(
+      "nccl_communicator_of_launch",
+      [](double limit_s) {
+        const nb::gil_scoped_release others_run;
+        return AnyCommunicator{
+            ncclCommunicatorOfLaunch(external::Launched::fromEnvironment(), limit_s)};
+      },
+      "limit_s"_a,
+      "The same for the processes that a launcher such as torchrun has started, by RANK, "
+      "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT.");
   direct.def(
       "thread_communicators",
       [](int64_t size, double limit_s) {

@@ -827,7 +827,17 @@ class CommunicatorHandle:
 
     def barrier(self) -> None: ...
 
-def python_communicator(transport: object, rank: int, size: int) -> CommunicatorHandle: ...
+def python_communicator(transport: object, rank: int, size: int, on_gpus: bool = False) -> CommunicatorHandle: ...
+
+def nccl_communicator(rank: int, size: int, gpu: int, address: str, gather: object, limit_s: float) -> CommunicatorHandle:
+    """
+    GPUs of many processes by NCCL. `gather` takes a text and gives those of all processes; `address`: any that all processes are reached by.
+    """
+
+def nccl_communicator_of_launch(limit_s: float) -> CommunicatorHandle:
+    """
+    The same for the processes that a launcher such as torchrun has started, by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT.
+    """
 
 def thread_communicators(size: int, limit_s: float = 60.0) -> list[CommunicatorHandle]:
     """
