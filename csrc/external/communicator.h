@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct ExchangedTensor {
 
 /// What one device brings to an exchange. All devices of a team bring the same but for addresses.
 struct Exchange {
-  CommunicationType type;
+  /// None: what the first device of the team has goes to all.
+  std::optional<CommunicationType> type;
   BinaryOpType reduction;                    ///< Allreduce and ReduceScatter
   std::span<const int64_t> team;             ///< devices, in the order of their parts
   std::span<const ExchangedTensor> tensors;  ///< carried out together
@@ -31,6 +33,7 @@ struct Exchange {
   DeviceKind memory = DeviceKind::Cpu;       ///< where the tensors are
   void* stream = nullptr;                    ///< null on the host
 
+  std::string_view name() const { return type ? communicationName(*type) : "broadcast"; }
   /// "allreduce of 12 elements of dtype float and 3 of dtype half".
   std::string toString() const;
   /// Whether two devices of a team bring the same.

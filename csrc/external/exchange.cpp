@@ -6,9 +6,8 @@ std::string Exchange::toString() const {
   std::string result;
   for (const ExchangedTensor& tensor : tensors) {
     append(result,
-           text(result.empty() ? text(communicationName(type), " of ") : std::string(" and "),
-                tensor.elements, result.empty() ? " elements of dtype " : " of dtype ",
-                dataTypeName(tensor.dtype)));
+           text(result.empty() ? text(name(), " of ") : std::string(" and "), tensor.elements,
+                result.empty() ? " elements of dtype " : " of dtype ", dataTypeName(tensor.dtype)));
   }
   return result.empty() ? std::string(what) : result;
 }

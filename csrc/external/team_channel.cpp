@@ -11,6 +11,7 @@ namespace {
 
 // The first letter of a message says what it is.
 constexpr char kSays = 's', kFailed = 'f';
+constexpr int64_t kBroadcast = -1;  ///< in a signature, for a type
 constexpr std::string_view kDone = "d";
 constexpr std::string_view kConnecting = "the connection of all devices";
 
@@ -24,18 +25,17 @@ std::string describe(std::string_view signature, std::string_view what) {
   for (size_t i = 2; i + 1 < numbers.size(); i += 2) {
     tensors.push_back({static_cast<PrimDataType>(numbers[i]), numbers[i + 1], nullptr, nullptr});
   }
-  return Exchange{static_cast<CommunicationType>(numbers[0]),
-                  static_cast<BinaryOpType>(numbers[1]),
-                  {},
-                  tensors,
-                  what}
-      .toString();
+  Exchange exchange{std::nullopt, static_cast<BinaryOpType>(numbers[1]), {}, tensors, what};
+  if (numbers[0] != kBroadcast) {
+    exchange.type = static_cast<CommunicationType>(numbers[0]);
+  }
+  return exchange.toString();
 }
 
 }  // namespace
 
 std::string signatureOf(const Exchange& exchange) {
-  std::vector<int64_t> numbers = {static_cast<int64_t>(exchange.type),
+  std::vector<int64_t> numbers = {exchange.type ? static_cast<int64_t>(*exchange.type) : kBroadcast,
                                   static_cast<int64_t>(exchange.reduction)};
   for (const ExchangedTensor& tensor : exchange.tensors) {
     numbers.push_back(static_cast<int64_t>(tensor.dtype.type));

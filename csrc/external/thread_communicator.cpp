@@ -43,7 +43,7 @@ void combineParts(const Brought& all, BinaryOpType by, size_t part, const std::v
 }
 
 /// `all`: of the devices of a team, in order.
-void carryOut(CommunicationType type, BinaryOpType by, const Brought& all) {
+void carryOut(std::optional<CommunicationType> type, BinaryOpType by, const Brought& all) {
   using enum CommunicationType;
   const ExchangedTensor& first = *all[0];
   const size_t bytes =
@@ -51,7 +51,13 @@ void carryOut(CommunicationType type, BinaryOpType by, const Brought& all) {
   if (bytes == 0) {
     return;
   }
-  switch (type) {
+  if (!type) {
+    for (size_t to = 1; to < all.size(); ++to) {
+      std::memcpy(all[to]->out, first.in, bytes);
+    }
+    return;
+  }
+  switch (*type) {
     case Allgather:
     case Alltoall:
       for (size_t to = 0; to < all.size(); ++to) {

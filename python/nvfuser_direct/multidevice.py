@@ -17,7 +17,7 @@ import threading
 
 from nvfuser._C import UserError, direct
 from nvfuser._C.direct import DeviceMesh as _DeviceMesh
-from nvfuser._C.direct import LocalFusion, ParallelType, thread_communicators
+from nvfuser._C.direct import ParallelType, Stages, thread_communicators
 
 _AXES = (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z)
 
@@ -132,7 +132,13 @@ class ProcessGroup:
         for dtype, elements, source, target in tensors:
             dtype = nvfuser_dtype_to_torch_dtype(dtype)
             if elements > 0:
-                pairs.append((at(source, elements * times_in, dtype), at(target, elements * times_out, dtype)))
+                given = at(source, elements * times_in, dtype) if source else None
+                pairs.append((given, at(target, elements * times_out, dtype) if target else None))
+        if kind == "broadcast":
+            for given, result in pairs:
+                first = team[0] == self._dist.get_rank()
+                self._dist.broadcast(_as_bytes(given if first else result), team[0], group=group)
+            return
         if kind == "allreduce":
             self._allreduce(pairs, getattr(self._dist.ReduceOp, by), group)
             return
@@ -318,31 +324,86 @@ class MultiDeviceExecutor:
 
     def __init__(self, fusion, params=None, communicator=None):
         self._communicator = communicator or Communicator.instance().handle
-        self.local: LocalFusion = direct.make_local(fusion)
-        rank = self._communicator.rank
-        mesh = self.local.mesh
-        if rank not in mesh.devices:
-            raise UserError(f"MultiDeviceExecutor: device {rank} is not in {mesh}, on which the fusion runs")
-        self._places = [mesh.coordinate(rank, axis) for axis in self.local.axes]
-        self._cache = direct.FusionExecutorCache(self.local.fusion)
-        direct.set_communicator(self._cache, self._communicator)
+        self.local: Stages = direct.make_stages(fusion)
+        self._rank = self._communicator.rank
+        if self._rank not in self.local.devices:
+            meshes = " and ".join(str(stage.mesh) for stage in self.local.stages)
+            raise UserError(f"MultiDeviceExecutor: device {self._rank} is not in {meshes}, on which the fusion runs")
+        self._stages = [self._made(stage) for stage in self.local.stages]
         self._agreed = False
+
+    def _made(self, stage):
+        """(stage, what runs it here, this device's places in its mesh); (stage, None, []) elsewhere."""
+        if self._rank not in stage.mesh.devices:
+            return stage, None, []
+        cache = direct.FusionExecutorCache(stage.fusion)
+        direct.set_communicator(cache, self._communicator)
+        return stage, cache, [stage.mesh.coordinate(self._rank, axis) for axis in stage.axes]
 
     @property
     def exchanges(self):
         """A line for each exchange of data between devices: what, of which tensor, and for which operation."""
-        return self.local.exchanges
+        return [
+            line
+            for stage in self.local.stages
+            for line in (*(handover.what for handover in stage.handovers), *stage.exchanges)
+        ]
 
     def report(self):
         """Kernels and exchanges of the last run: bytes received, time on the host."""
-        return self._cache.report()
+        return "".join(cache.report() for _, cache, _ in self._stages if cache is not None)
 
     def run(self, inputs):
-        """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are."""
+        """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are.
+
+        Inputs on meshes that the device is not in may be anything; outputs on such meshes are None.
+        """
         if not self._agreed:
             self.local.require_same(self._communicator)
             self._agreed = True
-        return self._cache.execute([*inputs, *self._places])
+        if len(self._stages) == 1:
+            _, cache, places = self._stages[0]
+            return cache.execute([*inputs, *places])
+        wanted = len(self.local.input_axes)
+        if len(inputs) != wanted:
+            raise UserError(f"MultiDeviceExecutor: the fusion has {wanted} inputs, but {len(inputs)} were given")
+        slots = [*inputs, *[None] * (self.local.slots - wanted)]
+        for stage, cache, places in self._stages:
+            for handover in stage.handovers:
+                for team in handover.teams:
+                    if self._rank in team:
+                        slots[handover.target] = self._hand_over(handover, team, slots[handover.source], inputs)
+            if cache is not None:
+                outputs = cache.execute([*(slots[slot] for slot in stage.inputs), *places])
+                for slot, output in zip(stage.outputs, outputs, strict=True):
+                    slots[slot] = output
+        return [
+            slots[slot] if mesh is None or self._rank in mesh.devices else None
+            for slot, mesh in zip(self.local.outputs, self.local.output_meshes, strict=True)
+        ]
+
+    def _hand_over(self, handover, team, tensor, inputs):
+        """What the first device of the team has; the tensors are PyTorch's."""
+        import torch
+
+        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
+
+        here = self._communicator
+        is_first = team[0] == self._rank
+        sizes = [
+            here.numbers_of_all(team, tensor.shape[axis] if is_first else 0, handover.what)[0]
+            for axis in range(handover.axes)
+        ]
+        device = next((value.device for value in inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
+        where = device if here.takes(device.type == "cuda") else torch.device("cpu")
+        if is_first:
+            sent = tensor.to(where).contiguous()
+        else:
+            sent = torch.empty(sizes, dtype=nvfuser_dtype_to_torch_dtype(handover.dtype), device=where)
+        on_gpu = where.type == "cuda"
+        stream = torch.cuda.current_stream(where).cuda_stream if on_gpu else 0
+        here.broadcast(team, handover.dtype, sent.numel(), sent.data_ptr(), on_gpu, stream, handover.what)
+        return tensor if is_first else sent.to(device)
 
 
 def is_shared(fusion):

@@ -163,6 +163,38 @@ def unlike_sizes(mesh):
         raise AssertionError("devices with unlike sizes went on")
 
 
+def stages(size):
+    """Two layers, each on half of the devices: what the first half has goes to the second one part by part."""
+    half = size // 2
+    first, second = multidevice.DeviceMesh(range(half)), multidevice.DeviceMesh(range(half, 2 * half))
+    torch.manual_seed(1)
+    x, w1, w2 = (0.3 * torch.randn(sizes).to(DEVICE) for sizes in ((12, 24), (48, 24), (24, 48)))
+    with FusionDefinition() as fd:
+        tensors = [fd.define_tensor([-1, -1], contiguity=True) for _ in range(3)]
+        middle = fd.ops.relu(fd.ops.linear(tensors[0], tensors[1]))
+        y = fd.ops.linear(middle, tensors[2])
+        fd.add_output(middle)
+        fd.add_output(y)
+        share(tensors[0], first, 0)
+        share(tensors[1], first)
+        share(middle, first, 0)
+        share(tensors[2], second)
+        share(y, second)
+    rank = multidevice.Communicator.instance().rank()
+    part = x.chunk(half)[rank] if rank < half else x
+    for _ in range(2):
+        if rank >= 2 * half:
+            break  # a device too many, which is in no mesh
+        of_first, of_second = fd.execute([part, w1, w2])
+        wanted = torch.relu(x @ w1.T)
+        if rank < half:
+            torch.testing.assert_close(of_first, wanted.chunk(half)[rank], atol=1e-5, rtol=1e-5)
+            assert of_second is None
+        else:
+            torch.testing.assert_close(of_second, wanted @ w2.T, atol=1e-4, rtol=1e-4)
+            assert of_first is None
+
+
 def start(transport):
     global DEVICE
     if transport == "gloo":
@@ -190,6 +222,8 @@ def main(transport="gloo"):
     for model in MODELS:
         define, inputs, reference = model(share)
         compare(define, inputs, reference, mesh, tolerance=1e-4)
+    if mesh.size > 1:
+        stages(mesh.size)
     if transport != "launch":
         with_dtensors(mesh)
     if mesh.size > 1:

@@ -31,7 +31,7 @@ std::atomic<int> ids{0}, aborted{0}, never_ends{0}, launches{0};
 
 /// What was called between GroupStart and GroupEnd.
 struct Queued {
-  CommunicationType type;
+  std::optional<CommunicationType> type;
   BinaryOpType reduction;
   ExchangedTensor tensor;
 };
@@ -59,8 +59,8 @@ BinaryOpType operationOf(int reduction) {
   return kAll[reduction];
 }
 
-Status put(CommunicationType type, int reduction, const void* in, void* out, size_t count, int kind,
-           Comm comm) {
+Status put(std::optional<CommunicationType> type, int reduction, const void* in, void* out,
+           size_t count, int kind, Comm comm) {
   queue_of = reinterpret_cast<Member*>(comm);
   queue.push_back(
       {type, operationOf(reduction), {dtypeOf(kind), static_cast<int64_t>(count), in, out}});
@@ -131,6 +131,10 @@ Table fakeTable() {
   t.AllGather = [](const void* in, void* out, size_t count, int kind, Comm comm, Stream) {
     return put(CommunicationType::Allgather, Sum, in, out, count, kind, comm);
   };
+  t.Broadcast = [](const void* in, void* out, size_t count, int kind, int root, Comm comm, Stream) {
+    CHECK(root == 0);
+    return put(std::nullopt, Sum, in, out, count, kind, comm);
+  };
   t.Send = [](const void* in, size_t count, int kind, int, Comm comm, Stream) {
     return put(CommunicationType::Alltoall, Sum, in, nullptr, count, kind, comm);
   };
@@ -189,9 +193,11 @@ std::vector<std::string> connected(int64_t devices, double limit_s,
   });
 }
 
-Exchange onGpu(CommunicationType type, BinaryOpType by, std::span<const int64_t> team,
-               std::span<const ExchangedTensor> tensors) {
-  return {type, by, team, tensors, communicationName(type), DeviceKind::Cuda, nullptr};
+Exchange onGpu(std::optional<CommunicationType> type, BinaryOpType by,
+               std::span<const int64_t> team, std::span<const ExchangedTensor> tensors) {
+  Exchange exchange{type, by, team, tensors, "", DeviceKind::Cuda, nullptr};
+  exchange.what = exchange.name();
+  return exchange;
 }
 
 TEST_CASE("nccl communicator: what devices exchange is what threads exchange") {
@@ -212,6 +218,9 @@ TEST_CASE("nccl communicator: what devices exchange is what threads exchange") {
       CHECK(out == std::vector<float>{10 * r, 10 * r + 1, 10 * r + 2});
       own.exchange(onGpu(CommunicationType::ReduceScatter, BinaryOpType::Max, team, {&tensor, 1}));
       CHECK(out[0] == 10 * r + 2);
+      own.exchange(
+          onGpu(std::nullopt, BinaryOpType::Add, std::vector<int64_t>{2, 0, 1}, {&tensor, 1}));
+      CHECK(out[0] == (own.rank() == 2 ? 22 : 2));
       // Several at once: numbers, and whether any is true.
       std::vector<int64_t> counts = {own.rank() + 1}, product(1);
       std::vector<unsigned char> truth = {own.rank() == 1, 0}, all(2);

@@ -57,6 +57,7 @@ struct Table {
   Status (*ReduceScatter)(const void* in, void* out, size_t count_of_part, int kind, int reduction,
                           Comm, Stream);
   Status (*AllGather)(const void* in, void* out, size_t count_of_part, int kind, Comm, Stream);
+  Status (*Broadcast)(const void* in, void* out, size_t count, int kind, int root, Comm, Stream);
   Status (*Send)(const void*, size_t count, int kind, int peer, Comm, Stream);
   Status (*Recv)(void*, size_t count, int kind, int peer, Comm, Stream);
 

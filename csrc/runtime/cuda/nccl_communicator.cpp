@@ -212,7 +212,13 @@ class NcclCommunicator final : public external::Communicator {
     if (count == 0) {
       return;
     }
-    switch (x.type) {
+    if (!x.type) {
+      const bool is_first = x.team.front() == rank();
+      void* out = is_first ? const_cast<void*>(tensor.in) : tensor.out;
+      throwIfFailed(table_.Broadcast(out, out, count, kind, 0, comm, x.stream), x.what);
+      return;
+    }
+    switch (*x.type) {
       case CommunicationType::Allgather:
         throwIfFailed(table_.AllGather(tensor.in, tensor.out, count, kind, comm, x.stream), x.what);
         break;

@@ -33,6 +33,7 @@ bool fill(void* library, Table& t, std::string* why) {
          resolve(library, "ncclAllReduce", t.AllReduce, why) &&
          resolve(library, "ncclReduceScatter", t.ReduceScatter, why) &&
          resolve(library, "ncclAllGather", t.AllGather, why) &&
+         resolve(library, "ncclBroadcast", t.Broadcast, why) &&
          resolve(library, "ncclSend", t.Send, why) && resolve(library, "ncclRecv", t.Recv, why);
 }
 

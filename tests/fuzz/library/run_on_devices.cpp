@@ -133,6 +133,15 @@ class OnDevices {
     }
   }
 
+  static std::vector<multidevice::Sharding> shardingsOf(
+      const std::vector<multidevice::Stages::Place>& places) {
+    std::vector<multidevice::Sharding> all;
+    for (const multidevice::Stages::Place& place : places) {
+      all.push_back(place.sharding);
+    }
+    return all;
+  }
+
   Window windowOf(const multidevice::Sharding& sharding, const std::vector<int64_t>& sizes,
                   int64_t device) const {
     Window window{std::vector<int64_t>(sizes.size(), 0), sizes};
@@ -213,14 +222,14 @@ class OnDevices {
       threads.emplace_back([&, d] {
         try {
           MultiDeviceExecutor executor(*shared_, communicators[d]);
-          shardings[d] = executor.outputShardings();
+          shardings[d] = shardingsOf(executor.outputPlaces());
           if (options_.verbose && d == 0) {
             std::printf("---- %s\n%s\n", name.c_str(), executor.localFusion().toString().c_str());
           }
           for (int turn = 0; turn < 2; ++turn) {
             executor.cache().setRandomState(program_.value_seed, kRandomOffset);
             const KernelArgumentHolder parts =
-                partsOf(makeArguments(program_, *memories[d]), executor.inputShardings(),
+                partsOf(makeArguments(program_, *memories[d]), shardingsOf(executor.inputPlaces()),
                         static_cast<int64_t>(d), *memories[d]);
             results[d].push_back(executor.run(parts, memories[d]));
           }
