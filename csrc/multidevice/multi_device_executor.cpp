@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <runtime/cuda/current_device.h>
 #include <runtime/dense_copy.h>
 
 namespace nvfuser {
@@ -71,6 +72,7 @@ Tensor handOver(external::Communicator& communicator, const multidevice::Handove
   const external::ExchangedTensor sent{what.dtype, shape.numel(),
                                        tensor != nullptr ? given.data() : nullptr,
                                        tensor != nullptr ? nullptr : result.data()};
+  const cuda::CurrentDevice current(memory);
   communicator.exchange({std::nullopt,
                          BinaryOpType::Add,
                          team,

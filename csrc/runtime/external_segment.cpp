@@ -9,6 +9,7 @@
 #include <external/cublaslt.h>
 #include <external/providers.h>
 #include <runtime/cpu/cpu_threads.h>
+#include <runtime/cuda/current_device.h>
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <runtime/dense_copy.h>
@@ -54,48 +55,6 @@ external::Machine hostMachine(const RunContext& context) {
   };
   return machine;
 }
-
-/// The primary context, which the device holds for as long as the process runs; asked for once.
-cuda::Context contextOf(const cuda::Driver& driver, int index) {
-  static std::mutex mutex;
-  static auto* contexts = new std::map<int, cuda::Context>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  cuda::Context& context = (*contexts)[index];
-  if (context == nullptr) {
-    cuda::DeviceId id = 0;
-    cuda::throwIfFailed(driver, driver.DeviceGet(&id, index), "cuDeviceGet");
-    cuda::throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context, id),
-                        "cuDevicePrimaryCtxRetain");
-  }
-  return context;
-}
-
-/// Makes the device's context current, as libraries need it.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(const Device& device) {
-    if (device.kind() != DeviceKind::Cuda) {
-      return;
-    }
-    driver_ = cuda::driver();
-    check(driver_ != nullptr, "a CUDA device without a driver");
-    cuda::throwIfFailed(*driver_, driver_->CtxPushCurrent(contextOf(*driver_, device.index())),
-                        "cuCtxPushCurrent");
-    pushed_ = true;
-  }
-  ~CurrentDevice() {
-    cuda::Context popped = nullptr;
-    if (pushed_) {
-      driver_->CtxPopCurrent(&popped);
-    }
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  const cuda::Driver* driver_ = nullptr;
-  bool pushed_ = false;
-};
 
 /// Where cuBLASLt may be: beside NVRTC, or in the wheel that is its neighbour.
 void tellWhereLibrariesAre() {
@@ -297,7 +256,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
   {
     const external::Machine machine = machineOf(device, context);
     const std::vector<Tensor> filled = denseForExchange(op, operands, results, device, context);
-    const CurrentDevice current(device);
+    const cuda::CurrentDevice current(device);
     ran_by = external::runOnDevice(callOf(request, operands, filled, random, machine), &why);
     for (size_t i = 0; i < results.size(); ++i) {
       if (filled[i].strides() != results[i].strides()) {

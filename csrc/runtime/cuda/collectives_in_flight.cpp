@@ -7,6 +7,9 @@ namespace nvfuser::cuda {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks(20);
+/// Looks that find the same failure before it counts: a process may end while what it has given is
+/// still on its way to others.
+constexpr int kLooksThatCount = 25;
 
 }  // namespace
 
@@ -70,21 +73,25 @@ void CollectivesInFlight::dropFinished() {
 void CollectivesInFlight::watch() {
   driver_.CtxSetCurrent(context_);
   std::unique_lock lock(mutex_);
+  int failed_looks = 0;
   while (!ends_) {
     if (all_.empty()) {
       changed_.wait(lock, [this] { return ends_ || !all_.empty(); });
       continue;
     }
     changed_.wait_for(lock, kBetweenLooks, [this] { return ends_; });
+    const size_t before = all_.size();
     dropFinished();
-    if (ends_ || all_.empty()) {
+    if (ends_ || all_.empty() || all_.size() < before) {
+      failed_looks = 0;
       continue;
     }
     const std::string what = all_.front().what;
     const bool is_late = std::chrono::steady_clock::now() > all_.front().deadline;
     lock.unlock();
     std::optional<std::string> failure = what_failed_();
-    if (failure || is_late) {
+    failed_looks = failure ? failed_looks + 1 : 0;
+    if (failed_looks >= kLooksThatCount || is_late) {
       on_failure_(text(what, ": ",
                        failure ? *failure
                                : text("it has not ended within ", limit_s_,
