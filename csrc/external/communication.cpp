@@ -11,17 +11,6 @@ namespace {
 
 using Strides = std::vector<int64_t>;
 
-/// Strides of axes of one element do not matter.
-bool isDense(const TensorRef& tensor) {
-  const Strides dense = rowMajorStrides(tensor.sizes);
-  for (size_t i = 0; i < dense.size(); ++i) {
-    if (tensor.sizes[i] != 1 && tensor.strides[i] != dense[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 void copyElements(const TensorRef& like, const void* from, const Strides& from_strides, void* to,
                   const Strides& to_strides) {
   const int64_t bytes = dataTypeSizeByte(like.dtype);
@@ -36,7 +25,24 @@ void copyElements(const TensorRef& like, const void* from, const Strides& from_s
                 });
 }
 
+/// Memory for the elements of a tensor that has gaps or another order, on the host.
+void* denseFor(const TensorRef& tensor, const Machine& machine, std::vector<std::byte>& memory) {
+  check(machine.kind == DeviceKind::Cpu, "tensors of a device are dense in an exchange");
+  memory.resize(static_cast<size_t>(tensor.numel() * dataTypeSizeByte(tensor.dtype)));
+  return memory.data();
+}
+
 }  // namespace
+
+bool isDense(const TensorRef& tensor) {
+  const Strides dense = rowMajorStrides(tensor.sizes);
+  for (size_t i = 0; i < dense.size(); ++i) {
+    if (tensor.sizes[i] != 1 && tensor.strides[i] != dense[i]) {
+      return false;
+    }
+  }
+  return true;
+}
 
 void runCommunication(const Call& call) {
   const auto* op = call.op->as<CommunicationOp>();
@@ -52,30 +58,33 @@ void runCommunication(const Call& call) {
               ", which runs ", *op);
   }
   const std::vector<int64_t> team = mesh.team(communicator->rank(), op->along());
-  const TensorRef& in = call.input(0);
-  const TensorRef& out = call.outputs.at(0);
-  const auto bytes = static_cast<size_t>(dataTypeSizeByte(in.dtype));
-  // Dense copies where a tensor has gaps or another order.
-  std::vector<std::byte> dense_in, dense_out;
-  const std::string name = op->getOpString();
-  Exchange exchange{op->type(), op->reduction(),      in.dtype, team, 0, in.data,
-                    out.data,   call.machine->stream, name};
-  const int64_t count = in.numel();
   const bool takes_parts =
       op->type() == CommunicationType::ReduceScatter || op->type() == CommunicationType::Alltoall;
-  exchange.elements = takes_parts ? count / static_cast<int64_t>(team.size()) : count;
-  if (!isDense(in)) {
-    dense_in.resize(static_cast<size_t>(count) * bytes);
-    copyElements(in, in.data, in.strides, dense_in.data(), rowMajorStrides(in.sizes));
-    exchange.in = dense_in.data();
+  const int64_t parts = takes_parts ? static_cast<int64_t>(team.size()) : 1;
+  std::vector<ExchangedTensor> tensors;
+  // Dense copies where a tensor has gaps or another order.
+  std::vector<std::vector<std::byte>> dense(2 * op->count());
+  for (size_t i = 0; i < op->count(); ++i) {
+    const TensorRef& in = call.input(i);
+    const TensorRef& out = call.outputs.at(i);
+    ExchangedTensor& tensor =
+        tensors.emplace_back(ExchangedTensor{in.dtype, in.numel() / parts, in.data, out.data});
+    if (!isDense(in)) {
+      tensor.in = denseFor(in, *call.machine, dense[2 * i]);
+      copyElements(in, in.data, in.strides, dense[2 * i].data(), rowMajorStrides(in.sizes));
+    }
+    if (!isDense(out)) {
+      tensor.out = denseFor(out, *call.machine, dense[2 * i + 1]);
+    }
   }
-  if (!isDense(out)) {
-    dense_out.resize(static_cast<size_t>(out.numel()) * bytes);
-    exchange.out = dense_out.data();
-  }
-  communicator->exchange(exchange);
-  if (!isDense(out)) {
-    copyElements(out, dense_out.data(), rowMajorStrides(out.sizes), out.data, out.strides);
+  const std::string name = op->getOpString();
+  communicator->exchange(
+      {op->type(), op->reduction(), team, tensors, name, call.machine->kind, call.machine->stream});
+  for (size_t i = 0; i < op->count(); ++i) {
+    const TensorRef& out = call.outputs[i];
+    if (!isDense(out)) {
+      copyElements(out, tensors[i].out, rowMajorStrides(out.sizes), out.data, out.strides);
+    }
   }
 }
 

@@ -5,7 +5,11 @@
 
 namespace nvfuser::external {
 
-/// Throws `UserError` where there is no communicator, or its own device is not in the mesh.
+/// Row-major without gaps. Strides of axes of one element do not matter.
+bool isDense(const TensorRef& tensor);
+
+/// Tensors of a device have to be dense. Throws `UserError` where there is no communicator, or its
+/// own device is not in the mesh.
 void runCommunication(const Call& call);
 
 }  // namespace nvfuser::external

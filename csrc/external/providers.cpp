@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <external/communication.h>
 #include <external/cublaslt.h>
 
 namespace nvfuser::external {
@@ -70,6 +71,11 @@ bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind
 }
 
 std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
+  if (call.op->isA<CommunicationOp>() && call.machine->communicator != nullptr &&
+      call.machine->communicator->takes(call.machine->kind)) {
+    runCommunication(call);
+    return std::string(call.machine->communicator->name());
+  }
   if (call.machine->kind == DeviceKind::Emulated) {
     return std::nullopt;  // its memory is read through the device alone
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include <external/combine.h>
@@ -14,32 +15,25 @@ namespace nvfuser::external {
 
 namespace {
 
-std::string described(const Exchange& x) {
-  return text(x.what, " of ", x.elements, " elements of dtype ", dataTypeName(x.dtype));
-}
+/// One tensor of an exchange, as each device of the team brings it.
+using Brought = std::vector<const ExchangedTensor*>;
 
-bool goTogether(const Exchange& a, const Exchange& b) {
-  return a.type == b.type && a.reduction == b.reduction && a.dtype == b.dtype &&
-         a.elements == b.elements;
-}
-
-const std::byte* partOf(const Exchange& x, size_t part, size_t bytes) {
+const std::byte* partOf(const ExchangedTensor& x, size_t part, size_t bytes) {
   return static_cast<const std::byte*>(x.in) + part * bytes;
 }
 
 /// What all have at `part` of their operands, combined, to each of `to`.
-void combineParts(const std::vector<const Exchange*>& all, size_t part,
-                  const std::vector<void*>& to) {
-  const Exchange& first = *all[0];
+void combineParts(const Brought& all, BinaryOpType by, size_t part, const std::vector<void*>& to) {
+  const ExchangedTensor& first = *all[0];
   withElementType(first.dtype, "a communication", [&](auto type) {
     using T = decltype(type);
     for (int64_t i = 0; i < first.elements; ++i) {
-      const auto at = [&](const Exchange* x) {
+      const auto at = [&](const ExchangedTensor* x) {
         return widened(static_cast<const T*>(x->in)[static_cast<int64_t>(part) * x->elements + i]);
       };
       Wide<T> sum = at(all[0]);
       for (size_t d = 1; d < all.size(); ++d) {
-        sum = combine(first.reduction, sum, at(all[d]));
+        sum = combine(by, sum, at(all[d]));
       }
       for (void* out : to) {
         storeNumber(static_cast<T*>(out)[i], sum, first.dtype);
@@ -49,35 +43,41 @@ void combineParts(const std::vector<const Exchange*>& all, size_t part,
 }
 
 /// `all`: of the devices of a team, in order.
-void carryOut(const std::vector<const Exchange*>& all) {
+void carryOut(std::optional<CommunicationType> type, BinaryOpType by, const Brought& all) {
   using enum CommunicationType;
-  const Exchange& first = *all[0];
+  const ExchangedTensor& first = *all[0];
   const size_t bytes =
       static_cast<size_t>(first.elements) * static_cast<size_t>(dataTypeSizeByte(first.dtype));
   if (bytes == 0) {
     return;
   }
-  switch (first.type) {
+  if (!type) {
+    for (size_t to = 1; to < all.size(); ++to) {
+      std::memcpy(all[to]->out, first.in, bytes);
+    }
+    return;
+  }
+  switch (*type) {
     case Allgather:
     case Alltoall:
       for (size_t to = 0; to < all.size(); ++to) {
         for (size_t from = 0; from < all.size(); ++from) {
           std::memcpy(static_cast<std::byte*>(all[to]->out) + from * bytes,
-                      partOf(*all[from], first.type == Alltoall ? to : 0, bytes), bytes);
+                      partOf(*all[from], type == Alltoall ? to : 0, bytes), bytes);
         }
       }
       break;
     case Allreduce: {
       std::vector<void*> to;
-      for (const Exchange* x : all) {
+      for (const ExchangedTensor* x : all) {
         to.push_back(x->out);
       }
-      combineParts(all, 0, to);
+      combineParts(all, by, 0, to);
       break;
     }
     case ReduceScatter:
       for (size_t place = 0; place < all.size(); ++place) {
-        combineParts(all, place, {all[place]->out});
+        combineParts(all, by, place, {all[place]->out});
       }
       break;
   }
@@ -108,7 +108,7 @@ class Meeting {
       changed_.notify_all();
     } else if (!changed_.wait_until(lock, deadline, [&] { return is_over_ || error_; })) {
       error_ = text(exchange.what, ": device ", team_[place], " has waited for ", limit_s_,
-                    " s with ", described(exchange), ", but these have not come: ", missing(),
+                    " s with ", exchange.toString(), ", but these have not come: ", missing(),
                     "; all devices have to run the same fusion with tensors of one size");
       changed_.notify_all();
     }
@@ -127,15 +127,21 @@ class Meeting {
  private:
   void finish() {
     for (size_t i = 1; i < all_.size(); ++i) {
-      if (!goTogether(*all_[0], *all_[i])) {
-        error_ = text(all_[0]->what, ": device ", team_[0], " brings ", described(*all_[0]),
-                      ", but device ", team_[i], " brings ", described(*all_[i]),
+      if (!all_[0]->goesWith(*all_[i])) {
+        error_ = text(all_[0]->what, ": device ", team_[0], " brings ", all_[0]->toString(),
+                      ", but device ", team_[i], " brings ", all_[i]->toString(),
                       "; all devices have to run the same fusion with tensors of one size");
         return;
       }
     }
     try {
-      carryOut(all_);
+      for (size_t t = 0; t < all_[0]->tensors.size(); ++t) {
+        Brought brought;
+        for (const Exchange* exchange : all_) {
+          brought.push_back(&exchange->tensors[t]);
+        }
+        carryOut(all_[0]->type, all_[0]->reduction, brought);
+      }
     } catch (const std::exception& error) {
       error_ = error.what();
     }
@@ -186,6 +192,7 @@ class ThreadCommunicator final : public Communicator {
       : world_(std::move(world)), rank_(rank) {}
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return world_->size; }
+  std::string_view name() const override { return "threads"; }
 
   void exchange(const Exchange& exchange) override {
     for (const int64_t device : exchange.team) {
@@ -199,13 +206,18 @@ class ThreadCommunicator final : public Communicator {
         .meet(static_cast<size_t>(place - exchange.team.begin()), exchange);
   }
 
+  std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
+                                    std::string_view what) override {
+    std::vector<int64_t> all(team.size());
+    const ExchangedTensor number{DataType::Int, 1, &own, all.data()};
+    exchange({CommunicationType::Allgather, BinaryOpType::Add, team, {&number, 1}, what});
+    return all;
+  }
+
   void barrier() override {
-    std::vector<int64_t> all;
-    for (int64_t device = 0; device < world_->size; ++device) {
-      all.push_back(device);
-    }
-    exchange({CommunicationType::Allgather, BinaryOpType::Add, DataType::Byte, all, 0, nullptr,
-              nullptr, nullptr, "barrier"});
+    std::vector<int64_t> all(static_cast<size_t>(world_->size));
+    std::iota(all.begin(), all.end(), 0);
+    exchange({CommunicationType::Allgather, BinaryOpType::Add, all, {}, "barrier"});
   }
 
  private:

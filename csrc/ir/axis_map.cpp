@@ -149,8 +149,8 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
       mapNamedAxes(*expr->as<GroupedMmaOp>());
       break;
     case ExprKind::CommunicationOp: {
-      if (producer != expr->input(0)) {
-        break;  // what it waits for
+      if (producer != expr->input(placeOf(expr->outputs(), consumer))) {
+        break;  // another one's operand, or what it waits for
       }
       // The axis of the team's devices, in front.
       const CommunicationType type = expr->as<CommunicationOp>()->type();

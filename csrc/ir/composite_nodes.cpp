@@ -182,6 +182,15 @@ std::string_view GroupedMmaOp::axesOfOutput(size_t) const {
   return rankOf(output(0)) == 3 ? "GMN" : "MN";
 }
 
+namespace {
+
+std::vector<Val*> withLast(std::vector<Val*> vals, Val* last) {
+  vals.push_back(last);
+  return vals;
+}
+
+}  // namespace
+
 std::string_view communicationName(CommunicationType type) {
   switch (type) {
     case CommunicationType::Allgather:
@@ -196,11 +205,12 @@ std::string_view communicationName(CommunicationType type) {
   return "alltoall";
 }
 
-CommunicationOp::CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out,
-                                 Val* in, BinaryOpType reduction, ParallelType along,
-                                 const DeviceMesh& mesh, Val* after)
-    : ExprOf(passkey, {after != nullptr ? std::vector<Val*>{in, after} : std::vector<Val*>{in},
-                       {out},
+CommunicationOp::CommunicationOp(IrBuilderPasskey passkey, CommunicationType type,
+                                 std::vector<Val*> outs, std::vector<Val*> ins,
+                                 BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh,
+                                 Val* after)
+    : ExprOf(passkey, {after != nullptr ? withLast(std::move(ins), after) : std::move(ins),
+                       std::move(outs),
                        {enumAttribute(type), enumAttribute(reduction), enumAttribute(along),
                         mesh.devices(), mesh.shape()}}) {}
 

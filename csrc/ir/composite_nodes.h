@@ -158,15 +158,19 @@ enum class CommunicationType : uint8_t {
 };
 std::string_view communicationName(CommunicationType type);
 
-/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes. Not
-/// before another communication has ended, whose result is a second operand.
+/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes. An
+/// Allreduce may take several tensors at once, each with a result of its own. Not before another
+/// communication has ended, whose result is the last operand.
 class CommunicationOp final : public ExprOf<CommunicationOp, ExprKind::CommunicationOp> {
  public:
   using ExprOf::ExprOf;
-  CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, Val* out, Val* in,
-                  BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh,
-                  Val* after = nullptr);
+  CommunicationOp(IrBuilderPasskey passkey, CommunicationType type, std::vector<Val*> outs,
+                  std::vector<Val*> ins, BinaryOpType reduction, ParallelType along,
+                  const DeviceMesh& mesh, Val* after = nullptr);
   CommunicationType type() const { return attribute<CommunicationType>(0); }
+  /// The first operands; the others are waited for alone.
+  size_t count() const { return outputs().size(); }
+  Val* after() const { return inputs().size() > count() ? inputs().back() : nullptr; }
   /// How what devices have is combined; Add where nothing is.
   BinaryOpType reduction() const { return attribute<BinaryOpType>(1); }
   ParallelType along() const { return attribute<ParallelType>(2); }
@@ -187,7 +191,9 @@ std::optional<AxisNames> axisNames(const Expr* expr, size_t i);
 
 /// Whether the results of an operation have axes of their own each, so that equal places mean
 /// nothing. Elsewhere results have one shape (Welford) or that but for one axis.
-inline bool resultsDifferInAxes(const Expr* expr) { return expr->isOneOf<SdpaFwdOp, SdpaBwdOp>(); }
+inline bool resultsDifferInAxes(const Expr* expr) {
+  return expr->isOneOf<SdpaFwdOp, SdpaBwdOp, CommunicationOp>();
+}
 
 /// Whether an operation draws from the executor's generator of random numbers.
 bool drawsFromGenerator(const Expr* expr);

@@ -32,6 +32,15 @@ std::optional<int64_t> workedOn(const Expr* expr) {
   }
 }
 
+/// How many last axes of an operand of attention are no batches, whose elements need all others.
+size_t ownAxes(const Expr* expr, const TensorView* in) {
+  const auto place = static_cast<size_t>(
+      std::find(expr->inputs().begin(), expr->inputs().end(), in) - expr->inputs().begin());
+  return expr->isA<SdpaFwdOp>()   ? expr->as<SdpaFwdOp>()->axesOfInput(place).size()
+         : expr->isA<SdpaBwdOp>() ? expr->as<SdpaBwdOp>()->axesOfInput(place).size()
+                                  : 0;
+}
+
 /// Operations whose results are computed whole, whatever their operands are.
 bool isWhole(const Expr* expr) {
   return expr->isOneOf<RNGOp, IotaOp, EyeOp, ScatterOp, ScaledMmaOp, GroupedMmaOp,
@@ -61,8 +70,8 @@ AxisFlow::AxisFlow(const Expr* expr, const Multiples& multiples) {
 
 void AxisFlow::readPairs(const Expr* expr) {
   const std::optional<int64_t> whole = workedOn(expr);
-  const bool is_attention = expr->isOneOf<SdpaFwdOp, SdpaBwdOp>();
   for (const TensorView* in : tensorInputs(expr)) {
+    const size_t own = ownAxes(expr, in);
     const std::vector<IterDomain*> from = axesOf(in);
     for (const TensorView* out : tensorOutputs(expr)) {
       const std::vector<IterDomain*> to = axesOf(out);
@@ -71,7 +80,7 @@ void AxisFlow::readPairs(const Expr* expr) {
         const size_t b = placeIn(to, id_out);
         // Not an axis of the result as the operation makes it: reduced, or cut by a window.
         const bool is_kept = b < to.size() && a < from.size();
-        const bool is_batch = !is_attention || a + 2 < from.size();
+        const bool is_batch = a + own < from.size();
         const bool is_repeated = expr->isA<RepeatOp>() && id_in->isBroadcast();
         if (is_kept && is_batch && !is_repeated && static_cast<int64_t>(b) != whole) {
           pairs_.push_back({in, a, out, b, ops::isUnitAxis(id_in)});

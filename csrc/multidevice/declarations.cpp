@@ -61,8 +61,7 @@ Declarations takeDeclarations(Fusion& fusion) {
       }
       if (tv->getDeviceMesh() != found.mesh) {
         userError("multidevice: ", *tv, " is on ", tv->getDeviceMesh().toString(),
-                  ", and others are on ", found.mesh.toString(),
-                  "; one mesh for all tensors of a fusion is supported");
+                  ", and others are on ", found.mesh.toString(), "; a stage is on one mesh");
       }
       found.shardings[tv] = sharding;
     } else if (tv->isFusionInput()) {

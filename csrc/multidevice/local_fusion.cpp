@@ -11,6 +11,7 @@
 #include <ir/composite_nodes.h>
 #include <multidevice/declarations.h>
 #include <multidevice/define_parts.h>
+#include <multidevice/join_allreduces.h>
 #include <multidevice/propagate.h>
 #include <multidevice/reshard.h>
 #include <ops/alias.h>
@@ -57,7 +58,7 @@ class Maker {
     targets_ = propagate(exprs, flows, declared_);
     cutJoinedParts(exprs, flows);
     cutInputs();
-    Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, exchanges_);
+    Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, asked_);
     for (Expr* expr : exprs) {
       define(expr, flows.at(expr), resharder);
     }
@@ -69,10 +70,11 @@ class Maker {
       local.coordinates.push_back(axis);
     }
     preseg_passes::sweep(*fusion_);
+    local.exchanges = joinAllreduces(*fusion_, asked_);
+    preseg_passes::sweep(*fusion_);
     fusion_->verify();
     local.fusion = std::move(fusion_);
     local.mesh = mesh_;
-    local.exchanges = std::move(exchanges_);
     return local;
   }
 
@@ -347,7 +349,7 @@ class Maker {
   std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
   std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;
   std::map<ParallelType, Val*> coordinates_;
-  std::vector<std::string> exchanges_;
+  std::vector<Asked> asked_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// One device's share of a Fusion over a mesh.
+/// One device's share of a Fusion over a mesh, or over several (stages.h).
 ///
 ///   MultiDeviceExecutor executor(fusion, communicator);
 ///   KernelArgumentHolder outputs = executor.run({own part of x, all of w});
@@ -7,44 +7,52 @@
 #include <memory>
 
 #include <external/communicator.h>
-#include <multidevice/local_fusion.h>
+#include <multidevice/stages.h>
 #include <runtime/fusion_executor_cache.h>
 
 namespace nvfuser {
 
-/// Compares what all devices of the mesh are about to run, by a hash of it. Where one has another,
-/// each throws a `UserError` that names it.
-void requireSameFusion(external::Communicator& communicator, const DeviceMesh& mesh, size_t hash);
+/// Compares what all devices are about to run, by a hash of it. Where one has another, each throws
+/// a `UserError` that names it.
+void requireSameFusion(external::Communicator& communicator, const std::vector<int64_t>& devices,
+                       size_t hash);
+
+/// `tensor`: what the first device of the team has, dense or not; elsewhere nothing. Returns it on
+/// each of them, in memory of `device`.
+Tensor handOver(external::Communicator& communicator, const multidevice::Handover& what,
+                std::span<const int64_t> team, const Tensor* tensor, Device& device,
+                const RunContext& context);
 
 class MultiDeviceExecutor {
  public:
-  /// The fusion is copied. Throws what `makeLocal` throws, and `UserError` where the device is not
-  /// in the mesh or the mesh has a device that there is not.
+  /// The fusion is copied. Throws what `makeStages` throws, and `UserError` where the device is in
+  /// no mesh or a mesh has a device that there is not.
   MultiDeviceExecutor(const Fusion& fusion, std::shared_ptr<external::Communicator> communicator);
 
-  /// `args`: the inputs, of tensors that are cut the device's own part. Outputs likewise. Every
-  /// device of the mesh calls it, as often and with parts of the same sizes. The first call
+  /// `args`: the inputs, of tensors that are cut the device's own part; of tensors on meshes that
+  /// the device is not in, anything. Outputs likewise, those of other meshes without a value. Every
+  /// device of the meshes calls it, as often and with parts of the same sizes. The first call
   /// compares the fusions of all devices.
   KernelArgumentHolder run(KernelArgumentHolder args, Device* device = nullptr,
                            const RunContext& context = {});
 
-  /// What runs here.
-  const Fusion& localFusion() const { return *cache_->fusion(); }
-  /// A line for each exchange of data, with the operation that wants it.
-  const std::vector<std::string>& exchanges() const { return local_.exchanges; }
-  /// How inputs have to be cut, and outputs are, those of which nothing was declared too.
-  const std::vector<multidevice::Sharding>& inputShardings() const { return local_.inputs; }
-  const std::vector<multidevice::Sharding>& outputShardings() const { return local_.outputs; }
-  const DeviceMesh& mesh() const { return local_.mesh; }
-  FusionExecutorCache& cache() { return *cache_; }
-  /// This device's places in the mesh, as they stand behind the inputs.
-  std::vector<int64_t> coordinates() const;
+  /// What runs here; of several stages the first.
+  const Fusion& localFusion() const { return *cache().fusion(); }
+  /// A line for each exchange of data, with the operation that wants it, and each handover.
+  std::vector<std::string> exchanges() const;
+  /// How inputs have to be cut, and outputs are, those of which nothing was declared too, and on
+  /// which mesh.
+  const std::vector<multidevice::Stages::Place>& inputPlaces() const { return stages_.of_inputs; }
+  const std::vector<multidevice::Stages::Place>& outputPlaces() const { return stages_.of_outputs; }
+  FusionExecutorCache& cache() const;
 
  private:
+  std::vector<int64_t> coordinatesIn(const multidevice::LocalFusion& local) const;
+
   std::shared_ptr<external::Communicator> communicator_;
-  multidevice::LocalFusion local_;
-  std::unique_ptr<FusionExecutorCache> cache_;
-  size_t hash_;
+  multidevice::Stages stages_;
+  std::vector<std::unique_ptr<FusionExecutorCache>> caches_;  ///< null: not here
+  size_t hash_ = 0;
   bool agreed_ = false;
 };
 

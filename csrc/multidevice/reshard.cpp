@@ -82,13 +82,16 @@ TensorView* Resharder::joined(TensorView* parts, size_t axis) {
 }
 
 TensorView* Resharder::exchanged(CommunicationType type, TensorView* tv, ParallelType mesh_axis,
-                                 BinaryOpType by) {
+                                 BinaryOpType by, const TensorView* of, const std::string& why) {
   last_ = communicate(type, tv, mesh_, mesh_axis, by, last_);
+  asked_.push_back({last_, ops::describe(of), why});
   return last_;
 }
 
-TensorView* Resharder::gathered(TensorView* tv, size_t axis, ParallelType mesh_axis) {
-  return joined(exchanged(CommunicationType::Allgather, tv, mesh_axis), axis);
+TensorView* Resharder::gathered(TensorView* tv, size_t axis, ParallelType mesh_axis,
+                                const std::string& why) {
+  return joined(exchanged(CommunicationType::Allgather, tv, mesh_axis, BinaryOpType::Add, tv, why),
+                axis);
 }
 
 TensorView* Resharder::ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis) {
@@ -97,9 +100,11 @@ TensorView* Resharder::ownPart(TensorView* tv, size_t axis, ParallelType mesh_ax
   return select(parts, static_cast<int64_t>(axis), coordinate_(mesh_axis));
 }
 
-TensorView* Resharder::moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis) {
+TensorView* Resharder::moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis,
+                             const std::string& why) {
   TensorView* parts = withPartsInFront(tv, to, mesh_axis);
-  return joined(exchanged(CommunicationType::Alltoall, parts, mesh_axis), from);
+  return joined(
+      exchanged(CommunicationType::Alltoall, parts, mesh_axis, BinaryOpType::Add, tv, why), from);
 }
 
 TensorView* Resharder::reshard(TensorView* tv, Sharding from, const Sharding& to,
@@ -137,25 +142,16 @@ TensorView* Resharder::step(TensorView* tv, ParallelType mesh_axis, std::optiona
   if (!from) {
     return ownPart(tv, *to, mesh_axis);
   }
-  note(to ? "alltoall" : "allgather", tv, mesh_axis, why);
-  return to ? moved(tv, *from, *to, mesh_axis) : gathered(tv, *from, mesh_axis);
+  return to ? moved(tv, *from, *to, mesh_axis, why) : gathered(tv, *from, mesh_axis, why);
 }
 
 TensorView* Resharder::combine(TensorView* tv, ParallelType mesh_axis, BinaryOpType by,
                                std::optional<size_t> axis, const std::string& why) {
   if (axis) {
-    note("reduce_scatter", tv, mesh_axis, why);
     return exchanged(CommunicationType::ReduceScatter, withPartsInFront(tv, *axis, mesh_axis),
-                     mesh_axis, by);
+                     mesh_axis, by, tv, why);
   }
-  note("allreduce", tv, mesh_axis, why);
-  return exchanged(CommunicationType::Allreduce, tv, mesh_axis, by);
-}
-
-void Resharder::note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,
-                     const std::string& why) {
-  notes_.push_back(
-      text(what, " of ", ops::describe(tv), " along ", parallelTypeName(mesh_axis), ": ", why));
+  return exchanged(CommunicationType::Allreduce, tv, mesh_axis, by, tv, why);
 }
 
 }  // namespace nvfuser::multidevice

@@ -12,17 +12,18 @@
 
 #include <ir/composite_nodes.h>
 #include <ir/op_types.h>
+#include <multidevice/join_allreduces.h>
 #include <multidevice/sharding.h>
 
 namespace nvfuser::multidevice {
 
 class Resharder {
  public:
-  /// `coordinate`: the scalar that holds the device's own place along an axis of the mesh. `notes`
-  /// gets a line for each exchange.
+  /// `coordinate`: the scalar that holds the device's own place along an axis of the mesh. `asked`
+  /// gets each exchange.
   Resharder(DeviceMesh mesh, std::function<Val*(ParallelType)> coordinate,
-            std::vector<std::string>& notes)
-      : mesh_(std::move(mesh)), coordinate_(std::move(coordinate)), notes_(notes) {}
+            std::vector<Asked>& asked)
+      : mesh_(std::move(mesh)), coordinate_(std::move(coordinate)), asked_(asked) {}
 
   /// `why`: which operation wants it.
   TensorView* reshard(TensorView* tv, Sharding from, const Sharding& to, const std::string& why);
@@ -34,22 +35,21 @@ class Resharder {
   /// Along one axis of the mesh; `to` is free.
   TensorView* step(TensorView* tv, ParallelType mesh_axis, std::optional<size_t> from,
                    std::optional<size_t> to, const std::string& why);
+  /// `of`: the tensor that is in another sharding then.
   TensorView* exchanged(CommunicationType type, TensorView* tv, ParallelType mesh_axis,
-                        BinaryOpType by = BinaryOpType::Add);
-  TensorView* gathered(TensorView* tv, size_t axis, ParallelType mesh_axis);
+                        BinaryOpType by, const TensorView* of, const std::string& why);
+  TensorView* gathered(TensorView* tv, size_t axis, ParallelType mesh_axis, const std::string& why);
   TensorView* ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis);
-  TensorView* moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis);
+  TensorView* moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis,
+                    const std::string& why);
   /// [..., n, ...] → [D, ..., n / D, ...].
   TensorView* withPartsInFront(TensorView* tv, size_t axis, ParallelType mesh_axis);
   /// [D, ..., n, ...] → [..., D · n, ...].
   TensorView* joined(TensorView* parts, size_t axis);
   void requireEqualParts(TensorView* tv, size_t axis, ParallelType mesh_axis);
-  void note(std::string_view what, const TensorView* tv, ParallelType mesh_axis,
-            const std::string& why);
-
   DeviceMesh mesh_;
   std::function<Val*(ParallelType)> coordinate_;
-  std::vector<std::string>& notes_;
+  std::vector<Asked>& asked_;
   TensorView* last_ = nullptr;  ///< of the last exchange; the next one waits for it
 };
 

@@ -6,8 +6,11 @@
 
 namespace nvfuser {
 
-TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
-                        ParallelType along, BinaryOpType reduction, TensorView* after) {
+namespace {
+
+/// The result of one operand; not defined yet.
+TensorView* resultOf(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
+                     ParallelType along, BinaryOpType reduction) {
   using enum CommunicationType;
   const std::string_view name = communicationName(type);
   ops::requireTensor(in, name);
@@ -39,9 +42,29 @@ TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh
   for (size_t i = type == ReduceScatter ? 1 : 0; i < of_in.size(); ++i) {
     axes.push_back(ops::newOwnAxis(of_in[i]));
   }
-  TensorView* out = ops::newTensor(std::move(axes), in->dtype());
-  IrBuilder::create<CommunicationOp>(type, out, in, reduction, along, mesh, after);
-  return out;
+  return ops::newTensor(std::move(axes), in->dtype());
+}
+
+}  // namespace
+
+std::vector<TensorView*> communicate(CommunicationType type, const std::vector<TensorView*>& ins,
+                                     const DeviceMesh& mesh, ParallelType along,
+                                     BinaryOpType reduction, TensorView* after) {
+  check(ins.size() == 1 || type == CommunicationType::Allreduce,
+        "a communication of several tensors is an allreduce");
+  std::vector<TensorView*> outs;
+  for (TensorView* in : ins) {
+    outs.push_back(resultOf(type, in, mesh, along, reduction));
+  }
+  IrBuilder::create<CommunicationOp>(type, std::vector<Val*>(outs.begin(), outs.end()),
+                                     std::vector<Val*>(ins.begin(), ins.end()), reduction, along,
+                                     mesh, after);
+  return outs;
+}
+
+TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
+                        ParallelType along, BinaryOpType reduction, TensorView* after) {
+  return communicate(type, std::vector<TensorView*>{in}, mesh, along, reduction, after)[0];
 }
 
 }  // namespace nvfuser

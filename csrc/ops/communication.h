@@ -3,6 +3,8 @@
 /// shared meet.
 #pragma once
 
+#include <vector>
+
 #include <ir/composite_nodes.h>
 #include <ir/interface_nodes.h>
 
@@ -15,5 +17,10 @@ namespace nvfuser {
 TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh& mesh,
                         ParallelType along, BinaryOpType reduction = BinaryOpType::Add,
                         TensorView* after = nullptr);
+
+/// Several of them as one operation, which types other than Allreduce are not.
+std::vector<TensorView*> communicate(CommunicationType type, const std::vector<TensorView*>& ins,
+                                     const DeviceMesh& mesh, ParallelType along,
+                                     BinaryOpType reduction, TensorView* after);
 
 }  // namespace nvfuser

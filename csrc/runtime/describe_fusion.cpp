@@ -201,7 +201,7 @@ StepDescription FusionExecutorCache::describeStep(const Step& step, const Kernel
   }
   if (step.external) {
     result.kind = StepKind::Library;
-    result.ran_by = step.external->ran_by->get();
+    result.ran_by = step.external->ran_by->get().name;
   } else if (step.kernel == nullptr) {
     result.kind = StepKind::Views;
   } else if (step.kernel->executor == nullptr) {

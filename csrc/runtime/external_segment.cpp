@@ -1,8 +1,7 @@
 #include <runtime/external_segment.h>
 
-#include <dlfcn.h>
-
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,8 +9,10 @@
 #include <external/cublaslt.h>
 #include <external/providers.h>
 #include <runtime/cpu/cpu_threads.h>
+#include <runtime/cuda/current_device.h>
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
+#include <runtime/dense_copy.h>
 #include <runtime/run_context.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <segmenter/group.h>
@@ -55,68 +56,13 @@ external::Machine hostMachine(const RunContext& context) {
   return machine;
 }
 
-/// The primary context, which the device holds for as long as the process runs; asked for once.
-cuda::Context contextOf(const cuda::Driver& driver, int index) {
-  static std::mutex mutex;
-  static auto* contexts = new std::map<int, cuda::Context>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  cuda::Context& context = (*contexts)[index];
-  if (context == nullptr) {
-    cuda::DeviceId id = 0;
-    cuda::throwIfFailed(driver, driver.DeviceGet(&id, index), "cuDeviceGet");
-    cuda::throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context, id),
-                        "cuDevicePrimaryCtxRetain");
-  }
-  return context;
-}
-
-/// Makes the device's context current, as libraries need it.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(const Device& device) {
-    if (device.kind() != DeviceKind::Cuda) {
-      return;
-    }
-    driver_ = cuda::driver();
-    check(driver_ != nullptr, "a CUDA device without a driver");
-    cuda::throwIfFailed(*driver_, driver_->CtxPushCurrent(contextOf(*driver_, device.index())),
-                        "cuCtxPushCurrent");
-    pushed_ = true;
-  }
-  ~CurrentDevice() {
-    cuda::Context popped = nullptr;
-    if (pushed_) {
-      driver_->CtxPopCurrent(&popped);
-    }
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  const cuda::Driver* driver_ = nullptr;
-  bool pushed_ = false;
-};
-
 /// Where cuBLASLt may be: beside NVRTC, or in the wheel that is its neighbour.
 void tellWhereLibrariesAre() {
   static std::once_flag once;
   std::call_once(once, [] {
-    std::string own_path;
-    Dl_info self{};
-    if (dladdr(reinterpret_cast<void*>(&tellWhereLibrariesAre), &self) != 0 &&
-        self.dli_fname != nullptr) {
-      own_path = self.dli_fname;
-    }
-    std::vector<std::string> folders;
-    for (const std::string& folder : cuda::nvrtcFolders(own_path)) {
-      folders.push_back(folder);
-      const size_t wheel = folder.find("/nvidia/cuda_nvrtc/lib");
-      if (wheel != std::string::npos) {
-        folders.push_back(folder.substr(0, wheel) + "/nvidia/cublas/lib");
-      }
-    }
     const cuda::Driver* driver = cuda::driver();
-    external::setCublasLtSearch(std::move(folders), driver ? driver->version / 1000 : 13);
+    external::setCublasLtSearch(cuda::libraryFolders("cublas"),
+                                driver ? driver->version / 1000 : 13);
   });
 }
 
@@ -217,6 +163,51 @@ external::Call callOf(const Request& request, const std::vector<KernelArgument>&
   return call;
 }
 
+/// Where devices exchange data in memory of theirs: operands are dense afterwards, and so are the
+/// tensors to be filled, which are `results` where these are.
+std::vector<Tensor> denseForExchange(const Expr* op, std::vector<KernelArgument>& operands,
+                                     const std::vector<Tensor>& results, Device& device,
+                                     const RunContext& context) {
+  if (!op->isA<CommunicationOp>() || device.kind() != DeviceKind::Cuda ||
+      context.communicator == nullptr || !context.communicator->takes(device.kind())) {
+    return results;
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    operands[i] = denseOnDevice(operands[i].tensor(), context);
+  }
+  std::vector<Tensor> filled;
+  for (const Tensor& result : results) {
+    filled.push_back(result.isContiguous()
+                         ? result
+                         : Tensor::emptyStrided(result.sizes(), rowMajorStrides(result.sizes()),
+                                                result.dtype(), device, context));
+  }
+  return filled;
+}
+
+RanBy::Last lastOf(const Expr* op, const std::string& name,
+                   const std::vector<KernelArgument>& operands, const RunContext& context,
+                   std::chrono::steady_clock::time_point begin) {
+  RanBy::Last last{name};
+  if (!op->isA<CommunicationOp>()) {
+    return last;
+  }
+  const auto* exchange = op->as<CommunicationOp>();
+  last.devices = exchange->mesh().size(exchange->along());
+  for (size_t i = 0; i < exchange->count(); ++i) {
+    const Tensor& tensor = operands[i].tensor();
+    const bool takes_parts = exchange->type() == CommunicationType::ReduceScatter ||
+                             exchange->type() == CommunicationType::Alltoall;
+    const int64_t bytes = tensor.numel() * dataTypeSizeByte(tensor.dtype());
+    last.received_bytes += external::receivedBytes(exchange->type(), last.devices,
+                                                   takes_parts ? bytes / last.devices : bytes);
+  }
+  last.name = context.communicator->name();
+  last.host_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return last;
+}
+
 }  // namespace
 
 std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgumentHolder& args,
@@ -261,10 +252,17 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
   std::vector<Tensor> results = allocate(request, run.results, device, context);
   std::string why;
   std::optional<std::string> ran_by;
+  const auto begin = std::chrono::steady_clock::now();
   {
     const external::Machine machine = machineOf(device, context);
-    const CurrentDevice current(device);
-    ran_by = external::runOnDevice(callOf(request, operands, results, random, machine), &why);
+    const std::vector<Tensor> filled = denseForExchange(op, operands, results, device, context);
+    const cuda::CurrentDevice current(device);
+    ran_by = external::runOnDevice(callOf(request, operands, filled, random, machine), &why);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (filled[i].strides() != results[i].strides()) {
+        results[i].copyFrom(filled[i], context.stream);
+      }
+    }
   }
   if (!ran_by) {
     if (!why.empty()) {
@@ -283,7 +281,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     }
     ran_by = "portable code on the host";
   }
-  run.ran_by->set(*ran_by);
+  run.ran_by->set(lastOf(op, *ran_by, operands, context, begin));
   KernelArgumentHolder outputs;
   for (const Val* output : segment.outputs()) {
     const auto place = std::find(request.results.begin(), request.results.end(), output);

@@ -19,18 +19,24 @@ struct RandomState {
 /// Who ran an operation last, for reports.
 class RanBy {
  public:
-  std::string get() const {
+  struct Last {
+    std::string name;
+    int64_t devices = 1;         ///< that exchanged data
+    int64_t received_bytes = 0;  ///< by each of them, at least
+    double host_ms = 0;          ///< of an exchange: until it was done, or on the stream
+  };
+  Last get() const {
     std::lock_guard<std::mutex> lock(mutex_);
-    return name_;
+    return last_;
   }
-  void set(const std::string& name) {
+  void set(Last last) {
     std::lock_guard<std::mutex> lock(mutex_);
-    name_ = name;
+    last_ = std::move(last);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::string name_;
+  Last last_;
 };
 
 /// What calls with the same sizes share.

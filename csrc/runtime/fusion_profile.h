@@ -26,6 +26,7 @@ struct KernelProfile {
   int64_t bytes = 0;   ///< each tensor read once, each written once
   double ms = 0;       ///< median of the launches; 0: not a kernel, or not launched for these sizes
   double copy_ms = 0;  ///< of a copy that moves as many bytes
+  int64_t devices = 1;  ///< more: an exchange, and `bytes` are what each of them receives
 
   double gigabytesPerSecond() const { return ms > 0 ? static_cast<double>(bytes) / ms / 1e6 : 0; }
   double ofCopy() const { return ms > 0 ? copy_ms / ms : 0; }

@@ -21,6 +21,13 @@ double timeCopy(Device& device, int64_t bytes, int repeats) {
       repeats);
 }
 
+/// As `warmTime`, of work that all devices of a mesh do together: each as often as the others.
+double timeTogether(Device& device, const std::function<void()>& work, int repeats) {
+  std::vector<double> times = device.timeEach(work, repeats, nullptr);
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 std::string extents(const int64_t (&of)[3]) {
   return text("(", of[0], ", ", of[1], ", ", of[2], ")");
 }
@@ -46,7 +53,10 @@ std::string KernelProfile::toString() const {
   if (!scheduler.empty()) {
     append(lines, text("  scheduler ", scheduler, "\n"));
   }
-  if (ms > 0) {
+  if (devices > 1) {
+    append(lines, text("  ", bytes, " bytes received by each of ", devices, " devices in ",
+                       fixed(ms, 4), " ms, ", fixed(gigabytesPerSecond(), 1), " GB/s\n"));
+  } else if (ms > 0) {
     append(lines, text("  ", launchText(), "\n"));
     append(lines,
            text("  ", bytes, " bytes in ", fixed(ms, 4), " ms, ", fixed(gigabytesPerSecond(), 1),
@@ -101,6 +111,7 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
   Device& device = *call.device;
   size_t kernels = 0;
   size_t externals = 0;
+  bool exchanges = false;
   run(plan, call, nullptr,
       [&](const Step& step, const KernelArgumentHolder& step_args,
           const KernelArgumentHolder& results) {
@@ -111,6 +122,19 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
         }
         if (step.external) {
           one.name = text("external call ", ++externals, ", ", step.external->operation);
+          one.devices = step.external->ran_by->get().devices;
+          if (one.devices > 1) {
+            one.bytes = step.external->ran_by->get().received_bytes;
+            exchanges = true;
+            one.ms = timeTogether(
+                device,
+                [&] {
+                  runExternal(step.segment->fusion(), step_args, device, plan.sizes,
+                              {call.draws->first, call.draws->second}, *step.external,
+                              call.context);
+                },
+                repeats);
+          }
         } else if (step.kernel == nullptr) {
           one.name = "views";
         } else {
@@ -138,7 +162,9 @@ FusionProfile FusionExecutorCache::profile(const KernelArgumentHolder& args, int
         result.kernels.push_back(std::move(one));
       });
   result.device = device.properties().name;
-  result.call_ms = warmTime(device, [&] { runFusionWithInputs(own, {}, wanted); }, repeats);
+  const auto one_call = [&] { runFusionWithInputs(own, {}, wanted); };
+  result.call_ms =
+      exchanges ? timeTogether(device, one_call, repeats) : warmTime(device, one_call, repeats);
   return result;
 }
 

@@ -1,4 +1,5 @@
 // What a FusionExecutorCache tells of its last call.
+#include <runtime/dump_kernel.h>
 #include <runtime/prepared_fusion.h>
 #include <support/dump.h>
 
@@ -46,10 +47,14 @@ std::string FusionExecutorCache::report() const {
   for (const Step& step : plan->steps) {
     const std::string what = stepTensors(step) + "\n";
     if (step.external) {
-      const std::string name = step.external->ran_by->get();
-      const std::string by = name.empty() ? "" : text(", run by ", name);
+      const RanBy::Last last = step.external->ran_by->get();
+      const std::string by = last.name.empty() ? "" : text(", run by ", last.name);
       append(lines, text("external call ", ++external, ": ", what, "  ", step.external->operation,
                          by, "\n"));
+      if (last.devices > 1) {
+        append(lines, text("  ", last.received_bytes, " bytes received by each of ", last.devices,
+                           " devices, ", fixed(last.host_ms, 4), " ms on the host\n"));
+      }
       continue;
     }
     if (step.kernel == nullptr) {

@@ -314,8 +314,12 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {scaledProduct(expr->as<GroupedMmaOp>())};
     case ExprKind::CommunicationOp: {
       auto* op = expr->as<CommunicationOp>();
-      TensorView* after = op->inputs().size() > 1 ? in(1) : nullptr;
-      return {communicate(op->type(), in(0), op->mesh(), op->along(), op->reduction(), after)};
+      std::vector<TensorView*> ins;
+      for (size_t i = 0; i < op->count(); ++i) {
+        ins.push_back(in(i));
+      }
+      TensorView* after = op->after() != nullptr ? op->after()->as<TensorView>() : nullptr;
+      return communicate(op->type(), ins, op->mesh(), op->along(), op->reduction(), after);
     }
     case ExprKind::OnlineSoftmaxOp:
     case ExprKind::Split:

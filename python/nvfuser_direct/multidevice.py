@@ -17,7 +17,7 @@ import threading
 
 from nvfuser._C import UserError, direct
 from nvfuser._C.direct import DeviceMesh as _DeviceMesh
-from nvfuser._C.direct import LocalFusion, ParallelType, thread_communicators
+from nvfuser._C.direct import ParallelType, Stages, thread_communicators
 
 _AXES = (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z)
 
@@ -93,10 +93,13 @@ def _rank():
 
 
 class ProcessGroup:
-    """torch.distributed as the transport of fusions, on memory of the host (backend gloo)."""
+    """torch.distributed as the transport of fusions: in memory of the host (gloo), or of GPUs (nccl)."""
 
-    def __init__(self):
+    _SMALL = 1 << 20  # bytes up to which tensors that are combined are joined, which costs a copy
+
+    def __init__(self, on_gpus):
         self._dist = _distributed()
+        self._on_gpus = on_gpus
         self._groups = {}
 
     def _group(self, team):
@@ -108,30 +111,98 @@ class ProcessGroup:
             self._groups[team] = self._dist.new_group(list(team), use_local_synchronization=True)
         return self._groups[team]
 
-    def exchange(self, kind, reduction, dtype, team, elements, source, target):
+    def exchange(self, kind, reduction, team, tensors, stream):
+        import torch
+
+        if stream is None:
+            self._exchange(kind, reduction, team, tensors, _host_tensor)
+            return
+        gpu = torch.cuda.current_device()
+        with torch.cuda.stream(torch.cuda.ExternalStream(stream, gpu) if stream else torch.cuda.default_stream(gpu)):
+            self._exchange(kind, reduction, team, tensors, _gpu_tensor)
+
+    def _exchange(self, kind, reduction, team, tensors, at):
         from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
 
-        dtype, group, count = nvfuser_dtype_to_torch_dtype(dtype), self._group(team), len(team)
-        parts = count if kind in ("reduce_scatter", "alltoall") else 1
-        given = _host_tensor(source, elements * parts, dtype)
-        result = _host_tensor(target, elements * (count if kind in ("allgather", "alltoall") else 1), dtype)
-        if elements == 0:
-            return
+        count, group = len(team), self._group(team)
+        times_in = count if kind in ("reduce_scatter", "alltoall") else 1
+        times_out = count if kind in ("allgather", "alltoall") else 1
         by = {"add": "SUM", "mul": "PRODUCT", "max": "MAX", "min": "MIN"}.get(reduction)
-        if kind == "allgather":
-            self._dist.all_gather(list(result.chunk(count)), given, group=group)
-        elif kind == "allreduce":
-            result.copy_(given)
-            self._dist.all_reduce(result, getattr(self._dist.ReduceOp, by), group=group)
-        elif kind == "reduce_scatter":
-            sums = given.clone()  # gloo has no reduce_scatter
-            self._dist.all_reduce(sums, getattr(self._dist.ReduceOp, by), group=group)
-            result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
+        pairs = []
+        for dtype, elements, source, target in tensors:
+            dtype = nvfuser_dtype_to_torch_dtype(dtype)
+            if elements > 0:
+                given = at(source, elements * times_in, dtype) if source else None
+                pairs.append((given, at(target, elements * times_out, dtype) if target else None))
+        if kind == "broadcast":
+            for given, result in pairs:
+                first = team[0] == self._dist.get_rank()
+                self._dist.broadcast(_as_bytes(given if first else result), team[0], group=group)
+            return
+        if kind == "allreduce":
+            self._allreduce(pairs, getattr(self._dist.ReduceOp, by), group)
+            return
+        for given, result in pairs:
+            if kind == "allgather":
+                self._gather(given, result, count, group)
+            elif kind == "reduce_scatter":
+                self._reduce_scatter(given, result, count, team, getattr(self._dist.ReduceOp, by), group)
+            else:
+                given, result = _as_bytes(given), _as_bytes(result)
+                self._dist.all_to_all_single(result, given, group=group)
+
+    def _gather(self, given, result, count, group):
+        given, result = _as_bytes(given), _as_bytes(result)
+        if given.is_cuda:
+            self._dist.all_gather_into_tensor(result, given, group=group)
         else:
-            self._dist.all_to_all_single(result, given, group=group)
+            self._dist.all_gather(list(result.chunk(count)), given, group=group)
+
+    def _reduce_scatter(self, given, result, count, team, by, group):
+        if given.is_cuda:
+            self._dist.reduce_scatter_tensor(result, given, by, group=group)
+            return
+        sums = given.clone()  # gloo has no reduce_scatter
+        self._dist.all_reduce(sums, by, group=group)
+        result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
+
+    def _allreduce(self, pairs, by, group):
+        """Small tensors of one dtype go together."""
+        import torch
+
+        buckets = {}
+        for given, result in pairs:
+            if given.nbytes <= self._SMALL:
+                buckets.setdefault(given.dtype, []).append((given, result))
+            else:
+                buckets[result] = [(given, result)]
+        for bucket in buckets.values():
+            if len(bucket) == 1:
+                ((given, result),) = bucket
+                result.copy_(given)
+                self._dist.all_reduce(result, by, group=group)
+                continue
+            joined = torch.cat([given for given, _ in bucket])
+            self._dist.all_reduce(joined, by, group=group)
+            for part, (_, result) in zip(joined.split([given.numel() for given, _ in bucket]), bucket, strict=True):
+                result.copy_(part)
+
+    def numbers_of_all(self, team, own):
+        import torch
+
+        where = "cuda" if self._on_gpus else "cpu"
+        numbers = [torch.zeros(1, dtype=torch.int64, device=where) for _ in team]
+        self._dist.all_gather(numbers, torch.tensor([own], device=where), group=self._group(team))
+        return [number.item() for number in numbers]
 
     def barrier(self):
         self._dist.barrier()
+
+
+def _as_bytes(tensor):
+    import torch
+
+    return tensor.view(torch.uint8)
 
 
 def _host_tensor(address, elements, dtype):
@@ -140,10 +211,22 @@ def _host_tensor(address, elements, dtype):
 
     import torch
 
-    if elements == 0:
-        return torch.empty(0, dtype=dtype)
     size = elements * dtype.itemsize
     return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+
+
+class _Bytes:
+    """Memory of a GPU at an address, as others read it."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+def _gpu_tensor(address, elements, dtype):
+    """The same in memory of the current GPU."""
+    import torch
+
+    return torch.as_tensor(_Bytes(address, elements * dtype.itemsize), device="cuda").view(dtype)
 
 
 class Communicator:
@@ -155,7 +238,9 @@ class Communicator:
     def __init__(self):
         dist = _distributed()
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        self.handle = direct.python_communicator(ProcessGroup(), self._rank, self._size)
+        self.handle = direct.python_communicator(
+            ProcessGroup(_has_nccl(dist)), self._rank, self._size, on_gpus=_has_nccl(dist)
+        )
 
     @classmethod
     def instance(cls):
@@ -163,6 +248,12 @@ class Communicator:
             if cls._instance is None:
                 cls._instance = cls()
             return cls._instance
+
+    @classmethod
+    def set_instance(cls, communicator):
+        """What `instance()` gives from now on; None: a new one, over torch.distributed."""
+        with cls._lock:
+            cls._instance = communicator
 
     def rank(self):
         return self._rank
@@ -180,6 +271,47 @@ class Communicator:
         self.handle.barrier()
 
 
+def _has_nccl(dist):
+    """Whether the default group exchanges tensors of GPUs: its backend is "nccl", or "cpu:gloo,cuda:nccl"."""
+    return "nccl" in dist.get_backend_config()
+
+
+class NcclCommunicator(Communicator):
+    """This process among all, by NCCL itself: one GPU each, collectives on the current stream.
+
+    Processes that run unlike fusions or bring unlike sizes get one error each, as do those that wait for one that has
+    gone. They meet by the store of torch.distributed where that is initialised, else by MASTER_ADDR and MASTER_PORT.
+    `limit_s`: seconds that a process waits for the others, and that a collective may take.
+    """
+
+    _meetings = 0
+
+    def __init__(self, limit_s=600.0, gpu=None):
+        import torch
+        import torch.distributed as dist
+
+        if not (dist.is_available() and dist.is_initialized()):
+            self.handle = direct.nccl_communicator_of_launch(limit_s)
+        else:
+            store = dist.distributed_c10d._get_default_store()
+            NcclCommunicator._meetings += 1
+            meeting = NcclCommunicator._meetings
+
+            def gather(own):
+                store.set(f"nvfuser/{meeting}/{dist.get_rank()}", own)
+                return [store.get(f"nvfuser/{meeting}/{rank}").decode() for rank in range(dist.get_world_size())]
+
+            self.handle = direct.nccl_communicator(
+                dist.get_rank(),
+                dist.get_world_size(),
+                torch.cuda.current_device() if gpu is None else gpu,
+                os.environ.get("MASTER_ADDR", "127.0.0.1"),
+                gather,
+                limit_s,
+            )
+        self._rank, self._size = self.handle.rank, self.handle.size
+
+
 # Execution ----------------------------------------------------------------------------------------
 
 
@@ -192,27 +324,86 @@ class MultiDeviceExecutor:
 
     def __init__(self, fusion, params=None, communicator=None):
         self._communicator = communicator or Communicator.instance().handle
-        self.local: LocalFusion = direct.make_local(fusion)
-        rank = self._communicator.rank
-        mesh = self.local.mesh
-        if rank not in mesh.devices:
-            raise UserError(f"MultiDeviceExecutor: device {rank} is not in {mesh}, on which the fusion runs")
-        self._places = [mesh.coordinate(rank, axis) for axis in self.local.axes]
-        self._cache = direct.FusionExecutorCache(self.local.fusion)
-        direct.set_communicator(self._cache, self._communicator)
+        self.local: Stages = direct.make_stages(fusion)
+        self._rank = self._communicator.rank
+        if self._rank not in self.local.devices:
+            meshes = " and ".join(str(stage.mesh) for stage in self.local.stages)
+            raise UserError(f"MultiDeviceExecutor: device {self._rank} is not in {meshes}, on which the fusion runs")
+        self._stages = [self._made(stage) for stage in self.local.stages]
         self._agreed = False
+
+    def _made(self, stage):
+        """(stage, what runs it here, this device's places in its mesh); (stage, None, []) elsewhere."""
+        if self._rank not in stage.mesh.devices:
+            return stage, None, []
+        cache = direct.FusionExecutorCache(stage.fusion)
+        direct.set_communicator(cache, self._communicator)
+        return stage, cache, [stage.mesh.coordinate(self._rank, axis) for axis in stage.axes]
 
     @property
     def exchanges(self):
         """A line for each exchange of data between devices: what, of which tensor, and for which operation."""
-        return self.local.exchanges
+        return [
+            line
+            for stage in self.local.stages
+            for line in (*(handover.what for handover in stage.handovers), *stage.exchanges)
+        ]
+
+    def report(self):
+        """Kernels and exchanges of the last run: bytes received, time on the host."""
+        return "".join(cache.report() for _, cache, _ in self._stages if cache is not None)
 
     def run(self, inputs):
-        """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are."""
+        """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are.
+
+        Inputs on meshes that the device is not in may be anything; outputs on such meshes are None.
+        """
         if not self._agreed:
             self.local.require_same(self._communicator)
             self._agreed = True
-        return self._cache.execute([*inputs, *self._places])
+        if len(self._stages) == 1:
+            _, cache, places = self._stages[0]
+            return cache.execute([*inputs, *places])
+        wanted = len(self.local.input_axes)
+        if len(inputs) != wanted:
+            raise UserError(f"MultiDeviceExecutor: the fusion has {wanted} inputs, but {len(inputs)} were given")
+        slots = [*inputs, *[None] * (self.local.slots - wanted)]
+        for stage, cache, places in self._stages:
+            for handover in stage.handovers:
+                for team in handover.teams:
+                    if self._rank in team:
+                        slots[handover.target] = self._hand_over(handover, team, slots[handover.source], inputs)
+            if cache is not None:
+                outputs = cache.execute([*(slots[slot] for slot in stage.inputs), *places])
+                for slot, output in zip(stage.outputs, outputs, strict=True):
+                    slots[slot] = output
+        return [
+            slots[slot] if mesh is None or self._rank in mesh.devices else None
+            for slot, mesh in zip(self.local.outputs, self.local.output_meshes, strict=True)
+        ]
+
+    def _hand_over(self, handover, team, tensor, inputs):
+        """What the first device of the team has; the tensors are PyTorch's."""
+        import torch
+
+        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
+
+        here = self._communicator
+        is_first = team[0] == self._rank
+        sizes = [
+            here.numbers_of_all(team, tensor.shape[axis] if is_first else 0, handover.what)[0]
+            for axis in range(handover.axes)
+        ]
+        device = next((value.device for value in inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
+        where = device if here.takes(device.type == "cuda") else torch.device("cpu")
+        if is_first:
+            sent = tensor.to(where).contiguous()
+        else:
+            sent = torch.empty(sizes, dtype=nvfuser_dtype_to_torch_dtype(handover.dtype), device=where)
+        on_gpu = where.type == "cuda"
+        stream = torch.cuda.current_stream(where).cuda_stream if on_gpu else 0
+        here.broadcast(team, handover.dtype, sent.numel(), sent.data_ptr(), on_gpu, stream, handover.what)
+        return tensor if is_first else sent.to(device)
 
 
 def is_shared(fusion):
@@ -302,6 +493,7 @@ __all__ = [
     "DeviceMesh",
     "MultiDeviceExecutor",
     "MultiDeviceExecutorParams",
+    "NcclCommunicator",
     "Sharding",
     "execute_with_dtensors",
     "shard_tensor",

@@ -63,11 +63,13 @@ nb::dict dictOf(const StepDescription& step) {
   }
   result["loops"] = loops;
   result["bytes"] = step.cost.bytes;
+  result["devices"] = step.cost.devices;
   result["ms"] = step.cost.ms;
   result["copy_ms"] = step.cost.copy_ms;
   result["gigabytes_per_second"] = step.cost.gigabytesPerSecond();
   result["of_copy"] = step.cost.ofCopy();
-  result["launch"] = step.cost.ms > 0 ? step.cost.launchText() : std::string();
+  result["launch"] =
+      step.cost.ms > 0 && step.cost.devices == 1 ? step.cost.launchText() : std::string();
   return result;
 }
 

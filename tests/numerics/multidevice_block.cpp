@@ -16,10 +16,11 @@ struct Shared {
   ParallelType along = ParallelType::DIDx;
 };
 
-/// `shares`: of the inputs; all others are whole. What comes out follows.
+/// `shares`: of the inputs; all others are whole. What comes out follows. No `exchanges`: any.
 Case blockOf(std::string title, const std::vector<Shared>& shares,
              std::vector<std::string> exchanges) {
   Case result{std::move(title), {}, {}, std::move(exchanges), false, 0.05F, 2e-5F};
+  result.counts = !result.exchanges.empty();
   for (const auto& [name, sizes] : example::blockInputs(kSizes)) {
     result.sizes.push_back(sizes);
   }
@@ -42,11 +43,13 @@ Case blockOf(std::string title, const std::vector<Shared>& shares,
 }  // namespace
 
 TEST_CASE("multidevice: a transformer block, forward and backward") {
-  const std::vector<std::string> sums(12, "allreduce");  // a gradient each
+  const std::vector<std::string> sums = {"allreduce"};  // of 12 gradients together
   const std::vector<Case> cases = {
       blockOf("by batches", {{"x", 0}, {"grad", 0}}, sums),
       blockOf("the MLP by its columns", {{"up.weight", 0}, {"up.bias", 0}, {"down.weight", 1}},
-              {"allreduce", "allreduce"}),
+              {"allreduce"}),
+      blockOf("by heads", {{"proj.weight", 1}}, {}),
+      blockOf("by sequences", {{"x", 1}, {"grad", 1}}, {}),
   };
   for (Device* device : testDevices()) {
     for (const Case& c : cases) {
@@ -61,6 +64,6 @@ TEST_CASE("multidevice: a transformer block, forward and backward") {
                  {"up.weight", 0},
                  {"up.bias", 0},
                  {"down.weight", 1}},
-                std::vector<std::string>(14, "allreduce")),
+                {"allreduce", "allreduce"}),
         DeviceMesh({0, 1, 2, 3}, {2, 2}), cpuDevice());
 }

@@ -29,6 +29,9 @@ inline DeviceMesh line(int64_t devices) {
 struct World {
   Fusion& fusion;
   DeviceMesh mesh;
+  DeviceMesh second = {};  ///< where there are two
+
+  World onSecond() const { return {fusion, second}; }
 
   TensorView* input(int64_t rank, std::optional<int64_t> axis = std::nullopt,
                     ParallelType along = ParallelType::DIDx) const {
@@ -92,20 +95,26 @@ struct Case {
   bool exact = true;
   float scale = 1;          ///< of the inputs' numbers
   float tolerance = 1e-5F;  ///< where it is not exact
+  bool counts = true;       ///< the exchanges are those, and no others
 };
 
-inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
+inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
+                  const DeviceMesh& second = {}) {
   CAPTURE(c.title);
   CAPTURE(mesh.toString());
+  CAPTURE(second.toString());
   CAPTURE(device.properties().name);
   Fusion fusion;
   FusionGuard guard(&fusion);
-  c.define({fusion, mesh});
-  std::vector<multidevice::Sharding> of_inputs;
-  std::vector<std::vector<multidevice::Sharding>> of_outputs(static_cast<size_t>(mesh.size()));
-  for (const Val* input : fusion.inputs()) {
-    of_inputs.push_back(multidevice::shardingOf(input->as<TensorView>()));
+  c.define({fusion, mesh, second});
+  int64_t last = 0;
+  for (const DeviceMesh& one : {mesh, second}) {
+    for (const int64_t rank : one.devices()) {
+      last = std::max(last, rank);
+    }
   }
+  const auto devices = static_cast<size_t>(last + 1);
+  std::vector<std::vector<multidevice::Stages::Place>> of_outputs(devices);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < c.sizes.size(); ++i) {
     inputs.push_back(numbers(c.sizes[i], static_cast<int64_t>(i), device, c.scale));
@@ -114,7 +123,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
   auto alone = std::make_unique<Fusion>();
   {
     FusionGuard alone_guard(alone.get());
-    c.define({*alone, DeviceMesh({0})});
+    c.define({*alone, DeviceMesh({0}), DeviceMesh({0})});
     for (TensorView* tv : alone->allTvs()) {
       tv->setLoopDomain(tv->getLogicalDomain());
     }
@@ -126,8 +135,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
   }
   const KernelArgumentHolder wanted = cache.runFusionWithInputs(whole_args);
 
-  const auto devices = static_cast<size_t>(mesh.size());
-  const auto communicators = external::threadCommunicators(mesh.size(), 60);
+  const auto communicators = external::threadCommunicators(last + 1, 60);
   std::vector<KernelArgumentHolder> results(devices);
   std::vector<std::string> errors(devices), texts(devices);
   std::vector<std::vector<std::string>> exchanges(devices);
@@ -137,12 +145,17 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
       try {
         MultiDeviceExecutor executor(fusion, communicators[d]);
         exchanges[d] = executor.exchanges();
-        of_outputs[d] = executor.outputShardings();
+        of_outputs[d] = executor.outputPlaces();
         texts[d] = executor.localFusion().toString();
         for (int repeat = 0; repeat < 2; ++repeat) {  // planned, then known
           KernelArgumentHolder args;
           for (size_t i = 0; i < inputs.size(); ++i) {
-            args.push(partOf(inputs[i], of_inputs[i], mesh, static_cast<int64_t>(d)));
+            const auto& [on, sharding] = executor.inputPlaces()[i];
+            if (on.empty() || on.has(static_cast<int64_t>(d))) {
+              args.push(partOf(inputs[i], sharding, on, static_cast<int64_t>(d)));
+            } else {
+              args.push(PolymorphicValue(int64_t{0}));  // anything
+            }
           }
           results[d] = executor.run(args, &device);
         }
@@ -157,11 +170,15 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
   for (size_t d = 0; d < devices; ++d) {
     CAPTURE(d);
     REQUIRE(errors[d] == "");
-    CHECK(texts[d] == texts[0]);
+    CHECK((texts[d] == texts[0] || !second.empty()));
     REQUIRE(results[d].size() == wanted.size());
     for (size_t k = 0; k < wanted.size(); ++k) {
-      const Tensor part =
-          partOf(wanted[k].tensor(), of_outputs[d][k], mesh, static_cast<int64_t>(d));
+      const auto& [on, sharding] = of_outputs[d][k];
+      if (!on.empty() && !on.has(static_cast<int64_t>(d))) {
+        CHECK((!results[d][k].isTensor() && !results[d][k].isScalar()));
+        continue;
+      }
+      const Tensor part = partOf(wanted[k].tensor(), sharding, on, static_cast<int64_t>(d));
       CAPTURE(k);
       REQUIRE(results[d][k].tensor().sizes() == part.sizes());
       const std::vector<float> got = results[d][k].tensor().toHost<float>();
@@ -173,7 +190,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device) {
       CHECK(worst <= (c.exact ? 0.0F : c.tolerance));
     }
   }
-  if (mesh.size() > 1) {
+  if (devices > 1 && c.counts) {
     std::string all;
     for (const std::string& line : exchanges[0]) {
       all += line + "\n";

@@ -1,14 +1,19 @@
 """Fusions over a mesh, run by each process of a group: `python multidevice_programs.py` with RANK and WORLD_SIZE set.
 
 Each program defines a fusion for whole tensors, shares them, runs its own parts, and compares them with what PyTorch
-computes of the whole ones.
+computes of the whole ones. The argument says by what they are exchanged: `gloo` (the default), on GPUs `nccl` (a group
+of torch.distributed), `own` (NCCL itself, which meets by the group's store) or `launch` (the same without a group).
 """
 
+import os
 import sys
 
 import torch
 import torch.distributed as dist
+from multidevice_models import MODELS
 from nvfuser_direct import FusionDefinition, ParallelType, UserError, execute_with_dtensors, multidevice
+
+DEVICE = "cpu"
 
 
 def share(tensor, mesh, axis=None):
@@ -32,13 +37,13 @@ def run(define, inputs, mesh):
     ]
 
 
-def compare(define, inputs, reference, mesh):
+def compare(define, inputs, reference, mesh, tolerance=1e-5):
     for seed in range(2):  # planned, then known
-        inputs = [value + seed for value in inputs]
+        inputs = [(value * (1 + seed / 2)).to(DEVICE) for value in inputs]
         _, outputs = run(define, inputs, mesh)
         wanted = reference(*inputs)
         for (part, shard, tensor), whole in zip(outputs, wanted, strict=True):
-            torch.testing.assert_close(part, shard(whole, tensor), atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(part, shard(whole, tensor), atol=tolerance, rtol=tolerance)
 
 
 def mlp(fd, mesh, x, w1, b1, w2, b2):
@@ -88,8 +93,8 @@ def with_dtensors(mesh):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
-    device_mesh = init_device_mesh("cpu", (mesh.size,))
-    x = torch.arange(mesh.size * 12, dtype=torch.float32).reshape(mesh.size * 2, 6)
+    device_mesh = init_device_mesh(DEVICE, (mesh.size,))
+    x = torch.arange(mesh.size * 12, dtype=torch.float32, device=DEVICE).reshape(mesh.size * 2, 6)
     with FusionDefinition() as fd:
         t = fd.define_tensor([-1, -1], contiguity=True)
         y = fd.ops.add(t, fd.ops.neg(fd.ops.mul(t, t)))
@@ -127,20 +132,84 @@ def with_dtensors(mesh):
 def unlike(mesh):
     with FusionDefinition() as fd:
         t = fd.define_tensor([-1], contiguity=True)
-        y = fd.ops.neg(t) if dist.get_rank() == 0 else fd.ops.abs(t)
+        y = fd.ops.neg(t) if multidevice.Communicator.instance().rank() == 0 else fd.ops.abs(t)
         fd.add_output(y)
         share(t, mesh, 0)
         share(y, mesh)
     try:
-        fd.execute([torch.ones(3)])
+        fd.execute([torch.ones(3, device=DEVICE)])
     except UserError as error:
         assert "have unlike fusions" in str(error), error
     else:
         raise AssertionError("devices with unlike fusions went on")
 
 
-def main():
-    dist.init_process_group("gloo")
+def unlike_sizes(mesh):
+    with FusionDefinition() as fd:
+        t = fd.define_tensor([-1], contiguity=True)
+        y = fd.ops.neg(t)
+        fd.add_output(y)
+        share(t, mesh, 0)
+        share(y, mesh)
+    rank = multidevice.Communicator.instance().rank()
+    for turn in range(2):  # a size of each that was agreed on before
+        fd.execute([torch.ones(3 + turn, device=DEVICE)])
+    try:
+        fd.execute([torch.ones(3 + rank % 2, device=DEVICE)])
+        torch.cuda.synchronize()
+    except UserError as error:
+        assert "device 0 brings allgather of" in str(error), error
+    else:
+        raise AssertionError("devices with unlike sizes went on")
+
+
+def stages(size):
+    """Two layers, each on half of the devices: what the first half has goes to the second one part by part."""
+    half = size // 2
+    first, second = multidevice.DeviceMesh(range(half)), multidevice.DeviceMesh(range(half, 2 * half))
+    torch.manual_seed(1)
+    x, w1, w2 = (0.3 * torch.randn(sizes).to(DEVICE) for sizes in ((12, 24), (48, 24), (24, 48)))
+    with FusionDefinition() as fd:
+        tensors = [fd.define_tensor([-1, -1], contiguity=True) for _ in range(3)]
+        middle = fd.ops.relu(fd.ops.linear(tensors[0], tensors[1]))
+        y = fd.ops.linear(middle, tensors[2])
+        fd.add_output(middle)
+        fd.add_output(y)
+        share(tensors[0], first, 0)
+        share(tensors[1], first)
+        share(middle, first, 0)
+        share(tensors[2], second)
+        share(y, second)
+    rank = multidevice.Communicator.instance().rank()
+    part = x.chunk(half)[rank] if rank < half else x
+    for _ in range(2):
+        if rank >= 2 * half:
+            break  # a device too many, which is in no mesh
+        of_first, of_second = fd.execute([part, w1, w2])
+        wanted = torch.relu(x @ w1.T)
+        if rank < half:
+            torch.testing.assert_close(of_first, wanted.chunk(half)[rank], atol=1e-5, rtol=1e-5)
+            assert of_second is None
+        else:
+            torch.testing.assert_close(of_second, wanted @ w2.T, atol=1e-4, rtol=1e-4)
+            assert of_first is None
+
+
+def start(transport):
+    global DEVICE
+    if transport == "gloo":
+        dist.init_process_group("gloo")
+        return
+    DEVICE = "cuda"
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", os.environ["RANK"])))
+    if transport != "launch":
+        dist.init_process_group("nccl")
+    if transport != "nccl":
+        multidevice.Communicator.set_instance(multidevice.NcclCommunicator(limit_s=60))
+
+
+def main(transport="gloo"):
+    start(transport)
     communicator = multidevice.Communicator.instance()
     mesh = multidevice.DeviceMesh(torch.arange(communicator.size()))
     torch.manual_seed(0)
@@ -150,13 +219,25 @@ def main():
     compare(transposed, [rand(12, 24)], lambda x: [-x], mesh)
     compare(scattered, [rand(12, 24)], lambda x: [x.sum(0)], mesh)
     compare(softmax, [rand(3, 24)], lambda x: [torch.softmax(x, 1)], mesh)
-    with_dtensors(mesh)
+    for model in MODELS:
+        define, inputs, reference = model(share)
+        compare(define, inputs, reference, mesh, tolerance=1e-4)
     if mesh.size > 1:
-        unlike(mesh)
-    communicator.barrier()
-    dist.destroy_process_group()
+        stages(mesh.size)
+    if transport != "launch":
+        with_dtensors(mesh)
+    if mesh.size > 1:
+        communicator.barrier()
+        if transport in ("own", "launch"):
+            unlike_sizes(mesh)
+        else:
+            unlike(mesh)
+    else:
+        communicator.barrier()
+    if dist.is_initialized():
+        dist.destroy_process_group()
     print("all agree")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

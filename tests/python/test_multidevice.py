@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from multidevice_models import MODELS
 from multidevice_programs import share
 from nvfuser_direct import FusionDefinition, ParallelType, UserError, multidevice
 
@@ -68,7 +70,7 @@ def on_threads(size, define, inputs, limit_s=60):
                 define(fd, mesh, rank, *tensors)
             executor = multidevice.MultiDeviceExecutor(fd.fusion, communicator=handles[rank])
             parts = [multidevice.shard_tensor(value, t, rank) for value, t in zip(inputs(rank), tensors, strict=True)]
-            results[rank] = executor.run(parts), executor.exchanges
+            results[rank] = executor.run(parts), executor.exchanges, executor.report()
         except Exception as error:
             results[rank] = error
 
@@ -89,9 +91,61 @@ def gathered(fd, mesh, rank, x):
 
 def test_threads():
     x = torch.arange(24.0).reshape(12, 2)
-    for outputs, exchanges in on_threads(3, gathered, lambda rank: [x]):
+    for outputs, exchanges, report in on_threads(3, gathered, lambda rank: [x]):
         torch.testing.assert_close(outputs[0], -x)
         assert len(exchanges) == 1 and exchanges[0].startswith("allgather of T")
+        assert "allgather, run by threads" in report
+        assert "64 bytes received by each of 3 devices" in report  # 4 rows of each other device
+
+
+def test_gradients_go_together():
+    def gradients(fd, mesh, rank, x):
+        share(x, mesh, 0)
+        for y in (fd.ops.sum(x, [0]), fd.ops.sum(fd.ops.mul(x, x), [0, 1])):
+            fd.add_output(y)
+            share(y, mesh)
+
+    x = torch.arange(24.0).reshape(12, 2)
+    for outputs, exchanges, _ in on_threads(2, gradients, lambda rank: [x]):
+        torch.testing.assert_close(outputs, [x.sum(0), (x * x).sum()])
+        assert len(exchanges) == 1 and exchanges[0].startswith("allreduce of T") and " and T" in exchanges[0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("size", [2, 4])
+def test_models_on_threads(model, size):
+    """What `multidevice_programs.py` runs in processes."""
+    torch.manual_seed(0)
+    define, inputs, reference = model(share)
+    wanted = reference(*inputs)
+    handles = multidevice.thread_communicators(size, 60)
+
+    def device(rank):
+        with FusionDefinition() as fd:
+            tensors = [fd.define_tensor([-1] * value.dim(), contiguity=True) for value in inputs]
+            define(fd, multidevice.DeviceMesh(range(size)), *tensors)
+        executor = multidevice.MultiDeviceExecutor(fd.fusion, communicator=handles[rank])
+        outputs = executor.run(
+            [multidevice.shard_tensor(value, t, rank) for value, t in zip(inputs, tensors, strict=True)]
+        )
+        for output, whole, tensor in zip(outputs, wanted, fd.fusion.outputs(), strict=True):
+            torch.testing.assert_close(output, multidevice.shard_tensor(whole, tensor, rank), atol=1e-4, rtol=1e-4)
+
+    with ThreadPoolExecutor(size) as pool:
+        list(pool.map(device, range(size)))
+
+
+def test_nccl_that_is_not_there():
+    """An error that says what is missing, where there is no GPU or no NCCL; processes that are not told so wait."""
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    where = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    program = "from nvfuser_direct import multidevice; multidevice.NcclCommunicator(limit_s=5)"
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    run = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **where, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert "UserError: NCCL cannot connect the devices: no CUDA driver" in run.stderr
 
 
 def test_parts_of_unlike_sizes():

@@ -4,6 +4,7 @@
 #include "user_error.h"
 #include <multidevice/local_fusion.h>
 #include <multidevice/sharding.h>
+#include <multidevice/stages.h>
 #include <ops/all_ops.h>
 
 namespace nvfuser {
@@ -85,7 +86,31 @@ TEST_CASE_FIXTURE(Matrix, "multidevice mesh: unlike meshes in one fusion are ref
   TensorView* out = neg(x);
   out->setDeviceMesh(DeviceMesh({1, 0}));
   fusion.addOutput(out);
-  CHECK(contains(refusal(), "one mesh for all tensors of a fusion is supported"));
+  CHECK(contains(refusal(), "a stage is on one mesh"));
+}
+
+TEST_CASE_FIXTURE(Matrix,
+                  "multidevice mesh: unlike meshes are stages, which say what goes between") {
+  TensorView* y = neg(x);
+  y->setDeviceMesh(mesh);
+  TensorView* z = exp(y);
+  z->setDeviceMesh(DeviceMesh({2, 3}));
+  TensorView* back = add(y, abs(z));
+  back->setDeviceMesh(mesh);
+  fusion.addOutput(back);
+  const multidevice::Stages stages = multidevice::makeStages(fusion);
+  REQUIRE(stages.stages.size() == 3);
+  CHECK(stages.devices() == std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(stages.stages[0].handovers.empty());
+  const auto& there = stages.stages[1].handovers;
+  REQUIRE(there.size() == 1);
+  CHECK(there[0].teams == std::vector<std::vector<int64_t>>{{0, 2}, {1, 3}});
+  CHECK(contains(there[0].what, "from DeviceMesh{0 1} to DeviceMesh{2 3}"));
+  REQUIRE(stages.stages[2].handovers.size() == 1);
+  CHECK(stages.of_outputs[0].mesh == mesh);
+  fusion.aliasOutputToInput(back, x, AllocationType::ReuseBuffer);
+  CHECK_THROWS_WITH_AS(multidevice::makeStages(fusion),
+                       doctest::Contains("cannot update inputs in place"), UserError);
 }
 
 TEST_CASE("multidevice mesh: a fusion without a mesh has no parts") {

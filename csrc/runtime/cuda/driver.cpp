@@ -69,6 +69,7 @@ const char* resolve(void* library, Driver& d) {
       required("cuEventDestroy_v2", d.EventDestroy),
       required("cuEventRecord", d.EventRecord),
       required("cuEventSynchronize", d.EventSynchronize),
+      required("cuEventQuery", d.EventQuery),
       required("cuEventElapsedTime", d.EventElapsedTime),
   };
   for (const Symbol& symbol : symbols) {

@@ -27,6 +27,7 @@ constexpr Result kErrorInvalidValue = 1;
 constexpr Result kErrorOutOfMemory = 2;
 constexpr Result kErrorDeinitialized = 4;  ///< the process is ending
 constexpr Result kErrorNoDevice = 100;
+constexpr Result kErrorNotReady = 600;
 
 enum class DeviceAttribute : int {
   MaxThreadsPerBlock = 1,
@@ -58,6 +59,7 @@ enum class FunctionAttribute : int {
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDefault = 0;
+constexpr unsigned kEventDisableTiming = 2;
 constexpr int kPoolAttributeReleaseThreshold = 4;
 
 enum class LaunchAttributeId : int { Cooperative = 2, ClusterDimension = 4 };
@@ -150,6 +152,7 @@ struct Driver {
   Result (*EventDestroy)(Event);
   Result (*EventRecord)(Event, StreamHandle);
   Result (*EventSynchronize)(Event);
+  Result (*EventQuery)(Event);
   Result (*EventElapsedTime)(float* ms, Event begin, Event end);
 
   int version = 0;  ///< CUDA version of the driver, 1000 × major + 10 × minor

@@ -1,6 +1,7 @@
 #include <runtime/cuda/nvrtc_search.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -143,6 +144,23 @@ std::vector<std::string> nvrtcFolders(const std::string& own_path) {
   for (const std::string& name : namesIn("/usr/local")) {
     if (name.substr(0, 5) == "cuda-") {
       folders.push_back("/usr/local/" + name + "/lib64");
+    }
+  }
+  return folders;
+}
+
+std::vector<std::string> libraryFolders(const std::string& wheel) {
+  std::string own_path;
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<void*>(&libraryFolders), &self) != 0 && self.dli_fname != nullptr) {
+    own_path = self.dli_fname;
+  }
+  std::vector<std::string> folders;
+  for (const std::string& folder : nvrtcFolders(own_path)) {
+    folders.push_back(folder);
+    const size_t wheels = folder.find("/nvidia/cuda_nvrtc/lib");
+    if (wheels != std::string::npos) {
+      folders.push_back(text(folder.substr(0, wheels), "/nvidia/", wheel, "/lib"));
     }
   }
   return folders;

@@ -21,6 +21,9 @@ std::vector<NvrtcCandidate> nvrtcInFolder(const std::string& folder);
 /// own library.
 std::vector<std::string> nvrtcFolders(const std::string& own_path);
 
+/// The same for another library of NVIDIA's, beside our own, and its wheel nvidia/`wheel`.
+std::vector<std::string> libraryFolders(const std::string& wheel);
+
 /// All candidates of those folders and of the loader's path, newest first; the order of the folders
 /// decides between equal versions.
 std::vector<NvrtcCandidate> nvrtcCandidates(const std::vector<std::string>& folders);

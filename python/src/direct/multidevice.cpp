@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <runtime/cuda/nccl_communicator.h>
 
 namespace nvfuser::python {
 
@@ -22,28 +23,40 @@ struct AnyCommunicator {
   std::shared_ptr<Communicator> communicator;
 };
 
-/// A transport that is written in Python: `exchange(kind, reduction, dtype, team, elements,
-/// in_address, out_address)`, in memory of the host.
+/// A transport that is written in Python: `exchange(kind, reduction, team, tensors, stream)`, whose
+/// tensors are (dtype, elements, address of the operand, address of the result) each, in memory of
+/// the host (the stream is none then) or, where `on_gpus`, of a GPU.
 class PythonCommunicator final : public Communicator {
  public:
-  PythonCommunicator(nb::object transport, int64_t rank, int64_t size)
-      : transport_(std::move(transport)), rank_(rank), size_(size) {}
+  PythonCommunicator(nb::object transport, int64_t rank, int64_t size, bool on_gpus)
+      : transport_(std::move(transport)), rank_(rank), size_(size), on_gpus_(on_gpus) {}
   ~PythonCommunicator() override {
     const nb::gil_scoped_acquire held;
     transport_.reset();
   }
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
+  std::string_view name() const override { return "torch.distributed"; }
+  bool takes(DeviceKind memory) const override {
+    return memory == (on_gpus_ ? DeviceKind::Cuda : DeviceKind::Cpu);
+  }
   void exchange(const Exchange& x) override {
     const nb::gil_scoped_acquire held;
-    nb::list team;
-    for (const int64_t device : x.team) {
-      team.append(device);
+    nb::list tensors;
+    for (const external::ExchangedTensor& tensor : x.tensors) {
+      tensors.append(nb::make_tuple(fromDtype(tensor.dtype), tensor.elements,
+                                    reinterpret_cast<uintptr_t>(tensor.in),
+                                    reinterpret_cast<uintptr_t>(tensor.out)));
     }
-    transport_.attr("exchange")(std::string(communicationName(x.type)),
-                                std::string(opName(x.reduction)), fromDtype(x.dtype), team,
-                                x.elements, reinterpret_cast<uintptr_t>(x.in),
-                                reinterpret_cast<uintptr_t>(x.out));
+    const nb::object stream =
+        x.memory == DeviceKind::Cuda ? nb::cast(reinterpret_cast<uintptr_t>(x.stream)) : nb::none();
+    transport_.attr("exchange")(std::string(x.name()), std::string(opName(x.reduction)),
+                                listOf(x.team), tensors, stream);
+  }
+  std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
+                                    std::string_view) override {
+    const nb::gil_scoped_acquire held;
+    return nb::cast<std::vector<int64_t>>(transport_.attr("numbers_of_all")(listOf(team), own));
   }
   void barrier() override {
     const nb::gil_scoped_acquire held;
@@ -51,32 +64,77 @@ class PythonCommunicator final : public Communicator {
   }
 
  private:
+  static nb::list listOf(std::span<const int64_t> team) {
+    nb::list devices;
+    for (const int64_t device : team) {
+      devices.append(device);
+    }
+    return devices;
+  }
+
   nb::object transport_;
   int64_t rank_, size_;
+  bool on_gpus_;
 };
 
+/// A stage of a fusion: what its devices run, and what they get before.
+struct Local {
+  IrFusion fusion;
+  DeviceMesh mesh;
+  std::vector<ParallelType> axes;
+  std::vector<std::string> exchanges;
+  std::vector<multidevice::Handover> handovers;
+  std::vector<size_t> inputs, outputs;
+};
+
+struct Staged {
+  Staged() = default;
+  Staged(Staged&&) = default;
+  Staged(const Staged&) = delete;
+
+  multidevice::Stages stages;
+  std::vector<Local> locals;
+  size_t hash = 0;
+};
+
+Staged makeStagesOf(const IrFusion& fusion) {
+  Staged result;
+  result.stages = multidevice::makeStages(fusion.definition->graph);
+  for (multidevice::Stage& stage : result.stages.stages) {
+    Local& local = result.locals.emplace_back();
+    local.fusion.definition = std::make_shared<capi::Definition>();
+    local.fusion.definition->graph = *stage.local.fusion;
+    result.hash = result.hash * 31 + stage.local.fusion->hash();
+    local.mesh = stage.local.mesh;
+    local.axes = stage.local.coordinates;
+    local.exchanges = stage.local.exchanges;
+    local.handovers = stage.handovers;
+    local.inputs = stage.inputs;
+    local.outputs = stage.outputs;
+  }
+  return result;
+}
+
 /// For each tensor the axes that mesh_x, mesh_y, mesh_z cut; -1 for none.
-std::vector<std::vector<int64_t>> axesOf(const std::vector<multidevice::Sharding>& shardings) {
+std::vector<std::vector<int64_t>> axesOf(const std::vector<multidevice::Stages::Place>& places) {
   std::vector<std::vector<int64_t>> all;
-  for (const multidevice::Sharding& sharding : shardings) {
+  for (const multidevice::Stages::Place& place : places) {
     std::vector<int64_t>& axes = all.emplace_back();
-    for (const std::optional<size_t>& cut : sharding.cut) {
+    for (const std::optional<size_t>& cut : place.sharding.cut) {
       axes.push_back(cut ? static_cast<int64_t>(*cut) : -1);
     }
   }
   return all;
 }
 
-struct Local {
-  IrFusion fusion;
-  multidevice::LocalFusion local;
-};
-
-Local makeLocalOf(const IrFusion& fusion) {
-  Local result{{std::make_shared<capi::Definition>()},
-               multidevice::makeLocal(fusion.definition->graph)};
-  result.fusion.definition->graph = *result.local.fusion;
-  return result;
+/// None: on all devices.
+std::vector<std::optional<DeviceMesh>> meshesOf(
+    const std::vector<multidevice::Stages::Place>& places) {
+  std::vector<std::optional<DeviceMesh>> all;
+  for (const multidevice::Stages::Place& place : places) {
+    all.push_back(place.mesh.empty() ? std::nullopt : std::optional(place.mesh));
+  }
+  return all;
 }
 
 void bindMesh(nb::module_& direct) {
@@ -120,17 +178,79 @@ void bindMultidevice(nb::module_& direct) {
   nb::class_<AnyCommunicator>(direct, "CommunicatorHandle", "How one device reaches the others.")
       .def_prop_ro("rank", [](const AnyCommunicator& self) { return self.communicator->rank(); })
       .def_prop_ro("size", [](const AnyCommunicator& self) { return self.communicator->size(); })
-      .def("barrier", [](const AnyCommunicator& self) {
-        const nb::gil_scoped_release others_run;
-        self.communicator->barrier();
-      });
+      .def("barrier",
+           [](const AnyCommunicator& self) {
+             const nb::gil_scoped_release others_run;
+             self.communicator->barrier();
+           })
+      .def(
+          "takes",
+          [](const AnyCommunicator& self, bool on_gpu) {
+            return self.communicator->takes(on_gpu ? DeviceKind::Cuda : DeviceKind::Cpu);
+          },
+          "on_gpu"_a, "Whether tensors may be on a GPU, or in memory of the host.")
+      .def(
+          "numbers_of_all",
+          [](const AnyCommunicator& self, const std::vector<int64_t>& team, int64_t own,
+             const std::string& what) {
+            const nb::gil_scoped_release others_run;
+            return self.communicator->numbersOfAll(team, own, what);
+          },
+          "team"_a, "own"_a, "what"_a, "One number of each device of a team, in its order.")
+      .def(
+          "broadcast",
+          [](const AnyCommunicator& self, const std::vector<int64_t>& team, nvf_dtype dtype,
+             int64_t elements, uintptr_t address, bool on_gpu, uintptr_t stream,
+             const std::string& what) {
+            void* data = reinterpret_cast<void*>(address);
+            const bool is_first = team.at(0) == self.communicator->rank();
+            const external::ExchangedTensor tensor{
+                toDtype(dtype), elements, is_first ? data : nullptr, is_first ? nullptr : data};
+            const nb::gil_scoped_release others_run;
+            self.communicator->exchange({std::nullopt,
+                                         BinaryOpType::Add,
+                                         team,
+                                         {&tensor, 1},
+                                         what,
+                                         on_gpu ? DeviceKind::Cuda : DeviceKind::Cpu,
+                                         reinterpret_cast<void*>(stream)});
+          },
+          "team"_a, "dtype"_a, "elements"_a, "address"_a, "on_gpu"_a, "stream"_a, "what"_a,
+          "What the first device of a team has at an address, to the others' addresses.");
   direct.def(
       "python_communicator",
-      [](nb::object transport, int64_t rank, int64_t size) {
+      [](nb::object transport, int64_t rank, int64_t size, bool on_gpus) {
         return AnyCommunicator{
-            std::make_shared<PythonCommunicator>(std::move(transport), rank, size)};
+            std::make_shared<PythonCommunicator>(std::move(transport), rank, size, on_gpus)};
       },
-      "transport"_a, "rank"_a, "size"_a);
+      "transport"_a, "rank"_a, "size"_a, "on_gpus"_a = false);
+  direct.def(
+      "nccl_communicator",
+      [](int64_t rank, int64_t size, int gpu, const std::string& address, const nb::object& gather,
+         double limit_s) {
+        const external::GatherTexts gather_texts = [&](const std::string& own) {
+          const nb::gil_scoped_acquire held;
+          return nb::cast<std::vector<std::string>>(gather(own));
+        };
+        const nb::gil_scoped_release others_run;
+        return AnyCommunicator{ncclCommunicator(
+            std::make_unique<external::TeamChannel>(rank, size, external::addressTowards(address),
+                                                    gather_texts, limit_s),
+            {gpu, limit_s})};
+      },
+      "rank"_a, "size"_a, "gpu"_a, "address"_a, "gather"_a, "limit_s"_a,
+      "GPUs of many processes by NCCL. `gather` takes a text and gives those of all processes; "
+      "`address`: any that all processes are reached by.");
+  direct.def(
+      "nccl_communicator_of_launch",
+      [](double limit_s) {
+        const nb::gil_scoped_release others_run;
+        return AnyCommunicator{
+            ncclCommunicatorOfLaunch(external::Launched::fromEnvironment(), limit_s)};
+      },
+      "limit_s"_a,
+      "The same for the processes that a launcher such as torchrun has started, by RANK, "
+      "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT.");
   direct.def(
       "thread_communicators",
       [](int64_t size, double limit_s) {
@@ -143,27 +263,47 @@ void bindMultidevice(nb::module_& direct) {
       "size"_a, "limit_s"_a = 60.0,
       "Devices that are threads of this process, on memory of the host: one communicator for each. "
       "`limit_s`: seconds that a device waits for the others.");
-  nb::class_<Local>(direct, "LocalFusion", "What each device of a mesh runs.")
-      .def_prop_ro("fusion", [](const Local& self) { return self.fusion; })
-      .def_prop_ro("mesh", [](const Local& self) { return self.local.mesh; })
-      .def_prop_ro("axes", [](const Local& self) { return self.local.coordinates; })
+  using multidevice::Handover;
+  nb::class_<Handover>(direct, "Handover", "A tensor that devices of another mesh get.")
+      .def_ro("source", &Handover::from, "Its slot where it is.")
+      .def_ro("target", &Handover::to, "Its slot where it goes to.")
+      .def_ro("teams", &Handover::teams, "The first device of each has it.")
+      .def_prop_ro("dtype", [](const Handover& self) { return fromDtype(self.dtype); })
+      .def_ro("axes", &Handover::axes)
+      .def_ro("what", &Handover::what);
+  nb::class_<Local>(direct, "LocalFusion",
+                    "What each device of a mesh runs: one stage of a fusion.")
+      .def_ro("fusion", &Local::fusion)
+      .def_ro("mesh", &Local::mesh)
+      .def_ro("axes", &Local::axes)
+      .def_ro("exchanges", &Local::exchanges)
+      .def_ro("handovers", &Local::handovers)
+      .def_ro("inputs", &Local::inputs, "Slots.")
+      .def_ro("outputs", &Local::outputs, "Slots.");
+  nb::class_<Staged>(direct, "Stages", "A fusion over one mesh or more, one stage after the other.")
+      .def_prop_ro("stages", [](const Staged& self) { return self.locals; })
+      .def_prop_ro("slots", [](const Staged& self) { return self.stages.slots; })
       .def_prop_ro(
-          "input_axes", [](const Local& self) { return axesOf(self.local.inputs); },
+          "outputs", [](const Staged& self) { return self.stages.outputs; }, "Slots.")
+      .def_prop_ro("devices", [](const Staged& self) { return self.stages.devices(); })
+      .def_prop_ro(
+          "input_axes", [](const Staged& self) { return axesOf(self.stages.of_inputs); },
           "For each input the axes that mesh_x, mesh_y and mesh_z cut; -1 for none.")
       .def_prop_ro(
-          "output_axes", [](const Local& self) { return axesOf(self.local.outputs); },
+          "output_axes", [](const Staged& self) { return axesOf(self.stages.of_outputs); },
           "The same for each output, those of which nothing was declared too.")
-      .def_prop_ro("exchanges", [](const Local& self) { return self.local.exchanges; })
+      .def_prop_ro(
+          "output_meshes", [](const Staged& self) { return meshesOf(self.stages.of_outputs); },
+          "Where each output is; None: on all devices.")
       .def(
           "require_same",
-          [](const Local& self, const AnyCommunicator& communicator) {
-            const size_t hash = self.fusion.definition->graph.hash();
+          [](const Staged& self, const AnyCommunicator& communicator) {
             const nb::gil_scoped_release others_run;
-            requireSameFusion(*communicator.communicator, self.local.mesh, hash);
+            requireSameFusion(*communicator.communicator, self.stages.devices(), self.hash);
           },
           "communicator"_a, "A UserError on all devices where one is about to run another one.");
-  direct.def("make_local", &makeLocalOf, "fusion"_a,
-             "The fusion that each device runs on its own parts.");
+  direct.def("make_stages", &makeStagesOf, "fusion"_a,
+             "The fusions that devices run on their own parts.");
   direct.def(
       "set_communicator",
       [](ExecutorCache& cache, const AnyCommunicator& communicator) {

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kUsage =
     "nvfuser_fuzz [--count N] [--seed S] [--first I] [--jobs J] [--schedules K] [--focus "
     "axes|sizes] "
-    "[--ranks] [--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
+    "[--ranks] [--nccl] [--interpret] [--folder DIR] [--no-shrink] [--reasons]\n"
     "nvfuser_fuzz --replay FILE… [--interpret] [--only STAGE] [--verbose]\n"
     "nvfuser_fuzz --shrink FILE [--interpret]\n"
     "nvfuser_fuzz [--focus axes|sizes] [--ranks] --show PROGRAM_SEED\n";
@@ -64,6 +64,9 @@ int run(int count, char** words) {
       campaign.kind.focus = focusOf(next());
     } else if (word == "--ranks") {
       campaign.kind.on_devices = true;
+    } else if (word == "--nccl") {
+      campaign.kind.on_devices = true;
+      options.nccl = true;
     } else if (word == "--interpret") {
       options.interpret = true;
     } else if (word == "--folder") {

@@ -4,17 +4,20 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <thread>
 
 #include <evaluator/strided_loop.h>
+#include <external/sockets.h>
 #include <external/thread_communicator.h>
 #include <fuzz/kernel_interpreter/kernel_interpreter.h>
 #include <fuzz/library/references.h>
 #include <fuzz/library/stages.h>
 #include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
+#include <runtime/cuda/nccl_communicator.h>
 
 namespace nvfuser::fuzz {
 
@@ -26,6 +29,41 @@ constexpr double kSeconds = 60;  ///< that a device waits for the others
 struct Window {
   std::vector<int64_t> starts, sizes;
 };
+
+using Communicators = std::vector<std::shared_ptr<external::Communicator>>;
+
+/// Those of GPUs, which are connected once for all programs of the process.
+const Communicators& gpuCommunicators(int64_t count) {
+  static auto* made = new std::map<int64_t, Communicators>;
+  Communicators& all = (*made)[count];
+  if (!all.empty()) {
+    return all;
+  }
+  all.resize(static_cast<size_t>(count));
+  const int port = external::portOf(external::listenAt(0));  // free again when it is asked for
+  std::vector<std::thread> threads;
+  std::vector<std::exception_ptr> errors(all.size());
+  for (int64_t rank = 0; rank < count; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        all[static_cast<size_t>(rank)] =
+            ncclCommunicatorOfLaunch({rank, count, rank, "127.0.0.1", port}, kSeconds);
+      } catch (...) {
+        errors[static_cast<size_t>(rank)] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) {
+      all.clear();
+      std::rethrow_exception(error);
+    }
+  }
+  return all;
+}
 
 class OnDevices {
  public:
@@ -46,9 +84,13 @@ class OnDevices {
         }
       });
     }
-    if (has_result && stages_.isClean()) {
-      stages_.onDevices("devices",
-                        [&](Device& device, const std::string& name) { runOn(device, name); });
+    if (has_result && stages_.isClean() && options_.nccl) {
+      stages_.run("devices nccl", [&] { runByNccl(); });
+    } else if (has_result && stages_.isClean()) {
+      stages_.onDevices("devices", [&](Device& device, const std::string& name) {
+        runOn(std::vector<Device*>(static_cast<size_t>(mesh_.size()), &device),
+              external::threadCommunicators(mesh_.size(), kSeconds), name);
+      });
     }
     return std::move(stages_.outcome);
   }
@@ -89,6 +131,15 @@ class OnDevices {
       tv->outer_split(place, program_.devices[i]);
       tv->axis(place)->parallelize(kMeshAxes[i]);
     }
+  }
+
+  static std::vector<multidevice::Sharding> shardingsOf(
+      const std::vector<multidevice::Stages::Place>& places) {
+    std::vector<multidevice::Sharding> all;
+    for (const multidevice::Stages::Place& place : places) {
+      all.push_back(place.sharding);
+    }
+    return all;
   }
 
   Window windowOf(const multidevice::Sharding& sharding, const std::vector<int64_t>& sizes,
@@ -143,10 +194,26 @@ class OnDevices {
     return strides;
   }
 
-  void runOn(Device& memory, const std::string& name) {
+  /// A GPU each.
+  void runByNccl() {
+    if (mesh_.size() > cudaDeviceCount()) {
+      stages_.outcome.reasons.push_back(text("refused: it is for ", mesh_.size(), " GPUs"));
+      ++stages_.outcome.refused;
+      return;
+    }
+    std::vector<Device*> gpus;
+    for (int gpu = 0; gpu < mesh_.size(); ++gpu) {
+      std::string why;
+      gpus.push_back(cudaDevice(gpu, &why));
+      check(gpus.back() != nullptr, why);
+    }
+    runOn(gpus, gpuCommunicators(mesh_.size()), "devices nccl");
+  }
+
+  /// `memories`: of each device.
+  void runOn(const std::vector<Device*>& memories, const Communicators& communicators,
+             const std::string& name) {
     const auto count = static_cast<size_t>(mesh_.size());
-    const auto communicators = external::threadCommunicators(mesh_.size(), kSeconds);
-    const KernelArgumentHolder whole = makeArguments(program_, memory);
     std::vector<std::vector<KernelArgumentHolder>> results(count);
     std::vector<std::vector<multidevice::Sharding>> shardings(count);
     std::vector<std::exception_ptr> errors(count);
@@ -155,15 +222,16 @@ class OnDevices {
       threads.emplace_back([&, d] {
         try {
           MultiDeviceExecutor executor(*shared_, communicators[d]);
-          shardings[d] = executor.outputShardings();
+          shardings[d] = shardingsOf(executor.outputPlaces());
           if (options_.verbose && d == 0) {
             std::printf("---- %s\n%s\n", name.c_str(), executor.localFusion().toString().c_str());
           }
           for (int turn = 0; turn < 2; ++turn) {
             executor.cache().setRandomState(program_.value_seed, kRandomOffset);
             const KernelArgumentHolder parts =
-                partsOf(whole, executor.inputShardings(), static_cast<int64_t>(d), memory);
-            results[d].push_back(executor.run(parts, &memory));
+                partsOf(makeArguments(program_, *memories[d]), shardingsOf(executor.inputPlaces()),
+                        static_cast<int64_t>(d), *memories[d]);
+            results[d].push_back(executor.run(parts, memories[d]));
           }
         } catch (...) {
           errors[d] = std::current_exception();

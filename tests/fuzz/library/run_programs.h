@@ -43,6 +43,8 @@ struct RunOptions {
   int64_t schedules = 2;
   /// Kernels are interpreted instead of compiled (kernel_interpreter/).
   bool interpret = false;
+  /// Programs for several devices run on GPUs of this host, which NCCL connects, and nowhere else.
+  bool nccl = false;
   /// Prints the Fusion, the schedules, their kernels.
   bool verbose = false;
 };

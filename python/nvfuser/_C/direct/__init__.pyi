@@ -827,15 +827,60 @@ class CommunicatorHandle:
 
     def barrier(self) -> None: ...
 
-def python_communicator(transport: object, rank: int, size: int) -> CommunicatorHandle: ...
+    def takes(self, on_gpu: bool) -> bool:
+        """Whether tensors may be on a GPU, or in memory of the host."""
+
+    def numbers_of_all(self, team: Sequence[int], own: int, what: str) -> list[int]:
+        """One number of each device of a team, in its order."""
+
+    def broadcast(self, team: Sequence[int], dtype: nvfuser._C.DataType, elements: int, address: int, on_gpu: bool, stream: int, what: str) -> None:
+        """
+        What the first device of a team has at an address, to the others' addresses.
+        """
+
+def python_communicator(transport: object, rank: int, size: int, on_gpus: bool = False) -> CommunicatorHandle: ...
+
+def nccl_communicator(rank: int, size: int, gpu: int, address: str, gather: object, limit_s: float) -> CommunicatorHandle:
+    """
+    GPUs of many processes by NCCL. `gather` takes a text and gives those of all processes; `address`: any that all processes are reached by.
+    """
+
+def nccl_communicator_of_launch(limit_s: float) -> CommunicatorHandle:
+    """
+    The same for the processes that a launcher such as torchrun has started, by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT.
+    """
 
 def thread_communicators(size: int, limit_s: float = 60.0) -> list[CommunicatorHandle]:
     """
     Devices that are threads of this process, on memory of the host: one communicator for each. `limit_s`: seconds that a device waits for the others.
     """
 
+class Handover:
+    """A tensor that devices of another mesh get."""
+
+    @property
+    def source(self) -> int:
+        """Its slot where it is."""
+
+    @property
+    def target(self) -> int:
+        """Its slot where it goes to."""
+
+    @property
+    def teams(self) -> list[list[int]]:
+        """The first device of each has it."""
+
+    @property
+    def dtype(self) -> nvfuser._C.DataType: ...
+
+    @property
+    def axes(self) -> int: ...
+
+    @property
+    def what(self) -> str: ...
+
 class LocalFusion:
-    """What each device of a mesh runs."""
+    """What each device of a mesh runs: one stage of a fusion."""
 
     @property
     def fusion(self) -> Fusion: ...
@@ -845,6 +890,36 @@ class LocalFusion:
 
     @property
     def axes(self) -> list[ParallelType]: ...
+
+    @property
+    def exchanges(self) -> list[str]: ...
+
+    @property
+    def handovers(self) -> list[Handover]: ...
+
+    @property
+    def inputs(self) -> list[int]:
+        """Slots."""
+
+    @property
+    def outputs(self) -> list[int]:
+        """Slots."""
+
+class Stages:
+    """A fusion over one mesh or more, one stage after the other."""
+
+    @property
+    def stages(self) -> list[LocalFusion]: ...
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def outputs(self) -> list[int]:
+        """Slots."""
+
+    @property
+    def devices(self) -> list[int]: ...
 
     @property
     def input_axes(self) -> list[list[int]]:
@@ -857,12 +932,13 @@ class LocalFusion:
         """The same for each output, those of which nothing was declared too."""
 
     @property
-    def exchanges(self) -> list[str]: ...
+    def output_meshes(self) -> list[DeviceMesh | None]:
+        """Where each output is; None: on all devices."""
 
     def require_same(self, communicator: CommunicatorHandle) -> None:
         """A UserError on all devices where one is about to run another one."""
 
-def make_local(fusion: Fusion) -> LocalFusion:
-    """The fusion that each device runs on its own parts."""
+def make_stages(fusion: Fusion) -> Stages:
+    """The fusions that devices run on their own parts."""
 
 def set_communicator(cache: FusionExecutorCache, communicator: CommunicatorHandle) -> None: ...

@@ -1,0 +1,154 @@
+#include <multidevice/join_allreduces.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <ir/axis_map.h>
+#include <ir/composite_nodes.h>
+#include <ops/communication.h>
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::multidevice {
+
+namespace {
+
+using Group = std::vector<CommunicationOp*>;
+
+/// Which exchanges a value is computed from, by their places.
+class Needs {
+ public:
+  explicit Needs(Fusion& fusion) {
+    for (Expr* expr : fusion.exprs()) {
+      std::vector<bool> needs;
+      auto* exchange = expr->isA<CommunicationOp>() ? expr->as<CommunicationOp>() : nullptr;
+      // What an exchange waits for is no part of its result.
+      const size_t operands = exchange != nullptr ? exchange->count() : expr->inputs().size();
+      for (size_t i = 0; i < operands; ++i) {
+        add(needs, of(expr->input(i)));
+      }
+      if (exchange != nullptr) {
+        before_.push_back(needs);
+        needs.resize(std::max(needs.size(), exchanges_.size() + 1));
+        needs[exchanges_.size()] = true;
+        exchanges_.push_back(exchange);
+      }
+      for (const Val* output : expr->outputs()) {
+        needs_[output] = needs;
+      }
+    }
+    for (const Val* output : fusion.outputs()) {
+      add(alive_, of(output));
+    }
+  }
+
+  const Group& exchanges() const { return exchanges_; }
+  bool isAlive(size_t exchange) const { return has(alive_, exchange); }
+  /// Whether the operands of one are computed from the result of another.
+  bool needs(size_t exchange, size_t other) const { return has(before_[exchange], other); }
+
+ private:
+  static bool has(const std::vector<bool>& set, size_t one) { return one < set.size() && set[one]; }
+  static void add(std::vector<bool>& set, const std::vector<bool>& more) {
+    set.resize(std::max(set.size(), more.size()));
+    for (size_t i = 0; i < more.size(); ++i) {
+      set[i] = set[i] || more[i];
+    }
+  }
+  std::vector<bool> of(const Val* val) const {
+    const auto found = needs_.find(val);
+    return found != needs_.end() ? found->second : std::vector<bool>();
+  }
+
+  Group exchanges_;
+  std::vector<std::vector<bool>> before_;
+  std::unordered_map<const Val*, std::vector<bool>> needs_;
+  std::vector<bool> alive_;
+};
+
+bool joins(const CommunicationOp* a, const CommunicationOp* b) {
+  return a->type() == CommunicationType::Allreduce && b->type() == a->type() &&
+         a->reduction() == b->reduction() && a->along() == b->along() && a->mesh() == b->mesh();
+}
+
+/// In the order in which they are to be carried out.
+std::vector<Group> groupsOf(const Needs& needs) {
+  const Group& all = needs.exchanges();
+  std::vector<Group> groups;
+  std::vector<std::vector<size_t>> open;  // allreduces that wait for more
+  const auto close = [&](const std::vector<size_t>& places) {
+    Group& group = groups.emplace_back();
+    for (const size_t place : places) {
+      group.push_back(all[place]);
+    }
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!needs.isAlive(i)) {
+      continue;
+    }
+    std::vector<std::vector<size_t>> still_open;
+    for (std::vector<size_t>& places : open) {
+      if (std::any_of(places.begin(), places.end(),
+                      [&](size_t one) { return needs.needs(i, one); })) {
+        close(places);
+      } else {
+        still_open.push_back(std::move(places));
+      }
+    }
+    open = std::move(still_open);
+    const auto fits = std::find_if(open.begin(), open.end(), [&](const auto& places) {
+      return joins(all[places.front()], all[i]);
+    });
+    if (fits != open.end()) {
+      fits->push_back(i);
+    } else if (all[i]->type() == CommunicationType::Allreduce) {
+      open.push_back({i});
+    } else {
+      groups.push_back({all[i]});  // before those that wait
+    }
+  }
+  for (const std::vector<size_t>& places : open) {
+    close(places);
+  }
+  return groups;
+}
+
+std::string lineOf(const Group& group, const std::unordered_map<const Val*, const Asked*>& asked) {
+  std::vector<std::string> tensors, reasons;
+  for (const CommunicationOp* one : group) {
+    const Asked& why = *asked.at(one->output(0));
+    tensors.push_back(why.tensor);
+    if (std::find(reasons.begin(), reasons.end(), why.why) == reasons.end()) {
+      reasons.push_back(why.why);
+    }
+  }
+  return text(group[0]->getOpString(), " of ", join(tensors, " and "), " along ",
+              parallelTypeName(group[0]->along()), ": ", join(reasons, "; "));
+}
+
+}  // namespace
+
+std::vector<std::string> joinAllreduces(Fusion& fusion, const std::vector<Asked>& asked) {
+  std::unordered_map<const Val*, const Asked*> by_result;
+  for (const Asked& one : asked) {
+    by_result[one.result] = &one;
+  }
+  std::vector<std::string> lines;
+  TensorView* last = nullptr;
+  for (const Group& group : groupsOf(Needs(fusion))) {
+    lines.push_back(lineOf(group, by_result));
+    const CommunicationOp* first = group[0];
+    std::vector<TensorView*> operands;
+    for (const CommunicationOp* one : group) {
+      operands.push_back(one->input(0)->as<TensorView>());
+    }
+    const std::vector<TensorView*> results = communicate(first->type(), operands, first->mesh(),
+                                                         first->along(), first->reduction(), last);
+    for (size_t i = 0; i < group.size(); ++i) {
+      preseg_passes::replaceTensor(group[i]->output(0)->as<TensorView>(), results[i]);
+    }
+    last = results.back();
+  }
+  return lines;
+}
+
+}  // namespace nvfuser::multidevice

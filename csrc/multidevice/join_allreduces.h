@@ -1,0 +1,32 @@
+/// Pass `join-allreduces` over what a device runs: allreduces that do not wait for each other
+/// become one, as the gradients of data-parallel training; so they cost one launch and one
+/// agreement.
+///
+///   T4 = allreduce(T2)   T5 = allreduce(T3, after T4)      T6, T7 = allreduce(T2, T3)
+///   T9 = mul(T4, T5)                                       T9 = mul(T6, T7)
+///
+/// One goes where the last of its operands is there. Those of other axes of the mesh, or combined
+/// by another operation, stay apart, as does one whose operand needs the result of another. The
+/// others keep their order, and what leads to no output goes. No copies are made: a transport takes
+/// the tensors where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ir/fusion.h>
+#include <ir/interface_nodes.h>
+
+namespace nvfuser::multidevice {
+
+/// An exchange that a sharding asked for.
+struct Asked {
+  const TensorView* result;
+  std::string tensor;  ///< described
+  std::string why;
+};
+
+/// Returns a line for each exchange that is left: what, of which tensors, and why.
+std::vector<std::string> joinAllreduces(Fusion& fusion, const std::vector<Asked>& asked);
+
+}  // namespace nvfuser::multidevice

@@ -1,0 +1,394 @@
+#include <multidevice/stages.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <ir/axis_map.h>
+#include <ir/builder.h>
+#include <ir/cloner.h>
+#include <ir/internal_nodes.h>
+#include <ops/alias.h>
+#include <ops/axes.h>
+#include <preseg_passes/rewrite.h>
+#include <preseg_passes/substitute_scalars.h>
+
+namespace nvfuser::multidevice {
+
+namespace {
+
+/// Operations on one mesh, none of which waits for another mesh that waits for one of them.
+struct Key {
+  size_t level;
+  DeviceMesh mesh;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+bool goPartByPart(const DeviceMesh& from, const DeviceMesh& to) {
+  return from.shape() == to.shape() && std::none_of(from.devices().begin(), from.devices().end(),
+                                                    [&](int64_t device) { return to.has(device); });
+}
+
+/// A tensor on its mesh, cut so, as the user would declare it.
+void declare(TensorView* tv, const DeviceMesh& mesh, const Sharding& sharding) {
+  tv->setDeviceMesh(mesh);
+  for (size_t axis = ops::axesOf(tv).size(); axis-- > 0;) {  // a split moves those behind it
+    if (const auto mesh_axis = sharding.of(axis)) {
+      tv->outer_split(static_cast<int64_t>(axis), mesh.size(*mesh_axis));
+      tv->axis(static_cast<int64_t>(axis))->parallelize(*mesh_axis);
+    }
+  }
+}
+
+class Cutter {
+ public:
+  explicit Cutter(const Fusion& global) : global_(global) {
+    for (Expr* expr : global.exprs()) {
+      if (!tensorOutputs(expr).empty()) {
+        exprs_.push_back(expr);
+      }
+    }
+  }
+
+  Stages run() {
+    findMeshes();
+    findKeys();
+    if (keys_.size() == 1) {
+      return onlyStage();
+    }
+    if (!global_.getOutputAliases().empty()) {
+      userError("multidevice: a fusion on several meshes cannot update inputs in place, and ",
+                *global_.getOutputAliases().begin()->first,
+                " is written to one; make it an output of its own");
+    }
+    for (size_t i = 0; i < global_.inputs().size(); ++i) {
+      slot_[{global_.inputs()[i], DeviceMesh()}] = i;
+    }
+    result_.slots = global_.inputs().size();
+    findWhatIsHandedOver();
+    for (const Key& key : keys_) {
+      makeStage(key);
+    }
+    describe();
+    return std::move(result_);
+  }
+
+ private:
+  using Value = std::pair<const Val*, DeviceMesh>;  ///< a tensor as a mesh has it
+
+  void findMeshes() {
+    for (const TensorView* tv : global_.allTvs()) {
+      if (tv->hasDeviceMesh()) {
+        mesh_[tv] = tv->getDeviceMesh();
+        first_ = first_.empty() ? tv->getDeviceMesh() : first_;
+      }
+    }
+    for (const Expr* expr : exprs_) {
+      for (const TensorView* in : tensorInputs(expr)) {
+        for (const TensorView* out : tensorOutputs(expr)) {
+          if (mesh_.count(in) != 0) {
+            mesh_.emplace(out, mesh_.at(in));
+          }
+        }
+      }
+    }
+    for (size_t i = exprs_.size(); i-- > 0;) {  // made of inputs that are everywhere, or of nothing
+      for (const TensorView* out : tensorOutputs(exprs_[i])) {
+        mesh_.emplace(out, first_);
+        for (const TensorView* in : tensorInputs(exprs_[i])) {
+          if (!in->isFusionInput()) {
+            mesh_.emplace(in, mesh_.at(out));
+          }
+        }
+      }
+    }
+  }
+
+  /// Of an input that is everywhere: none.
+  DeviceMesh meshOf(const TensorView* tv) const {
+    const auto found = mesh_.find(tv);
+    return found != mesh_.end() ? found->second : DeviceMesh();
+  }
+  DeviceMesh meshOf(const Expr* expr) const { return meshOf(tensorOutputs(expr)[0]); }
+  size_t levelOf(const TensorView* tv) const {
+    const auto found = level_.find(tv);
+    return found != level_.end() ? found->second : 0;
+  }
+  bool crosses(const TensorView* in, const DeviceMesh& to) const {
+    return !meshOf(in).empty() && meshOf(in) != to;
+  }
+  void addKey(const Key& key) {
+    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
+      keys_.push_back(key);
+    }
+  }
+
+  void findKeys() {
+    for (const Expr* expr : exprs_) {
+      size_t level = 0;
+      for (const TensorView* in : tensorInputs(expr)) {
+        const bool waits = crosses(in, meshOf(expr));
+        level = std::max(level, levelOf(in) + (waits ? 1 : 0));
+        if (waits && in->isFusionInput()) {
+          addKey({0, meshOf(in)});
+        }
+      }
+      for (const TensorView* out : tensorOutputs(expr)) {
+        level_[out] = level;
+      }
+      addKey({level, meshOf(expr)});
+    }
+    if (keys_.empty()) {
+      addKey({0, first_});
+    }
+    std::stable_sort(keys_.begin(), keys_.end(),
+                     [](const Key& a, const Key& b) { return a.level < b.level; });
+  }
+
+  /// Which tensors other meshes want whole, and which other stages want as they are.
+  void findWhatIsHandedOver() {
+    for (const Expr* expr : exprs_) {
+      for (const TensorView* in : tensorInputs(expr)) {
+        const bool is_same = meshOf(in) == meshOf(expr);
+        if (crosses(in, meshOf(expr)) && !goPartByPart(meshOf(in), meshOf(expr))) {
+          wanted_whole_.insert(in);
+        } else if (!in->isFusionInput() &&
+                   (!is_same || levelOf(in) != levelOf(tensorOutputs(expr)[0]))) {
+          wanted_.insert(in);
+        }
+      }
+    }
+  }
+
+  size_t newSlot() { return result_.slots++; }
+
+  /// The exprs of the stage, in order.
+  std::vector<Expr*> exprsOf(const Key& key) const {
+    std::vector<Expr*> own;
+    for (Expr* expr : exprs_) {
+      if (meshOf(expr) == key.mesh && levelOf(tensorOutputs(expr)[0]) == key.level) {
+        own.push_back(expr);
+      }
+    }
+    return own;
+  }
+
+  /// All of it, on one mesh.
+  Stages onlyStage() const {
+    Stages all;
+    Stage& stage = all.stages.emplace_back();
+    stage.local = makeLocal(global_);
+    all.slots = global_.inputs().size() + global_.outputs().size();
+    for (size_t i = 0; i < all.slots; ++i) {
+      (i < global_.inputs().size() ? stage.inputs : stage.outputs).push_back(i);
+    }
+    all.outputs = stage.outputs;
+    for (const Sharding& sharding : stage.local.inputs) {
+      all.of_inputs.push_back({stage.local.mesh, sharding});
+    }
+    for (const Sharding& sharding : stage.local.outputs) {
+      all.of_outputs.push_back({stage.local.mesh, sharding});
+    }
+    return all;
+  }
+
+  void makeStage(const Key& key) {
+    Stage stage;
+    auto fusion = std::make_unique<Fusion>();
+    IrCloner cloner = Fusion::copy(&global_, fusion.get());
+    const FusionGuard guard(fusion.get());
+    std::map<const Val*, size_t> slots;  // of inputs and outputs
+    for (size_t i = 0; i < global_.inputs().size(); ++i) {
+      slots[cloner.clone(global_.inputs()[i])] = i;
+    }
+    std::unordered_map<const Val*, Val*> sizes;
+    std::unordered_map<const TensorView*, TensorView*> brought;
+    std::vector<Val*> outputs;
+    const std::vector<Expr*> own = exprsOf(key);
+    for (Expr* expr : own) {
+      Expr* copy = cloner.clone(expr->output(0))->definition();
+      for (const TensorView* in : tensorInputs(expr)) {
+        const bool is_other = crosses(in, key.mesh);
+        const bool is_own = !is_other && (in->isFusionInput() || levelOf(in) == key.level);
+        if (is_own) {
+          continue;
+        }
+        TensorView*& input = brought[in];
+        TensorView* old = cloner.clone(const_cast<TensorView*>(in));
+        if (input == nullptr) {
+          input = bring(in, old, key.mesh, stage, slots, sizes);
+        }
+        fusion->replaceInput(copy, old, input);
+      }
+    }
+    for (const Val* output : global_.outputs()) {
+      if (output->isA<TensorView>()) {
+        fusion->removeOutput(cloner.clone(const_cast<Val*>(output)));
+      }
+    }
+    const auto give = [&](TensorView* tv, const Value& value) {
+      if (!tv->isFusionOutput()) {
+        fusion->addOutput(tv);
+      }
+      slots[tv] = slot_.count(value) != 0 ? slot_.at(value) : (slot_[value] = newSlot());
+      outputs.push_back(tv);
+    };
+    for (const Expr* expr : own) {
+      for (const TensorView* out : tensorOutputs(expr)) {
+        if (wanted_.count(out) != 0 || out->isFusionOutput()) {
+          give(cloner.clone(const_cast<TensorView*>(out)), {out, key.mesh});
+        }
+      }
+    }
+    for (const TensorView* tv : wanted_whole_) {
+      if (meshOf(tv) == key.mesh && levelOf(tv) == key.level) {
+        TensorView* whole = set(cloner.clone(const_cast<TensorView*>(tv)));
+        fusion->addOutput(whole);
+        whole->setDeviceMesh(key.mesh);
+        slots[whole] = whole_slot_[tv] = newSlot();
+        outputs.push_back(whole);
+      }
+    }
+    preseg_passes::ScalarSubstitution(*fusion, std::move(sizes)).apply();
+    preseg_passes::sweep(*fusion);
+    if (outputs.empty()) {
+      return;  // inputs alone, which others get part by part
+    }
+    dropUnused(*fusion);
+    const std::vector<TensorView*> all = fusion->allTvs();
+    if (std::none_of(all.begin(), all.end(),
+                     [](const TensorView* tv) { return tv->hasDeviceMesh(); })) {
+      outputs[0]->as<TensorView>()->setDeviceMesh(key.mesh);
+    }
+    stage.local = makeLocal(*fusion);
+    for (const Val* input : fusion->inputs()) {
+      stage.inputs.push_back(slots.at(input));
+    }
+    for (size_t i = 0; i < fusion->outputs().size(); ++i) {
+      stage.outputs.push_back(slots.at(fusion->outputs()[i]));
+      places_[stage.outputs.back()] = {key.mesh, stage.local.outputs[i]};
+    }
+    for (size_t i = 0; i < fusion->inputs().size(); ++i) {
+      if (fusion->inputs()[i]->isA<TensorView>()) {
+        places_.emplace(stage.inputs[i], Stages::Place{key.mesh, stage.local.inputs[i]});
+      }
+    }
+    result_.stages.push_back(std::move(stage));
+  }
+
+  /// What another stage has, as an input of this one.
+  TensorView* bring(const TensorView* tv, const TensorView* copy, const DeviceMesh& mesh,
+                    Stage& stage, std::map<const Val*, size_t>& slots,
+                    std::unordered_map<const Val*, Val*>& sizes) {
+    std::vector<IterDomain*> axes;
+    for (const IterDomain* id : ops::axesOf(copy)) {
+      Val* extent = ops::extentOf(id);
+      if (ops::constantOf(extent) || extent->definition() == nullptr) {
+        axes.push_back(ops::newOwnAxis(id));
+        continue;
+      }
+      Val*& symbol = sizes[extent];
+      symbol = symbol == nullptr ? IrBuilder::create<Val>(extent->dtype()) : symbol;
+      axes.push_back(ops::newIterAxis(symbol));
+    }
+    TensorView* input = ops::newTensor(std::move(axes), tv->dtype());
+    FusionGuard::getCurFusion()->addInput(input);
+    const DeviceMesh from = meshOf(tv);
+    size_t source = 0;
+    Sharding sharding;
+    std::vector<std::vector<int64_t>> teams;
+    if (from == mesh || goPartByPart(from, mesh)) {
+      source = tv->isFusionInput() ? slot_.at({tv, DeviceMesh()}) : slot_.at({tv, from});
+      sharding = tv->isFusionInput() ? shardingOf(tv) : places_.at(source).sharding;
+      for (size_t i = 0; i < from.devices().size(); ++i) {
+        teams.push_back({from.devices()[i], mesh.devices()[i]});
+      }
+    } else {
+      source = whole_slot_.at(tv);
+      teams = {{from.devices()[0]}};
+      for (const int64_t device : mesh.devices()) {
+        if (device != from.devices()[0]) {
+          teams[0].push_back(device);
+        }
+      }
+    }
+    declare(input, mesh, sharding);
+    slots[input] = source;
+    if (from != mesh) {
+      const auto [found, is_new] = handed_.try_emplace({source, mesh.toString()}, result_.slots);
+      const size_t slot = found->second;
+      if (is_new) {
+        newSlot();
+        stage.handovers.push_back({source, slot, std::move(teams), tv->dtype(),
+                                   ops::axesOf(tv).size(),
+                                   text("handing over ", ops::describe(tv), " from ",
+                                        from.toString(), " to ", mesh.toString())});
+      }
+      slots[input] = slot;
+    }
+    return input;
+  }
+
+  /// Inputs that nobody reads, but numbers.
+  static void dropUnused(Fusion& fusion) {
+    const std::vector<Val*> inputs = fusion.inputs();
+    for (Val* input : inputs) {
+      if (input->isA<TensorView>() && !input->isFusionOutput() && fusion.usesOf(input).empty()) {
+        fusion.removeInput(input);
+      }
+    }
+  }
+
+  void describe() {
+    for (size_t i = 0; i < global_.inputs().size(); ++i) {
+      const Val* input = global_.inputs()[i];
+      Stages::Place& place = result_.of_inputs.emplace_back();
+      if (input->isA<TensorView>()) {
+        place = {meshOf(input->as<TensorView>()), shardingOf(input->as<TensorView>())};
+      }
+    }
+    for (const Val* output : global_.outputs()) {
+      const auto* tv = output->as<TensorView>();
+      result_.outputs.push_back(tv->isFusionInput() ? slot_.at({tv, DeviceMesh()})
+                                                    : slot_.at({tv, meshOf(tv)}));
+      result_.of_outputs.push_back(tv->isFusionInput() ? Stages::Place{meshOf(tv), shardingOf(tv)}
+                                                       : places_.at(result_.outputs.back()));
+    }
+  }
+
+  const Fusion& global_;
+  std::vector<Expr*> exprs_;
+  std::unordered_map<const TensorView*, DeviceMesh> mesh_;
+  DeviceMesh first_;
+  std::unordered_map<const TensorView*, size_t> level_;
+  std::vector<Key> keys_;
+  std::set<const TensorView*,
+           decltype([](const TensorView* a, const TensorView* b) { return a->name() < b->name(); })>
+      wanted_whole_, wanted_;
+  struct Order {
+    bool operator()(const Value& a, const Value& b) const {
+      return std::tuple(a.first->name(), a.first->isA<TensorView>(), a.second.toString()) <
+             std::tuple(b.first->name(), b.first->isA<TensorView>(), b.second.toString());
+    }
+  };
+  std::map<Value, size_t, Order> slot_;
+  std::map<const TensorView*, size_t> whole_slot_;
+  std::map<std::pair<size_t, std::string>, size_t> handed_;
+  std::map<size_t, Stages::Place> places_;
+  Stages result_;
+};
+
+}  // namespace
+
+std::vector<int64_t> Stages::devices() const {
+  std::set<int64_t> all;
+  for (const Stage& stage : stages) {
+    all.insert(stage.local.mesh.devices().begin(), stage.local.mesh.devices().end());
+  }
+  return {all.begin(), all.end()};
+}
+
+Stages makeStages(const Fusion& global) { return Cutter(global).run(); }
+
+}  // namespace nvfuser::multidevice

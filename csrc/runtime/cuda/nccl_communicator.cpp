@@ -1,0 +1,410 @@
+#include <runtime/cuda/nccl_communicator.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+
+#include <runtime/cuda/collectives_in_flight.h>
+#include <support/error.h>
+
+namespace nvfuser {
+
+namespace {
+
+using external::Exchange;
+using external::ExchangedTensor;
+using external::TeamChannel;
+using namespace cuda::nccl;
+
+/// How NCCL reads the elements of a tensor.
+struct Elements {
+  int kind;
+  size_t count;
+};
+
+/// Data that are only moved.
+Elements asBytes(const ExchangedTensor& tensor) {
+  return {Uint8, static_cast<size_t>(tensor.elements * dataTypeSizeByte(tensor.dtype))};
+}
+
+std::optional<int> kindOf(DataType dtype, int version) {
+  constexpr int kWithFloat8 = 22400;
+  switch (dtype.type) {
+    case PrimDataType::Double:
+    case PrimDataType::ComplexDouble:
+      return Float64;
+    case PrimDataType::Float:
+    case PrimDataType::ComplexFloat:
+      return Float32;
+    case PrimDataType::Half:
+      return Float16;
+    case PrimDataType::BFloat16:
+      return Bfloat16;
+    case PrimDataType::Float8_e4m3fn:
+      return version >= kWithFloat8 ? std::optional<int>(Float8e4m3) : std::nullopt;
+    case PrimDataType::Float8_e5m2:
+      return version >= kWithFloat8 ? std::optional<int>(Float8e5m2) : std::nullopt;
+    case PrimDataType::Char:
+      return Int8;
+    case PrimDataType::Byte:
+    case PrimDataType::Bool:
+      return Uint8;
+    case PrimDataType::Int32:
+      return Int32;
+    case PrimDataType::UInt32:
+      return Uint32;
+    case PrimDataType::Int:
+    case PrimDataType::Index:
+      return Int64;
+    case PrimDataType::UInt64:
+      return Uint64;
+    case PrimDataType::Short:
+    case PrimDataType::UInt16:
+    case PrimDataType::Null:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Data that are combined. Throws `UserError` for what NCCL does not combine.
+Elements asNumbers(const ExchangedTensor& tensor, BinaryOpType by, std::string_view what,
+                   int version) {
+  const bool is_complex = isComplexType(tensor.dtype);
+  const std::optional<int> kind = kindOf(tensor.dtype, version);
+  if (!kind || (is_complex && by != BinaryOpType::Add)) {
+    userError(what, ": NCCL ", version, " does not combine numbers of dtype ",
+              dataTypeName(tensor.dtype), " by ", opName(by), "; cast them before");
+  }
+  return {*kind, static_cast<size_t>(tensor.elements) * (is_complex ? 2 : 1)};
+}
+
+/// Of truth values a sum says whether any is true, a product whether all are.
+int reductionOf(BinaryOpType by, DataType dtype) {
+  const bool is_truth = dtype == DataType::Bool;
+  switch (by) {
+    case BinaryOpType::Mul:
+      return is_truth ? Min : Product;
+    case BinaryOpType::Max:
+      return Max;
+    case BinaryOpType::Min:
+      return Min;
+    default:
+      return is_truth ? Max : Sum;
+  }
+}
+
+class NcclCommunicator final : public external::Communicator {
+ public:
+  NcclCommunicator(std::unique_ptr<TeamChannel> channel, const NcclOptions& options,
+                   const Table& table, const cuda::Driver& driver)
+      : channel_(std::move(channel)), options_(options), table_(table), driver_(driver) {
+    cuda::DeviceId id = 0;
+    cuda::throwIfFailed(driver_, driver_.DeviceGet(&id, options_.gpu), "cuDeviceGet",
+                        text("GPU ", options_.gpu));
+    cuda::throwIfFailed(driver_, driver_.DevicePrimaryCtxRetain(&context_, id),
+                        "cuDevicePrimaryCtxRetain");
+    flight_.emplace(
+        driver_, context_, options_.limit_s, [this] { return whatFailed(); },
+        [this](const std::string& error) { end(error); });
+  }
+
+  ~NcclCommunicator() override {
+    flight_.reset();
+    cuda::Context current = nullptr;
+    if (driver_.CtxGetCurrent(&current) == cuda::kErrorDeinitialized) {
+      return;  // the process ends, and the driver has gone
+    }
+    const std::lock_guard lock(mutex_);
+    for (const auto& [team, comm] : comms_) {
+      table_.CommDestroy(comm);
+    }
+  }
+
+  int64_t rank() const override { return channel_->rank(); }
+  int64_t size() const override { return channel_->size(); }
+  std::string_view name() const override { return "NCCL"; }
+  bool takes(DeviceKind memory) const override { return memory == DeviceKind::Cuda; }
+
+  void exchange(const Exchange& x) override {
+    try {
+      requireOwnMemory(x);
+      const std::vector<Elements> elements = elementsOf(x);
+      const std::string signature = signatureOf(x);
+      std::string key = signature;
+      key.append(reinterpret_cast<const char*>(x.team.data()), x.team.size_bytes());
+      channel_->say(x.team, signature, x.what);
+      // What was agreed on before is launched while the others' answers are on their way.
+      const bool is_known = known_.count(key) != 0;
+      if (is_known) {
+        launch(x, elements);
+      }
+      channel_->hear(x, signature);
+      if (!is_known) {
+        launch(x, elements);
+        known_.insert(std::move(key));
+      }
+    } catch (const UserError& error) {
+      end(error.what());
+      throw;
+    }
+  }
+
+  std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
+                                    std::string_view what) override {
+    return channel_->numbersOfAll(team, own, what);
+  }
+
+  void barrier() override {
+    std::vector<int64_t> all;
+    for (int64_t device = 0; device < size(); ++device) {
+      all.push_back(device);
+    }
+    channel_->numbersOfAll(all, 0, "barrier");
+  }
+
+ private:
+  void requireOwnMemory(const Exchange& x) const {
+    cuda::Context current = nullptr;
+    driver_.CtxGetCurrent(&current);
+    if (x.memory != DeviceKind::Cuda || current != context_) {
+      userError(x.what, ": device ", rank(), " has GPU ", options_.gpu, ", but its tensors are ",
+                x.memory == DeviceKind::Cuda ? "on another one" : "in memory of the host",
+                "; move them there");
+    }
+  }
+
+  std::vector<Elements> elementsOf(const Exchange& x) const {
+    const bool combines =
+        x.type == CommunicationType::Allreduce || x.type == CommunicationType::ReduceScatter;
+    std::vector<Elements> all;
+    for (const ExchangedTensor& tensor : x.tensors) {
+      all.push_back(combines ? asNumbers(tensor, x.reduction, x.what, table_.version)
+                             : asBytes(tensor));
+    }
+    return all;
+  }
+
+  void launch(const Exchange& x, const std::vector<Elements>& elements) {
+    const Comm comm = commOf(x);
+    {
+      const std::lock_guard lock(mutex_);
+      requireAlive(x.what);
+      throwIfFailed(table_.GroupStart(), x.what);
+      for (size_t i = 0; i < elements.size(); ++i) {
+        put(x, x.tensors[i], elements[i], comm);
+      }
+      const Status status = table_.GroupEnd();
+      if (status != kInProgress) {
+        throwIfFailed(status, x.what);
+      }
+    }
+    waitUntilLaunched(comm, x.what);
+    flight_->add(std::string(x.what), static_cast<cuda::StreamHandle>(x.stream));
+  }
+
+  void put(const Exchange& x, const ExchangedTensor& tensor, const Elements& elements, Comm comm) {
+    const auto [kind, count] = elements;
+    const int reduction = reductionOf(x.reduction, tensor.dtype);
+    if (count == 0) {
+      return;
+    }
+    if (!x.type) {
+      const bool is_first = x.team.front() == rank();
+      void* out = is_first ? const_cast<void*>(tensor.in) : tensor.out;
+      throwIfFailed(table_.Broadcast(out, out, count, kind, 0, comm, x.stream), x.what);
+      return;
+    }
+    switch (*x.type) {
+      case CommunicationType::Allgather:
+        throwIfFailed(table_.AllGather(tensor.in, tensor.out, count, kind, comm, x.stream), x.what);
+        break;
+      case CommunicationType::Allreduce:
+        throwIfFailed(
+            table_.AllReduce(tensor.in, tensor.out, count, kind, reduction, comm, x.stream),
+            x.what);
+        break;
+      case CommunicationType::ReduceScatter:
+        throwIfFailed(
+            table_.ReduceScatter(tensor.in, tensor.out, count, kind, reduction, comm, x.stream),
+            x.what);
+        break;
+      case CommunicationType::Alltoall:
+        for (size_t peer = 0; peer < x.team.size(); ++peer) {
+          const size_t offset = peer * count;  // in bytes
+          throwIfFailed(table_.Send(static_cast<const char*>(tensor.in) + offset, count, kind,
+                                    static_cast<int>(peer), comm, x.stream),
+                        x.what);
+          throwIfFailed(table_.Recv(static_cast<char*>(tensor.out) + offset, count, kind,
+                                    static_cast<int>(peer), comm, x.stream),
+                        x.what);
+        }
+        break;
+    }
+  }
+
+  /// Made when a team comes together for the first time; its first device says the id.
+  Comm commOf(const Exchange& x) {
+    const std::vector<int64_t> team(x.team.begin(), x.team.end());
+    {
+      const std::lock_guard lock(mutex_);
+      requireAlive(x.what);
+      if (const auto found = comms_.find(team); found != comms_.end()) {
+        return found->second;
+      }
+    }
+    UniqueId id{};
+    std::string said = "no id";
+    if (team.front() == rank()) {
+      throwIfFailed(table_.GetUniqueId(&id), x.what);
+      said.assign(id.bytes, sizeof(id.bytes));
+    }
+    channel_->say(team, said, x.what);
+    const std::string first =
+        channel_->hear(team, said, x.what, [&] { return std::string("a new team"); }).front();
+    if (first.size() != sizeof(id.bytes)) {
+      userError(x.what, ": device ", team.front(), " did not come to make the team ",
+                join(team, ", "), "; all devices have to run the same fusion");
+    }
+    std::memcpy(id.bytes, first.data(), sizeof(id.bytes));
+    const auto place = std::find(team.begin(), team.end(), rank()) - team.begin();
+    Config config;
+    config.blocking = 0;
+    Comm comm = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const Status status = table_.CommInitRankConfig(&comm, static_cast<int>(team.size()), id,
+                                                      static_cast<int>(place), &config);
+      if (status != kInProgress) {
+        throwIfFailed(status, x.what);
+      }
+      comms_[team] = comm;
+    }
+    waitUntilLaunched(comm, x.what);
+    return comm;
+  }
+
+  /// What NCCL does in the background until its work is on the stream.
+  void waitUntilLaunched(Comm comm, std::string_view what) {
+    const external::Deadline deadline = external::deadlineIn(options_.limit_s);
+    for (int64_t looks = 0;; ++looks) {
+      Status status = kSuccess;
+      {
+        const std::lock_guard lock(mutex_);
+        requireAlive(what);
+        throwIfFailed(table_.CommGetAsyncError(comm, &status), what);
+      }
+      if (status != kInProgress) {
+        throwIfFailed(status, what);
+        return;
+      }
+      constexpr int64_t kBusyLooks = 10000, kLooksBetween = 1000;
+      if (looks < kBusyLooks) {
+        continue;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (looks % kLooksBetween != 0) {
+        continue;
+      }
+      if (const auto other = channel_->gone()) {
+        userError(what, ": device ", *other, " has left");
+      }
+      if (std::chrono::steady_clock::now() > deadline) {
+        userError(what, ": device ", rank(), " has waited for ", options_.limit_s,
+                  " s for the connection of its team");
+      }
+    }
+  }
+
+  void throwIfFailed(Status status, std::string_view what) const {
+    if (status != kSuccess && status != kInProgress) {
+      userError(what, ": NCCL failed: ", table_.GetErrorString(status),
+                "; NCCL_DEBUG=WARN says more");
+    }
+  }
+
+  /// With the mutex held.
+  void requireAlive(std::string_view what) const {
+    if (ended_) {
+      userError(what, ": an earlier exchange failed: ", *ended_);
+    }
+  }
+
+  /// For the watching thread.
+  std::optional<std::string> whatFailed() {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [team, comm] : comms_) {
+        Status status = kSuccess;
+        table_.CommGetAsyncError(comm, &status);
+        if (status != kSuccess && status != kInProgress) {
+          return text("NCCL failed: ", table_.GetErrorString(status));
+        }
+      }
+    }
+    if (const auto other = channel_->gone()) {
+      return text("device ", *other, " has left");
+    }
+    return std::nullopt;
+  }
+
+  /// What is on its way ends, and all later calls say why.
+  void end(const std::string& error) {
+    channel_->fail(error);
+    const std::lock_guard lock(mutex_);
+    if (ended_) {
+      return;
+    }
+    ended_ = error;
+    for (const auto& [team, comm] : comms_) {
+      table_.CommAbort(comm);
+    }
+    comms_.clear();
+  }
+
+  std::unique_ptr<TeamChannel> channel_;
+  NcclOptions options_;
+  const Table& table_;
+  const cuda::Driver& driver_;
+  cuda::Context context_ = nullptr;
+  std::unordered_set<std::string> known_;  ///< signatures and teams that were agreed on
+  std::mutex mutex_;                       ///< of what follows, and of calls with them
+  std::map<std::vector<int64_t>, Comm> comms_;
+  std::optional<std::string> ended_;
+  std::optional<cuda::CollectivesInFlight> flight_;
+};
+
+}  // namespace
+
+std::shared_ptr<external::Communicator> ncclCommunicator(std::unique_ptr<TeamChannel> channel,
+                                                         const NcclOptions& options,
+                                                         const Table& table,
+                                                         const cuda::Driver& driver) {
+  return std::make_shared<NcclCommunicator>(std::move(channel), options, table, driver);
+}
+
+std::shared_ptr<external::Communicator> ncclCommunicator(std::unique_ptr<TeamChannel> channel,
+                                                         const NcclOptions& options) {
+  std::string why;
+  const cuda::Driver* driver = cuda::driver(&why);
+  const Table* table = driver != nullptr ? cuda::nccl::library(&why) : nullptr;
+  if (table == nullptr) {
+    const std::string error = text("NCCL cannot connect the devices: ", why);
+    channel->fail(error);
+    userError(error);
+  }
+  return ncclCommunicator(std::move(channel), options, *table, *driver);
+}
+
+std::shared_ptr<external::Communicator> ncclCommunicatorOfLaunch(const external::Launched& own,
+                                                                 double limit_s) {
+  return ncclCommunicator(
+      std::make_unique<TeamChannel>(own.rank, own.size, external::addressTowards(own.address),
+                                    external::gatherOverTcp(own, limit_s), limit_s),
+      {static_cast<int>(own.local_rank), limit_s});
+}
+
+}  // namespace nvfuser
