@@ -61,21 +61,20 @@ _OPERANDS = {
 
 
 def dispatched_of(node):
-    """(name, overload, [(kind, whether it is optional, value)], which results are integers) of an operation of ATen;
-    None where some operand or result has no such description. Operations of others may be Python's, which is to be
-    called once, whatever comes of it."""
+    """(name, overload, [(kind, whether it is optional, value)], whether the results are integers) of an operation of ATen;
+    None where some operand or result has no such description, or results are of several kinds, which PyTorch 2.11 mixes
+    up. Operations of others may be Python's, which is to be called once, whatever comes of it."""
     if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
         return None
     schema = node.target._schema
-    kinds = [str(result.type) for result in schema.returns]
-    if not kinds or not set(kinds) <= {"Tensor", "int"}:
+    kinds = {str(result.type) for result in schema.returns}
+    if kinds not in ({"Tensor"}, {"int"}):
         return None
     operands = []
     for place, argument in enumerate(schema.arguments):
         given = node.kwargs.get(argument.name, argument.default_value)
         operands.append(_operand(argument.real_type, node.args[place] if place < len(node.args) else given))
-    integers = [place for place, kind in enumerate(kinds) if kind == "int"]
-    return None if None in operands else (schema.name, schema.overload_name, operands, integers)
+    return None if None in operands else (schema.name, schema.overload_name, operands, kinds == {"int"})
 
 
 def _operand(type_, value):

@@ -60,12 +60,12 @@ const DispatchedCall::Functions& DispatchedCall::functions() {
 std::unique_ptr<DispatchedCall> DispatchedCall::make(std::string_view name,
                                                      std::string_view overload,
                                                      std::vector<DispatchedOperand> operands,
-                                                     std::vector<size_t> integers) {
+                                                     bool integers) {
   if (!functions().are_complete) {
     return nullptr;
   }
   std::unique_ptr<DispatchedCall> made(
-      new DispatchedCall(name, overload, std::move(operands), std::move(integers)));
+      new DispatchedCall(name, overload, std::move(operands), integers));
   for (const DispatchedOperand& operand : made->operands_) {
     Word code = 0;
     if (operand.kind == DispatchedOperand::Kind::Code) {
@@ -195,7 +195,7 @@ bool DispatchedCall::run(Values& values, std::span<const SlotIndex> results) con
     return false;
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    if (std::find(integers_.begin(), integers_.end(), i) != integers_.end()) {
+    if (integers_) {
       values.setInteger(results[i], std::bit_cast<int64_t>(stack[i]));
     } else {
       takeTensor(stack[i], results[i], values);

@@ -36,14 +36,14 @@ struct DispatchedOperand {
   std::string function;
 };
 
-/// The results are tensors and integers, or nothing that anybody reads.
+/// The results are tensors or integers, or nothing that anybody reads.
 class DispatchedCall final : public LibraryCall {
  public:
-  /// Null where this PyTorch has no such function. `name`: with its namespace; `integers`: which
+  /// Null where this PyTorch has no such function. `name`: with its namespace; `integers`: all
   /// results are.
   static std::unique_ptr<DispatchedCall> make(std::string_view name, std::string_view overload,
                                               std::vector<DispatchedOperand> operands,
-                                              std::vector<size_t> integers);
+                                              bool integers);
 
   bool run(Values& values, std::span<const SlotIndex> results) const override;
 
@@ -52,11 +52,11 @@ class DispatchedCall final : public LibraryCall {
   static const Functions& functions();
 
   DispatchedCall(std::string_view name, std::string_view overload,
-                 std::vector<DispatchedOperand> operands, std::vector<size_t> integers)
+                 std::vector<DispatchedOperand> operands, bool integers)
       : name_(name),
         overload_(overload),
         operands_(std::move(operands)),
-        integers_(std::move(integers)) {}
+        integers_(integers) {}
 
   bool canRead(Values& values, bool& takes_long) const;
   uint64_t word(size_t place, Values& values) const;
@@ -65,7 +65,7 @@ class DispatchedCall final : public LibraryCall {
   std::string name_;
   std::string overload_;
   std::vector<DispatchedOperand> operands_;
-  std::vector<size_t> integers_;
+  bool integers_;
   std::vector<uint64_t> codes_;  ///< of operands that are codes
 };
 
