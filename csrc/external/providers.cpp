@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include <external/cublaslt.h>
 
@@ -15,6 +16,11 @@ struct Registered {
   DeviceKind device;
   std::string name;
   Provider provider;
+  Turn turn;
+
+  bool takes(const std::string& asked, DeviceKind kind) const {
+    return operation == asked && device == kind;
+  }
 };
 
 struct Registry {
@@ -35,14 +41,14 @@ std::string operationName(const Expr* op) {
 }
 
 int64_t registerProvider(std::string operation, DeviceKind device, std::string name,
-                         Provider provider) {
+                         Provider provider, Turn turn) {
   if (!provider) {
     userError("registerProvider: the provider ", name, " of ", operation, " is no function");
   }
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.providers.push_back(
-      {all.next_id, std::move(operation), device, std::move(name), std::move(provider)});
+      {all.next_id, std::move(operation), device, std::move(name), std::move(provider), turn});
   return all.next_id++;
 }
 
@@ -65,43 +71,58 @@ bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
   return std::none_of(all.providers.begin(), all.providers.end(), [&](const Registered& one) {
-    return one.operation == operation && one.device == device;
+    return one.turn == Turn::First && one.takes(operation, device);
   });
 }
+
+namespace {
+
+/// A copy: a provider may register others. The last one first.
+std::vector<Registered> registeredFor(const Call& call, const std::string& operation) {
+  std::vector<Registered> result;
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
+    if (one->takes(operation, call.machine->kind)) {
+      result.push_back(*one);
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
   if (call.machine->kind == DeviceKind::Emulated) {
     return std::nullopt;  // its memory is read through the device alone
   }
   const std::string operation = operationName(call.op);
-  std::vector<Registered> asked;  // a copy: a provider may register others
-  {
-    Registry& all = registry();
-    const std::lock_guard<std::mutex> lock(all.mutex);
-    for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
-      if (!call.hasEpilogue() && one->operation == operation && one->device == call.machine->kind) {
-        asked.push_back(*one);
+  const std::vector<Registered> registered = registeredFor(call, operation);
+  const auto by_one_of = [&](Turn turn) -> std::optional<std::string> {
+    const bool may_be_asked = turn == Turn::ForTheRest || !call.hasEpilogue();
+    for (const Registered& one : registered) {
+      if (one.turn == turn && may_be_asked && one.provider(call)) {
+        return one.name;
       }
     }
+    return std::nullopt;
+  };
+  if (auto name = by_one_of(Turn::First)) {
+    return name;
   }
-  for (const Registered& one : asked) {
-    if (one.provider(call)) {
-      return one.name;
-    }
+  if (call.machine->kind == DeviceKind::Cpu) {
+    runPortable(call);
+    return "portable code";
   }
-  switch (call.machine->kind) {
-    case DeviceKind::Cpu:
-      runPortable(call);
-      return "portable code";
-    case DeviceKind::Cuda:
-      if (runCublasLt(call, why)) {
-        return "cuBLASLt";
-      }
-      return std::nullopt;
-    case DeviceKind::Emulated:
-      break;
+  if (runCublasLt(call, why)) {
+    return "cuBLASLt";
   }
-  return std::nullopt;
+  auto name = by_one_of(Turn::ForTheRest);
+  if (!name && registered.empty()) {
+    *why += text(why->empty() ? "" : "; ",
+                 "import torch in this process, whose library then does it on the device");
+  }
+  return name;
 }
 
 }  // namespace nvfuser::external

@@ -47,6 +47,7 @@ Request requestOf(const Fusion& segment) {
 
 external::Machine hostMachine(const RunContext& context) {
   external::Machine machine;
+  machine.allocator = context.allocator.get();
   machine.communicator = context.communicator.get();
   machine.threads = cpuThreads().threads();
   machine.parallel = [cancellation = context.cancellation](int64_t tasks, const auto& run) {
@@ -128,6 +129,7 @@ external::Machine machineOf(Device& device, const RunContext& context) {
   machine.kind = device.kind();
   machine.index = device.index();
   machine.stream = context.stream;
+  machine.allocator = context.allocator.get();
   machine.communicator = context.communicator.get();
   auto blocks = std::make_shared<std::map<void*, DeviceMemory>>();
   machine.allocate = [&device, context, blocks](size_t bytes) {
@@ -143,13 +145,29 @@ external::Machine machineOf(Device& device, const RunContext& context) {
   return machine;
 }
 
-void warnOnce(const std::string& operation, const std::string& why) {
+/// That a call copies operands to the host and results back: once a process for each operation,
+/// silent on the emulated device, where the host stands in for one.
+void warnOfCopies(const std::string& operation, const std::string& why, const Device& device,
+                  const std::vector<KernelArgument>& operands, const std::vector<Tensor>& results) {
   static std::mutex mutex;
   static auto* said = new std::set<std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (said->insert(why).second) {
-    warn(text(operation, " runs on the host, in its memory: ", why));
+  if (device.kind() != DeviceKind::Cuda || !said->insert(operation).second) {
+    return;
   }
+  const auto bytesOf = [](const Tensor& tensor) {
+    return tensor.numel() * dataTypeSizeByte(tensor.dtype());
+  };
+  int64_t there = 0, back = 0;
+  for (const KernelArgument& operand : operands) {
+    there += operand.isTensor() ? bytesOf(operand.tensor()) : 0;
+  }
+  for (const Tensor& result : results) {
+    back += bytesOf(result);
+  }
+  warn(text(operation, " runs on the host: this call, and others like it, copy ", there,
+            " bytes of operands there and ", back, " bytes of results back, and wait for that: ",
+            why.empty() ? "there is no library for it on the device" : why));
 }
 
 /// Sizes by name and the scalars among the arguments.
@@ -260,16 +278,25 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
   }
   std::vector<Tensor> results = allocate(request, run.results, device, context);
   std::string why;
+  std::string declined;
   std::optional<std::string> ran_by;
   {
     const external::Machine machine = machineOf(device, context);
     const CurrentDevice current(device);
-    ran_by = external::runOnDevice(callOf(request, operands, results, random, machine), &why);
+    external::Call call = callOf(request, operands, results, random, machine);
+    call.declined = &declined;
+    call.adopt = [&](size_t output, void* data, void* handle) {
+      const ViewLayout& layout = run.results[output];
+      results[output] = Tensor::inBlock(layout.sizes, layout.strides, results[output].dtype(),
+                                        device, context, {data, handle});
+    };
+    ran_by = external::runOnDevice(call, &why);
   }
   if (!ran_by) {
-    if (!why.empty()) {
-      warnOnce(op->getOpString(), why);
+    if (!declined.empty()) {
+      why += text(why.empty() ? "" : "; ", declined);
     }
+    warnOfCopies(op->getOpString(), why, device, operands, results);
     for (KernelArgument& operand : operands) {
       if (operand.isTensor()) {
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));

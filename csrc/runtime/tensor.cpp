@@ -116,6 +116,19 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   return tensor;
 }
 
+Tensor Tensor::inBlock(std::vector<int64_t> sizes, std::vector<int64_t> strides, DataType dtype,
+                       Device& device, const RunContext& context, const Allocator::Block& block) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.storage_ = std::make_shared<Storage>();
+  tensor.storage_->device = &device;
+  tensor.storage_->memory = DeviceMemory(block, device, context);
+  tensor.storage_->data = block.data;
+  return tensor;
+}
+
 Tensor Tensor::full(std::vector<int64_t> sizes, const PolymorphicValue& value, DataType dtype,
                     Device& device) {
   Tensor tensor = empty(std::move(sizes), dtype, device);

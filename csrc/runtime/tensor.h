@@ -64,6 +64,9 @@ class Tensor {
   /// In memory from a caller's context (run_context.h).
   static Tensor emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
                              DataType dtype, Device& device, const RunContext& context);
+  /// In a block that the context's allocator knows, which the tensor has from now on.
+  static Tensor inBlock(std::vector<int64_t> sizes, std::vector<int64_t> strides, DataType dtype,
+                        Device& device, const RunContext& context, const Allocator::Block& block);
   static Tensor zeros(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor ones(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor full(std::vector<int64_t> sizes, const PolymorphicValue& value, DataType dtype,

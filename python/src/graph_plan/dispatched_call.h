@@ -4,7 +4,7 @@
 ///   aten::index_copy_   tensor v5 | integer 2 | tensor v6 | tensor v19
 ///   aten::clone         tensor v3 | code aoti_torch_memory_format_contiguous_format, optional
 ///
-/// By its stable C functions since PyTorch 2.10; before that there is no such call.
+/// By its stable C functions (torch_dispatcher.h).
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 
 #include "graph_plan/library_call.h"
 #include "graph_plan/values.h"
+#include "torch_dispatcher.h"
 
 namespace nvfuser::python {
 
@@ -45,16 +46,14 @@ class DispatchedCall final : public LibraryCall {
   bool run(Values& values, std::span<const SlotIndex> results) const override;
 
  private:
-  struct Functions;
-  static const Functions& functions();
-
-  DispatchedCall(std::string_view name, std::string_view overload,
-                 std::vector<DispatchedOperand> operands)
-      : name_(name), overload_(overload), operands_(std::move(operands)) {}
+  DispatchedCall(const TorchDispatcher& dispatcher, std::string_view name,
+                 std::string_view overload, std::vector<DispatchedOperand> operands)
+      : dispatcher_(dispatcher), name_(name), overload_(overload), operands_(std::move(operands)) {}
 
   bool canRead(Values& values, bool& takes_long) const;
   uint64_t word(size_t place, Values& values) const;
 
+  const TorchDispatcher& dispatcher_;
   std::string name_;
   std::string overload_;
   std::vector<DispatchedOperand> operands_;
