@@ -7,6 +7,7 @@ several rounds that take turns. On a GPU a round is queued as a whole, so that o
 """
 
 import argparse
+import functools
 import statistics
 import time
 
@@ -175,7 +176,7 @@ def main():
             size = sum(x.numel() * x.element_size() for x in tensors)
             try:
                 ours = fusion(define, *tensors)
-                mine, own = compare(ours, lambda: theirs(*tensors), given.device)
+                mine, own = compare(ours, functools.partial(theirs, *tensors), given.device)
             except (RuntimeError, TypeError) as error:
                 print(f"{label:55} failed: {str(error).splitlines()[0]}", flush=True)
                 continue

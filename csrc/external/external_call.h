@@ -50,10 +50,14 @@ struct Call {
   /// `outputs`; and a bias [columns] that a matmul has not itself.
   Epilogue epilogue = Epilogue::None;
   std::optional<TensorRef> added_bias = {};
+  /// Where the results' memory comes later: sets `data` of those of `outputs` that have none yet.
+  std::function<void()> allocate = {};
   /// Makes a result of memory that whoever runs the call has: of the result's sizes and strides, a
   /// block of the machine's allocator, which `handle` names to it. Null: results are written where
   /// `outputs` says.
   std::function<void(size_t output, void* data, void* handle)> adopt = {};
+  /// What the machine's allocator calls the memory of `outputs[i]`; null where that is nothing.
+  std::function<void*(size_t output)> handleOf = {};
   /// Where who declines the call may say why, and what would help.
   std::string* declined = nullptr;
 

@@ -1,6 +1,7 @@
 #include <external/providers.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Registered {
   std::string name;
   Provider provider;
   Turn turn;
+  Results results;
 
   bool takes(const std::string& asked, DeviceKind kind) const {
     return operation == asked && device == kind;
@@ -25,7 +27,7 @@ struct Registered {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<Registered> providers;
+  std::vector<std::shared_ptr<const Registered>> providers;
   int64_t next_id = 1;
 };
 
@@ -41,21 +43,22 @@ std::string operationName(const Expr* op) {
 }
 
 int64_t registerProvider(std::string operation, DeviceKind device, std::string name,
-                         Provider provider, Turn turn) {
+                         Provider provider, Turn turn, Results results) {
   if (!provider) {
     userError("registerProvider: the provider ", name, " of ", operation, " is no function");
   }
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.providers.push_back(
-      {all.next_id, std::move(operation), device, std::move(name), std::move(provider), turn});
+  all.providers.push_back(std::make_shared<const Registered>(
+      Registered{all.next_id, std::move(operation), device, std::move(name), std::move(provider),
+                 turn, results}));
   return all.next_id++;
 }
 
 void unregisterProvider(int64_t id) {
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (std::erase_if(all.providers, [&](const Registered& one) { return one.id == id; }) == 0) {
+  if (std::erase_if(all.providers, [&](const auto& one) { return one->id == id; }) == 0) {
     userError("unregisterProvider: there is no provider ", id,
               "; pass what registerProvider returned, once");
   }
@@ -70,20 +73,21 @@ bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind
   const std::string operation = operationName(product);
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  return std::none_of(all.providers.begin(), all.providers.end(), [&](const Registered& one) {
-    return one.turn == Turn::First && one.takes(operation, device);
+  return std::none_of(all.providers.begin(), all.providers.end(), [&](const auto& one) {
+    return one->turn == Turn::First && one->takes(operation, device);
   });
 }
 
 namespace {
 
 /// A copy: a provider may register others. The last one first.
-std::vector<Registered> registeredFor(const Call& call, const std::string& operation) {
-  std::vector<Registered> result;
+std::vector<std::shared_ptr<const Registered>> registeredFor(const Call& call,
+                                                             const std::string& operation) {
+  std::vector<std::shared_ptr<const Registered>> result;
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
   for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
-    if (one->takes(operation, call.machine->kind)) {
+    if ((*one)->takes(operation, call.machine->kind)) {
       result.push_back(*one);
     }
   }
@@ -97,12 +101,23 @@ std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
     return std::nullopt;  // its memory is read through the device alone
   }
   const std::string operation = operationName(call.op);
-  const std::vector<Registered> registered = registeredFor(call, operation);
+  const auto registered = registeredFor(call, operation);
+  const auto allocate = [&] {
+    if (call.allocate) {
+      call.allocate();
+    }
+  };
   const auto by_one_of = [&](Turn turn) -> std::optional<std::string> {
     const bool may_be_asked = turn == Turn::ForTheRest || !call.hasEpilogue();
-    for (const Registered& one : registered) {
-      if (one.turn == turn && may_be_asked && one.provider(call)) {
-        return one.name;
+    for (const auto& one : registered) {
+      if (one->turn != turn || !may_be_asked) {
+        continue;
+      }
+      if (one->results == Results::Allocated) {
+        allocate();
+      }
+      if (one->provider(call)) {
+        return one->name;
       }
     }
     return std::nullopt;
@@ -110,6 +125,7 @@ std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
   if (auto name = by_one_of(Turn::First)) {
     return name;
   }
+  allocate();
   if (call.machine->kind == DeviceKind::Cpu) {
     runPortable(call);
     return "portable code";

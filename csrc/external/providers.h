@@ -21,11 +21,18 @@ enum class Turn : uint8_t {
   ForTheRest,  ///< for calls that it does not take; products come with their epilogue, too
 };
 
+/// What a provider is handed.
+enum class Results : uint8_t {
+  Allocated,  ///< memory for each result
+  Adopted,    ///< none: it has its own, or asks for some (`Call::allocate`)
+};
+
 /// `operation` as `operationName` gives it. Operands and results are in memory of the device; on
 /// emulated CUDA a provider is not asked. `name` stands in reports. Returns what `unregister`
 /// takes.
 int64_t registerProvider(std::string operation, DeviceKind device, std::string name,
-                         Provider provider, Turn turn = Turn::First);
+                         Provider provider, Turn turn = Turn::First,
+                         Results results = Results::Allocated);
 void unregisterProvider(int64_t id);
 
 /// Whether a product on this kind of device may be called with an epilogue: nobody comes before the

@@ -198,19 +198,15 @@ std::vector<ViewLayout> layoutsOf(const Request& request, ExpressionEvaluator& e
   return layouts;
 }
 
-std::vector<Tensor> allocate(const Request& request, const std::vector<ViewLayout>& layouts,
-                             Device& device, const RunContext& context) {
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < layouts.size(); ++i) {
-    results.push_back(Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides,
-                                           request.results[i]->dtype(), device, context));
-  }
-  return results;
+Tensor allocated(const Request& request, const std::vector<ViewLayout>& layouts, size_t i,
+                 Device& device, const RunContext& context) {
+  return Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides, request.results[i]->dtype(),
+                              device, context);
 }
 
-/// `operands`: the operation's, then the epilogue's bias.
+/// `operands`: the operation's, then the epilogue's bias. Results have no memory yet.
 external::Call callOf(const Request& request, const std::vector<KernelArgument>& operands,
-                      const std::vector<Tensor>& results, RandomState random,
+                      const std::vector<ViewLayout>& results, RandomState random,
                       const external::Machine& machine) {
   external::Call call;
   call.op = request.op;
@@ -229,8 +225,9 @@ external::Call callOf(const Request& request, const std::vector<KernelArgument>&
   if (request.bias != nullptr) {
     call.added_bias = operands.back().tensor().ref();
   }
-  for (const Tensor& result : results) {
-    call.outputs.push_back(result.ref());
+  for (size_t i = 0; i < results.size(); ++i) {
+    call.outputs.push_back(
+        {nullptr, request.results[i]->dtype(), results[i].sizes, results[i].strides});
   }
   return call;
 }
@@ -276,21 +273,35 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
     operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
   }
-  std::vector<Tensor> results = allocate(request, run.results, device, context);
+  std::vector<Tensor> results(run.results.size());
   std::string why;
   std::string declined;
   std::optional<std::string> ran_by;
   {
     const external::Machine machine = machineOf(device, context);
     const CurrentDevice current(device);
-    external::Call call = callOf(request, operands, results, random, machine);
+    external::Call call = callOf(request, operands, run.results, random, machine);
     call.declined = &declined;
+    call.allocate = [&] {
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].defined()) {
+          results[i] = allocated(request, run.results, i, device, context);
+          call.outputs[i].data = results[i].data();
+        }
+      }
+    };
     call.adopt = [&](size_t output, void* data, void* handle) {
       const ViewLayout& layout = run.results[output];
-      results[output] = Tensor::inBlock(layout.sizes, layout.strides, results[output].dtype(),
-                                        device, context, {data, handle});
+      results[output] =
+          Tensor::inBlock(layout.sizes, layout.strides, request.results[output]->dtype(), device,
+                          context, {data, handle});
+    };
+    call.handleOf = [&](size_t output) -> void* {
+      const Allocator::Block* block = results[output].blockOf(context.allocator.get());
+      return block != nullptr ? block->handle : nullptr;
     };
     ran_by = external::runOnDevice(call, &why);
+    call.allocate();
   }
   if (!ran_by) {
     if (!declined.empty()) {
@@ -302,9 +313,14 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
       }
     }
-    const std::vector<Tensor> on_host = allocate(request, run.results, cpuDevice(), {});
     const external::Machine machine = hostMachine(context);
-    external::runPortable(callOf(request, operands, on_host, random, machine));
+    external::Call call = callOf(request, operands, run.results, random, machine);
+    std::vector<Tensor> on_host;
+    for (size_t i = 0; i < results.size(); ++i) {
+      on_host.push_back(allocated(request, run.results, i, cpuDevice(), {}));
+      call.outputs[i].data = on_host[i].data();
+    }
+    external::runPortable(call);
     for (size_t i = 0; i < results.size(); ++i) {
       results[i].copyFrom(on_host[i], context.stream);
     }

@@ -527,10 +527,10 @@ class TestOnAGpu:
 def test_what_goes_by_the_host_says_so_once():
     program = textwrap.dedent("""
         import torch
-        from nvfuser import FusionDefinition
+        from nvfuser import DataType, FusionDefinition
         x = torch.randint(0, 99, (10,), device="cuda").to(torch.uint16)
         with FusionDefinition() as fd:
-            fd.add_output(fd.ops.argsort(fd.from_pytorch(x), 0))
+            fd.add_output(fd.ops.argsort(fd.define_tensor([-1], dtype=DataType.UInt16), 0))
         fd.execute([x]); fd.execute([x])
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -23,15 +23,29 @@ struct Functions {
   Status (*zero)(Handle tensor) = nullptr;
   Status (*subtract)(Handle a, Handle b, double alpha, Handle* made) = nullptr;
   Status (*undefined)(Handle* made) = nullptr;
+  /// On CUDA alone.
+  Status (*flash)(Handle query, Handle key, Handle value, double dropout_p, int32_t is_causal,
+                  int32_t returns_mask, double* scale, Handle* output, Handle* logsumexp,
+                  Handle* ends_q, Handle* ends_k, int64_t* most_q, int64_t* most_k, Handle* state,
+                  Handle* unused, Handle* mask) = nullptr;
 };
 
+template <typename Function>
+bool lookUp(Function& function, const char* name) {
+  function = TorchShim::function<Function>(name);
+  return function != nullptr;
+}
+
 const Functions& functions() {
-  static const Functions found{
-      TorchShim::function<Status (*)(Handle, Handle, int32_t)>("aoti_torch_copy_"),
-      TorchShim::function<Status (*)(Handle)>("aoti_torch_zero_"),
-      TorchShim::function<Status (*)(Handle, Handle, double, Handle*)>(
-          "aoti_torch_aten_subtract_Tensor"),
-      TorchShim::function<Status (*)(Handle*)>("aoti_torch_new_uninitialized_tensor")};
+  static const Functions found = [] {
+    Functions all;
+    lookUp(all.copy, "aoti_torch_copy_");
+    lookUp(all.zero, "aoti_torch_zero_");
+    lookUp(all.subtract, "aoti_torch_aten_subtract_Tensor");
+    lookUp(all.undefined, "aoti_torch_new_uninitialized_tensor");
+    lookUp(all.flash, "aoti_torch_cuda__scaled_dot_product_flash_attention");
+    return all;
+  }();
   return found;
 }
 
@@ -65,6 +79,22 @@ AtenProgram::AtenProgram(const Torch& torch, const TorchDispatcher& dispatcher,
 
 AtenTensor AtenProgram::at(const TensorRef& memory) const {
   return {shim_, shim_.lend(memory.data, {memory.dtype, memory.sizes, memory.strides}, device_)};
+}
+
+AtenTensor AtenProgram::result(size_t i) const {
+  if (call_.allocate) {
+    call_.allocate();
+  }
+  void* const handle = knowsHandles() && call_.handleOf ? call_.handleOf(i) : nullptr;
+  if (handle == nullptr) {
+    return at(call_.outputs.at(i));
+  }
+  return {shim_, std::bit_cast<Handle>(dispatcher_.tensor(handle))};
+}
+
+/// Whether the caller's memory is PyTorch's.
+bool AtenProgram::knowsHandles() const {
+  return torch_.allocator != nullptr && call_.machine->allocator == torch_.allocator.get();
 }
 
 AtenTensor AtenProgram::empty(std::span<const int64_t> sizes, DataType dtype) const {
@@ -108,9 +138,14 @@ AtenTensor AtenProgram::element(const void* on_host, DataType dtype) const {
 }
 
 AtenTensor AtenProgram::number(const PolymorphicValue& value, DataType dtype) const {
-  std::complex<double> held;  // no element is wider
-  storeElement(&held, dtype, value);
-  return element(&held, dtype);
+  AtenTensor made(shim_, shim_.empty({dtype, {}, {}}, cpuDevice()));
+  check(made.handle() != nullptr, "PyTorch makes a tensor of one number");
+  storeElement(dataOf(made), dtype, value);
+  return made;
+}
+
+void AtenProgram::fill(const AtenTensor& tensor, const PolymorphicValue& value) const {
+  run("aten::fill_", "Tensor", {tensor, number(value, tensor.dtype())});
 }
 
 AtenTensor AtenProgram::undefined() const {
@@ -198,6 +233,23 @@ AtenTensor AtenProgram::sum(const AtenTensor& a, const AtenTensor& b) const {
   return {shim_, made};
 }
 
+std::vector<AtenTensor> AtenProgram::flashAttention(const AtenTensor& query, const AtenTensor& key,
+                                                    const AtenTensor& value, double dropout_p,
+                                                    bool is_causal, double scale) const {
+  check(functions().flash != nullptr, "PyTorch of CUDA has flash attention");
+  Handle made[7]{};
+  int64_t most_queries = 0, most_keys = 0;
+  require(functions().flash(query.handle(), key.handle(), value.handle(), dropout_p,
+                            is_causal ? 1 : 0, 0, &scale, &made[0], &made[1], &made[4], &made[5],
+                            &most_queries, &most_keys, &made[2], &made[3], &made[6]),
+          "_scaled_dot_product_flash_attention");
+  std::vector<AtenTensor> results;
+  for (Handle handle : made) {
+    results.emplace_back(shim_, handle);
+  }
+  return results;
+}
+
 void AtenProgram::give(size_t i, AtenTensor made) const {
   const TensorRef& wanted = call_.outputs.at(i);
   if (wanted.numel() == 0) {
@@ -205,8 +257,7 @@ void AtenProgram::give(size_t i, AtenTensor made) const {
   }
   const bool is_as_wanted = made.dtype() == wanted.dtype &&
                             areAlike(wanted.sizes, made.strides(), wanted.strides) &&
-                            call_.adopt != nullptr && torch_.allocator != nullptr &&
-                            call_.machine->allocator == torch_.allocator.get();
+                            call_.adopt != nullptr && knowsHandles();
   if (!is_as_wanted) {
     return copy(result(i), made);
   }

@@ -97,7 +97,7 @@ class AtenProgram {
   // ---- tensors ----
   AtenTensor at(const TensorRef& memory) const;
   AtenTensor operand(size_t i) const { return at(call_.input(i)); }
-  AtenTensor result(size_t i) const { return at(call_.outputs.at(i)); }
+  AtenTensor result(size_t i) const;
   /// Row-major, not written.
   AtenTensor empty(std::span<const int64_t> sizes, DataType dtype) const;
   AtenTensor view(const AtenTensor& tensor, std::span<const int64_t> sizes,
@@ -110,6 +110,7 @@ class AtenProgram {
   /// Without axes, on the device: the element in memory of the host, or a value as the dtype has
   /// it.
   AtenTensor element(const void* on_host, DataType dtype) const;
+  /// Without axes, in memory of the host: operations take it as a number, without a copy.
   AtenTensor number(const PolymorphicValue& value, DataType dtype) const;
   AtenTensor undefined() const;
   void* dataOf(const AtenTensor& tensor) const { return shim_.dataOf(tensor.handle()); }
@@ -128,12 +129,18 @@ class AtenProgram {
   /// Elements of `from`, as the dtype of `to` has them.
   void copy(const AtenTensor& to, const AtenTensor& from) const;
   void zero(const AtenTensor& tensor) const;
+  void fill(const AtenTensor& tensor, const PolymorphicValue& value) const;
   AtenTensor sum(const AtenTensor& a, const AtenTensor& b) const;  ///< of real numbers
+  /// On CUDA: output, log-sum-exp, and the dropout's two states.
+  std::vector<AtenTensor> flashAttention(const AtenTensor& query, const AtenTensor& key,
+                                         const AtenTensor& value, double dropout_p, bool is_causal,
+                                         double scale) const;
   /// A tensor made here, as large as result `i`, is that result: as it is where its strides are
   /// the result's, else by a copy.
   void give(size_t i, AtenTensor made) const;
 
  private:
+  bool knowsHandles() const;
   TorchDispatcher::Word word(const AtenArgument& argument) const;
   void require(int32_t status, const char* what) const;
   [[noreturn]] void refused(std::string_view name) const;

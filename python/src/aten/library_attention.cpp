@@ -75,8 +75,10 @@ class Attention {
       byProducts();
     }
     if (dropout_p_ == 0) {
-      aten_.zero(aten_.result(2));
-      aten_.zero(aten_.result(3));
+      const AtenTensor states = aten_.empty(Sizes{3}, DataType::UInt64);
+      aten_.zero(states);
+      aten_.give(2, aten_.view(states, Sizes{2}, Sizes{1}));
+      aten_.give(3, aten_.view(states, {}, {}, 2));
     }
     return true;
   }
@@ -85,7 +87,10 @@ class Attention {
     const auto* op = call_.op->as<SdpaBwdOp>();
     readSettings(SdpaBwdOp::kDropoutP, SdpaBwdOp::kIsCausal,
                  op->hasScale() ? std::optional(SdpaBwdOp::kScale) : std::nullopt);
-    const Kernel kernel = choice();
+    Kernel kernel = choice();
+    if (kernel == Kernel::Efficient && depth_ != value_.sizes()[3]) {
+      kernel = Kernel::Math;  // that one's gradients want values as wide as queries
+    }
     if (dropout_p_ > 0 && !(kernel == Kernel::Flash && aten_.isOnCuda())) {
       return declineDropout();
     }
@@ -296,7 +301,7 @@ class Attention {
     Sizes sizes(logsumexp.sizes().begin(), logsumexp.sizes().end());
     sizes[2] = (queries_ + 31) / 32 * 32;
     AtenTensor wide = aten_.empty(sizes, DataType::Float);
-    aten_.run("aten::fill_", "Tensor", {wide, aten_.number(kInfinity, DataType::Float)});
+    aten_.fill(wide, kInfinity);
     sizes[2] = queries_;
     aten_.copy(aten_.view(wide, sizes, wide.strides()), logsumexp);
     return wide;
@@ -307,24 +312,23 @@ class Attention {
     give(1, firstColumns(std::move(logsumexp), queries_));
   }
 
+  /// Not by the dispatcher, which cannot tell results of different types.
   void flash() const {
-    auto made = aten_.run(
-        "aten::_scaled_dot_product_flash_attention", "",
-        {padded(query_), padded(key_), padded(value_), dropout_p_, is_causal_, false, some(scale_)},
-        "TTTTNNTTT");
+    auto made = aten_.flashAttention(padded(query_), padded(key_), padded(value_), dropout_p_,
+                                     is_causal_, scale_);
     giveForward(std::move(made[0]), std::move(made[1]));
     if (dropout_p_ == 0) {
       return;
     }
-    const AtenTensor& seed = made[4];
+    const AtenTensor& seed = made[2];
     const AtenTensor state = aten_.result(2);
     if (seed.sizes().size() == 1) {  // both in one, since PyTorch 2.7
       aten_.copy(state, seed);
       aten_.copy(aten_.result(3), aten_.view(seed, {}, {}, 1));
     } else {
       aten_.copy(aten_.view(state, {}, {}, 0), seed);
-      aten_.copy(aten_.view(state, {}, {}, 1), made[5]);
-      aten_.copy(aten_.result(3), made[5]);
+      aten_.copy(aten_.view(state, {}, {}, 1), made[3]);
+      aten_.copy(aten_.result(3), made[3]);
     }
   }
 

@@ -113,7 +113,7 @@ bool runScan(const AtenProgram& aten) {
   std::vector<int64_t> longer = in.sizes;
   ++longer[axis];
   const AtenTensor all = aten.empty(longer, dtype);
-  aten.copy(part(aten, all, axis, 0, 1), aten.number(call.scalar(1), dtype));
+  aten.fill(part(aten, all, axis, 0, 1), call.scalar(1));
   aten.copy(part(aten, all, axis, 1, in.sizes[axis]), aten.operand(0));
   const AtenTensor sums = aten.empty(longer, sum_dtype);
   scan(all, sums);

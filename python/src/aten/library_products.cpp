@@ -202,12 +202,13 @@ bool runGroupedProduct(const AtenProgram& aten) {
                {aten.operand(0), aten.operand(1), some(offsets), std::nullopt, std::nullopt});
   if (out.rank() == 2) {  // what is behind the last group is zero
     const size_t axis = a.rank() == 3 ? 1 : 0;
-    const int64_t groups = call.input(2).sizes[0];
-    const AtenTensor no = aten.empty(std::vector<int64_t>{out.sizes[axis]}, DataType::Bool);
-    aten.zero(no);
-    const AtenTensor yes = aten.one("aten::logical_not", "", {no});
-    const AtenTensor number = aten.one("aten::cumsum", "", {yes, int64_t{0}, std::nullopt});
-    const AtenTensor last = aten.view(offsets, {}, {}, groups - 1);
+    const int64_t groups = call.input(2).sizes[0], count = out.sizes[axis];
+    const int32_t one = 1;
+    const AtenTensor ones =
+        aten.view(aten.element(&one, DataType::Int32), {&count, 1}, std::vector<int64_t>{0});
+    const AtenTensor number =
+        aten.one("aten::cumsum", "", {ones, int64_t{0}, some(DataType(DataType::Int32))});
+    const AtenTensor last = aten.view(offsets, {}, {}, (groups - 1) * offsets.strides()[0]);
     const AtenTensor behind = aten.one("aten::gt", "Tensor", {number, last});
     const std::vector<int64_t> lying =
         axis == 0 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 1};

@@ -102,7 +102,11 @@ class Scatter {
     if (!aten_.isOnCuda()) {
       requireInRange(op_, index_, extent);
     }
-    const AtenTensor result = aten_.at(movedAs(aten_.call().outputs.at(0)));
+    const DataType dtype = aten_.call().outputs.at(0).dtype;
+    AtenTensor result = aten_.result(0);
+    if (dtype != self_.dtype) {
+      result = aten_.one("aten::view", "dtype", {result, self_.dtype});
+    }
     const AtenTensor self = aten_.at(self_);
     if (index_.numel() == 0) {
       return aten_.copy(result, self);

@@ -110,7 +110,8 @@ void registerOn(DeviceKind device, const LibraryOperation& operation, const Torc
     return operation.run(AtenProgram(torch, dispatcher, call));
   };
   external::registerProvider(operation.operation, device, "PyTorch", provide,
-                             is_for_the_rest ? external::Turn::ForTheRest : external::Turn::First);
+                             is_for_the_rest ? external::Turn::ForTheRest : external::Turn::First,
+                             external::Results::Adopted);
 }
 
 }  // namespace
