@@ -56,8 +56,10 @@ struct Call {
   /// block of the machine's allocator, which `handle` names to it. Null: results are written where
   /// `outputs` says.
   std::function<void(size_t output, void* data, void* handle)> adopt = {};
-  /// What the machine's allocator calls the memory of `outputs[i]`; null where that is nothing.
-  std::function<void*(size_t output)> handleOf = {};
+  /// What the machine's allocator calls the memory of an operand or a result, which may begin
+  /// elsewhere than the tensor; null where that is nothing to it.
+  std::function<void*(size_t input)> handleOfInput = {};
+  std::function<void*(size_t output)> handleOfOutput = {};
   /// Where who declines the call may say why, and what would help.
   std::string* declined = nullptr;
 

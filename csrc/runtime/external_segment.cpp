@@ -296,9 +296,12 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
           Tensor::inBlock(layout.sizes, layout.strides, request.results[output]->dtype(), device,
                           context, {data, handle});
     };
-    call.handleOf = [&](size_t output) -> void* {
-      const Allocator::Block* block = results[output].blockOf(context.allocator.get());
-      return block != nullptr ? block->handle : nullptr;
+    const Allocator* allocator = context.allocator.get();
+    call.handleOfInput = [&operands, allocator](size_t i) {
+      return operands[i].isTensor() ? operands[i].tensor().handleFor(allocator) : nullptr;
+    };
+    call.handleOfOutput = [&results, allocator](size_t i) {
+      return results[i].handleFor(allocator);
     };
     ran_by = external::runOnDevice(call, &why);
     call.allocate();

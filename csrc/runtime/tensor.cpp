@@ -16,6 +16,8 @@ struct Tensor::Storage {
   void* data = nullptr;
   DeviceMemory memory;  ///< where `data` is our own
   std::shared_ptr<void> owner;
+  const Allocator* lender = nullptr;  ///< who knows somebody else's memory as
+  void* lent_as = nullptr;
 };
 
 namespace {
@@ -258,6 +260,20 @@ const Allocator::Block* Tensor::blockOf(const Allocator* allocator) const {
   const bool is_its =
       defined() && allocator != nullptr && storage_->memory.allocator() == allocator;
   return is_its ? &storage_->memory.block() : nullptr;
+}
+
+void* Tensor::handleFor(const Allocator* allocator) const {
+  if (const Allocator::Block* block = blockOf(allocator)) {
+    return block->handle;
+  }
+  const bool is_its = defined() && allocator != nullptr && storage_->lender == allocator;
+  return is_its ? storage_->lent_as : nullptr;
+}
+
+void Tensor::setLender(const Allocator* lender, void* handle) {
+  check(defined(), "memory that is lent");
+  storage_->lender = lender;
+  storage_->lent_as = handle;
 }
 
 std::optional<Allocator::Block> Tensor::takeBlock(const Allocator* allocator) {

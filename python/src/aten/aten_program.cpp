@@ -69,6 +69,12 @@ bool AtenProgram::isThere() {
          all.undefined != nullptr;
 }
 
+bool AtenProgram::hasFlashAttention() { return functions().flash != nullptr; }
+
+AtenTensor AtenProgram::another(const AtenTensor& tensor) const {
+  return {shim_, std::bit_cast<Handle>(dispatcher_.tensor(tensor.handle()))};
+}
+
 AtenProgram::AtenProgram(const Torch& torch, const TorchDispatcher& dispatcher,
                          const external::Call& call)
     : torch_(torch),
@@ -81,15 +87,28 @@ AtenTensor AtenProgram::at(const TensorRef& memory) const {
   return {shim_, shim_.lend(memory.data, {memory.dtype, memory.sizes, memory.strides}, device_)};
 }
 
+AtenTensor AtenProgram::operand(size_t i) const { return at(call_.input(i), i); }
+
+AtenTensor AtenProgram::at(const TensorRef& memory, size_t input) const {
+  void* const known = knowsHandles() && call_.handleOfInput ? call_.handleOfInput(input) : nullptr;
+  // Another form of a tensor of PyTorch's costs less than a stranger's memory, of which the driver
+  // is asked; and it has no gradients.
+  const bool is_same = known != nullptr && shim_.dataOf(known) == memory.data &&
+                       shim_.dtypeOf(known) == memory.dtype;
+  return is_same ? AtenTensor(shim_, shim_.view(known, {memory.sizes, memory.strides}, 0))
+                 : at(memory);
+}
+
 AtenTensor AtenProgram::result(size_t i) const {
   if (call_.allocate) {
     call_.allocate();
   }
-  void* const handle = knowsHandles() && call_.handleOf ? call_.handleOf(i) : nullptr;
-  if (handle == nullptr) {
+  const bool knows = knowsHandles() && call_.handleOfOutput;
+  void* const known = knows ? call_.handleOfOutput(i) : nullptr;
+  if (known == nullptr) {
     return at(call_.outputs.at(i));
   }
-  return {shim_, std::bit_cast<Handle>(dispatcher_.tensor(handle))};
+  return {shim_, std::bit_cast<Handle>(dispatcher_.tensor(known))};
 }
 
 /// Whether the caller's memory is PyTorch's.

@@ -90,18 +90,22 @@ class AtenProgram {
 
   /// Whether PyTorch has the functions that all of this needs.
   static bool isThere();
+  static bool hasFlashAttention();  ///< on CUDA
 
   const external::Call& call() const { return call_; }
   bool isOnCuda() const { return call_.machine->kind == DeviceKind::Cuda; }
 
   // ---- tensors ----
   AtenTensor at(const TensorRef& memory) const;
-  AtenTensor operand(size_t i) const { return at(call_.input(i)); }
+  AtenTensor operand(size_t i) const;
+  /// Operand `input` in another form from the same first element on.
+  AtenTensor at(const TensorRef& memory, size_t input) const;
   AtenTensor result(size_t i) const;
   /// Row-major, not written.
   AtenTensor empty(std::span<const int64_t> sizes, DataType dtype) const;
   AtenTensor view(const AtenTensor& tensor, std::span<const int64_t> sizes,
                   std::span<const int64_t> strides, int64_t offset = 0) const;
+  AtenTensor another(const AtenTensor& tensor) const;     ///< handle of it
   AtenTensor transposed(const AtenTensor& tensor) const;  ///< its last two axes
   /// A row-major copy.
   AtenTensor converted(const AtenTensor& tensor, DataType dtype) const;

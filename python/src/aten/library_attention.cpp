@@ -141,13 +141,21 @@ class Attention {
     auto merged = withOneBatch(given, tail);
     const bool lies_well = merged && (tail < 2 || merged->strides.back() == 1);
     if (lies_well) {
-      return aten_.at(*merged);
+      return aten_.at(*merged, i);
     }
-    const AtenTensor dense = aten_.converted(aten_.at(given), given.dtype);
+    const AtenTensor dense = aten_.converted(aten_.operand(i), given.dtype);
     TensorRef form = given;
     form.strides = rowMajorStrides(form.sizes);
     form = *withOneBatch(form, tail);
     return aten_.view(dense, form.sizes, form.strides);
+  }
+
+  AtenTensor dense(AtenTensor tensor) const {
+    const TensorRef form{nullptr,
+                         tensor.dtype(),
+                         {tensor.sizes().begin(), tensor.sizes().end()},
+                         {tensor.strides().begin(), tensor.strides().end()}};
+    return form.isContiguous() ? std::move(tensor) : aten_.converted(tensor, tensor.dtype());
   }
 
   /// What was made as [batch, heads, …] is result `i`.
@@ -272,6 +280,9 @@ class Attention {
               {query_, key_, value_, added(), dropout_p_, is_causal_, some(scale_), false}, "N",
               &chosen);
     const auto kernel = static_cast<Kernel>(chosen.at(0));
+    if (kernel == Kernel::Flash && aten_.isOnCuda() && !AtenProgram::hasFlashAttention()) {
+      return Kernel::Math;
+    }
     if (kernel != Kernel::CuDnn) {
       return kernel;
     }
@@ -287,7 +298,7 @@ class Attention {
     const int64_t columns = tensor.sizes()[3];
     Sizes sizes(tensor.sizes().begin(), tensor.sizes().end());
     if (columns % 8 == 0) {
-      return aten_.view(tensor, sizes, tensor.strides());
+      return aten_.another(tensor);
     }
     sizes[3] = (columns + 7) / 8 * 8;
     AtenTensor wide = aten_.empty(sizes, tensor.dtype());
@@ -338,7 +349,7 @@ class Attention {
     if (seed.rank() == 1 && seed.sizes[0] == 2 && seed.strides[0] == 1 &&
         dataTypeSizeByte(seed.dtype) == dataTypeSizeByte(DataType::UInt64)) {
       seed.dtype = DataType::UInt64;  // bits
-      return aten_.at(seed);
+      return aten_.at(seed);          // of another dtype than the tensor, perhaps
     }
     const Sizes two{2};
     AtenTensor both = aten_.empty(two, DataType::UInt64);
@@ -373,7 +384,7 @@ class Attention {
     return aten_.one("aten::mul", "Tensor", {a, b});
   }
   AtenTensor wide(const AtenTensor& tensor) const {
-    return aten_.as(aten_.view(tensor, tensor.sizes(), tensor.strides()), DataType::Float);
+    return aten_.as(aten_.another(tensor), DataType::Float);
   }
   AtenTensor scores() const {
     AtenTensor made = times(product(wide(query_), aten_.transposed(wide(key_))),

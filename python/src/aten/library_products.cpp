@@ -128,7 +128,7 @@ bool runProduct(const AtenProgram& aten) {
     return true;
   }
   // Numbers of few bits wrap as integers do.
-  AtenTensor narrow = aten.view(result, result.sizes(), result.strides());
+  AtenTensor narrow = aten.another(result);
   if (isIntegralType(out.dtype) && *dtype == DataType::Double) {
     narrow = aten.converted(result, DataType::Int);
   }

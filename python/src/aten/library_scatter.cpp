@@ -35,7 +35,11 @@ TensorRef movedAs(TensorRef tensor) {
 }
 
 /// In memory of the host: an index that the axis does not have is an error of ours.
-void requireInRange(const ScatterOp& op, const TensorRef& index, int64_t extent) {
+void requireInRange(const ScatterOp& op, TensorRef index, int64_t extent) {
+  for (size_t axis = 0; axis < index.sizes.size(); ++axis) {
+    index.sizes[axis] =
+        index.strides[axis] == 0 ? std::min<int64_t>(index.sizes[axis], 1) : index.sizes[axis];
+  }
   forEachRun<1>(
       index.sizes, {index.strides}, {0},
       [&](int64_t length, const std::array<int64_t, 1>& start, const std::array<int64_t, 1>& step) {
