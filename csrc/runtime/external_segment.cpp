@@ -45,11 +45,18 @@ Request requestOf(const Fusion& segment) {
   return {product->product, {result}, product->bias, product->end};
 }
 
-external::Machine hostMachine(const RunContext& context) {
+/// Of an operation's operands and results: less is done by the calling thread before others are
+/// awake.
+constexpr int64_t kBytesOfOneThread = int64_t{16} << 10;
+
+external::Machine hostMachine(const RunContext& context, int64_t bytes) {
   external::Machine machine;
   machine.allocator = context.allocator.get();
   machine.communicator = context.communicator.get();
   machine.threads = cpuThreads().threads();
+  if (bytes < kBytesOfOneThread) {
+    return machine;
+  }
   machine.parallel = [cancellation = context.cancellation](int64_t tasks, const auto& run) {
     cpuThreads().parallelFor(tasks, run, cancellation);
   };
@@ -121,9 +128,9 @@ void tellWhereLibrariesAre() {
   });
 }
 
-external::Machine machineOf(Device& device, const RunContext& context) {
+external::Machine machineOf(Device& device, const RunContext& context, int64_t bytes) {
   if (device.kind() == DeviceKind::Cpu) {
-    return hostMachine(context);
+    return hostMachine(context, bytes);
   }
   external::Machine machine;
   machine.kind = device.kind();
@@ -145,28 +152,41 @@ external::Machine machineOf(Device& device, const RunContext& context) {
   return machine;
 }
 
+struct Bytes {
+  int64_t operands = 0, results = 0;
+};
+
+Bytes bytesOf(const Request& request, const std::vector<KernelArgument>& operands,
+              const std::vector<ViewLayout>& results) {
+  Bytes bytes;
+  for (const KernelArgument& operand : operands) {
+    if (operand.isTensor()) {
+      bytes.operands += operand.tensor().numel() * dataTypeSizeByte(operand.tensor().dtype());
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    int64_t count = 1;
+    for (int64_t size : results[i].sizes) {
+      count *= size;
+    }
+    bytes.results += count * dataTypeSizeByte(request.results[i]->dtype());
+  }
+  return bytes;
+}
+
 /// That a call copies operands to the host and results back: once a process for each operation,
 /// silent on the emulated device, where the host stands in for one.
 void warnOfCopies(const std::string& operation, const std::string& why, const Device& device,
-                  const std::vector<KernelArgument>& operands, const std::vector<Tensor>& results) {
+                  const Bytes& bytes) {
   static std::mutex mutex;
   static auto* said = new std::set<std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
   if (device.kind() != DeviceKind::Cuda || !said->insert(operation).second) {
     return;
   }
-  const auto bytesOf = [](const Tensor& tensor) {
-    return tensor.numel() * dataTypeSizeByte(tensor.dtype());
-  };
-  int64_t there = 0, back = 0;
-  for (const KernelArgument& operand : operands) {
-    there += operand.isTensor() ? bytesOf(operand.tensor()) : 0;
-  }
-  for (const Tensor& result : results) {
-    back += bytesOf(result);
-  }
-  warn(text(operation, " runs on the host: this call, and others like it, copy ", there,
-            " bytes of operands there and ", back, " bytes of results back, and wait for that: ",
+  warn(text(operation, " runs on the host: this call, and others like it, copy ", bytes.operands,
+            " bytes of operands there and ", bytes.results,
+            " bytes of results back, and wait for that: ",
             why.empty() ? "there is no library for it on the device" : why));
 }
 
@@ -273,12 +293,13 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
     operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
   }
+  const Bytes bytes = bytesOf(request, operands, run.results);
   std::vector<Tensor> results(run.results.size());
   std::string why;
   std::string declined;
   std::optional<std::string> ran_by;
   {
-    const external::Machine machine = machineOf(device, context);
+    const external::Machine machine = machineOf(device, context, bytes.operands + bytes.results);
     const CurrentDevice current(device);
     external::Call call = callOf(request, operands, run.results, random, machine);
     call.declined = &declined;
@@ -310,13 +331,13 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     if (!declined.empty()) {
       why += text(why.empty() ? "" : "; ", declined);
     }
-    warnOfCopies(op->getOpString(), why, device, operands, results);
+    warnOfCopies(op->getOpString(), why, device, bytes);
     for (KernelArgument& operand : operands) {
       if (operand.isTensor()) {
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
       }
     }
-    const external::Machine machine = hostMachine(context);
+    const external::Machine machine = hostMachine(context, bytes.operands + bytes.results);
     external::Call call = callOf(request, operands, run.results, random, machine);
     std::vector<Tensor> on_host;
     for (size_t i = 0; i < results.size(); ++i) {

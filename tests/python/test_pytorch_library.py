@@ -30,9 +30,9 @@ TOLERANCES = {
 
 @pytest.fixture(autouse=True)
 def by_pytorch():
-    nvfuser._C.pytorch_on_cpu("all")
+    nvfuser.pytorch_on_cpu("all")
     yield
-    nvfuser._C.pytorch_on_cpu("faster")
+    nvfuser.pytorch_on_cpu("faster")
 
 
 def rand(*shape, dtype=torch.float32, seed=0):
@@ -435,14 +435,14 @@ def test_numbers_that_pytorch_does_not_have_go_another_way():
 def test_the_cpu_takes_what_is_faster():
     if ON_GPU:
         pytest.skip("of the CPU")
-    nvfuser._C.pytorch_on_cpu("faster")
+    nvfuser.pytorch_on_cpu("faster")
     x = rand(3, 4)
     expect(run(lambda fd, t: fd.ops.cumsum(t, 1), x), x.cumsum(1))
     expect(run(lambda fd, t: fd.ops.argsort(t, 1), x, by="portable code"), torch.argsort(x, dim=1, stable=True))
-    nvfuser._C.pytorch_on_cpu("none")
+    nvfuser.pytorch_on_cpu("none")
     expect(run(lambda fd, t: fd.ops.cumsum(t, 1), x, by="portable code"), x.cumsum(1))
     with pytest.raises(nvfuser.UserError, match="known: none, faster, all"):
-        nvfuser._C.pytorch_on_cpu("some")
+        nvfuser.pytorch_on_cpu("some")
 
 
 def test_pytorchs_modes_do_not_reach_in():
