@@ -128,9 +128,9 @@ void tellWhereLibrariesAre() {
   });
 }
 
-external::Machine machineOf(Device& device, const RunContext& context, int64_t bytes) {
+external::Machine machineOf(Device& device, const RunContext& context, int64_t all_bytes) {
   if (device.kind() == DeviceKind::Cpu) {
-    return hostMachine(context, bytes);
+    return hostMachine(context, all_bytes);
   }
   external::Machine machine;
   machine.kind = device.kind();

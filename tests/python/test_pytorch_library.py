@@ -2,11 +2,14 @@
 PyTorch's own operations in full precision."""
 
 import math
+import os
 import re
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy
 import nvfuser
 import pytest
 import torch
@@ -445,6 +448,54 @@ def test_the_cpu_takes_what_is_faster():
         nvfuser.pytorch_on_cpu("some")
 
 
+@pytest.mark.parametrize("order", [("torch", "nvfuser"), ("nvfuser", "torch")])
+def test_the_order_of_imports_does_not_matter(order):
+    program = f"""
+import {order[0]}
+import {order[1]}
+nvfuser.pytorch_on_cpu("all")
+with nvfuser.FusionDefinition() as fd:
+    x = torch.randn(4, 6, device="{DEVICE}")
+    fd.add_output(fd.ops.argsort(fd.from_pytorch(x), 0))
+fd.execute([x])
+assert "run by PyTorch" in fd.explain()
+"""
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+
+
+def test_many_threads_at_once():
+    def call(seed):
+        x = rand(40, 300, seed=seed).to(DEVICE)
+        for _ in range(20):
+            values, sums = fd.execute([x])
+            assert torch.equal(values, x.topk(5).values)
+            torch.testing.assert_close(sums, x.cumsum(1), rtol=1e-4, atol=1e-4)
+        return True
+
+    with FusionDefinition() as fd:
+        t = fd.define_tensor([-1, -1], dtype=DataType.Float)
+        fd.add_output(fd.ops.topk(t, 5)[0])
+        fd.add_output(fd.ops.cumsum(t, 1))
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(4)))
+
+
+def test_arrays_of_others_are_served_too():
+    if ON_GPU:
+        pytest.skip("NumPy is of the CPU")
+    x = rand(5, 7).numpy()
+    with FusionDefinition() as fd:
+        t = fd.define_tensor([-1, -1], dtype=DataType.Float)
+        fd.add_output(fd.ops.argsort(t, 1))
+        fd.add_output(fd.ops.cumsum(t, 0))
+    order, sums = fd.execute([x])
+    assert "run by PyTorch" in fd.explain() and isinstance(order, numpy.ndarray)
+    numpy.testing.assert_array_equal(order, x.argsort(1, kind="stable"))
+    numpy.testing.assert_allclose(sums, x.cumsum(0), rtol=1e-5)
+
+
 def test_pytorchs_modes_do_not_reach_in():
     """Autocast, inference and a graph of gradients are of the caller's operations, not of a Fusion's."""
     x = rand(4, 6)
@@ -533,7 +584,8 @@ def test_what_goes_by_the_host_says_so_once():
             fd.add_output(fd.ops.argsort(fd.define_tensor([-1], dtype=DataType.UInt16), 0))
         fd.execute([x]); fd.execute([x])
     """)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env)
     (line,) = [line for line in done.stderr.splitlines() if "runs on the host" in line]
     for words in ("argsort", "20 bytes", "80 bytes", "cast it"):
         assert words in line

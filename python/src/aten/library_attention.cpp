@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "aten/attention_by_products.h"
 #include "aten/library.h"
 #include <support/error.h>
 
@@ -72,7 +73,8 @@ class Attention {
     } else if (kernel == Kernel::Efficient) {
       efficient();
     } else {
-      byProducts();
+      auto [output, logsumexp] = attentionByProducts(aten_, scored());
+      giveForward(std::move(output), std::move(logsumexp));
     }
     if (dropout_p_ == 0) {
       const AtenTensor states = aten_.empty(Sizes{3}, DataType::UInt64);
@@ -101,12 +103,11 @@ class Attention {
       const AtenTensor none = aten_.undefined();
       const AtenTensor seed = state();
       const AtenTensor offset = aten_.empty({}, DataType::UInt64);
-      giveGradients(
-          aten_.run("aten::_scaled_dot_product_flash_attention_backward", "",
-                    {padded(grad), padded(query_), padded(key_), padded(value_), padded(output),
-                     aten_.converted(logsumexp, DataType::Float), none, none, queries_, keys_,
-                     dropout_p_, is_causal_, seed, offset, some(scale_)},
-                    "TTT"));
+      giveGradients(aten_.run("aten::_scaled_dot_product_flash_attention_backward", "",
+                              {padded(grad), padded(query_), padded(key_), padded(value_),
+                               padded(output), dense(std::move(logsumexp)), none, none, queries_,
+                               keys_, dropout_p_, is_causal_, seed, offset, some(scale_)},
+                              "TTT"));
     } else if (kernel == Kernel::Flash) {
       giveGradients(aten_.run("aten::_scaled_dot_product_flash_attention_for_cpu_backward", "",
                               {grad, query_, key_, value_, output, logsumexp, dropout_p_,
@@ -123,7 +124,7 @@ class Attention {
                              "TTTT");
       giveGradients(std::move(grads));
     } else {
-      backwardByProducts(grad, output, logsumexp);
+      giveGradients(gradientsByProducts(aten_, scored(), grad, output, logsumexp));
     }
     return true;
   }
@@ -218,20 +219,6 @@ class Attention {
     return aten_.view(dense, merged.sizes, merged.strides);
   }
 
-  /// Bool [queries, keys]: true where a row does not see a key.
-  AtenTensor unseen() const {
-    const AtenTensor zeros = aten_.empty(Sizes{queries_, keys_}, DataType::Bool);
-    aten_.zero(zeros);
-    const AtenTensor ones = aten_.one("aten::logical_not", "", {zeros});
-    const AtenTensor seen = aten_.one("aten::tril", "", {ones, int64_t{0}});
-    return aten_.one("aten::logical_not", "", {seen});
-  }
-
-  void hide(const AtenTensor& scores, const AtenTensor& unseen) const {
-    aten_.run("aten::masked_fill_", "Tensor",
-              {scores, unseen, aten_.number(-kInfinity, scores.dtype())});
-  }
-
   /// Sets `added_`, in the queries' dtype or Float.
   void addedScores(const SdpaFwdOp* op) {
     if (!op->biasPlace() && !op->maskPlace()) {
@@ -257,10 +244,10 @@ class Attention {
       aten_.zero(made);
     }
     if (op->maskPlace()) {
-      hide(made, aten_.one("aten::logical_not", "", {overScores(*op->maskPlace())}));
+      hideScores(aten_, made, aten_.one("aten::logical_not", "", {overScores(*op->maskPlace())}));
     }
     if (is_causal_) {
-      hide(made, unseen());
+      hideScores(aten_, made, laterKeys(aten_, queries_, keys_));
       is_causal_ = false;
     }
     added_ = std::move(made);
@@ -375,58 +362,8 @@ class Attention {
     giveForward(std::move(made[0]), std::move(made[1]));
   }
 
-  // ---- scores that are stored, in Float ----
-
-  AtenTensor product(const AtenTensor& a, const AtenTensor& b) const {
-    return aten_.one("aten::matmul", "", {a, b});
-  }
-  AtenTensor times(const AtenTensor& a, const AtenTensor& b) const {
-    return aten_.one("aten::mul", "Tensor", {a, b});
-  }
-  AtenTensor wide(const AtenTensor& tensor) const {
-    return aten_.as(aten_.another(tensor), DataType::Float);
-  }
-  AtenTensor scores() const {
-    AtenTensor made = times(product(wide(query_), aten_.transposed(wide(key_))),
-                            aten_.number(scale_, DataType::Float));
-    if (added_) {
-      made = aten_.sum(made, wide(*added_));
-    }
-    if (is_causal_) {
-      hide(made, unseen());
-    }
-    return made;
-  }
-
-  void byProducts() const {
-    const AtenTensor all = scores();
-    const Sizes last{-1};
-    AtenTensor logsumexp = aten_.one("aten::logsumexp", "", {all, last, false});
-    const AtenTensor shares =
-        aten_.one("aten::_safe_softmax", "", {all, int64_t{-1}, std::nullopt});
-    giveForward(product(shares, wide(value_)), std::move(logsumexp));
-  }
-
-  void backwardByProducts(const AtenTensor& grad, const AtenTensor& output,
-                          const AtenTensor& logsumexp) const {
-    const Sizes last{-1};
-    const auto column = [&](const AtenTensor& rows) {
-      return aten_.one("aten::unsqueeze", "", {rows, int64_t{-1}});
-    };
-    const auto less = [&](const AtenTensor& a, const AtenTensor& b) {
-      return aten_.sum(a, aten_.one("aten::neg", "", {b}));
-    };
-    const AtenTensor of_output = wide(grad);
-    const AtenTensor shares = aten_.one("aten::exp", "", {less(scores(), column(logsumexp))});
-    const AtenTensor of_shares = product(of_output, aten_.transposed(wide(value_)));
-    const AtenTensor both = times(of_output, wide(output));
-    const AtenTensor means =
-        aten_.one("aten::sum", "dim_IntList", {both, some(last), true, std::nullopt});
-    const AtenTensor of_scores =
-        times(times(shares, less(of_shares, means)), aten_.number(scale_, DataType::Float));
-    give(0, product(of_scores, wide(key_)));
-    give(1, product(aten_.transposed(of_scores), wide(query_)));
-    give(2, product(aten_.transposed(shares), of_output));
+  ScoredAttention scored() const {
+    return {query_, key_, value_, added_ ? &*added_ : nullptr, scale_, is_causal_};
   }
 
   const AtenProgram& aten_;
