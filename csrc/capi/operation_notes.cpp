@@ -110,7 +110,9 @@ constexpr Notes kNotes[] = {
      "arg any, index an integer dtype, or a float that is cut to one; the result has the dtype of "
      "arg",
      "an index of another dtype or rank, an axis that is not there, sizes that do not agree"},
-    {"scatter", "the result has the shape of arg; src that of index, or it is a number",
+    {"scatter",
+     "the result has the shape of arg; src that of index, or it is a number. Where places meet, a "
+     "GPU writes any of theirs",
      "index an integer dtype, src the dtype of arg; that is the result's",
      "an index of another dtype or rank, a source of another dtype, an axis that is not there"},
     {"embedding_fwd", "the shape of arg with the length of a row behind it; weight has two axes",
@@ -141,12 +143,12 @@ constexpr Notes kNotes[] = {
      "a complex arg, an axis that is not there"},
     {"argsort", kSame, "integers, floating-point; gives Int",
      "a complex arg, an axis that is not there"},
-    {"topk", "both results: as arg, axis dim k long",
+    {"topk", "both results: as arg, axis dim k long, sorted; of equal ones the first, on a GPU any",
      "integers, floating-point; values as arg, indices Int",
      "k below 0, beyond the axis or no integer, a complex arg, an axis that is not there"},
     {"grouped_mm",
      "[m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × "
-     "[k, n] gives [m, n]; offsets [groups]",
+     "[k, n] gives [m, n]; offsets [groups]; what is behind the last is zero",
      "floating-point, one for both; offsets Int32",
      "operands of other ranks or dtypes, offsets of another dtype"},
     {"scaled_mm", "[m, k] × [k, n] gives [m, n]; scales of one element, of rows, of columns",

@@ -269,15 +269,13 @@ WrittenCall ofScan(const ScanOp* op) {
 }
 
 WrittenCall ofScatter(const ScatterOp* op) {
-  if (op->accumulateOp()) {
-    notAnOperation(op, "there is no scatter that accumulates in Python");
+  const auto type = op->accumulateOp();
+  if (type && *type != BinaryOpType::Add) {
+    notAnOperation(op, "scatter in Python accumulates by addition alone");
   }
-  return CallWriter("scatter")
-      .operand(op->input(0))
-      .operand(op->input(1))
-      .operand(op->input(2))
-      .number("dim", op->dim())
-      .call();
+  CallWriter call("scatter");
+  call.operand(op->input(0)).operand(op->input(1)).operand(op->input(2)).number("dim", op->dim());
+  return type ? call.flag("accumulate", true).call() : call.call();
 }
 
 // ---- from nothing

@@ -346,9 +346,12 @@ std::vector<Operation> operationTable() {
       op("take_along_axis", "arg, index, dim", "Tensor",
          "As gather; along other axes, extents are equal or broadcast.",
          [](Tv arg, Tv index, int64_t dim) { return takeAlongAxis(arg, index, dim); }),
-      op("scatter", "arg, index, src, dim", "Tensor",
-         "A copy of arg with out[index[i, j], j] = src[i, j] for dim 0.",
-         [](Tv arg, Tv index, Val* src, int64_t dim) { return scatter(arg, dim, index, src); }),
+      op("scatter", "arg, index, src, dim, accumulate=False", "Tensor",
+         "A copy of arg with out[index[i, j], j] = src[i, j] for dim 0; += where it accumulates.",
+         [](Tv arg, Tv index, Val* src, int64_t dim, bool accumulate) {
+           return scatter(arg, dim, index, src,
+                          accumulate ? std::optional(BinaryOpType::Add) : std::nullopt);
+         }),
       // Made from nothing.
       op("full", "shape, fill_value, dtype", "Tensor", "A tensor with the value everywhere.",
          [](Sizes shape, Scalar value, DataType dtype) { return full(shape, value, dtype); }),

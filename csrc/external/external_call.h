@@ -32,6 +32,8 @@ struct Machine {
   /// Memory of the device, in the order of the stream.
   std::function<void*(size_t bytes)> allocate = {};
   std::function<void(void* data)> release = {};
+  /// What gave the results' memory, for those who know it; null: the device.
+  const void* allocator = nullptr;
   /// The other devices; null where there are none.
   Communicator* communicator = nullptr;
 };
@@ -48,6 +50,18 @@ struct Call {
   /// `outputs`; and a bias [columns] that a matmul has not itself.
   Epilogue epilogue = Epilogue::None;
   std::optional<TensorRef> added_bias = {};
+  /// Where the results' memory comes later: sets `data` of those of `outputs` that have none yet.
+  std::function<void()> allocate = {};
+  /// Makes a result of memory that whoever runs the call has: of the result's sizes and strides, a
+  /// block of the machine's allocator, which `handle` names to it. Null: results are written where
+  /// `outputs` says.
+  std::function<void(size_t output, void* data, void* handle)> adopt = {};
+  /// What the machine's allocator calls the memory of an operand or a result, which may begin
+  /// elsewhere than the tensor; null where that is nothing to it.
+  std::function<void*(size_t input)> handleOfInput = {};
+  std::function<void*(size_t output)> handleOfOutput = {};
+  /// Where who declines the call may say why, and what would help.
+  std::string* declined = nullptr;
 
   bool hasEpilogue() const { return epilogue != Epilogue::None || added_bias.has_value(); }
   const TensorRef& input(size_t i) const { return std::get<TensorRef>(inputs.at(i)); }

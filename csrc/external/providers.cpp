@@ -1,7 +1,9 @@
 #include <external/providers.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include <external/communication.h>
 #include <external/cublaslt.h>
@@ -16,11 +18,17 @@ struct Registered {
   DeviceKind device;
   std::string name;
   Provider provider;
+  Turn turn;
+  Results results;
+
+  bool takes(const std::string& asked, DeviceKind kind) const {
+    return operation == asked && device == kind;
+  }
 };
 
 struct Registry {
   std::mutex mutex;
-  std::vector<Registered> providers;
+  std::vector<std::shared_ptr<const Registered>> providers;
   int64_t next_id = 1;
 };
 
@@ -36,21 +44,22 @@ std::string operationName(const Expr* op) {
 }
 
 int64_t registerProvider(std::string operation, DeviceKind device, std::string name,
-                         Provider provider) {
+                         Provider provider, Turn turn, Results results) {
   if (!provider) {
     userError("registerProvider: the provider ", name, " of ", operation, " is no function");
   }
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.providers.push_back(
-      {all.next_id, std::move(operation), device, std::move(name), std::move(provider)});
+  all.providers.push_back(std::make_shared<const Registered>(
+      Registered{all.next_id, std::move(operation), device, std::move(name), std::move(provider),
+                 turn, results}));
   return all.next_id++;
 }
 
 void unregisterProvider(int64_t id) {
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (std::erase_if(all.providers, [&](const Registered& one) { return one.id == id; }) == 0) {
+  if (std::erase_if(all.providers, [&](const auto& one) { return one->id == id; }) == 0) {
     userError("unregisterProvider: there is no provider ", id,
               "; pass what registerProvider returned, once");
   }
@@ -65,10 +74,28 @@ bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind
   const std::string operation = operationName(product);
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  return std::none_of(all.providers.begin(), all.providers.end(), [&](const Registered& one) {
-    return one.operation == operation && one.device == device;
+  return std::none_of(all.providers.begin(), all.providers.end(), [&](const auto& one) {
+    return one->turn == Turn::First && one->takes(operation, device);
   });
 }
+
+namespace {
+
+/// A copy: a provider may register others. The last one first.
+std::vector<std::shared_ptr<const Registered>> registeredFor(const Call& call,
+                                                             const std::string& operation) {
+  std::vector<std::shared_ptr<const Registered>> result;
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
+    if ((*one)->takes(operation, call.machine->kind)) {
+      result.push_back(*one);
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
   if (call.op->isA<CommunicationOp>() && call.machine->communicator != nullptr &&
@@ -80,34 +107,44 @@ std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
     return std::nullopt;  // its memory is read through the device alone
   }
   const std::string operation = operationName(call.op);
-  std::vector<Registered> asked;  // a copy: a provider may register others
-  {
-    Registry& all = registry();
-    const std::lock_guard<std::mutex> lock(all.mutex);
-    for (auto one = all.providers.rbegin(); one != all.providers.rend(); ++one) {
-      if (!call.hasEpilogue() && one->operation == operation && one->device == call.machine->kind) {
-        asked.push_back(*one);
+  const auto registered = registeredFor(call, operation);
+  const auto allocate = [&] {
+    if (call.allocate) {
+      call.allocate();
+    }
+  };
+  const auto by_one_of = [&](Turn turn) -> std::optional<std::string> {
+    const bool may_be_asked = turn == Turn::ForTheRest || !call.hasEpilogue();
+    for (const auto& one : registered) {
+      if (one->turn != turn || !may_be_asked) {
+        continue;
+      }
+      if (one->results == Results::Allocated) {
+        allocate();
+      }
+      if (one->provider(call)) {
+        return one->name;
       }
     }
+    return std::nullopt;
+  };
+  if (auto name = by_one_of(Turn::First)) {
+    return name;
   }
-  for (const Registered& one : asked) {
-    if (one.provider(call)) {
-      return one.name;
-    }
+  allocate();
+  if (call.machine->kind == DeviceKind::Cpu) {
+    runPortable(call);
+    return "portable code";
   }
-  switch (call.machine->kind) {
-    case DeviceKind::Cpu:
-      runPortable(call);
-      return "portable code";
-    case DeviceKind::Cuda:
-      if (runCublasLt(call, why)) {
-        return "cuBLASLt";
-      }
-      return std::nullopt;
-    case DeviceKind::Emulated:
-      break;
+  if (runCublasLt(call, why)) {
+    return "cuBLASLt";
   }
-  return std::nullopt;
+  auto name = by_one_of(Turn::ForTheRest);
+  if (!name && registered.empty()) {
+    *why += text(why->empty() ? "" : "; ",
+                 "import torch in this process, whose library then does it on the device");
+  }
+  return name;
 }
 
 }  // namespace nvfuser::external

@@ -44,6 +44,31 @@ std::vector<Keyed<Wide<T>>> keyed(const T* from, int64_t length, int64_t step) {
   return keys;
 }
 
+/// The first `k` of the line in `order`, sorted. Where they are few, the others are only compared
+/// with the last of those found.
+template <typename T>
+std::vector<Keyed<Wide<T>>> firstOf(const T* from, int64_t length, int64_t step, int64_t k,
+                                    Order<Wide<T>> order) {
+  constexpr int64_t kFew = 8;  // times as many elements as are wanted
+  if (k == 0 || length < kFew * k) {
+    auto keys = keyed(from, length, step);
+    std::partial_sort(keys.begin(), keys.begin() + k, keys.end(), order);
+    return keys;
+  }
+  auto found = keyed(from, k, step);
+  std::make_heap(found.begin(), found.end(), order);
+  for (int64_t i = k; i < length; ++i) {
+    const Keyed<Wide<T>> next{widened(from[i * step]), i};
+    if (order(next, found.front())) {
+      std::pop_heap(found.begin(), found.end(), order);
+      found.back() = next;
+      std::push_heap(found.begin(), found.end(), order);
+    }
+  }
+  std::sort_heap(found.begin(), found.end(), order);
+  return found;
+}
+
 template <typename Body>
 void withOrderedType(DataType dtype, const char* what, const Body& body) {
   withElementType(dtype, what, [&](auto type) {
@@ -100,9 +125,8 @@ void runTopK(const Call& call) {
         const T* from = static_cast<const T*>(in.data) + starts[2];
         T* value = static_cast<T*>(values.data) + starts[0];
         auto* index = static_cast<int64_t*>(indices.data) + starts[1];
-        auto keys = keyed(from, lanes.length(2), lanes.step(2));
-        std::partial_sort(keys.begin(), keys.begin() + k, keys.end(),
-                          Order<Wide<T>>{op->isLargest()});
+        const auto keys =
+            firstOf(from, lanes.length(2), lanes.step(2), k, Order<Wide<T>>{op->isLargest()});
         for (int64_t i = 0; i < k; ++i) {
           const int64_t at = keys[static_cast<size_t>(i)].at;
           value[i * lanes.step(0)] = from[at * lanes.step(2)];

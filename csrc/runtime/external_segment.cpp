@@ -46,10 +46,18 @@ Request requestOf(const Fusion& segment) {
   return {product->product, {result}, product->bias, product->end};
 }
 
-external::Machine hostMachine(const RunContext& context) {
+/// Of an operation's operands and results: less is done by the calling thread before others are
+/// awake.
+constexpr int64_t kBytesOfOneThread = int64_t{16} << 10;
+
+external::Machine hostMachine(const RunContext& context, int64_t bytes) {
   external::Machine machine;
+  machine.allocator = context.allocator.get();
   machine.communicator = context.communicator.get();
   machine.threads = cpuThreads().threads();
+  if (bytes < kBytesOfOneThread) {
+    return machine;
+  }
   machine.parallel = [cancellation = context.cancellation](int64_t tasks, const auto& run) {
     cpuThreads().parallelFor(tasks, run, cancellation);
   };
@@ -66,14 +74,15 @@ void tellWhereLibrariesAre() {
   });
 }
 
-external::Machine machineOf(Device& device, const RunContext& context) {
+external::Machine machineOf(Device& device, const RunContext& context, int64_t all_bytes) {
   if (device.kind() == DeviceKind::Cpu) {
-    return hostMachine(context);
+    return hostMachine(context, all_bytes);
   }
   external::Machine machine;
   machine.kind = device.kind();
   machine.index = device.index();
   machine.stream = context.stream;
+  machine.allocator = context.allocator.get();
   machine.communicator = context.communicator.get();
   auto blocks = std::make_shared<std::map<void*, DeviceMemory>>();
   machine.allocate = [&device, context, blocks](size_t bytes) {
@@ -89,13 +98,42 @@ external::Machine machineOf(Device& device, const RunContext& context) {
   return machine;
 }
 
-void warnOnce(const std::string& operation, const std::string& why) {
+struct Bytes {
+  int64_t operands = 0, results = 0;
+};
+
+Bytes bytesOf(const Request& request, const std::vector<KernelArgument>& operands,
+              const std::vector<ViewLayout>& results) {
+  Bytes bytes;
+  for (const KernelArgument& operand : operands) {
+    if (operand.isTensor()) {
+      bytes.operands += operand.tensor().numel() * dataTypeSizeByte(operand.tensor().dtype());
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    int64_t count = 1;
+    for (int64_t size : results[i].sizes) {
+      count *= size;
+    }
+    bytes.results += count * dataTypeSizeByte(request.results[i]->dtype());
+  }
+  return bytes;
+}
+
+/// That a call copies operands to the host and results back: once a process for each operation,
+/// silent on the emulated device, where the host stands in for one.
+void warnOfCopies(const std::string& operation, const std::string& why, const Device& device,
+                  const Bytes& bytes) {
   static std::mutex mutex;
   static auto* said = new std::set<std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (said->insert(why).second) {
-    warn(text(operation, " runs on the host, in its memory: ", why));
+  if (device.kind() != DeviceKind::Cuda || !said->insert(operation).second) {
+    return;
   }
+  warn(text(operation, " runs on the host: this call, and others like it, copy ", bytes.operands,
+            " bytes of operands there and ", bytes.results,
+            " bytes of results back, and wait for that: ",
+            why.empty() ? "there is no library for it on the device" : why));
 }
 
 /// Sizes by name and the scalars among the arguments.
@@ -126,19 +164,15 @@ std::vector<ViewLayout> layoutsOf(const Request& request, ExpressionEvaluator& e
   return layouts;
 }
 
-std::vector<Tensor> allocate(const Request& request, const std::vector<ViewLayout>& layouts,
-                             Device& device, const RunContext& context) {
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < layouts.size(); ++i) {
-    results.push_back(Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides,
-                                           request.results[i]->dtype(), device, context));
-  }
-  return results;
+Tensor allocated(const Request& request, const std::vector<ViewLayout>& layouts, size_t i,
+                 Device& device, const RunContext& context) {
+  return Tensor::emptyStrided(layouts[i].sizes, layouts[i].strides, request.results[i]->dtype(),
+                              device, context);
 }
 
-/// `operands`: the operation's, then the epilogue's bias.
+/// `operands`: the operation's, then the epilogue's bias. Results have no memory yet.
 external::Call callOf(const Request& request, const std::vector<KernelArgument>& operands,
-                      const std::vector<Tensor>& results, RandomState random,
+                      const std::vector<ViewLayout>& results, RandomState random,
                       const external::Machine& machine) {
   external::Call call;
   call.op = request.op;
@@ -157,30 +191,26 @@ external::Call callOf(const Request& request, const std::vector<KernelArgument>&
   if (request.bias != nullptr) {
     call.added_bias = operands.back().tensor().ref();
   }
-  for (const Tensor& result : results) {
-    call.outputs.push_back(result.ref());
+  for (size_t i = 0; i < results.size(); ++i) {
+    call.outputs.push_back(
+        {nullptr, request.results[i]->dtype(), results[i].sizes, results[i].strides});
   }
   return call;
 }
 
 /// Where devices exchange data in memory of theirs: operands are dense afterwards, and so are the
-/// tensors to be filled, which are `results` where these are.
-std::vector<Tensor> denseForExchange(const Expr* op, std::vector<KernelArgument>& operands,
-                                     const std::vector<Tensor>& results, Device& device,
-                                     const RunContext& context) {
+/// tensors to be filled, which are the `results` where these are.
+std::vector<ViewLayout> denseForExchange(const Expr* op, std::vector<KernelArgument>& operands,
+                                         const std::vector<ViewLayout>& results, Device& device,
+                                         const RunContext& context) {
   if (!op->isA<CommunicationOp>() || device.kind() != DeviceKind::Cuda ||
       context.communicator == nullptr || !context.communicator->takes(device.kind())) {
     return results;
   }
+  std::vector<ViewLayout> filled = results;
   for (size_t i = 0; i < results.size(); ++i) {
     operands[i] = denseOnDevice(operands[i].tensor(), context);
-  }
-  std::vector<Tensor> filled;
-  for (const Tensor& result : results) {
-    filled.push_back(result.isContiguous()
-                         ? result
-                         : Tensor::emptyStrided(result.sizes(), rowMajorStrides(result.sizes()),
-                                                result.dtype(), device, context));
+    filled[i].strides = rowMajorStrides(filled[i].sizes);
   }
   return filled;
 }
@@ -249,33 +279,68 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
     operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
   }
-  std::vector<Tensor> results = allocate(request, run.results, device, context);
+  const Bytes bytes = bytesOf(request, operands, run.results);
+  std::vector<Tensor> results(run.results.size());
   std::string why;
+  std::string declined;
   std::optional<std::string> ran_by;
   const auto begin = std::chrono::steady_clock::now();
   {
-    const external::Machine machine = machineOf(device, context);
-    const std::vector<Tensor> filled = denseForExchange(op, operands, results, device, context);
+    const std::vector<ViewLayout> filled =
+        denseForExchange(op, operands, run.results, device, context);
+    const external::Machine machine = machineOf(device, context, bytes.operands + bytes.results);
     const cuda::CurrentDevice current(device);
-    ran_by = external::runOnDevice(callOf(request, operands, filled, random, machine), &why);
+    external::Call call = callOf(request, operands, filled, random, machine);
+    call.declined = &declined;
+    call.allocate = [&] {
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].defined()) {
+          results[i] = allocated(request, filled, i, device, context);
+          call.outputs[i].data = results[i].data();
+        }
+      }
+    };
+    call.adopt = [&](size_t output, void* data, void* handle) {
+      const ViewLayout& layout = filled[output];
+      results[output] =
+          Tensor::inBlock(layout.sizes, layout.strides, request.results[output]->dtype(), device,
+                          context, {data, handle});
+    };
+    const Allocator* allocator = context.allocator.get();
+    call.handleOfInput = [&operands, allocator](size_t i) {
+      return operands[i].isTensor() ? operands[i].tensor().handleFor(allocator) : nullptr;
+    };
+    call.handleOfOutput = [&results, allocator](size_t i) {
+      return results[i].handleFor(allocator);
+    };
+    ran_by = external::runOnDevice(call, &why);
+    call.allocate();
     for (size_t i = 0; i < results.size(); ++i) {
-      if (filled[i].strides() != results[i].strides()) {
-        results[i].copyFrom(filled[i], context.stream);
+      if (filled[i].strides != run.results[i].strides) {
+        const Tensor dense = std::exchange(results[i], Tensor());
+        results[i] = allocated(request, run.results, i, device, context);
+        results[i].copyFrom(dense, context.stream);
       }
     }
   }
   if (!ran_by) {
-    if (!why.empty()) {
-      warnOnce(op->getOpString(), why);
+    if (!declined.empty()) {
+      why += text(why.empty() ? "" : "; ", declined);
     }
+    warnOfCopies(op->getOpString(), why, device, bytes);
     for (KernelArgument& operand : operands) {
       if (operand.isTensor()) {
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
       }
     }
-    const std::vector<Tensor> on_host = allocate(request, run.results, cpuDevice(), {});
-    const external::Machine machine = hostMachine(context);
-    external::runPortable(callOf(request, operands, on_host, random, machine));
+    const external::Machine machine = hostMachine(context, bytes.operands + bytes.results);
+    external::Call call = callOf(request, operands, run.results, random, machine);
+    std::vector<Tensor> on_host;
+    for (size_t i = 0; i < results.size(); ++i) {
+      on_host.push_back(allocated(request, run.results, i, cpuDevice(), {}));
+      call.outputs[i].data = on_host[i].data();
+    }
+    external::runPortable(call);
     for (size_t i = 0; i < results.size(); ++i) {
       results[i].copyFrom(on_host[i], context.stream);
     }

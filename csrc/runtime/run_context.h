@@ -70,6 +70,9 @@ class DeviceMemory {
   /// it is for.
   DeviceMemory(size_t bytes, Device& device, const RunContext& context,
                const Allocator::Form* form = nullptr);
+  /// A block that the context's allocator knows, as if it had been allocated here.
+  DeviceMemory(const Allocator::Block& block, Device& device, const RunContext& context)
+      : device_(&device), stream_(context.stream), allocator_(context.allocator), block_(block) {}
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;

@@ -16,6 +16,8 @@ struct Tensor::Storage {
   void* data = nullptr;
   DeviceMemory memory;  ///< where `data` is our own
   std::shared_ptr<void> owner;
+  const Allocator* lender = nullptr;  ///< who knows somebody else's memory as
+  void* lent_as = nullptr;
 };
 
 namespace {
@@ -113,6 +115,19 @@ Tensor Tensor::emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> str
   const Allocator::Form form{dtype, tensor.sizes_, tensor.strides_};
   tensor.storage_->memory = DeviceMemory(bytes, device, context, &form);
   tensor.storage_->data = tensor.storage_->memory.data();
+  return tensor;
+}
+
+Tensor Tensor::inBlock(std::vector<int64_t> sizes, std::vector<int64_t> strides, DataType dtype,
+                       Device& device, const RunContext& context, const Allocator::Block& block) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.storage_ = std::make_shared<Storage>();
+  tensor.storage_->device = &device;
+  tensor.storage_->memory = DeviceMemory(block, device, context);
+  tensor.storage_->data = block.data;
   return tensor;
 }
 
@@ -245,6 +260,20 @@ const Allocator::Block* Tensor::blockOf(const Allocator* allocator) const {
   const bool is_its =
       defined() && allocator != nullptr && storage_->memory.allocator() == allocator;
   return is_its ? &storage_->memory.block() : nullptr;
+}
+
+void* Tensor::handleFor(const Allocator* allocator) const {
+  if (const Allocator::Block* block = blockOf(allocator)) {
+    return block->handle;
+  }
+  const bool is_its = defined() && allocator != nullptr && storage_->lender == allocator;
+  return is_its ? storage_->lent_as : nullptr;
+}
+
+void Tensor::setLender(const Allocator* lender, void* handle) {
+  check(defined(), "memory that is lent");
+  storage_->lender = lender;
+  storage_->lent_as = handle;
 }
 
 std::optional<Allocator::Block> Tensor::takeBlock(const Allocator* allocator) {

@@ -64,6 +64,9 @@ class Tensor {
   /// In memory from a caller's context (run_context.h).
   static Tensor emptyStrided(std::vector<int64_t> sizes, std::vector<int64_t> strides,
                              DataType dtype, Device& device, const RunContext& context);
+  /// In a block that the context's allocator knows, which the tensor has from now on.
+  static Tensor inBlock(std::vector<int64_t> sizes, std::vector<int64_t> strides, DataType dtype,
+                        Device& device, const RunContext& context, const Allocator::Block& block);
   static Tensor zeros(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor ones(std::vector<int64_t> sizes, DataType dtype, Device& device = cpuDevice());
   static Tensor full(std::vector<int64_t> sizes, const PolymorphicValue& value, DataType dtype,
@@ -118,6 +121,11 @@ class Tensor {
   /// The same as the caller's own. Nothing where other tensors have the storage too; else this
   /// tensor is undefined then.
   std::optional<Allocator::Block> takeBlock(const Allocator* allocator);
+  /// What the memory of the whole tensor is to `allocator`: the block's handle, or that of somebody
+  /// else's memory (`setLender`). Null where it is nothing to it.
+  void* handleFor(const Allocator* allocator) const;
+  /// Somebody else's memory is `lender`'s, who calls it `handle`, for as long as it is lent.
+  void setLender(const Allocator* lender, void* handle);
   /// "float[2, 3] on cpu"; the strides as well where it is not contiguous.
   std::string toString() const;
 

@@ -22,6 +22,7 @@ from nvfuser._C import (
     Tensor,
     UserError,
     __version__,
+    pytorch_on_cpu,
 )
 from nvfuser._C.direct import (
     CacheOp,
@@ -57,6 +58,7 @@ __all__ = [
     "clone",
     "compute_contiguity",
     "compute_tensor_descriptor",
+    "pytorch_on_cpu",
     "version",
 ]
 

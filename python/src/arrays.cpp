@@ -154,6 +154,9 @@ void Inputs::addTorch(nb::handle input) {
             "it is a lazily conjugated or negated view; call resolve_conj() and resolve_neg()");
     return;
   }
+  if (torch.inside && torch.allocator != nullptr) {
+    tensor.setLender(torch.allocator.get(), torch.inside->handleOf(input.ptr()));
+  }
   lent_.emplace_back(holder_.size(), nb::borrow(input));
   holder_.push(std::move(tensor));
 }

@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include "aten/library.h"
 #include <capi/nvfuser_c.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -63,7 +64,26 @@ nb::list cacheEntries() {
 
 }  // namespace
 
+namespace {
+
+void setLibraryOnCpuByName(const std::string& which) {
+  constexpr std::pair<std::string_view, OnCpu> kNames[] = {
+      {"none", OnCpu::None}, {"faster", OnCpu::Faster}, {"all", OnCpu::All}};
+  for (const auto& [name, value] : kNames) {
+    if (name == which) {
+      return setLibraryOnCpu(value);
+    }
+  }
+  userError("pytorch_on_cpu: there is no choice ", which, "; known: none, faster, all");
+}
+
+}  // namespace
+
 void bindMachine(nb::module_& module) {
+  module.def("pytorch_on_cpu", &setLibraryOnCpuByName, nb::arg("which"),
+             "Which library operations on the CPU PyTorch runs: \"none\", \"faster\" (those that "
+             "it does faster than the library's own code; so it is at first), \"all\". On a GPU it "
+             "runs all that it has.");
   module.def("machine", &machine, "What this machine has: devices, compilers, the cache.");
   module.def("cache_entries", &cacheEntries,
              "The compiled kernels on the disk: (file, bytes, when last used), that used longest "

@@ -7,6 +7,7 @@
 #include "frontend.h"
 #include "graph_plan/graph_plan.h"
 #include "machine.h"
+#include "torch_table.h"
 #include <capi/arguments.h>
 #include <ir/index_error.h>
 #include <nanobind/nanobind.h>
@@ -64,4 +65,5 @@ NB_MODULE(_C, module) {
   bindDirect(direct);
   bindGraphPlan(module);
   bindFrontend(module);
+  importedTorch();  // where it was before us, it is a library from now on
 }

@@ -52,6 +52,7 @@ std::unique_ptr<TorchShim> TorchShim::find(const nb::object& torch) {
   int32_t (*cpu)() = nullptr;
   int32_t (*cuda)() = nullptr;
   const bool complete = shim->lookUp(library, "aoti_torch_empty_strided", shim->empty_) &&
+                        shim->lookUp(library, "aoti_torch_create_tensor_from_blob", shim->lend_) &&
                         shim->lookUp(library, "aoti_torch_get_data_ptr", shim->data_) &&
                         shim->lookUp(library, "aoti_torch_get_dtype", shim->dtype_) &&
                         shim->lookUp(library, "aoti_torch_get_device_type", shim->device_type_) &&
@@ -108,6 +109,17 @@ TorchShim::Handle TorchShim::empty(const Allocator::Form& form, const Device& de
              on_cuda ? cuda_ : cpu_, on_cuda ? device.index() : 0, &made) != 0) {
     return nullptr;
   }
+  return made;
+}
+
+TorchShim::Handle TorchShim::lend(void* data, const Allocator::Form& form,
+                                  const Device& device) const {
+  const bool on_cuda = device.kind() == DeviceKind::Cuda;
+  Handle made = nullptr;
+  check(lend_(data, static_cast<int64_t>(form.sizes.size()), form.sizes.data(), form.strides.data(),
+              0, dtypes_.at(static_cast<size_t>(form.dtype.type)), on_cuda ? cuda_ : cpu_,
+              on_cuda ? device.index() : 0, &made) == 0,
+        "PyTorch makes a tensor of memory");
   return made;
 }
 

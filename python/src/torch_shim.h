@@ -26,11 +26,15 @@ class TorchShim {
   static std::unique_ptr<TorchShim> find(const nb::object& torch);
 
   bool knows(DataType dtype) const { return dtypes_.at(static_cast<size_t>(dtype.type)) >= 0; }
+  /// PyTorch's number of a dtype that it knows.
+  int32_t codeOf(DataType dtype) const { return dtypes_.at(static_cast<size_t>(dtype.type)); }
   /// A tensor of PyTorch, owned by whoever has the handle.
   using Handle = void*;
   /// Memory for it comes from PyTorch's allocator, on its current stream. Null if that fails; why
   /// was then printed by PyTorch.
   Handle empty(const Allocator::Form& form, const Device& device) const;
+  /// Somebody else's memory, which has to stay as long as the tensor does.
+  Handle lend(void* data, const Allocator::Form& form, const Device& device) const;
   void* dataOf(Handle tensor) const;
   void release(Handle tensor) const { free_(tensor); }
   /// Its dtype; null for one that the library does not have.
@@ -67,6 +71,8 @@ class TorchShim {
 
   Status (*empty_)(int64_t rank, Sizes sizes, Sizes strides, int32_t dtype, int32_t device_type,
                    int32_t device_index, Handle* made) = nullptr;
+  Status (*lend_)(void* data, int64_t rank, Sizes sizes, Sizes strides, int64_t offset,
+                  int32_t dtype, int32_t device_type, int32_t device_index, Handle* made) = nullptr;
   Status (*data_)(Handle tensor, void** data) = nullptr;
   Status (*dtype_)(Handle tensor, int32_t* dtype) = nullptr;
   Status (*device_type_)(Handle tensor, int32_t* type) = nullptr;

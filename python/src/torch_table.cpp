@@ -1,5 +1,6 @@
 #include "torch_table.h"
 
+#include "aten/library.h"
 #include <nanobind/nanobind.h>
 
 namespace nvfuser::python {
@@ -52,6 +53,7 @@ const Torch* importedTorch() {
     if (torch.is_valid() && nb::hasattr(torch, "Tensor") && nb::hasattr(torch, "nn") &&
         nb::hasattr(torch.attr("nn"), "Parameter")) {
       found = new Torch(read(torch));
+      registerLibrary(*found);
     }
   }
   return found;

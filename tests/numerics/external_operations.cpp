@@ -223,6 +223,15 @@ TEST_CASE("sorting along every axis") {
       });
     }
   }
+  for (PrimDataType dtype :
+       {DataType::Char, DataType::Half}) {  // few of many, equal ones among them
+    for (bool largest : {false, true}) {
+      check({{{5, 300}, dtype}}, [&](const auto& t) {
+        const TopKResult top = topk(t[0], IrBuilder::create<Val>(int64_t{7}), 1, largest);
+        return std::vector{top.values, top.indices};
+      });
+    }
+  }
   check({{{6, 17}}}, [&](const auto& t) { return std::vector{argsort(t[0], 0)}; });
   check({{{6, 0}}}, [&](const auto& t) { return std::vector{argsort(t[0], 1)}; });
   check({{{}}}, [&](const auto& t) { return std::vector{argsort(t[0], 0)}; });

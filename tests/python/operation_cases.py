@@ -310,6 +310,14 @@ def scatter_(b, dtype):
     b.expect(b.op("scatter", b.input(x), b.input(index), b.input(source), 0), expected)
 
 
+@case("scatter", (*WIDE, DType.Int))
+def scatter_accumulating(b, dtype):
+    x, source = sample(dtype, "finite", 0), sample(dtype, "finite", 1)
+    index = torch.arange(source.numel()).reshape(source.shape) % x.shape[0]
+    out = b.op("scatter", b.input(x), b.input(index), b.input(source), 0, accumulate=True)
+    b.expect(out, x.scatter_add(0, index, source))
+
+
 # Made from nothing.
 
 

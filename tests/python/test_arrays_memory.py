@@ -130,7 +130,6 @@ def test_a_list_may_change_during_the_call():
 
 RECORDED = """
 import ctypes, torch
-from nvfuser_direct import FusionDefinition
 
 # A table that passes on to PyTorch's and writes down what is called.
 get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -153,6 +152,7 @@ kept = [passing("from_object", words[3]), passing("to_object", words[4]), passin
 for i, function in enumerate(kept):
     table[3 + i] = ctypes.cast(function, ctypes.c_void_p)
 torch.Tensor.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), name, None)
+from nvfuser_direct import FusionDefinition  # which reads the table
 
 with FusionDefinition() as fd:
     a, b = fd.define_tensor([-1], [True]), fd.define_tensor([-1], [True])

@@ -321,7 +321,7 @@ def test_operations_by_the_dispatcher_are_those_of_pytorch(operation):
     results = [len(tensors) + place for place in range(len(wanted))]
     plan.add(operation, never, [PlanSlot(place) for place in range(len(tensors))], {}, results, has_parts=True)
     described = [(kind, opt, PlanSlot(value) if kind == "tensor" else value) for kind, opt, value in operands]
-    plan.make_dispatched(f"aten::{operation}", "", described, [])
+    plan.make_dispatched(f"aten::{operation}", "", described)
     plan.finish([PlanSlot(slot) for slot in results])
     for _ in range(3):
         for result, right in zip(plan(list(tensors)), wanted, strict=True):
@@ -333,20 +333,11 @@ def test_operations_by_the_dispatcher_are_those_of_pytorch(operation):
 
 
 @pytest.mark.skipif(not HAS_DISPATCHER, reason="PyTorch has no such C function before 2.10")
-def test_an_integer_by_the_dispatcher():
-    plan = GraphPlan(1)
-    plan.add("size", never, [PlanSlot(0), 1], {}, [1])
-    plan.make_dispatched("aten::size", "int", [("tensor", False, PlanSlot(0)), ("integer", False, 1)], [0])
-    plan.finish([PlanSlot(1)])
-    assert plan([torch.zeros(3, 4)]) == [4] and plan.calls_of_python == []
-
-
-@pytest.mark.skipif(not HAS_DISPATCHER, reason="PyTorch has no such C function before 2.10")
 def test_a_write_by_the_dispatcher_is_counted_and_its_error_is_pytorchs():
     plan = GraphPlan(3)
     plan.add("index_copy_", aten.index_copy_, [PlanSlot(0), 0, PlanSlot(1), PlanSlot(2)], {}, [3])
     tensors = [("tensor", False, PlanSlot(slot)) for slot in (0, 1, 2)]
-    plan.make_dispatched("aten::index_copy_", "", [tensors[0], ("integer", False, 0), *tensors[1:]], [])
+    plan.make_dispatched("aten::index_copy_", "", [tensors[0], ("integer", False, 0), *tensors[1:]])
     plan.finish(())
     x = torch.zeros(4, 2)
     version = x._version
@@ -366,7 +357,7 @@ def test_wrong_uses_are_told():
     with pytest.raises(nvfuser.UserError, match='no arithmetic "power" with 2 integers'):
         plan.make_size("power", None, [1, 2])
     with pytest.raises(nvfuser.UserError, match='no operand of the kind "number"'):
-        plan.make_dispatched("aten::t", "", [("number", False, 1)], [])
+        plan.make_dispatched("aten::t", "", [("number", False, 1)])
     with pytest.raises(nvfuser.UserError, match="of 1 arguments was called with 1 before it was finished"):
         plan([1])
     plan.finish(PlanSlot(1))

@@ -84,6 +84,11 @@ class Array:
 
     def __dlpack_device__(self) -> tuple: ...
 
+def pytorch_on_cpu(which: str) -> None:
+    """
+    Which library operations on the CPU PyTorch runs: "none", "faster" (those that it does faster than the library's own code; so it is at first), "all". On a GPU it runs all that it has.
+    """
+
 def machine() -> dict:
     """What this machine has: devices, compilers, the cache."""
 
@@ -991,7 +996,7 @@ class FusionDefinitionBase:
             """
             Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
 
-            Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups].
+            Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups]; what is behind the last is zero.
             Dtypes: floating-point, one for both; offsets Int32.
             Raises: TypeError for a wrong number or kind of arguments; UserError for operands of other ranks or dtypes, offsets of another dtype.
             """
@@ -1536,11 +1541,11 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for operands that are no matrices of numbers.
             """
 
-        def scatter(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
+        def scatter(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int, accumulate: bool = False) -> Tensor:
             """
-            A copy of arg with out[index[i, j], j] = src[i, j] for dim 0.
+            A copy of arg with out[index[i, j], j] = src[i, j] for dim 0; += where it accumulates.
 
-            Shapes: the result has the shape of arg; src that of index, or it is a number.
+            Shapes: the result has the shape of arg; src that of index, or it is a number. Where places meet, a GPU writes any of theirs.
             Dtypes: index an integer dtype, src the dtype of arg; that is the result's.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
             """
@@ -1810,7 +1815,7 @@ class FusionDefinitionBase:
             """
             The k largest (or smallest) elements along dim, in order, and their positions. Gives (values, indices).
 
-            Shapes: both results: as arg, axis dim k long.
+            Shapes: both results: as arg, axis dim k long, sorted; of equal ones the first, on a GPU any.
             Dtypes: integers, floating-point; values as arg, indices Int.
             Raises: TypeError for a wrong number or kind of arguments; UserError for k below 0, beyond the axis or no integer, a complex arg, an axis that is not there.
             """

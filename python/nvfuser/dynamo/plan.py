@@ -130,8 +130,8 @@ class _Planner:
             self._add_call(node, node.target, node.args, node.kwargs, slots, has_parts=True)
         dispatched = dispatched_of(node)
         if dispatched is not None and (parts is not None or isinstance(meta(node), torch.Tensor)):
-            name, overload, operands, integers = dispatched
-            self.plan.make_dispatched(name, overload, self._argument(operands), integers)
+            name, overload, operands = dispatched
+            self.plan.make_dispatched(name, overload, self._argument(operands))
         library = library_of(node)
         if library is not None:
             operation, tensors, numbers, lists = library

@@ -61,27 +61,25 @@ _OPERANDS = {
 
 
 def dispatched_of(node):
-    """(name, overload, [(kind, whether it is optional, value)], whether the results are integers) of an operation of ATen;
-    None where some operand or result has no such description, or results are of several kinds, which PyTorch 2.11 mixes
-    up. Operations of others may be Python's, which is to be called once, whatever comes of it."""
+    """(name, overload, [(kind, whether it is optional, value)]) of an operation of ATen; None where some operand has no
+    such description, or a result is no tensor (results of several kinds PyTorch 2.11 mixes up). Operations of others may
+    be Python's, which is to be called once, whatever comes of it."""
     if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
         return None
     schema = node.target._schema
-    kinds = {str(result.type) for result in schema.returns}
-    if kinds not in ({"Tensor"}, {"int"}):
+    if not schema.returns or any(str(result.type) != "Tensor" for result in schema.returns):
         return None
     operands = []
     for place, argument in enumerate(schema.arguments):
         given = node.kwargs.get(argument.name, argument.default_value)
         operands.append(_operand(argument.real_type, node.args[place] if place < len(node.args) else given))
-    return None if None in operands else (schema.name, schema.overload_name, operands, kinds == {"int"})
+    return None if None in operands else (schema.name, schema.overload_name, operands)
 
 
 def _operand(type_, value):
     is_optional = isinstance(type_, torch.OptionalType)
     if value is None:
-        is_tensor = str(type_) == "Tensor"
-        return ("none", True, None) if is_optional else ("undefined", False, None) if is_tensor else None
+        return ("none", True, None) if is_optional else None
     described = _DESCRIBED.get(str(type_.getElementType() if is_optional else type_))
     kind, value = (None, None) if described is None else described(value)
     return None if kind is None else (kind, is_optional, value)

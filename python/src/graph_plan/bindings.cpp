@@ -40,8 +40,6 @@ std::vector<DispatchedOperand> operandsOf(const nb::sequence& given) {
     using enum DispatchedOperand::Kind;
     if (kind == "none") {
       operand.kind = None;
-    } else if (kind == "undefined") {
-      operand.kind = Undefined;
     } else if (kind == "tensor") {
       operand.kind = Tensor;
       operand.slot = nb::cast<PlanSlot>(value).index;
@@ -155,13 +153,10 @@ void bindGraphPlan(nb::module_& module) {
       .def(
           "make_dispatched",
           [](GraphPlan& self, std::string_view name, std::string_view overload,
-             const nb::sequence& given, std::vector<size_t> integers) {
-            self.makeDispatched(name, overload, operandsOf(given), std::move(integers));
-          },
-          "name"_a, "overload"_a, "operands"_a, "integers"_a,
-          "The step that was added last is an operation of PyTorch with tensors as results, and "
-          "`integers` at some places. `operands`: of its schema, (kind, whether it is optional, "
-          "value).")
+             const nb::sequence& given) { self.makeDispatched(name, overload, operandsOf(given)); },
+          "name"_a, "overload"_a, "operands"_a,
+          "The step that was added last is an operation of PyTorch with tensors as results. "
+          "`operands`: of its schema, (kind, whether it is optional, value).")
       .def("finish", &GraphPlan::finish, "results"_a, "What a call returns.")
       .def("__call__", &GraphPlan::run, "arguments"_a)
       .def_prop_ro("calls_of_python", &GraphPlan::callsOfPython,

@@ -43,9 +43,8 @@ void GraphPlan::makeLibrary(std::string_view operation, LibraryOperands operands
 }
 
 void GraphPlan::makeDispatched(std::string_view name, std::string_view overload,
-                               std::vector<DispatchedOperand> operands,
-                               std::vector<size_t> integers) {
-  if (auto call = DispatchedCall::make(name, overload, std::move(operands), std::move(integers))) {
+                               std::vector<DispatchedOperand> operands) {
+  if (auto call = DispatchedCall::make(name, overload, std::move(operands))) {
     last().shorter = LibraryStep{std::move(call)};
   }
 }

@@ -80,7 +80,7 @@ class GraphPlan {
   void makeLibrary(std::string_view operation, LibraryOperands operands);
   /// Any operation of PyTorch, by its dispatcher; likewise.
   void makeDispatched(std::string_view name, std::string_view overload,
-                      std::vector<DispatchedOperand> operands, bool integers);
+                      std::vector<DispatchedOperand> operands);
   /// `results`: what a call returns, with slots.
   void finish(nb::handle results);
 

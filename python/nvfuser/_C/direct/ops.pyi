@@ -580,7 +580,7 @@ def grouped_mm(mat1: TensorView, mat2: TensorView, offsets: TensorView, scale1: 
     """
     Products of groups of rows, columns or summands, whose ends offsets tells; with scales, also of Float8. The scales of the result are None.
 
-    Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups].
+    Shapes: [m, k] × [k, n] gives [groups, m, n], [m, k] × [groups, k, n] gives [m, n], [groups, m, k] × [k, n] gives [m, n]; offsets [groups]; what is behind the last is zero.
     Dtypes: floating-point, one for both; offsets Int32.
     Raises: TypeError for a wrong number or kind of arguments; UserError for operands of other ranks or dtypes, offsets of another dtype.
     """
@@ -1125,11 +1125,11 @@ def scaled_mm(mat1: TensorView, mat2: TensorView, scale1: TensorView, scale2: Te
     Raises: TypeError for a wrong number or kind of arguments; UserError for operands that are no matrices of numbers.
     """
 
-def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
+def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int, accumulate: bool = False) -> TensorView:
     """
-    A copy of arg with out[index[i, j], j] = src[i, j] for dim 0.
+    A copy of arg with out[index[i, j], j] = src[i, j] for dim 0; += where it accumulates.
 
-    Shapes: the result has the shape of arg; src that of index, or it is a number.
+    Shapes: the result has the shape of arg; src that of index, or it is a number. Where places meet, a GPU writes any of theirs.
     Dtypes: index an integer dtype, src the dtype of arg; that is the result's.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
     """
@@ -1399,7 +1399,7 @@ def topk(arg: TensorView, k: Val | number, dim: int = -1, largest: bool = True, 
     """
     The k largest (or smallest) elements along dim, in order, and their positions. Gives (values, indices).
 
-    Shapes: both results: as arg, axis dim k long.
+    Shapes: both results: as arg, axis dim k long, sorted; of equal ones the first, on a GPU any.
     Dtypes: integers, floating-point; values as arg, indices Int.
     Raises: TypeError for a wrong number or kind of arguments; UserError for k below 0, beyond the axis or no integer, a complex arg, an axis that is not there.
     """
