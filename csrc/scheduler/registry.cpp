@@ -7,12 +7,14 @@
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
+#include <scheduler/scan/scan.h>
 #include <scheduler/transpose/transpose.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
+      &scanScheduler(),      // before the library's
       &exprEvalScheduler(),  // one operation of a library
       &noOpScheduler(),
       &transposeScheduler(),
