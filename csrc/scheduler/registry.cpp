@@ -14,9 +14,9 @@ namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
-      &scanScheduler(),      // before the library's
       &exprEvalScheduler(),  // one operation of a library
       &noOpScheduler(),
+      &scanScheduler(),
       &transposeScheduler(),
       &pointwiseScheduler(),
       &reductionScheduler(),

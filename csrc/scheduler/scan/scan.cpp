@@ -304,6 +304,8 @@ std::string ScanParams::toString() const {
   return result;
 }
 
+bool hasScans(const Fusion& fusion) { return !scansOf(fusion).empty(); }
+
 const SchedulerEntry& scanScheduler() {
   static const ScanScheduler scheduler;
   return scheduler;

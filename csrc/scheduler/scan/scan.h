@@ -43,6 +43,8 @@ struct ScanParams : HeuristicParams {
   }
 };
 
+bool hasScans(const Fusion& fusion);
+
 const SchedulerEntry& scanScheduler();
 
 }  // namespace nvfuser
