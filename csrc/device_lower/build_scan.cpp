@@ -13,6 +13,7 @@
 ///
 /// Carries are as wide as PyTorch's: Float for reduced precision, and Double for sums and products
 /// of the CPU.
+#include <algorithm>
 #include <limits>
 
 #include <device_lower/kernel_builder.h>
@@ -126,6 +127,25 @@ void KernelBuilder::stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block&
   guarded(writes, {{kir::Assign{markWritten(indexer_.write(leaf.out, leaf, values)), sum}}}, out);
 }
 
+/// Scans of one kind in front of each other share an exchange.
+bool KernelBuilder::joinsBlockScan(const kir::BlockScan& scan, Scalar bytes,
+                                   kir::Block& out) const {
+  auto* before = out.empty() ? nullptr : std::get_if<kir::BlockScan>(&out.back().node);
+  if (before == nullptr || before->backward != scan.backward ||
+      !std::equal(std::begin(scan.dims), std::end(scan.dims), before->dims) ||
+      before->monoid.op != scan.monoid.op || before->monoid.dtypes[0] != scan.monoid.dtypes[0] ||
+      before->state.size() >= static_cast<size_t>(kMaxGroup)) {
+    return false;
+  }
+  before->state.push_back(scan.state[0]);
+  before->total.push_back(scan.total[0]);
+  before->monoid.dtypes.push_back(scan.monoid.dtypes[0]);
+  before->monoid.identity.push_back(scan.monoid.identity[0]);
+  auto* shared = const_cast<kir::Buffer*>(before->workspace);
+  shared->elements = pool_.add(shared->elements, bytes);
+  return true;
+}
+
 void KernelBuilder::exchangeOfScan(const Leaf& leaf, const AxisValues& values, kir::Block& out) {
   static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
                                           ParallelType::TIDz};
@@ -140,6 +160,10 @@ void KernelBuilder::exchangeOfScan(const Leaf& leaf, const AxisValues& values, k
       statement.dims[d] |= kTid[d] == type;
     }
   }
+  const Scalar bytes = pool_.mul(threadsOfBlock(), dataTypeSizeByte(statement.monoid.dtypes[0]));
+  if (joinsBlockScan(statement, bytes, out)) {
+    return;
+  }
   const bool in_loop = std::any_of(leaf.path.begin(), leaf.path.end(), [](const LoopClass* loop) {
     return !loop->isThread() && !loop->extent->isConstant(1);
   });
@@ -149,7 +173,6 @@ void KernelBuilder::exchangeOfScan(const Leaf& leaf, const AxisValues& values, k
                         "the last iteration is done with the workspace"}}},
             out);
   }
-  const Scalar bytes = pool_.mul(threadsOfBlock(), dataTypeSizeByte(statement.monoid.dtypes[0]));
   statement.workspace =
       workspace(text("scan_work", leaf.out->name()), MemoryType::Shared, bytes, false);
   out.push_back({std::move(statement)});

@@ -131,6 +131,7 @@ class KernelBuilder {
   kir::Ref carry(const Leaf& leaf, const AxisValues& values, bool total) const;
   void scan(Leaf& leaf, const AxisValues& values, kir::Block& out);
   void stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  bool joinsBlockScan(const kir::BlockScan& scan, kir::Scalar bytes, kir::Block& out) const;
   void exchangeOfScan(const Leaf& leaf, const AxisValues& values, kir::Block& out);
 
   // build_thread_reduction.cpp

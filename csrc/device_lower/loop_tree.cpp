@@ -148,13 +148,18 @@ class TreeBuilder {
       }
     }
     std::vector<bool> done(groups.size(), false);
+    // Threads wait for each other when all else is done: loads are in flight together, and what
+    // several scans exchange goes together.
+    const auto waits = [&](size_t g) {
+      const Leaf& leaf = *leaves_[groups[g][0]];
+      return depth == leaf.path.size() && leaf.role == LeafRole::Exchange;
+    };
     for (size_t placed = 0; placed < groups.size(); ++placed) {
       size_t next = groups.size();
-      for (size_t g = 0; g < groups.size() && next == groups.size(); ++g) {
-        if (done[g]) {
-          continue;
-        }
-        if (std::all_of(needs[g].begin(), needs[g].end(), [&](size_t n) { return done[n]; })) {
+      for (size_t g = 0; g < groups.size(); ++g) {
+        const bool ready = !done[g] && std::all_of(needs[g].begin(), needs[g].end(),
+                                                   [&](size_t n) { return done[n]; });
+        if (ready && (next == groups.size() || (waits(next) && !waits(g)))) {
           next = g;
         }
       }

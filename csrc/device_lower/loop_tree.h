@@ -2,8 +2,8 @@
 /// read.
 ///
 /// At depth d, statements that share the loop class at depth d form a group; groups are sorted
-/// topologically, ties by definition order; inside a group the same happens at depth d + 1. A cycle
-/// between groups is an illegal inlining.
+/// topologically, ties by definition order, those last that threads wait in; inside a group the
+/// same happens at depth d + 1. A cycle between groups is an illegal inlining.
 ///
 /// A reduction is three statements around its reduction loops:
 ///

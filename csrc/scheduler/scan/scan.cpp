@@ -28,7 +28,8 @@ constexpr int64_t kLeastThreads = 128;  ///< of a block
 constexpr int64_t kBusyThreads = 2048;  ///< of a multiprocessor
 constexpr int64_t kMostItems = 8;
 constexpr int64_t kItemsOfColumn = 4;
-constexpr int64_t kMostRegisters = 48;  ///< elements that a thread holds
+constexpr int64_t kItemsOfFewColumns = 16;  ///< threads of a column go through each other's sums
+constexpr int64_t kMostRegisters = 48;      ///< elements that a thread holds
 constexpr int64_t kWarp = 32;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -275,9 +276,10 @@ class ScanScheduler : public SchedulerEntry {
     const int64_t busy = info.device().multiprocessors * kBusyThreads;
     params.lines = std::min(ceilPow2(sizes.columns), kWarp);
     const int64_t blocks = sizes.others * ceilDiv(sizes.columns, params.lines);
-    params.items = std::min(ceilPow2(sizes.length),
-                            blocks < info.device().multiprocessors ? kMostItems : kItemsOfColumn);
-    while (params.lines * params.threads < kMostThreads &&
+    params.items =
+        std::min(ceilPow2(sizes.length),
+                 blocks < info.device().multiprocessors ? kItemsOfFewColumns : kItemsOfColumn);
+    while (params.lines * params.threads < kMostThreads && params.threads < kWarp &&
            blocks * params.lines * params.threads < busy &&
            sizes.length >= 2 * params.threads * params.items) {
       params.threads *= 2;
