@@ -107,7 +107,7 @@ class Maker {
   }
   static kir::Stmt loop(Scalar var, Scalar extent, kir::LoopKind kind, const std::string& comment,
                         kir::Block block) {
-    return {kir::For{var, extent, kind, comment, share(std::move(block))}};
+    return {kir::For{var, extent, kind, false, comment, share(std::move(block))}};
   }
   kir::Kernel finish() {
     kernel.body = std::move(body);

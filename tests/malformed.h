@@ -61,6 +61,7 @@ std::vector<Case> programs();
 std::vector<Case> refusedByPrimitives();
 std::vector<Case> refusedByLowering();
 std::vector<Case> sharedMemory();
+std::vector<Case> scans();
 std::vector<Case> wrongArguments();
 std::vector<Case> wrongStorage();
 /// Those of both schedules' tables, and of both arguments' tables.

@@ -265,7 +265,10 @@ WrittenCall ofScan(const ScanOp* op) {
                   : type == BinaryOpType::Max ? "cummax"
                                               : "cummin");
   call.operand(op->input(0)).number("dim", op->dim());
-  return op->inputs().size() > 1 ? call.value("init", op->input(1)).call() : call.call();
+  if (op->init() != nullptr) {
+    call.value("init", op->init());
+  }
+  return op->isBackward() ? call.flag("backward", true).call() : call.call();
 }
 
 WrittenCall ofScatter(const ScatterOp* op) {

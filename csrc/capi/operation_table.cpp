@@ -144,10 +144,10 @@ TensorView* inStrideOrder(TensorView* arg, const Ints& order) {
 }
 
 /// A scan whose errors about the axis name the operation.
-TensorView* scanned(std::string_view op, TensorView* arg, int64_t dim, BinaryOpType type,
-                    Val* init) {
+TensorView* scanned(std::string_view op, TensorView* arg, int64_t dim, BinaryOpType type, Val* init,
+                    bool backward) {
   const int64_t rank = std::max<int64_t>(ops::rankOf(arg), 1);  // without axes: one element
-  return scan(arg, wrapDim(dim, rank, op, arg->toInlineString()), type, init);
+  return scan(arg, wrapDim(dim, rank, op, arg->toInlineString()), type, init, backward);
 }
 
 /// Constant bounds count from the start, and ascend.
@@ -396,22 +396,25 @@ std::vector<Operation> operationTable() {
       op("linear", "arg, weight, bias=None", "Tensor",
          "arg times the transposed weight [out, in], plus bias.",
          [](Tv arg, Tv weight, Tv bias) { return linear(arg, weight, bias); }),
-      op("cumsum", "arg, dim, init=None", "Tensor", "Sums of the elements up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) {
-           return scanned("cumsum", arg, dim, BinaryOpType::Add, init);
+      op("cumsum", "arg, dim, init=None, backward=False", "Tensor",
+         "Sums of the elements up to each, along dim; backward, of those from each on.",
+         [](Tv arg, int64_t dim, Scalar init, bool backward) {
+           return scanned("cumsum", arg, dim, BinaryOpType::Add, init, backward);
          }),
-      op("cumprod", "arg, dim, init=None", "Tensor",
+      op("cumprod", "arg, dim, init=None, backward=False", "Tensor",
          "Products of the elements up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) {
-           return scanned("cumprod", arg, dim, BinaryOpType::Mul, init);
+         [](Tv arg, int64_t dim, Scalar init, bool backward) {
+           return scanned("cumprod", arg, dim, BinaryOpType::Mul, init, backward);
          }),
-      op("cummax", "arg, dim, init=None", "Tensor", "The greatest element up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) {
-           return scanned("cummax", arg, dim, BinaryOpType::Max, init);
+      op("cummax", "arg, dim, init=None, backward=False", "Tensor",
+         "The greatest element up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init, bool backward) {
+           return scanned("cummax", arg, dim, BinaryOpType::Max, init, backward);
          }),
-      op("cummin", "arg, dim, init=None", "Tensor", "The least element up to each, along dim.",
-         [](Tv arg, int64_t dim, Scalar init) {
-           return scanned("cummin", arg, dim, BinaryOpType::Min, init);
+      op("cummin", "arg, dim, init=None, backward=False", "Tensor",
+         "The least element up to each, along dim.",
+         [](Tv arg, int64_t dim, Scalar init, bool backward) {
+           return scanned("cummin", arg, dim, BinaryOpType::Min, init, backward);
          }),
       op("argsort", "arg, dim, descending=False, stable=False", "Tensor",
          "Positions that sort along dim; NaN is the greatest. Equal elements keep their order.",

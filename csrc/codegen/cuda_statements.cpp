@@ -201,6 +201,20 @@ void CudaEmitter::emit(const kir::BlockReduce& reduce) {
   out_.close();
 }
 
+void CudaEmitter::emit(const kir::BlockScan& scan) {
+  snippets_.add("block_scan.cuh");
+  const StateType& type = stateType(scan.monoid);
+  out_.open("{", text("scan by ", monoidName(scan.monoid), " along ",
+                      dimensionNames("threadIdx", scan.dims), scan.backward ? ", backward" : ""));
+  loadState(type, scan.state);
+  loadState(type, scan.total, "total");
+  out_.line(text("blockScan<", flags(scan.dims), ", ", scan.backward ? "true" : "false",
+                 ">(state, total, ", scan.workspace->name, ");"));
+  storeState(type, scan.state);
+  storeState(type, scan.total, "total");
+  out_.close();
+}
+
 void CudaEmitter::emit(const kir::ClusterReduce& reduce) {
   snippets_.add("cluster_reduce.cuh");
   const StateType& type = stateType(reduce.monoid);

@@ -92,7 +92,8 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
   return states_[key] = std::move(type);
 }
 
-void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& state) {
+void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& state,
+                        std::string_view name) {
   check(state.size() == type.members.size(), "a reduction's state has as many parts as its monoid");
   // In the order in which the struct has its members.
   std::vector<std::string> values(state.size());
@@ -101,14 +102,16 @@ void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& stat
     values[welford ? (i + 1) % 3 : i] =
         converted(refText(state[i]), storedAs(*state[i].buffer), type.dtypes[i]);
   }
-  out_.line(text(type.name, " state = {", join(values, ", "), "};"));
+  out_.line(text(type.name, " ", name, " = {", join(values, ", "), "};"));
 }
 
-void Emitter::storeState(const StateType& type, const std::vector<kir::Ref>& state) {
+void Emitter::storeState(const StateType& type, const std::vector<kir::Ref>& state,
+                         std::string_view name) {
   for (size_t i = 0; i < state.size(); ++i) {
     out_.line(text(
         refText(state[i]), " = ",
-        converted("state." + type.members[i], type.dtypes[i], storedAs(*state[i].buffer)), ";"));
+        converted(text(name, ".", type.members[i]), type.dtypes[i], storedAs(*state[i].buffer)),
+        ";"));
   }
 }
 

@@ -20,8 +20,10 @@ void Emitter::block(const kir::Block& statements) {
 void Emitter::emit(const kir::For& loop) {
   const std::string var = scalar_.name(loop.var);
   loopPragma(loop);
-  out_.open(text("for (Index ", var, " = 0; ", var, " < ", scalar_.operand(loop.extent), "; ++",
-                 var, ") {"),
+  const std::string extent = scalar_.operand(loop.extent);
+  out_.open(loop.descending
+                ? text("for (Index ", var, " = ", extent, " - 1; ", var, " >= 0; --", var, ") {")
+                : text("for (Index ", var, " = 0; ", var, " < ", extent, "; ++", var, ") {"),
             loop.comment);
   block(*loop.body);
   out_.close();

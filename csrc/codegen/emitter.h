@@ -52,6 +52,7 @@ class Emitter {
   virtual void emit(const kir::FenceAsyncProxy& fence) = 0;
   virtual void emit(const kir::Sync& sync) = 0;
   virtual void emit(const kir::BlockReduce& reduce) = 0;
+  virtual void emit(const kir::BlockScan& scan) = 0;
   virtual void emit(const kir::ClusterReduce& reduce) = 0;
   virtual void emit(const kir::GridReduce& reduce) = 0;
 
@@ -117,9 +118,11 @@ class Emitter {
   // ---- reductions: emit_reductions.cpp
   const StateType& stateType(const kir::Monoid& monoid);
   /// `State0 state = {T3};`
-  void loadState(const StateType& type, const std::vector<kir::Ref>& state);
+  void loadState(const StateType& type, const std::vector<kir::Ref>& state,
+                 std::string_view name = "state");
   /// `T3 = state.v0;`
-  void storeState(const StateType& type, const std::vector<kir::Ref>& state);
+  void storeState(const StateType& type, const std::vector<kir::Ref>& state,
+                  std::string_view name = "state");
   static std::string_view monoidName(const kir::Monoid& monoid);
 
   const kir::Kernel& kernel_;

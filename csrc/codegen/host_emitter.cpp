@@ -217,6 +217,9 @@ void HostEmitter::emit(const kir::Sync&) { needsThreads("barrier", nullptr); }
 void HostEmitter::emit(const kir::BlockReduce& reduce) {
   needsThreads("reduction among threads", reduce.state[0].buffer);
 }
+void HostEmitter::emit(const kir::BlockScan& scan) {
+  needsThreads("scan among threads", scan.state[0].buffer);
+}
 void HostEmitter::emit(const kir::ClusterReduce& reduce) {
   needsThreads("reduction among blocks", reduce.state[0].buffer);
 }

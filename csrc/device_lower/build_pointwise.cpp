@@ -73,7 +73,6 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     case ExprKind::ScatterOp:
     case ExprKind::MatmulOp:
     case ExprKind::LinearOp:
-    case ExprKind::ScanOp:
     case ExprKind::ArgsortOp:
     case ExprKind::TopKOp:
     case ExprKind::SdpaFwdOp:
@@ -86,6 +85,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     case ExprKind::ReductionOp:
     case ExprKind::WelfordOp:
     case ExprKind::OnlineSoftmaxOp:
+    case ExprKind::ScanOp:
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:

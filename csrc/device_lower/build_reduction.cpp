@@ -53,25 +53,6 @@ kir::Monoid KernelBuilder::monoidOf(const Expr* expr) const {
 
 namespace {
 
-/// The most elements that an accumulator may have.
-constexpr int64_t kMaxAccumulators = 1024;
-
-/// Positions of the loops behind the first reduction axis that are no reduction themselves: each of
-/// their iterations has a state of its own.
-std::vector<int> loopsBehindReduction(const TensorView* tv, const LoopModel& loops) {
-  std::vector<int> positions;
-  const auto& axes = tv->getLoopDomain();
-  bool behind = false;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    behind |= axes[i]->isReduction();
-    const LoopClass& loop = loops.of(tv, static_cast<int>(i));
-    if (behind && !axes[i]->isReduction() && !loop.isThread() && !loop.extent->isConstant(1)) {
-      positions.push_back(static_cast<int>(i));
-    }
-  }
-  return positions;
-}
-
 /// The loop over an axis of `tv` around the statement: its parts have loops of their own.
 const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position) {
   const std::pair<const TensorView*, int> member(tv, position);
@@ -109,6 +90,46 @@ bool addsPartialSums(const Expr* expr, const LoopModel& loops) {
 
 }  // namespace
 
+std::vector<int> KernelBuilder::loopsBehindFolded(const TensorView* tv, const LoopModel& loops) {
+  std::vector<int> positions;
+  const std::vector<bool> folded = foldedLoops(tv);
+  bool behind = false;
+  for (size_t i = 0; i < folded.size(); ++i) {
+    behind |= folded[i];
+    const LoopClass& loop = loops.of(tv, static_cast<int>(i));
+    if (behind && !folded[i] && !loop.isThread() && !loop.extent->isConstant(1)) {
+      positions.push_back(static_cast<int>(i));
+    }
+  }
+  return positions;
+}
+
+Scalar KernelBuilder::statesOf(const TensorView* tv) const {
+  Scalar elements = pool_.one();
+  for (int position : loopsBehindFolded(tv, loops_)) {
+    const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
+    elements = pool_.mul(elements, symbols_.extent(id));
+  }
+  return elements;
+}
+
+const kir::Buffer* KernelBuilder::declareState(const TensorView* tv, const std::string& name,
+                                               DataType dtype) {
+  kir::Buffer buffer;
+  buffer.name = name;
+  buffer.dtype = dtype;
+  buffer.elements = statesOf(tv);
+  buffer.read = buffer.written = true;
+  const std::vector<bool> folded = foldedLoops(tv);
+  const LoopClass* scope = nullptr;
+  for (size_t i = 0; i < folded.size() && !folded[i]; ++i) {
+    scope = &loops_.of(tv, static_cast<int>(i));
+  }
+  const kir::Buffer* made = kernel_.addBuffer(std::move(buffer));
+  declared_in_[scope].push_back(made);
+  return made;
+}
+
 void KernelBuilder::makeAccumulators(const Expr* expr) {
   const std::vector<TensorView*> outputs = tensorOutputs(expr);
   const auto isInRegisters = [&](const TensorView* tv) {
@@ -121,11 +142,7 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
   // Parts of one state are kept alike, also those whose results stay in registers.
   for (const TensorView* tv : outputs) {
     const Allocation& allocation = allocations_.of(tv);
-    Scalar elements = pool_.one();
-    for (int position : loopsBehindReduction(tv, loops_)) {
-      const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
-      elements = pool_.mul(elements, symbols_.extent(id));
-    }
+    const Scalar elements = statesOf(tv);
     if (!elements->isConstant() || elements->value > kMaxAccumulators) {
       if (options_.target != LowerTarget::Cpu && !isInRegisters(tv)) {
         userError("lower: ", tv, " is reduced straight into memory, in ", elements->toString(),
@@ -138,22 +155,33 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
       }
       continue;
     }
-    kir::Buffer buffer;
-    buffer.name = text("acc", tv->name());
-    buffer.dtype = allocation.buffer->dtype;
-    if (is_wide && buffer.dtype == DataType::Float) {
-      buffer.dtype = DataType::Double;
-    }
-    buffer.elements = elements;
-    buffer.read = buffer.written = true;
-    const LoopClass* scope = nullptr;
-    const auto& axes = tv->getLoopDomain();
-    for (size_t i = 0; i < axes.size() && !axes[i]->isReduction(); ++i) {
-      scope = &loops_.of(tv, static_cast<int>(i));
-    }
-    accumulators_[tv] = kernel_.addBuffer(std::move(buffer));
-    declared_in_[scope].push_back(accumulators_[tv]);
+    const DataType dtype = allocation.buffer->dtype;
+    accumulators_[tv] =
+        declareState(tv, text("acc", tv->name()),
+                     is_wide && dtype == DataType::Float ? DataType(DataType::Double) : dtype);
   }
+}
+
+Scalar KernelBuilder::placeOfState(const Leaf& leaf, const TensorView* tv,
+                                   const AxisValues& values) const {
+  Scalar index = pool_.zero();
+  for (int position : loopsBehindFolded(tv, loops_)) {
+    const LoopClass* loop = loopOf(leaf, tv, position);
+    const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
+    // The loop may be shared with a tensor that has more axes merged in.
+    const bool is_own = exact_.mapped(loop->promoted, id);
+    Scalar sum = is_own ? indexer_.iteration(loop) : values.of(id);
+    if (id->isBroadcast() && !is_own) {
+      sum = pool_.zero();
+    }
+    if (sum == nullptr) {
+      userError("lower: the loops around ", tv, " do not lead to its axis ", id,
+                ", behind those that it reduces or scans, which it shares with a tensor of more "
+                "axes; inline that at a position before it");
+    }
+    index = pool_.add(pool_.mul(index, symbols_.extent(id)), sum);
+  }
+  return index;
 }
 
 std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values) {
@@ -164,24 +192,7 @@ std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values)
       result.push_back(markWritten(markRead(indexer_.write(tv, leaf, values))));
       continue;
     }
-    Scalar index = pool_.zero();
-    for (int position : loopsBehindReduction(tv, loops_)) {
-      const LoopClass* loop = loopOf(leaf, tv, position);
-      const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
-      // The loop may be shared with a tensor that has more axes merged in.
-      const bool is_own = exact_.mapped(loop->promoted, id);
-      Scalar sum = is_own ? indexer_.iteration(loop) : values.of(id);
-      if (id->isBroadcast() && !is_own) {
-        sum = pool_.zero();
-      }
-      if (sum == nullptr) {
-        userError("lower: the loops around ", tv, " do not lead to its axis ", id,
-                  ", behind those that it reduces, which it shares with a tensor of more axes; "
-                  "inline that at a position before it");
-      }
-      index = pool_.add(pool_.mul(index, symbols_.extent(id)), sum);
-    }
-    result.push_back({accumulator->second, index, 1});
+    result.push_back({accumulator->second, placeOfState(leaf, tv, values), 1});
   }
   return result;
 }
@@ -225,14 +236,6 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, kir::Block& 
       for (const Val* in : leaf.expr->inputs()) {
         value.push_back(operand(in, leaf.expr, leaf.out, values));
       }
-      std::vector<const LoopClass*> separate;
-      for (int position : loopsBehindReduction(leaf.out, loops_)) {
-        const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
-        const LoopClass& loop = loops_.of(leaf.out, position);
-        if (exact_.mapped(loop.promoted, id) && (!id->isBroadcast() || accumulates)) {
-          separate.push_back(&loop);
-        }
-      }
       Scalar condition = sumsInside(leaf, leaf.out, values);
       for (const TensorView* other : outputs) {
         if (sumsInside(leaf, other, values) != condition) {
@@ -242,13 +245,25 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, kir::Block& 
                     "alike, or cacheBefore() the one in global memory");
         }
       }
-      condition = pool_.logicalAnd(condition, predicates_.takesOnce(leaf, indexer_, separate));
+      condition = pool_.logicalAnd(condition, takesOnce(leaf, accumulates));
       guarded(condition, {{kir::Combine{monoid, parts, std::move(value)}}}, out);
       break;
     }
     default:
       finishReduction(leaf, nullptr, out);
   }
+}
+
+Scalar KernelBuilder::takesOnce(const Leaf& leaf, bool accumulates) const {
+  std::vector<const LoopClass*> separate;
+  for (int position : loopsBehindFolded(leaf.out, loops_)) {
+    const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
+    const LoopClass* loop = loopOf(leaf, leaf.out, position);
+    if (exact_.mapped(loop->promoted, id) && (!id->isBroadcast() || accumulates)) {
+      separate.push_back(loop);
+    }
+  }
+  return predicates_.takesOnce(leaf, indexer_, separate);
 }
 
 bool KernelBuilder::isSpreadReduction(const TensorView* tv) const {
@@ -344,7 +359,7 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
 
 Scalar KernelBuilder::atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* group) const {
   Scalar condition = pool_.one();
-  for (int position : loopsBehindReduction(leaf.out, loops_)) {
+  for (int position : loopsBehindFolded(leaf.out, loops_)) {
     const LoopClass* loop = loopOf(leaf, leaf.out, position);
     if (loop != group && leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
       condition = pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(loop), pool_.zero()));

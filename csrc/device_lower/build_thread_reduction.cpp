@@ -33,16 +33,44 @@ bool onlyComputes(const kir::Stmt& stmt) {
 
 }  // namespace
 
-Scalar KernelBuilder::sharedAmongWarps(const kir::BlockReduce& reduce) const {
+kir::Buffer* KernelBuilder::workspace(const std::string& name, MemoryType memory, Scalar elements,
+                                      bool zeroed) {
+  kir::Buffer buffer;
+  buffer.name = name;
+  for (const auto& made : kernel_.buffers) {
+    if (made->name == buffer.name) {
+      return made.get();
+    }
+  }
+  buffer.dtype = zeroed ? DataType(DataType::UInt32) : DataType(DataType::Byte);
+  buffer.memory = memory;
+  buffer.elements = elements;
+  buffer.alignment = 16;
+  buffer.zeroed = zeroed;
+  buffer.read = buffer.written = true;
+  return kernel_.addBuffer(std::move(buffer));
+}
+
+Scalar KernelBuilder::threadsOfBlock() const {
+  Scalar threads = pool_.one();
+  for (ParallelType type : {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz}) {
+    if (loops_.dimension(type) != nullptr) {
+      threads = pool_.mul(threads, loops_.dimension(type));
+    }
+  }
+  return threads;
+}
+
+Scalar KernelBuilder::sharedAmongWarps(const bool (&dims)[3]) const {
   const ParallelType types[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
   Scalar lanes = loops_.dimension(types[0]);
-  if (!reduce.dims[0] || lanes == nullptr || !lanes->isConstant(kWarp)) {
+  if (!dims[0] || lanes == nullptr || !lanes->isConstant(kWarp)) {
     return pool_.one();
   }
   Scalar warps = pool_.one();
   for (int d = 1; d < 3; ++d) {
     Scalar extent = loops_.dimension(types[d]);
-    if (reduce.dims[d] && extent != nullptr) {
+    if (dims[d] && extent != nullptr) {
       warps = pool_.mul(warps, extent);
     }
   }
@@ -123,12 +151,7 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
   if (!any_block && !any_cluster && !any_grid) {
     return nullptr;
   }
-  Scalar threads = pool_.one();
-  for (ParallelType type : kTid) {
-    if (loops_.dimension(type) != nullptr) {
-      threads = pool_.mul(threads, loops_.dimension(type));
-    }
-  }
+  const Scalar threads = threadsOfBlock();
   int64_t state_bytes = 0;
   for (DataType dtype : monoid.dtypes) {
     // The three parts of one state lie side by side, each aligned to the widest.
@@ -139,23 +162,7 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     (void)dtype;
     state_bytes += widest;
   }
-  auto workspace = [&](const char* name, MemoryType memory, Scalar elements,
-                       bool zeroed) -> kir::Buffer* {
-    kir::Buffer buffer;
-    buffer.name = text(name, leaf.out->name());
-    for (const auto& made : kernel_.buffers) {
-      if (made->name == buffer.name) {
-        return made.get();  // for another copy of the statement
-      }
-    }
-    buffer.dtype = zeroed ? DataType(DataType::UInt32) : DataType(DataType::Byte);
-    buffer.memory = memory;
-    buffer.elements = elements;
-    buffer.alignment = 16;
-    buffer.zeroed = zeroed;
-    buffer.read = buffer.written = true;
-    return kernel_.addBuffer(std::move(buffer));
-  };
+  const auto named = [&](std::string_view what) { return text(what, leaf.out->name()); };
   if (any_block) {
     kir::BlockReduce statement;
     statement.monoid = monoid;
@@ -166,12 +173,12 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
       return nullptr;
     }
     if (in_loop) {
-      guarded(sharedAmongWarps(statement),
+      guarded(sharedAmongWarps(statement.dims),
               {{kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
                           "the last iteration is done with the workspace"}}},
               out);
     }
-    statement.workspace = workspace("block_work", MemoryType::Shared, bytes, false);
+    statement.workspace = workspace(named("block_work"), MemoryType::Shared, bytes, false);
     out.push_back({std::move(statement)});
   }
   if (any_cluster) {
@@ -199,8 +206,8 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
         results = pool_.mul(results, loops_.dimension(kTid[d]));
       }
     }
-    statement.workspace =
-        workspace("cluster_work", MemoryType::Shared, pool_.mul(results, state_bytes), false);
+    statement.workspace = workspace(named("cluster_work"), MemoryType::Shared,
+                                    pool_.mul(results, state_bytes), false);
     out.push_back({std::move(statement)});
   }
   if (any_grid) {
@@ -220,9 +227,9 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     statement.monoid = monoid;
     statement.state = parts;
     std::copy(std::begin(grid_dims), std::end(grid_dims), std::begin(statement.dims));
-    statement.workspace = workspace("grid_work", MemoryType::Global,
+    statement.workspace = workspace(named("grid_work"), MemoryType::Global,
                                     pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
-    statement.tickets = workspace("tickets", MemoryType::Global, segments, true);
+    statement.tickets = workspace(named("tickets"), MemoryType::Global, segments, true);
     // What is read again is needed in all blocks, or in the CPU's last task alone; the barrier
     // behind a reduction in a loop is all blocks', too.
     statement.all = in_loop;

@@ -73,8 +73,7 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
           }
           AxisValues values = indexer_.around(*inner.leaf, replaced);
           // (A sum starts, and is finished, under conditions of its own.)
-          const bool by_bounds =
-              inner.leaf->role == LeafRole::Whole || inner.leaf->role == LeafRole::Update;
+          const bool by_bounds = takesElements(inner.leaf->role);
           conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, values) : pool_.one());
           if (partial) {  // its elements have conditions of their own
             conditions.insert(nullptr);
@@ -99,6 +98,7 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
     kir::For statement;
     statement.var = loop.index;
     statement.extent = loop.extent;
+    statement.descending = loop.descending;
     statement.kind = kir::LoopKind::Unrolled;
     statement.comment = loopComment(loop, exact_);
     statement.body = std::make_shared<kir::Block>();

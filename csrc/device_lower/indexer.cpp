@@ -237,7 +237,7 @@ kir::Ref Indexer::read(const TensorView* producer, const TensorView* consumer,
 }
 
 void Indexer::noteWriter(const Leaf& leaf) {
-  if (leaf.role == LeafRole::Whole || leaf.role == LeafRole::Finish) {
+  if (completes(leaf.role)) {
     for (const TensorView* tv : tensorOutputs(leaf.expr)) {
       writer_[tv] = &leaf;
     }

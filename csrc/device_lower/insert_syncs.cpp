@@ -69,7 +69,7 @@ class SyncInserter {
     });
     std::map<const TensorView*, const Place*> writer;
     for (const Place& place : places) {
-      if (place.leaf->role == LeafRole::Init || place.leaf->role == LeafRole::Update) {
+      if (!completes(place.leaf->role)) {
         continue;
       }
       for (TensorView* out : tensorOutputs(place.leaf->expr)) {
@@ -77,7 +77,7 @@ class SyncInserter {
       }
     }
     for (const Place& reader : places) {
-      if (reader.leaf->role == LeafRole::Init || reader.leaf->role == LeafRole::Finish) {
+      if (!takesElements(reader.leaf->role)) {
         continue;
       }
       for (TensorView* in : tensorInputs(reader.leaf->expr)) {
@@ -189,7 +189,7 @@ class SyncInserter {
     for (const Place& place : places) {
       const std::vector<TensorView*> inputs = tensorInputs(place.leaf->expr);
       if (std::find(inputs.begin(), inputs.end(), tv) != inputs.end() &&
-          place.leaf->role != LeafRole::Init && place.leaf->role != LeafRole::Finish) {
+          takesElements(place.leaf->role)) {
         readers.push_back(&place);
         depth = std::min(depth, commonDepth(writer, place));
       }

@@ -40,6 +40,8 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
   for (const Expr* expr : fusion.exprs()) {
     if (isReduction(expr)) {
       makeAccumulators(expr);
+    } else if (expr->isA<ScanOp>()) {
+      makeCarries(expr->as<ScanOp>());
     }
   }
   // Part of a larger fusion keeps that fusion's numbers.
@@ -75,8 +77,8 @@ void KernelBuilder::build(LoopNode& root) {
 }
 
 void KernelBuilder::requireIterations(const Leaf& leaf) {
-  const bool whole = leaf.role == LeafRole::Whole;
-  if ((!whole && leaf.role != LeafRole::Update) || ownLoops(leaf.out, leaf.path, exact_)) {
+  const bool whole = leaf.role == LeafRole::Whole || leaf.role == LeafRole::Step;
+  if (!takesElements(leaf.role) || ownLoops(leaf.out, leaf.path, exact_)) {
     return;
   }
   // What stays in registers is missed only by who reads it behind the loop.
@@ -230,6 +232,7 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   kir::For statement;
   statement.var = loop.index;
   statement.extent = loop.extent;
+  statement.descending = loop.descending;
   statement.comment = loopComment(loop, exact_);
   if (loop.parallel == ParallelType::Unroll || loop.parallel == ParallelType::Group) {
     statement.kind = kir::LoopKind::Unrolled;
@@ -253,7 +256,8 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
 
 bool KernelBuilder::isSimd(const LoopNode& node) const {
   // Threads have no order, nor have elements that are computed each by itself, nor have sums that
-  // lie beside each other. A sum along the loop has one.
+  // lie beside each other. A sum along the loop has one, and so has a scan, whoever is to be its
+  // loop.
   const LoopClass& loop = *node.loop;
   auto axisOf = [](const auto& member) {
     return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
@@ -266,11 +270,14 @@ bool KernelBuilder::isSimd(const LoopNode& node) const {
   };
   bool innermost = true;
   bool ordered = false;
+  bool scanned = false;
   std::function<void(const LoopNode&)> look = [&](const LoopNode& inner) {
     for (const LoopNode& child : inner.children) {
       innermost &= child.loop == nullptr ||
                    (child.loop->index->isConstant() && !isGroup(child) && !isCircular(child));
       ordered |= child.leaf != nullptr && hasOrder(*child.leaf);
+      scanned |= child.leaf != nullptr && child.leaf->role == LeafRole::Step &&
+                 isFoldedIn(*child.leaf, loop);
       look(child);
     }
   };
@@ -279,15 +286,17 @@ bool KernelBuilder::isSimd(const LoopNode& node) const {
       std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
         return isParallelTypeThreadDim(axisOf(member)->getParallelType());
       });
-  return innermost && (thread || loop.parallel == ParallelType::Vectorize ||
-                       loop.parallel == ParallelType::Bulk ||
-                       (!ordered && loop.parallel == ParallelType::Serial));
+  return innermost && !scanned &&
+         (thread || loop.parallel == ParallelType::Vectorize ||
+          loop.parallel == ParallelType::Bulk ||
+          (!ordered && loop.parallel == ParallelType::Serial));
 }
 
 bool KernelBuilder::exchangesData(const LoopNode& node) const {
   const bool bulk = node.loop != nullptr && node.loop->parallel == ParallelType::Bulk;
   return node.sync || node.async_wait || bulk ||
          (node.leaf && node.leaf->role == LeafRole::Finish && isSpreadReduction(node.leaf->out)) ||
+         (node.leaf && node.leaf->role == LeafRole::Exchange) ||
          std::any_of(node.children.begin(), node.children.end(),
                      [&](const LoopNode& child) { return exchangesData(child); });
 }
@@ -307,6 +316,10 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
 
 void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
   const AxisValues values = indexer_.around(leaf);
+  if (leaf.expr->isA<ScanOp>()) {
+    scan(leaf, values, out);
+    return;
+  }
   if (leaf.role != LeafRole::Whole) {
     reduction(leaf, values, out);
     return;

@@ -6,10 +6,11 @@
 ///   build_indirect.cpp    select, index_select, gather
 ///   build_unswitch.cpp    one condition around a loop in place of one for each element
 ///   build_reduction.cpp   reductions and Welford: where a sum starts, is added to, and ends
-///   build_thread_reduction.cpp   its end across the threads of a block, a cluster, the grid
-///   build_circular.cpp    loops whose loads run ahead
-///   build_async.cpp       copies beside the threads: cp.async, bulk copies
-///   build_vector.cpp      vector accesses and what they need of strides and addresses
+///   build_scan.cpp        scans
+///   build_thread_reduction.cpp   a reduction's end across the threads of a block, a cluster, the
+///   grid build_circular.cpp    loops whose loads run ahead build_async.cpp       copies beside the
+///   threads: cp.async, bulk copies build_vector.cpp      vector accesses and what they need of
+///   strides and addresses
 #pragma once
 
 #include <unordered_set>
@@ -100,6 +101,18 @@ class KernelBuilder {
   kir::Monoid monoidOf(const Expr* expr) const;
   void makeAccumulators(const Expr* expr);
   std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);
+  /// The most states that a tensor may have.
+  static constexpr int64_t kMaxAccumulators = 1024;
+  /// Positions of the loops behind the first one that a tensor reduces or scans along, which are
+  /// none of these: each of their iterations has a state of its own.
+  static std::vector<int> loopsBehindFolded(const TensorView* tv, const LoopModel& loops);
+  kir::Scalar statesOf(const TensorView* tv) const;
+  /// Registers for these, declared in front of those loops.
+  const kir::Buffer* declareState(const TensorView* tv, const std::string& name, DataType dtype);
+  /// True where the statement takes the element: in one of the iterations that share a state.
+  kir::Scalar takesOnce(const Leaf& leaf, bool accumulates) const;
+  /// The place of the iteration of loops behind the first folded one in an accumulator of `tv`.
+  kir::Scalar placeOfState(const Leaf& leaf, const TensorView* tv, const AxisValues& values) const;
   /// `group`: the loop whose iterations are reduced together, or null.
   void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
   /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
@@ -111,10 +124,25 @@ class KernelBuilder {
   /// Whether threads or blocks each hold a part of the sum.
   bool isSpreadReduction(const TensorView* tv) const;
 
+  // build_scan.cpp
+  void makeCarries(const ScanOp* op);
+  /// What the iteration of the loops around a statement has combined so far; with `total`, of all
+  /// threads.
+  kir::Ref carry(const Leaf& leaf, const AxisValues& values, bool total) const;
+  void scan(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  void stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  bool joinsBlockScan(const kir::BlockScan& scan, kir::Scalar bytes, kir::Block& out) const;
+  void exchangeOfScan(const Leaf& leaf, const AxisValues& values, kir::Block& out);
+
   // build_thread_reduction.cpp
+  /// A buffer of that name; the one there is for another copy of the statement.
+  kir::Buffer* workspace(const std::string& name, MemoryType memory, kir::Scalar elements,
+                         bool zeroed);
+  /// Threads of a block.
+  kir::Scalar threadsOfBlock() const;
   /// Whether warps of a block exchange what they have in shared memory, rather than the lanes of
   /// each alone.
-  kir::Scalar sharedAmongWarps(const kir::BlockReduce& reduce) const;
+  kir::Scalar sharedAmongWarps(const bool (&dims)[3]) const;
   /// Adds the reduction, which needs `bytes` of workspace, to one before it in `out`, where nothing
   /// in between depends on it: one exchange for both.
   bool joinsBlockReduce(const kir::BlockReduce& reduce, kir::Scalar bytes, kir::Block& out) const;
@@ -172,6 +200,14 @@ class KernelBuilder {
   std::unordered_map<const Expr*, int64_t> draw_of_;
   /// Of reductions into memory, one for each output; null where the memory itself accumulates.
   std::unordered_map<const TensorView*, const kir::Buffer*> accumulators_;
+  /// Of scans: what a thread has combined so far, and what all of them have, where they share an
+  /// axis.
+  struct Carry {
+    kir::Monoid monoid;
+    const kir::Buffer* own = nullptr;
+    const kir::Buffer* total = nullptr;
+  };
+  std::unordered_map<const TensorView*, Carry> carries_;
   std::vector<const Val*> scalar_operands_;
   std::unordered_set<const IterDomain*> with_elements_;  ///< axes of which elements are required
   /// Of a reduction over blocks, what is true in the only block that has the result.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include <ir/axis_map.h>
+#include <ir/scan_loops.h>
 
 namespace nvfuser {
 
@@ -52,9 +53,20 @@ void LoopModel::makeLoops(const Fusion& fusion, const IdGraph& exact) {
     promote(*loop, exact);
     bind(*loop);
   }
+  setDirections(fusion);
   setDimensions();
   for (auto& loop : classes_) {
     setIndex(*loop);
+  }
+}
+
+void LoopModel::setDirections(const Fusion& fusion) {
+  for (const TensorView* tv : computedTensors(fusion)) {
+    const ScanOp* scan = scanOf(tv);
+    for (int position : scan != nullptr ? scanLoops(tv).positions : std::vector<int>()) {
+      LoopClass& loop = *paths_.at(tv)[static_cast<size_t>(position)];
+      loop.descending |= scan->isBackward();
+    }
   }
 }
 
@@ -374,6 +386,7 @@ const LoopClass* LoopModel::makePrivate(const TensorView* tv, int position) {
   loop->promoted =
       shared.isThread() ? shared.promoted : tv->getLoopDomain()[static_cast<size_t>(position)];
   loop->parallel = shared.parallel;
+  loop->descending = shared.descending;
   // The parts of a broadcast axis are one element, which the shared loop does not repeat, either.
   const bool is_one_element =
       loop->promoted->isBroadcast() && !shared.isThread() && shared.extent->isConstant(1);

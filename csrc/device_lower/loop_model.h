@@ -26,6 +26,7 @@ struct LoopClass {
   const IterDomain* promoted = nullptr;  ///< the axis that the loop runs over
   ParallelType parallel = ParallelType::Serial;
   bool clustered = false;        ///< blocks along it are a cluster
+  bool descending = false;       ///< a scan goes along it backward, and so does all in it
   kir::Scalar extent = nullptr;  ///< iterations
   /// The loop variable, a thread or block index, or a constant (extent 1, vectorized axes).
   kir::Scalar index = nullptr;
@@ -82,6 +83,8 @@ class LoopModel {
   void group(const Fusion& fusion);
   void promote(LoopClass& loop, const IdGraph& exact);
   void bind(LoopClass& loop);
+  /// Which way scans go along their loops.
+  void setDirections(const Fusion& fusion);
   void setDimensions();
   void setIndex(LoopClass& loop);
 

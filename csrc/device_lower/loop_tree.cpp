@@ -5,6 +5,7 @@
 #include <set>
 
 #include <ir/axis_map.h>
+#include <ir/scan_loops.h>
 
 namespace nvfuser {
 
@@ -20,6 +21,8 @@ class TreeBuilder {
       }
       if (isReduction(expr)) {
         addReduction(expr, outputs[0]);
+      } else if (expr->isA<ScanOp>()) {
+        addScan(expr, outputs[0]);
       } else {
         add(expr, outputs[0], LeafRole::Whole, loops_.path(outputs[0]));
       }
@@ -46,29 +49,50 @@ class TreeBuilder {
     return leaves_.size() - 1;
   }
 
-  void addReduction(Expr* expr, TensorView* out) {
-    const auto& axes = out->getLoopDomain();
-    size_t first = 0;
-    while (first < axes.size() && !axes[first]->isReduction()) {
-      ++first;
-    }
-    auto around = [&] {
-      std::vector<const LoopClass*> path;
-      for (size_t i = 0; i < first; ++i) {
+  /// The loops in front of position `first`, and behind it loops of their own: all, or those that
+  /// are not `folded`.
+  std::vector<const LoopClass*> around(const TensorView* out, size_t first,
+                                       const std::vector<bool>& folded, bool all) {
+    std::vector<const LoopClass*> path;
+    for (size_t i = 0; i < folded.size(); ++i) {
+      if (i < first) {
         path.push_back(&loops_.of(out, static_cast<int>(i)));
+      } else if (all || !folded[i]) {
+        path.push_back(loops_.makePrivate(out, static_cast<int>(i)));
       }
-      for (size_t i = first; i < axes.size(); ++i) {
-        if (!axes[i]->isReduction()) {
-          path.push_back(loops_.makePrivate(out, static_cast<int>(i)));
-        }
-      }
-      return path;
-    };
-    const size_t init = add(expr, out, LeafRole::Init, around());
+    }
+    return path;
+  }
+
+  void addReduction(Expr* expr, TensorView* out) {
+    const std::vector<bool> folded = foldedLoops(out);
+    const auto first =
+        static_cast<size_t>(std::find(folded.begin(), folded.end(), true) - folded.begin());
+    const size_t init = add(expr, out, LeafRole::Init, around(out, first, folded, false));
     const size_t update = add(expr, out, LeafRole::Update, loops_.path(out));
-    const size_t finish = add(expr, out, LeafRole::Finish, around());
+    const size_t finish = add(expr, out, LeafRole::Finish, around(out, first, folded, false));
     before_[update].insert(init);
     before_[finish].insert(update);
+  }
+
+  void addScan(Expr* expr, TensorView* out) {
+    const std::vector<bool> folded = foldedLoops(out);
+    const auto first =
+        static_cast<size_t>(std::find(folded.begin(), folded.end(), true) - folded.begin());
+    size_t before = add(expr, out, LeafRole::Init, around(out, first, folded, false));
+    const std::vector<int> threads = threadsOfScan(out, loops_);
+    if (!threads.empty()) {
+      const auto behind = std::find(folded.begin() + threads.back() + 1, folded.end(), true);
+      const auto own = static_cast<size_t>(behind - folded.begin());
+      for (LeafRole role : {LeafRole::Clear, LeafRole::Update, LeafRole::Exchange}) {
+        const size_t next =
+            add(expr, out, role, around(out, own, folded, role == LeafRole::Update));
+        before_[next].insert(before);
+        before = next;
+      }
+    }
+    const size_t step = add(expr, out, LeafRole::Step, loops_.path(out));
+    before_[step].insert(before);
   }
 
   /// before_[b] holds the statements that must be over when b starts.
@@ -82,7 +106,7 @@ class TreeBuilder {
       }
     }
     for (size_t i = 0; i < leaves_.size(); ++i) {
-      if (leaves_[i]->role == LeafRole::Init || leaves_[i]->role == LeafRole::Finish) {
+      if (!takesElements(leaves_[i]->role)) {
         continue;
       }
       for (TensorView* in : tensorInputs(leaves_[i]->expr)) {
@@ -124,13 +148,18 @@ class TreeBuilder {
       }
     }
     std::vector<bool> done(groups.size(), false);
+    // Threads wait for each other when all else is done: loads are in flight together, and what
+    // several scans exchange goes together.
+    const auto waits = [&](size_t g) {
+      const Leaf& leaf = *leaves_[groups[g][0]];
+      return depth == leaf.path.size() && leaf.role == LeafRole::Exchange;
+    };
     for (size_t placed = 0; placed < groups.size(); ++placed) {
       size_t next = groups.size();
-      for (size_t g = 0; g < groups.size() && next == groups.size(); ++g) {
-        if (done[g]) {
-          continue;
-        }
-        if (std::all_of(needs[g].begin(), needs[g].end(), [&](size_t n) { return done[n]; })) {
+      for (size_t g = 0; g < groups.size(); ++g) {
+        const bool ready = !done[g] && std::all_of(needs[g].begin(), needs[g].end(),
+                                                   [&](size_t n) { return done[n]; });
+        if (ready && (next == groups.size() || (waits(next) && !waits(g)))) {
           next = g;
         }
       }
@@ -175,7 +204,8 @@ class TreeBuilder {
 
 void print(const LoopNode& node, int depth, std::string* out) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
-  static constexpr std::string_view kRoles[] = {"", "init ", "update ", "finish "};
+  static constexpr std::string_view kRoles[] = {"",       "init ",     "update ", "finish ",
+                                                "clear ", "exchange ", "step "};
   if (node.sync) {
     static constexpr std::string_view kSyncs[] = {"warp", "block", "grid"};
     *out +=
@@ -201,11 +231,33 @@ void print(const LoopNode& node, int depth, std::string* out) {
 
 }  // namespace
 
-bool isReducedIn(const Leaf& leaf, const LoopClass& loop) {
+std::vector<bool> foldedLoops(const TensorView* tv) {
+  std::vector<bool> folded;
+  for (const IterDomain* id : tv->getLoopDomain()) {
+    folded.push_back(id->isReduction());
+  }
+  if (scanOf(tv) != nullptr) {
+    for (int position : scanLoops(tv).positions) {
+      folded[static_cast<size_t>(position)] = true;
+    }
+  }
+  return folded;
+}
+
+bool isFoldedIn(const Leaf& leaf, const LoopClass& loop) {
+  const std::vector<bool> folded = foldedLoops(leaf.out);
   return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
-    const auto& [tv, position] = member;
-    return tv == leaf.out && tv->getLoopDomain()[static_cast<size_t>(position)]->isReduction();
+    return member.first == leaf.out && folded[static_cast<size_t>(member.second)];
   });
+}
+
+std::vector<int> threadsOfScan(const TensorView* scanned, const LoopModel& loops) {
+  std::vector<int> threads = scanLoops(scanned).positions;
+  std::erase_if(threads, [&](int position) {
+    const ParallelType type = loops.of(scanned, position).parallel;
+    return !isParallelTypeThreadDim(type) || !loops.isUsed(type);
+  });
+  return threads;
 }
 
 LoopNode buildLoopTree(const Fusion& fusion, LoopModel& loops) {

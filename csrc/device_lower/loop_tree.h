@@ -2,21 +2,40 @@
 /// read.
 ///
 /// At depth d, statements that share the loop class at depth d form a group; groups are sorted
-/// topologically, ties by definition order; inside a group the same happens at depth d + 1. A cycle
-/// between groups is an illegal inlining.
+/// topologically, ties by definition order, those last that threads wait in; inside a group the
+/// same happens at depth d + 1. A cycle between groups is an illegal inlining.
 ///
 /// A reduction is three statements around its reduction loops:
 ///
 ///   T1[i0, r1]:   k0 { init T1;  k1 { update T1 };  finish T1 }
 ///
 /// `init` and `finish` run over the axes behind the first reduction axis in loops of their own.
+///
+/// A scan (ir/scan_loops.h) is two, and what reads it may share all of its loops: an element needs
+/// only those before it.
+///
+///   T1[i0, s1]:   k0 { init T1;  k1 { step T1;  … } }
+///
+/// Where threads share the scanned axis, each combines its own elements first, in loops of its own:
+///
+///   T1[i0, s1, threadIdx.x, s3]:
+///     k0 { init T1;  k1 { threadIdx.x { clear T1;  k3' { update T1 };  exchange T1;  k3 { step T1;
+///     … } } } }
 #pragma once
 
 #include <device_lower/loop_model.h>
 
 namespace nvfuser {
 
-enum class LeafRole : uint8_t { Whole, Init, Update, Finish };
+enum class LeafRole : uint8_t { Whole, Init, Update, Finish, Clear, Exchange, Step };
+
+/// Whether the statement reads what its expression reads, and whether it completes an element.
+constexpr bool takesElements(LeafRole role) {
+  return role == LeafRole::Whole || role == LeafRole::Update || role == LeafRole::Step;
+}
+constexpr bool completes(LeafRole role) {
+  return role == LeafRole::Whole || role == LeafRole::Finish || role == LeafRole::Step;
+}
 
 struct Leaf {
   Expr* expr = nullptr;
@@ -26,8 +45,13 @@ struct Leaf {
   int order = 0;                       ///< of definition
 };
 
-/// Whether the loop is over an axis that the leaf's tensor reduces.
-bool isReducedIn(const Leaf& leaf, const LoopClass& loop);
+/// Which of a tensor's loops are over axes that it reduces, or scans along.
+std::vector<bool> foldedLoops(const TensorView* tv);
+/// Whether the loop is one of these, of the leaf's tensor.
+bool isFoldedIn(const Leaf& leaf, const LoopClass& loop);
+/// Positions of the loops along the axis of a scan that threads of a block share; none: each goes
+/// along all of it.
+std::vector<int> threadsOfScan(const TensorView* scanned, const LoopModel& loops);
 
 /// A loop with what is in it, or (without a loop) one statement, barrier or wait.
 struct LoopNode {

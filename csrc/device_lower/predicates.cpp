@@ -210,7 +210,7 @@ bool Predicates::isForOthers(const Bound& bound, const IterDomain* id, const Lea
     return false;
   }
   if (leaf.role != LeafRole::Whole) {
-    userError("lower: ", leaf.out, " is reduced in a loop that it shares, where ",
+    userError("lower: ", leaf.out, " is reduced or scanned in a loop that it shares, where ",
               bound.index->toString(), " < ", bound.extent->toString(),
               ", but a consumer outside of that loop reads it in other threads or blocks, too"
               "\n  help: inline it into that consumer, or inline what it reads no further than in "
@@ -220,7 +220,7 @@ bool Predicates::isForOthers(const Bound& bound, const IterDomain* id, const Lea
 }
 
 bool Predicates::isReadAgain(const Leaf& leaf, Scalar index) const {
-  const bool whole = leaf.role == LeafRole::Whole;
+  const bool whole = leaf.role == LeafRole::Whole || leaf.role == LeafRole::Step;
   const std::vector<TensorView*> results = tensorOutputs(leaf.expr);
   const bool is_read = std::any_of(results.begin(), results.end(),
                                    [](const TensorView* tv) { return !consumersOf(tv).empty(); });
@@ -269,7 +269,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // no other one needs.)
     const bool looks =
         !loop->promoted->isBroadcast() && looksAtOthers(leaf.expr, loop->parallel, loops_);
-    const bool redundant = one_element && own && !looks && !isReducedIn(leaf, *loop);
+    const bool redundant = one_element && own && !looks && !isFoldedIn(leaf, *loop);
     if (loop->isThread() && !redundant &&
         (!eliminate || loops_.dimension(loop->parallel) != loop->extent)) {
       const Bound bound{loops_.parallelIndex(loop->parallel), loop->extent};

@@ -121,7 +121,7 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
   std::unordered_map<const LoopClass*, Scalar> outside;
   bool behind = false;
   for (const LoopClass* loop : leaf.path) {
-    const bool reduced = isReducedIn(leaf, *loop);
+    const bool reduced = isFoldedIn(leaf, *loop);
     behind |= reduced;
     const bool has_state = !behind || loop->isThread() ||
                            std::find(separate.begin(), separate.end(), loop) != separate.end();

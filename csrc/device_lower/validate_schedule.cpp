@@ -6,8 +6,10 @@
 
 #include <device_lower/async_copy.h>
 #include <device_lower/loop_cover.h>
+#include <device_lower/loop_tree.h>
 #include <device_lower/read_beyond.h>
 #include <device_lower/schedule_error.h>
+#include <ir/scan_loops.h>
 
 namespace nvfuser {
 
@@ -24,6 +26,10 @@ class ScheduleCheck {
       circularBuffer(tv);
       validateBulk(tv, loops_);
       covered(tv);
+      if (scanOf(tv) != nullptr) {
+        scannedInOrder(tv);
+        operandInTime(tv);
+      }
       noteHeldByFew(tv);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
@@ -99,6 +105,89 @@ class ScheduleCheck {
                "merged in, those behind it are its own"),
           text("reorder() the axes that T", tv->name(),
                " reduces behind all others, or inline what it reads at a smaller position"));
+    }
+  }
+
+  /// Whether the loops along a scan's axis come to its elements in order, where each step can see
+  /// what the one before it left.
+  void scannedInOrder(const TensorView* tv) const {
+    const ScanLoops along = scanLoops(tv);
+    if (!along.broken.empty()) {
+      refuseSchedule(
+          tv, text("T", tv->name(), " is scanned in order, but ", along.broken),
+          "keep the parts of that axis apart from others, and each inside of the part that "
+          "it was split from");
+    }
+    int threads = -1;  // the innermost loop bound to threads so far
+    for (size_t i = 0; i < along.positions.size(); ++i) {
+      const int position = along.positions[i];
+      const LoopClass& loop = loops_.of(tv, position);
+      const ParallelType type = loop.parallel;
+      const auto axis = axisText(tv, static_cast<size_t>(position));
+      if (isParallelTypeBlockDim(type) && loops_.isUsed(type)) {
+        refuseSchedule(tv,
+                       text("T", tv->name(), " is scanned along ", axis, ", which is bound to ",
+                            parallelTypeName(type), ", but blocks do not wait for each other"),
+                       "bind it to threads of a block, or to none");
+      }
+      if (type == ParallelType::Vectorize || type == ParallelType::Group ||
+          type == ParallelType::Bulk) {
+        refuseSchedule(tv,
+                       text("T", tv->name(), " is scanned along ", axis, ", which is bound to ",
+                            parallelTypeName(type), ", but each step needs the one before it"),
+                       "bind it to threads of a block, or to none");
+      }
+      if (loop.descending != scanOf(tv)->isBackward() && !loop.extent->isConstant(1)) {
+        refuseSchedule(tv,
+                       text("T", tv->name(), " is scanned forward along ", axis,
+                            ", in a loop that it shares with a scan backward"),
+                       "inline one of them at a position before it");
+      }
+      if (!isParallelTypeThreadDim(type) || !loops_.isUsed(type)) {
+        continue;
+      }
+      for (size_t k = static_cast<size_t>(threads + 1); threads >= 0 && k < i; ++k) {
+        if (!loops_.of(tv, along.positions[k]).extent->isConstant(1)) {
+          refuseSchedule(
+              tv,
+              text("T", tv->name(), " is scanned along threads in ", axis, " and outside of ",
+                   axisText(tv, static_cast<size_t>(along.positions[k]))),
+              "split so that the parts bound to threads are neighbours");
+        }
+      }
+      if (threads >= 0 &&
+          type < loops_.of(tv, along.positions[static_cast<size_t>(threads)]).parallel) {
+        refuseSchedule(
+            tv,
+            text("T", tv->name(),
+                 " is scanned along threads, whose order in a block is x "
+                 "inside of y inside of z, but ",
+                 axis, " is inside of ",
+                 axisText(tv, static_cast<size_t>(along.positions[static_cast<size_t>(threads)]))),
+            "bind the inner one to threadIdx.x");
+      }
+      threads = static_cast<int>(i);
+    }
+  }
+
+  /// Threads that share the axis combine their own elements before they go through them.
+  void operandInTime(const TensorView* tv) const {
+    const std::vector<int> threads = threadsOfScan(tv, loops_);
+    for (int position : threads.empty() ? std::vector<int>() : scanLoops(tv).positions) {
+      if (position < threads.back() || isParallelTypeThreadDim(loops_.of(tv, position).parallel)) {
+        continue;
+      }
+      for (const TensorView* in : tensorInputs(tv->definition())) {
+        if (in->definition() != nullptr && in->getComputeAtPosition() > position) {
+          refuseSchedule(in,
+                         text("T", tv->name(),
+                              " is scanned along threads, each of which needs all of "
+                              "its elements of T",
+                              in->name(), " first, but T", in->name(), " is computed inside ",
+                              axisText(tv, static_cast<size_t>(position))),
+                         text("inline T", in->name(), " at position ", position, " at most"));
+        }
+      }
     }
   }
 

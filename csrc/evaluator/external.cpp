@@ -271,9 +271,10 @@ Array scan(const ScanOp* op, Context& context) {
     }
     forEachLane(out, in, dim, [&](const Lane& result, const Lane& lane) {
       Sum sum{};
-      for (int64_t i = 0; i < lane.length; ++i) {
+      for (int64_t step = 0; step < lane.length; ++step) {
+        const int64_t i = op->isBackward() ? lane.length - 1 - step : step;
         const T next = from[lane.start + i * lane.step];
-        if (i == 0) {
+        if (step == 0) {
           sum = init ? combined<T>(op->scanType(), Sum(*init), next, in.dtype) : Sum(next);
         } else {
           sum = combined<T>(op->scanType(), sum, next, in.dtype);
@@ -294,12 +295,13 @@ Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context) 
   const bool multiplies = op->scanType() == BinaryOpType::Mul;
   forEachLane(sizes, of_in, static_cast<size_t>(op->dim()), [&](const Lane& to, const Lane& lane) {
     double sum = 0;
-    for (int64_t i = 0; i < lane.length; ++i) {
+    for (int64_t step = 0; step < lane.length; ++step) {
+      const int64_t i = op->isBackward() ? lane.length - 1 - step : step;
       sum += of_in.data<double>()[lane.start + i * lane.step];
       const double term =
           adds ? sum : of_out.data<double>()[of_out.offset + to.start + i * to.step];
       sizes.data<double>()[to.start + i * to.step] =
-          adds || multiplies ? static_cast<double>(i) * term : 0;
+          adds || multiplies ? static_cast<double>(step) * term : 0;
     }
   });
   return sizes;

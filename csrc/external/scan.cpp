@@ -22,10 +22,11 @@ void runScan(const Call& call) {
         T* to = static_cast<T*>(out.data) + starts[0];
         const T* from = static_cast<const T*>(in.data) + starts[1];
         Wide<T> sum{};
-        for (int64_t i = 0; i < lanes.length(1); ++i) {
+        for (int64_t step = 0; step < lanes.length(1); ++step) {
+          const int64_t i = op->isBackward() ? lanes.length(1) - 1 - step : step;
           const Wide<T> next = widened(from[i * lanes.step(1)]);
-          sum = i > 0 ? combine(op->scanType(), sum, next)
-                      : (init ? combine(op->scanType(), *init, next) : next);
+          sum = step > 0 ? combine(op->scanType(), sum, next)
+                         : (init ? combine(op->scanType(), *init, next) : next);
           storeNumber(to[i * lanes.step(0)], sum, out.dtype);
         }
       }

@@ -35,10 +35,10 @@ LinearOp::LinearOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* weight, Val
               {}}) {}
 
 ScanOp::ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
-               Val* init)
+               Val* init, bool backward)
     : ExprOf(passkey, {init != nullptr ? std::vector<Val*>{in, init} : std::vector<Val*>{in},
                        {out},
-                       {enumAttribute(type), dim}}) {}
+                       {enumAttribute(type), dim, backward}}) {}
 
 ArgsortOp::ArgsortOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, bool descending,
                      bool stable)

@@ -1,4 +1,5 @@
-/// Kinds of expressions that belong to a library: no part of a generated kernel (external_ops.h).
+/// Kinds of expressions that a library has: no part of a generated kernel but for scans
+/// (external_ops.h).
 #pragma once
 
 #include <optional>
@@ -27,14 +28,18 @@ class LinearOp final : public ExprOf<LinearOp, ExprKind::LinearOp> {
   bool hasBias() const { return inputs().size() > 2; }
 };
 
-/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along an axis. Inputs: the tensor and, where given, init.
+/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along an axis; backward, init ∘ in[n - 1] ∘ … ∘ in[i]. Inputs:
+/// the tensor and, where given, init. A library has it, and so have kernels (ir/scan_loops.h).
 class ScanOp final : public ExprOf<ScanOp, ExprKind::ScanOp> {
  public:
   using ExprOf::ExprOf;
   ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
-         Val* init = nullptr);
+         Val* init = nullptr, bool backward = false);
   BinaryOpType scanType() const { return attribute<BinaryOpType>(0); }
   int64_t dim() const { return attribute<int64_t>(1); }
+  /// From the last element to the first.
+  bool isBackward() const { return attribute<bool>(2); }
+  Val* init() const { return inputs().size() > 1 ? input(1) : nullptr; }
 };
 
 /// Positions (Int) that would sort `in` along an axis. NaN counts as the greatest number. Equal

@@ -1,4 +1,4 @@
-/// Operations that belong to a library: evaluated between kernels, never part of one.
+/// Operations that a library has: evaluated between kernels.
 #pragma once
 
 #include <ir/composite_nodes.h>
@@ -10,6 +10,9 @@ inline bool isExternalOp(const Expr* expr) {
   return expr->isOneOf<MatmulOp, LinearOp, ScanOp, ArgsortOp, TopKOp, ScatterOp, SdpaFwdOp,
                        SdpaBwdOp, ScaledMmaOp, GroupedMmaOp, CommunicationOp>();
 }
+
+/// What no kernel computes.
+inline bool hasNoKernel(const Expr* expr) { return isExternalOp(expr) && !expr->isA<ScanOp>(); }
 
 /// What may end a product of matrices, as a library does it (scheduler/expr_eval/epilogue.h says
 /// when).

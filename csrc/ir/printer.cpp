@@ -261,7 +261,8 @@ std::string attributesText(const Expr* expr) {
                   accumulate ? text(", accumulate = ", opName(*accumulate)) : std::string());
     }
     case ExprKind::ScanOp:
-      return text(", dim = ", expr->as<ScanOp>()->dim());
+      return text(", dim = ", expr->as<ScanOp>()->dim(),
+                  expr->as<ScanOp>()->isBackward() ? ", backward" : "");
     case ExprKind::CommunicationOp: {
       const auto* op = expr->as<CommunicationOp>();
       const bool combines = op->type() == CommunicationType::Allreduce ||

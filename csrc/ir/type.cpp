@@ -170,7 +170,7 @@ bool isParallelTypeThread(ParallelType type) {
 }
 
 std::string_view schedulerTypeName(SchedulerType type) {
-  static constexpr std::array<std::string_view, 14> kNames{
+  static constexpr std::array<std::string_view, 15> kNames{
       "none",
       "no-op",
       "pointwise",
@@ -185,6 +185,7 @@ std::string_view schedulerTypeName(SchedulerType type) {
       "greedy",
       "communication",
       "cutlass",
+      "scan",
   };
   return kNames[static_cast<size_t>(type)];
 }

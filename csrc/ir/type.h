@@ -183,6 +183,7 @@ enum class SchedulerType : uint8_t {
   Greedy,
   Communication,
   Cutlass,
+  Scan,
 };
 
 /// "pointwise", "reduction", …

@@ -70,6 +70,10 @@ struct Accesses {
     state(s.state);
   }
   void operator()(const BlockReduce& s) const { state(s.state); }
+  void operator()(const BlockScan& s) const {
+    state(s.state);
+    state(s.total);
+  }
   void operator()(const ClusterReduce& s) const { state(s.state); }
   void operator()(const GridReduce& s) const { state(s.state); }
   void operator()(const Random& s) const {
@@ -83,6 +87,8 @@ struct Accesses {
 void addWorkspaces(const Stmt& stmt, const std::function<void(const Buffer*)>& add) {
   if (auto* block = std::get_if<BlockReduce>(&stmt.node)) {
     add(block->workspace);
+  } else if (auto* scan = std::get_if<BlockScan>(&stmt.node)) {
+    add(scan->workspace);
   } else if (auto* cluster = std::get_if<ClusterReduce>(&stmt.node)) {
     add(cluster->workspace);
   } else if (auto* grid = std::get_if<GridReduce>(&stmt.node)) {

@@ -63,8 +63,8 @@ class Printer {
 
   void show(const For& s, int depth) {
     static constexpr std::string_view kKinds[] = {"", " unrolled", " simd"};
-    line(depth, text("for ", s.var, " in 0..", s.extent, kKinds[static_cast<size_t>(s.kind)],
-                     "  // ", s.comment));
+    line(depth, text("for ", s.var, " in 0..", s.extent, s.descending ? " descending" : "",
+                     kKinds[static_cast<size_t>(s.kind)], "  // ", s.comment));
     print(*s.body, depth + 1);
   }
   void show(const If& s, int depth) {
@@ -141,6 +141,11 @@ class Printer {
   void show(const BlockReduce& s, int depth) {
     line(depth, text("(", refs(s.state), ") = block reduce ", name(s.monoid), " along ",
                      dims(s.dims, 't'), " in ", s.workspace->name));
+  }
+  void show(const BlockScan& s, int depth) {
+    line(depth, text("(", refs(s.state), ") after (", refs(s.total), ") = block scan ",
+                     name(s.monoid), " along ", dims(s.dims, 't'), s.backward ? " backward" : "",
+                     " in ", s.workspace->name));
   }
   void show(const ClusterReduce& s, int depth) {
     line(depth, text("(", refs(s.state), ") = cluster reduce ", name(s.monoid), " in ",

@@ -93,6 +93,7 @@ struct For {
   Scalar var = nullptr;  ///< a Symbol
   Scalar extent = nullptr;
   LoopKind kind = LoopKind::Serial;
+  bool descending = false;  ///< from the last iteration to the first
   std::string comment;
   std::shared_ptr<Block> body;
 };
@@ -227,6 +228,18 @@ struct BlockReduce {
   const Buffer* workspace = nullptr;
 };
 
+/// Along the thread dimensions marked, in thread order (`backward`: from the last thread on):
+/// `state` becomes what stands in front of the thread's own, after `total`; `total` takes in all of
+/// them. `workspace` is shared memory.
+struct BlockScan {
+  Monoid monoid;
+  std::vector<Ref> state;
+  std::vector<Ref> total;
+  bool dims[3] = {false, false, false};
+  bool backward = false;
+  const Buffer* workspace = nullptr;
+};
+
 /// Combines the states of all blocks of the cluster, in order of rank; every thread of each block
 /// gets the result. `threads`: the thread dimensions that are reduced in the block before.
 /// `workspace` is shared memory.
@@ -281,7 +294,7 @@ struct Fetch {
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
                AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, BlockReduce,
-               ClusterReduce, GridReduce, Sync, Random, Fetch>
+               BlockScan, ClusterReduce, GridReduce, Sync, Random, Fetch>
       node;
 };
 

@@ -75,6 +75,10 @@ struct Mapper {
     apply(s.value, map);
   }
   void operator()(BlockReduce& s) const { apply(s.state, map); }
+  void operator()(BlockScan& s) const {
+    apply(s.state, map);
+    apply(s.total, map);
+  }
   void operator()(ClusterReduce& s) const { apply(s.state, map); }
   void operator()(GridReduce& s) const { apply(s.state, map); }
   void operator()(Sync&) const {}

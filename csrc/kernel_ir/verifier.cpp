@@ -70,6 +70,8 @@ class Verifier {
         stmt, [&](const Ref& r, bool is_write) { ref(r, scope, is_write ? "a write" : "a read"); });
     if (auto* block = std::get_if<BlockReduce>(&stmt.node)) {
       buffer(block->workspace, scope, "a reduction");
+    } else if (auto* scan = std::get_if<BlockScan>(&stmt.node)) {
+      buffer(scan->workspace, scope, "a scan");
     } else if (auto* cluster = std::get_if<ClusterReduce>(&stmt.node)) {
       buffer(cluster->workspace, scope, "a reduction");
     } else if (auto* init = std::get_if<MBarrierInit>(&stmt.node)) {

@@ -212,11 +212,12 @@ Val* at(const std::vector<Val*>& inp, int64_t index);
 /// The real numbers of a complex tensor along a new last axis of extent 2.
 TensorView* viewAsScalar(TensorView* inp);
 
-// ---- scans and sorting (scan_sort.cpp): of a library, between kernels --------------------------
+// ---- scans, and sorting, which is of a library, between kernels (scan_sort.cpp) ----------------
 
-/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along `dim`, in the dtype of `in_tv`. Combines by Add, Mul,
-/// Max, Min, FMax or FMin.
-TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init = nullptr);
+/// out[i] = init ∘ in[0] ∘ … ∘ in[i] along `dim`, in the dtype of `in_tv`; `backward`, init ∘
+/// in[n - 1] ∘ … ∘ in[i]. Combines by Add, Mul, Max, Min, FMax or FMin.
+TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init = nullptr,
+                 bool backward = false);
 TensorView* cumsum(TensorView* tv, int64_t dim);
 TensorView* prefixSum(TensorView* tv, int64_t dim);
 TensorView* cumprod(TensorView* tv, int64_t dim);

@@ -1,9 +1,10 @@
-// Operations along one axis that need all of its elements in order: scans and sorting, of a
-// library.
+// Operations along one axis that need all of its elements in order: scans, and sorting, which is of
+// a library.
 
 #include <algorithm>
 
 #include <ir/builder.h>
+#include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
 #include <ops/utils.h>
@@ -31,7 +32,7 @@ int64_t axisOf(TensorView* tv, int64_t dim, std::string_view op) {
 
 }  // namespace
 
-TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init) {
+TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init, bool backward) {
   const int64_t axis = axisOf(in_tv, dim, "scan");
   using enum BinaryOpType;
   const bool is_order = op_type == Max || op_type == Min || op_type == FMax || op_type == FMin;
@@ -45,8 +46,13 @@ TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init
   if (init != nullptr && (init->isA<TensorView>() || !init->isScalar())) {
     userError("scan: the initial value is a scalar, got ", init);
   }
+  if (ops::rankOf(in_tv) == 0 || ops::isUnitAxis(axesOf(in_tv)[static_cast<size_t>(axis)])) {
+    // The first element is the last one.
+    return init == nullptr ? set(in_tv)
+                           : maybeCastOp(in_tv->dtype(), binaryOp(op_type, init, in_tv));
+  }
   TensorView* out = ops::newTensor(ownAxes(in_tv), in_tv->dtype());
-  IrBuilder::create<ScanOp>(op_type, out, in_tv, axis, init);
+  IrBuilder::create<ScanOp>(op_type, out, in_tv, axis, init, backward);
   return out;
 }
 

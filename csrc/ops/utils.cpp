@@ -1,7 +1,6 @@
 #include <ops/utils.h>
 
 #include <algorithm>
-#include <limits>
 
 #include <ir/builder.h>
 #include <ops/alias.h>
@@ -281,58 +280,28 @@ std::vector<int64_t> canonicalizeAxes(const std::vector<int64_t>& axes, int64_t 
 }
 
 Val* getMinimumValue(DataType dtype) {
-  if (isBooleanType(dtype)) {
-    return IrBuilder::create<Val>(PolymorphicValue(false), dtype);
-  }
-  if (isFloatingPointType(dtype)) {
-    return IrBuilder::create<Val>(PolymorphicValue(-std::numeric_limits<double>::infinity()),
-                                  dtype);
-  }
-  if (!isIntegralType(dtype)) {
+  const auto least = leastValue(dtype);
+  if (!least) {
     userError("values of type ", dtype, " have no order, so there is no least one");
   }
-  int64_t least = isUnsignedIntegralType(dtype)
-                      ? 0
-                      : std::numeric_limits<int64_t>::min() >> (64 - integerBits(dtype));
-  return IrBuilder::create<Val>(PolymorphicValue(least), dtype);
+  return IrBuilder::create<Val>(*least, dtype);
 }
 
 Val* getMaximumValue(DataType dtype) {
-  if (isBooleanType(dtype)) {
-    return IrBuilder::create<Val>(PolymorphicValue(true), dtype);
-  }
-  if (isFloatingPointType(dtype)) {
-    return IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::infinity()), dtype);
-  }
-  if (!isIntegralType(dtype)) {
+  const auto greatest = greatestValue(dtype);
+  if (!greatest) {
     userError("values of type ", dtype, " have no order, so there is no greatest one");
   }
-  // All bits below the sign; of an unsigned type all bits (of UInt64: the image -1).
-  int64_t greatest = isUnsignedIntegralType(dtype)
-                         ? wrapInteger(-1, dtype)
-                         : std::numeric_limits<int64_t>::max() >> (64 - integerBits(dtype));
-  return IrBuilder::create<Val>(PolymorphicValue(greatest), dtype);
+  return IrBuilder::create<Val>(*greatest, dtype);
 }
 
 Val* binOpIdentity(BinaryOpType op_type, DataType dtype) {
-  auto constant = [&](int64_t value) {
-    return IrBuilder::create<Val>(castToDtype(PolymorphicValue(value), dtype), dtype);
-  };
-  switch (pointwiseRow(op_type).identity) {
-    case Identity::None:
-      return nullptr;
-    case Identity::Zero:
-      return constant(0);
-    case Identity::One:
-      return constant(1);
-    case Identity::Lowest:
-      return getMinimumValue(dtype);
-    case Identity::Highest:
-      return getMaximumValue(dtype);
-    case Identity::AllOnes:
-      return constant(-1);
+  const Identity identity = pointwiseRow(op_type).identity;
+  if (identity == Identity::Lowest || identity == Identity::Highest) {
+    return identity == Identity::Lowest ? getMinimumValue(dtype) : getMaximumValue(dtype);
   }
-  return nullptr;
+  const auto value = identityValue(op_type, dtype);
+  return value ? IrBuilder::create<Val>(*value, dtype) : nullptr;
 }
 
 int64_t rankOf(const TensorView* tv) {

@@ -26,7 +26,7 @@ KernelExecutor::KernelExecutor(int64_t fusion_id, int64_t, int64_t, int64_t grou
 
 bool KernelExecutor::supported(Fusion* fusion) {
   const std::vector<Expr*> exprs = fusion->exprs();
-  return std::none_of(exprs.begin(), exprs.end(), isExternalOp);
+  return std::none_of(exprs.begin(), exprs.end(), hasNoKernel);
 }
 
 Device* deviceOfTensors(const Fusion& fusion, const KernelArgumentHolder& args) {

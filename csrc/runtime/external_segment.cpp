@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include <external/cublaslt.h>
 #include <external/providers.h>

@@ -3,6 +3,7 @@
 #include <scheduler/fetch_ahead.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
+#include <scheduler/scan/scan.h>
 #include <support/cancellation.h>
 #include <support/dump.h>
 
@@ -45,8 +46,10 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
     }
     const std::optional<Refusal>& form = refusalOf(*entry);
     if (form) {
-      // That something is computed, and not by a library, needs no words.
-      if (entry->type() != SchedulerType::NoOp && entry->type() != SchedulerType::ExprEval) {
+      // That something is computed, not by a library, and nothing scanned, needs no words.
+      const bool scans = entry->type() != SchedulerType::Scan || hasScans(fusion());
+      if (entry->type() != SchedulerType::NoOp && entry->type() != SchedulerType::ExprEval &&
+          scans) {
         proposal.refusals.emplace_back(entry->type(), *form);
       }
       continue;

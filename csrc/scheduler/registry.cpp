@@ -7,6 +7,7 @@
 #include <scheduler/persistent/persistent.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
+#include <scheduler/scan/scan.h>
 #include <scheduler/transpose/transpose.h>
 
 namespace nvfuser {
@@ -15,6 +16,7 @@ const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
       &exprEvalScheduler(),  // one operation of a library
       &noOpScheduler(),
+      &scanScheduler(),
       &transposeScheduler(),
       &pointwiseScheduler(),
       &reductionScheduler(),

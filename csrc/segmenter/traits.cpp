@@ -261,7 +261,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     for (const Expr* part : unit.exprs) {
       unit.weight += compileWeight(part);
     }
-    unit.alone = isExternalOp(expr);
+    unit.alone = hasNoKernel(expr);
     unit.copies = copies(expr);
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);

@@ -226,7 +226,6 @@ TensorView* scaledProduct(const Op* op) {
 }
 
 /// A scalar init is an input of the expression only where it is given.
-Val* initOf(const ScanOp* op) { return op->inputs().size() > 1 ? op->input(1) : nullptr; }
 
 }  // namespace
 
@@ -296,7 +295,7 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {expr->as<LinearOp>()->hasBias() ? linear(in(0), in(1), in(2)) : linear(in(0), in(1))};
     case ExprKind::ScanOp: {
       auto* op = expr->as<ScanOp>();
-      return {scan(in(0), op->dim(), op->scanType(), initOf(op))};
+      return {scan(in(0), op->dim(), op->scanType(), op->init(), op->isBackward())};
     }
     case ExprKind::ArgsortOp: {
       auto* op = expr->as<ArgsortOp>();

@@ -68,6 +68,20 @@ storeVecStreaming(reinterpret_cast<u16*>(o),w);
 extern "C" __global__ void k(bf16_t*o,const bf16_t*a){o[threadIdx.x]=bf16_t(float(a[threadIdx.x])+1.f);
 }
 )"},
+    {"block_scan.cuh", R"(
+struct S{float v;
+static __device__ S combine(const S&a,const S&b){return{a.v+b.v};}
+static __device__ S identity(){return{0.0f};}};
+extern "C" __global__ void k(float*o){extern __shared__ __align__(16) float m[];
+S s{o[threadIdx.x]},t{1.0f};
+blockScan<true,false,false,false>(s,t,m);
+__syncthreads();
+blockScan<false,true,false,true>(s,t,m);
+__syncthreads();
+blockScan<true,true,true,true>(s,t,m);
+o[threadIdx.x]=s.v+t.v;
+}
+)"},
     {"block_reduce.cuh", R"(
 struct S{double v;
 short t;

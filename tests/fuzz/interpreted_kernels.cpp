@@ -66,7 +66,7 @@ TEST_CASE("interpreted kernels: a loop whose length differs among lanes") {
   const kir::Scalar k = s.pool.symbol("k", s.thread);
   auto body = std::make_shared<kir::Block>();
   body->push_back(s.assign(s.thread, s.index(k)));
-  s.kernel.body.push_back({kir::For{k, s.thread, kir::LoopKind::Serial, "", body}});
+  s.kernel.body.push_back({kir::For{k, s.thread, kir::LoopKind::Serial, false, "", body}});
   s.run();
   for (int i = 0; i < 8; ++i) {
     CHECK(s.memory[i] == static_cast<float>(i) - 1);  // the last iteration, or none
@@ -82,7 +82,8 @@ TEST_CASE("interpreted kernels: iterations that are left out would do nothing") 
   auto body = std::make_shared<kir::Block>();
   body->push_back({kir::Let{place, s.pool.add(s.thread, s.pool.mul(k, 4))}});
   body->push_back({kir::If{s.pool.less(place, s.pool.constant(7)), guarded, nullptr}});
-  s.kernel.body.push_back({kir::For{k, s.pool.constant(1 << 19), kir::LoopKind::Simd, "", body}});
+  s.kernel.body.push_back(
+      {kir::For{k, s.pool.constant(1 << 19), kir::LoopKind::Simd, false, "", body}});
   s.run();  // 2^21 steps would be too many
   const float expected[] = {0, 0, 0, 0, 1, 1, 1, -1};
   for (int i = 0; i < 8; ++i) {
@@ -117,7 +118,8 @@ TEST_CASE("interpreted kernels: one that takes too many steps is given up") {
   const kir::Scalar k = s.pool.symbol("k", s.pool.constant(1 << 30));
   auto body = std::make_shared<kir::Block>();
   body->push_back(s.assign(s.thread, s.index(k)));
-  s.kernel.body.push_back({kir::For{k, s.pool.constant(1 << 30), kir::LoopKind::Serial, "", body}});
+  s.kernel.body.push_back(
+      {kir::For{k, s.pool.constant(1 << 30), kir::LoopKind::Serial, false, "", body}});
   CHECK_THROWS_AS(s.run(), TooLong);
 }
 

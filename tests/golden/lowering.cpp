@@ -133,6 +133,21 @@ void bulk(Fusion& fusion) {
   load->circularBuffer(3);
 }
 
+/// Threads that share rows which are scanned, backward.
+void scanned(Fusion& fusion) {
+  TensorView* x = makeContigTensor(2);
+  fusion.addInput(x);
+  TensorView* out = mul(scan(add(x, x), 1, BinaryOpType::Add, nullptr, true), x);
+  fusion.addOutput(out);
+  out->split(1, 2);
+  out->split(1, 64);
+  scheduler_utils::transformPropagateToAllFrom(out);
+  out->axis(0)->parallelize(BIDx);
+  out->axis(2)->parallelize(TIDx);
+  scheduler_utils::parallelizeAllLike(out);
+  inlineMost();
+}
+
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
       {"pointwise", pointwise},
@@ -143,6 +158,8 @@ const std::vector<Sample>& samples() {
       {"normalised", normalised},
       {"fetched_ahead", fetchedAhead, LowerTarget::Cpu},
       {"bulk", bulk},
+      {"scanned", scanned},
+      {"scanned_cpu", scanned, LowerTarget::Cpu},
   };
   return all;
 }

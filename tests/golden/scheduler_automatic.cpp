@@ -45,6 +45,13 @@ std::vector<Sample> samples() {
       {"softmax",
        [=](Fusion& fusion) { fusion.addOutput(bf16(softmax(input(fusion, {-1, -1}, half), 1))); },
        {{64, 4096}}},
+      {"running_quotients",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {-1, -1}, DataType::Float);
+         TensorView* y = input(fusion, {-1, -1}, DataType::Float);
+         fusion.addOutput(div(cumsum(x, 1), cumsum(y, 1)));
+       },
+       {{512, 4096}, {512, 4096}}},
       {"layer_norm_backward",
        [=](Fusion& fusion) {
          TensorView* dy = input(fusion, {-1, -1}, half);

@@ -29,7 +29,8 @@ struct Sample {
     k = kernel.pool->symbol("k", kernel.pool->constant(4));
     body->push_back({kir::Declare{local}});
     body->push_back({kir::Assign{{local, kernel.pool->zero(), 1}, kir::Ref{in, k, 1}}});
-    kernel.body.push_back({kir::For{k, kernel.pool->constant(4), kir::LoopKind::Serial, "", body}});
+    kernel.body.push_back(
+        {kir::For{k, kernel.pool->constant(4), kir::LoopKind::Serial, false, "", body}});
   }
 
   std::string verdict() const {

@@ -1,6 +1,8 @@
 /// Lookups in the table, and its reference column.
 #include <ops/table/pointwise.h>
 
+#include <limits>
+
 #include <ir/internal_nodes.h>
 
 namespace nvfuser {
@@ -238,6 +240,55 @@ PolymorphicValue pointwiseReference(BinaryOpType type, DataType compute, DataTyp
 PolymorphicValue pointwiseReference(TernaryOpType type, DataType compute, DataType out,
                                     std::span<const PolymorphicValue> operands) {
   return rowReference(pointwiseRow(type), compute, out, operands);
+}
+
+std::optional<PolymorphicValue> leastValue(DataType dtype) {
+  if (isBooleanType(dtype)) {
+    return PolymorphicValue(false);
+  }
+  if (isFloatingPointType(dtype)) {
+    return PolymorphicValue(-std::numeric_limits<double>::infinity());
+  }
+  if (!isIntegralType(dtype)) {
+    return std::nullopt;
+  }
+  return PolymorphicValue(isUnsignedIntegralType(dtype)
+                              ? int64_t{0}
+                              : std::numeric_limits<int64_t>::min() >> (64 - integerBits(dtype)));
+}
+
+std::optional<PolymorphicValue> greatestValue(DataType dtype) {
+  if (isBooleanType(dtype)) {
+    return PolymorphicValue(true);
+  }
+  if (isFloatingPointType(dtype)) {
+    return PolymorphicValue(std::numeric_limits<double>::infinity());
+  }
+  if (!isIntegralType(dtype)) {
+    return std::nullopt;
+  }
+  // All bits below the sign; of an unsigned type all bits (of UInt64: the image -1).
+  return PolymorphicValue(isUnsignedIntegralType(dtype)
+                              ? wrapInteger(-1, dtype)
+                              : std::numeric_limits<int64_t>::max() >> (64 - integerBits(dtype)));
+}
+
+std::optional<PolymorphicValue> identityValue(BinaryOpType type, DataType dtype) {
+  switch (pointwiseRow(type).identity) {
+    case Identity::None:
+      return std::nullopt;
+    case Identity::Zero:
+      return castToDtype(PolymorphicValue(0), dtype);
+    case Identity::One:
+      return castToDtype(PolymorphicValue(1), dtype);
+    case Identity::Lowest:
+      return leastValue(dtype);
+    case Identity::Highest:
+      return greatestValue(dtype);
+    case Identity::AllOnes:
+      return castToDtype(PolymorphicValue(-1), dtype);
+  }
+  return std::nullopt;
 }
 
 int integerBits(DataType dtype) { return static_cast<int>(dataTypeSizeBit(dtype)); }

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <complex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +101,12 @@ struct PointwiseRow {
   bool accepts(DataType compute) const;
   DataType resultType(DataType compute) const;
 };
+
+/// The least and the greatest value of a dtype; none where its values have no order.
+std::optional<PolymorphicValue> leastValue(DataType dtype);
+std::optional<PolymorphicValue> greatestValue(DataType dtype);
+/// What changes no value that the operation combines it with; none: there is nothing such.
+std::optional<PolymorphicValue> identityValue(BinaryOpType type, DataType dtype);
 
 const PointwiseRow& pointwiseRow(UnaryOpType type);
 const PointwiseRow& pointwiseRow(BinaryOpType type);

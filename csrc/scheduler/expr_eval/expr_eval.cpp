@@ -1,6 +1,7 @@
 #include <scheduler/expr_eval/expr_eval.h>
 
 #include <scheduler/expr_eval/epilogue.h>
+#include <scheduler/scan/scan.h>
 
 namespace nvfuser {
 
@@ -37,6 +38,9 @@ class ExprEvalScheduler : public SchedulerEntry {
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
     if (!onlyOperation(fusion)) {
       return Refusal{"it is not one operation of a library"};
+    }
+    if (hasScans(fusion) && !scanScheduler().refusesForm(fusion)) {
+      return Refusal{"a kernel scans it"};
     }
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <id_model/id_graph.h>
 #include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
+#include <ir/scan_loops.h>
 #include <scheduler/replay_loop.h>
 #include <scheduler/schedule_error.h>
 #include <scheduler/tools/indices_of_loops.h>
@@ -38,6 +39,7 @@ struct MaxPosCalculator::State {
       Waiting,
       Sizes,
       Held,
+      Scanned,
     };
     int64_t pos = 0;
     Reason reason = Reason::NoConsumer;
@@ -121,6 +123,9 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
         if (both == own) {
           lower(own, own < out->nDims() ? Limit::Reason::OwnAxis : Limit::Reason::OtherEnds, out,
                 out);
+        } else if (scanOf(consumer) != nullptr && both < consumer->nDims() &&
+                   both == scanOperandPosition(consumer)) {
+          lower(both, Limit::Reason::Scanned, consumer, out);
         } else if (both >= consumer->nDims()) {
           lower(both, Limit::Reason::OtherEnds, consumer, out);
         } else if (!isAllowedID(consumer->axis(both), true)) {
@@ -213,7 +218,9 @@ int64_t MaxPosCalculator::getMaxProducerPosFromConsumer(const TensorView* produc
     }
     return false;
   };
-  const int64_t limit = std::min(getMaxPosSelf(producer), consumer->nDims());
+  const int64_t limit =
+      std::min(getMaxPosSelf(producer),
+               scanOf(consumer) != nullptr ? scanOperandPosition(consumer) : consumer->nDims());
   int64_t pos = 0;
   while (pos < limit && isAllowedID(consumer->axis(pos), true) &&
          state_->graph.mapped(producer->axis(pos), consumer->axis(pos)) &&
@@ -281,6 +288,9 @@ std::string MaxPosCalculator::whyNotFurther(const TensorView* tv) const {
     }
     case Reason::Held:
       return text("T", tv->name(), " is held in memory for later loops");
+    case Reason::Scanned:
+      return text("T", limit.tv->name(),
+                  " is scanned along threads, each of which needs all of its ", "elements first");
     case Reason::OtherEnds:
       return text("T", limit.tv->name(), " has no more axes");
     case Reason::Unmapped:

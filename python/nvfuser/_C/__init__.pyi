@@ -713,7 +713,7 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
             """
 
-        def cummax(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
+        def cummax(self, arg: Tensor, dim: int, init: Scalar | number | None = None, backward: bool = False) -> Tensor:
             """
             The greatest element up to each, along dim.
 
@@ -722,7 +722,7 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
             """
 
-        def cummin(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
+        def cummin(self, arg: Tensor, dim: int, init: Scalar | number | None = None, backward: bool = False) -> Tensor:
             """
             The least element up to each, along dim.
 
@@ -731,7 +731,7 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
             """
 
-        def cumprod(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
+        def cumprod(self, arg: Tensor, dim: int, init: Scalar | number | None = None, backward: bool = False) -> Tensor:
             """
             Products of the elements up to each, along dim.
 
@@ -740,9 +740,9 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
             """
 
-        def cumsum(self, arg: Tensor, dim: int, init: Scalar | number | None = None) -> Tensor:
+        def cumsum(self, arg: Tensor, dim: int, init: Scalar | number | None = None, backward: bool = False) -> Tensor:
             """
-            Sums of the elements up to each, along dim.
+            Sums of the elements up to each, along dim; backward, of those from each on.
 
             Shapes: the result has the shape of arg.
             Dtypes: any but Bool; the result has the dtype of arg.

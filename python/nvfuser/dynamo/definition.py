@@ -126,6 +126,10 @@ class Scope:
             self._compute(node)
         return self._values[node]
 
+    def is_given(self, node):
+        """Whether the node's value comes into the region, and what it is made of need not be there."""
+        return node in self._inputs
+
     def _compute(self, node):
         # Iterative: chains may be longer than Python's stack.
         pending = [node]

@@ -91,7 +91,8 @@ void bindEnums(nb::module_& direct) {
       .value("transpose", SchedulerType::Transpose)
       .value("expr_eval", SchedulerType::ExprEval)
       .value("resize", SchedulerType::Resize)
-      .value("greedy", SchedulerType::Greedy);
+      .value("greedy", SchedulerType::Greedy)
+      .value("scan", SchedulerType::Scan);
 }
 
 }  // namespace nvfuser::python

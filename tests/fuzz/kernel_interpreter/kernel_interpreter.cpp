@@ -54,11 +54,12 @@ class Interpreter {
       const int64_t extent =
           std::min(scalars_.uniform(loop.extent), idle_.from(loop, active, scalars_));
       for (int64_t i = 0; i < extent; ++i) {
-        scalars_.set(loop.var, i);
+        scalars_.set(loop.var, loop.descending ? extent - 1 - i : i);
         block(*loop.body, active);
       }
       return;
     }
+    check(!loop.descending, "threads go backward along loops of one length");
     Active inside = active;
     for (int64_t i = 0;; ++i) {
       const LaneScalars::Values extents = scalars_.of(loop.extent);
@@ -289,6 +290,33 @@ class Interpreter {
           return key;
         },
         all);
+  }
+
+  void run(const kir::BlockScan& scan, const Active& active) {
+    std::map<std::vector<int64_t>, Active> groups;
+    for (int64_t lane : active) {
+      std::vector<int64_t> key{lanes_.blockOf(lane)};
+      for (int d = 0; d < 3; ++d) {
+        key.push_back(scan.dims[d] ? 0 : lanes_.threadIndex(lane, d));
+      }
+      groups[key].push_back(lane);
+    }
+    const LaneStates states(values_, scan.state);
+    const LaneStates totals(values_, scan.total);
+    for (auto& [key, lanes] : groups) {
+      if (scan.backward) {
+        std::reverse(lanes.begin(), lanes.end());
+      }
+      std::vector<Number> sum = totals.read(lanes.front());
+      for (int64_t lane : lanes) {
+        const std::vector<Number> own = states.read(lane);
+        states.write(lane, sum);
+        combine(scan.monoid, sum, own);
+      }
+      for (int64_t lane : lanes) {
+        totals.write(lane, sum);
+      }
+    }
   }
 
   void run(const kir::ClusterReduce& reduce, const Active& active) {

@@ -42,7 +42,8 @@ bool isExact(std::string_view operation) {
       "zeros_like",   "ones_like",    "eye",
       "rand_like",    "randn_like",   "uniform",
       "normal",       "iota",         "triu",
-      "nextafter",    "complex"};
+      "nextafter",    "complex",      "cummax",
+      "cummin"};
   return kExact.count(operation) != 0;
 }
 
@@ -292,6 +293,13 @@ void Builder::add(const Call& call) {
     Value result = path;
     result.val = results[i];
     result.sizes = sizesOf(results[i]);
+    if (call.operation == "cumsum" || call.operation == "cumprod") {
+      const int64_t dim = call.arguments.at(1).integer;
+      result.reduced *=
+          result.sizes.empty()
+              ? 1.0
+              : std::max(1.0, static_cast<double>(result.sizes[static_cast<size_t>(dim)]));
+    }
     if (isReduction(call.operation)) {
       const bool keeps = product(result.sizes) == elements;  // softmax and the like
       result.reduced *= std::max(1.0, keeps && !result.sizes.empty()

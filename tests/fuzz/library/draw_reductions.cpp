@@ -24,6 +24,10 @@ void Drawer::addReduction() {
   if (n == 0) {
     return;
   }
+  if (draw_.chance(0.2)) {
+    addScan(a);
+    return;
+  }
   const std::vector<int64_t> axes = someAxes(n);
   double combined = 1;
   for (int64_t i : axes) {
@@ -55,6 +59,25 @@ void Drawer::addReduction() {
     arguments.push_back(named("correction", integer(draw_.number(0, 1))));
   }
   try_({name, {}, arguments}, limit, name == "var_mean" ? 2 : name == "welford" ? 3 : 1);
+}
+
+void Drawer::addScan(int64_t a) {
+  const int64_t dim = draw_.number(0, rank(a) - 1);
+  const auto length = static_cast<double>(sizes(a)[static_cast<size_t>(dim)]);
+  std::vector<std::string> names = {"cumsum", "cumsum", "cumsum"};
+  if (!isComplexType(dtype(a))) {
+    names.insert(names.end(), {"cummax", "cummin"});
+  }
+  if (!isExact()) {
+    names.emplace_back("cumprod");
+  }
+  const std::string name = draw_.oneOf(names);
+  std::vector<Argument> arguments{value(a), named("dim", integer(dim))};
+  if (draw_.chance(0.4)) {
+    arguments.push_back(named("backward", truth(true)));
+  }
+  const bool adds = name == "cumsum";
+  try_({name, {}, arguments}, std::max(1.0, bound(a) * (adds ? std::max(length, 1.0) : 1.0)));
 }
 
 void Drawer::addComposite() {

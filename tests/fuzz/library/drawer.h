@@ -104,6 +104,7 @@ class Drawer {
   void addIndexing();
   std::vector<int64_t> someAxes(int64_t n);
   void addReduction();
+  void addScan(int64_t a);
   void addComposite();
   void addRandom();
   void chooseOutputs();

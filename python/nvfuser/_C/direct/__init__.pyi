@@ -118,6 +118,8 @@ class SchedulerType(enum.Enum):
 
     greedy = 11
 
+    scan = 14
+
     __entries: dict = ...
 
 class Statement:

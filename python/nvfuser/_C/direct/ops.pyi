@@ -292,7 +292,7 @@ def cosh(arg: TensorView | Val | number) -> TensorView | Val:
     Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not taken.
     """
 
-def cummax(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
+def cummax(arg: TensorView, dim: int, init: Val | number | None = None, backward: bool = False) -> TensorView:
     """
     The greatest element up to each, along dim.
 
@@ -301,7 +301,7 @@ def cummax(arg: TensorView, dim: int, init: Val | number | None = None) -> Tenso
     Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
     """
 
-def cummin(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
+def cummin(arg: TensorView, dim: int, init: Val | number | None = None, backward: bool = False) -> TensorView:
     """
     The least element up to each, along dim.
 
@@ -310,7 +310,7 @@ def cummin(arg: TensorView, dim: int, init: Val | number | None = None) -> Tenso
     Raises: TypeError for a wrong number or kind of arguments; UserError for a complex arg, an axis that is not there.
     """
 
-def cumprod(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
+def cumprod(arg: TensorView, dim: int, init: Val | number | None = None, backward: bool = False) -> TensorView:
     """
     Products of the elements up to each, along dim.
 
@@ -319,9 +319,9 @@ def cumprod(arg: TensorView, dim: int, init: Val | number | None = None) -> Tens
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
     """
 
-def cumsum(arg: TensorView, dim: int, init: Val | number | None = None) -> TensorView:
+def cumsum(arg: TensorView, dim: int, init: Val | number | None = None, backward: bool = False) -> TensorView:
     """
-    Sums of the elements up to each, along dim.
+    Sums of the elements up to each, along dim; backward, of those from each on.
 
     Shapes: the result has the shape of arg.
     Dtypes: any but Bool; the result has the dtype of arg.

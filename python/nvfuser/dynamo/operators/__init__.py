@@ -1,6 +1,6 @@
 """Which ATen operations can be fused, and how. One row an overload; docs/torch_compile.md lists them."""
 
-from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, views
+from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, scans, views
 from .table import DTYPES, LIKE, LOOPS, RULES, WITHIN, Rule, meta, note_loops, why_without_rule
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "meta",
     "pointwise",
     "reductions",
+    "scans",
     "views",
     "why_without_rule",
 ]

@@ -4,6 +4,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from nvfuser._C.direct import ops
 
+from .scans import backward_scan
 from .sizes import bound, extent, plus, times
 from .table import meta, rule
 from .views import along, counted
@@ -46,6 +47,9 @@ def _repeat(scope, node, x, repeats):
 
 @rule("flip", moves_only=True)
 def _flip(scope, node, x, dims):
+    scanned = backward_scan(scope, x, dims)
+    if scanned is not None:
+        return scanned
     tensor, rank = scope.value(x), meta(x).dim()
     for dim in dims:
         size = extent(meta(x).shape[dim], tensor, dim % rank)
