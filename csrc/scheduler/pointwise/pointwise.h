@@ -5,9 +5,11 @@
 ///
 /// One axis is enough unless tensors are broadcast: then memory is read less often if the axes are
 /// cut where the broadcasts are, or rows are read through windows (slices, pads), which vectors go
-/// along then. Each thread computes V neighbours and moves them in as few
-/// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
-/// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
+/// along then. What is computed of columns alone (the right part) is computed once for the R rows
+/// of a thread: [blockIdx.y i0/R, blockIdx.x (i1/(T·V)), threadIdx.x T, R, V]. Each thread computes
+/// V neighbours and moves them in as few accesses as each tensor's dtype, layout and alignment
+/// allow. On the CPU V is 1: a block is a tile, its threads one loop of vectors, and outputs of
+/// data beyond the last cache are streamed.
 ///
 /// It takes fusions without reductions where each tensor is read at the element that is computed.
 /// Outputs with the axes of the reference share its loops; others of as many axes have loops of
@@ -29,6 +31,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t vectorization = 1;     ///< V: neighbours that a thread computes
   int64_t threads_x = 128;       ///< T
   int64_t threads_y = 1;         ///< rows of the left part in one block
+  int64_t rows = 1;              ///< R: of the left part that a thread computes
   bool flip_grid = false;        ///< the left part on blockIdx.x
   bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first
