@@ -4,6 +4,7 @@ import pytest
 import torch
 from compile_support import assert_as_eager, fresh  # noqa: F401
 from nvfuser.dynamo.decompositions import table_gradient
+from tested_device import ON_GPU
 
 
 @pytest.mark.parametrize("shape", [(50,), (5, 10), ()])
@@ -58,13 +59,13 @@ def test_gradients_of_a_table_are_sums_of_rows(dtype, padding):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_products_and_running_sums_of_few_numbers_are_fused(size):
+def test_products_and_running_sums_of_few_numbers_are_fused_on_a_gpu(size):
     def function(x, n):
         return x.prod(-1), (x * 2).cumsum(-1), x.cumprod(1), n.cumsum(0), n.cumprod(-1, dtype=torch.float32)
 
     x = torch.randn(6, size, size, requires_grad=True)
     graphs = assert_as_eager(function, x, torch.randint(-3, 3, (size, size), dtype=torch.int32))
-    assert size == 1 or not {"aten.cumsum.default", "aten.cumprod.default"} & _left(graphs)
+    assert size == 1 or not ON_GPU or not {"aten.cumsum.default", "aten.cumprod.default"} & _left(graphs)
 
 
 def test_every_second_element_is_read_where_it_lies():

@@ -223,11 +223,12 @@ def _eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False):
 
 
 def _running(combine):
-    """Sums or products along an axis of few elements (points, boxes, colours): each is a chain of its own."""
+    """On a GPU, sums or products along an axis of few elements (points, boxes, colours): each is a chain of its own."""
 
     def define(x, dim, *, dtype=None):
         size = x.shape[dim] if x.dim() else 1
-        if not isinstance(size, int) or not 1 < size <= _SHORT_SCAN or x.is_complex():
+        is_short = isinstance(size, int) and 1 < size <= _SHORT_SCAN
+        if x.device.type == "cpu" or not is_short or x.is_complex():
             return NotImplemented
         dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
         parts = [x.narrow(dim, at, 1).to(dtype) for at in range(size)]

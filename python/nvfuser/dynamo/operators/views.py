@@ -141,7 +141,7 @@ def _slice(scope, node, x, dim=0, start=None, end=None, step=1):
     start, end = scope.scalar(start), scope.scalar(end)
     if isinstance(size, int) and all(bound is None or isinstance(bound, int) for bound in (start, end)):
         start, end, _ = slice(start, end).indices(size)
-        if step != 1:
+        if step != 1 and meta(x).device.type != "cpu":  # whose vectors go along what a slice left of the axis
             return along(scope.value(x), counted(node.meta["val"].shape[dim], start, step), dim, rank)
     found = part(scope.value(x), rank, dim, start, end)
     if step == 1:
