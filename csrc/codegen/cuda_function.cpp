@@ -57,9 +57,13 @@ std::string CudaEmitter::launchBounds() const {
   return bounds(threads);
 }
 
+constexpr int64_t kFewIterations = 16;  ///< of a loop that compilers write out unasked
+
 void CudaEmitter::loopPragma(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Serial) {
     out_.directive("#pragma unroll");
+  } else if (loop.extent->isConstant() && loop.extent->value <= kFewIterations) {
+    out_.directive("#pragma unroll 1");  // the compiler would write it out, whatever it loads
   }
 }
 

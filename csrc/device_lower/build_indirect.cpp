@@ -81,7 +81,15 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
       }
     }
   }
-  out.push_back({kir::Assign{dst, markRead(indexer_.read(in, result, std::move(known)))}});
+  // A row that is read through a window (scheduler/resize_to_inputs.h) has nothing outside of it.
+  const Scalar inside = insideWindow(windowBounds(expr, values));
+  kir::Operand src = markRead(indexer_.read(in, result, std::move(known)));
+  if (inside->isConstant(1)) {
+    out.push_back({kir::Assign{dst, src}});
+  } else {
+    out.push_back({kir::Guarded{dst, inside, src,
+                                scalarOperand(result->fusion()->zeroVal(result->dtype()))}});
+  }
 }
 
 }  // namespace nvfuser

@@ -118,12 +118,12 @@ AxisIndex KernelBuilder::windowAxes(const Expr* window, const AxisValues& values
   return axes;
 }
 
-std::vector<KernelBuilder::Bound> KernelBuilder::windowBounds(const PadOp* op,
+std::vector<KernelBuilder::Bound> KernelBuilder::windowBounds(const Expr* window,
                                                               const AxisValues& values) {
-  auto* result = op->out()->as<TensorView>();
+  auto* result = window->output(0)->as<TensorView>();
   const auto& logical = result->getLogicalDomain();
   std::vector<Bound> bounds;
-  for (auto [p, c] : mapAxes(op, op->in()->as<TensorView>(), result)) {
+  for (auto [p, c] : mapAxes(window, window->input(0)->as<TensorView>(), result)) {
     // The consumer's root axis has the producer's extent; its index may lie outside, where it is
     // padded.
     if (std::find(logical.begin(), logical.end(), c) == logical.end()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <device_lower/loop_copies.h>
 #include <device_lower/rounded_results.h>
 #include <ir/axis_map.h>
 
@@ -240,15 +241,15 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   if (options_.target == LowerTarget::Cpu && isSimd(node)) {
     statement.kind = kir::LoopKind::Simd;
   }
-  if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
-      loop.extent->value <= 16 && statement.kind == kir::LoopKind::Serial) {
-    // Register arrays want constant indices. (On the CPU, nests of them would take the compiler
-    // minutes.)
-    statement.kind = kir::LoopKind::Unrolled;
-  }
   statement.body = std::make_shared<kir::Block>();
   declare(node, *statement.body);
   children(node, *statement.body);
+  if (options_.target != LowerTarget::Cpu && loop.extent->isConstant() &&
+      loop.extent->value <= 16 && statement.kind == kir::LoopKind::Serial &&
+      wantsCopies(statement)) {
+    // (On the CPU, nests of them would take the compiler minutes.)
+    statement.kind = kir::LoopKind::Unrolled;
+  }
   if (!statement.body->empty()) {
     out.push_back({std::move(statement)});
   }

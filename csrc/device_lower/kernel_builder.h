@@ -73,8 +73,9 @@ class KernelBuilder {
     kir::Scalar index;
     kir::Scalar extent;
   };
-  /// Between which a pad reads its input; beyond them it has its value.
-  std::vector<Bound> windowBounds(const PadOp* op, const AxisValues& values);
+  /// Between which a pad reads its input (beyond them it has its value), or a window a row at an
+  /// index.
+  std::vector<Bound> windowBounds(const Expr* window, const AxisValues& values);
   kir::Scalar insideWindow(const std::vector<Bound>& bounds);
   void cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
   void iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);

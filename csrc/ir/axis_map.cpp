@@ -10,6 +10,17 @@ size_t rankOf(const Val* tensor) {
   return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
 }
 
+/// The logical axis that a resize makes of a root axis; itself where none does.
+IterDomain* windowOf(IterDomain* id, const TensorView* tv) {
+  for (IterDomain* logical : tv->getLogicalDomain()) {
+    const Expr* def = logical->definition();
+    if (def != nullptr && def->isA<Resize>() && def->input(0) == id) {
+      return logical;
+    }
+  }
+  return id;
+}
+
 size_t placeOf(const std::vector<Val*>& vals, const Val* val) {
   return static_cast<size_t>(std::find(vals.begin(), vals.end(), val) - vals.begin());
 }
@@ -100,6 +111,10 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
         }
       } else {
         zip(none, none);
+        // One index for all of an axis is one for all of what a window makes of it.
+        for (auto& [p, c] : pairs) {
+          c = p->isBroadcast() ? windowOf(c, consumer) : c;
+        }
       }
       break;
     }

@@ -27,6 +27,9 @@ struct ConsecutiveCastPass {
 struct ShortAxesPass {
   static constexpr std::string_view kName = "short-axes";
 };
+struct ShortPlanesPass {
+  static constexpr std::string_view kName = "short-planes";
+};
 struct JoinEqualPass {
   static constexpr std::string_view kName = "join-equal";
 };
@@ -68,7 +71,7 @@ class OptimizationPass {
   /// Rewrites `fusion` in place, whatever options and guards say.
   static void runPass(Fusion* fusion) {
     if (name().empty()) {
-      preseg_passes::runAll(*fusion, Options(), "fusion");
+      preseg_passes::runAll(*fusion, Options(), "fusion", DeviceKind::Cuda);
     } else {
       preseg_passes::runOne(*fusion, name());
     }

@@ -34,6 +34,9 @@ constexpr std::array kPasses = {
          "every value, bit by bit", mergeConsecutiveCasts},
     Pass{"short-axes", "sums over an axis of few elements are chains of pointwise operations",
          "every value, but for the order of a sum", takeShortAxesApart},
+    Pass{"short-planes",
+         "so are, on a GPU, those over few planes of an input, or of what is joined",
+         "every value, but for the order of a sum", takeShortPlanesApart, true},
     Pass{"join-equal", "what is computed twice is computed once",
          "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
@@ -97,10 +100,10 @@ void checkNames(const Options& options) {
   }
 }
 
-void runAll(Fusion& fusion, const Options& options, std::string_view subject,
+void runAll(Fusion& fusion, const Options& options, std::string_view subject, DeviceKind device,
             const Observer& observer) {
   for (const Pass& pass : kPasses) {
-    if (isDisabled(pass, options)) {
+    if (isDisabled(pass, options) || (pass.on_gpus && device == DeviceKind::Cpu)) {
       continue;
     }
     const bool shown = shows(pass, options);

@@ -1,7 +1,8 @@
 /// Rewrites of a whole Fusion before it is cut into kernels. The passes are a table; the loop
 /// around it sweeps, verifies, prints and skips them alike.
 ///
-/// A pass is a function of the Fusion alone: it sees no sizes of a call and no device. After each,
+/// A pass is a function of the Fusion alone: it sees no sizes of a call and no device; some are run
+/// for GPUs alone. After each,
 /// the Fusion has as many inputs and outputs, in the same order, with the same dtypes, ranks and
 /// sizes, and computes the same values; inputs keep their identity. Random operations keep their
 /// names, which say what they draw.
@@ -12,6 +13,7 @@
 #include <string_view>
 
 #include <ir/fusion.h>
+#include <support/device_properties.h>
 #include <support/options.h>
 
 namespace nvfuser::preseg_passes {
@@ -21,6 +23,7 @@ struct Pass {
   std::string_view does;   ///< in one line
   std::string_view keeps;  ///< what stays true though the graph changes
   void (*run)(Fusion&);
+  bool on_gpus = false;  ///< not for the CPU
 };
 
 /// In order of execution.
@@ -35,7 +38,7 @@ void checkNames(const Options& options);
 /// Runs all passes but those that NVFUSER_DISABLE=preseg or preseg(pass, …) leaves out; dumps as
 /// NVFUSER_DUMP=pre_segmenter_logging asks, about `subject`. Throws `UserError` where the option
 /// names no pass.
-void runAll(Fusion& fusion, const Options& options, std::string_view subject,
+void runAll(Fusion& fusion, const Options& options, std::string_view subject, DeviceKind device,
             const Observer& observer = {});
 
 /// One pass by its name, and what follows each pass.

@@ -30,6 +30,9 @@ bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, Ter
 /// Tensors at one place of an axis.
 class Parts {
  public:
+  /// `of_joined`: of concatenations, too.
+  explicit Parts(bool of_joined) : of_joined_(of_joined) {}
+
   /// `tv` at element `k` of its axis number `axis`, which goes; null: it cannot be computed from
   /// parts of inputs.
   TensorView* of(TensorView* tv, size_t axis, int64_t k) {
@@ -81,7 +84,77 @@ class Parts {
     if (def->isA<LoadStoreOp>() && !tv->hasRoot()) {
       return of(def->input(0)->as<TensorView>(), axis, k);
     }
+    if (of_joined_ && def->isA<RepeatOp>()) {
+      return repeated(def->as<RepeatOp>(), axis, k);
+    }
+    if (of_joined_ && def->isA<FullOp>()) {
+      return full(sizesWithout(tv, axis), def->as<FullOp>()->getFillValue(), tv->dtype());
+    }
+    if (of_joined_ && def->isA<ExpandOp>()) {
+      return stretched(def->as<ExpandOp>(), axis, k);
+    }
+    if (of_joined_ && def->isA<CatOp>()) {
+      return joined(def->as<CatOp>(), axis, k);
+    }
     return def->isA<SliceOp>() ? sliced(def->as<SliceOp>(), axis, k) : nullptr;
+  }
+
+  /// Of what is repeated along the axis alone, the one element.
+  TensorView* repeated(const RepeatOp* op, size_t axis, int64_t k) {
+    auto* in = op->in()->as<TensorView>();
+    const std::vector<IterDomain*> of_in = ops::axesOf(in);
+    const std::vector<IterDomain*> of_out = ops::axesOf(op->out()->as<TensorView>());
+    for (size_t i = 0; i < of_in.size(); ++i) {
+      if (i != axis && of_in[i]->isBroadcast() != of_out[i]->isBroadcast()) {
+        return nullptr;
+      }
+    }
+    return of_in[axis]->hasExpandedExtent() ? nullptr : of(in, axis, k);
+  }
+
+  static std::vector<Val*> sizesWithout(const TensorView* tv, size_t axis) {
+    std::vector<Val*> sizes;
+    for (const IterDomain* id : ops::axesOf(tv)) {
+      sizes.push_back(ops::extentOf(id));
+    }
+    sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+    return sizes;
+  }
+
+  TensorView* stretched(const ExpandOp* op, size_t axis, int64_t k) {
+    TensorView* part = of(op->in()->as<TensorView>(), axis, k);
+    const std::vector<Val*> sizes = sizesWithout(op->out()->as<TensorView>(), axis);
+    return part == nullptr || sizes.empty() ? part : expand(part, sizes);
+  }
+
+  /// Of what is joined along the axis, the element of the operand that has it; else the parts of
+  /// all operands, joined.
+  TensorView* joined(const CatOp* op, size_t axis, int64_t k) {
+    const auto dim = static_cast<size_t>(op->concatenatedDim());
+    std::vector<TensorView*> parts;
+    for (const Val* operand : op->inputs()) {
+      const auto* pad = dynamic_cast<const PadOp*>(operand->definition());
+      if (pad == nullptr) {
+        return nullptr;
+      }
+      auto* in = pad->in()->as<TensorView>();
+      if (dim == axis) {
+        const auto begin = ops::constantOf(pad->leftWidth(axis));
+        const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
+        if (!begin || !extent) {
+          return nullptr;
+        }
+        if (*begin <= k && k < *begin + *extent) {
+          return of(in, axis, k - *begin);
+        }
+        continue;
+      }
+      parts.push_back(of(in, axis, k));
+      if (parts.back() == nullptr) {
+        return nullptr;
+      }
+    }
+    return parts.empty() ? nullptr : cat(parts, static_cast<int64_t>(dim - (axis < dim ? 1 : 0)));
   }
 
   TensorView* pointwise(const Expr* def, size_t axis, int64_t k) {
@@ -131,30 +204,34 @@ class Parts {
     return start && op->step(axis)->isOne() ? of(in, axis, *start + k) : nullptr;
   }
 
+  bool of_joined_;
   std::map<Key, TensorView*> parts_;
   std::vector<const TensorView*> read_;
 };
 
 class TakingApart {
  public:
-  /// `alone`: the fusion has no other reduction.
-  TakingApart(const ReductionOp* op, bool alone)
+  /// `alone`: the fusion has no other reduction. `of_planes`: of inputs and what is joined, too.
+  TakingApart(const ReductionOp* op, bool alone, bool of_planes)
       : op_(op),
         in_(op->in()->as<TensorView>()),
         out_(op->out()->as<TensorView>()),
-        alone_(alone) {}
+        alone_(alone),
+        of_planes_(of_planes),
+        parts_(of_planes) {}
 
   /// What the reduction gives, from parts; null: it stays.
   TensorView* run() {
     const DataType dtype = in_->dtype();
     const bool plain = dtype == DataType::Float || dtype == DataType::Double ||
                        isIntegralType(dtype) || isBooleanType(dtype);
+    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
     const Expr* def = in_->isFusionInput() ? nullptr : in_->definition();
-    if (!plain || out_->dtype() != dtype || op_->isAllreduce() || def == nullptr ||
-        !isPointwise(def)) {
+    const bool is_apart =
+        in_->isFusionInput() ? of_planes_ && readsPlanes() : def != nullptr && isPointwise(def);
+    if (!plain || out_->dtype() != dtype || op_->isAllreduce() || !is_apart) {
       return nullptr;
     }
-    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
     if (axes.size() != ops::axesOf(in_).size()) {
       return nullptr;
     }
@@ -177,10 +254,27 @@ class TakingApart {
         apart.push_back(i);
       }
     }
-    return apart.empty() ? keptApart() : summed(apart);
+    if (apart.empty()) {
+      return in_->isFusionInput() ? nullptr : keptApart();
+    }
+    return summed(apart);
   }
 
  private:
+  /// Whether an input's elements along its axes that are reduced lie far from each other: each part
+  /// is a run of memory.
+  bool readsPlanes() const {
+    const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
+    const std::vector<IterDomain*>& memory = in_->getMaybeAllocationDomain();
+    const std::vector<IterDomain*> own = ops::axesOf(in_);
+    if (memory.empty() || axes.size() != own.size()) {
+      return false;
+    }
+    const auto innermost = std::find(own.begin(), own.end(), memory.back());
+    return innermost != own.end() && !memory.back()->isBroadcast() &&
+           !axes[static_cast<size_t>(innermost - own.begin())]->isReduction();
+  }
+
   /// The reduction over the short axes as a chain, then over what is left.
   TensorView* summed(const std::vector<size_t>& apart) {
     std::vector<TensorView*> parts{in_};
@@ -260,12 +354,11 @@ class TakingApart {
   TensorView* in_;
   TensorView* out_;
   bool alone_;
+  bool of_planes_;
   Parts parts_;
 };
 
-}  // namespace
-
-void takeShortAxesApart(Fusion& fusion) {
+void takeApart(Fusion& fusion, bool of_planes) {
   FusionGuard guard(&fusion);
   const std::vector<Expr*> exprs = fusion.exprs();
   const auto reductions =
@@ -275,11 +368,16 @@ void takeShortAxesApart(Fusion& fusion) {
       continue;
     }
     auto* old = expr->output(0)->as<TensorView>();
-    TensorView* result = TakingApart(expr->as<ReductionOp>(), reductions == 1).run();
+    TensorView* result = TakingApart(expr->as<ReductionOp>(), reductions == 1, of_planes).run();
     if (result != nullptr && sameForm(old, result)) {
       replaceTensor(old, result);
     }
   }
 }
+
+}  // namespace
+
+void takeShortAxesApart(Fusion& fusion) { takeApart(fusion, false); }
+void takeShortPlanesApart(Fusion& fusion) { takeApart(fusion, true); }
 
 }  // namespace nvfuser::preseg_passes

@@ -9,9 +9,14 @@
 /// those of the other axes are. The three parts are pointwise, so what is around them is one kernel
 /// with them, and loops go along the long axes.
 ///
-/// Left alone: reductions of inputs (a kernel reads them once as they lie) and of what is computed
-/// by more than pointwise operations; half precision, which a reduction keeps in float meanwhile;
-/// of sums over other axes those whose operand is read whole from memory.
+/// Pass `short-planes`, for GPUs: planes of an input, whose elements along the short axis lie far
+/// from each other, are such parts, too; so is what is joined (the coordinates of a stack), each of
+/// the operand that has it. (On the CPU, loops over the short axis are faster.)
+///
+/// Left alone: reductions of inputs along the axis that lies innermost (a kernel reads them once as
+/// they lie) and of what is computed by more than pointwise operations; half precision, which a
+/// reduction keeps in float meanwhile; of sums over other axes those whose operand is read whole
+/// from memory.
 #pragma once
 
 #include <ir/fusion.h>
@@ -19,5 +24,6 @@
 namespace nvfuser::preseg_passes {
 
 void takeShortAxesApart(Fusion& fusion);
+void takeShortPlanesApart(Fusion& fusion);
 
 }  // namespace nvfuser::preseg_passes

@@ -55,8 +55,9 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
 
 /// What is run for sizes of a form. A fusion that the user scheduled stays as it is.
 FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answers,
+                                                       DeviceKind device,
                                                        Cancellation* cancellation) {
-  std::unique_ptr<Form>& form = forms_[answers];
+  std::unique_ptr<Form>& form = forms_[{answers, device == DeviceKind::Cpu}];
   if (form != nullptr) {
     return *form;
   }
@@ -67,7 +68,7 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
     made->rewritten = std::make_unique<Fusion>(*made->settled);
     checkCancelled(cancellation);
     preseg_passes::runAll(
-        *made->rewritten, options_, name(),
+        *made->rewritten, options_, name(), device,
         [&](const preseg_passes::Pass&, const Fusion&, bool) { checkCancelled(cancellation); });
     made->graph = made->rewritten.get();
   }
@@ -81,17 +82,19 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
 /// The form of these arguments, whose sizes are checked against each other. A batch of one shares
 /// the kernels of larger ones where nothing hangs on its being one.
 FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args,
+                                                        DeviceKind device,
                                                         Cancellation* cancellation) {
   if (!auto_schedule_) {
     ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
     requireScheduled(*fusion_, bound);
     requireUpdatable(*fusion_, *fusion_, args, bound);
-    return formOf({}, cancellation);
+    return formOf({}, device, cancellation);
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
   const bool iterates = shapes_.canIterate(sizes) && questions_.areAsOfMany(sizes) &&
                         layoutsFit(*fusion_, args, sizes);
-  Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes), cancellation);
+  Form& form =
+      formOf(iterates ? questions_.many() : questions_.answers(sizes), device, cancellation);
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
   requireUpdatable(*form.settled, *fusion_, args, settled);
   return form;
@@ -102,7 +105,7 @@ const Fusion& FusionExecutorCache::rewritten() {
   if (const auto plan = last()) {
     return *plan->form->graph;
   }
-  return *formOf(questions_.many(), nullptr).graph;
+  return *formOf(questions_.many(), DeviceKind::Cpu, nullptr).graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;

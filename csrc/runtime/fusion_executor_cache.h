@@ -188,8 +188,8 @@ class FusionExecutorCache {
   std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
                                     size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
-  Form& formOf(const std::string& answers, Cancellation* cancellation);
-  Form& formFor(const KernelArgumentHolder& args, Cancellation* cancellation);
+  Form& formOf(const std::string& answers, DeviceKind device, Cancellation* cancellation);
+  Form& formFor(const KernelArgumentHolder& args, DeviceKind device, Cancellation* cancellation);
 
   std::unique_ptr<Fusion> fusion_;
   ShapeInference shapes_;
@@ -203,8 +203,8 @@ class FusionExecutorCache {
   bool computes_with_indices_ = false;
 
   mutable std::mutex planning_;  ///< held by the thread that plans; of all down to `keys_`
-  /// By what a call's sizes decide (settling/form.h).
-  std::map<std::string, std::unique_ptr<Form>> forms_;
+  /// By what a call's sizes decide (settling/form.h), and whether it is for the CPU.
+  std::map<std::pair<std::string, bool>, std::unique_ptr<Form>> forms_;
   int64_t next_kernel_ = 1;
   std::vector<std::string> failed_plans_;
 

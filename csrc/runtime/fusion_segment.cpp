@@ -12,12 +12,13 @@ namespace nvfuser {
 FusionSegment::FusionSegment(const Fusion& whole, const Group& group)
     : extracted_(extractGroup(whole, group)) {}
 
-void FusionSegment::readInputsAnywhere() {
+void FusionSegment::readInputsAnywhere(bool on_host) {
   if (!asked_) {
     scheduler_tools::propagateIndexedReadsToInputs(extracted_.fusion.get());
   }
   if (!asked_ && scheduler_tools::resizesComputed(fusion())) {
-    scheduler_tools::propagateResizeToInputs(extracted_.fusion.get());
+    // (On the CPU vectors do not go along what is read at an index.)
+    scheduler_tools::propagateResizeToInputs(extracted_.fusion.get(), !on_host);
   }
   asked_ = true;
 }
@@ -38,7 +39,7 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
   Proposal proposal;
   for (const SchedulerEntry* entry : schedulerEntries()) {
     if (entry->type() != SchedulerType::ExprEval && entry->type() != SchedulerType::NoOp) {
-      readInputsAnywhere();  // those that make a kernel
+      readInputsAnywhere(info.isHost());  // those that make a kernel
     }
     if (failed_.count(entry->type()) != 0) {
       proposal.refusals.emplace_back(entry->type(), Refusal{"its plan failed before"});

@@ -58,7 +58,7 @@ class FusionSegment {
  private:
   /// Slices, pads, joins and indexed reads read inputs, before the first scheduler that makes a
   /// kernel is asked.
-  void readInputsAnywhere();
+  void readInputsAnywhere(bool on_host);
   /// What a scheduler says of the form; asked once.
   const std::optional<Refusal>& refusalOf(const SchedulerEntry& entry);
 

@@ -394,7 +394,7 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
   const ProfilerRange range("plan", [&] { return name(); });
   call.stages.begin();
-  Form& form = formFor(call.args, call.context.cancellation);
+  Form& form = formFor(call.args, call.device->kind(), call.context.cancellation);
   call.stages.note("sizes and passes over the fusion");
   auto result = std::make_shared<Prepared>();
   result->form = &form;

@@ -67,7 +67,8 @@ bool takesZeros(const Expr* expr) {
 
 class Propagation {
  public:
-  explicit Propagation(Fusion* fusion) : fusion_(fusion) {}
+  Propagation(Fusion* fusion, bool reads_at_indices)
+      : fusion_(fusion), reads_at_indices_(reads_at_indices) {}
 
   void run() {
     const std::vector<Expr*> exprs = fusion_->exprs();
@@ -124,6 +125,15 @@ class Propagation {
     return axes;
   }
 
+  IterDomain* resizedAxis(IterDomain* id, const Window& window) {
+    Val* stop = SizeArithmetic::sum(window.start, window.extent);
+    Val* left = SizeArithmetic::difference(fusion_->zeroVal(DataType::Index), window.start);
+    Val* right = SizeArithmetic::difference(stop, id->getMaybeExpandedExtent());
+    IterDomain* result = axis(window.extent, true);
+    IrBuilder::createInContainer<Resize>(fusion_, result, id, left, right);
+    return result;
+  }
+
   /// An input through its windows: a slice, or a pad with zeros around it.
   TensorView* windowOf(TensorView* tv, const Windows& windows) {
     const std::vector<IterDomain*> root = IterDomain::clone(axesOf(tv));
@@ -146,8 +156,7 @@ class Propagation {
       Val* left = SizeArithmetic::difference(zero, window.start);
       Val* right = SizeArithmetic::difference(stop, extent);
       widths.insert(widths.end(), {left, right});
-      logical[i] = axis(window.extent, true);
-      IrBuilder::createInContainer<Resize>(fusion_, logical[i], root[i], left, right);
+      logical[i] = resizedAxis(root[i], window);
     }
     TensorView* out = tensor(root, logical, tv->dtype());
     if (inside) {
@@ -304,6 +313,9 @@ class Propagation {
         return reshaped(def, tv, windows);
       case ExprKind::IotaOp:
         return counted(def->as<IotaOp>(), tv, windows);
+      case ExprKind::SelectOp:
+      case ExprKind::GatherOp:
+        return reads_at_indices_ ? readOf(def, tv, windows) : nullptr;
       case ExprKind::SliceOp:
       case ExprKind::PadOp:
       case ExprKind::CatOp:
@@ -311,6 +323,49 @@ class Propagation {
       default:
         return nullptr;
     }
+  }
+
+  /// An input at an index, through windows: those of axes that are the index's are windows of the
+  /// index; along the others the read itself has one, and gives anything outside of it.
+  TensorView* readOf(const Expr* def, const TensorView* tv, const Windows& windows) {
+    auto* in = def->input(0)->as<TensorView>();
+    const bool gathers = def->isA<GatherOp>() && def->as<GatherOp>()->exactSizes();
+    if (isComputed(in) || tv->hasRoot() || !(gathers || def->isA<SelectOp>())) {
+      return nullptr;
+    }
+    std::vector<IterDomain*> root = IterDomain::clone(axesOf(tv));
+    std::vector<IterDomain*> logical = root;
+    Windows of_index(root.size());
+    bool is_resized = false;
+    for (size_t i = 0; i < root.size(); ++i) {
+      if (!windows[i].isMoved()) {
+        continue;
+      }
+      const auto has = [&](const Val* operand) {
+        return !axesOf(operand->as<TensorView>())[i]->isBroadcast();
+      };
+      if (gathers && has(def->input(1))) {
+        const bool both = static_cast<int64_t>(i) != def->as<GatherOp>()->dim() && has(in);
+        if (both || !windows[i].inside) {
+          return nullptr;
+        }
+        of_index[i] = windows[i];
+        root[i] = logical[i] = axis(windows[i].extent);
+      } else {
+        logical[i] = resizedAxis(root[i], windows[i]);
+        is_resized = true;
+      }
+    }
+    std::vector<Val*> operands = def->inputs();
+    if (gathers) {
+      operands[1] = at(operands[1]->as<TensorView>(), of_index);
+      if (operands[1] == nullptr) {
+        return nullptr;
+      }
+    }
+    TensorView* out = tensor(is_resized ? root : std::vector<IterDomain*>{}, logical, tv->dtype());
+    copyOperation(def, std::move(operands), {out});
+    return out;
   }
 
   TensorView* again(const Expr* def, TensorView* tv, const Windows& windows,
@@ -540,6 +595,7 @@ class Propagation {
   }
 
   Fusion* fusion_;
+  bool reads_at_indices_;
   /// A tensor and its windows.
   using View = std::vector<uint64_t>;
   std::map<View, TensorView*> copies_;
@@ -554,9 +610,9 @@ bool resizesComputed(const Fusion& fusion) {
                      [](const Expr* expr) { return isResize(expr) && readsComputed(expr); });
 }
 
-void propagateResizeToInputs(Fusion* fusion) {
+void propagateResizeToInputs(Fusion* fusion, bool reads_at_indices) {
   FusionGuard guard(fusion);
-  Propagation(fusion).run();
+  Propagation(fusion, reads_at_indices).run();
 }
 
 }  // namespace nvfuser::scheduler_tools

@@ -22,10 +22,14 @@
 /// the tensor. Outside its range a window is zero; a condition on j then chooses (a concatenation's
 /// part, a pad's value).
 ///
+/// A read of an input at an index (select, a gather of rows) has a window along the axes that are
+/// not the index's itself: its result's logical axis is a resize of its root axis, as a pad's is,
+/// and it gives 0 beyond the input.
+///
 /// Left alone: ways to the inputs over reductions along a resized axis, reshapes that make it of
-/// axes that a window cuts (`resize_windows.h`), random numbers and indexed reads; and what would
-/// be more work done again than there is work: in a chain of T + shifted T, each step needs the one
-/// before it at one place more. No scheduler takes the group then, and it is cut.
+/// axes that a window cuts (`resize_windows.h`), random numbers, other reads at an index; and what
+/// would be more work done again than there is work: in a chain of T + shifted T, each step needs
+/// the one before it at one place more. No scheduler takes the group then, and it is cut.
 #pragma once
 
 #include <ir/fusion.h>
@@ -36,7 +40,7 @@ namespace nvfuser::scheduler_tools {
 bool resizesComputed(const Fusion& fusion);
 
 /// Changes the fusion as described. Inputs and outputs keep their places; tensors and sizes that
-/// are there keep their names.
-void propagateResizeToInputs(Fusion* fusion);
+/// are there keep their names. `reads_at_indices`: whether reads at an index are ways, too.
+void propagateResizeToInputs(Fusion* fusion, bool reads_at_indices);
 
 }  // namespace nvfuser::scheduler_tools

@@ -227,6 +227,29 @@ TEST_CASE("preseg: short-axes") {
             });
 }
 
+TEST_CASE("preseg: short-planes") {
+  checkPass(
+      "short-planes",
+      {
+          {"an input whose elements lie side by side", [] { output(sum(input({-1, 3}), {1})); }},
+          {"planes of an image", [] { output(max(input({-1, 3, -1, 64}), {1})); }},
+          {"a sum of few rows of an input, beside sums of each",
+           [] {
+             TensorView* x = input({4, -1});
+             output(sum(x, {0}));
+             output(sum(x, {1}));
+           }},
+          {"coordinates that are joined",
+           [] {
+             TensorView* x = input({-1, 1});
+             TensorView* ones = full({size(1), size(1)}, number(1), DataType::Float);
+             TensorView* turn = input({3});
+             TensorView* at = cat({x, neg(x), expand(ones, {x->axis(0)->extent(), size(1)})}, 1);
+             output(sum(mul(at, broadcast(turn, {true, false})), {1}));
+           }},
+      });
+}
+
 TEST_CASE("preseg: join-equal") {
   auto whole = [] { return Slice{size(1), size(5), nullptr}; };
   checkPass("join-equal", {

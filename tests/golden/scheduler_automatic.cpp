@@ -6,6 +6,7 @@
 
 #include <fusion.h>
 #include <golden_file.h>
+#include <ir/builder.h>
 #include <ops/all_ops.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -67,6 +68,48 @@ std::vector<Sample> samples() {
          fusion.addOutput(bf16(result.grad_bias));
        },
        {{512, 4096}, {512, 4096}, {512, 1}, {512, 1}, {4096}, {4096}}},
+      // Steps of few iterations that are no copies, as each loads much.
+      {"scores_of_columns",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {8192, 64}, DataType::Float);
+         TensorView* apart = sub(x, broadcast(sum(x, {0}), {true, false}));
+         TensorView* spread = sum(mul(apart, apart), {0});
+         fusion.addOutput(div(apart, broadcast(spread, {true, false})));
+       },
+       {{8192, 64}}},
+      // What is computed of columns is computed before the loop over rows.
+      {"pairs",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {-1, 2}, DataType::Float);
+         TensorView* y = input(fusion, {-1, 2}, DataType::Float);
+         TensorView* squares = nullptr;
+         for (int64_t k = 0; k < 2; ++k) {
+           Val* at = IrBuilder::create<Val>(PolymorphicValue(k));
+           TensorView* of_row = broadcast(sin(select(x, 1, at)), {false, true});
+           TensorView* of_column = broadcast(sin(select(y, 1, at)), {true, false});
+           TensorView* apart = sub(of_row, of_column);
+           squares = squares == nullptr ? mul(apart, apart) : add(squares, mul(apart, apart));
+         }
+         fusion.addOutput(squares);
+       },
+       {{4096, 2}, {512, 2}}},
+      // Bytes to numbers of four bytes: a thread writes as much as one access takes.
+      {"bytes",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {-1, -1}, DataType::Char);
+         fusion.addOutput(mul(castOp(DataType::Float, x), IrBuilder::create<Val>(0.5)));
+       },
+       {{1024, 4096}}},
+      // Rows at an index, read through windows.
+      {"joined_rows",
+       [=](Fusion& fusion) {
+         TensorView* table = input(fusion, {-1, 64}, DataType::Float);
+         TensorView* index = input(fusion, {-1}, DataType::Int);
+         TensorView* other = input(fusion, {-1, 64}, DataType::Float);
+         fusion.addOutput(
+             cat({takeAlongAxis(table, broadcast(index, {false, true}), 0), neg(other)}, 1));
+       },
+       {{512, 64}, {1024}, {1024, 64}}},
   };
 }
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from compile_support import assert_as_eager, compiled, failures, fresh  # noqa: F401
+from nvfuser.dynamo.decompositions import table_gradient
 from tested_device import ON_GPU
 from torch.nn import functional as F
 
@@ -24,8 +25,57 @@ def test_rows_are_added_by_one_operation_of_pytorch():
 
     x, index, weight = torch.randn(8, 4, requires_grad=True), torch.randint(8, (20,)), torch.randn(20, 1)
     graphs = assert_as_eager(function, x, index, weight)
-    left = [str(node.target) for graph in graphs for node in graph.cut.reasons if node.op == "call_function"]
-    assert set(left) == {"aten.index_add.default"}
+    assert _left(graphs) == {"aten.index_add_.default"}  # into the zeros, of which no copy is made
+
+
+def _left(graphs):
+    return {str(node.target) for graph in graphs for node in graph.cut.reasons if node.op == "call_function"}
+
+
+def test_writes_into_constants_leave_others_as_they_are():
+    def function(x, index):
+        zeros = torch.zeros(6, 3)
+        once, twice = zeros.index_add(0, index, x), zeros.index_copy(0, index[:2], x[:2])
+        return once, twice, zeros + 1, -once + zeros
+
+    graphs = assert_as_eager(function, torch.randn(5, 3), torch.randperm(6)[:5], exact=True)
+    assert _left(graphs) == {"aten.index_add_.default", "aten.index_copy_.default"}
+
+
+def test_what_was_written_before_it_is_written_again():
+    def function(x, index):
+        total = torch.zeros(4, 3).index_add(0, index, x)
+        return total, total.index_add(0, index, x)
+
+    assert_as_eager(function, torch.randn(5, 3), torch.randint(4, (5,)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("padding", [-1, 2])
+def test_gradients_of_a_table_are_sums_of_rows(dtype, padding):
+    grad, index = torch.randn(3, 7, 5).to(dtype), torch.randint(6, (3, 7))
+    ours = table_gradient(grad, index, 6, padding)
+    theirs = torch.ops.aten.embedding_dense_backward(grad.float(), index, 6, padding, False).to(dtype)
+    torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_products_and_running_sums_of_few_numbers_are_fused_on_a_gpu(size):
+    def function(x, n):
+        return x.prod(-1), (x * 2).cumsum(-1), x.cumprod(1), n.cumsum(0), n.cumprod(-1, dtype=torch.float32)
+
+    x = torch.randn(6, size, size, requires_grad=True)
+    graphs = assert_as_eager(function, x, torch.randint(-3, 3, (size, size), dtype=torch.int32))
+    assert size == 1 or not ON_GPU or not {"aten.cumsum.default", "aten.cumprod.default"} & _left(graphs)
+
+
+def test_every_second_element_is_read_where_it_lies():
+    def function(x):
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack([even - odd, even + x[..., -7::2]], -1), x[:, 3::3] * 2
+
+    graphs = assert_as_eager(function, torch.randn(4, 8), exact=True)
+    assert not _left(graphs)
 
 
 def test_ones_on_a_diagonal_of_any_length():

@@ -41,7 +41,7 @@ TEST_CASE("resize to inputs: a rotary embedding reads its input three times") {
   TensorView* second = slice(wide, {{}, {num(32), x->axis(1)->extent()}}, true);
   fusion.addOutput(add(wide, cat({neg(second), first}, 1)));
   CHECK(scheduler_tools::resizesComputed(fusion));
-  scheduler_tools::propagateResizeToInputs(&fusion);
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
   CHECK_FALSE(scheduler_tools::resizesComputed(fusion));
   CHECK(countOf<CatOp>(fusion).first == 0);
   CHECK(countOf<SliceOp>(fusion).first == 0);
@@ -56,7 +56,7 @@ TEST_CASE("resize to inputs: a slice stays one, without a condition") {
   fusion.addOutput(x);
   TensorView* part = slice(x, {{num(2), num(20)}}, true);
   fusion.addOutput(sin(slice(neg(part), {{num(3), num(9)}}, true)));
-  scheduler_tools::propagateResizeToInputs(&fusion);
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
   CHECK(countOf<SliceOp>(fusion) == std::pair(1, 0));
   CHECK(countOf<PadOp>(fusion).first == 0);
   fusion.verify();
@@ -68,7 +68,7 @@ TEST_CASE("resize to inputs: what is no matter of indices stays") {
     FusionGuard guard(&fusion);
     TensorView* total = sum(input(fusion, 2), {1});
     fusion.addOutput(neg(slice(total, {{num(1), num(5)}}, true)));  // not every row's sum
-    scheduler_tools::propagateResizeToInputs(&fusion);
+    scheduler_tools::propagateResizeToInputs(&fusion, false);
     CHECK(countOf<SliceOp>(fusion) == std::pair(1, 1));
   }
   {
@@ -76,7 +76,7 @@ TEST_CASE("resize to inputs: what is no matter of indices stays") {
     FusionGuard guard(&fusion);
     TensorView* quotient = div(input(fusion, 1, DataType::Int), input(fusion, 1, DataType::Int));
     fusion.addOutput(neg(pad(quotient, {num(1), num(1)})));  // zeros would be divided by
-    scheduler_tools::propagateResizeToInputs(&fusion);
+    scheduler_tools::propagateResizeToInputs(&fusion, false);
     CHECK(countOf<PadOp>(fusion) == std::pair(1, 1));
   }
   {
@@ -84,7 +84,7 @@ TEST_CASE("resize to inputs: what is no matter of indices stays") {
     FusionGuard guard(&fusion);
     TensorView* noise = rand_like(input(fusion, 1));
     fusion.addOutput(neg(slice(noise, {{num(1), num(5)}}, true)));  // element 1 is another draw
-    scheduler_tools::propagateResizeToInputs(&fusion);
+    scheduler_tools::propagateResizeToInputs(&fusion, false);
     CHECK(countOf<SliceOp>(fusion) == std::pair(1, 1));
   }
 }
@@ -97,7 +97,7 @@ TEST_CASE("resize to inputs: windows go through reshapes where they take whole i
   Val* width = SimplifyingIrBuilder::mulExpr(x->axis(1)->extent(), numbers);
   TensorView* row = reshape(exp(x), {x->axis(0)->extent(), width});
   fusion.addOutput(neg(pad(row, {width, numbers}, IrBuilder::create<Val>(1.0))));
-  scheduler_tools::propagateResizeToInputs(&fusion);
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
   CHECK(countOf<PadOp>(fusion) == std::pair(1, 0));
   CHECK(countOf<ReshapeOp>(fusion).first == 1);
   for (const Expr* expr : fusion.exprs()) {
@@ -118,7 +118,7 @@ TEST_CASE("resize to inputs: a window that cuts an inner axis of a reshape stays
   Val* width = SimplifyingIrBuilder::mulExpr(x->axis(1)->extent(), x->axis(2)->extent());
   TensorView* row = reshape(exp(x), {x->axis(0)->extent(), width});
   fusion.addOutput(neg(pad(row, {num(1), num(0)})));
-  scheduler_tools::propagateResizeToInputs(&fusion);
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
   CHECK(countOf<PadOp>(fusion) == std::pair(1, 1));
 }
 

@@ -20,6 +20,7 @@ namespace nvfuser {
 std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
+              rows > 1 ? text(", rows ", rows) : std::string(),
               apart ? ", innermost axis apart" : "", flip_grid ? ", flipped grid" : "",
               streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
               "], outputs by [", join(outputs, ", "), "]",
@@ -30,6 +31,7 @@ namespace {
 
 constexpr int64_t kThreads = 128;       ///< of a block on a GPU
 constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
+constexpr int64_t kMostReads = 2;       ///< of a thread side by side in one tensor
 constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
 constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
@@ -38,6 +40,11 @@ constexpr int64_t kShortAxis = 4;       ///< elements, at most, of an innermost 
 constexpr int64_t kApartTile = 2048;    ///< elements of a task along the others
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
+constexpr int64_t kMostRows = 8;        ///< of a thread on a GPU
+constexpr int64_t kLeastOfColumns = 4;  ///< operations on columns alone that rows of a thread share
+constexpr int64_t kMostOfColumns = 32;  ///< values that they leave
+constexpr int64_t kBlocksOfProcessor =
+    16;  ///< threads in blocks of `kThreads`, that there still are
 
 std::optional<Refusal> refusesOperations(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
@@ -161,6 +168,25 @@ bool readAtIndex(const TensorView* tv) {
   });
 }
 
+/// What kernels of a GPU move: inputs that are read at an index count as what is read of them.
+std::vector<TensorView*> withReads(const std::vector<TensorView*>& tensors,
+                                   const std::unordered_set<TensorView*>& nest) {
+  std::vector<TensorView*> result;
+  for (TensorView* tv : tensors) {
+    if (!readAtIndex(tv)) {
+      result.push_back(tv);
+      continue;
+    }
+    for (const Expr* use : tv->fusion()->usesOf(tv)) {
+      auto* read = use->output(0)->as<TensorView>();
+      if (nest.count(read) != 0) {
+        result.push_back(read);
+      }
+    }
+  }
+  return result;
+}
+
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class PointwiseScheduler : public SchedulerEntry {
@@ -206,10 +232,13 @@ class PointwiseScheduler : public SchedulerEntry {
     std::vector<TensorView*> windows = windowsOfInputs(fusion);
     std::erase_if(windows, [&](TensorView* tv) { return first.count(tv) == 0; });
     params->order = identity(fusion, params->reference);
-    const bool all_covered = std::all_of(
-        tensors.begin(), tensors.end(), [&](const TensorView* tv) { return reference.covers(tv); });
+    const std::vector<TensorView*> moved = info.isHost() ? tensors : withReads(tensors, first);
+    const auto covers = [&](const TensorView* tv) { return reference.covers(tv); };
+    const bool all_covered = std::all_of(moved.begin(), moved.end(), covers);
+    std::vector<TensorView*> covered = tensors;
+    std::erase_if(covered, [&](const TensorView* tv) { return !covers(tv); });
     if (all_covered) {
-      params->order = reference.memoryOrder(largest(tensors, info), info);
+      params->order = reference.memoryOrder(largest(covered, info), info);
     }
     params->apart = info.isHost() && innermostApart(fusion, nests, *params, info);
     if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
@@ -217,12 +246,13 @@ class PointwiseScheduler : public SchedulerEntry {
         })) {
       chooseHostBreakPoint(reference, tensors, info, *params);
     } else if (all_covered) {
-      chooseBreakPoint(reference, tensors, info, *params);
+      chooseBreakPoint(reference, moved, largest(covered, info), info, *params);
     }
     if (all_covered) {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
+    chooseRows(fusion, reference, first, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
@@ -251,9 +281,10 @@ class PointwiseScheduler : public SchedulerEntry {
         [&](const TensorView* a, const TensorView* b) { return info.bytes(a) < info.bytes(b); });
   }
 
+  /// `most`: the largest tensor.
   static void chooseBreakPoint(const ReferenceAxes& reference,
-                               const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
-                               PointwiseParams& params) {
+                               const std::vector<TensorView*>& tensors, const TensorView* most,
+                               SchedulerRuntimeInfo& info, PointwiseParams& params) {
     const double one_dimensional = bytesMoved(reference, tensors, params.order, 0, info);
     double best = one_dimensional * 0.9;  // two dimensions have to gain something
     int64_t right = 1;
@@ -271,7 +302,6 @@ class PointwiseScheduler : public SchedulerEntry {
     // Rows of an odd length are read element by element; all of them as one axis are not, but for
     // those of what is broadcast, which is small.
     const auto cut = params.order.begin() + params.break_point;
-    const TensorView* most = largest(tensors, info);
     if (params.break_point > 0 && reference.vectorWidth(most, {cut, params.order.end()}, info) <
                                       reference.vectorWidth(most, params.order, info, true)) {
       params.break_point = 0;
@@ -373,6 +403,82 @@ class PointwiseScheduler : public SchedulerEntry {
            });
   }
 
+  /// Several rows for a thread, where they share operations on columns alone: pairs of points or
+  /// boxes, whose coordinates lie apart.
+  static void chooseRows(const Fusion& fusion, const ReferenceAxes& reference,
+                         const std::unordered_set<TensorView*>& nest, SchedulerRuntimeInfo& info,
+                         PointwiseParams& params) {
+    if (info.isHost() || params.break_point == 0) {
+      return;
+    }
+    const auto cut = static_cast<size_t>(params.break_point);
+    // An axis of the part, with more than one element, that the tensor has.
+    const auto has = [&](const TensorView* tv, size_t from, size_t to) {
+      for (size_t k = from; k < to; ++k) {
+        const auto axis = static_cast<size_t>(params.order[k]);
+        if (reference.find(tv, axis) != nullptr && info.extent(reference.axes()[axis]) > 1) {
+          return true;
+        }
+      }
+      return false;
+    };
+    const auto ofColumns = [&](const TensorView* tv) {
+      return !has(tv, 0, cut) && has(tv, cut, params.order.size());
+    };
+    int64_t operations = 0;
+    int64_t values = 0;
+    for (const Expr* expr : fusion.exprs()) {
+      if (!expr->output(0)->isA<TensorView>()) {
+        continue;
+      }
+      auto* tv = expr->output(0)->as<TensorView>();
+      if (nest.count(tv) == 0 || !ofColumns(tv)) {
+        continue;
+      }
+      const bool is_index = expr->isOneOf<BroadcastOp, SqueezeOp, ExpandOp, LoadStoreOp>();
+      operations += is_index ? 0 : 1;
+      const std::vector<Expr*> uses = fusion.usesOf(tv);
+      values += std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
+        return !ofColumns(use->output(0)->as<TensorView>());
+      });
+    }
+    if (operations < kLeastOfColumns || values * params.vectorization > kMostOfColumns) {
+      return;
+    }
+    int64_t left = 1;
+    int64_t right = 1;
+    for (size_t k = 0; k < params.order.size(); ++k) {
+      (k < cut ? left : right) *=
+          info.extent(reference.axes()[static_cast<size_t>(params.order[k])]);
+    }
+    const int64_t least = kBlocksOfProcessor * kThreads * info.device().multiprocessors;
+    while (params.rows < kMostRows && left >= 2 * params.rows * params.threads_y &&
+           left * right / (params.vectorization * params.rows * 2) >= least) {
+      params.rows *= 2;
+    }
+    params.flip_grid = ceilDiv(left, params.threads_y * params.rows) > kMostGridY;
+  }
+
+  /// Neighbouring threads access neighbouring bytes. Where a thread has several accesses side by
+  /// side, each of a warp's leaves gaps: writes cross to the next cache as so many more pieces,
+  /// while of what was read for the first access the others find theirs in the cache.
+  static int64_t elementsOfAccesses(const std::vector<TensorView*>& tensors,
+                                    SchedulerRuntimeInfo& info) {
+    int64_t most = 0;
+    for (const TensorView* tv : tensors) {
+      most = std::max(most, info.bytes(tv));
+    }
+    int64_t elements = kMostElements;
+    for (const TensorView* tv : tensors) {
+      if (info.bytes(tv) >= most / 4) {
+        const int64_t accesses = tv->isFusionOutput() ? 1 : kMostReads;
+        elements =
+            std::min(elements, accesses * kMaxVectorBytes / SchedulerRuntimeInfo::elementBytes(tv));
+      }
+    }
+    return std::max<int64_t>(elements, 1);
+  }
+
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
                             const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
                             PointwiseParams& params) {
@@ -399,7 +505,7 @@ class PointwiseScheduler : public SchedulerEntry {
       for (const TensorView* tv : tensors) {
         elements = std::max(elements, reference.vectorWidth(tv, inner, info, tail));
       }
-      elements = std::min(elements, kMostElements);
+      elements = std::min(elements, elementsOfAccesses(tensors, info));
       while (elements > 1 && ((right % elements != 0 && !tail) ||
                               elements * static_cast<int64_t>(tensors.size()) > kMostRegisters ||
                               left * right / (elements * kThreads) < processors)) {

@@ -5,11 +5,13 @@
 ///
 /// One axis is enough unless tensors are broadcast: then memory is read less often if the axes are
 /// cut where the broadcasts are, or rows are read through windows (slices, pads), which vectors go
-/// along then. Each thread computes V neighbours and moves them in as few
-/// accesses as each tensor's dtype, layout and alignment allow. On the CPU V is 1: a block is a
-/// tile, its threads one loop of vectors, and outputs of data beyond the last cache are streamed.
-/// There a short innermost axis that tensors do not share (points, colours, pairs, what is joined
-/// along it) has a loop around those of vectors, which go along the other axes then:
+/// along then. What is computed of columns alone (the right part) is computed once for the R rows
+/// of a thread: [blockIdx.y i0/R, blockIdx.x (i1/(T·V)), threadIdx.x T, R, V]. Each thread computes
+/// V neighbours and moves them in as few accesses as each tensor's dtype, layout and alignment
+/// allow. On the CPU V is 1: a block is a tile, its threads one loop of vectors, and outputs of
+/// data beyond the last cache are streamed. There a short innermost axis that tensors do not share
+/// (points, colours, pairs, what is joined along it) has a loop around those of vectors, which go
+/// along the other axes then:
 ///
 ///   T2[n, 3] = T0[n, 3] * T1[n]  →  [blockIdx.x (n/T), 3, threadIdx.x T]
 ///
@@ -33,6 +35,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t vectorization = 1;     ///< V: neighbours that a thread computes
   int64_t threads_x = 128;       ///< T
   int64_t threads_y = 1;         ///< rows of the left part in one block
+  int64_t rows = 1;              ///< R: of the left part that a thread computes
   bool apart = false;            ///< the innermost axis has a loop around the threads (CPU)
   bool flip_grid = false;        ///< the left part on blockIdx.x
   bool streaming = false;        ///< outputs go past the caches (CPU)

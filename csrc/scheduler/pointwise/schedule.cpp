@@ -63,6 +63,11 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   if (params.apart) {
     reference->reorder({{-1, -3}});  // [..., T, V, apart] to [..., apart, T, V]
   }
+  if (left > 0 && params.rows > 1) {
+    reference->split(0, params.rows);
+    const int64_t in_thread = reference->nDims() - 2;
+    reference->reorder({{1, in_thread}});  // [left / (Y·R), right / (V·T), Y?, T, R, V]
+  }
   TransformPropagator propagator(reference);
   std::vector<TensorView*> own;
   if (selected == nullptr) {
@@ -93,6 +98,27 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   }
   reference->axis(position)->parallelize(ParallelType::TIDx);
   scheduler_utils::parallelizeAllLike(reference, -1, own);
+}
+
+/// What no row changes, and rows read, is computed before the loop over a thread's rows.
+void inlineAroundRows(Fusion* fusion) {
+  const auto ofColumns = [](const TensorView* tv) {
+    return tv->nDims() > 1 && tv->axis(-2)->isBroadcast();
+  };
+  std::vector<TensorView*> before;
+  std::vector<TensorView*> others;
+  for (TensorView* tv : fusion->allTvs()) {
+    const std::vector<Expr*> readers = fusion->usesOf(tv);
+    const bool is_before = !tv->isFusionInput() && ofColumns(tv) &&
+                           std::any_of(readers.begin(), readers.end(), [&](const Expr* reader) {
+                             return !ofColumns(reader->output(0)->as<TensorView>());
+                           });
+    (is_before ? before : others).push_back(tv);
+  }
+  for (TensorView* tv : before) {
+    tv->inlineAt(tv->nDims() - 2, true);
+  }
+  inlineMost(others);
 }
 
 }  // namespace
@@ -162,7 +188,11 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
   for (auto [tv, width] : vectors) {
     vectorizeInnermost(tv, width, params.vectorization);
   }
-  inlineMost();
+  if (params.rows > 1) {
+    inlineAroundRows(fusion);
+  } else {
+    inlineMost();
+  }
 }
 
 }  // namespace nvfuser::pointwise

@@ -13,6 +13,7 @@ from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .fresh_tensors import write_in_place
 from .known_indices import use_known_indices
 from .memory import handed_on
 from .part_writes import write_parts
@@ -53,6 +54,7 @@ class CompiledGraph:
         note_strides(graph)
         prepare(graph)
         write_parts(graph, levels_of, handed_on(graph) if self.direction != "backward" else set())
+        write_in_place(graph)
         self._cut(graph)
         self.run = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)

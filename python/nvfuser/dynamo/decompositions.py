@@ -5,6 +5,7 @@ PyTorch's core decompositions, and those of normalisations, softmax and activati
 """
 
 import functools
+import itertools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
@@ -66,7 +67,6 @@ _KEPT = (
     aten.lerp.Scalar,
     aten.lerp.Tensor,
     aten.baddbmm.default,
-    aten.embedding_dense_backward.default,
     aten.index_add.default,  # adds rows; its decomposition adds elements
     aten.unbind.int,
     aten.split.Tensor,
@@ -81,6 +81,7 @@ _KEPT = (
 )
 
 
+_SHORT_SCAN = 4  # elements
 _VECTOR_BYTES = 16  # what a GPU reads at once where an address is a multiple
 _NONE, _MEAN = 0, 1  # reductions of a loss; 2 is its sum
 
@@ -246,6 +247,21 @@ def _eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False):
     return (rows.unsqueeze(-1) == columns).to(dtype)
 
 
+def _running(combine):
+    """On a GPU, sums or products along an axis of few elements (points, boxes, colours): each is a chain of its own."""
+
+    def define(x, dim, *, dtype=None):
+        size = x.shape[dim] if x.dim() else 1
+        is_short = isinstance(size, int) and 1 < size <= _SHORT_SCAN
+        if x.device.type == "cpu" or not is_short or x.is_complex():
+            return NotImplemented
+        dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+        parts = [x.narrow(dim, at, 1).to(dtype) for at in range(size)]
+        return torch.cat(list(itertools.accumulate(parts, combine)), dim)
+
+    return define
+
+
 def _index_put(x, indices, values, accumulate=False):
     masked = _value_at_mask(x, indices, values, accumulate)
     return _rows_added(x, indices, values, accumulate) if masked is NotImplemented else masked
@@ -267,6 +283,25 @@ def _rows_added(x, indices, values, accumulate):
     return aten.index_add(x, dim, torch.where(index < 0, index + size, index), values)
 
 
+def _embedding_dense_backward(grad, index, rows, padding, by_frequency):
+    """Rows that are added at one index, as `_rows_added`; PyTorch's own operation sorts the index on a GPU first, and
+    adds in order."""
+    if by_frequency or grad.device.type == "cpu" or torch.are_deterministic_algorithms_enabled():
+        return NotImplemented
+    return table_gradient(grad, index, rows, padding)
+
+
+def table_gradient(grad, index, rows, padding=-1):
+    """Of a table whose rows were read; nothing goes to the row `padding`. Half precision is summed in float32."""
+    width = grad.shape[-1]
+    index, values = index.reshape(-1), grad.reshape(-1, width)
+    if padding >= 0:
+        values = torch.where((index == padding).unsqueeze(1), 0, values)
+    wide = torch.float32 if grad.dtype in (torch.float16, torch.bfloat16) else grad.dtype
+    total = grad.new_zeros([rows, width], dtype=wide)
+    return aten.index_add(total, 0, index, values.to(wide)).to(grad.dtype)
+
+
 def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     """A gradient that is zero but at one class: each class is compared with the target, nothing is scattered."""
     dim = 0 if x.dim() < 2 else 1
@@ -285,9 +320,12 @@ _OURS = {
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
+    (aten.cumsum.default,): _running(torch.add),
+    (aten.cumprod.default,): _running(torch.mul),
     (aten.copy.default,): _copy,
     (aten.eye.default, aten.eye.m): _eye,
     (aten.index_put.default, aten._unsafe_index_put.default): _index_put,
+    (aten.embedding_dense_backward.default,): _embedding_dense_backward,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),

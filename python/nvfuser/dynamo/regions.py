@@ -11,6 +11,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .fallback import leave
+from .fresh_tensors import is_fresh
 from .layout import hint, is_dense
 from .memory import shown, written_operands
 from .operators import DTYPES, RULES, meta, why_without_rule
@@ -224,7 +225,11 @@ class _Cutter:
         if node.op != "call_function" or schema is None or not schema.is_mutable:
             return False
         written = written_operands(node)
-        return node.target.namespace != "aten" or not written or not all(self.memory.get(t) for t in written)
+        return (
+            node.target.namespace != "aten"
+            or not written
+            or not all(self.memory.get(t) or is_fresh(t) for t in written)
+        )
 
     def _order(self, levels):
         """Regions and nodes of PyTorch by level, each node's order within a level as in the graph."""

@@ -165,6 +165,8 @@ def _slice(scope, node, x, dim=0, start=None, end=None, step=1):
         start, end, _ = slice(start, end).indices(size)
         if (start, end, step) == (0, size, 1):
             return scope.value(x)
+        if step != 1 and meta(x).device.type != "cpu":  # whose vectors go along what a slice left of the axis
+            return along(scope.value(x), counted(node.meta["val"].shape[dim], start, step), dim, rank)
     found = part(scope.value(x), rank, dim, start, end)
     if step == 1:
         return found
