@@ -17,6 +17,7 @@
 
 #include <device_lower/async_copy.h>
 #include <device_lower/predicates.h>
+#include <ir/composite_nodes.h>
 
 namespace nvfuser {
 
