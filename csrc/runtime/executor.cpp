@@ -209,6 +209,24 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
   }
 }
 
+/// Outputs that are inputs, in memory that the caller gave: no kernel computes them.
+void fillFromInputs(const Fusion& fusion, const KernelArgumentHolder& args,
+                    KernelArgumentHolder& outputs, Stream stream) {
+  const std::vector<Val*>& inputs = fusion.inputs();
+  for (size_t i = 0; i < fusion.outputs().size(); ++i) {
+    const auto place =
+        std::find(inputs.begin(), inputs.end(), fusion.outputs()[i]) - inputs.begin();
+    if (place == static_cast<std::ptrdiff_t>(inputs.size())) {
+      continue;
+    }
+    const Tensor& input = args[static_cast<size_t>(place)].tensor();
+    Tensor output = outputs[i].tensor();
+    if (output.data() != input.data() && output.numel() > 0) {
+      output.copyFrom(input, stream);
+    }
+  }
+}
+
 /// Outputs that reuse storage, as a kernel computes them: there where it may write it itself, else
 /// in memory of their own. `outputs` is changed to that; returned is where they go afterwards.
 /// `given`: the outputs' memory is the caller's own choice.
@@ -287,6 +305,9 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     plan->checkOutputs(outputs);
   }
   KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args, context) : outputs;
+  if (!outputs.empty()) {
+    fillFromInputs(compiled->fusion(), args, results, context.stream);
+  }
   bool is_first = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);

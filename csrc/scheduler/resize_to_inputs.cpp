@@ -204,7 +204,8 @@ class Propagation {
           part->isA<TensorView>() ? axesOf(part->as<TensorView>()) : std::vector<IterDomain*>();
       axes = axes.empty() ? own : axes;
       for (size_t i = 0; i < own.size(); ++i) {
-        axes[i] = axes[i]->isBroadcast() ? own[i] : axes[i];
+        const bool has_more = !own[i]->isBroadcast() || own[i]->hasExpandedExtent();
+        axes[i] = axes[i]->isBroadcast() && has_more ? own[i] : axes[i];
       }
     }
     TensorView* out = tensor({}, IterDomain::clone(axes), then->dtype());
