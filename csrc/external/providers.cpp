@@ -98,8 +98,14 @@ std::vector<std::shared_ptr<const Registered>> registeredFor(const Call& call,
 }  // namespace
 
 std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
+  const auto allocate = [&] {
+    if (call.allocate) {
+      call.allocate();
+    }
+  };
   if (call.op->isA<CommunicationOp>() && call.machine->communicator != nullptr &&
       call.machine->communicator->takes(call.machine->kind)) {
+    allocate();
     runCommunication(call);
     return std::string(call.machine->communicator->name());
   }
@@ -108,11 +114,6 @@ std::optional<std::string> runOnDevice(const Call& call, std::string* why) {
   }
   const std::string operation = operationName(call.op);
   const auto registered = registeredFor(call, operation);
-  const auto allocate = [&] {
-    if (call.allocate) {
-      call.allocate();
-    }
-  };
   const auto by_one_of = [&](Turn turn) -> std::optional<std::string> {
     const bool may_be_asked = turn == Turn::ForTheRest || !call.hasEpilogue();
     for (const auto& one : registered) {

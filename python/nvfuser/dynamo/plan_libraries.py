@@ -62,8 +62,8 @@ _OPERANDS = {
 
 def dispatched_of(node):
     """(name, overload, [(kind, whether it is optional, value)]) of an operation of ATen; None where some operand has no
-    such description, or a result is no tensor (results of several kinds PyTorch 2.11 mixes up). Operations of others may
-    be Python's, which is to be called once, whatever comes of it."""
+    such description, or a result is no tensor (results of several kinds PyTorch 2.11 mixes up). Operations of others
+    may be Python's, which is to be called once, whatever comes of it."""
     if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
         return None
     schema = node.target._schema
