@@ -103,7 +103,7 @@ class HostEmitter final : public Emitter {
 
   // ---- host_lanes.cpp: their statements
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
-  bool isAroundLanes(const kir::For& loop);
+  bool choosesAroundLanes(const kir::For& loop);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);

@@ -315,22 +315,26 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   }
 }
 
-/// Whether it has a few iterations, to be unrolled, each with loops of vectors. What differs
-/// between them, which of two values is joined at this place, is known in each copy; a loop around
-/// loops the host's compiler leaves alone.
-bool HostEmitter::isAroundLanes(const kir::For& loop) {
+/// Whether it has a few iterations, to be unrolled, each with loops of vectors, and chooses by their
+/// number: which of two values is joined at this place is known in each copy then. (A loop around
+/// loops the host's compiler leaves alone.)
+bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Unrolled || !loop.extent->isConstant() ||
       loop.extent->value > kMostCopies) {
     return false;
   }
   bool has_lanes = false;
+  bool chooses = false;
   int64_t statements = 0;
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
     const auto* inner = std::get_if<kir::For>(&stmt.node);
     has_lanes |= inner != nullptr && lanesOf(*inner).has_value();
+    const auto* assign = std::get_if<kir::Assign>(&stmt.node);
+    const auto* number = assign == nullptr ? nullptr : std::get_if<kir::IndexValue>(&assign->src);
+    chooses |= number != nullptr && kir::ScalarPool::contains(number->index, loop.var);
     ++statements;
   });
-  return has_lanes && statements <= kMostCopied;
+  return has_lanes && chooses && statements <= kMostCopied;
 }
 
 void HostEmitter::emit(const kir::For& loop) {
@@ -341,7 +345,7 @@ void HostEmitter::emit(const kir::For& loop) {
     laneLoop(loop, *lanes);
     return;
   }
-  if (!isAroundLanes(loop)) {
+  if (!choosesAroundLanes(loop)) {
     Emitter::emit(loop);
     return;
   }

@@ -79,6 +79,8 @@ for _name in [
 ]:
     _f = getattr(torch, _name)
     row(f"{_name}.default", lambda x, w, f=_f: f(x))
+row("cumsum.default", lambda x, w: (x.cumsum(1), w.cumsum(0) * 2))
+row("cumprod.default", lambda x, w: (x.cumprod(1), w.cumprod(0) * 2))
 row("silu.default", lambda x, w: F.silu(x))
 row("gelu.default", lambda x, w: (F.gelu(x), F.gelu(x, approximate="tanh")))
 row("gelu_backward.default", lambda x, w: aten.gelu_backward(w, x))

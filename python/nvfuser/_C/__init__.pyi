@@ -132,9 +132,9 @@ class GraphPlan:
         The step that was added last is an operation that may have a C function.
         """
 
-    def make_dispatched(self, name: str, overload: str, operands: Sequence, integers: Sequence[int]) -> None:
+    def make_dispatched(self, name: str, overload: str, operands: Sequence) -> None:
         """
-        The step that was added last is an operation of PyTorch with tensors as results, and `integers` at some places. `operands`: of its schema, (kind, whether it is optional, value).
+        The step that was added last is an operation of PyTorch with tensors as results. `operands`: of its schema, (kind, whether it is optional, value).
         """
 
     def finish(self, results: object) -> None:
