@@ -315,9 +315,9 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   }
 }
 
-/// Whether it has a few iterations, to be unrolled, each with loops of vectors, and chooses by their
-/// number: which of two values is joined at this place is known in each copy then. (A loop around
-/// loops the host's compiler leaves alone.)
+/// Whether it has a few iterations, to be unrolled, each with loops of vectors, and chooses by
+/// their number: which of two values is joined at this place is known in each copy then. (A loop
+/// around loops the host's compiler leaves alone.)
 bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Unrolled || !loop.extent->isConstant() ||
       loop.extent->value > kMostCopies) {

@@ -227,6 +227,20 @@ void fillFromInputs(const Fusion& fusion, const KernelArgumentHolder& args,
   }
 }
 
+/// Outputs that are others once more, in memory that the caller gave: a kernel writes the first.
+void fillRepeated(const Fusion& fusion, KernelArgumentHolder& outputs, Stream stream) {
+  const std::vector<Val*>& declared = fusion.outputs();
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const auto first = static_cast<size_t>(
+        std::find(declared.begin(), declared.end(), declared[i]) - declared.begin());
+    Tensor output = outputs[i].tensor();
+    if (first < i && !declared[i]->isFusionInput() && output.numel() > 0 &&
+        output.data() != outputs[first].tensor().data()) {
+      output.copyFrom(outputs[first].tensor(), stream);
+    }
+  }
+}
+
 /// Outputs that reuse storage, as a kernel computes them: there where it may write it itself, else
 /// in memory of their own. `outputs` is changed to that; returned is where they go afterwards.
 /// `given`: the outputs' memory is the caller's own choice.
@@ -319,6 +333,9 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     targets = placeUpdates(*plan, args, outputs, results, context);
   }
   auto finished = [&] {
+    if (!outputs.empty() && !plan->hasTargets()) {
+      fillRepeated(compiled->fusion(), results, context.stream);
+    }
     return plan->hasTargets() ? writtenBack(results, targets, context) : std::move(results);
   };
   if (plan->kind() == LaunchPlan::Kind::Nothing) {

@@ -76,8 +76,8 @@ def rows_added(fd, table, index, rows):
 
 
 def run(define, *inputs, by="PyTorch"):
-    """The outputs, on the CPU, after two calls; all library steps were run by `by`. A scan may have none, where a kernel
-    takes it."""
+    """The outputs, on the CPU, after two calls; all library steps were run by `by`. Where a kernel takes a scan there is
+    none."""
     inputs = [x.to(DEVICE) if isinstance(x, torch.Tensor) else x for x in inputs]
     with FusionDefinition() as fd:
         values = [declared(fd, x) for x in inputs]
