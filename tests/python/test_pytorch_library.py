@@ -76,7 +76,7 @@ def rows_added(fd, table, index, rows):
 
 
 def run(define, *inputs, by="PyTorch"):
-    """The outputs, on the CPU, after two calls; all library steps were run by `by`. Where a kernel takes a scan there is
+    """The outputs, on the CPU, after two calls; all library steps were run by `by`. A scan that a kernel takes has
     none."""
     inputs = [x.to(DEVICE) if isinstance(x, torch.Tensor) else x for x in inputs]
     with FusionDefinition() as fd:
