@@ -46,6 +46,32 @@ __host__ __device__ constexpr bool blockReduceNeighbours(u32 bx, u32 by, u32 bz)
   return neighbours;
 }
 
+// Where a thread's state is, one a thread: neighbours in a warp touch neighbours in smem.
+struct BlockSlot {
+  u32 place, places;    // among the threads that share a result
+  u32 result, results;  // among the results
+  __device__ __forceinline__ u32 index() const { return place * results + result; }
+};
+
+template <bool X, bool Y, bool Z>
+__device__ __forceinline__ BlockSlot blockSlot(u32 bx, u32 by, u32 bz) {
+  BlockSlot s{0, 1, 0, 1};
+  const u32 threads[3] = {threadIdx.x, threadIdx.y, threadIdx.z};
+  const u32 extents[3] = {bx, by, bz};
+  const bool shared[3] = {X, Y, Z};
+#pragma unroll
+  for (int d = 0; d < 3; ++d) {
+    if (shared[d]) {
+      s.place += threads[d] * s.places;
+      s.places *= extents[d];
+    } else {
+      s.result += threads[d] * s.results;
+      s.results *= extents[d];
+    }
+  }
+  return s;
+}
+
 template <bool X, bool Y, bool Z>
 __host__ __device__ constexpr u32 blockReduceSlots(u32 bx, u32 by, u32 bz) {
   u32 r = (X ? bx : 1) * (Y ? by : 1) * (Z ? bz : 1);
@@ -97,43 +123,20 @@ __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
       return s;
     }
   }
-  // Slot (place among those that share a result) * results + result: neighbours in a warp touch
-  // neighbours in smem.
-  u32 place = 0, result = 0, places = 1, results = 1;
-  if (X) {
-    place += threadIdx.x * places;
-    places *= bx;
-  } else {
-    result += threadIdx.x * results;
-    results *= bx;
-  }
-  if (Y) {
-    place += threadIdx.y * places;
-    places *= by;
-  } else {
-    result += threadIdx.y * results;
-    results *= by;
-  }
-  if (Z) {
-    place += threadIdx.z * places;
-    places *= bz;
-  } else {
-    result += threadIdx.z * results;
-    results *= bz;
-  }
-  S* mine = slots + place * results + result;
+  const BlockSlot slot = blockSlot<X, Y, Z>(bx, by, bz);
+  S* mine = slots + slot.index();
   *mine = s;
   u32 half = 1;
-  while (half * 2 < places) {
+  while (half * 2 < slot.places) {
     half *= 2;
   }
   for (; half > 0; half /= 2) {
     __syncthreads();
-    if (place < half && place + half < places) {
-      s = S::combine(s, mine[half * results]);
+    if (slot.place < half && slot.place + half < slot.places) {
+      s = S::combine(s, mine[half * slot.results]);
       *mine = s;
     }
   }
   __syncthreads();
-  return slots[result];
+  return slots[slot.result];
 }

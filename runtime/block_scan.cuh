@@ -77,36 +77,14 @@ __device__ __forceinline__ void blockScan(S& state, S& total, void* smem) {
     state = is_first ? before : S::combine(before, front);
     return;
   }
-  // Slot place * results + result, as in block_reduce.cuh.
-  u32 place = 0, result = 0, places = 1, results = 1;
-  if (X) {
-    place += threadIdx.x * places;
-    places *= bx;
-  } else {
-    result += threadIdx.x * results;
-    results *= bx;
-  }
-  if (Y) {
-    place += threadIdx.y * places;
-    places *= by;
-  } else {
-    result += threadIdx.y * results;
-    results *= by;
-  }
-  if (Z) {
-    place += threadIdx.z * places;
-    places *= bz;
-  } else {
-    result += threadIdx.z * results;
-    results *= bz;
-  }
-  slots[place * results + result] = state;
+  const BlockSlot slot = blockSlot<X, Y, Z>(bx, by, bz);
+  slots[slot.index()] = state;
   __syncthreads();
-  for (u32 p = 0; p < places; ++p) {
-    const u32 next = Backward ? places - 1 - p : p;
-    if (next == place) {
+  for (u32 p = 0; p < slot.places; ++p) {
+    const u32 next = Backward ? slot.places - 1 - p : p;
+    if (next == slot.place) {
       state = total;
     }
-    total = S::combine(total, slots[next * results + result]);
+    total = S::combine(total, slots[next * slot.results + slot.result]);
   }
 }

@@ -209,34 +209,23 @@ void interpretInto(const Fusion& fusion, const KernelArgumentHolder& args,
   }
 }
 
-/// Outputs that are inputs, in memory that the caller gave: no kernel computes them.
-void fillFromInputs(const Fusion& fusion, const KernelArgumentHolder& args,
-                    KernelArgumentHolder& outputs, Stream stream) {
+/// Outputs that are inputs, or others once more, in memory that the caller gave: no kernel writes
+/// there.
+void fillCopies(const Fusion& fusion, const KernelArgumentHolder& args,
+                KernelArgumentHolder& outputs, Stream stream) {
   const std::vector<Val*>& inputs = fusion.inputs();
-  for (size_t i = 0; i < fusion.outputs().size(); ++i) {
-    const auto place =
-        std::find(inputs.begin(), inputs.end(), fusion.outputs()[i]) - inputs.begin();
-    if (place == static_cast<std::ptrdiff_t>(inputs.size())) {
-      continue;
-    }
-    const Tensor& input = args[static_cast<size_t>(place)].tensor();
-    Tensor output = outputs[i].tensor();
-    if (output.data() != input.data() && output.numel() > 0) {
-      output.copyFrom(input, stream);
-    }
-  }
-}
-
-/// Outputs that are others once more, in memory that the caller gave: a kernel writes the first.
-void fillRepeated(const Fusion& fusion, KernelArgumentHolder& outputs, Stream stream) {
   const std::vector<Val*>& declared = fusion.outputs();
   for (size_t i = 0; i < declared.size(); ++i) {
-    const auto first = static_cast<size_t>(
-        std::find(declared.begin(), declared.end(), declared[i]) - declared.begin());
+    const auto of = [&](const std::vector<Val*>& tensors) {
+      return static_cast<size_t>(std::find(tensors.begin(), tensors.end(), declared[i]) -
+                                 tensors.begin());
+    };
+    const size_t input = of(inputs);
+    const Tensor& same =
+        input < inputs.size() ? args[input].tensor() : outputs[of(declared)].tensor();
     Tensor output = outputs[i].tensor();
-    if (first < i && !declared[i]->isFusionInput() && output.numel() > 0 &&
-        output.data() != outputs[first].tensor().data()) {
-      output.copyFrom(outputs[first].tensor(), stream);
+    if (output.numel() > 0 && output.data() != same.data()) {
+      output.copyFrom(same, stream);
     }
   }
 }
@@ -319,9 +308,6 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     plan->checkOutputs(outputs);
   }
   KernelArgumentHolder results = outputs.empty() ? plan->allocateOutputs(args, context) : outputs;
-  if (!outputs.empty()) {
-    fillFromInputs(compiled->fusion(), args, results, context.stream);
-  }
   bool is_first = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -333,8 +319,8 @@ KernelExecutor::Launched KernelExecutor::prepareAndLaunch(
     targets = placeUpdates(*plan, args, outputs, results, context);
   }
   auto finished = [&] {
-    if (!outputs.empty() && !plan->hasTargets()) {
-      fillRepeated(compiled->fusion(), results, context.stream);
+    if (!outputs.empty()) {
+      fillCopies(compiled->fusion(), args, results, context.stream);
     }
     return plan->hasTargets() ? writtenBack(results, targets, context) : std::move(results);
   };

@@ -60,7 +60,8 @@ struct Opened {
     void* opened = openAny();
     if (opened == nullptr) {
       why = text("NCCL (", kName,
-                 ") was not found; install the wheel nvidia-nccl, or set LD_LIBRARY_PATH");
+                 ") was not found; install the wheel nvidia-nccl-cu13 (for CUDA 12: -cu12), or set "
+                 "LD_LIBRARY_PATH");
       return;
     }
     usable = fill(opened, table, &why);

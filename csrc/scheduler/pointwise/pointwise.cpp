@@ -9,9 +9,12 @@
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
+#include <scheduler/pointwise/choose_rows.h>
 #include <scheduler/pointwise/choose_windows.h>
+#include <scheduler/pointwise/innermost_apart.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/schedule.h>
 
@@ -36,35 +39,9 @@ constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has 
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
 constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
 constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
-constexpr int64_t kShortAxis = 4;       ///< elements, at most, of an innermost axis apart
 constexpr int64_t kApartTile = 2048;    ///< elements of a task along the others
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
-constexpr int64_t kMostRows = 8;        ///< of a thread on a GPU
-constexpr int64_t kLeastOfColumns = 4;  ///< operations on columns alone that rows of a thread share
-constexpr int64_t kMostOfColumns = 32;  ///< values that they leave
-constexpr int64_t kBlocksOfProcessor =
-    16;  ///< threads in blocks of `kThreads`, that there still are
-
-std::optional<Refusal> refusesOperations(const Fusion& fusion) {
-  for (const Expr* expr : fusion.exprs()) {
-    if (isReduction(expr)) {
-      return Refusal{text(expr->output(0), " is reduced")};
-    }
-    if (isExternalOp(expr)) {
-      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
-                          ", which has no kernel")};
-    }
-  }
-  for (const TensorView* tv : fusion.allTvs()) {
-    for (const IterDomain* id : tv->getLogicalDomain()) {
-      if (id->isVectorComponent()) {
-        return Refusal{text(tv, " has an axis of parts of a number, which one thread computes")};
-      }
-    }
-  }
-  return std::nullopt;
-}
 
 constexpr size_t kMostNests = 8;
 
@@ -194,7 +171,7 @@ class PointwiseScheduler : public SchedulerEntry {
   SchedulerType type() const override { return SchedulerType::PointWise; }
 
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
-    if (auto refusal = refusesOperations(fusion)) {
+    if (auto refusal = refusesOperations(fusion, isExternalOp)) {
       return refusal;
     }
     const int64_t output = pointwise::referenceOutput(fusion);
@@ -240,7 +217,8 @@ class PointwiseScheduler : public SchedulerEntry {
     if (all_covered) {
       params->order = reference.memoryOrder(largest(covered, info), info);
     }
-    params->apart = info.isHost() && innermostApart(fusion, nests, *params, info);
+    params->apart =
+        info.isHost() && pointwise::isInnermostApart(fusion, nests, params->order, info);
     if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
           return reference.covers(tv) || readAtIndex(tv);
         })) {
@@ -252,7 +230,8 @@ class PointwiseScheduler : public SchedulerEntry {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, info, *params);
-    chooseRows(fusion, reference, first, info, *params);
+    pointwise::chooseRows(fusion, reference, first, info, *params);
+    params->flip_grid = flipsGrid(reference, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
@@ -308,34 +287,6 @@ class PointwiseScheduler : public SchedulerEntry {
     }
   }
 
-  /// Whether the nests end with a short axis that their tensors do not share: one that some have
-  /// alone, and others not at all. Vectors along it and the next would divide each element's index.
-  static bool innermostApart(const Fusion& fusion, const std::vector<pointwise::LoopNest>& nests,
-                             const PointwiseParams& params, SchedulerRuntimeInfo& info) {
-    if (params.order.size() < 2) {
-      return false;
-    }
-    const auto last = static_cast<size_t>(params.order.back());
-    bool shared = true;
-    for (const pointwise::LoopNest& nest : nests) {
-      const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
-      const Val* extent = reference.axes()[last]->extent();
-      const int64_t elements = extent->isConst() ? extent->value().as<int64_t>() : 0;
-      if (elements < 2 || elements > kShortAxis) {
-        return false;
-      }
-      for (const TensorView* tv : pointwise::tensorsOf(fusion, nest)) {
-        bool has_other = false;
-        for (size_t i = 0; i < reference.axes().size(); ++i) {
-          has_other |=
-              i != last && reference.find(tv, i) != nullptr && info.extent(reference.axes()[i]) > 1;
-        }
-        shared &= has_other == (reference.find(tv, last) != nullptr);
-      }
-    }
-    return !shared;
-  }
-
   /// On the CPU nothing hides the divisions by which an element's place in a tensor is found that
   /// is no run along the loops, and vectors cannot do them: the longest loops along which the most
   /// tensors are runs.
@@ -361,6 +312,17 @@ class PointwiseScheduler : public SchedulerEntry {
         params.break_point = static_cast<int64_t>(left);
       }
     }
+  }
+
+  /// Whether the left part has more blocks than the grid's y dimension.
+  static bool flipsGrid(const ReferenceAxes& reference, SchedulerRuntimeInfo& info,
+                        const PointwiseParams& params) {
+    int64_t left = 1;
+    for (int64_t k = 0; k < params.break_point; ++k) {
+      const auto axis = static_cast<size_t>(params.order[static_cast<size_t>(k)]);
+      left *= info.extent(reference.axes()[axis]);
+    }
+    return params.break_point > 0 && ceilDiv(left, params.threads_y * params.rows) > kMostGridY;
   }
 
   /// Widths that suit the tensors of a further nest, too.
@@ -401,62 +363,6 @@ class PointwiseScheduler : public SchedulerEntry {
              return right * dataTypeSizeByte(tv->dtype()) % kLineBytes == 0 &&
                     reference.vectorWidth(tv, inner, info) > 1;
            });
-  }
-
-  /// Several rows for a thread, where they share operations on columns alone: pairs of points or
-  /// boxes, whose coordinates lie apart.
-  static void chooseRows(const Fusion& fusion, const ReferenceAxes& reference,
-                         const std::unordered_set<TensorView*>& nest, SchedulerRuntimeInfo& info,
-                         PointwiseParams& params) {
-    if (info.isHost() || params.break_point == 0) {
-      return;
-    }
-    const auto cut = static_cast<size_t>(params.break_point);
-    // An axis of the part, with more than one element, that the tensor has.
-    const auto has = [&](const TensorView* tv, size_t from, size_t to) {
-      for (size_t k = from; k < to; ++k) {
-        const auto axis = static_cast<size_t>(params.order[k]);
-        if (reference.find(tv, axis) != nullptr && info.extent(reference.axes()[axis]) > 1) {
-          return true;
-        }
-      }
-      return false;
-    };
-    const auto ofColumns = [&](const TensorView* tv) {
-      return !has(tv, 0, cut) && has(tv, cut, params.order.size());
-    };
-    int64_t operations = 0;
-    int64_t values = 0;
-    for (const Expr* expr : fusion.exprs()) {
-      if (!expr->output(0)->isA<TensorView>()) {
-        continue;
-      }
-      auto* tv = expr->output(0)->as<TensorView>();
-      if (nest.count(tv) == 0 || !ofColumns(tv)) {
-        continue;
-      }
-      const bool is_index = expr->isOneOf<BroadcastOp, SqueezeOp, ExpandOp, LoadStoreOp>();
-      operations += is_index ? 0 : 1;
-      const std::vector<Expr*> uses = fusion.usesOf(tv);
-      values += std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
-        return !ofColumns(use->output(0)->as<TensorView>());
-      });
-    }
-    if (operations < kLeastOfColumns || values * params.vectorization > kMostOfColumns) {
-      return;
-    }
-    int64_t left = 1;
-    int64_t right = 1;
-    for (size_t k = 0; k < params.order.size(); ++k) {
-      (k < cut ? left : right) *=
-          info.extent(reference.axes()[static_cast<size_t>(params.order[k])]);
-    }
-    const int64_t least = kBlocksOfProcessor * kThreads * info.device().multiprocessors;
-    while (params.rows < kMostRows && left >= 2 * params.rows * params.threads_y &&
-           left * right / (params.vectorization * params.rows * 2) >= least) {
-      params.rows *= 2;
-    }
-    params.flip_grid = ceilDiv(left, params.threads_y * params.rows) > kMostGridY;
   }
 
   /// Neighbouring threads access neighbouring bytes. Where a thread has several accesses side by
@@ -521,7 +427,6 @@ class PointwiseScheduler : public SchedulerEntry {
     params.streaming =
         info.isHost() && !params.apart && streams(fusion, reference, inner, right, info);
     params.vectorization = elements;
-    params.flip_grid = params.break_point > 0 && ceilDiv(left, params.threads_y) > kMostGridY;
     auto width = [&](const Val* val) -> int64_t {
       if (!val->isA<TensorView>()) {
         return 0;

@@ -8,6 +8,7 @@
 #include <ir/axis_map.h>
 #include <ir/external_ops.h>
 #include <ir/scan_loops.h>
+#include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/pointwise/schedule.h>
 #include <scheduler/scan/schedule.h>
@@ -56,26 +57,13 @@ bool isCarried(DataType dtype) {
          dtype == DataType::Double || dtype == DataType::Int || dtype == DataType::Int32;
 }
 
-std::optional<Refusal> refusesOperations(const Fusion& fusion) {
+std::optional<Refusal> refusesScans(const Fusion& fusion) {
   const std::vector<const ScanOp*> scans = scansOf(fusion);
   if (scans.empty()) {
     return Refusal{"nothing is scanned"};
   }
-  for (const Expr* expr : fusion.exprs()) {
-    if (isReduction(expr)) {
-      return Refusal{text(expr->output(0), " is reduced")};
-    }
-    if (hasNoKernel(expr)) {
-      return Refusal{text(expr->output(0), " is the result of ", expr->getOpString(),
-                          ", which has no kernel")};
-    }
-  }
-  for (const TensorView* tv : fusion.allTvs()) {
-    for (const IterDomain* id : tv->getLogicalDomain()) {
-      if (id->isVectorComponent()) {
-        return Refusal{text(tv, " has an axis of parts of a number, which one thread computes")};
-      }
-    }
+  if (auto refusal = refusesOperations(fusion, hasNoKernel)) {
+    return refusal;
   }
   for (const ScanOp* scan : scans) {
     if (!isCarried(scan->output(0)->dtype())) {
@@ -123,7 +111,7 @@ class ScanScheduler : public SchedulerEntry {
   SchedulerType type() const override { return SchedulerType::Scan; }
 
   std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
-    if (auto refusal = refusesOperations(fusion)) {
+    if (auto refusal = refusesScans(fusion)) {
       return refusal;
     }
     const TensorView* reference = referenceOf(fusion);

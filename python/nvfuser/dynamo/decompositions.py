@@ -5,7 +5,6 @@ PyTorch's core decompositions, and those of normalisations, softmax and activati
 """
 
 import functools
-import itertools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
@@ -81,7 +80,6 @@ _KEPT = (
 )
 
 
-_SHORT_SCAN = 4  # elements
 _VECTOR_BYTES = 16  # what a GPU reads at once where an address is a multiple
 _NONE, _MEAN = 0, 1  # reductions of a loss; 2 is its sum
 
@@ -247,21 +245,6 @@ def _eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False):
     return (rows.unsqueeze(-1) == columns).to(dtype)
 
 
-def _running(combine):
-    """On a GPU, sums or products along an axis of few elements (points, boxes, colours): each is a chain of its own."""
-
-    def define(x, dim, *, dtype=None):
-        size = x.shape[dim] if x.dim() else 1
-        is_short = isinstance(size, int) and 1 < size <= _SHORT_SCAN
-        if x.device.type == "cpu" or not is_short or x.is_complex():
-            return NotImplemented
-        dtype = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-        parts = [x.narrow(dim, at, 1).to(dtype) for at in range(size)]
-        return torch.cat(list(itertools.accumulate(parts, combine)), dim)
-
-    return define
-
-
 def _index_put(x, indices, values, accumulate=False):
     masked = _value_at_mask(x, indices, values, accumulate)
     return _rows_added(x, indices, values, accumulate) if masked is NotImplemented else masked
@@ -320,8 +303,6 @@ _OURS = {
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
-    (aten.cumsum.default,): _running(torch.add),
-    (aten.cumprod.default,): _running(torch.mul),
     (aten.copy.default,): _copy,
     (aten.eye.default, aten.eye.m): _eye,
     (aten.index_put.default, aten._unsafe_index_put.default): _index_put,
