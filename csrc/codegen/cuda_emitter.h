@@ -7,16 +7,26 @@ namespace nvfuser::codegen {
 
 class CudaEmitter final : public Emitter {
  public:
-  explicit CudaEmitter(const kir::Kernel& kernel);
+  /// `table_entries`: of the table that it has for its parameters (launch_table.h); 0: none.
+  explicit CudaEmitter(const kir::Kernel& kernel, int64_t table_entries = 0);
 
  private:
   using Emitter::emit;
 
   // cuda_function.cpp
   void function(TextWriter& out, const std::string& body) override;
+  void signature(TextWriter& out);
   std::string launchBounds() const;
   void loopPragma(const kir::For& loop) override;
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
+
+  // launch_table.cpp
+  void tableSignature(TextWriter& out);
+  void tableEntry(TextWriter& out);
+  /// The type of a parameter as a member of an entry.
+  std::string memberType(const kir::Param& param);
+  /// What gives an index or extent of the launch.
+  std::string launchSymbol(std::string_view symbol) const;
 
   // cuda_statements.cpp
   std::string elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) override;
@@ -38,6 +48,7 @@ class CudaEmitter final : public Emitter {
   /// none.
   const kir::BlockReduce* blockReduceBefore(const kir::GridReduce& reduce) const;
 
+  const int64_t table_entries_;
   std::set<const kir::Buffer*> vectors_;  ///< register buffers that vectors are copied to or from
 };
 

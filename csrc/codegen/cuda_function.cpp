@@ -18,9 +18,10 @@ GeneratedKernel generateCuda(const kir::Kernel& kernel, std::string name) {
 
 namespace codegen {
 
-CudaEmitter::CudaEmitter(const kir::Kernel& kernel)
+CudaEmitter::CudaEmitter(const kir::Kernel& kernel, int64_t table_entries)
     : Emitter(kernel, Target::Cuda,
-              kernel.index_type == DataType::Int32 ? DataType::Int32 : DataType::Int) {
+              kernel.index_type == DataType::Int32 ? DataType::Int32 : DataType::Int),
+      table_entries_(table_entries) {
   auto note = [&](const kir::Ref& ref) {
     if (ref.buffer->memory == MemoryType::Local && ref.width > 1) {
       vectors_.insert(ref.buffer);
@@ -71,7 +72,7 @@ int64_t CudaEmitter::alignmentOf(const kir::Buffer& buffer) const {
   return std::max<int64_t>(vectors_.count(&buffer) != 0 ? kMaxVectorBytes : 0, buffer.alignment);
 }
 
-void CudaEmitter::function(TextWriter& out, const std::string& body) {
+void CudaEmitter::signature(TextWriter& out) {
   out.directive(text("extern \"C\" __global__ void ", launchBounds(), name_, "("));
   TextWriter parameters(2);
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
@@ -82,6 +83,16 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
   }
   if (kernel_.params.empty()) {
     parameters.line(") {");
+  }
+  out.raw(parameters.take());
+}
+
+void CudaEmitter::function(TextWriter& out, const std::string& body) {
+  if (table_entries_ > 0) {
+    tableSignature(out);
+    tableEntry(out);
+  } else {
+    signature(out);
   }
   TextWriter top(1);
   const bool shared =
@@ -104,10 +115,9 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
   TextWriter indices(1);
   for (const LaunchIndex& index : kLaunchIndices) {
     if (scalar_.uses(index)) {
-      indices.line(text("const Index ", index.name, " = ", index.symbol, ";"));
+      indices.line(text("const Index ", index.name, " = ", launchSymbol(index.symbol), ";"));
     }
   }
-  out.raw(parameters.take());
   out.raw(indices.take());
   out.raw(top.take());
   out.raw(body);

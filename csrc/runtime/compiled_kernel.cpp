@@ -142,6 +142,21 @@ const LoadedKernel& CompiledKernel::loaded() const {
   return *loaded_;
 }
 
+const LaunchTable* CompiledKernel::table() const {
+  std::call_once(table_asked_, [&] {
+    const GeneratedKernel generated = generateForTable(lowering_.kernel, kernelName() + "_table");
+    KernelSource source = source_;
+    source.entry = generated.entry;
+    source.text = generated.text;
+    try {
+      table_.emplace(LaunchTable{*launchTableForm(lowering_.kernel), device_.compile(source)});
+    } catch (const CompileError&) {
+      table_.reset();  // launches one by one do the same
+    }
+  });
+  return table_ ? &*table_ : nullptr;
+}
+
 KernelResources CompiledKernel::resources() const {
   KernelResources resources = loaded().resources();
   if (found_) {

@@ -5,14 +5,21 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
-#include <codegen/generate.h>
+#include <codegen/launch_table.h>
 #include <device_lower/lower.h>
 #include <runtime/device.h>
 #include <runtime/executor_params.h>
 
 namespace nvfuser {
+
+/// A kernel that takes the arguments of many launches (codegen/launch_table.h).
+struct LaunchTable {
+  LaunchTableForm form;
+  std::unique_ptr<LoadedKernel> loaded;
+};
 
 class CompiledKernel {
  public:
@@ -45,6 +52,9 @@ class CompiledKernel {
   KernelResources resources() const;
   /// What was compiled from its text. `found`: for another kernel. The first one stays.
   void setLoaded(std::shared_ptr<const LoadedKernel> loaded, bool found);
+  /// The same for many launches at once, compiled when it is asked for first; null where the
+  /// compiler does not take it. The kernel has a form of its table.
+  const LaunchTable* table() const;
   /// Milliseconds of lowering and generating.
   double loweringMs() const { return lowering_ms_; }
 
@@ -62,6 +72,8 @@ class CompiledKernel {
   bool found_ = false;
   std::atomic<bool> is_loaded_{false};
   double lowering_ms_ = 0;
+  mutable std::once_flag table_asked_;
+  mutable std::optional<LaunchTable> table_;
 };
 
 /// How a device wants kernels lowered.

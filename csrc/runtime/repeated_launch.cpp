@@ -1,6 +1,7 @@
 #include <runtime/repeated_launch.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <runtime/executor.h>
 #include <runtime/prepared_fusion.h>
@@ -18,7 +19,8 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
       kept_(std::move(kept)),
       sequence_(*kept_->plan->launches),
       arguments_(args.size()),
-      addresses_(args.size()) {
+      addresses_(args.size()),
+      groups_(groupLaunches(sequence_)) {
   for (size_t i = 0; i < args.size(); ++i) {
     arguments_[i].before = args[i];
     if (const LentTensor* tensor = args[i].tensor()) {
@@ -118,33 +120,83 @@ void* FusionExecutorCache::RepeatedLaunch::addressOf(const LaunchSequence::Place
   return begin == nullptr ? nullptr : static_cast<std::byte*>(begin) + place.offset;
 }
 
+void FusionExecutorCache::RepeatedLaunch::give(size_t launch, void* const* outputs, void* between) {
+  const LaunchSequence::Launch& of = sequence_.launches()[launch];
+  Given& given = given_[launch];
+  for (size_t k = 0; k < given.inputs.size(); ++k) {
+    const LaunchSequence::Place& place = of.inputs[k];
+    if (given.inputs[k].tensor() != nullptr) {
+      given.inputs[k].setAddress(addressOf(place, outputs, between));
+    } else {
+      given.inputs[k] = arguments_[place.index].before;
+    }
+  }
+  for (size_t k = 0; k < given.outputs.size(); ++k) {
+    given.outputs[k] = addressOf(of.outputs[k], outputs, between);
+  }
+}
+
+void FusionExecutorCache::RepeatedLaunch::launchTogether(const LaunchGroup& group,
+                                                         std::pair<uint64_t, uint64_t> draws,
+                                                         const RunContext& context) {
+  const LaunchTableForm& form = group.table->form;
+  const auto capacity = static_cast<size_t>(form.capacity);
+  std::vector<std::byte> bytes(form.bytes());
+  void* const argument = bytes.data();
+  for (size_t first = 0; first < group.launches.size(); first += capacity) {
+    const size_t count = std::min(capacity, group.launches.size() - first);
+    std::vector<uint32_t> ends(capacity, ~uint32_t{0});
+    LaunchShape shape = sequence_.launches()[group.launches[first]].plan->shape();
+    uint32_t end = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t number = group.launches[first + i];
+      const LaunchPlan& plan = *sequence_.launches()[number].plan;
+      const BoundArguments bound(plan, given_[number].inputs, given_[number].outputs, draws.first,
+                                 draws.second, context);
+      std::byte* const entry = bytes.data() + form.entries + i * form.entry_bytes;
+      for (size_t k = 0; k < form.params.size(); ++k) {
+        std::memcpy(entry + form.params[k].offset, bound.pointers()[k], form.params[k].bytes);
+      }
+      uint32_t grid[3];
+      std::copy(std::begin(plan.shape().grid), std::end(plan.shape().grid), grid);
+      std::memcpy(entry + form.grid, grid, sizeof(grid));
+      end += grid[0] * grid[1] * grid[2];
+      ends[i] = end;
+    }
+    std::memcpy(bytes.data(), ends.data(), ends.size() * sizeof(uint32_t));
+    std::fill(std::begin(shape.grid), std::end(shape.grid), 1);
+    shape.grid[0] = end;
+    device().launch(*group.table->loaded, shape, {&argument, 1}, context.stream,
+                    context.cancellation);
+  }
+}
+
 void FusionExecutorCache::RepeatedLaunch::run(void* const* outputs, const RunContext& context) {
   const ProfilerRange range("run", [&] { return cache_.name(); });
   cache_.touch(*kept_);
-  const auto [seed, offset] = cache_.takeDraws(context);
+  const std::pair<uint64_t, uint64_t> draws = cache_.takeDraws(context);
   const DeviceMemory between(sequence_.bytesBetween(), device(), context);
   bool has_updated = false;
   try {
-    for (size_t i = 0; i < given_.size(); ++i) {
-      const LaunchSequence::Launch& launch = sequence_.launches()[i];
-      if (launch.plan->kind() != LaunchPlan::Kind::Launch) {
-        continue;
-      }
+    for (const LaunchGroup& group : groups_) {
       checkCancelled(context.cancellation);
-      Given& given = given_[i];
-      for (size_t k = 0; k < given.inputs.size(); ++k) {
-        const LaunchSequence::Place& place = launch.inputs[k];
-        if (given.inputs[k].tensor() != nullptr) {
-          given.inputs[k].setAddress(addressOf(place, outputs, between.data()));
-        } else {
-          given.inputs[k] = arguments_[place.index].before;
+      for (size_t i : group.launches) {
+        const LaunchSequence::Launch& launch = sequence_.launches()[i];
+        if (launch.plan->kind() != LaunchPlan::Kind::Launch) {
+          continue;
+        }
+        give(i, outputs, between.data());
+        if (group.table == nullptr) {
+          KernelExecutor::launch(*launch.plan, given_[i].inputs, given_[i].outputs, draws.first,
+                                 draws.second, context);
+          has_updated |= launch.updates;
         }
       }
-      for (size_t k = 0; k < given.outputs.size(); ++k) {
-        given.outputs[k] = addressOf(launch.outputs[k], outputs, between.data());
+      if (group.table != nullptr) {
+        launchTogether(group, draws, context);
+        has_updated |= std::any_of(group.launches.begin(), group.launches.end(),
+                                   [&](size_t i) { return sequence_.launches()[i].updates; });
       }
-      KernelExecutor::launch(*launch.plan, given.inputs, given.outputs, seed, offset, context);
-      has_updated |= launch.updates;
     }
   } catch (const std::exception& error) {
     if (has_updated) {

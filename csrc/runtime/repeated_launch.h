@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <runtime/fusion_executor_cache.h>
+#include <runtime/launch_groups.h>
 #include <runtime/launch_sequence.h>
 #include <runtime/memory_overlap.h>
 
@@ -58,6 +59,11 @@ class FusionExecutorCache::RepeatedLaunch {
   };
 
   bool updatesAreApart(const LentWord* words);
+  /// What a launch is given now.
+  void give(size_t launch, void* const* outputs, void* between);
+  /// A group by its table; `draws`: seed and offset.
+  void launchTogether(const LaunchGroup& group, std::pair<uint64_t, uint64_t> draws,
+                      const RunContext& context);
   void* addressOf(const LaunchSequence::Place& place, void* const* outputs, void* between) const;
 
   FusionExecutorCache& cache_;
@@ -66,6 +72,7 @@ class FusionExecutorCache::RepeatedLaunch {
   std::vector<Argument> arguments_;
   std::vector<void*> addresses_;  ///< of the arguments
   std::vector<Given> given_;      ///< to each launch
+  std::vector<LaunchGroup> groups_;
   struct Occupied {
     const std::byte* begin;
     const std::byte* end;

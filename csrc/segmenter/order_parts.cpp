@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace nvfuser {
 
@@ -22,6 +23,9 @@ class Ordering {
     reads_.resize(parts_.size());
     waits_.resize(parts_.size());
     next_of_.resize(parts_.size());
+    holds_.resize(parts_.size());
+    held_by_.resize(parts_.size());
+    holdUpdates();
     for (size_t p = 0; p < parts_.size(); ++p) {
       std::set<int> before;
       for (int t : readsOf(parts_[p])) {
@@ -40,21 +44,24 @@ class Ordering {
 
   std::vector<Part> run() {
     for (size_t p = 0; p < parts_.size(); ++p) {
-      if (waits_[p] == 0) {
-        ready_.insert(p);
-      }
+      noteReady(p);
     }
     std::vector<Part> ordered;
-    while (!ready_.empty()) {
-      const size_t p = next();
-      ready_.erase(p);
+    while (!ready_.empty() || !held_.empty()) {
+      std::set<size_t>& candidates = ready_.empty() ? held_ : ready_;
+      const size_t p = leastGrowth(candidates);
+      candidates.erase(p);
+      done_.insert(p);
       for (int t : reads_[p]) {
         --readers_left_[static_cast<size_t>(t)];
       }
       for (size_t after : next_of_[p]) {
-        if (--waits_[after] == 0) {
-          ready_.insert(after);
-        }
+        --waits_[after];
+        noteReady(after);
+      }
+      for (size_t after : holds_[p]) {
+        --held_by_[after];
+        noteReady(after);
       }
       ordered.push_back(std::move(parts_[p]));
     }
@@ -63,6 +70,45 @@ class Ordering {
   }
 
  private:
+  /// A part that writes to an input of the fusion can do so itself if nobody reads that input
+  /// behind it; else its result is copied there when all have run (runtime/in_place.h).
+  void holdUpdates() {
+    std::unordered_map<const Val*, std::vector<size_t>> updating;  // by input
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      for (int t : parts_[p].stored) {
+        const TensorView* tv = traits_.tensor(t).tv;
+        const AliasInfo& alias = tv->fusion()->getOutputAlias(tv);
+        if (alias.type == AllocationType::ReuseBuffer) {
+          updating[alias.aliased_io].push_back(p);
+        }
+      }
+    }
+    for (size_t q = 0; q < parts_.size(); ++q) {
+      std::set<size_t> after;
+      for (int unit : parts_[q].units) {
+        for (int t : traits_.unit(unit).reads) {
+          const auto updates = updating.find(traits_.tensor(t).tv);
+          if (updates != updating.end()) {
+            after.insert(updates->second.begin(), updates->second.end());
+          }
+        }
+      }
+      after.erase(q);
+      for (size_t p : after) {
+        holds_[q].push_back(p);
+        ++held_by_[p];
+      }
+    }
+  }
+
+  void noteReady(size_t p) {
+    if (waits_[p] != 0 || done_.count(p) != 0) {
+      return;
+    }
+    held_.erase(p);
+    (held_by_[p] == 0 ? ready_ : held_).insert(p);
+  }
+
   /// Tensors of other parts.
   std::set<int> readsOf(const Part& part) const {
     std::set<int> tensors;
@@ -77,12 +123,12 @@ class Ordering {
     return tensors;
   }
 
-  size_t next() const {
-    size_t best = *ready_.begin();
+  size_t leastGrowth(const std::set<size_t>& candidates) const {
+    size_t best = *candidates.begin();
     int64_t least = growth(best);
     size_t compared = 1;
-    for (auto it = std::next(ready_.begin()); it != ready_.end() && compared < kMostCompared;
-         ++it, ++compared) {
+    for (auto it = std::next(candidates.begin());
+         it != candidates.end() && compared < kMostCompared; ++it, ++compared) {
       const int64_t of_this = growth(*it);
       if (of_this < least) {
         least = of_this;
@@ -110,8 +156,12 @@ class Ordering {
   std::vector<std::vector<int>> reads_;
   std::vector<size_t> waits_;
   std::vector<std::vector<size_t>> next_of_;
-  std::vector<int> readers_left_;  ///< by tensor: parts
-  std::set<size_t> ready_;
+  std::vector<int> readers_left_;           ///< by tensor: parts
+  std::vector<std::vector<size_t>> holds_;  ///< by part: those that update what it reads
+  std::vector<size_t> held_by_;             ///< how many of these have not run
+  std::set<size_t> ready_;                  ///< can run
+  std::set<size_t> held_;                   ///< can run, but update what others still read
+  std::set<size_t> done_;
 };
 
 }  // namespace

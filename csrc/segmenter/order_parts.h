@@ -1,5 +1,6 @@
-/// The order in which kernels run: each behind those whose tensors it reads; of those that can run,
-/// first the one that leaves least in memory.
+/// The order in which kernels run: each behind those whose tensors it reads and, if it can be,
+/// behind the readers of an input that it updates; of those that can run, first the one that leaves
+/// least in memory.
 ///
 ///   T1 = f(T0); T2 = sum(T1); T3 = g(T0); T4 = sum(T3)     kernels store T1, T2, T3, T4
 ///   T1, T2, T3, T4 in turn: one large tensor at a time; T1, T3, T2, T4 would be two

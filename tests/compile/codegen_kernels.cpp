@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include <codegen/generate.h>
+#include <codegen/launch_table.h>
 #include <runtime/cuda/nvrtc.h>
 #include <runtime/device.h>
 #include <runtime/host_compiler/host_compiler.h>
@@ -89,6 +89,24 @@ TEST_CASE("codegen: kernels compile with NVRTC") {
       cuda::CompiledCubin compiled = cuda::compileToCubin(generated.text, test.name + ".cu", arch);
       CHECK(compiled.log == "");
     }
+  }
+}
+
+TEST_CASE("codegen: kernels with a table for their parameters compile, and read it where it is") {
+  for (const Case& test : codegen_kernels::all()) {
+    if (!test.cuda || !launchTableForm(test.kernel)) {
+      continue;
+    }
+    CAPTURE(test.name);
+    const GeneratedKernel generated = generateForTable(test.kernel, "of_many");
+    const cuda::CompiledCubin compiled =
+        cuda::compileToCubin(generated.text, test.name + ".cu", "sm_90");
+    CHECK(compiled.log == "");
+    const GeneratedKernel single = generateCuda(test.kernel);
+    const bool has_stack =
+        cuda::compileToCubin(single.text, test.name + ".cu", "sm_90").ptx.find(".local") !=
+        std::string::npos;
+    CHECK((compiled.ptx.find(".local") != std::string::npos) == has_stack);
   }
 }
 

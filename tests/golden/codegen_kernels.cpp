@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include <codegen/generate.h>
+#include <codegen/launch_table.h>
 #include <codegen/snippets.h>
 #include <golden_file.h>
 #include <support/error.h>
@@ -42,6 +42,12 @@ void checkLines(const GeneratedKernel& generated) {
 }
 
 }  // namespace
+
+TEST_CASE("codegen: a kernel with a table for its parameters prints as it did") {
+  const GeneratedKernel generated = generateForTable(codegen_kernels::vectors().kernel, "of_many");
+  checkGolden("vectors.table.txt", generated);
+  checkLines(generated);
+}
 
 TEST_CASE("codegen: kernels print as they did") {
   for (const codegen_kernels::Case& test : codegen_kernels::all()) {

@@ -424,6 +424,16 @@ TEST_CASE("in place: which kernels of whole fusions write to inputs themselves")
     TensorView* b = input(2);
     update(a, neg(b));
   };
+  // As an optimizer counts its steps, one count for each tensor.
+  auto counted = [](Fusion&) {
+    TensorView* weights[] = {input(1), input(1)};
+    for (TensorView* p : weights) {
+      TensorView* count = input(0);
+      TensorView* next = add(count, number(1));
+      update(count, next);
+      update(p, mul(p, broadcast(next, {true})));
+    }
+  };
   auto part = [](std::vector<int64_t> sizes, std::vector<int64_t> strides) {
     return Views([=](const Tensor& memory) {
       return std::vector<Tensor>{memory.asStrided(sizes, strides, 0)};
@@ -440,6 +450,7 @@ TEST_CASE("in place: which kernels of whole fusions write to inputs themselves")
            Case{"both from both", 2, addBoth, apart({{64}, {64}})},
            Case{"the second one lies off a vector's boundary", 2, addBoth, apart({{70}, {70}}), 1},
            Case{"momentum", 2, momentum, apart({{3000}, {3000}, {3000}})},
+           Case{"counted steps", 4, counted, apart({{64}, {32}, {}, {}}), 3},
            Case{"less the first row", 0, lessFirstRow, apart({{40, 65}})},
            Case{"not read", 1, unread, apart({{8, 64}, {8, 64}})},
            Case{"the first columns", 1, doubled, part({8, 64}, {128, 1})},

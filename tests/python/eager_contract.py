@@ -81,6 +81,13 @@ MEANT = [
         devices=("cpu",),
     ),
     Meant(
+        "cumprod",
+        "values",
+        "eager's scan of a GPU rounds each product on the way, here each result is rounded once",
+        dtypes=("float16", "bfloat16"),
+        devices=("cuda",),
+    ),
+    Meant(
         "view.dtype",
         "values",
         "bits of a NaN hang on how it was made",

@@ -287,7 +287,7 @@ class Decoder(torch.nn.Module):
             keys, values = getattr(self, f"keys{number}"), getattr(self, f"values{number}")
             self.write(keys, k, places, first)
             self.write(values, v, places, first)
-            seen = torch.arange(self.length) <= places[:, None]
+            seen = torch.arange(self.length, device=places.device) <= places[:, None]
             y = torch.nn.functional.scaled_dot_product_attention(q, keys, values, attn_mask=seen)
             x = x + layer["o"](y.transpose(1, 2).flatten(2)).tanh()
         return x

@@ -8,6 +8,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+from .attention_masks import lay_out_masks
 from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
@@ -126,6 +127,14 @@ def _numbers_drawn_again_as_in_eager():
     return contextlib.nullcontext()
 
 
+def _prepare_attention(gm):
+    try:
+        lay_out_masks(gm.graph)
+        gm.recompile()
+    except Exception as error:
+        leave("masks of attention", "they cannot be laid out anew", error)
+
+
 _noted_modes = set()
 
 
@@ -148,6 +157,7 @@ def backend(gm, example_inputs, **options):
     if options.get("options"):
         raise ValueError(f'torch.compile: the backend "nvfuser" has no options, but was given {options["options"]}')
     _note_mode(options.get("mode"))
+    _prepare_attention(gm)
     compile_ = aot_autograd(
         fw_compiler=partial(_compile, "forward"),
         bw_compiler=partial(_compile, "backward"),

@@ -95,8 +95,9 @@ def _dropout(x, p, train):
     on_gpu = x.device.type == "cuda"
     mask = _mask_of_a_gpu(x, p) if on_gpu else _truth_values(x, 1 - p)
     result = mask * x * (1.0 / (1.0 - p))
-    if on_gpu and _is_dense(x) and result.stride() != x.stride():
-        result = result.as_strided(x.shape, x.stride())  # axes of one element have x's strides there
+    in_rows = x.is_contiguous() and 1 in x.shape
+    if on_gpu and _is_dense(x) and (in_rows or result.stride() != x.stride()):
+        result = result.as_strided(x.shape, x.stride())  # where axes of one element have x's strides (strides.py)
     return result, mask
 
 
@@ -299,7 +300,33 @@ def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     return torch.where((classes == target) & (target != ignored), -grad, 0)
 
 
+def _is_on_gpu(x):
+    return x.device.type == "cuda"
+
+
+def _convolution(x, weight, bias, *settings):
+    """On a GPU the bias is added by a kernel of its own, which a neighbour may be as well."""
+    if bias is None or not _is_on_gpu(x) or bias.dtype != x.dtype:
+        return NotImplemented
+    result = aten.convolution(x, weight, None, *settings)
+    return result + bias.view([-1] + [1] * (result.dim() - 2))
+
+
+def _convolution_backward(grad, x, weight, bias_sizes, *settings):
+    """There its gradient is a sum of its own, too."""
+    *settings, wanted = settings
+    if not wanted[2] or not _is_on_gpu(x):
+        return NotImplemented
+    of_bias = grad.sum([axis for axis in range(grad.dim()) if axis != 1])
+    if not any(wanted[:2]):
+        return None, None, of_bias
+    of_others = aten.convolution_backward(grad, x, weight, None, *settings, [*wanted[:2], False])
+    return of_others[0], of_others[1], of_bias
+
+
 _OURS = {
+    (aten.convolution.default,): _convolution,
+    (aten.convolution_backward.default,): _convolution_backward,
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,

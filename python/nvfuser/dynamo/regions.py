@@ -234,12 +234,13 @@ class _Cutter:
     def _order(self, levels):
         """Regions and nodes of PyTorch by level, each node's order within a level as in the graph."""
         slots = {}
+        devices = self._devices(levels)
         for node in self.nodes:
             level = levels[node]
             if self.kinds[node] is Kind.LIBRARY:
                 slots.setdefault((level, 0), []).append(node)
             elif self.kinds[node] is Kind.FUSED:
-                device = _flat(meta(node))[0].device
+                device = devices[node]
                 # 0-dim tensors of the CPU may be read by regions of another device at the same level.
                 slot = slots.setdefault((level, 0 if device.type == "cpu" else 1), [])
                 region = next((r for r in slot if r.device == device), None)
@@ -249,6 +250,32 @@ class _Cutter:
                 region.nodes.append(node)
                 self.region_of[node] = region
         return [part for slot in sorted(slots) for part in slots[slot]]
+
+    def _devices(self, levels):
+        """Where fused nodes are computed: where their results are, but 0-dim tensors of the CPU (scales, counts) by the
+        kernels of the one device that reads them, if nothing else does."""
+        devices = {}
+        for node in reversed(self.nodes):
+            if self.kinds[node] is not Kind.FUSED:
+                continue
+            results = _flat(meta(node))
+            devices[node] = results[0].device
+            if len(results) == 1 and results[0].dim() == 0 and results[0].device.type == "cpu":
+                readers = list(self._readers(node))
+                where = {devices.get(reader) for reader in readers}
+                if len(where) == 1 and None not in where and {levels[r] for r in readers} == {levels[node]}:
+                    devices[node] = where.pop()
+        return devices
+
+    def _readers(self, node):
+        """What is placed and reads the node, itself or by way of a view; the graph's output, too."""
+        pending = [node]
+        while pending:
+            for user in pending.pop().users:
+                if self.kinds.get(user) is Kind.FREE:
+                    pending.append(user)
+                else:
+                    yield user
 
     def _borders(self, region):
         members = set(region.nodes)

@@ -9,11 +9,15 @@ graphs that have such axes:
                                                                              of equal ones the larger axis is outside
 """
 
+import operator
+
 import torch
 from torch._guards import detect_fake_mode
 
 from .operators import LIKE, LOOPS, RULES, meta
 from .placement import Kind
+
+aten = torch.ops.aten
 
 
 def note_strides(graph):
@@ -29,6 +33,9 @@ def note_strides(graph):
         elif node.target in LIKE and node.kwargs.get("memory_format") in (None, torch.preserve_format):
             shape, found = _shape_and_strides(meta(node.args[0]))
             strides = found if _is_dense(shape, found) else meta(node).stride()
+        elif (source := _masked(node)) is not None:
+            strides = meta(source).stride()
+            node.args = (node.args[0], node.args[1], list(strides))
         elif (
             changed.intersection(node.all_input_nodes)
             and RULES.get(node.target)
@@ -42,6 +49,16 @@ def note_strides(graph):
             changed.add(node)
             with detect_fake_mode([value]):
                 node.meta["val"] = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)
+
+
+def _masked(node):
+    """The operand of a dropout whose result `node` lays out as a GPU's kernel does, which is like that operand."""
+    if node.target is not aten.as_strided.default:
+        return None
+    product = node.args[0].args[0] if node.args[0].target is aten.mul.Tensor else None
+    mask, source = product.args if product is not None and product.target is aten.mul.Tensor else (None, None)
+    drawn = mask.args[0] if mask is not None and mask.target is operator.getitem else None
+    return source if drawn is not None and drawn.target is aten.native_dropout.default else None
 
 
 def _has_ones(value):

@@ -90,8 +90,11 @@ class Attention {
     readSettings(SdpaBwdOp::kDropoutP, SdpaBwdOp::kIsCausal,
                  op->hasScale() ? std::optional(SdpaBwdOp::kScale) : std::nullopt);
     Kernel kernel = choice();
-    if (kernel == Kernel::Efficient && depth_ != value_.sizes()[3]) {
-      kernel = Kernel::Math;  // that one's gradients want values as wide as queries
+    // Gradients of memory-efficient attention want values as wide as queries, and leave some of
+    // those of causal queries beyond the last key unwritten.
+    if (kernel == Kernel::Efficient &&
+        (depth_ != value_.sizes()[3] || (is_causal_ && queries_ > keys_))) {
+      kernel = Kernel::Math;
     }
     if (dropout_p_ > 0 && !(kernel == Kernel::Flash && aten_.isOnCuda())) {
       return declineDropout();

@@ -118,6 +118,9 @@ class OnDevices {
 
   /// On the mesh, the cut axes split by the number of devices.
   void put(TensorView* tv, const Share& share) const {
+    if (tv->hasDeviceMesh()) {
+      return;  // another value is the same tensor: a broadcast without new axes is its operand
+    }
     tv->setDeviceMesh(mesh_);
     const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
     for (size_t i = 0; i < share.cut.size(); ++i) {
