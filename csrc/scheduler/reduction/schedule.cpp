@@ -72,12 +72,8 @@ class Scheduler {
         vectorizeInnermost(tv, width, params_.vectorization);
       }
     }
-    if (params_.most_threads > 0) {
-      fusion_->manage("most_threads", params_.most_threads);
-    }
-    if (params_.resident_blocks > 0) {
-      fusion_->manage("least_blocks", params_.resident_blocks);
-    }
+    fusion_->kernelHints().most_threads = params_.most_threads;
+    fusion_->kernelHints().least_blocks = params_.resident_blocks;
     MaxPosCalculator most(*fusion_, held);
     for (TensorView* tv : fusion_->allTvs()) {
       tv->inlineAt(-1, true, &most);
