@@ -399,7 +399,7 @@ WrittenCall operationOf(const Expr* expr) {
     return CallWriter(name)
         .operand(expr->input(0))
         .operand(expr->input(1))
-        .number("dim", expr->attribute<int64_t>(0))
+        .number("dim", indexedAxis(expr))
         .call();
   };
   switch (expr->kind()) {
@@ -417,8 +417,8 @@ WrittenCall operationOf(const Expr* expr) {
     case ExprKind::BroadcastOp:
       return CallWriter("broadcast")
           .operand(expr->input(0))
-          .written("is_broadcast_dim", listText(expr->as<BroadcastOp>()->flags(),
-                                                [](int64_t f) { return flagText(f != 0); }))
+          .written("is_broadcast_dim",
+                   listText(expr->as<BroadcastOp>()->flags(), [](bool f) { return flagText(f); }))
           .call();
     case ExprKind::SqueezeOp:
       return ofSqueeze(expr->as<SqueezeOp>());
@@ -486,7 +486,7 @@ WrittenCall operationOf(const Expr* expr) {
           .operand(expr->input(0))
           .number("dim", expr->as<ArgsortOp>()->dim())
           .flag("descending", expr->as<ArgsortOp>()->isDescending())
-          .flag("stable", expr->attribute<bool>(2))
+          .flag("stable", expr->as<ArgsortOp>()->isStable())
           .call();
     case ExprKind::TopKOp:
       return CallWriter("topk")
@@ -494,7 +494,7 @@ WrittenCall operationOf(const Expr* expr) {
           .operand(expr->input(1))
           .number("dim", expr->as<TopKOp>()->dim())
           .flag("largest", expr->as<TopKOp>()->isLargest())
-          .flag("sorted", expr->attribute<bool>(2))
+          .flag("sorted", expr->as<TopKOp>()->isSorted())
           .call();
     case ExprKind::SdpaFwdOp:
       return ofAttention(expr->as<SdpaFwdOp>());

@@ -54,7 +54,7 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
   auto* in = expr->input(0)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
   const std::vector<IterDomain*> axes = TensorDomain::noReductions(in->getLogicalDomain());
-  const auto dim = static_cast<size_t>(expr->attribute<int64_t>(0));
+  const auto dim = static_cast<size_t>(indexedAxis(expr));
   AxisIndex known = indexer_.producerAxes(expr, in, result, values);
 
   Scalar index = nullptr;

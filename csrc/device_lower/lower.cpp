@@ -75,12 +75,8 @@ void buildStatements(Lowering& l) {
     l.kernel.cluster[d] = l.loops->cluster(grid[d]);
   }
   l.kernel.index_type = l.options.index_type;
-  if (l.fusion->hasManaged("most_threads")) {  // what a scheduler promises
-    l.kernel.most_threads = l.fusion->getManaged<int64_t>("most_threads");
-  }
-  if (l.fusion->hasManaged("least_blocks")) {
-    l.kernel.least_blocks = l.fusion->getManaged<int64_t>("least_blocks");
-  }
+  l.kernel.most_threads = l.fusion->kernelHints().most_threads;
+  l.kernel.least_blocks = l.fusion->kernelHints().least_blocks;
 }
 
 void planMemory(Lowering& l) {
@@ -119,7 +115,7 @@ void wrapRemainders(Lowering& l) {
 
 void fetchLines(Lowering& l) {
   if (l.options.target == LowerTarget::Cpu && !l.options.bounds &&
-      l.fusion->hasManaged("fetch_ahead")) {
+      l.fusion->kernelHints().fetch_ahead) {
     fetchAhead(l.kernel, l.symbols->sources());
   }
 }

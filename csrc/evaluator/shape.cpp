@@ -262,9 +262,9 @@ Array broadcast(const BroadcastOp* op, Context& context) {
   out.sizes.clear();
   out.strides.clear();
   size_t axis = 0;
-  for (int64_t is_new : op->flags()) {
-    out.sizes.push_back(is_new != 0 ? 1 : in.sizes.at(axis));
-    out.strides.push_back(is_new != 0 ? 0 : in.strides[axis++]);
+  for (const bool is_new : op->flags()) {
+    out.sizes.push_back(is_new ? 1 : in.sizes.at(axis));
+    out.strides.push_back(is_new ? 0 : in.strides[axis++]);
   }
   check(axis == in.rank(), "a broadcast's flags do not fit its operand");
   return out;

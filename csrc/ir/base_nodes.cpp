@@ -1,7 +1,7 @@
 #include <ir/base_nodes.h>
 
-#include <ir/fusion.h>
-#include <ir/internal_nodes.h>
+#include <ir/expr_visit.h>
+#include <ir/field_values.h>
 
 namespace nvfuser {
 
@@ -38,47 +38,35 @@ std::string_view exprKindName(ExprKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-Expr::Expr(IrBuilderPasskey passkey, ExprKind kind, ExprFields fields)
-    : Statement(passkey.fusion), kind_(kind), fields_(std::move(fields)) {
-  for (const Val* val : fields_.inputs) {
+Expr::Expr(IrBuilderPasskey passkey, ExprKind kind, Operands operands)
+    : Statement(passkey.fusion), kind_(kind), operands_(std::move(operands)) {
+  for (const Val* val : operands_.inputs) {
     check(val != nullptr, "an expression was given a null operand");
     check(val->fusion() == fusion(), "an operand belongs to another Fusion");
   }
-  for (const Val* val : fields_.outputs) {
+  for (const Val* val : operands_.outputs) {
     check(val != nullptr && val->fusion() == fusion(), "a result belongs to another Fusion");
   }
 }
 
-namespace {
-
-bool sameAttribute(const Attribute& a, const Attribute& b) {
-  if (a.index() != b.index()) {
-    return false;
-  }
-  if (auto* val = std::get_if<Val*>(&a)) {
-    Val* other = std::get<Val*>(b);
-    return *val == other || (*val != nullptr && (*val)->sameAs(other));
-  }
-  return a == b;
+std::vector<Val*> Expr::fieldVals() const {
+  std::vector<Val*> vals;
+  forEachFieldOf(this, [&](const auto&, const auto& value) {
+    if constexpr (kIsNode<std::decay_t<decltype(value)>>) {
+      vals.push_back(value);
+    }
+  });
+  return vals;
 }
 
-}  // namespace
-
 bool Expr::sameOp(const Expr* other) const {
-  if (other == nullptr || kind_ != other->kind_) {
+  if (other == nullptr || kind_ != other->kind_ || inputs().size() != other->inputs().size()) {
     return false;
   }
-  const auto& a = attributes();
-  const auto& b = other->attributes();
-  if (a.size() != b.size() || inputs().size() != other->inputs().size()) {
-    return false;
-  }
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!sameAttribute(a[i], b[i])) {
-      return false;
-    }
-  }
-  return true;
+  return visitExpr(this, [&](const auto& op) {
+    using Class = std::decay_t<decltype(op)>;
+    return sameFields(op.fields(), static_cast<const Class*>(other)->fields());
+  });
 }
 
 bool Expr::sameAs(const Expr* other) const {

@@ -1,10 +1,9 @@
 /// The nodes of a Fusion: `Statement`, `Val` (a value: scalar, axis, tensor) and `Expr` (how
 /// outputs come from inputs).
 ///
-/// Nodes have pointer identity and belong to exactly one Fusion, which frees them. An Expr keeps
-/// all that it is in three lists (inputs, outputs, attributes) and a kind; subclasses only give the
-/// entries names. So cloning, equality, hashing, printing and walking are written once, for all
-/// kinds.
+/// Nodes have pointer identity and belong to exactly one Fusion, which frees them. What a node
+/// holds is a struct of fields (fields.h), and an Expr has operands besides. So cloning, equality,
+/// hash, printing and reading are written once, for all kinds.
 #pragma once
 
 #include <atomic>
@@ -12,9 +11,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
+#include <ir/fields.h>
 #include <ir/polymorphic_value.h>
 #include <ir/type.h>
 #include <support/error.h>
@@ -24,6 +23,7 @@ namespace nvfuser {
 class Expr;
 class FingerprintReader;
 class Fusion;
+class NodeNames;
 class IrCloner;
 class TensorView;
 class Val;
@@ -84,6 +84,7 @@ class Statement {
 
  private:
   friend class Fusion;
+  friend class NodeNames;
   friend class IrCloner;
   Fusion* fusion_;
   int64_t name_ = -1;
@@ -207,15 +208,10 @@ enum class ExprKind : uint8_t {
 };
 std::string_view exprKindName(ExprKind kind);
 
-/// A constant part of an expression: flags, enums (as int64), axes, or a scalar that is no operand.
-using Attribute =
-    std::variant<std::monostate, bool, int64_t, double, DataType, std::vector<int64_t>, Val*>;
-
-/// All that an expression is.
-struct ExprFields {
+/// What an expression reads and what it makes.
+struct Operands {
   std::vector<Val*> inputs;
   std::vector<Val*> outputs;
-  std::vector<Attribute> attributes;
 };
 
 class Expr : public Statement {
@@ -224,51 +220,50 @@ class Expr : public Statement {
   bool isExpr() const final { return true; }
   ExprKind kind() const { return kind_; }
 
-  const std::vector<Val*>& inputs() const { return fields_.inputs; }
-  const std::vector<Val*>& outputs() const { return fields_.outputs; }
-  const std::vector<Attribute>& attributes() const { return fields_.attributes; }
-  Val* input(size_t i) const { return fields_.inputs.at(i); }
-  Val* output(size_t i) const { return fields_.outputs.at(i); }
-  Val* attributeVal(size_t i) const { return std::get<Val*>(fields_.attributes.at(i)); }
-  /// The i-th attribute as `T`; enums are read from their number.
-  template <typename T>
-  T attribute(size_t i) const {
-    if constexpr (std::is_enum_v<T>) {
-      return static_cast<T>(std::get<int64_t>(fields_.attributes.at(i)));
-    } else {
-      return std::get<T>(fields_.attributes.at(i));
-    }
-  }
+  const std::vector<Val*>& inputs() const { return operands_.inputs; }
+  const std::vector<Val*>& outputs() const { return operands_.outputs; }
+  Val* input(size_t i) const { return operands_.inputs.at(i); }
+  Val* output(size_t i) const { return operands_.outputs.at(i); }
+  /// Values among its fields: scalars that are no operands, such as the factor of a split.
+  std::vector<Val*> fieldVals() const;
 
-  /// Same kind and attributes.
+  /// Same kind and fields.
   bool sameOp(const Expr* other) const;
-  /// Same kind, attributes and inputs.
+  /// Same kind, fields and inputs.
   bool sameAs(const Expr* other) const;
   /// Whether two runs give the same values (random operations do not).
   bool isDeterministic() const { return kind_ != ExprKind::RNGOp && kind_ != ExprKind::SdpaFwdOp; }
-  /// "add", "set", "sum", …: the operation as a user would call it.
+  /// "add", "set", "reduction_add", …: the operation as printed text names it.
   std::string getOpString() const;
 
   std::string toString(int indent_size = 0) const override;
   std::string toInlineString(int indent_size = 0) const override;
 
  protected:
-  Expr(IrBuilderPasskey passkey, ExprKind kind, ExprFields fields);
+  Expr(IrBuilderPasskey passkey, ExprKind kind, Operands operands);
 
  private:
   friend class Fusion;
   friend class IrCloner;
   ExprKind kind_;
-  ExprFields fields_;
+  Operands operands_;
 };
 
-/// Base of one kind of expression: `class Split : public ExprOf<Split, ExprKind::Split>`.
-template <typename Self, ExprKind K>
+/// Base of one kind of expression:
+/// `class Split : public ExprOf<Split, ExprKind::Split, SplitFields>`. Each has a `kName`: how text
+/// names it, or what precedes the field that is part of its name.
+template <typename Self, ExprKind K, typename F = NoFields>
 class ExprOf : public Expr {
  public:
+  using Fields = F;
   static constexpr ExprKind kKind = K;
-  ExprOf(IrBuilderPasskey passkey, ExprFields fields) : Expr(passkey, K, std::move(fields)) {}
+  ExprOf(IrBuilderPasskey passkey, Operands operands, F fields = {})
+      : Expr(passkey, K, std::move(operands)), fields_(std::move(fields)) {}
   static bool classof(const Statement* s) { return s->isExpr() && s->asExpr()->kind() == K; }
+  const F& fields() const { return fields_; }
+
+ private:
+  F fields_;
 };
 
 inline Val* Statement::asVal() { return as<Val>(); }

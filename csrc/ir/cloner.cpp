@@ -1,6 +1,7 @@
 #include <ir/cloner.h>
 
-#include <ir/builder.h>
+#include <ir/expr_visit.h>
+#include <ir/field_values.h>
 
 namespace nvfuser {
 
@@ -18,13 +19,16 @@ Val* IrCloner::cloneVal(const Val* val) {
   std::unique_ptr<Val> copy;
   switch (val->vtype()) {
     case ValType::IterDomain:
-      copy = std::make_unique<IterDomain>(passkey(), val->as<IterDomain>(), this);
+      copy = std::make_unique<IterDomain>(passkey(),
+                                          clonedFields(val->as<IterDomain>()->fields(), *this));
       break;
     case ValType::TensorDomain:
-      copy = std::make_unique<TensorDomain>(passkey(), val->as<TensorDomain>(), this);
+      copy = std::make_unique<TensorDomain>(passkey(),
+                                            clonedFields(val->as<TensorDomain>()->fields(), *this));
       break;
     case ValType::TensorView:
-      copy = std::make_unique<TensorView>(passkey(), val->as<TensorView>(), this);
+      copy = std::make_unique<TensorView>(
+          passkey(), clonedFields(val->as<TensorView>()->fields(), *this), val->dtype());
       break;
     case ValType::NamedScalar:
       copy =
@@ -44,30 +48,21 @@ Val* IrCloner::cloneVal(const Val* val) {
 }
 
 Expr* IrCloner::cloneExpr(const Expr* expr) {
-  ExprFields fields{clone(expr->inputs()), clone(expr->outputs()), expr->attributes()};
-  for (Attribute& attribute : fields.attributes) {
-    if (auto* val = std::get_if<Val*>(&attribute)) {
-      *val = clone(*val);
-    }
-  }
-  std::unique_ptr<Expr> copy;
-  switch (expr->kind()) {
-#define X(Class)                                                  \
-  case ExprKind::Class:                                           \
-    copy = std::make_unique<Class>(passkey(), std::move(fields)); \
-    break;
-#include <ir/expr_kinds.def>
-#undef X
-  }
+  Operands operands{clone(expr->inputs()), clone(expr->outputs())};
+  std::unique_ptr<Expr> copy = visitExpr(expr, [&](const auto& op) -> std::unique_ptr<Expr> {
+    using Class = std::decay_t<decltype(op)>;
+    return std::make_unique<Class>(passkey(), std::move(operands),
+                                   clonedFields(op.fields(), *this));
+  });
   copy->name_ = expr->name_;
   Expr* raw = copy.get();
   map_[expr] = raw;
   to_->exprs_.push_back(std::move(copy));
-  for (Val* out : raw->fields_.outputs) {
+  for (Val* out : raw->operands_.outputs) {
     out->definition_ = raw;
     out->forgetFingerprint();
   }
-  for (Val* in : raw->fields_.inputs) {
+  for (Val* in : raw->operands_.inputs) {
     if (in->uses_.empty() || in->uses_.back() != raw) {
       in->uses_.push_back(raw);
     }

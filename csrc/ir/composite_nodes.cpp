@@ -9,11 +9,6 @@ namespace nvfuser {
 
 namespace {
 
-template <typename Enum>
-Attribute enumAttribute(Enum value) {
-  return static_cast<int64_t>(value);
-}
-
 std::vector<Val*> withGiven(std::vector<Val*> all, const std::vector<Val*>& optional) {
   for (Val* val : optional) {
     if (val != nullptr) {
@@ -26,41 +21,39 @@ std::vector<Val*> withGiven(std::vector<Val*> all, const std::vector<Val*>& opti
 }  // namespace
 
 MatmulOp::MatmulOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b)
-    : ExprOf(passkey, {{a, b}, {out}, {}}) {}
+    : ExprOf(passkey, {{a, b}, {out}}) {}
 
 LinearOp::LinearOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* weight, Val* bias)
     : ExprOf(passkey,
              {bias != nullptr ? std::vector<Val*>{in, weight, bias} : std::vector<Val*>{in, weight},
-              {out},
-              {}}) {}
+              {out}}) {}
 
 ScanOp::ScanOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* in, int64_t dim,
                Val* init, bool backward)
-    : ExprOf(passkey, {init != nullptr ? std::vector<Val*>{in, init} : std::vector<Val*>{in},
-                       {out},
-                       {enumAttribute(type), dim, backward}}) {}
+    : ExprOf(passkey,
+             {init != nullptr ? std::vector<Val*>{in, init} : std::vector<Val*>{in}, {out}},
+             {type, dim, backward}) {}
 
 ArgsortOp::ArgsortOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, bool descending,
                      bool stable)
-    : ExprOf(passkey, {{in}, {out}, {dim, descending, stable}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {dim, descending, stable}) {}
 
 TopKOp::TopKOp(IrBuilderPasskey passkey, Val* out_values, Val* out_indices, Val* in, Val* k,
                int64_t dim, bool largest, bool sorted)
-    : ExprOf(passkey, {{in, k}, {out_values, out_indices}, {dim, largest, sorted}}) {}
+    : ExprOf(passkey, {{in, k}, {out_values, out_indices}}, {dim, largest, sorted}) {}
 
 SdpaFwdOp::SdpaFwdOp(IrBuilderPasskey passkey, const std::vector<Val*>& outputs, Val* query,
                      Val* key, Val* value, Val* bias, Val* mask, Val* dropout_p, Val* is_causal,
                      Val* scale)
-    : ExprOf(passkey, {withGiven({query, key, value, dropout_p, is_causal}, {bias, mask, scale}),
-                       outputs,
-                       {bias != nullptr, mask != nullptr, scale != nullptr}}) {}
+    : ExprOf(passkey,
+             {withGiven({query, key, value, dropout_p, is_causal}, {bias, mask, scale}), outputs},
+             {bias != nullptr, mask != nullptr, scale != nullptr}) {}
 
 std::optional<size_t> SdpaFwdOp::placeOf(size_t optional) const {
-  size_t place = kIsCausal + 1;
-  for (size_t i = 0; i < optional; ++i) {
-    place += attribute<bool>(i) ? 1 : 0;
-  }
-  return attribute<bool>(optional) ? std::optional(place) : std::nullopt;
+  const bool given[] = {fields().bias, fields().mask, fields().scale};
+  const auto before = std::count(given, given + optional, true);
+  return given[optional] ? std::optional(kIsCausal + 1 + static_cast<size_t>(before))
+                         : std::nullopt;
 }
 
 bool SdpaFwdOp::draws() const {
@@ -73,8 +66,7 @@ SdpaBwdOp::SdpaBwdOp(IrBuilderPasskey passkey, const std::vector<Val*>& grads, V
     : ExprOf(passkey, {withGiven({grad_output, query, key, value, output, logsumexp, dropout_p,
                                   is_causal, philox_seed, philox_offset},
                                  {scale}),
-                       grads,
-                       {}}) {}
+                       grads}) {}
 
 std::string_view SdpaFwdOp::axesOfInput(size_t i) const {
   static constexpr std::string_view kAxes[] = {"LE", "SE", "SV"};
@@ -99,15 +91,15 @@ std::string_view SdpaBwdOp::axesOfOutput(size_t i) const {
 
 namespace {
 
-ScaledProductPlaces placesFrom(const Expr* expr, size_t next) {
+/// Places, one after the other from `next` on, of the operands that are given.
+ScaledProductPlaces placesFrom(size_t next, const GroupedMmaOpFields& given) {
+  auto place = [&](bool is_given) { return is_given ? std::optional(next++) : std::nullopt; };
   ScaledProductPlaces places;
-  std::optional<size_t>* all[] = {&places.scale1, &places.scale2, &places.alpha, &places.bias,
-                                  &places.beta};
-  for (size_t i = 0; i < std::size(all); ++i) {
-    if (expr->attribute<bool>(i)) {
-      *all[i] = next++;
-    }
-  }
+  places.scale1 = place(given.scale1);
+  places.scale2 = place(given.scale2);
+  places.alpha = place(given.alpha);
+  places.bias = place(given.bias);
+  places.beta = place(given.beta);
   return places;
 }
 
@@ -126,11 +118,12 @@ std::string_view scaleNames(const Val* scale, std::string_view names,
 
 ScaledMmaOp::ScaledMmaOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b, Val* scale1,
                          Val* scale2, Val* alpha, Val* bias, Val* beta)
-    : ExprOf(passkey, {withGiven({a, b, scale1, scale2}, {alpha, bias, beta}),
-                       {out},
-                       {true, true, alpha != nullptr, bias != nullptr, beta != nullptr}}) {}
+    : ExprOf(passkey, {withGiven({a, b, scale1, scale2}, {alpha, bias, beta}), {out}},
+             {alpha != nullptr, bias != nullptr, beta != nullptr}) {}
 
-ScaledProductPlaces ScaledMmaOp::places() const { return placesFrom(this, 2); }
+ScaledProductPlaces ScaledMmaOp::places() const {
+  return placesFrom(2, {true, true, fields().alpha, fields().bias, fields().beta});
+}
 
 std::string_view ScaledMmaOp::axesOfInput(size_t i) const {
   switch (i) {
@@ -149,12 +142,11 @@ std::string_view ScaledMmaOp::axesOfInput(size_t i) const {
 
 GroupedMmaOp::GroupedMmaOp(IrBuilderPasskey passkey, Val* out, Val* a, Val* b, Val* offsets,
                            Val* scale1, Val* scale2, Val* alpha, Val* bias, Val* beta)
-    : ExprOf(passkey, {withGiven({a, b, offsets}, {scale1, scale2, alpha, bias, beta}),
-                       {out},
-                       {scale1 != nullptr, scale2 != nullptr, alpha != nullptr, bias != nullptr,
-                        beta != nullptr}}) {}
+    : ExprOf(passkey, {withGiven({a, b, offsets}, {scale1, scale2, alpha, bias, beta}), {out}},
+             {scale1 != nullptr, scale2 != nullptr, alpha != nullptr, bias != nullptr,
+              beta != nullptr}) {}
 
-ScaledProductPlaces GroupedMmaOp::places() const { return placesFrom(this, 3); }
+ScaledProductPlaces GroupedMmaOp::places() const { return placesFrom(3, fields()); }
 
 std::string_view GroupedMmaOp::axesOfInput(size_t i) const {
   const bool a_has_groups = rankOf(input(0)) == 3;
@@ -205,14 +197,21 @@ std::string_view communicationName(CommunicationType type) {
   return "alltoall";
 }
 
+namespace {
+
+bool combines(CommunicationType type) {
+  return type == CommunicationType::Allreduce || type == CommunicationType::ReduceScatter;
+}
+
+}  // namespace
+
 CommunicationOp::CommunicationOp(IrBuilderPasskey passkey, CommunicationType type,
                                  std::vector<Val*> outs, std::vector<Val*> ins,
                                  BinaryOpType reduction, ParallelType along, const DeviceMesh& mesh,
                                  Val* after)
-    : ExprOf(passkey, {after != nullptr ? withLast(std::move(ins), after) : std::move(ins),
-                       std::move(outs),
-                       {enumAttribute(type), enumAttribute(reduction), enumAttribute(along),
-                        mesh.devices(), mesh.shape()}}) {}
+    : ExprOf(passkey,
+             {after != nullptr ? withLast(std::move(ins), after) : std::move(ins), std::move(outs)},
+             {type, along, mesh, combines(type) ? std::optional(reduction) : std::nullopt}) {}
 
 std::optional<AxisNames> axisNames(const Expr* expr, size_t i) {
   std::string_view last = "-";

@@ -81,10 +81,18 @@ std::vector<int64_t> DeviceMesh::team(int64_t device, ParallelType axis) const {
 }
 
 std::string DeviceMesh::toString() const {
-  std::string result = "DeviceMesh{";
   const int64_t row = shape_.empty() ? 1 : shape_.back();
+  const int64_t plane = shape_.size() < 3 ? size() : row * shape_[1];
+  // An axis of one place shows by the sign in front.
+  const bool shows_planes = shape_.size() == 3 && shape_[0] == 1;
+  const bool shows_rows = shape_.size() == 2 && shape_[0] == 1;
+  std::string result = text("DeviceMesh{", shows_planes ? "|| " : shows_rows ? "| " : "");
   for (int64_t i = 0; i < size(); ++i) {
-    result += text(i == 0 ? "" : i % row == 0 ? " | " : " ", devices_[static_cast<size_t>(i)]);
+    result += text(i == 0           ? ""
+                   : i % plane == 0 ? " || "
+                   : i % row == 0   ? " | "
+                                    : " ",
+                   devices_[static_cast<size_t>(i)]);
   }
   return result + "}";
 }

@@ -37,7 +37,8 @@ class DeviceMesh {
   std::vector<int64_t> team(int64_t device, ParallelType axis) const;
 
   friend bool operator==(const DeviceMesh&, const DeviceMesh&) = default;
-  /// "DeviceMesh{0 1 | 2 3}".
+  /// "DeviceMesh{0 1 | 2 3}": rows apart by "|", planes by "||". A mesh of one row, or one plane,
+  /// begins with its sign.
   std::string toString() const;
 
  private:

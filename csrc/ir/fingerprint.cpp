@@ -1,15 +1,14 @@
 /// Fingerprints of scalars: two scalars are the same if these 128 bits are.
 ///
 /// A fingerprint is mixed from what a scalar is: a constant's dtype and value, a symbol's identity,
-/// a named scalar's name, or an operation with its attributes and the fingerprints of its operands.
+/// a named scalar's name, or an operation with its fields and the fingerprints of its operands.
 /// So two that are computed in the same way meet, whichever nodes they are made of, and comparing
 /// costs the same for any depth. Two 64-bit lanes go through different mixers; that two different
 /// scalars of a process meet by chance is out of question (2^-90 for a hundred thousand of them).
 #include <bit>
 #include <functional>
 
-#include <ir/fusion.h>
-#include <ir/internal_nodes.h>
+#include <ir/expr_visit.h>
 
 namespace nvfuser {
 
@@ -144,9 +143,7 @@ class FingerprintReader {
       for (const Val* in : def->inputs()) {
         mixer.add(read(in));
       }
-      for (const Attribute& attribute : def->attributes()) {
-        addAttribute(mixer, attribute);
-      }
+      forEachFieldOf(def, [&](const auto&, const auto& value) { addValue(mixer, value); });
     } else {
       mixer.add(kIdentity);
       mixer.addIdentity(val);
@@ -154,23 +151,21 @@ class FingerprintReader {
     return mixer.result();
   }
 
-  static void addAttribute(Mixer& mixer, const Attribute& attribute) {
-    mixer.add(attribute.index());
-    if (auto* b = std::get_if<bool>(&attribute)) {
-      mixer.add(static_cast<uint64_t>(*b));
-    } else if (auto* i = std::get_if<int64_t>(&attribute)) {
-      mixer.add(static_cast<uint64_t>(*i));
-    } else if (auto* d = std::get_if<double>(&attribute)) {
-      mixer.add(std::bit_cast<uint64_t>(*d));
-    } else if (auto* t = std::get_if<DataType>(&attribute)) {
-      mixer.add(static_cast<uint64_t>(t->type));
-    } else if (auto* list = std::get_if<std::vector<int64_t>>(&attribute)) {
-      mixer.add(list->size());
-      for (const int64_t entry : *list) {
+  template <typename T>
+  static void addValue(Mixer& mixer, const T& value) {
+    if constexpr (std::is_pointer_v<T>) {
+      mixer.addIdentity(value);
+    } else if constexpr (requires { value.has_value(); }) {
+      mixer.add(value ? uint64_t{2} + static_cast<uint64_t>(*value) : uint64_t{1});
+    } else if constexpr (requires { value.devices(); }) {
+      mixer.add(value.toString());
+    } else if constexpr (requires { value.size(); }) {
+      mixer.add(value.size());
+      for (const auto entry : value) {
         mixer.add(static_cast<uint64_t>(entry));
       }
-    } else if (auto* val = std::get_if<Val*>(&attribute)) {
-      mixer.addIdentity(*val);
+    } else {
+      mixer.add(static_cast<uint64_t>(value));
     }
   }
 

@@ -55,6 +55,7 @@ void swap(Fusion& a, Fusion& b) noexcept {
   swap(a.constants_, b.constants_);
   swap(a.managed_, b.managed_);
   swap(a.axes_are_settled_, b.axes_are_settled_);
+  swap(a.kernel_hints_, b.kernel_hints_);
   a.adoptAll();
   b.adoptAll();
 }
@@ -117,6 +118,7 @@ IrCloner Fusion::copy(const Fusion* from, Fusion* to) {
   }
   to->managed_ = from->managed_;
   to->axes_are_settled_ = from->axes_are_settled_;
+  to->kernel_hints_ = from->kernel_hints_;
   return cloner;
 }
 
@@ -158,6 +160,7 @@ IrCloner Fusion::copyPart(const Fusion* from, Fusion* to,
   to->expr_names_ = from->expr_names_;
   to->managed_ = from->managed_;
   to->axes_are_settled_ = from->axes_are_settled_;
+  to->kernel_hints_ = from->kernel_hints_;
   return cloner;
 }
 
@@ -165,7 +168,7 @@ void Fusion::settleAxes() {
   axes_are_settled_ = true;
   for (const auto& val : vals_) {
     if (val->isA<IterDomain>() && val->as<IterDomain>()->isSymbolic()) {
-      val->as<IterDomain>()->iter_type_ = IterType::Iteration;
+      val->as<IterDomain>()->fields_.iter_type = IterType::Iteration;
     }
   }
 }
@@ -176,12 +179,12 @@ void Fusion::nameVal(Val* val) { val->name_ = val_names_[static_cast<size_t>(val
 
 void Fusion::registerExpr(Expr* expr) {
   expr->name_ = expr_names_++;
-  for (Val* out : expr->fields_.outputs) {
+  for (Val* out : expr->operands_.outputs) {
     check(out->definition_ == nullptr || out->is_fusion_input_, "a value was defined twice");
     out->definition_ = expr;
     out->forgetFingerprint();
   }
-  for (Val* in : expr->fields_.inputs) {
+  for (Val* in : expr->operands_.inputs) {
     if (in->uses_.empty() || in->uses_.back() != expr) {
       in->uses_.push_back(expr);
     }
@@ -207,13 +210,13 @@ Val* Fusion::falseVal() { return constant(PolymorphicValue(false), DataType::Boo
 // ---- mutation
 
 void Fusion::removeExpr(Expr* expr) {
-  for (Val* out : expr->fields_.outputs) {
+  for (Val* out : expr->operands_.outputs) {
     if (out->definition_ == expr) {
       out->definition_ = nullptr;
       out->forgetFingerprint();
     }
   }
-  for (Val* in : expr->fields_.inputs) {
+  for (Val* in : expr->operands_.inputs) {
     std::erase(in->uses_, expr);
   }
   std::erase_if(exprs_, [&](const auto& owned) { return owned.get() == expr; });
@@ -221,14 +224,14 @@ void Fusion::removeExpr(Expr* expr) {
 
 void Fusion::replaceInput(Expr* expr, Val* old_input, Val* replacement) {
   bool found = false;
-  for (Val*& in : expr->fields_.inputs) {
+  for (Val*& in : expr->operands_.inputs) {
     if (in == old_input) {
       in = replacement;
       found = true;
     }
   }
   check(found, "an operand to be replaced is not one of the expression");
-  for (Val* out : expr->fields_.outputs) {
+  for (Val* out : expr->operands_.outputs) {
     out->forgetFingerprint();
   }
   std::erase(old_input->uses_, expr);
@@ -239,8 +242,9 @@ void Fusion::replaceInput(Expr* expr, Val* old_input, Val* replacement) {
 }
 
 void Fusion::replaceExprOutput(Expr* expr, Val* old_output, Val* val) {
-  auto found = std::find(expr->fields_.outputs.begin(), expr->fields_.outputs.end(), old_output);
-  check(found != expr->fields_.outputs.end(),
+  auto found =
+      std::find(expr->operands_.outputs.begin(), expr->operands_.outputs.end(), old_output);
+  check(found != expr->operands_.outputs.end(),
         "a result to be replaced is not one of the expression");
   check(val->definition_ == nullptr, "the replacing value is computed already");
   *found = val;

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +22,7 @@ namespace nvfuser {
 struct BankConflict;
 struct CompileParams;
 class IrCloner;
+class NodeNames;
 
 /// What has to hold of sizes in each run. `message` begins what is said where it does not.
 struct SizeRequirement {
@@ -31,6 +34,19 @@ struct SizeRequirement {
   Val* found;
   Val* needed;  ///< null where there is none
   std::string message;
+};
+
+/// What a schedule promises, or asks of, the kernel that is made of a Fusion.
+struct KernelHints {
+  int64_t most_threads = 0;  ///< no block has more; 0: nothing is said
+  int64_t least_blocks = 0;  ///< so many are to be resident on one multiprocessor; 0: any number
+  bool fetch_ahead = false;  ///< loops of the CPU's tasks ask for lines ahead
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"most_threads", &KernelHints::most_threads},
+                      Field{"least_blocks", &KernelHints::least_blocks},
+                      Field{"fetch_ahead", &KernelHints::fetch_ahead}};
+  }
 };
 
 /// How an output uses the storage of an input.
@@ -119,6 +135,9 @@ class Fusion {
   /// for what it is.
   void verifySettled() const;
 
+  KernelHints& kernelHints() { return kernel_hints_; }
+  const KernelHints& kernelHints() const { return kernel_hints_; }
+
   // Mutation.
   void removeExpr(Expr* expr);
   /// `expr` reads `replacement` where it read `old_input`.
@@ -146,6 +165,9 @@ class Fusion {
   std::string mathString() const;
   void printTransforms() const;
   std::string transformsString() const;
+  /// The Fusion that `toString()` printed (ir/README.md has the grammar). Throws `UserError`, which
+  /// names the line, what is there and what was expected.
+  static std::unique_ptr<Fusion> fromText(std::string_view text);
   /// Lowers and prints the kernel's text (runtime/).
   void printKernel() const;
   void printKernel(const CompileParams& params) const;
@@ -180,6 +202,7 @@ class Fusion {
   void stopManaging(const std::string& key) { managed_.erase(key); }
 
  private:
+  friend class NodeNames;
   friend class IrBuilder;
   friend class IrCloner;
   template <typename T>
@@ -202,6 +225,7 @@ class Fusion {
   std::map<std::pair<int, int64_t>, Val*> constants_;
   std::map<std::string, std::any> managed_;
   bool axes_are_settled_ = false;
+  KernelHints kernel_hints_;
 };
 
 }  // namespace nvfuser

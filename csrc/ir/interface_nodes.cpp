@@ -4,40 +4,32 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
-#include <ir/cloner.h>
+#include <ir/field_values.h>
 
 namespace nvfuser {
 
 TensorView::TensorView(IrBuilderPasskey passkey, TensorDomain* domain, DataType dtype,
                        MemoryType memory_type)
-    : Val(passkey, ValType::TensorView, dtype), domain_(domain), memory_type_(memory_type) {}
+    : TensorView(passkey, TensorFields{.domain = domain, .memory_type = memory_type}, dtype) {}
 
-TensorView::TensorView(IrBuilderPasskey passkey, const TensorView* from, IrCloner* cloner)
-    : Val(passkey, ValType::TensorView, from->dtype()),
-      domain_(cloner->clone(from->domain_)),
-      memory_type_(from->memory_type_),
-      compute_at_pos_(from->compute_at_pos_),
-      max_producer_pos_(from->max_producer_pos_),
-      promote_reuse_(from->promote_reuse_),
-      cpu_scalar_(from->cpu_scalar_),
-      mesh_(from->mesh_),
-      circular_buffer_options_(from->circular_buffer_options_) {}
+TensorView::TensorView(IrBuilderPasskey passkey, TensorFields fields, DataType dtype)
+    : Val(passkey, ValType::TensorView, dtype), fields_(std::move(fields)) {}
 
 void TensorView::setLoopDomain(std::vector<IterDomain*> loop) {
-  domain_->setLoopDomain(std::move(loop));
+  fields_.domain->setLoopDomain(std::move(loop));
 }
 
 void TensorView::setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity) {
-  domain_->setAllocationDomain(std::move(allocation), std::move(contiguity));
+  fields_.domain->setAllocationDomain(std::move(allocation), std::move(contiguity));
 }
 
 void TensorView::setAllocationDomain(std::vector<IterDomain*> allocation, bool contiguity) {
   Contiguity filled = TensorDomain::getContiguityFilledWith(allocation, contiguity);
-  domain_->setAllocationDomain(std::move(allocation), std::move(filled));
+  fields_.domain->setAllocationDomain(std::move(allocation), std::move(filled));
 }
 
 void TensorView::setContiguity(Contiguity contiguity) {
-  domain_->setContiguity(std::move(contiguity));
+  fields_.domain->setContiguity(std::move(contiguity));
 }
 
 void TensorView::setContiguity(bool contiguity) {
@@ -52,9 +44,8 @@ bool TensorView::sameAs(const Statement* other) const {
     return false;
   }
   auto* tv = other->as<TensorView>();
-  return dtype() == tv->dtype() && memory_type_ == tv->memory_type_ &&
-         domain_->sameAs(tv->domain_) && definition() != nullptr && tv->definition() != nullptr &&
-         definition()->sameAs(tv->definition());
+  return dtype() == tv->dtype() && definition() != nullptr && tv->definition() != nullptr &&
+         sameFields(fields_, tv->fields_) && definition()->sameAs(tv->definition());
 }
 
 // ---- TensorViewBuilder

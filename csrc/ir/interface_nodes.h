@@ -32,43 +32,72 @@ struct CircularBufferOptions {
   friend bool operator==(const CircularBufferOptions&, const CircularBufferOptions&) = default;
 };
 
+/// What a tensor is besides its dtype.
+struct TensorFields {
+  TensorDomain* domain = nullptr;
+  MemoryType memory_type = MemoryType::Local;
+  int64_t compute_at_pos = 0;
+  int64_t max_producer_pos = 0;
+  bool promote_reuse = false;
+  bool cpu_scalar = false;
+  DeviceMesh mesh{};
+  CircularBufferOptions circular_buffer{};
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"domain", &TensorFields::domain},
+                      Field{"memory", &TensorFields::memory_type},
+                      Field{"ca_pos", &TensorFields::compute_at_pos},
+                      Field{"produce_pos", &TensorFields::max_producer_pos},
+                      Field{"promote reuse", &TensorFields::promote_reuse},
+                      Field{"cpu scalar", &TensorFields::cpu_scalar},
+                      Field{"mesh", &TensorFields::mesh},
+                      Field{"circular buffer", &TensorFields::circular_buffer}};
+  }
+};
+
 class TensorView : public Val {
  public:
   TensorView(IrBuilderPasskey passkey, TensorDomain* domain, DataType dtype,
              MemoryType memory_type = MemoryType::Local);
-  TensorView(IrBuilderPasskey passkey, const TensorView* from, IrCloner* cloner);
+  TensorView(IrBuilderPasskey passkey, TensorFields fields, DataType dtype);
   static bool classof(const Statement* s) {
     return s->isVal() && s->asVal()->vtype() == ValType::TensorView;
   }
 
+  const TensorFields& fields() const { return fields_; }
+
   // Domains.
-  TensorDomain* domain() const { return domain_; }
-  const std::vector<IterDomain*>& getRootDomain() const { return domain_->root(); }
-  const std::vector<IterDomain*>& getMaybeRootDomain() const { return domain_->maybeRoot(); }
-  const std::vector<IterDomain*>& getLogicalDomain() const { return domain_->logical(); }
-  const std::vector<IterDomain*>& getAllocationDomain() const { return domain_->allocation(); }
-  const std::vector<IterDomain*>& getMaybeAllocationDomain() const {
-    return domain_->maybeAllocation();
+  TensorDomain* domain() const { return fields_.domain; }
+  const std::vector<IterDomain*>& getRootDomain() const { return fields_.domain->root(); }
+  const std::vector<IterDomain*>& getMaybeRootDomain() const { return fields_.domain->maybeRoot(); }
+  const std::vector<IterDomain*>& getLogicalDomain() const { return fields_.domain->logical(); }
+  const std::vector<IterDomain*>& getAllocationDomain() const {
+    return fields_.domain->allocation();
   }
-  const std::vector<IterDomain*>& getLoopDomain() const { return domain_->loop(); }
-  const std::vector<IterDomain*>& getInitialLoopDomain() const { return domain_->initialLoop(); }
+  const std::vector<IterDomain*>& getMaybeAllocationDomain() const {
+    return fields_.domain->maybeAllocation();
+  }
+  const std::vector<IterDomain*>& getLoopDomain() const { return fields_.domain->loop(); }
+  const std::vector<IterDomain*>& getInitialLoopDomain() const {
+    return fields_.domain->initialLoop();
+  }
   void setLoopDomain(std::vector<IterDomain*> loop);
   void setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity);
   void setAllocationDomain(std::vector<IterDomain*> allocation, bool contiguity);
-  const Contiguity& getContiguity() const { return domain_->contiguity(); }
+  const Contiguity& getContiguity() const { return fields_.domain->contiguity(); }
   void setContiguity(Contiguity contiguity);
   void setContiguity(bool contiguity);
 
   /// The i-th axis of the loop domain; negative counts from the end.
-  IterDomain* axis(int64_t i) const { return domain_->axis(i); }
-  int64_t nDims() const { return domain_->nDims(); }
+  IterDomain* axis(int64_t i) const { return fields_.domain->axis(i); }
+  int64_t nDims() const { return fields_.domain->nDims(); }
   bool isZeroDim() const { return nDims() == 0; }
-  bool hasReduction() const { return domain_->hasReduction(); }
-  bool hasBroadcast() const { return domain_->hasBroadcast(); }
+  bool hasReduction() const { return fields_.domain->hasReduction(); }
+  bool hasBroadcast() const { return fields_.domain->hasBroadcast(); }
   bool hasBlockReduction() const;
   bool hasGridReduction() const;
-  bool hasRoot() const { return domain_->hasRoot(); }
-  bool hasAllocation() const { return domain_->hasAllocation(); }
+  bool hasRoot() const { return fields_.domain->hasRoot(); }
+  bool hasAllocation() const { return fields_.domain->hasAllocation(); }
 
   // Transforms of the loop domain. Each returns this tensor.
   TensorView* split(int64_t axis, int64_t factor, bool inner_split = true);
@@ -107,34 +136,34 @@ class TensorView : public Val {
   TensorView* computeAt(TensorView* consumer, int64_t position,
                         ComputeAtMode mode = ComputeAtMode::Standard);
   void inlineAt(int64_t pos, bool best_effort = false, MaxPosCalculator* calc = nullptr);
-  void clearComputePosition() { compute_at_pos_ = 0; }
-  bool hasComputeAt() const { return compute_at_pos_ > 0; }
+  void clearComputePosition() { fields_.compute_at_pos = 0; }
+  bool hasComputeAt() const { return fields_.compute_at_pos > 0; }
   /// Number of leading loop axes shared with every consumer.
-  int64_t getComputeAtPosition() const { return compute_at_pos_; }
-  int64_t getMaxComputePosition() const { return compute_at_pos_; }
-  int64_t getComputePosition(const TensorView*) const { return compute_at_pos_; }
+  int64_t getComputeAtPosition() const { return fields_.compute_at_pos; }
+  int64_t getMaxComputePosition() const { return fields_.compute_at_pos; }
+  int64_t getComputePosition(const TensorView*) const { return fields_.compute_at_pos; }
   /// Largest number of leading loop axes shared with a producer.
-  int64_t getMaxProducerPosition() const { return max_producer_pos_; }
-  int64_t getMaybeMaxProducerPosition() const { return max_producer_pos_; }
+  int64_t getMaxProducerPosition() const { return fields_.max_producer_pos; }
+  int64_t getMaybeMaxProducerPosition() const { return fields_.max_producer_pos; }
   void updateMaxProducerPosition();
 
   // Memory.
-  MemoryType getMemoryType() const { return memory_type_; }
+  MemoryType getMemoryType() const { return fields_.memory_type; }
   void setMemoryType(MemoryType type);
-  void promoteReuse(bool promote = true) { promote_reuse_ = promote; }
-  bool shouldPromoteReuse() const { return promote_reuse_; }
+  void promoteReuse(bool promote = true) { fields_.promote_reuse = promote; }
+  bool shouldPromoteReuse() const { return fields_.promote_reuse; }
   void circularBuffer(int64_t number_of_stages, int64_t prefetch_distance = -1,
                       CircularBufferType type = Pipelined(false));
-  bool isCircularBuffered() const { return circular_buffer_options_.isEnable(); }
-  const CircularBufferOptions& circularBufferOptions() const { return circular_buffer_options_; }
+  bool isCircularBuffered() const { return fields_.circular_buffer.isEnable(); }
+  const CircularBufferOptions& circularBufferOptions() const { return fields_.circular_buffer; }
 
   // Devices that have a part of it, or all of it each (multidevice/).
-  void setDeviceMesh(DeviceMesh mesh) { mesh_ = std::move(mesh); }
-  const DeviceMesh& getDeviceMesh() const { return mesh_; }
-  bool hasDeviceMesh() const { return !mesh_.empty(); }
+  void setDeviceMesh(DeviceMesh mesh) { fields_.mesh = std::move(mesh); }
+  const DeviceMesh& getDeviceMesh() const { return fields_.mesh; }
+  bool hasDeviceMesh() const { return !fields_.mesh.empty(); }
 
-  void setCpuScalar(bool is_cpu_scalar) { cpu_scalar_ = is_cpu_scalar; }
-  bool isCpuScalar() const { return cpu_scalar_; }
+  void setCpuScalar(bool is_cpu_scalar) { fields_.cpu_scalar = is_cpu_scalar; }
+  bool isCpuScalar() const { return fields_.cpu_scalar; }
 
   bool sameAs(const Statement* other) const override;
   /// "T3_l_float[iS4{i0}, rS5{i2}] ca_pos( 1 )".
@@ -146,27 +175,20 @@ class TensorView : public Val {
   friend class Fusion;
   friend class InlineState;
   friend class ReplaceDomain;
-  TensorDomain* domain_;
-  MemoryType memory_type_;
-  int64_t compute_at_pos_ = 0;
-  int64_t max_producer_pos_ = 0;
-  bool promote_reuse_ = false;
-  bool cpu_scalar_ = false;
-  DeviceMesh mesh_;
-  CircularBufferOptions circular_buffer_options_;
+  TensorFields fields_;
 };
 
 /// The one door for primitives that replace a tensor's domain (rFactor, caching, replays).
 class ReplaceDomain {
  public:
-  static void set(TensorView* tv, TensorDomain* domain) { tv->domain_ = domain; }
+  static void set(TensorView* tv, TensorDomain* domain) { tv->fields_.domain = domain; }
 };
 
 /// The one door for primitives that move compute positions.
 class InlineState {
  public:
-  static void setComputeAt(TensorView* tv, int64_t pos) { tv->compute_at_pos_ = pos; }
-  static void setMaxProducer(TensorView* tv, int64_t pos) { tv->max_producer_pos_ = pos; }
+  static void setComputeAt(TensorView* tv, int64_t pos) { tv->fields_.compute_at_pos = pos; }
+  static void setMaxProducer(TensorView* tv, int64_t pos) { tv->fields_.max_producer_pos = pos; }
 };
 
 /// Describes a tensor and makes it:

@@ -4,65 +4,37 @@
 #include <unordered_set>
 
 #include <ir/builder.h>
-#include <ir/cloner.h>
+#include <ir/field_values.h>
 
 namespace nvfuser {
 
 // ---- IterDomain
 
-IterDomainBuilder::IterDomainBuilder(const IterDomain* id)
-    : start_(id->start()),
-      extent_(id->extent()),
-      expanded_extent_(id->expandedExtent()),
-      stop_offset_(id->stopOffset()),
-      parallel_type_(id->getParallelType()),
-      iter_type_(id->getIterType()),
-      is_rfactor_(id->isRFactorProduct()),
-      is_padded_(id->hasPaddingToMultipleOfWarp()),
-      padded_to_(id->getMaybeSizeAfterPadding()) {}
+IterDomainBuilder::IterDomainBuilder(const IterDomain* id) : fields_(id->fields()) {
+  fields_.is_clustered = false;  // which is said of an axis, not of what it is made from
+}
 
 IterDomainBuilder& IterDomainBuilder::resetSchedulingParams() {
-  parallel_type_ = ParallelType::Serial;
-  is_padded_ = false;
-  padded_to_ = std::nullopt;
+  fields_.parallel_type = ParallelType::Serial;
+  fields_.is_padded = false;
+  fields_.padded_to = std::nullopt;
   return *this;
 }
 
 IterDomain* IterDomainBuilder::build() const {
-  Fusion* fusion = extent_->fusion();
-  if (iter_type_ == IterType::Symbolic && fusion->axesAreSettled()) {
+  Fusion* fusion = fields_.extent->fusion();
+  if (fields_.iter_type == IterType::Symbolic && fusion->axesAreSettled()) {
     return IterDomainBuilder(*this).iter_type(IterType::Iteration).build();
   }
-  return IrBuilder::createInContainer<IterDomain>(fusion, *this);
+  return IrBuilder::createInContainer<IterDomain>(fusion, fields_);
 }
 
-IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args)
-    : Val(passkey, ValType::IterDomain, DataType::Index),
-      start_(args.start_),
-      extent_(args.extent_),
-      expanded_extent_(args.expanded_extent_),
-      stop_offset_(args.stop_offset_),
-      parallel_type_(args.parallel_type_),
-      iter_type_(args.iter_type_),
-      is_rfactor_(args.is_rfactor_),
-      is_padded_(args.is_padded_),
-      padded_to_(args.padded_to_) {
-  check(extent_ != nullptr && start_ != nullptr, "an axis needs a start and an extent");
-  check(isIntegralType(extent_->dtype()), "the extent of an axis is an integer");
+IterDomain::IterDomain(IrBuilderPasskey passkey, AxisFields fields)
+    : Val(passkey, ValType::IterDomain, DataType::Index), fields_(fields) {
+  check(fields_.extent != nullptr && fields_.start != nullptr,
+        "an axis needs a start and an extent");
+  check(isIntegralType(fields_.extent->dtype()), "the extent of an axis is an integer");
 }
-
-IterDomain::IterDomain(IrBuilderPasskey passkey, const IterDomain* from, IrCloner* cloner)
-    : Val(passkey, ValType::IterDomain, DataType::Index),
-      start_(cloner->clone(from->start_)),
-      extent_(cloner->clone(from->extent_)),
-      expanded_extent_(cloner->clone(from->expanded_extent_)),
-      stop_offset_(cloner->clone(from->stop_offset_)),
-      parallel_type_(from->parallel_type_),
-      iter_type_(from->iter_type_),
-      is_rfactor_(from->is_rfactor_),
-      is_padded_(from->is_padded_),
-      padded_to_(from->padded_to_),
-      is_clustered_(from->is_clustered_) {}
 
 bool isComputedExtent(const Val* extent) {
   return !extent->isConst() && extent->definition() != nullptr;
@@ -198,12 +170,12 @@ void IterDomain::parallelize(ParallelType type) {
               "; device, block, thread, Vectorize, Unroll, Unswitch, Group, Bulk and Serial are "
               "supported");
   }
-  if (type == ParallelType::Vectorize && !extent_->isConstScalar()) {
+  if (type == ParallelType::Vectorize && !fields_.extent->isConstScalar()) {
     userError("parallelize: axis ", toString(),
               " cannot be vectorized: its extent is not a constant; split it by the vector width "
               "first");
   }
-  parallel_type_ = type;
+  fields_.parallel_type = type;
 }
 
 void IterDomain::padToMultipleOfWarp(std::optional<int64_t> to_size) {
@@ -211,22 +183,13 @@ void IterDomain::padToMultipleOfWarp(std::optional<int64_t> to_size) {
     userError("padToMultipleOfWarp: axis ", toString(), " cannot be padded to ", *to_size,
               "; the size must be a positive multiple of 32");
   }
-  is_padded_ = true;
-  padded_to_ = to_size;
+  fields_.is_padded = true;
+  fields_.padded_to = to_size;
 }
 
 bool IterDomain::sameAs(const Statement* other) const {
-  if (this == other) {
-    return true;
-  }
-  if (other == nullptr || !other->isA<IterDomain>()) {
-    return false;
-  }
-  auto* id = other->as<IterDomain>();
-  return iter_type_ == id->iter_type_ && parallel_type_ == id->parallel_type_ &&
-         extent_->sameAs(id->extent_) && start_->sameAs(id->start_) &&
-         hasExpandedExtent() == id->hasExpandedExtent() &&
-         (!hasExpandedExtent() || expanded_extent_->sameAs(id->expanded_extent_));
+  return this == other || (other != nullptr && other->isA<IterDomain>() &&
+                           sameFields(fields_, other->as<IterDomain>()->fields_));
 }
 
 // ---- TensorDomain
@@ -260,28 +223,22 @@ TensorDomain::TensorDomain(IrBuilderPasskey passkey, std::vector<IterDomain*> ro
                            std::vector<IterDomain*> loop, Contiguity contiguity,
                            std::vector<IterDomain*> additional_ids)
     : Val(passkey, ValType::TensorDomain, DataType::Null),
-      root_(std::move(root)),
-      logical_(std::move(logical)),
-      allocation_(std::move(allocation)),
-      loop_(std::move(loop)),
-      initial_loop_(loop_),
-      additional_ids_(std::move(additional_ids)),
-      contiguity_(std::move(contiguity)) {
-  if (contiguity_.empty() && !maybeAllocation().empty()) {
-    contiguity_ = getContiguityFilledWith(maybeAllocation(), false);
+      fields_{.root = std::move(root),
+              .logical = std::move(logical),
+              .allocation = std::move(allocation),
+              .loop = std::move(loop),
+              .initial_loop = {},
+              .additional_ids = std::move(additional_ids),
+              .contiguity = {}} {
+  fields_.initial_loop = fields_.loop;
+  if (contiguity.empty() && !maybeAllocation().empty()) {
+    contiguity = getContiguityFilledWith(maybeAllocation(), false);
   }
-  setContiguity(contiguity_);
+  setContiguity(std::move(contiguity));
 }
 
-TensorDomain::TensorDomain(IrBuilderPasskey passkey, const TensorDomain* from, IrCloner* cloner)
-    : Val(passkey, ValType::TensorDomain, DataType::Null),
-      root_(cloner->clone(from->root_)),
-      logical_(cloner->clone(from->logical_)),
-      allocation_(cloner->clone(from->allocation_)),
-      loop_(cloner->clone(from->loop_)),
-      initial_loop_(cloner->clone(from->initial_loop_)),
-      additional_ids_(cloner->clone(from->additional_ids_)),
-      contiguity_(from->contiguity_) {}
+TensorDomain::TensorDomain(IrBuilderPasskey passkey, DomainFields fields)
+    : Val(passkey, ValType::TensorDomain, DataType::Null), fields_(std::move(fields)) {}
 
 void TensorDomain::setContiguity(Contiguity contiguity) {
   const auto& ids = maybeAllocation();
@@ -298,27 +255,30 @@ void TensorDomain::setContiguity(Contiguity contiguity) {
       contiguity[i] = false;
     }
   }
-  contiguity_ = std::move(contiguity);
+  fields_.contiguity = std::move(contiguity);
 }
 
-void TensorDomain::setLoopDomain(std::vector<IterDomain*> loop) { loop_ = std::move(loop); }
+void TensorDomain::setLoopDomain(std::vector<IterDomain*> loop) { fields_.loop = std::move(loop); }
 
 void TensorDomain::setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity) {
-  allocation_ = std::move(allocation);
+  fields_.allocation = std::move(allocation);
   setContiguity(std::move(contiguity));
 }
 
 IterDomain* TensorDomain::axis(int64_t i) const {
-  return loop_[static_cast<size_t>(wrapDim(i, nDims(), "axis"))];
+  return fields_.loop[static_cast<size_t>(wrapDim(i, nDims(), "axis"))];
 }
 
 bool TensorDomain::hasReduction() const {
-  return std::any_of(loop_.begin(), loop_.end(), [](auto* id) { return id->isReduction(); }) ||
-         std::any_of(logical_.begin(), logical_.end(), [](auto* id) { return id->isReduction(); });
+  return std::any_of(fields_.loop.begin(), fields_.loop.end(),
+                     [](auto* id) { return id->isReduction(); }) ||
+         std::any_of(fields_.logical.begin(), fields_.logical.end(),
+                     [](auto* id) { return id->isReduction(); });
 }
 
 bool TensorDomain::hasBroadcast() const {
-  return std::any_of(loop_.begin(), loop_.end(), [](auto* id) { return id->isBroadcast(); });
+  return std::any_of(fields_.loop.begin(), fields_.loop.end(),
+                     [](auto* id) { return id->isBroadcast(); });
 }
 
 std::vector<Expr*> TensorDomain::allExprs() const {
@@ -352,7 +312,7 @@ std::vector<Expr*> TensorDomain::allExprs() const {
       }
     }
   };
-  for (const auto* list : {&root_, &logical_, &allocation_, &loop_}) {
+  for (const auto* list : {&fields_.root, &fields_.logical, &fields_.allocation, &fields_.loop}) {
     for (IterDomain* id : *list) {
       walk(id);
     }
@@ -368,7 +328,8 @@ std::vector<IterDomain*> TensorDomain::allIDs() const {
       all.push_back(id);
     }
   };
-  for (const auto* list : {&root_, &logical_, &allocation_, &loop_, &additional_ids_}) {
+  for (const auto* list : {&fields_.root, &fields_.logical, &fields_.allocation, &fields_.loop,
+                           &fields_.additional_ids}) {
     for (IterDomain* id : *list) {
       add(id);
     }
@@ -417,19 +378,8 @@ Contiguity TensorDomain::getContiguityFilledWith(const std::vector<IterDomain*>&
 }
 
 bool TensorDomain::sameAs(const Statement* other) const {
-  if (this == other) {
-    return true;
-  }
-  if (other == nullptr || !other->isA<TensorDomain>()) {
-    return false;
-  }
-  auto* td = other->as<TensorDomain>();
-  auto same = [](const std::vector<IterDomain*>& a, const std::vector<IterDomain*>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](auto* x, auto* y) { return x->sameAs(y); });
-  };
-  return contiguity_ == td->contiguity_ && same(root_, td->root_) && same(logical_, td->logical_) &&
-         same(allocation_, td->allocation_) && same(loop_, td->loop_);
+  return this == other || (other != nullptr && other->isA<TensorDomain>() &&
+                           sameFields(fields_, other->as<TensorDomain>()->fields_));
 }
 
 }  // namespace nvfuser

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,38 +16,59 @@ namespace nvfuser {
 
 class IterDomain;
 
+/// What an axis is.
+struct AxisFields {
+  Val* start = nullptr;
+  Val* extent = nullptr;
+  Val* expanded_extent = nullptr;  ///< of a broadcast axis: the extent that it pretends to have
+  Val* stop_offset = nullptr;
+  ParallelType parallel_type = ParallelType::Serial;
+  IterType iter_type = IterType::Iteration;
+  bool is_rfactor = false;  ///< an operation made it by a transform
+  bool is_padded = false;
+  std::optional<int64_t> padded_to{};
+  bool is_clustered = false;
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"start", &AxisFields::start},
+                      Field{"extent", &AxisFields::extent},
+                      Field{"expanded_extent", &AxisFields::expanded_extent},
+                      Field{"stop_offset", &AxisFields::stop_offset},
+                      Field{"parallel_type", &AxisFields::parallel_type},
+                      Field{"iter_type", &AxisFields::iter_type},
+                      Field{"rfactor", &AxisFields::is_rfactor},
+                      Field{"padded", &AxisFields::is_padded},
+                      Field{"padded_to", &AxisFields::padded_to},
+                      Field{"clustered", &AxisFields::is_clustered}};
+  }
+};
+
 /// Collects the properties of an axis: `IterDomainBuilder(start,
 /// extent).iter_type(IterType::Reduction).build()`.
 class IterDomainBuilder {
  public:
-  IterDomainBuilder(Val* start, Val* extent) : start_(start), extent_(extent) {}
+  IterDomainBuilder(Val* start, Val* extent) : fields_{.start = start, .extent = extent} {}
+  explicit IterDomainBuilder(AxisFields fields) : fields_(fields) {}
   explicit IterDomainBuilder(const IterDomain* id);
 
-  IterDomainBuilder& start(Val* v) { return start_ = v, *this; }
-  IterDomainBuilder& extent(Val* v) { return extent_ = v, *this; }
-  IterDomainBuilder& expanded_extent(Val* v) { return expanded_extent_ = v, *this; }
-  IterDomainBuilder& stop_offset(Val* v) { return stop_offset_ = v, *this; }
-  IterDomainBuilder& parallel_type(ParallelType t) { return parallel_type_ = t, *this; }
-  IterDomainBuilder& iter_type(IterType t) { return iter_type_ = t, *this; }
-  IterDomainBuilder& is_rfactor_domain(bool b) { return is_rfactor_ = b, *this; }
-  IterDomainBuilder& is_padded_dimension(bool b) { return is_padded_ = b, *this; }
-  IterDomainBuilder& padded_to_size(std::optional<int64_t> n) { return padded_to_ = n, *this; }
+  IterDomainBuilder& start(Val* v) { return fields_.start = v, *this; }
+  IterDomainBuilder& extent(Val* v) { return fields_.extent = v, *this; }
+  IterDomainBuilder& expanded_extent(Val* v) { return fields_.expanded_extent = v, *this; }
+  IterDomainBuilder& stop_offset(Val* v) { return fields_.stop_offset = v, *this; }
+  IterDomainBuilder& parallel_type(ParallelType t) { return fields_.parallel_type = t, *this; }
+  IterDomainBuilder& iter_type(IterType t) { return fields_.iter_type = t, *this; }
+  IterDomainBuilder& is_rfactor_domain(bool b) { return fields_.is_rfactor = b, *this; }
+  IterDomainBuilder& is_padded_dimension(bool b) { return fields_.is_padded = b, *this; }
+  IterDomainBuilder& padded_to_size(std::optional<int64_t> n) {
+    return fields_.padded_to = n, *this;
+  }
   /// Serial, unpadded: what a fresh axis has.
   IterDomainBuilder& resetSchedulingParams();
   IterDomainBuilder& resetRfactor() { return is_rfactor_domain(false); }
   IterDomain* build() const;
 
  private:
-  friend class IterDomain;
-  Val* start_;
-  Val* extent_;
-  Val* expanded_extent_ = nullptr;
-  Val* stop_offset_ = nullptr;
-  ParallelType parallel_type_ = ParallelType::Serial;
-  IterType iter_type_ = IterType::Iteration;
-  bool is_rfactor_ = false;
-  bool is_padded_ = false;
-  std::optional<int64_t> padded_to_;
+  AxisFields fields_;
 };
 
 /// Whether a size is worked out from others: it is known when a call gives those (settling/).
@@ -62,9 +84,7 @@ std::optional<IterType> mergedIterType(IterType outer, IterType inner);
 /// until the Fusion's axes are settled.
 class IterDomain : public Val {
  public:
-  IterDomain(IrBuilderPasskey passkey, const IterDomainBuilder& args);
-  /// A copy with the same properties, for the cloner (values are mapped by it).
-  IterDomain(IrBuilderPasskey passkey, const IterDomain* from, IrCloner* cloner);
+  IterDomain(IrBuilderPasskey passkey, AxisFields fields);
   static bool classof(const Statement* s) {
     return s->isVal() && s->asVal()->vtype() == ValType::IterDomain;
   }
@@ -90,38 +110,41 @@ class IterDomain : public Val {
   static std::vector<IterDomain*> clone(const std::vector<IterDomain*>& domains);
   IterDomain* cloneWithoutRFactor(bool map_with_original = false);
 
-  IterType getIterType() const { return iter_type_; }
-  bool isReduction() const { return iter_type_ == IterType::Reduction; }
-  bool isIteration() const { return iter_type_ == IterType::Iteration; }
-  bool isBroadcast() const { return iter_type_ == IterType::Broadcast; }
-  bool isSymbolic() const { return iter_type_ == IterType::Symbolic; }
-  bool isGatherScatter() const { return iter_type_ == IterType::GatherScatter; }
-  bool isStride() const { return iter_type_ == IterType::Stride; }
-  bool isVectorComponent() const { return iter_type_ == IterType::VectorComponent; }
-  bool isRFactorProduct() const { return is_rfactor_; }
-  bool isBulk() const { return parallel_type_ == ParallelType::Bulk; }
+  const AxisFields& fields() const { return fields_; }
+  IterType getIterType() const { return fields_.iter_type; }
+  bool isReduction() const { return fields_.iter_type == IterType::Reduction; }
+  bool isIteration() const { return fields_.iter_type == IterType::Iteration; }
+  bool isBroadcast() const { return fields_.iter_type == IterType::Broadcast; }
+  bool isSymbolic() const { return fields_.iter_type == IterType::Symbolic; }
+  bool isGatherScatter() const { return fields_.iter_type == IterType::GatherScatter; }
+  bool isStride() const { return fields_.iter_type == IterType::Stride; }
+  bool isVectorComponent() const { return fields_.iter_type == IterType::VectorComponent; }
+  bool isRFactorProduct() const { return fields_.is_rfactor; }
+  bool isBulk() const { return fields_.parallel_type == ParallelType::Bulk; }
 
   /// Binds the axis. Throws `UserError` where the binding contradicts the kind of axis.
   void parallelize(ParallelType type);
-  ParallelType getParallelType() const { return parallel_type_; }
-  bool isParallelized() const { return parallel_type_ != ParallelType::Serial; }
-  bool isThread() const { return isParallelTypeThread(parallel_type_); }
-  bool isThreadDim() const { return isParallelTypeThreadDim(parallel_type_); }
-  bool isBlockDim() const { return isParallelTypeBlockDim(parallel_type_); }
+  ParallelType getParallelType() const { return fields_.parallel_type; }
+  bool isParallelized() const { return fields_.parallel_type != ParallelType::Serial; }
+  bool isThread() const { return isParallelTypeThread(fields_.parallel_type); }
+  bool isThreadDim() const { return isParallelTypeThreadDim(fields_.parallel_type); }
+  bool isBlockDim() const { return isParallelTypeBlockDim(fields_.parallel_type); }
   /// The launch rounds this TIDx axis up to whole warps, or to `to_size`.
   void padToMultipleOfWarp(std::optional<int64_t> to_size = std::nullopt);
-  bool hasPaddingToMultipleOfWarp() const { return is_padded_; }
-  std::optional<int64_t> getMaybeSizeAfterPadding() const { return padded_to_; }
+  bool hasPaddingToMultipleOfWarp() const { return fields_.is_padded; }
+  std::optional<int64_t> getMaybeSizeAfterPadding() const { return fields_.padded_to; }
   /// Blocks along this BIDx/y/z axis form one cluster.
-  void setClusteredBlocks(bool clustered = true) { is_clustered_ = clustered; }
-  bool isClusteredBlockDim() const { return is_clustered_; }
+  void setClusteredBlocks(bool clustered = true) { fields_.is_clustered = clustered; }
+  bool isClusteredBlockDim() const { return fields_.is_clustered; }
 
-  Val* start() const { return start_; }
-  Val* stopOffset() const { return stop_offset_; }
-  Val* extent() const { return extent_; }
-  bool hasExpandedExtent() const { return expanded_extent_ != nullptr; }
-  Val* expandedExtent() const { return expanded_extent_; }
-  Val* getMaybeExpandedExtent() const { return expanded_extent_ ? expanded_extent_ : extent_; }
+  Val* start() const { return fields_.start; }
+  Val* stopOffset() const { return fields_.stop_offset; }
+  Val* extent() const { return fields_.extent; }
+  bool hasExpandedExtent() const { return fields_.expanded_extent != nullptr; }
+  Val* expandedExtent() const { return fields_.expanded_extent; }
+  Val* getMaybeExpandedExtent() const {
+    return fields_.expanded_extent ? fields_.expanded_extent : fields_.extent;
+  }
 
   bool sameAs(const Statement* other) const override;
   std::string toString(int indent_size = 0) const override;
@@ -129,19 +152,31 @@ class IterDomain : public Val {
 
  private:
   friend class Fusion;  // settles kinds
-  Val* start_;
-  Val* extent_;
-  Val* expanded_extent_;
-  Val* stop_offset_;
-  ParallelType parallel_type_;
-  IterType iter_type_;
-  bool is_rfactor_;
-  bool is_padded_;
-  std::optional<int64_t> padded_to_;
-  bool is_clustered_ = false;
+  AxisFields fields_;
 };
 
 using Contiguity = std::vector<std::optional<bool>>;
+
+/// A tensor's lists of axes.
+struct DomainFields {
+  std::vector<IterDomain*> root;
+  std::vector<IterDomain*> logical;
+  std::vector<IterDomain*> allocation;
+  std::vector<IterDomain*> loop;
+  std::vector<IterDomain*> initial_loop;
+  std::vector<IterDomain*> additional_ids;
+  Contiguity contiguity;
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"root domain", &DomainFields::root},
+                      Field{"logical domain", &DomainFields::logical},
+                      Field{"allocation domain", &DomainFields::allocation},
+                      Field{"loop domain", &DomainFields::loop},
+                      Field{"initial loop domain", &DomainFields::initial_loop},
+                      Field{"stand-ins", &DomainFields::additional_ids},
+                      Field{"contiguity", &DomainFields::contiguity}};
+  }
+};
 
 /// The lists of axes of one tensor. Contiguity has an entry for each allocation axis: nullopt for
 /// broadcast axes, otherwise whether the axis is contiguous with the next inner one that is no
@@ -157,38 +192,42 @@ class TensorDomain : public Val {
                std::vector<IterDomain*> logical, std::vector<IterDomain*> allocation,
                std::vector<IterDomain*> loop, Contiguity contiguity,
                std::vector<IterDomain*> additional_ids = {});
-  TensorDomain(IrBuilderPasskey passkey, const TensorDomain* from, IrCloner* cloner);
+  /// The fields as they are.
+  TensorDomain(IrBuilderPasskey passkey, DomainFields fields);
   static bool classof(const Statement* s) {
     return s->isVal() && s->asVal()->vtype() == ValType::TensorDomain;
   }
 
-  const std::vector<IterDomain*>& root() const { return root_; }
-  const std::vector<IterDomain*>& maybeRoot() const { return root_.empty() ? logical_ : root_; }
-  const std::vector<IterDomain*>& logical() const { return logical_; }
-  const std::vector<IterDomain*>& allocation() const { return allocation_; }
-  const std::vector<IterDomain*>& maybeAllocation() const {
-    return allocation_.empty() ? logical_ : allocation_;
+  const DomainFields& fields() const { return fields_; }
+  const std::vector<IterDomain*>& root() const { return fields_.root; }
+  const std::vector<IterDomain*>& maybeRoot() const {
+    return fields_.root.empty() ? fields_.logical : fields_.root;
   }
-  const std::vector<IterDomain*>& loop() const { return loop_; }
-  const std::vector<IterDomain*>& initialLoop() const { return initial_loop_; }
+  const std::vector<IterDomain*>& logical() const { return fields_.logical; }
+  const std::vector<IterDomain*>& allocation() const { return fields_.allocation; }
+  const std::vector<IterDomain*>& maybeAllocation() const {
+    return fields_.allocation.empty() ? fields_.logical : fields_.allocation;
+  }
+  const std::vector<IterDomain*>& loop() const { return fields_.loop; }
+  const std::vector<IterDomain*>& initialLoop() const { return fields_.initial_loop; }
   /// Extent-1 axes that come from nowhere: they stand in the loop domain where a neighbour has an
   /// axis this tensor lacks. Whoever adds one says what it stands for:
   /// Fusion::registerExactMapping(added, the neighbour's axis).
-  const std::vector<IterDomain*>& additionalIDs() const { return additional_ids_; }
+  const std::vector<IterDomain*>& additionalIDs() const { return fields_.additional_ids; }
   /// Every axis of the domain, each once: root, logical, allocation, loop and all between them.
   std::vector<IterDomain*> allIDs() const;
   /// Every transform between the axes, producers first.
   std::vector<Expr*> allExprs() const;
 
-  bool hasRoot() const { return !root_.empty(); }
-  bool hasAllocation() const { return !allocation_.empty(); }
-  const Contiguity& contiguity() const { return contiguity_; }
+  bool hasRoot() const { return !fields_.root.empty(); }
+  bool hasAllocation() const { return !fields_.allocation.empty(); }
+  const Contiguity& contiguity() const { return fields_.contiguity; }
   void setContiguity(Contiguity contiguity);
   void setLoopDomain(std::vector<IterDomain*> loop);
   void setAllocationDomain(std::vector<IterDomain*> allocation, Contiguity contiguity);
-  void addAdditionalId(IterDomain* id) { additional_ids_.push_back(id); }
+  void addAdditionalId(IterDomain* id) { fields_.additional_ids.push_back(id); }
 
-  int64_t nDims() const { return static_cast<int64_t>(loop_.size()); }
+  int64_t nDims() const { return static_cast<int64_t>(fields_.loop.size()); }
   IterDomain* axis(int64_t i) const;
   bool hasReduction() const;
   bool hasBroadcast() const;
@@ -203,13 +242,7 @@ class TensorDomain : public Val {
   std::string toInlineString(int indent_size = 0) const override { return toString(indent_size); }
 
  private:
-  std::vector<IterDomain*> root_;
-  std::vector<IterDomain*> logical_;
-  std::vector<IterDomain*> allocation_;
-  std::vector<IterDomain*> loop_;
-  std::vector<IterDomain*> initial_loop_;
-  std::vector<IterDomain*> additional_ids_;
-  Contiguity contiguity_;
+  DomainFields fields_;
 };
 
 /// `axis` counted from the front; negative counts from the end. Throws `UserError` outside [−n, n).

@@ -4,15 +4,6 @@ namespace nvfuser {
 
 namespace {
 
-template <typename Enum>
-Attribute enumAttribute(Enum value) {
-  return static_cast<int64_t>(value);
-}
-
-std::vector<int64_t> asFlags(const std::vector<bool>& flags) {
-  return {flags.begin(), flags.end()};
-}
-
 std::vector<Val*> operands(std::vector<Val*> all, const std::vector<Val*>& rest) {
   all.insert(all.end(), rest.begin(), rest.end());
   return all;
@@ -21,113 +12,120 @@ std::vector<Val*> operands(std::vector<Val*> all, const std::vector<Val*>& rest)
 }  // namespace
 
 UnaryOp::UnaryOp(IrBuilderPasskey passkey, UnaryOpType type, Val* out, Val* in)
-    : ExprOf(passkey, {{in}, {out}, {enumAttribute(type)}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {type}) {}
 
 BinaryOp::BinaryOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* lhs, Val* rhs)
-    : ExprOf(passkey, {{lhs, rhs}, {out}, {enumAttribute(type)}}) {}
+    : ExprOf(passkey, {{lhs, rhs}, {out}}, {type}) {}
 
 TernaryOp::TernaryOp(IrBuilderPasskey passkey, TernaryOpType type, Val* out, Val* in1, Val* in2,
                      Val* in3)
-    : ExprOf(passkey, {{in1, in2, in3}, {out}, {enumAttribute(type)}}) {}
+    : ExprOf(passkey, {{in1, in2, in3}, {out}}, {type}) {}
 
 LoadStoreOp::LoadStoreOp(IrBuilderPasskey passkey, LoadStoreOpType type, Val* out, Val* in,
                          CacheOp cache_op)
-    : ExprOf(passkey, {{in}, {out}, {enumAttribute(type), enumAttribute(cache_op)}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {type, cache_op}) {}
 
 BroadcastOp::BroadcastOp(IrBuilderPasskey passkey, Val* out, Val* in,
                          const std::vector<bool>& is_broadcast)
-    : ExprOf(passkey, {{in}, {out}, {asFlags(is_broadcast)}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {is_broadcast}) {}
 
 SqueezeOp::SqueezeOp(IrBuilderPasskey passkey, Val* out, Val* in,
                      const std::vector<bool>& is_squeeze)
-    : ExprOf(passkey, {{in}, {out}, {asFlags(is_squeeze)}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {is_squeeze}) {}
 
 ExpandOp::ExpandOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& extents)
-    : ExprOf(passkey, {operands({in}, extents), {out}, {}}) {}
+    : ExprOf(passkey, {operands({in}, extents), {out}}) {}
 
-RepeatOp::RepeatOp(IrBuilderPasskey passkey, Val* out, Val* in)
-    : ExprOf(passkey, {{in}, {out}, {}}) {}
+RepeatOp::RepeatOp(IrBuilderPasskey passkey, Val* out, Val* in) : ExprOf(passkey, {{in}, {out}}) {}
 
 ReshapeOp::ReshapeOp(IrBuilderPasskey passkey, Val* out, Val* in)
-    : ExprOf(passkey, {{in}, {out}, {}}) {}
+    : ExprOf(passkey, {{in}, {out}}) {}
 
 SliceOp::SliceOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& ranges)
-    : ExprOf(passkey, {operands({in}, ranges), {out}, {}}) {}
+    : ExprOf(passkey, {operands({in}, ranges), {out}}) {}
 
 PadOp::PadOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* value,
              const std::vector<Val*>& widths)
-    : ExprOf(passkey, {operands({in, value}, widths), {out}, {}}) {}
+    : ExprOf(passkey, {operands({in, value}, widths), {out}}) {}
 
 CatOp::CatOp(IrBuilderPasskey passkey, Val* out, const std::vector<Val*>& inputs, int64_t axis)
-    : ExprOf(passkey, {inputs, {out}, {axis}}) {}
+    : ExprOf(passkey, {inputs, {out}}, {axis}) {}
 
 ViewAsScalar::ViewAsScalar(IrBuilderPasskey passkey, Val* out, Val* in)
-    : ExprOf(passkey, {{in}, {out}, {}}) {}
+    : ExprOf(passkey, {{in}, {out}}) {}
 
 ReductionOp::ReductionOp(IrBuilderPasskey passkey, BinaryOpType type, Val* init, Val* out, Val* in,
                          bool is_allreduce)
-    : ExprOf(passkey, {{in}, {out}, {enumAttribute(type), init, is_allreduce}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {type, init, is_allreduce}) {}
 
 WelfordOp::WelfordOp(IrBuilderPasskey passkey, Val* out_avg, Val* out_var, Val* out_n, Val* in_avg,
                      Val* in_var, Val* in_n)
-    : ExprOf(passkey, {{in_avg, in_var, in_n}, {out_avg, out_var, out_n}, {}}) {}
+    : ExprOf(passkey, {{in_avg, in_var, in_n}, {out_avg, out_var, out_n}}) {}
 
 OnlineSoftmaxOp::OnlineSoftmaxOp(IrBuilderPasskey passkey, Val* out_max, Val* out_sum, Val* in_max,
                                  Val* in_sum)
-    : ExprOf(passkey, {{in_max, in_sum}, {out_max, out_sum}, {}}) {}
+    : ExprOf(passkey, {{in_max, in_sum}, {out_max, out_sum}}) {}
 
-FullOp::FullOp(IrBuilderPasskey passkey, Val* out, Val* fill)
-    : ExprOf(passkey, {{fill}, {out}, {}}) {}
+FullOp::FullOp(IrBuilderPasskey passkey, Val* out, Val* fill) : ExprOf(passkey, {{fill}, {out}}) {}
 
 IotaOp::IotaOp(IrBuilderPasskey passkey, Val* out, Val* length, Val* start, Val* step)
-    : ExprOf(passkey, {{length, start, step}, {out}, {}}) {}
+    : ExprOf(passkey, {{length, start, step}, {out}}) {}
 
-EyeOp::EyeOp(IrBuilderPasskey passkey, Val* out) : ExprOf(passkey, {{}, {out}, {}}) {}
+EyeOp::EyeOp(IrBuilderPasskey passkey, Val* out) : ExprOf(passkey, {{}, {out}}) {}
 
 RNGOp::RNGOp(IrBuilderPasskey passkey, RNGOpType type, Val* out,
              const std::vector<Val*>& parameters, Val* philox_seed, Val* philox_offset)
     : ExprOf(passkey,
-             {philox_seed ? operands(parameters, {philox_seed, philox_offset}) : parameters,
-              {out},
-              {enumAttribute(type), static_cast<int64_t>(parameters.size())}}) {}
+             {philox_seed ? operands(parameters, {philox_seed, philox_offset}) : parameters, {out}},
+             {type}) {
+  check(static_cast<int64_t>(parameters.size()) == numParameters(),
+        "a random distribution has two parameters or none");
+}
 
 SelectOp::SelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index)
-    : ExprOf(passkey, {{in, index}, {out}, {dim}}) {}
+    : ExprOf(passkey, {{in, index}, {out}}, {dim}) {}
 
 IndexSelectOp::IndexSelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index)
-    : ExprOf(passkey, {{in, index}, {out}, {dim}}) {}
+    : ExprOf(passkey, {{in, index}, {out}}, {dim}) {}
 
 GatherOp::GatherOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index,
                    bool exact_sizes)
-    : ExprOf(passkey, {{in, index}, {out}, {dim, exact_sizes}}) {}
+    : ExprOf(passkey, {{in, index}, {out}}, {dim, exact_sizes}) {}
 
 ScatterOp::ScatterOp(IrBuilderPasskey passkey, Val* out, Val* self, int64_t dim, Val* index,
                      Val* src, std::optional<BinaryOpType> accumulate_op)
-    : ExprOf(passkey, {{self, index, src},
-                       {out},
-                       {dim, accumulate_op ? static_cast<int64_t>(*accumulate_op) : int64_t{-1}}}) {
-}
+    : ExprOf(passkey, {{self, index, src}, {out}}, {dim, accumulate_op}) {}
 
-std::optional<BinaryOpType> ScatterOp::accumulateOp() const {
-  const auto type = attribute<int64_t>(1);
-  return type < 0 ? std::nullopt : std::optional(static_cast<BinaryOpType>(type));
+int64_t indexedAxis(const Expr* expr) {
+  switch (expr->kind()) {
+    case ExprKind::SelectOp:
+      return expr->as<SelectOp>()->dim();
+    case ExprKind::IndexSelectOp:
+      return expr->as<IndexSelectOp>()->dim();
+    case ExprKind::GatherOp:
+      return expr->as<GatherOp>()->dim();
+    case ExprKind::ScatterOp:
+      return expr->as<ScatterOp>()->dim();
+    default:
+      throw InternalError(text("no axis of ", expr->getOpString(), " is indexed"));
+  }
 }
 
 Split::Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in,
              Val* factor, bool inner_split)
-    : ExprOf(passkey, {{in}, {outer, inner}, {factor, inner_split}}) {}
+    : ExprOf(passkey, {{in}, {outer, inner}}, {factor, !inner_split}) {}
 
 Merge::Merge(IrBuilderPasskey passkey, IterDomain* out, IterDomain* outer, IterDomain* inner)
-    : ExprOf(passkey, {{outer, inner}, {out}, {}}) {}
+    : ExprOf(passkey, {{outer, inner}, {out}}) {}
 
 Swizzle::Swizzle(IrBuilderPasskey passkey, IterDomain* out_x, IterDomain* out_y, IterDomain* in_x,
                  IterDomain* in_y, SwizzleType type, SwizzleMode mode)
-    : ExprOf(passkey, {{in_x, in_y}, {out_x, out_y}, {enumAttribute(type), enumAttribute(mode)}}) {}
+    : ExprOf(passkey, {{in_x, in_y}, {out_x, out_y}}, {type, mode}) {}
 
 Swizzle1D::Swizzle1D(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, ParallelType type)
-    : ExprOf(passkey, {{in}, {out}, {enumAttribute(type)}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {type}) {}
 
 Resize::Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right)
-    : ExprOf(passkey, {{in}, {out}, {left, right}}) {}
+    : ExprOf(passkey, {{in}, {out}}, {left, right}) {}
 
 }  // namespace nvfuser

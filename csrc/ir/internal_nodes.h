@@ -1,9 +1,12 @@
-/// The expressions: how tensors (and scalars) come from others, and how axes come from axes. Each
-/// class names the entries of the three lists that `Expr` keeps; the comment of a class says what
-/// each list holds.
+/// The expressions: how tensors (and scalars) come from others, and how axes come from axes. What
+/// one holds besides its operands is its struct of fields; the comment of a class says what the
+/// operands are.
 #pragma once
 
 #include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include <ir/base_nodes.h>
 #include <ir/interface_nodes.h>
@@ -13,83 +16,126 @@ namespace nvfuser {
 
 // ---- pointwise
 
+struct UnaryOpFields {
+  UnaryOpType type{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &UnaryOpFields::type, FieldPlace::InName}};
+  }
+};
+
 /// out = op(in), element by element.
-class UnaryOp final : public ExprOf<UnaryOp, ExprKind::UnaryOp> {
+class UnaryOp final : public ExprOf<UnaryOp, ExprKind::UnaryOp, UnaryOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "";
   UnaryOp(IrBuilderPasskey passkey, UnaryOpType type, Val* out, Val* in);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
-  UnaryOpType getUnaryOpType() const { return attribute<UnaryOpType>(0); }
+  UnaryOpType getUnaryOpType() const { return fields().type; }
+};
+
+struct BinaryOpFields {
+  BinaryOpType type{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &BinaryOpFields::type, FieldPlace::InName}};
+  }
 };
 
 /// out = op(lhs, rhs); either side may be a scalar.
-class BinaryOp final : public ExprOf<BinaryOp, ExprKind::BinaryOp> {
+class BinaryOp final : public ExprOf<BinaryOp, ExprKind::BinaryOp, BinaryOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "";
   BinaryOp(IrBuilderPasskey passkey, BinaryOpType type, Val* out, Val* lhs, Val* rhs);
   Val* out() const { return output(0); }
   Val* lhs() const { return input(0); }
   Val* rhs() const { return input(1); }
-  BinaryOpType getBinaryOpType() const { return attribute<BinaryOpType>(0); }
+  BinaryOpType getBinaryOpType() const { return fields().type; }
 };
 
-class TernaryOp final : public ExprOf<TernaryOp, ExprKind::TernaryOp> {
+struct TernaryOpFields {
+  TernaryOpType type{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &TernaryOpFields::type, FieldPlace::InName}};
+  }
+};
+
+class TernaryOp final : public ExprOf<TernaryOp, ExprKind::TernaryOp, TernaryOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "";
   TernaryOp(IrBuilderPasskey passkey, TernaryOpType type, Val* out, Val* in1, Val* in2, Val* in3);
   Val* out() const { return output(0); }
   Val* in1() const { return input(0); }
   Val* in2() const { return input(1); }
   Val* in3() const { return input(2); }
-  TernaryOpType getTernaryOpType() const { return attribute<TernaryOpType>(0); }
+  TernaryOpType getTernaryOpType() const { return fields().type; }
+};
+
+struct LoadStoreOpFields {
+  LoadStoreOpType type{};
+  CacheOp cache = CacheOp::Unspecified;
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &LoadStoreOpFields::type, FieldPlace::InName},
+                      Field{"cache", &LoadStoreOpFields::cache}};
+  }
 };
 
 /// A copy: set, permute (the output has a root domain in the input's order), and the caches that
 /// scheduling inserts.
-class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp> {
+class LoadStoreOp final : public ExprOf<LoadStoreOp, ExprKind::LoadStoreOp, LoadStoreOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "";
   LoadStoreOp(IrBuilderPasskey passkey, LoadStoreOpType type, Val* out, Val* in,
               CacheOp cache_op = CacheOp::Unspecified);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
-  LoadStoreOpType opType() const { return attribute<LoadStoreOpType>(0); }
-  CacheOp cacheOp() const { return attribute<CacheOp>(1); }
+  LoadStoreOpType opType() const { return fields().type; }
+  CacheOp cacheOp() const { return fields().cache; }
 };
 
 // ---- shape
 
-/// Adds extent-1 axes. Attribute: a flag for each output axis, 1 where it is new.
-class BroadcastOp final : public ExprOf<BroadcastOp, ExprKind::BroadcastOp> {
+struct BroadcastOpFields {
+  std::vector<bool> flags{};
+  static constexpr auto fields() { return std::tuple{Field{"flags", &BroadcastOpFields::flags}}; }
+};
+
+/// Adds extent-1 axes. Flags: for each output axis, whether it is new.
+class BroadcastOp final : public ExprOf<BroadcastOp, ExprKind::BroadcastOp, BroadcastOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "broadcast";
   BroadcastOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<bool>& is_broadcast);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
-  bool isBroadcastDim(size_t i) const { return flags().at(i) != 0; }
-  const std::vector<int64_t>& flags() const {
-    return std::get<std::vector<int64_t>>(attributes().at(0));
-  }
+  bool isBroadcastDim(size_t i) const { return flags().at(i); }
+  const std::vector<bool>& flags() const { return fields().flags; }
 };
 
-/// Drops extent-1 axes. Attribute: a flag for each input axis, 1 where it goes.
-class SqueezeOp final : public ExprOf<SqueezeOp, ExprKind::SqueezeOp> {
+struct SqueezeOpFields {
+  std::vector<bool> flags{};
+  static constexpr auto fields() { return std::tuple{Field{"flags", &SqueezeOpFields::flags}}; }
+};
+
+/// Drops extent-1 axes. Flags: for each input axis, whether it goes.
+class SqueezeOp final : public ExprOf<SqueezeOp, ExprKind::SqueezeOp, SqueezeOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "squeeze";
   SqueezeOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<bool>& is_squeeze);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
-  bool isSqueezeDim(size_t i) const { return flags().at(i) != 0; }
-  const std::vector<int64_t>& flags() const {
-    return std::get<std::vector<int64_t>>(attributes().at(0));
-  }
+  bool isSqueezeDim(size_t i) const { return flags().at(i); }
+  const std::vector<bool>& flags() const { return fields().flags; }
 };
 
 /// Gives broadcast axes an expanded extent. Inputs: the tensor, then the extents.
 class ExpandOp final : public ExprOf<ExpandOp, ExprKind::ExpandOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "expand";
   ExpandOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& extents);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -100,6 +146,7 @@ class ExpandOp final : public ExprOf<ExpandOp, ExprKind::ExpandOp> {
 class RepeatOp final : public ExprOf<RepeatOp, ExprKind::RepeatOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "repeat";
   RepeatOp(IrBuilderPasskey passkey, Val* out, Val* in);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -110,6 +157,7 @@ class RepeatOp final : public ExprOf<RepeatOp, ExprKind::RepeatOp> {
 class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "reshape";
   ReshapeOp(IrBuilderPasskey passkey, Val* out, Val* in);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -120,6 +168,7 @@ class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
 class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "slice";
   SliceOp(IrBuilderPasskey passkey, Val* out, Val* in, const std::vector<Val*>& ranges);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -133,6 +182,7 @@ class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
 class PadOp final : public ExprOf<PadOp, ExprKind::PadOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "pad";
   PadOp(IrBuilderPasskey passkey, Val* out, Val* in, Val* value, const std::vector<Val*>& widths);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -141,14 +191,20 @@ class PadOp final : public ExprOf<PadOp, ExprKind::PadOp> {
   Val* rightWidth(size_t axis) const { return input(3 + 2 * axis); }
 };
 
+struct CatOpFields {
+  int64_t dim = -1;
+  static constexpr auto fields() { return std::tuple{Field{"dim", &CatOpFields::dim}}; }
+};
+
 /// Joins tensors that are already padded to the output's shape: each element comes from the one
-/// input whose own range holds it. Attribute 0: the axis. Inputs: the padded tensors.
-class CatOp final : public ExprOf<CatOp, ExprKind::CatOp> {
+/// input whose own range holds it. Inputs: the padded tensors.
+class CatOp final : public ExprOf<CatOp, ExprKind::CatOp, CatOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "cat";
   CatOp(IrBuilderPasskey passkey, Val* out, const std::vector<Val*>& inputs, int64_t axis);
   Val* out() const { return output(0); }
-  int64_t concatenatedDim() const { return attribute<int64_t>(0); }
+  int64_t concatenatedDim() const { return fields().dim; }
 };
 
 /// Reads a complex tensor as pairs of reals: the output has one more axis, of extent 2
@@ -156,6 +212,7 @@ class CatOp final : public ExprOf<CatOp, ExprKind::CatOp> {
 class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "view_as_scalar";
   ViewAsScalar(IrBuilderPasskey passkey, Val* out, Val* in);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
@@ -163,18 +220,30 @@ class ViewAsScalar final : public ExprOf<ViewAsScalar, ExprKind::ViewAsScalar> {
 
 // ---- reductions
 
-/// out = combination of `in` over out's reduction axes, starting from `init` (a scalar, attribute
-/// 1). Attribute 2: all threads need the result.
-class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
+struct ReductionOpFields {
+  BinaryOpType type{};
+  Val* init = nullptr;
+  bool allreduce = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &ReductionOpFields::type, FieldPlace::InName},
+                      Field{"init", &ReductionOpFields::init},
+                      Field{"allreduce", &ReductionOpFields::allreduce}};
+  }
+};
+
+/// out = combination of `in` over out's reduction axes, starting from `init`, a scalar. Allreduce:
+/// all threads need the result.
+class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp, ReductionOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "reduction_";
   ReductionOp(IrBuilderPasskey passkey, BinaryOpType type, Val* init, Val* out, Val* in,
               bool is_allreduce = false);
   Val* out() const { return output(0); }
   Val* in() const { return input(0); }
-  BinaryOpType getReductionOpType() const { return attribute<BinaryOpType>(0); }
-  Val* init() const { return attributeVal(1); }
-  bool isAllreduce() const { return attribute<bool>(2); }
+  BinaryOpType getReductionOpType() const { return fields().type; }
+  Val* init() const { return fields().init; }
+  bool isAllreduce() const { return fields().allreduce; }
 };
 
 /// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is
@@ -183,6 +252,7 @@ class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp> {
 class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "welford";
   WelfordOp(IrBuilderPasskey passkey, Val* out_avg, Val* out_var, Val* out_n, Val* in_avg,
             Val* in_var, Val* in_n);
   Val* outAvg() const { return output(0); }
@@ -202,6 +272,7 @@ class WelfordOp final : public ExprOf<WelfordOp, ExprKind::WelfordOp> {
 class OnlineSoftmaxOp final : public ExprOf<OnlineSoftmaxOp, ExprKind::OnlineSoftmaxOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "online_softmax";
   OnlineSoftmaxOp(IrBuilderPasskey passkey, Val* out_max, Val* out_sum, Val* in_max, Val* in_sum);
   Val* outMax() const { return output(0); }
   Val* outSum() const { return output(1); }
@@ -220,6 +291,7 @@ inline bool isReduction(const Expr* expr) {
 class FullOp final : public ExprOf<FullOp, ExprKind::FullOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "full";
   FullOp(IrBuilderPasskey passkey, Val* out, Val* fill);
   Val* out() const { return output(0); }
   Val* getFillValue() const { return input(0); }
@@ -229,6 +301,7 @@ class FullOp final : public ExprOf<FullOp, ExprKind::FullOp> {
 class IotaOp final : public ExprOf<IotaOp, ExprKind::IotaOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "iota";
   IotaOp(IrBuilderPasskey passkey, Val* out, Val* length, Val* start, Val* step);
   Val* out() const { return output(0); }
   Val* length() const { return input(0); }
@@ -240,21 +313,33 @@ class IotaOp final : public ExprOf<IotaOp, ExprKind::IotaOp> {
 class EyeOp final : public ExprOf<EyeOp, ExprKind::EyeOp> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "eye";
   EyeOp(IrBuilderPasskey passkey, Val* out);
   Val* out() const { return output(0); }
 };
 
+struct RNGOpFields {
+  RNGOpType type{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &RNGOpFields::type, FieldPlace::InName}};
+  }
+};
+
 /// Random numbers; see docs/random.md for the exact function of (seed, offset, k, element). Inputs:
 /// the parameters (low, high or mean, std; none otherwise), then seed and offset where given.
-/// Attributes: type, number of parameters.
-class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
+class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp, RNGOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "";
   RNGOp(IrBuilderPasskey passkey, RNGOpType type, Val* out, const std::vector<Val*>& parameters,
         Val* philox_seed = nullptr, Val* philox_offset = nullptr);
   Val* out() const { return output(0); }
-  RNGOpType getRNGOpType() const { return attribute<RNGOpType>(0); }
-  int64_t numParameters() const { return attribute<int64_t>(1); }
+  RNGOpType getRNGOpType() const { return fields().type; }
+  int64_t numParameters() const {
+    const bool has =
+        getRNGOpType() == RNGOpType::UniformRange || getRNGOpType() == RNGOpType::NormalGeneral;
+    return has ? 2 : 0;
+  }
   Val* parameter(size_t i) const { return input(i); }
   /// Whether seed and offset are operands rather than the executor's.
   bool isDeterministic() const { return static_cast<int64_t>(inputs().size()) > numParameters(); }
@@ -268,102 +353,171 @@ class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp> {
 
 // ---- indirect access
 
+struct SelectOpFields {
+  int64_t dim = -1;
+  static constexpr auto fields() { return std::tuple{Field{"dim", &SelectOpFields::dim}}; }
+};
+
 /// out = in[..., index, ...]: one axis is fixed by a scalar.
-class SelectOp final : public ExprOf<SelectOp, ExprKind::SelectOp> {
+class SelectOp final : public ExprOf<SelectOp, ExprKind::SelectOp, SelectOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "select";
   SelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index);
-  int64_t dim() const { return attribute<int64_t>(0); }
+  int64_t dim() const { return fields().dim; }
+};
+
+struct IndexSelectOpFields {
+  int64_t dim = -1;
+  static constexpr auto fields() { return std::tuple{Field{"dim", &IndexSelectOpFields::dim}}; }
 };
 
 /// out[..., i, ...] = in[..., index[i], ...].
-class IndexSelectOp final : public ExprOf<IndexSelectOp, ExprKind::IndexSelectOp> {
+class IndexSelectOp final
+    : public ExprOf<IndexSelectOp, ExprKind::IndexSelectOp, IndexSelectOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "index_select";
   IndexSelectOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index);
-  int64_t dim() const { return attribute<int64_t>(0); }
+  int64_t dim() const { return fields().dim; }
 };
 
-/// out[i, j] = in[index[i, j], j] for dim 0. Attribute 1: all other axes are exact (takeAlongAxis).
-class GatherOp final : public ExprOf<GatherOp, ExprKind::GatherOp> {
+struct GatherOpFields {
+  int64_t dim = -1;
+  bool exact = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"dim", &GatherOpFields::dim}, Field{"exact", &GatherOpFields::exact}};
+  }
+};
+
+/// out[i, j] = in[index[i, j], j] for dim 0. Exact: so are all other axes (takeAlongAxis).
+class GatherOp final : public ExprOf<GatherOp, ExprKind::GatherOp, GatherOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "gather";
   GatherOp(IrBuilderPasskey passkey, Val* out, Val* in, int64_t dim, Val* index, bool exact_sizes);
-  int64_t dim() const { return attribute<int64_t>(0); }
-  bool exactSizes() const { return attribute<bool>(1); }
+  int64_t dim() const { return fields().dim; }
+  bool exactSizes() const { return fields().exact; }
+};
+
+struct ScatterOpFields {
+  int64_t dim = -1;
+  std::optional<BinaryOpType> accumulate{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"dim", &ScatterOpFields::dim},
+                      Field{"accumulate", &ScatterOpFields::accumulate}};
+  }
 };
 
 /// out = self, with out[index[i, j], j] = src[i, j] for dim 0; or, accumulating, combined with it
 /// in the order of index's elements.
-class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
+class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp, ScatterOpFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "scatter";
   ScatterOp(IrBuilderPasskey passkey, Val* out, Val* self, int64_t dim, Val* index, Val* src,
             std::optional<BinaryOpType> accumulate_op = std::nullopt);
-  int64_t dim() const { return attribute<int64_t>(0); }
-  std::optional<BinaryOpType> accumulateOp() const;
+  int64_t dim() const { return fields().dim; }
+  std::optional<BinaryOpType> accumulateOp() const { return fields().accumulate; }
 };
+
+/// The axis of the first operand that an operation of these kinds reads, or writes, by index.
+int64_t indexedAxis(const Expr* expr);
 
 // ---- transforms of axes
 
+struct SplitFields {
+  Val* factor = nullptr;
+  bool outer = false;  ///< the factor is the extent of the outer axis
+  static constexpr auto fields() {
+    return std::tuple{Field{"factor", &SplitFields::factor}, Field{"outer", &SplitFields::outer}};
+  }
+};
+
 /// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is
 /// partial.
-class Split final : public ExprOf<Split, ExprKind::Split> {
+class Split final : public ExprOf<Split, ExprKind::Split, SplitFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "Split";
   Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in, Val* factor,
         bool inner_split);
   IterDomain* outer() const { return output(0)->as<IterDomain>(); }
   IterDomain* inner() const { return output(1)->as<IterDomain>(); }
   IterDomain* in() const { return input(0)->as<IterDomain>(); }
-  Val* factor() const { return attributeVal(0); }
+  Val* factor() const { return fields().factor; }
   /// Whether `factor` is the extent of the inner axis (else of the outer one).
-  bool innerSplit() const { return attribute<bool>(1); }
+  bool innerSplit() const { return !fields().outer; }
 };
 
 /// out = outer·|inner| + inner.
 class Merge final : public ExprOf<Merge, ExprKind::Merge> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "Merge";
   Merge(IrBuilderPasskey passkey, IterDomain* out, IterDomain* outer, IterDomain* inner);
   IterDomain* out() const { return output(0)->as<IterDomain>(); }
   IterDomain* outer() const { return input(0)->as<IterDomain>(); }
   IterDomain* inner() const { return input(1)->as<IterDomain>(); }
 };
 
+struct SwizzleFields {
+  SwizzleType type = SwizzleType::NoSwizzle;
+  SwizzleMode mode = SwizzleMode::NoSwizzle;
+  static constexpr auto fields() {
+    return std::tuple{Field{"type", &SwizzleFields::type}, Field{"mode", &SwizzleFields::mode}};
+  }
+};
+
 /// A bijection of two axes: XOR gives (x, y ^ x), CyclicShift (x, (y + x) mod |y|).
-class Swizzle final : public ExprOf<Swizzle, ExprKind::Swizzle> {
+class Swizzle final : public ExprOf<Swizzle, ExprKind::Swizzle, SwizzleFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "Swizzle";
   Swizzle(IrBuilderPasskey passkey, IterDomain* out_x, IterDomain* out_y, IterDomain* in_x,
           IterDomain* in_y, SwizzleType type, SwizzleMode mode);
   IterDomain* outX() const { return output(0)->as<IterDomain>(); }
   IterDomain* outY() const { return output(1)->as<IterDomain>(); }
   IterDomain* inX() const { return input(0)->as<IterDomain>(); }
   IterDomain* inY() const { return input(1)->as<IterDomain>(); }
-  SwizzleType swizzleType() const { return attribute<SwizzleType>(0); }
-  SwizzleMode swizzleMode() const { return attribute<SwizzleMode>(1); }
+  SwizzleType swizzleType() const { return fields().type; }
+  SwizzleMode swizzleMode() const { return fields().mode; }
+};
+
+struct Swizzle1DFields {
+  ParallelType along = ParallelType::Serial;
+  static constexpr auto fields() { return std::tuple{Field{"along", &Swizzle1DFields::along}}; }
 };
 
 /// A rotation of one axis by a parallel index.
-class Swizzle1D final : public ExprOf<Swizzle1D, ExprKind::Swizzle1D> {
+class Swizzle1D final : public ExprOf<Swizzle1D, ExprKind::Swizzle1D, Swizzle1DFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "Swizzle1D";
   Swizzle1D(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, ParallelType type);
   IterDomain* out() const { return output(0)->as<IterDomain>(); }
   IterDomain* in() const { return input(0)->as<IterDomain>(); }
-  ParallelType parallelType() const { return attribute<ParallelType>(0); }
+  ParallelType parallelType() const { return fields().along; }
+};
+
+struct ResizeFields {
+  Val* left = nullptr;
+  Val* right = nullptr;
+  static constexpr auto fields() {
+    return std::tuple{Field{"left", &ResizeFields::left}, Field{"right", &ResizeFields::right}};
+  }
 };
 
 /// out = in + left, |out| = |in| + left + right; either width may be negative.
-class Resize final : public ExprOf<Resize, ExprKind::Resize> {
+class Resize final : public ExprOf<Resize, ExprKind::Resize, ResizeFields> {
  public:
   using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "Resize";
   Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right);
   IterDomain* out() const { return output(0)->as<IterDomain>(); }
   IterDomain* in() const { return input(0)->as<IterDomain>(); }
-  Val* leftExpand() const { return attributeVal(0); }
-  Val* rightExpand() const { return attributeVal(1); }
+  Val* leftExpand() const { return fields().left; }
+  Val* rightExpand() const { return fields().right; }
 };
 
 }  // namespace nvfuser

@@ -1,10 +1,15 @@
-/// Structural identity of a Fusion: two definitions made by the same calls are equal. Walks both in
-/// parallel over inputs, expressions and outputs, matching node by node, so names do not matter.
+/// Structural identity of a Fusion: two definitions made by the same calls are equal, and so are
+/// those that print alike but for numbers. Walks inputs, operations and outputs in order, so names
+/// do not matter; scalars are what they are computed from, whichever nodes they are made of.
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
-#include <ir/fusion.h>
-#include <ir/internal_nodes.h>
+#include <ir/axis_map.h>
+#include <ir/expr_visit.h>
+#include <ir/field_text.h>
+#include <ir/field_values.h>
 
 namespace nvfuser {
 
@@ -19,16 +24,8 @@ class Describer {
       value(val);
     }
     for (const Expr* expr : fusion.exprs()) {
-      out_ += text("\n", exprKindName(expr->kind()), "(");
-      for (const Attribute& attribute : expr->attributes()) {
-        describe(attribute);
-      }
-      for (const Val* val : expr->inputs()) {
-        value(val);
-      }
-      out_ += ")->";
-      for (const Val* val : expr->outputs()) {
-        value(val);
+      if (!tensorOutputs(expr).empty()) {
+        expression(expr);
       }
     }
     out_ += "\nout:";
@@ -42,126 +39,151 @@ class Describer {
     }
     for (const SizeRequirement& sizes : fusion.sizeRequirements()) {
       out_ += "\nsizes:";
-      extent(sizes.found);
+      value(sizes.found);
       if (sizes.needed != nullptr) {
-        extent(sizes.needed);
+        value(sizes.needed);
       }
     }
+    out_ += "\nkernel:";
+    members(fusion.kernelHints());
   }
   std::string take() { return std::move(out_); }
 
  private:
-  void describe(const Attribute& attribute) {
-    if (auto* b = std::get_if<bool>(&attribute)) {
-      out_ += text(*b, ",");
+  void expression(const Expr* expr) {
+    out_ += text("\n", exprKindName(expr->kind()), "(");
+    forEachFieldOf(expr, [&](const auto&, const auto& part) { member(part); });
+    for (const Val* val : expr->inputs()) {
+      value(val);
     }
-    if (auto* i = std::get_if<int64_t>(&attribute)) {
-      out_ += text(*i, ",");
+    out_ += ")->";
+    for (const Val* val : expr->outputs()) {
+      value(val);
     }
-    if (auto* d = std::get_if<double>(&attribute)) {
-      out_ += text(*d, ",");
-    }
-    if (auto* t = std::get_if<DataType>(&attribute)) {
-      out_ += text(t->toString(), ",");
-    }
-    if (auto* list = std::get_if<std::vector<int64_t>>(&attribute)) {
-      out_ += text("{", join(*list, ","), "}");
-    }
-    if (auto* val = std::get_if<Val*>(&attribute)) {
-      if (*val != nullptr) {
-        value(*val);
+  }
+
+  template <typename Fields>
+  void members(const Fields& fields) {
+    forEachField<Fields>([&](const auto& field) { member(fields.*(field.member)); });
+  }
+
+  template <typename T>
+  void member(const T& part) {
+    if constexpr (kIsNode<T>) {
+      if (part != nullptr) {
+        value(part);
       }
+    } else if constexpr (kIsNodes<T>) {
+      out_ += "[";
+      for (const auto* node : part) {
+        value(node);
+      }
+      out_ += "]";
+    } else if constexpr (std::is_same_v<T, MemoryType>) {
+      out_ += memoryTypeName(part);
+    } else if constexpr (std::is_same_v<T, Contiguity>) {
+      for (const auto& entry : part) {
+        out_ += entry ? (*entry ? "t" : "f") : "n";
+      }
+    } else if constexpr (std::is_same_v<T, DeviceMesh>) {
+      out_ += part.empty() ? std::string() : fieldText(part);
+    } else {
+      out_ += text(fieldText(part), ",");
     }
   }
 
   void value(const Val* val) {
-    auto found = number_.find(val);
-    if (found != number_.end()) {
-      out_ += text("%", found->second, ",");
-      return;
-    }
     if (val->isConst()) {
       out_ += text(dataTypeName(val->dtype()), ":", val->value().toString(), ",");
+    } else if (val->isScalar()) {
+      out_ += text("%", scalar(val), ",");
+    } else {
+      node(val);
+    }
+  }
+
+  void node(const Val* val) {
+    const auto [place, is_new] = number_.emplace(val, next_);
+    if (!is_new) {
+      out_ += text("%", place->second, ",");
       return;
     }
-    number_[val] = number_.size();
-    out_ += text("%", number_[val], ":", dataTypeName(val->dtype()));
-    if (val->isA<NamedScalar>()) {
-      out_ += val->as<NamedScalar>()->symbol();
-    }
-    if (val->isA<TensorView>()) {
-      tensor(val->as<TensorView>());
+    out_ += text("%", next_++, ":");
+    if (val->isA<IterDomain>()) {
+      members(val->as<IterDomain>()->fields());
+    } else if (val->isA<TensorDomain>()) {
+      domain(val->as<TensorDomain>());
+    } else {
+      out_ += dataTypeName(val->dtype());
+      members(val->as<TensorView>()->fields());
     }
     out_ += ",";
   }
 
-  void tensor(const TensorView* tv) {
-    const TensorDomain* td = tv->domain();
-    auto axes = [&](const std::vector<IterDomain*>& ids) {
-      out_ += "[";
-      for (const IterDomain* id : ids) {
-        axis(id);
-      }
-      out_ += "]";
-    };
-    axes(td->root());
-    for (const Expr* expr : td->allExprs()) {
-      out_ += text(exprKindName(expr->kind()), "(");
-      for (const Attribute& attribute : expr->attributes()) {
-        describe(attribute);
-      }
-      for (const Val* val : expr->inputs()) {
-        axis(val->as<IterDomain>());
-      }
-      out_ += ")->";
-      for (const Val* val : expr->outputs()) {
-        axis(val->as<IterDomain>());
-      }
+  void domain(const TensorDomain* td) {
+    for (const Expr* transform : td->allExprs()) {
+      expression(transform);
     }
-    axes(td->logical());
-    axes(td->allocation());
-    axes(td->loop());
-    for (const auto& c : td->contiguity()) {
-      out_ += c ? (*c ? "t" : "f") : "n";
-    }
-    if (tv->hasDeviceMesh()) {
-      out_ +=
-          text(tv->getDeviceMesh().toString(), "[", join(tv->getDeviceMesh().shape(), ","), "]");
-    }
-    out_ += text(tv->isCpuScalar() ? "c" : "", memoryTypeName(tv->getMemoryType()),
-                 tv->getComputeAtPosition());
+    members(td->fields());
   }
 
-  void axis(const IterDomain* id) {
-    auto found = number_.find(id);
-    if (found != number_.end()) {
-      out_ += text("%", found->second, ",");
-      return;
+  /// Its number, after it has been described: equal ones have one number.
+  size_t scalar(const Val* end) {
+    std::vector<const Val*> open{end};
+    while (!open.empty()) {
+      const Val* val = open.back();
+      if (number_.count(val) != 0) {
+        open.pop_back();
+        continue;
+      }
+      const Expr* definition = val->definition();
+      const bool is_function = definition != nullptr && tensorOutputs(definition).empty() &&
+                               definition->outputs().size() == 1 &&
+                               std::all_of(definition->inputs().begin(), definition->inputs().end(),
+                                           [](const Val* in) { return in->isScalar(); });
+      const size_t before = open.size();
+      if (is_function) {
+        for (const Val* in : definition->inputs()) {
+          if (!in->isConst() && number_.count(in) == 0) {
+            open.push_back(in);
+          }
+        }
+      }
+      if (open.size() > before) {
+        continue;
+      }
+      open.pop_back();
+      number_[val] = is_function ? numberOf(val, definition) : numberOfSymbol(val);
     }
-    number_[id] = number_.size();
-    out_ += text(iterTypeName(id->getIterType()), parallelTypeName(id->getParallelType()),
-                 id->isRFactorProduct() ? "rf" : "");
-    extent(id->extent());
-    if (id->hasExpandedExtent()) {
-      extent(id->expandedExtent());
-    }
+    return number_.at(end);
   }
 
-  /// An extent is described by how it is computed.
-  void extent(const Val* val) {
-    if (number_.count(val) == 0 && val->definition() != nullptr && !val->isConst()) {
-      const Expr* def = val->definition();
-      out_ += text(def->getOpString(), "<");
-      for (const Val* in : def->inputs()) {
-        extent(in);
-      }
-      out_ += ">";
+  size_t numberOf(const Val* val, const Expr* definition) {
+    const std::string form = text(dataTypeName(val->dtype()), definition->getOpString(), "(",
+                                  join(definition->inputs(), ",",
+                                       [&](const Val* in) {
+                                         return in->isConst() ? text(dataTypeName(in->dtype()), ":",
+                                                                     in->value().toString())
+                                                              : text("%", number_.at(in));
+                                       }),
+                                  ")");
+    const auto [place, is_new] = forms_.emplace(form, next_);
+    if (is_new) {
+      out_ += text("%", next_++, "=", form, ",");
     }
-    value(val);
+    return place->second;
+  }
+
+  size_t numberOfSymbol(const Val* val) {
+    out_ += text("%", next_, ":", dataTypeName(val->dtype()),
+                 val->isA<NamedScalar>() ? val->as<NamedScalar>()->symbol() : std::string(), ",");
+    return next_++;
   }
 
   std::string out_;
+  size_t next_ = 0;
   std::unordered_map<const Val*, size_t> number_;
+  std::map<std::string, size_t> forms_;
 };
 
 }  // namespace

@@ -181,8 +181,8 @@ class Parts {
       }
     }
     if (!op->isBroadcastDim(axis)) {
-      const auto before = std::count(op->flags().begin(),
-                                     op->flags().begin() + static_cast<std::ptrdiff_t>(axis), 0);
+      const auto before = std::count(
+          op->flags().begin(), op->flags().begin() + static_cast<std::ptrdiff_t>(axis), false);
       in = of(in, static_cast<size_t>(before), k);
     }
     const bool any = std::find(flags.begin(), flags.end(), true) != flags.end();

@@ -28,10 +28,8 @@ std::unordered_set<const Val*> fixedSymbols(const Fusion& fusion) {
   std::unordered_set<const Val*> fixed;
   std::vector<const Val*> open;
   for (const Expr* expr : fusion.exprs()) {
-    for (const Attribute& attribute : expr->attributes()) {
-      if (const auto* val = std::get_if<Val*>(&attribute); val != nullptr && *val != nullptr) {
-        open.push_back(*val);
-      }
+    for (const Val* val : expr->fieldVals()) {
+      open.push_back(val);
     }
   }
   while (!open.empty()) {

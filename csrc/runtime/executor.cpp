@@ -4,6 +4,7 @@
 
 #include <evaluator/interpreter.h>
 #include <ir/external_ops.h>
+#include <runtime/bound_arguments.h>
 #include <runtime/check_storage.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/in_place.h>

@@ -103,7 +103,7 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
       }
       schedulerEntry(params->scheduler_type).schedule(&scheduled, *params);
       if (params->fetch_ahead) {
-        scheduled.manage("fetch_ahead", true);
+        scheduled.kernelHints().fetch_ahead = true;
       }
       checkCancelled(compile.cancellation);
     }

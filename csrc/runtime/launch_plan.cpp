@@ -1,94 +1,21 @@
 #include <runtime/launch_plan.h>
 
 #include <algorithm>
-#include <cstring>
+#include <tuple>
 #include <unordered_set>
 
-#include <evaluator/element_codec.h>
 #include <evaluator/zero_divisor.h>
 #include <ir/index_error.h>
 #include <ir/internal_nodes.h>
-#include <runtime/bounds_error.h>
-#include <runtime/in_place.h>
+#include <runtime/argument_bytes.h>
 #include <runtime/launch_help.h>
-#include <runtime/memory_overlap.h>
+#include <runtime/output_layout.h>
 
 namespace nvfuser {
 
 namespace {
 
 constexpr size_t kWorkspaceAlignment = 256;  ///< bytes, of each buffer in a workspace
-
-/// Sizes and strides of an output: dense in the order of its allocation domain; expanded axes have
-/// stride 0.
-std::pair<std::vector<int64_t>, std::vector<int64_t>> outputLayout(const TensorView* tv,
-                                                                   LaunchValues& values) {
-  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  std::vector<int64_t> sizes;
-  for (const IterDomain* id : logical) {
-    sizes.push_back(
-        values.evaluator().evaluateInt(id->getMaybeExpandedExtent(), "an output's size"));
-  }
-  std::vector<int64_t> strides(logical.size(), 0);
-  int64_t stride = 1;
-  const auto& memory = tv->getMaybeAllocationDomain();
-  for (auto it = memory.rbegin(); it != memory.rend(); ++it) {
-    auto place = std::find(logical.begin(), logical.end(), *it);
-    if (place == logical.end()) {
-      if ((*it)->isReduction()) {
-        continue;
-      }
-      userError("run: output ", tv,
-                " has an allocation domain that is no permutation of its logical axes; "
-                "give the output tensor to run()");
-    }
-    const auto axis = static_cast<size_t>(place - logical.begin());
-    if ((*it)->isBroadcast()) {
-      strides[axis] = (*it)->hasExpandedExtent() ? 0 : stride;
-      continue;
-    }
-    strides[axis] = stride;
-    stride *= std::max<int64_t>(sizes[axis], 1);
-  }
-  return {sizes, strides};
-}
-
-/// The first element in memory and the last one + 1, counted from the tensor's address.
-std::pair<int64_t, int64_t> placesOf(std::span<const int64_t> sizes,
-                                     std::span<const int64_t> strides) {
-  if (std::count(sizes.begin(), sizes.end(), 0) != 0) {
-    return {0, 0};
-  }
-  std::pair<int64_t, int64_t> places{0, 1};
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    const int64_t distance = (sizes[axis] - 1) * strides[axis];
-    (distance < 0 ? places.first : places.second) += distance;
-  }
-  return places;
-}
-
-size_t positionOf(const std::vector<Val*>& list, const Val* val) {
-  return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
-}
-
-template <typename T>
-std::array<std::byte, 16> bytesOf(T value) {
-  std::array<std::byte, 16> bytes{};
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  return bytes;
-}
-
-std::array<std::byte, 16> bytesOf(const PolymorphicValue& value, DataType dtype) {
-  std::array<std::byte, 16> bytes{};
-  if (isComplexType(dtype)) {
-    storeElement(bytes.data(), dtype, value.as<std::complex<double>>());
-  } else if (isFloatingPointType(dtype)) {
-    storeElement(bytes.data(), dtype, value.as<double>());
-  } else {
-    storeElement(bytes.data(), dtype, value.as<int64_t>());
-  }
-  return bytes;
-}
 
 /// Whether a scalar is made of some that the caller gives.
 bool dependsOnInput(const Val* val, const Fusion& fusion) {
@@ -142,40 +69,7 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     : compiled_(&compiled) {
   const Fusion& fusion = compiled.fusion();
   const kir::Kernel& kernel = compiled.kernel();
-  const std::vector<Val*>& declared = fusion.outputs();
-  bool all_empty = true;
-  KernelArgumentHolder shapes;
-  const std::vector<std::optional<size_t>> updated = updatedInputs(fusion);
-  std::vector<InPlace> in_place;
-  for (size_t i = 0; i < declared.size(); ++i) {
-    if (updated[i]) {
-      in_place.push_back({i, *updated[i]});
-      has_targets_ = true;
-    }
-  }
-  in_place = directWrites(fusion, in_place);
-  for (size_t i = 0; i < declared.size(); ++i) {
-    Output& output = outputs_.emplace_back();
-    std::tie(output.sizes, output.strides) = outputLayout(declared[i]->as<TensorView>(), values);
-    if (updated[i] && hasGaps(declared[i]->as<TensorView>())) {
-      output.strides = values.arguments()[*updated[i]].tensor().strides();
-    }
-    output.dtype = declared[i]->dtype();
-    const size_t first = positionOf(declared, declared[i]);
-    const bool direct = std::any_of(in_place.begin(), in_place.end(),
-                                    [&](const InPlace& pair) { return pair.output == i; });
-    output.target = updated[i];
-    if (first < i) {
-      output.same_as = first;
-    } else if (declared[i]->isFusionInput()) {
-      output.input = positionOf(fusion.inputs(), declared[i]);
-    } else if (direct) {
-      output.input = updated[i];
-    }
-    all_empty &= std::count(output.sizes.begin(), output.sizes.end(), 0) != 0;
-    shapes.pushTensorProxy(output.sizes, output.strides, output.dtype);
-  }
-  has_large_outputs_ = shapes.getSmallestIndexTypeOfArguments() == PrimDataType::Int;
+  const bool all_empty = placeOutputs(values);
   for (const auto& expr : fusion.exprs()) {
     num_draws_ += expr->isA<RNGOp>() && expr->as<RNGOp>()->seed() == nullptr ? 1 : 0;
   }
@@ -205,31 +99,38 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
     index_extents_.push_back(values.of(read.extent));
   }
   for (const kir::LaunchCheck& check : kernel.checks) {
-    if (check.kind == kir::LaunchCheck::Kind::Divisible) {
+    checkLaunch(check, values);
+  }
+}
+
+void LaunchPlan::checkLaunch(const kir::LaunchCheck& check, LaunchValues& values) {
+  switch (check.kind) {
+    case kir::LaunchCheck::Kind::Divisible: {
       const int64_t value = values.of(check.value);
       if (value % check.divisor != 0) {
         launchError("run: ", check.reason, ", which needs ", check.value->toString(),
                     " to be a multiple of ", check.divisor, ", got ", value,
                     "; use a narrower vector or pass a tensor that fits");
       }
-      continue;
+      return;
     }
-    if (check.kind == kir::LaunchCheck::Kind::NotEmpty) {
-      continue;
-    }
-    if (check.kind == kir::LaunchCheck::Kind::InRange) {
+    case kir::LaunchCheck::Kind::NotEmpty:
+      return;  // such a launch is interpreted
+    case kir::LaunchCheck::Kind::InRange: {
       const int64_t index = values.of(check.value);
       const int64_t extent = values.of(check.extent);
       if (index < 0 || index >= extent) {
         indexOutOfRange(*check.reads, index, extent);
       }
-      continue;
+      return;
     }
-    for (size_t i = 0; i < kernel.params.size(); ++i) {
-      if (kernel.params[i].kind == kir::ParamKind::TensorArg &&
-          kernel.params[i].buffer == check.buffer) {
-        address_checks_.push_back({i, check.divisor, check.reason});
-      }
+    case kir::LaunchCheck::Kind::Aligned:
+      break;  // an address, which only a call knows
+  }
+  const std::vector<kir::Param>& params = compiled_->kernel().params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (params[i].kind == kir::ParamKind::TensorArg && params[i].buffer == check.buffer) {
+      address_checks_.push_back({i, check.divisor, check.reason});
     }
   }
 }
@@ -398,61 +299,6 @@ LaunchPlan::Argument LaunchPlan::scalarArgument(const kir::Param& param, LaunchV
   return argument;
 }
 
-KernelArgumentHolder LaunchPlan::allocateOutputs(const KernelArgumentHolder& args,
-                                                 const RunContext& context) const {
-  KernelArgumentHolder outputs;
-  outputs.reserve(outputs_.size());
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Output& output = outputs_[i];
-    if (output.same_as) {
-      outputs.push(outputs[*output.same_as].tensor());
-    } else if (output.input) {
-      outputs.push(args[*output.input].tensor());
-    } else {
-      outputs.push(allocateOutput(i, context));
-    }
-  }
-  return outputs;
-}
-
-Tensor LaunchPlan::allocateOutput(size_t i, const RunContext& context) const {
-  const Output& output = outputs_[i];
-  return Tensor::emptyStrided(output.sizes, output.strides, output.dtype, compiled_->device(),
-                              context);
-}
-
-bool LaunchPlan::writesDirectly(size_t i, const Tensor& memory,
-                                const OccupiedMemory& occupied) const {
-  const Output& output = outputs_[i];
-  return output.input && occupied.tensorsAt(memory) == 1 &&
-         sameLayout(memory, output.sizes, output.strides);
-}
-
-std::vector<const Tensor*> LaunchPlan::targets(const KernelArgumentHolder& args) const {
-  std::vector<const Tensor*> targets;
-  for (const Output& output : outputs_) {
-    targets.push_back(output.target ? &args[*output.target].tensor() : nullptr);
-  }
-  return targets;
-}
-
-void LaunchPlan::checkOutputs(const KernelArgumentHolder& outputs) const {
-  if (outputs.size() != outputs_.size()) {
-    userError("run: ", outputs.size(), " output tensors were given for a fusion with ",
-              outputs_.size(), " outputs");
-  }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Output& needed = outputs_[i];
-    const Tensor& given = outputs[i].tensor();
-    if (given.dtype() != needed.dtype || given.sizes() != needed.sizes ||
-        (given.numel() > 0 && given.strides() != needed.strides)) {
-      userError("run: output ", i, ", ", compiled_->fusion().outputs()[i]->toString(),
-                ", needs a tensor ", needed.dtype, "[", join(needed.sizes, ", "),
-                "] with strides [", join(needed.strides, ", "), "], got ", given.toString());
-    }
-  }
-}
-
 bool LaunchPlan::isRepeatable() const {
   // Where a CPU scalar's tensor lies is looked at by the calls that are planned.
   const bool looks_at_device =
@@ -464,100 +310,6 @@ bool LaunchPlan::isRepeatable() const {
          std::none_of(outputs_.begin(), outputs_.end(), [](const Output& output) {
            return output.target && output.target != output.input && !output.same_as;
          });
-}
-
-BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
-                               std::span<void* const> outputs, uint64_t seed, uint64_t offset,
-                               const RunContext& context)
-    : plan_(plan),
-      values_(plan.arguments_.size()),
-      pointers_(plan.arguments_.size()),
-      bounds_(plan.bounds_) {
-  using Kind = LaunchPlan::Argument::Kind;
-  Device& device = plan.compiled().device();
-  for (const LaunchPlan::Workspace& workspace : plan.workspaces_) {
-    workspaces_.emplace_back(workspace.bytes, device, context);
-    if (workspace.zeroed_bytes > 0) {
-      device.fillBytes(workspaces_.back().data(), 0, workspace.zeroed_bytes, context.stream);
-    }
-  }
-  LaunchPlan::Bytes* value = values_.data();
-  void** pointer = pointers_.data();
-  std::optional<ExpressionEvaluator> evaluator;
-  for (const LaunchPlan::Argument& argument : plan.arguments_) {
-    *pointer++ = value->data();
-    switch (argument.kind) {
-      case Kind::Input:
-        *value = bytesOf(args[argument.index].tensor()->data);
-        break;
-      case Kind::Element:
-        std::memcpy(value->data(), args[argument.index].tensor()->data,
-                    static_cast<size_t>(dataTypeSizeByte(argument.dtype)));
-        break;
-      case Kind::Output:
-        *value = bytesOf(outputs[argument.index]);
-        break;
-      case Kind::Workspace:
-        *value =
-            bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
-        break;
-      case Kind::IndexReport:
-        *value = bytesOf(index_report_.data());
-        break;
-      case Kind::Bounds:
-        *value = bytesOf(bounds_.data());
-        break;
-      case Kind::Constant:
-        *value = argument.bytes;
-        break;
-      case Kind::Scalar:
-        *value = bytesOf(*args[argument.index].scalar(), argument.dtype);
-        break;
-      case Kind::Computed: {
-        if (!evaluator) {
-          evaluator = *plan.evaluator_;
-          const auto& inputs = plan.compiled().fusion().inputs();
-          for (size_t k = 0; k < inputs.size(); ++k) {
-            if (!inputs[k]->isA<TensorView>()) {
-              evaluator->invalidate(inputs[k]);  // -0 equals 0, but is another value
-              evaluator->bind(inputs[k], *args[k].scalar());
-            }
-          }
-        }
-        *value = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
-        break;
-      }
-      case Kind::Seed:
-        *value = bytesOf(seed);
-        break;
-      case Kind::Offset:
-        *value = bytesOf(offset);
-        break;
-    }
-    ++value;
-  }
-  for (const LaunchPlan::AddressCheck& check : plan.address_checks_) {
-    uintptr_t address = 0;
-    std::memcpy(&address, values_[check.argument].data(), sizeof(address));
-    if (address % static_cast<uintptr_t>(check.divisor) != 0) {
-      launchError("run: ", check.reason, ", which needs its address to be a multiple of ",
-                  check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
-    }
-  }
-}
-
-void BoundArguments::checkReports() const {
-  if (index_report_[0] != 0) {
-    const auto read = static_cast<size_t>(index_report_[0] - 1);
-    indexOutOfRange(*plan_.compiled().kernel().index_reads.at(read).expr, index_report_[1],
-                    plan_.index_extents_.at(read));
-  }
-  if (!bounds_.empty() && bounds_[0] != 0) {
-    const auto tensor = static_cast<size_t>(bounds_[0] - 1);
-    const size_t at = kir::Kernel::kBoundsReport + 2 * tensor;
-    accessOutside(plan_.compiled().kernel(), tensor, {bounds_[1], bounds_[1] + bounds_[2]},
-                  {bounds_[at], bounds_[at + 1]});
-  }
 }
 
 }  // namespace nvfuser

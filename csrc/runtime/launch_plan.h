@@ -117,12 +117,16 @@ class LaunchPlan {
     std::string reason;
   };
 
+  /// Where each output is written and how it lies; whether none has elements.
+  bool placeOutputs(LaunchValues& values);
   void chooseShape(LaunchValues& values, const LaunchParams& launch);
   int64_t tensorBytes(const KernelArgumentHolder& args) const;
   Argument tensorArgument(const kir::Param& param);
   void placeWorkspaces(LaunchValues& values);
   void findBounds(LaunchValues& values);
   Argument scalarArgument(const kir::Param& param, LaunchValues& values);
+  /// Throws where sizes break what the kernel relies on; addresses are left to each call.
+  void checkLaunch(const kir::LaunchCheck& check, LaunchValues& values);
 
   const CompiledKernel* compiled_;
   Kind kind_ = Kind::Launch;
@@ -139,32 +143,6 @@ class LaunchPlan {
   bool has_large_outputs_ = false;
   bool has_targets_ = false;
   uint64_t num_draws_ = 0;
-};
-
-/// The arguments of one call, and the memory of its own that they point to.
-class BoundArguments {
- public:
-  /// Allocates workspaces. Throws `UserError` where an address is not aligned as the kernel needs
-  /// it.
-  BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
-                 std::span<void* const> outputs, uint64_t seed, uint64_t offset,
-                 const RunContext& context);
-  BoundArguments(const BoundArguments&) = delete;
-  BoundArguments& operator=(const BoundArguments&) = delete;
-
-  std::span<void* const> pointers() const { return pointers_.span(); }
-  /// Throws `IndexRangeError` where the launched kernel met an index outside its axis,
-  /// `BoundsError` where it left a tensor's memory, and reports such. (Only on the CPU, where the
-  /// launch is over by now.)
-  void checkReports() const;
-
- private:
-  const LaunchPlan& plan_;
-  ShortList<LaunchPlan::Bytes, 24> values_;
-  ShortList<void*, 24> pointers_;
-  mutable std::array<int64_t, 2> index_report_ = {};  ///< the kernel writes what index was wrong
-  mutable std::vector<int64_t> bounds_;               ///< likewise at its begin, of an access
-  std::vector<DeviceMemory> workspaces_;              ///< freed in stream order
 };
 
 }  // namespace nvfuser

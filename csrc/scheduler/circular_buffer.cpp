@@ -34,7 +34,7 @@ void TensorView::circularBuffer(int64_t number_of_stages, int64_t prefetch_dista
                        "; only a copy can run ahead of its use"),
                   "buffer the copy that cacheAfter() makes of an operand");
   }
-  circular_buffer_options_ = {type, number_of_stages, prefetch};
+  fields_.circular_buffer = {type, number_of_stages, prefetch};
 }
 
 }  // namespace nvfuser

@@ -1,27 +1,10 @@
 #include <scheduler/copy_axes.h>
 
 #include <ir/builder.h>
+#include <scheduler/copy_operation.h>
 #include <scheduler/replay_loop.h>
 
 namespace nvfuser {
-
-Expr* copyTransform(const Expr* transform, std::vector<Val*> inputs, std::vector<Val*> outputs) {
-  Fusion* fusion = transform->fusion();
-  ExprFields fields{std::move(inputs), std::move(outputs), transform->attributes()};
-  switch (transform->kind()) {
-    case ExprKind::Split:
-      return IrBuilder::createInContainer<Split>(fusion, std::move(fields));
-    case ExprKind::Merge:
-      return IrBuilder::createInContainer<Merge>(fusion, std::move(fields));
-    case ExprKind::Resize:
-      return IrBuilder::createInContainer<Resize>(fusion, std::move(fields));
-    case ExprKind::Swizzle:
-      return IrBuilder::createInContainer<Swizzle>(fusion, std::move(fields));
-    default:
-      check(transform->isA<Swizzle1D>(), "axes are connected by transforms alone");
-      return IrBuilder::createInContainer<Swizzle1D>(fusion, std::move(fields));
-  }
-}
 
 IterDomain* AxisCopier::copyOf(const IterDomain* original) {
   IterDomain*& copy = copies_[original];
@@ -79,7 +62,7 @@ void AxisCopier::replay(const Expr* transform) {
   for (const Val* out : transform->outputs()) {
     outputs.push_back(copyOf(out->as<IterDomain>()));
   }
-  copyTransform(transform, std::move(inputs), std::move(outputs));
+  copyOperation(transform, std::move(inputs), std::move(outputs));
 }
 
 std::vector<IterDomain*> AxisCopier::replayTo(const std::vector<IterDomain*>& ends,

@@ -10,9 +10,6 @@
 
 namespace nvfuser {
 
-/// A new transform of the same kind and attributes between other axes.
-Expr* copyTransform(const Expr* transform, std::vector<Val*> inputs, std::vector<Val*> outputs);
-
 class AxisCopier {
  public:
   /// `copy` takes the place of `original` from here on.

@@ -1,21 +1,16 @@
 #include <scheduler/copy_operation.h>
 
 #include <ir/builder.h>
-#include <ir/internal_nodes.h>
+#include <ir/expr_visit.h>
 
 namespace nvfuser {
 
 Expr* copyOperation(const Expr* expr, std::vector<Val*> inputs, std::vector<Val*> outputs) {
-  ExprFields fields{std::move(inputs), std::move(outputs), expr->attributes()};
-  Fusion* fusion = expr->fusion();
-  switch (expr->kind()) {
-#define X(Class)        \
-  case ExprKind::Class: \
-    return IrBuilder::createInContainer<Class>(fusion, std::move(fields));
-#include <ir/expr_kinds.def>
-#undef X
-  }
-  return nullptr;
+  return visitExpr(expr, [&](const auto& op) -> Expr* {
+    using Class = std::decay_t<decltype(op)>;
+    return IrBuilder::createInContainer<Class>(
+        expr->fusion(), Operands{std::move(inputs), std::move(outputs)}, op.fields());
+  });
 }
 
 }  // namespace nvfuser

@@ -14,7 +14,7 @@ void TensorView::setMemoryType(MemoryType type) {
         isFusionInput() ? "make a copy with cacheAfter() and place that"
                         : "make a copy with cacheBefore() and place that");
   }
-  memory_type_ = type;
+  fields_.memory_type = type;
 }
 
 bool TensorView::hasBlockReduction() const {

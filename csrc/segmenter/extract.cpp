@@ -64,10 +64,8 @@ class Needed {
     for (const Val* in : expr->inputs()) {
       scalar(in);
     }
-    for (const Attribute& attribute : expr->attributes()) {
-      if (const auto* val = std::get_if<Val*>(&attribute)) {
-        scalar(*val);
-      }
+    for (const Val* val : expr->fieldVals()) {
+      scalar(val);
     }
   }
 
@@ -96,10 +94,8 @@ class Needed {
           nodes_.push_back(definition);
         }
         open.insert(open.end(), definition->inputs().begin(), definition->inputs().end());
-        for (const Attribute& attribute : definition->attributes()) {
-          if (const auto* attached = std::get_if<Val*>(&attribute)) {
-            open.push_back(*attached);
-          }
+        for (const Val* attached : definition->fieldVals()) {
+          open.push_back(attached);
         }
       }
     }

@@ -5,6 +5,9 @@
 #include <unordered_set>
 
 #include <ir/axis_map.h>
+#include <ir/expr_visit.h>
+#include <ir/field_text.h>
+#include <ir/field_values.h>
 #include <support/text.h>
 
 namespace nvfuser {
@@ -53,21 +56,14 @@ int Questions::formOf(const Expr* expr) {
     return place->second;
   }
   std::string form(exprKindName(expr->kind()));
-  for (const Attribute& attribute : expr->attributes()) {
+  forEachFieldOf(expr, [&](const auto&, const auto& value) {
     append(form, "|");
-    std::visit(
-        [&](const auto& value) {
-          using T = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
-            append(form, join(value, ","));
-          } else if constexpr (std::is_same_v<T, Val*>) {
-            append(form, value != nullptr && value->isConst() ? value->toInlineString() : "?");
-          } else if constexpr (!std::is_same_v<T, std::monostate>) {
-            append(form, text(value));
-          }
-        },
-        attribute);
-  }
+    if constexpr (kIsNode<std::decay_t<decltype(value)>>) {
+      append(form, value != nullptr && value->isConst() ? value->toInlineString() : "?");
+    } else {
+      append(form, fieldText(value));
+    }
+  });
   for (const Val* in : expr->inputs()) {
     if (in->isScalar()) {
       append(form, in->isConst() ? text(" ", in->dtype(), in->toInlineString()) : " ?");

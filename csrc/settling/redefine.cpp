@@ -28,10 +28,6 @@ TensorView* asTensor(Val* val) { return val == nullptr ? nullptr : val->as<Tenso
 TensorView* operand(const Expr* expr, size_t i) { return expr->input(i)->as<TensorView>(); }
 TensorView* result(const Expr* expr, size_t i = 0) { return expr->output(i)->as<TensorView>(); }
 
-std::vector<bool> asFlags(const std::vector<int64_t>& numbers) {
-  return std::vector<bool>(numbers.begin(), numbers.end());
-}
-
 std::vector<Val*> sizesOf(const TensorView* tv) {
   std::vector<Val*> sizes;
   for (const IterDomain* id : axesOf(tv)) {
@@ -239,9 +235,9 @@ std::vector<TensorView*> redefine(Expr* expr) {
     case ExprKind::LoadStoreOp:
       return {copied(expr->as<LoadStoreOp>())};
     case ExprKind::BroadcastOp:
-      return {broadcast(in(0), asFlags(expr->as<BroadcastOp>()->flags()))};
+      return {broadcast(in(0), expr->as<BroadcastOp>()->flags())};
     case ExprKind::SqueezeOp:
-      return {squeeze(in(0), asFlags(expr->as<SqueezeOp>()->flags()), true)};
+      return {squeeze(in(0), expr->as<SqueezeOp>()->flags(), true)};
     case ExprKind::ExpandOp:
       return {expand(in(0), {expr->inputs().begin() + 1, expr->inputs().end()})};
     case ExprKind::RepeatOp:

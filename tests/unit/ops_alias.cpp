@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(OpFixture, "broadcast adds axes where flagged") {
   TensorView* x = constant({3, 5});
   TensorView* y = broadcast(x, {true, false, true, false});
   CHECK(shapeText(y) == "[b, 3, b, 5]");
-  CHECK(y->definition()->as<BroadcastOp>()->flags() == std::vector<int64_t>{1, 0, 1, 0});
+  CHECK(y->definition()->as<BroadcastOp>()->flags() == std::vector<bool>{true, false, true, false});
   CHECK(broadcast(x, {false, false}) == x);
   checkSound(y);
 }
@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(OpFixture, "squeeze by positions, by list and by flags") {
   CHECK(shapeText(squeeze(x, std::vector<bool>{false, false, true})) == "[b, 3]");
   CHECK(squeeze(x, std::vector<int64_t>{})->definition()->isA<LoadStoreOp>());
   TensorView* y = squeeze(x, {0, 2});
-  CHECK(y->definition()->as<SqueezeOp>()->flags() == std::vector<int64_t>{1, 0, 1});
+  CHECK(y->definition()->as<SqueezeOp>()->flags() == std::vector<bool>{true, false, true});
   checkSound(y);
 }
 

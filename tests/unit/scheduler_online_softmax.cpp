@@ -39,12 +39,12 @@ Outputs:
 
 %kernel_math {
   T1_l_float[iS2{i0}, rS3{i2}], T5_l_float[iS10{i0}, rS11{i2}] = online_softmax( T0, 1.0 )
-  T8_l_bool[iS14{i0}] = eq( T5, 0.0 )
-  T9_l_bool[iS15{i0}] = eq( T1, inf )
+  T8_l_bool[iS14{i0}] = eq( T5, 0.0:float )
+  T9_l_bool[iS15{i0}] = eq( T1, inf:float )
   T10_l_bool[iS16{i0}] = logical_or( T8, T9 )
-  T12_l_float[iS18{i0}] = where( T10, nan, T5 )
+  T12_l_float[iS18{i0}] = where( T10, nan:float, T5 )
   T6_l_float[iS12{i0}] = log( T12 )
-  T11_l_float[iS17{i0}] = where( T8, -inf, T1 )
+  T11_l_float[iS17{i0}] = where( T8, -inf:float, T1 )
   T7_g_float[iS13{i0}] = add( T6, T11 )
 }
 )");

@@ -64,20 +64,20 @@ class Replay {
  private:
   int64_t value(const Val* val) { return evaluator_.evaluateInt(val, "a bound of a view"); }
 
-  void add(const std::vector<int64_t>& is_new) {
+  void add(const std::vector<bool>& is_new) {
     std::vector<Axis> result;
     size_t next = 0;
-    for (int64_t flag : is_new) {
-      result.push_back(flag != 0 ? Axis{1, 1} : axes_[next++]);
+    for (const bool flag : is_new) {
+      result.push_back(flag ? Axis{1, 1} : axes_[next++]);
     }
     axes_ = std::move(result);
   }
 
   /// Memory has no element to show of an axis that is expanded to nothing.
-  bool drop(const std::vector<int64_t>& goes) {
+  bool drop(const std::vector<bool>& goes) {
     std::vector<Axis> result;
     for (size_t i = 0; i < axes_.size(); ++i) {
-      if (goes[i] == 0) {
+      if (!goes[i]) {
         result.push_back(axes_[i]);
       } else if (axes_[i].size == 0) {
         return false;

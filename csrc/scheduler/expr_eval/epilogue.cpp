@@ -90,8 +90,8 @@ class Walk {
     if (expr == nullptr || !expr->isA<BroadcastOp>()) {
       return nullptr;
     }
-    const std::vector<int64_t>& flags = expr->as<BroadcastOp>()->flags();
-    if (flags.empty() || flags.back() != 0 || std::count(flags.begin(), flags.end(), 0) != 1) {
+    const std::vector<bool>& flags = expr->as<BroadcastOp>()->flags();
+    if (flags.empty() || flags.back() || std::count(flags.begin(), flags.end(), false) != 1) {
       return nullptr;
     }
     const Val* row = widened(pass(expr)->input(0));

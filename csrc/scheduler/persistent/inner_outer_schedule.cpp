@@ -40,8 +40,8 @@ class Scheduler {
     for (auto [tv, width] : vectors_) {
       vectorizeInnermost(tv, width, params_.vectorization);
     }
-    fusion_->manage("most_threads", kWarp * params_.warps * params_.rows);
-    fusion_->manage("least_blocks", params_.blocks);
+    fusion_->kernelHints().most_threads = kWarp * params_.warps * params_.rows;
+    fusion_->kernelHints().least_blocks = params_.blocks;
     inlineMost();
     place();
     return check();

@@ -19,11 +19,11 @@ struct Pair {
 
 TensorView* resultOf(const ReductionOp* op) { return op->out()->as<TensorView>(); }
 
-/// 1 for each axis that is reduced, as a broadcast says which it adds.
-std::vector<int64_t> reducedAxes(const TensorView* tv) {
-  std::vector<int64_t> reduced;
+/// Which axes are reduced, as a broadcast says which it adds.
+std::vector<bool> reducedAxes(const TensorView* tv) {
+  std::vector<bool> reduced;
   for (const IterDomain* id : tv->getLogicalDomain()) {
-    reduced.push_back(id->isReduction() ? 1 : 0);
+    reduced.push_back(id->isReduction());
   }
   return reduced;
 }
@@ -40,7 +40,7 @@ std::optional<Pair> pairOf(ReductionOp* max) {
       !startsAt(max, -std::numeric_limits<double>::infinity()) || resultOf(max)->hasAllocation()) {
     return std::nullopt;
   }
-  const std::vector<int64_t> reduced = reducedAxes(resultOf(max));
+  const std::vector<bool> reduced = reducedAxes(resultOf(max));
   for (const Expr* keep : max->out()->uses()) {
     if (!keep->isA<BroadcastOp>() || keep->as<BroadcastOp>()->flags() != reduced) {
       continue;

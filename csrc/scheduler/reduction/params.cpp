@@ -1,5 +1,6 @@
 #include <scheduler/reduction/params.h>
 
+#include <scheduler/reduction/loops.h>
 #include <support/text.h>
 
 namespace nvfuser {
@@ -48,6 +49,9 @@ std::string ReductionParams::toString() const {
   add("runs in a chunk", chunk_runs, 0);
   append(result,
          text(", inputs by [", join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]"));
+  if (!reduced.empty()) {
+    append(result, text("; loops: ", join(reduction::loopsOf(*this, reduced).lines(), "; ")));
+  }
   return result;
 }
 

@@ -20,6 +20,8 @@ struct ReductionParams : HeuristicParams {
 
   /// Name of the reduction's result whose axes are the loops.
   int64_t reference = 0;
+  /// Which of its logical axes are reduced; for the text alone.
+  std::vector<bool> reduced;
   /// Its logical axes in the order of the largest tensor's memory, outermost first.
   std::vector<int64_t> order;
   /// The innermost ones are reduced; otherwise they are kept.
@@ -61,6 +63,7 @@ struct ReductionParams : HeuristicParams {
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not vectorised
   std::vector<int64_t> outputs;  ///< the same for each output
 
+  /// What is decided, and the loops that follow from it (loops.h).
   std::string toString() const override;
   std::unique_ptr<HeuristicParams> clone() const override {
     return std::make_unique<ReductionParams>(*this);

@@ -7,6 +7,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/indexed_reads.h>
+#include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
 
 namespace nvfuser::reduction {
@@ -199,6 +200,7 @@ int64_t Problem::widest() const {
 std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
   auto params = std::make_unique<ReductionParams>(type);
   params->reference = form.signature.reference()->name();
+  params->reduced = reducedAxes(form.signature.reference());
   params->order = order;
   params->fastest_dim = fastest_dim;
   params->inner_axes = static_cast<int64_t>(inner.size());

@@ -6,6 +6,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
@@ -13,14 +14,6 @@
 namespace nvfuser::reduction {
 
 namespace {
-
-/// Partial results that the CPU's last step of a reduction combines one by one.
-constexpr int64_t kLanes = 16;
-
-struct Loop {
-  int64_t size = 0;  ///< axes that are merged to it
-  bool exists() const { return size > 0; }
-};
 
 class Scheduler {
  public:
@@ -39,9 +32,10 @@ class Scheduler {
     }
     copyAtBorders();
     reference_ = findReference();
-    const std::vector<ParallelType> types = params_.fastest_dim ? innerLoops() : outerLoops();
-    check(static_cast<int64_t>(types.size()) == reference_->nDims(),
-          "a reduction's loops are those that were planned");
+    const LoopSteps loops = loopsOf(params_, reducedAxes(reference_));
+    loops.apply(reference_);
+    const std::vector<ParallelType> types = loops.bindings();
+    unroll_at_ = params_.host || params_.batches > 0 ? 0 : loops.placeOf("whole") + 1;
     TransformPropagator propagator(reference_);
     MaxLogicalDomainInfoSpanningTree(reference_).traverse(&propagator);
     for (size_t i = 0; i < types.size(); ++i) {
@@ -72,12 +66,8 @@ class Scheduler {
         vectorizeInnermost(tv, width, params_.vectorization);
       }
     }
-    if (params_.most_threads > 0) {
-      fusion_->manage("most_threads", params_.most_threads);
-    }
-    if (params_.resident_blocks > 0) {
-      fusion_->manage("least_blocks", params_.resident_blocks);
-    }
+    fusion_->kernelHints().most_threads = params_.most_threads;
+    fusion_->kernelHints().least_blocks = params_.resident_blocks;
     MaxPosCalculator most(*fusion_, held);
     for (TensorView* tv : fusion_->allTvs()) {
       tv->inlineAt(-1, true, &most);
@@ -162,202 +152,6 @@ class Scheduler {
       return tv;
     }
     throw InternalError("the reference of a plan is a tensor of the fusion");
-  }
-
-  // Loops of extent 1 bound to Unswitch stand where a step is done without conditions if all of it
-  // exists.
-
-  /// Merges the reference's axes to [outer kept, inner kept, outer reduced, inner reduced], as far
-  /// as there are such.
-  void mergeAxes(bool merge_reduced, Loop loops[4]) {
-    std::vector<int64_t> groups[4];
-    for (int64_t axis : params_.order) {
-      const bool reduced = reference_->axis(axis)->isReduction();
-      groups[reduced ? 2 : 0].push_back(axis);
-    }
-    std::vector<int64_t>& outer = groups[params_.fastest_dim ? 2 : 0];
-    std::vector<int64_t>& inner = groups[params_.fastest_dim ? 3 : 1];
-    const auto inner_size = static_cast<size_t>(params_.inner_axes);
-    const size_t stay = params_.fastest_dim && merge_reduced
-                            ? 0
-                            : outer.size() - std::min(outer.size(), inner_size);
-    inner.assign(outer.begin() + static_cast<std::ptrdiff_t>(stay), outer.end());
-    outer.resize(stay);
-    std::unordered_map<int64_t, int64_t> old2new;
-    int64_t next = 0;
-    for (size_t g = 0; g < 4; ++g) {
-      loops[g].size = static_cast<int64_t>(groups[g].size());
-      for (int64_t axis : groups[g]) {
-        old2new[axis] = next++;
-      }
-    }
-    reference_->reorder(old2new);
-    int64_t begin = next;
-    for (size_t g = 4; g-- > 0;) {
-      begin -= loops[g].size;
-      for (int64_t i = 1; i < loops[g].size; ++i) {
-        reference_->merge(begin);
-      }
-    }
-  }
-
-  std::vector<ParallelType> innerLoops() {
-    Loop loops[4];
-    mergeAxes(params_.batches > 0, loops);
-    std::vector<ParallelType> types;
-    int64_t at = 0;
-    const bool kept = loops[0].exists();
-    if (kept && params_.host && params_.grid == 1) {
-      reference_->split(at, params_.tasks, false);
-      types = {ParallelType::BIDx, ParallelType::Serial};
-    } else if (kept && params_.rows > 1) {
-      reference_->split(at, params_.rows);
-      types = {ParallelType::BIDx, ParallelType::TIDy};
-    } else if (kept) {
-      types = {ParallelType::BIDx};
-    }
-    at = static_cast<int64_t>(types.size());
-    const ParallelType grid = kept ? ParallelType::BIDy : ParallelType::BIDx;
-    const bool unrolls_runs = params_.unroll_runs > 1 && params_.batches == 0;
-    if (loops[2].exists()) {
-      if (params_.grid > 1) {
-        reference_->split(at++, params_.grid, false);
-        types.push_back(grid);
-      }
-      types.push_back(ParallelType::Serial);
-      ++at;
-      if (unrolls_runs) {
-        reference_->split(at - 1, params_.unroll_runs);
-        reference_->reorder({{at, at + 1}});  // [runs, run, U]
-      }
-      if (params_.chunk_runs > 0) {
-        reference_->split(at - 1, params_.chunk_runs);
-        types.push_back(ParallelType::Serial);
-        ++at;
-      }
-    }
-    reference_->split(at, params_.vectorization);
-    if (params_.host) {
-      if (params_.grid > 1 && !loops[2].exists()) {
-        reference_->split(at++, params_.grid, false);
-        types.push_back(grid);
-      }
-      if (params_.chunk > 0) {
-        reference_->split(at++, params_.chunk);
-        types.push_back(ParallelType::Serial);
-      }
-      // Whole vectors need no conditions.
-      reference_->split(at + 1, 1, false);
-      types.insert(types.end(),
-                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Serial});
-      return types;
-    }
-    if (params_.batches > 0) {
-      if (params_.cluster > 1) {
-        reference_->split(at++, params_.cluster, false);
-        types.push_back(ParallelType::BIDy);
-      }
-      reference_->split(at, params_.batches, false);
-      reference_->split(at, 1, false);
-      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll, ParallelType::TIDx,
-                                 ParallelType::Serial});
-      return types;
-    }
-    reference_->split(at, params_.threads_x);
-    reference_->split(at, params_.unroll);
-    if (params_.grid > 1 && !loops[2].exists()) {
-      reference_->split(at++, params_.grid, false);
-      types.push_back(grid);
-    }
-    if (params_.chunk > 0) {
-      reference_->split(at++, params_.chunk);
-      types.push_back(ParallelType::Serial);
-    }
-    if (unrolls_runs) {
-      reference_->reorder({{at + 4, at + 1}});
-    }
-    reference_->split(at + 1, 1, false);
-    types.insert(types.end(), {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll});
-    if (unrolls_runs) {
-      types.push_back(ParallelType::Unroll);
-    }
-    types.insert(types.end(), {ParallelType::TIDx, ParallelType::Serial});
-    unroll_at_ = at + 2;
-    return types;
-  }
-
-  std::vector<ParallelType> outerLoops() {
-    Loop loops[4];
-    mergeAxes(true, loops);
-    const bool outer = loops[0].exists();
-    int64_t columns = outer ? 1 : 0;
-    if (params_.host) {
-      return hostOuterLoops(columns);
-    }
-    reference_->split(columns, params_.vectorization);
-    reference_->split(columns, params_.threads_x);
-    if (outer) {
-      reference_->merge(0);
-    }
-    // [columns, T, V, reduced]
-    int64_t at = 3;
-    std::vector<ParallelType> types{ParallelType::BIDx};
-    if (params_.batches > 0) {
-      reference_->split(at, params_.batches, false);
-      reference_->split(at, 1, false);
-      types.insert(types.end(), {ParallelType::Unswitch, ParallelType::Unroll});
-      at += 3;
-    } else {
-      reference_->split(at, params_.threads_y);
-      reference_->split(at, params_.unroll);
-      if (params_.grid > 1) {
-        reference_->split(at++, params_.grid, false);
-        types.push_back(ParallelType::BIDy);
-      }
-      if (params_.chunk > 0) {
-        reference_->split(at++, params_.chunk);
-        types.push_back(ParallelType::Serial);
-      }
-      reference_->split(at + 1, 1, false);
-      types.insert(types.end(),
-                   {ParallelType::Serial, ParallelType::Unswitch, ParallelType::Unroll});
-      at += 4;
-      unroll_at_ = at - 4;
-    }
-    types.insert(types.end(), {ParallelType::TIDy, ParallelType::TIDx, ParallelType::Serial});
-    // T and V behind the reduced loops.
-    reference_->reorder({{1, at - 2}, {2, at - 1}});
-    return types;
-  }
-
-  /// [tasks, columns, rows, V columns of a strip]: a strip's sums stay in the first-level cache. Of
-  /// several rows at once, [tasks, columns, rows, registers of the strip, U rows, a register]: what
-  /// is added to a register of sums comes from U rows before it goes back.
-  std::vector<ParallelType> hostOuterLoops(int64_t columns) {
-    reference_->split(columns, params_.vectorization);
-    if (columns > 0) {
-      reference_->merge(0);
-    }
-    reference_->split(0, params_.tasks, false);
-    reference_->split(2, 1, false);
-    // [tasks, columns, 1, strip, reduced]; whole strips need no conditions.
-    reference_->reorder({{3, 4}, {4, 3}});
-    std::vector<ParallelType> types{ParallelType::BIDx, ParallelType::Serial,
-                                    ParallelType::Unswitch, ParallelType::Serial,
-                                    ParallelType::Serial};
-    if (params_.unroll > 1) {
-      reference_->split(4, std::min(params_.vectorization, kLanes));
-      reference_->split(3, params_.unroll);
-      reference_->reorder({{4, 5}, {5, 4}});
-      types.insert(types.begin() + 4, {ParallelType::Serial, ParallelType::Unroll});
-    }
-    if (params_.chunk > 0) {
-      // [tasks, columns, chunks, 1, rows, strip]: so do whole chunks.
-      reference_->split(3, params_.chunk);
-      reference_->reorder({{2, 3}, {3, 2}});
-      types.insert(types.begin() + 2, ParallelType::Serial);
-    }
-    return types;
   }
 
   static std::vector<int64_t> reductionLoops(const TensorView* tv) {

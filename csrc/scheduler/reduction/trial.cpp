@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <ir/external_ops.h>
+#include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/schedule.h>
 
 namespace nvfuser::reduction {
@@ -22,6 +23,7 @@ std::optional<Refusal> tryLoops(const Fusion& fusion, const Form& form, Schedule
                                 int64_t inner_axes) {
   ReductionParams trial(type);
   trial.reference = form.signature.reference()->name();
+  trial.reduced = reducedAxes(form.signature.reference());
   trial.order = order;
   trial.fastest_dim = fastest_dim;
   trial.inner_axes = inner_axes;

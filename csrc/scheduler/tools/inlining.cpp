@@ -10,12 +10,12 @@ namespace nvfuser {
 // ---- positions of one tensor
 
 void TensorView::updateMaxProducerPosition() {
-  max_producer_pos_ = 0;
+  fields_.max_producer_pos = 0;
   for (TensorView* producer : producersOf(this)) {
     if (producer->isFusionInput()) {
       continue;
     }
-    max_producer_pos_ = std::max(max_producer_pos_, producer->getComputeAtPosition());
+    fields_.max_producer_pos = std::max(fields_.max_producer_pos, producer->getComputeAtPosition());
   }
 }
 

@@ -10,6 +10,7 @@
 #include <fuzz/library/build.h>
 #include <fuzz/library/compare.h>
 #include <fuzz/library/random_schedule.h>
+#include <fuzz/library/reads_back.h>
 #include <fuzz/library/references.h>
 #include <fuzz/library/run_calls.h>
 #include <fuzz/library/run_on_devices.h>
@@ -142,6 +143,7 @@ class Run {
     check(copy.toString() == fusion_->toString(), "a copy prints like its original");
     check(copy.hash() == fusion_->hash(), "a copy has its original's hash");
     check(copy.sameDefinition(*fusion_), "a copy equals its original");
+    readBack(*fusion_);
     check(parseProgram(program_.toString()) == program_, "a program's file reads back");
   }
 
@@ -166,6 +168,11 @@ class Run {
         std::printf("---- %s\n%s%s", name.c_str(), log.c_str(), scheduled->toString().c_str());
       }
       scheduled->verify();
+      // What is scheduled, or what its text says: both are run.
+      std::unique_ptr<Fusion> read = readBack(*scheduled);
+      if (number % 2 == 1) {
+        scheduled = std::move(read);
+      }
       is_scheduled = true;
     });
     if (!is_scheduled) {

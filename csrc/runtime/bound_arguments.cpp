@@ -1,0 +1,122 @@
+#include <runtime/bound_arguments.h>
+
+#include <cstring>
+#include <optional>
+
+#include <ir/index_error.h>
+#include <runtime/argument_bytes.h>
+#include <runtime/bounds_error.h>
+#include <runtime/launch_help.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// Knows the scalars of this call, too.
+ExpressionEvaluator boundEvaluator(const ExpressionEvaluator& of_sizes, const Fusion& fusion,
+                                   std::span<const LentArgument> args) {
+  ExpressionEvaluator evaluator = of_sizes;
+  const auto& inputs = fusion.inputs();
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k]->isA<TensorView>()) {
+      evaluator.invalidate(inputs[k]);  // -0 equals 0, but is another value
+      evaluator.bind(inputs[k], *args[k].scalar());
+    }
+  }
+  return evaluator;
+}
+
+}  // namespace
+
+BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
+                               std::span<void* const> outputs, uint64_t seed, uint64_t offset,
+                               const RunContext& context)
+    : plan_(plan),
+      values_(plan.arguments_.size()),
+      pointers_(plan.arguments_.size()),
+      bounds_(plan.bounds_) {
+  using Kind = LaunchPlan::Argument::Kind;
+  Device& device = plan.compiled().device();
+  for (const LaunchPlan::Workspace& workspace : plan.workspaces_) {
+    workspaces_.emplace_back(workspace.bytes, device, context);
+    if (workspace.zeroed_bytes > 0) {
+      device.fillBytes(workspaces_.back().data(), 0, workspace.zeroed_bytes, context.stream);
+    }
+  }
+  LaunchPlan::Bytes* value = values_.data();
+  void** pointer = pointers_.data();
+  std::optional<ExpressionEvaluator> evaluator;
+  for (const LaunchPlan::Argument& argument : plan.arguments_) {
+    *pointer++ = value->data();
+    switch (argument.kind) {
+      case Kind::Input:
+        *value = bytesOf(args[argument.index].tensor()->data);
+        break;
+      case Kind::Element:
+        std::memcpy(value->data(), args[argument.index].tensor()->data,
+                    static_cast<size_t>(dataTypeSizeByte(argument.dtype)));
+        break;
+      case Kind::Output:
+        *value = bytesOf(outputs[argument.index]);
+        break;
+      case Kind::Workspace:
+        *value =
+            bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
+        break;
+      case Kind::IndexReport:
+        *value = bytesOf(index_report_.data());
+        break;
+      case Kind::Bounds:
+        *value = bytesOf(bounds_.data());
+        break;
+      case Kind::Constant:
+        *value = argument.bytes;
+        break;
+      case Kind::Scalar:
+        *value = bytesOf(*args[argument.index].scalar(), argument.dtype);
+        break;
+      case Kind::Computed: {
+        if (!evaluator) {
+          evaluator = boundEvaluator(*plan.evaluator_, plan.compiled().fusion(), args);
+        }
+        *value = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
+        break;
+      }
+      case Kind::Seed:
+        *value = bytesOf(seed);
+        break;
+      case Kind::Offset:
+        *value = bytesOf(offset);
+        break;
+    }
+    ++value;
+  }
+  checkAddresses();
+}
+
+void BoundArguments::checkAddresses() {
+  for (const LaunchPlan::AddressCheck& check : plan_.address_checks_) {
+    uintptr_t address = 0;
+    std::memcpy(&address, values_[check.argument].data(), sizeof(address));
+    if (address % static_cast<uintptr_t>(check.divisor) != 0) {
+      launchError("run: ", check.reason, ", which needs its address to be a multiple of ",
+                  check.divisor, " bytes; use a narrower vector or pass a tensor that fits");
+    }
+  }
+}
+
+void BoundArguments::checkReports() const {
+  if (index_report_[0] != 0) {
+    const auto read = static_cast<size_t>(index_report_[0] - 1);
+    indexOutOfRange(*plan_.compiled().kernel().index_reads.at(read).expr, index_report_[1],
+                    plan_.index_extents_.at(read));
+  }
+  if (!bounds_.empty() && bounds_[0] != 0) {
+    const auto tensor = static_cast<size_t>(bounds_[0] - 1);
+    const size_t at = kir::Kernel::kBoundsReport + 2 * tensor;
+    accessOutside(plan_.compiled().kernel(), tensor, {bounds_[1], bounds_[1] + bounds_[2]},
+                  {bounds_[at], bounds_[at + 1]});
+  }
+}
+
+}  // namespace nvfuser

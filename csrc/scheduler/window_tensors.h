@@ -1,0 +1,38 @@
+/// Makes the tensors that reading through windows (resize_windows.h) takes: parts of inputs, and
+/// choices between tensors by an index.
+#pragma once
+
+#include <vector>
+
+#include <scheduler/resize_windows.h>
+
+namespace nvfuser::scheduler_tools {
+
+/// The axes of a tensor but for those that a reduction took.
+std::vector<IterDomain*> axesOf(const TensorView* tv);
+
+class WindowTensors {
+ public:
+  explicit WindowTensors(Fusion* fusion) : fusion_(fusion) {}
+
+  TensorView* tensor(std::vector<IterDomain*> root, std::vector<IterDomain*> logical,
+                     DataType dtype);
+  IterDomain* axis(Val* extent, bool of_resize = false);
+  /// Axes of what `tv` looks like through its windows.
+  std::vector<IterDomain*> axesThrough(const TensorView* tv, const Windows& windows);
+  IterDomain* resizedAxis(IterDomain* id, const Window& window);
+  /// An input through its windows: a slice, or a pad with zeros around it.
+  TensorView* windowOf(TensorView* tv, const Windows& windows);
+  /// Whether the index along an axis of a tensor like `like` is below (or, with `from`, at least)
+  /// `bound`.
+  TensorView* compare(const TensorView* like, size_t place, Val* bound, bool from);
+  TensorView* where(TensorView* condition, Val* then, Val* otherwise);
+  /// The window of an axis behind which another resize lies: one that begins `by` elements later
+  /// (earlier, if negative) in the operand.
+  Window shifted(const Window& window, const IterDomain* axis_of_result, Val* by, bool inside);
+
+ private:
+  Fusion* fusion_;
+};
+
+}  // namespace nvfuser::scheduler_tools
