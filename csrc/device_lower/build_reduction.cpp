@@ -15,6 +15,7 @@
 
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
+#include <ir/exact_numerics.h>
 
 namespace nvfuser {
 
@@ -88,6 +89,14 @@ bool addsPartialSums(const Expr* expr, const LoopModel& loops) {
   return false;
 }
 
+/// Whether exact numerics want it in Double: added one by one, many numbers lose digits.
+bool isExactOfOneThread(const Expr* expr) {
+  const auto& axes = tensorOutputs(expr).front()->getLoopDomain();
+  return isComputedExactly(*expr->fusion()) && hangsOnOrder(expr) &&
+         std::none_of(axes.begin(), axes.end(),
+                      [](const IterDomain* id) { return id->isReduction() && id->isThread(); });
+}
+
 }  // namespace
 
 std::vector<int> KernelBuilder::loopsBehindFolded(const TensorView* tv, const LoopModel& loops) {
@@ -135,7 +144,8 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
   const auto isInRegisters = [&](const TensorView* tv) {
     return allocations_.of(tv).buffer->memory == MemoryType::Local;
   };
-  const bool is_wide = outputs.front()->dtype() == DataType::Float && addsPartialSums(expr, loops_);
+  const bool is_wide = outputs.front()->dtype() == DataType::Float &&
+                       (addsPartialSums(expr, loops_) || isExactOfOneThread(expr));
   if (!is_wide && std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
     return;
   }
