@@ -90,11 +90,19 @@ bool addsPartialSums(const Expr* expr, const LoopModel& loops) {
 }
 
 /// Whether exact numerics want it in Double: added one by one, many numbers lose digits.
-bool isExactOfOneThread(const Expr* expr) {
-  const auto& axes = tensorOutputs(expr).front()->getLoopDomain();
-  return isComputedExactly(*expr->fusion()) && hangsOnOrder(expr) &&
-         std::none_of(axes.begin(), axes.end(),
-                      [](const IterDomain* id) { return id->isReduction() && id->isThread(); });
+bool isExactOfOneThread(const Expr* expr, const LoopModel& loops) {
+  if (!isComputedExactly(*expr->fusion()) || !hangsOnOrder(expr)) {
+    return false;
+  }
+  const TensorView* tv = tensorOutputs(expr).front();
+  const auto& axes = tv->getLoopDomain();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool of_threads = axes[i]->isReduction() && axes[i]->isThread();
+    if (of_threads && !loops.of(tv, static_cast<int>(i)).extent->isConstant(1)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -145,7 +153,7 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
     return allocations_.of(tv).buffer->memory == MemoryType::Local;
   };
   const bool is_wide = outputs.front()->dtype() == DataType::Float &&
-                       (addsPartialSums(expr, loops_) || isExactOfOneThread(expr));
+                       (addsPartialSums(expr, loops_) || isExactOfOneThread(expr, loops_));
   if (!is_wide && std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
     return;
   }

@@ -32,7 +32,7 @@ class Program:
         return "\n".join([*lines, f"    return ({', '.join(self.outputs)},)"]) + "\n"
 
     def function(self, name="program"):
-        scope = dict(_NAMES)
+        scope = {**_NAMES, "__name__": "torch_fuzz_program"}  # of a module, as tracing wants
         exec(compile(self.text(name), f"<{name} {self.seed}>", "exec"), scope)
         return scope[name]
 
