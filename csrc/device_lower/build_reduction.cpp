@@ -15,6 +15,7 @@
 
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
+#include <ir/exact_numerics.h>
 
 namespace nvfuser {
 
@@ -88,6 +89,22 @@ bool addsPartialSums(const Expr* expr, const LoopModel& loops) {
   return false;
 }
 
+/// Whether exact numerics want it in Double: added one by one, many numbers lose digits.
+bool isExactOfOneThread(const Expr* expr, const LoopModel& loops) {
+  if (!isComputedExactly(*expr->fusion()) || !hangsOnOrder(expr)) {
+    return false;
+  }
+  const TensorView* tv = tensorOutputs(expr).front();
+  const auto& axes = tv->getLoopDomain();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool of_threads = axes[i]->isReduction() && axes[i]->isThread();
+    if (of_threads && !loops.of(tv, static_cast<int>(i)).extent->isConstant(1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<int> KernelBuilder::loopsBehindFolded(const TensorView* tv, const LoopModel& loops) {
@@ -135,7 +152,8 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
   const auto isInRegisters = [&](const TensorView* tv) {
     return allocations_.of(tv).buffer->memory == MemoryType::Local;
   };
-  const bool is_wide = outputs.front()->dtype() == DataType::Float && addsPartialSums(expr, loops_);
+  const bool is_wide = outputs.front()->dtype() == DataType::Float &&
+                       (addsPartialSums(expr, loops_) || isExactOfOneThread(expr, loops_));
   if (!is_wide && std::all_of(outputs.begin(), outputs.end(), isInRegisters)) {
     return;
   }

@@ -6,6 +6,7 @@
 #include <device_lower/loop_copies.h>
 #include <device_lower/rounded_results.h>
 #include <ir/axis_map.h>
+#include <ir/exact_numerics.h>
 
 namespace nvfuser {
 
@@ -23,7 +24,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
       predicates_(exact, loops, symbols, readBeyond(fusion, loops), options.predicate_elimination) {
-  if (options.target == LowerTarget::Cpu) {
+  if (options.target == LowerTarget::Cpu && !isComputedExactly(fusion)) {
     rounded_ = roundedResults(fusion);
   }
   for (TensorView* tv : computedTensors(fusion)) {

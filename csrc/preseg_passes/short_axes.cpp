@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ir/builder.h>
+#include <ir/exact_numerics.h>
 #include <ir/internal_nodes.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
@@ -359,6 +360,9 @@ class TakingApart {
 };
 
 void takeApart(Fusion& fusion, bool of_planes) {
+  if (reducesInOrder(fusion)) {
+    return;
+  }
   FusionGuard guard(&fusion);
   const std::vector<Expr*> exprs = fusion.exprs();
   const auto reductions =

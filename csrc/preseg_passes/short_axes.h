@@ -16,7 +16,7 @@
 /// Left alone: reductions of inputs along the axis that lies innermost (a kernel reads them once as
 /// they lie) and of what is computed by more than pointwise operations; half precision, which a
 /// reduction keeps in float meanwhile; of sums over other axes those whose operand is read whole
-/// from memory.
+/// from memory; all, where exact numerics give reductions an order (ir/exact_numerics.h).
 #pragma once
 
 #include <ir/fusion.h>

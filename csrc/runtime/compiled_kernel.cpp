@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include <ir/exact_numerics.h>
 #include <runtime/compile_kernels.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/kernel_override.h>
@@ -29,7 +30,8 @@ LowerOptions lowerOptionsFor(const Device& device, DataType index_type, const Op
   return lowering;
 }
 
-std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options) {
+std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options,
+                                            bool exactly) {
   std::vector<std::string> words;
   auto add = [&](const char* cpu, const char* cuda) {
     const char* word = device.kind() == DeviceKind::Cpu ? cpu : cuda;
@@ -43,10 +45,10 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
                                        : device.kind() == DeviceKind::Emulated && level == 0) {
     words.push_back(text("-O", level));
   }
-  if (options.isEnabled(EnableOption::Fma) && !options.isDisabled(DisableOption::Fma)) {
+  if (!exactly && options.isEnabled(EnableOption::Fma) && !options.isDisabled(DisableOption::Fma)) {
     add("-ffp-contract=fast", "--fmad=true");
   }
-  if (options.isEnabled(EnableOption::FastMath)) {
+  if (!exactly && options.isEnabled(EnableOption::FastMath)) {
     if (device.kind() == DeviceKind::Cpu) {  // infinities and NaN keep their meaning
       words.insert(words.end(), {"-fassociative-math", "-freciprocal-math", "-fno-signed-zeros",
                                  "-fno-trapping-math"});
@@ -70,6 +72,9 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
       options_(params.options ? *params.options : Options::current()),
       verbose_(params.enable_ptxas_verbose) {
   fusion_->settleAxes();  // a schedule has loops for them
+  if (options_.isEnabled(EnableOption::ExactNumerics)) {
+    computeExactly(*fusion_);
+  }
   dumpFusion(options_, name, *fusion_);
   const auto start = std::chrono::steady_clock::now();
   LoweringDump lowering_dump(options_, name);
@@ -108,7 +113,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   source_.text = generated_.text;
   const int64_t registers = options_.number(Setting::MaxRegCount);
   source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
-  source_.options = compilerOptionsFor(device, options_);
+  source_.options = compilerOptionsFor(device, options_, isComputedExactly(*fusion_));
   source_.deadline_s = static_cast<double>(options_.number(Setting::CompileSeconds));
   source_.cached = !options_.isDisabled(DisableOption::NvrtcCaching);
 }

@@ -80,6 +80,7 @@ class CompiledKernel {
 LowerOptions lowerOptionsFor(const Device& device, DataType index_type,
                              const Options& options = Options());
 /// What the options ask of a device's compiler.
-std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options);
+std::vector<std::string> compilerOptionsFor(const Device& device, const Options& options,
+                                            bool exactly);
 
 }  // namespace nvfuser

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ir/composite_nodes.h>
+#include <ir/exact_numerics.h>
 #include <preseg_passes/pipeline.h>
 #include <runtime/compile_batch.h>
 #include <runtime/in_place.h>
@@ -55,9 +56,8 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
 
 /// What is run for sizes of a form. A fusion that the user scheduled stays as it is.
 FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answers,
-                                                       DeviceKind device,
-                                                       Cancellation* cancellation) {
-  std::unique_ptr<Form>& form = forms_[{answers, device == DeviceKind::Cpu}];
+                                                       const FormUse& use) {
+  std::unique_ptr<Form>& form = forms_[{answers, use.device == DeviceKind::Cpu, use.exactly}];
   if (form != nullptr) {
     return *form;
   }
@@ -66,10 +66,13 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
   if (auto_schedule_) {
     made->settled = settling::settle(*fusion_, questions_, answers);
     made->rewritten = std::make_unique<Fusion>(*made->settled);
-    checkCancelled(cancellation);
+    if (use.exactly) {
+      nvfuser::computeExactly(*made->rewritten);
+    }
+    checkCancelled(use.cancellation);
     preseg_passes::runAll(
-        *made->rewritten, options_, name(), device,
-        [&](const preseg_passes::Pass&, const Fusion&, bool) { checkCancelled(cancellation); });
+        *made->rewritten, options_, name(), use.device,
+        [&](const preseg_passes::Pass&, const Fusion&, bool) { checkCancelled(use.cancellation); });
     made->graph = made->rewritten.get();
   }
   if (options_.dumps(DebugDumpOption::FusionIrPreseg)) {
@@ -82,19 +85,17 @@ FusionExecutorCache::Form& FusionExecutorCache::formOf(const std::string& answer
 /// The form of these arguments, whose sizes are checked against each other. A batch of one shares
 /// the kernels of larger ones where nothing hangs on its being one.
 FusionExecutorCache::Form& FusionExecutorCache::formFor(const KernelArgumentHolder& args,
-                                                        DeviceKind device,
-                                                        Cancellation* cancellation) {
+                                                        const FormUse& use) {
   if (!auto_schedule_) {
     ExpressionEvaluator bound = bindAllInputs(*fusion_, args);
     requireScheduled(*fusion_, bound);
     requireUpdatable(*fusion_, *fusion_, args, bound);
-    return formOf({}, device, cancellation);
+    return formOf({}, use);
   }
   ExpressionEvaluator sizes = bindSizes(*fusion_, args);
   const bool iterates = shapes_.canIterate(sizes) && questions_.areAsOfMany(sizes) &&
                         layoutsFit(*fusion_, args, sizes);
-  Form& form =
-      formOf(iterates ? questions_.many() : questions_.answers(sizes), device, cancellation);
+  Form& form = formOf(iterates ? questions_.many() : questions_.answers(sizes), use);
   ExpressionEvaluator settled = bindAllInputs(*form.settled, args);
   requireUpdatable(*form.settled, *fusion_, args, settled);
   return form;
@@ -105,7 +106,7 @@ const Fusion& FusionExecutorCache::rewritten() {
   if (const auto plan = last()) {
     return *plan->form->graph;
   }
-  return *formOf(questions_.many(), DeviceKind::Cpu, nullptr).graph;
+  return *formOf(questions_.many(), {.exactly = isExact(options_)}).graph;
 }
 
 FusionExecutorCache::~FusionExecutorCache() = default;

@@ -26,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -63,6 +64,9 @@ class FusionExecutorCache {
   /// Before any call: the caller computes what cannot be compiled, so that is an error and not work
   /// for the host; and plans that fail while others do are in the report alone.
   void letCallerFallBack() { caller_falls_back_ = true; }
+
+  /// Before any call: as under `NVFUSER_ENABLE=exact_numerics`, whatever the options of a call.
+  void computeExactly() { exactly_ = true; }
 
   /// The other devices of every call whose context brings none (multidevice/).
   void setCommunicator(std::shared_ptr<external::Communicator> communicator) {
@@ -188,8 +192,17 @@ class FusionExecutorCache {
   std::vector<std::string> whyApart(Variant& variant, Call& call, const Prepared& plan,
                                     size_t first, size_t second);
   void showSegments(const Prepared& what, const Options& options) const;
-  Form& formOf(const std::string& answers, DeviceKind device, Cancellation* cancellation);
-  Form& formFor(const KernelArgumentHolder& args, DeviceKind device, Cancellation* cancellation);
+  bool isExact(const Options& options) const {
+    return exactly_ || options.isEnabled(EnableOption::ExactNumerics);
+  }
+  /// What forms differ in besides the answers to their questions.
+  struct FormUse {
+    DeviceKind device = DeviceKind::Cpu;
+    bool exactly = false;
+    Cancellation* cancellation = nullptr;
+  };
+  Form& formOf(const std::string& answers, const FormUse& use);
+  Form& formFor(const KernelArgumentHolder& args, const FormUse& use);
 
   std::unique_ptr<Fusion> fusion_;
   ShapeInference shapes_;
@@ -198,13 +211,14 @@ class FusionExecutorCache {
   int64_t fusion_id_;
   bool auto_schedule_;
   bool caller_falls_back_ = false;
+  bool exactly_ = false;
   std::shared_ptr<external::Communicator> communicator_;
   /// Whether tensors of indices are computed with, whose results the sizes do not bound.
   bool computes_with_indices_ = false;
 
   mutable std::mutex planning_;  ///< held by the thread that plans; of all down to `keys_`
-  /// By what a call's sizes decide (settling/form.h), and whether it is for the CPU.
-  std::map<std::pair<std::string, bool>, std::unique_ptr<Form>> forms_;
+  /// By what a call's sizes decide (settling/form.h), whether it is for the CPU, and whether exact.
+  std::map<std::tuple<std::string, bool, bool>, std::unique_ptr<Form>> forms_;
   int64_t next_kernel_ = 1;
   std::vector<std::string> failed_plans_;
 

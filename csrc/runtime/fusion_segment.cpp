@@ -1,5 +1,6 @@
 #include <runtime/fusion_segment.h>
 
+#include <ir/exact_numerics.h>
 #include <scheduler/fetch_ahead.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
@@ -23,10 +24,24 @@ void FusionSegment::readInputsAnywhere(bool on_host) {
   asked_ = true;
 }
 
+/// The schedulers of normalisations share a row among lanes and threads.
+std::optional<Refusal> FusionSegment::refusesToReduce(SchedulerType type) const {
+  const bool reorders = type == SchedulerType::InnerPersistent ||
+                        type == SchedulerType::OuterPersistent ||
+                        type == SchedulerType::InnerOuterPersistent;
+  if (!reorders || !reducesInOrder(fusion())) {
+    return std::nullopt;
+  }
+  return Refusal{"exact_numerics: it combines the elements of a row in an order of its own"};
+}
+
 const std::optional<Refusal>& FusionSegment::refusalOf(const SchedulerEntry& entry) {
   auto form = form_.find(entry.type());
   if (form == form_.end()) {
-    auto refusal = entry.refusesForm(fusion());
+    auto refusal = refusesToReduce(entry.type());
+    if (!refusal) {
+      refusal = entry.refusesForm(fusion());
+    }
     if (!refusal && entry.refusesAs() != nullptr) {
       refusal = refusalOf(*entry.refusesAs());
     }

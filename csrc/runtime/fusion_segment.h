@@ -59,6 +59,7 @@ class FusionSegment {
   /// Slices, pads, joins and indexed reads read inputs, before the first scheduler that makes a
   /// kernel is asked.
   void readInputsAnywhere(bool on_host);
+  std::optional<Refusal> refusesToReduce(SchedulerType type) const;
   /// What a scheduler says of the form; asked once.
   const std::optional<Refusal>& refusalOf(const SchedulerEntry& entry);
 

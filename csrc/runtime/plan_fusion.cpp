@@ -394,7 +394,9 @@ FusionExecutorCache::Asked FusionExecutorCache::askedBy(const Call& call) {
 std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared(Call& call) {
   const ProfilerRange range("plan", [&] { return name(); });
   call.stages.begin();
-  Form& form = formFor(call.args, call.device->kind(), call.context.cancellation);
+  Form& form = formFor(call.args, {.device = call.device->kind(),
+                                   .exactly = isExact(*call.params.options),
+                                   .cancellation = call.context.cancellation});
   call.stages.note("sizes and passes over the fusion");
   auto result = std::make_shared<Prepared>();
   result->form = &form;

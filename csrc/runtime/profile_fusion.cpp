@@ -81,7 +81,7 @@ std::string FusionProfile::toString() const {
 KernelArgumentHolder FusionExecutorCache::notUpdated(const KernelArgumentHolder& args) {
   {
     std::lock_guard<std::mutex> lock(planning_);
-    formFor(args, DeviceKind::Cpu, nullptr);  // a copy would hide what is wrong with them
+    formFor(args, {});  // a copy would hide what is wrong with them
   }
   KernelArgumentHolder own;
   for (size_t i = 0; i < args.size(); ++i) {

@@ -110,3 +110,9 @@ def test_a_reduction_casts_first(x, dtype):
     exact = dtype not in HALF
     for source in (torch.float32, torch.float64):
         assert not failures(assert_as_eager(function, torch.tensor(x, dtype=source), exact=exact))
+
+
+@pytest.mark.parametrize("dtype", HALF)
+def test_a_number_of_the_host_is_rounded_as_the_first_factor(dtype):
+    number = torch.tensor(0.7, dtype=torch.float64, device="cpu")
+    assert_as_eager(lambda x, s: (s * x, x * s, s * x[:1], s / x, x / s), around(dtype), number, exact=True)

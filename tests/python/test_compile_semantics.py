@@ -343,3 +343,12 @@ def test_no_warnings_in_an_ordinary_call():
         warnings.simplefilter("always")
         compiled(lambda x: torch.softmax(x, -1) * 2)(torch.randn(4, 5))
     assert not [w for w in caught if "nvfuser" in str(w.message)]
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.float32])
+def test_a_threshold_has_the_dtype_of_its_operand(dtype):
+    def program(x):
+        return F.threshold(x, 2, 0.1), F.threshold(x, 0.5, -1.5)
+
+    x = torch.arange(-4, 8).to(dtype)
+    torch.testing.assert_close(compiled(program)(x), program(x), rtol=0, atol=0)

@@ -25,12 +25,21 @@ def test_the_page_runs(page, least):
     assert done.returncode == 0, done.stderr
 
 
-def test_operators_page_is_fresh():
-    location = importlib.util.spec_from_file_location("operators_page", ROOT / "tools" / "operators_page.py")
+def tool(name):
+    location = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     generator = importlib.util.module_from_spec(location)
     location.loader.exec_module(generator)
+    return generator
+
+
+def test_operators_page_is_fresh():
     page = (ROOT / "docs" / "operators.md").read_text()
-    assert page == generator.page(), "docs/operators.md is stale: run python3 tools/operators_page.py"
+    assert page == tool("operators_page").page(), "docs/operators.md is stale: run python3 tools/operators_page.py"
+
+
+def test_the_page_on_reliability_is_fresh():
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    assert page == tool("reliability").page(), "docs/reliability.md is stale: run python3 tools/reliability.py page"
 
 
 def test_the_page_on_torch_compile_lists_what_is_fused():

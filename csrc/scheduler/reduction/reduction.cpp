@@ -1,5 +1,7 @@
 #include <scheduler/reduction/reduction.h>
 
+#include <ir/exact_numerics.h>
+#include <scheduler/reduction/in_order.h>
 #include <scheduler/reduction/plan.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
@@ -24,6 +26,11 @@ class ReductionScheduler : public SchedulerEntry {
       return Refusal{
           text(of.buffers.held().front(), " is needed both before and behind a reduction")};
     }
+    if (reducesInOrder(fusion)) {
+      if (auto refusal = refusesInOrder(of)) {
+        return refusal;
+      }
+    }
     return tryForm(fusion, of, type());
   }
 
@@ -31,6 +38,13 @@ class ReductionScheduler : public SchedulerEntry {
     const auto form = std::get<std::unique_ptr<Form>>(Form::of(fusion));
     const Problem problem(fusion, *form, info);
     std::unique_ptr<ReductionParams> params = problem.makeParams(type());
+    if (reducesInOrder(fusion)) {
+      if (auto refusal = planInOrder(problem, *params)) {
+        return *refusal;
+      }
+      problem.setWidths(*params);
+      return params;
+    }
     if (params->host) {
       planHost(problem, *params);
       shareRows(problem, *params);

@@ -8,6 +8,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+from . import exact
 from .attention_masks import lay_out_masks
 from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
@@ -31,8 +32,9 @@ class CompiledGraph:
     The graph that it is given stays as it is: where this fails as a whole, PyTorch runs that one.
     """
 
-    def __init__(self, gm, direction):
+    def __init__(self, gm, direction, exactly=False):
         self.direction = direction  # "forward", "backward", or "inference": a forward without a backward
+        self.exactly = exactly  # exact.py
         try:
             self._compile(gm)
         except Exception as error:
@@ -49,24 +51,33 @@ class CompiledGraph:
         self.failure = None
         graph = copied(gm.graph)
         if self.direction == "inference":
-            pad_products(graph)
+            if not self.exactly:
+                pad_products(graph)
             use_known_indices(graph, gm)
         note_results(graph)
         note_strides(graph)
         prepare(graph)
-        write_parts(graph, levels_of, handed_on(graph) if self.direction != "backward" else set())
+        write_parts(graph, self._levels_of, handed_on(graph) if self.direction != "backward" else set())
         write_in_place(graph)
         self._cut(graph)
         self.run = build(gm, graph, self.cut, self.regions)
         self.ahead = compile_ahead(self.regions)
 
+    def _left(self, graph):
+        return exact.left(graph) if self.exactly else {}
+
+    def _levels_of(self, graph):
+        return levels_of(graph, self._left(graph))
+
     def _cut(self, graph):
         """Cuts and defines; an operation that cannot be defined is cut out."""
-        left = {}
+        left = self._left(graph)
         while True:
             self.cut = cut(graph, left)
             try:
-                self.regions = [CompiledRegion(region, f"region {i}") for i, region in enumerate(self.cut.regions)]
+                self.regions = [
+                    CompiledRegion(region, f"region {i}", self.exactly) for i, region in enumerate(self.cut.regions)
+                ]
                 return
             except UndefinedOperation as failed:
                 left[failed.node] = leave(f"the operation {name_of(failed.node)}", "its rule failed", failed.error)
@@ -95,8 +106,8 @@ class observing:
         return False
 
 
-def _compile(direction, gm, example_inputs):
-    compiled = CompiledGraph(gm, direction)
+def _compile(direction, exactly, gm, example_inputs):
+    compiled = CompiledGraph(gm, direction, exactly)
     for observe in _observers:
         observe(compiled)
 
@@ -105,10 +116,11 @@ def _compile(direction, gm, example_inputs):
     return run
 
 
-def _partition(joint, *args, **kwargs):
+def _partition(exactly, joint, *args, **kwargs):
     """Forward and backward of a graph of both."""
     known = partial(use_known_indices, module=joint)
-    for rewrite, what in ((pad_products, "padding of products"), (known, "reads at known indices")):
+    rewrites = [(pad_products, "padding of products"), (known, "reads at known indices")]
+    for rewrite, what in rewrites[1:] if exactly else rewrites:
         try:
             graph = copied(joint.graph)
             rewrite(graph)
@@ -148,22 +160,28 @@ def _note_mode(mode):
 
 
 def backend(gm, example_inputs, **options):
-    """torch.compile's backend "nvfuser". It has no options.
+    """torch.compile's backend "nvfuser". Its one option is `exact_numerics`: eager's results bit by bit (exact.py).
 
     AOTAutograd makes forward and backward graphs of ATen operations without side effects; what the backward needs is
     kept or computed again, whichever moves fewer bytes. Modes are those of PyTorch's own backend: they are accepted, so
     that a program need not be changed to try this one, and change nothing.
     """
-    if options.get("options"):
-        raise ValueError(f'torch.compile: the backend "nvfuser" has no options, but was given {options["options"]}')
+    given = options.get("options") or {}
+    unknown = [name for name in given if name != exact.NAME]
+    if unknown:
+        raise ValueError(
+            f'torch.compile: the backend "nvfuser" has the option {exact.NAME}, and was given {", ".join(unknown)}'
+        )
+    exactly = exact.switched_on(given)
     _note_mode(options.get("mode"))
-    _prepare_attention(gm)
+    if not exactly:
+        _prepare_attention(gm)
     compile_ = aot_autograd(
-        fw_compiler=partial(_compile, "forward"),
-        bw_compiler=partial(_compile, "backward"),
-        inference_compiler=partial(_compile, "inference"),
-        decompositions=decompositions(),
-        partition_fn=_partition,
+        fw_compiler=partial(_compile, "forward", exactly),
+        bw_compiler=partial(_compile, "backward", exactly),
+        inference_compiler=partial(_compile, "inference", exactly),
+        decompositions=exact.decompositions() if exactly else decompositions(),
+        partition_fn=partial(_partition, exactly),
         keep_inference_input_mutations=True,
     )
     return compile_(gm, example_inputs)

@@ -12,7 +12,7 @@ from .definition import UndefinedOperation, define
 from .fallback import falls_back, leave
 from .operators import meta
 
-_EXECUTORS = weakref.WeakValueDictionary()  # by definition: equal regions share kernels
+_EXECUTORS = weakref.WeakValueDictionary()  # by definition and exactness: equal regions share kernels
 _LOCK = threading.Lock()
 
 
@@ -23,31 +23,33 @@ class _Executor:
     and the names, which are in the kernels' texts, are the same in each process.
     """
 
-    def __init__(self, fusion):
+    def __init__(self, fusion, exactly):
         self.fusion_id = hash(fusion) % 1_000_000
         self.cache = direct.FusionExecutorCache(fusion, self.fusion_id)
         self.cache.let_caller_fall_back()
+        if exactly:
+            self.cache.compute_exactly()
 
 
-def _executor_of(fusion):
+def _executor_of(fusion, exactly):
     with _LOCK:
-        found = _EXECUTORS.get(fusion)
+        found = _EXECUTORS.get((fusion, exactly))
         if found is None:
-            found = _EXECUTORS[fusion] = _Executor(fusion)
+            found = _EXECUTORS[(fusion, exactly)] = _Executor(fusion, exactly)
         return found
 
 
 class CompiledRegion:
     """Called with the list of its inputs, gives the list of its outputs."""
 
-    def __init__(self, region, name):
+    def __init__(self, region, name, exactly=False):
         self.region, self.name = region, name
         self._updated = [region.inputs.index(argument) for argument in region.updates]
         self.failure = None
         self.executor = None
         self.repeats = None  # (executor's cache, strides of axes of one element) that a plan can call by itself
         try:
-            self.executor = _executor_of(define(region))
+            self.executor = _executor_of(define(region, exactly), exactly)
             execute = self.executor.cache.execute
             strides = _strides_of_ones(region.outputs)
             if not any(_is_on(meta(node), region.device) for node in region.inputs):

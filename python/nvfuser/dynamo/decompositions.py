@@ -176,6 +176,8 @@ def _round_decimals(x, *, decimals):
 
 
 def _threshold(x, threshold, value):
+    if not x.dtype.is_floating_point:
+        threshold, value = int(threshold), int(value)  # numbers of its dtype
     return torch.where(x <= threshold, value, x)
 
 

@@ -1,8 +1,8 @@
 """Defines one region of an ATen graph as a Fusion.
 
 Values have PyTorch's dtypes, but for half precision: inside of a fusion it is computed and kept in float32, and
-rounded where the graph asks for it (a cast) and where it leaves the fusion. Outputs lie in memory as the graph's
-FakeTensors say.
+rounded where the graph asks for it (a cast) and where it leaves the fusion; in exact mode by each operation.
+Outputs lie in memory as the graph's FakeTensors say.
 """
 
 import torch
@@ -39,9 +39,9 @@ class UndefinedOperation(Exception):
         self.node, self.error = node, error
 
 
-def define(region):
+def define(region, exactly=False):
     """The Fusion of a region."""
-    scope = Scope(region.inputs, region.device)
+    scope = Scope(region.inputs, region.device, exactly)
     with scope:
         for node in region.outputs:
             scope.add_output(node)
@@ -65,8 +65,9 @@ def _laid_out(tensor, like):
 class Scope:
     """A fusion while it is defined: what the rules of operators/ see."""
 
-    def __init__(self, inputs, device):
+    def __init__(self, inputs, device, exactly):
         self.fusion = direct.Fusion()
+        self.exactly = exactly  # eager's bits are wanted (exact.py)
         self._device = device
         self._inputs = inputs
         self._values = {}
@@ -166,6 +167,8 @@ class Scope:
         """The tensor in this dtype, half precision in float32 or as it is."""
         wanted = DTYPES[dtype]
         found = tensor.dtype()
+        if self.exactly and dtype in _HALF and found == DataType.Float:
+            return ops.cast(ops.cast(tensor, wanted), DataType.Float)
         if found == wanted or (dtype in _HALF and found == DataType.Float):
             return tensor
         return ops.cast(tensor, DataType.Float if dtype in _HALF else wanted)

@@ -54,9 +54,9 @@ def cut(graph, left=None):
     return _Cutter(graph, kinds, reasons).run()
 
 
-def levels_of(graph):
+def levels_of(graph, left):
     """Node: when it runs in the cut graph; None for those that are computed by whoever reads them."""
-    return _Cutter(graph, *_kinds(graph, {})).place()
+    return _Cutter(graph, *_kinds(graph, left)).place()
 
 
 # Kinds --------------------------------------------------------------------------------------------

@@ -134,6 +134,10 @@ void bindExecutorCache(nb::module_& direct) {
           "of "
           "the execution, and plans that fail while others do are in the report alone.")
       .def(
+          "compute_exactly", [](ExecutorCache& self) { self.executor->computeExactly(); },
+          "Before any call: as under NVFUSER_ENABLE=exact_numerics, whatever the options of a "
+          "call.")
+      .def(
           "is_compiled",
           [](ExecutorCache& self, nb::handle inputs, nb::handle) {
             const Inputs given(inputs);

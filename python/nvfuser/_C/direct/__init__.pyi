@@ -677,6 +677,11 @@ class FusionExecutorCache:
         Before any call: the caller has a way of its own. What cannot be compiled is an error of the execution, and plans that fail while others do are in the report alone.
         """
 
+    def compute_exactly(self) -> None:
+        """
+        Before any call: as under NVFUSER_ENABLE=exact_numerics, whatever the options of a call.
+        """
+
     def is_compiled(self, inputs: object, device: object = 0) -> bool:
         """Whether a call with such inputs finds everything compiled."""
 

@@ -4,8 +4,9 @@ Numbers beside half precision: PyTorch makes a tensor of the operands' dtype of 
 is 0.10009765625, and `x == 0.1` is true for that. Some of its kernels read the number as float32 instead (`exact`
 below):
 
-    mul, div (the divisor), lerp (the weight), addcmul, addcdiv (the value)    everywhere
-    add, sub, rsub, and their alpha                                            on a GPU
+    mul (the second factor), div (the divisor), lerp (the weight),
+    addcmul, addcdiv (the value)                                      everywhere
+    mul (both factors), add, sub, rsub, and their alpha               on a GPU
 
 Comparisons compare what is rounded, on both sides: what PyTorch would find equal is equal.
 
@@ -78,7 +79,7 @@ for _name in [
     "lgamma",
 ]:
     direct_rule(_name, getattr(ops, _name), _TO_FLOAT)
-for _name in ["abs", "neg", "relu", "sign"]:
+for _name in ["abs", "neg", "sign"]:
     direct_rule(_name, getattr(ops, _name))
 direct_rule("sgn", ops.sign)
 direct_rule("silu", ops.silu)
@@ -100,6 +101,13 @@ _rounding("ceil", ops.ceil)
 _rounding("floor", ops.floor)
 _rounding("round", ops.round)
 _rounding("trunc", ops.trunc)
+
+
+@rule("relu")
+def _relu(scope, node, x):
+    if scope.exactly:  # eager keeps -0
+        return _clamped(scope, node, x, 0, None)
+    return ops.relu(scope.operand(x, compute_dtype(_DEFAULT, x)))
 
 
 @rule("signbit")
@@ -154,7 +162,10 @@ def _rsub(scope, node, a, b, alpha=1):
     return _sum(ops.sub, scope, node, b, a, alpha)
 
 
-direct_rule("mul.Tensor mul.Scalar", ops.mul, exact=(0, 1))
+@rule("mul.Tensor mul.Scalar")
+def _mul(scope, node, a, b):
+    on_cpu = node.meta["val"].device.type == "cpu"
+    return ops.mul(*operands(scope, _DEFAULT, a, b, exact=(1,) if on_cpu else (0, 1)))
 
 
 @rule("div.Tensor div.Scalar true_divide.Tensor")
@@ -276,10 +287,15 @@ def _clamped(scope, node, x, low, high):
     dtype = compute_dtype(_DEFAULT, x, *bounds)
     result = scope.operand(x, dtype)
     if low is not None:
-        result = ops.maximum(result, scope.operand(low, dtype))
+        result = _not_beyond(scope, result, scope.operand(low, dtype), ops.lt, ops.maximum)
     if high is not None:
-        result = ops.minimum(result, scope.operand(high, dtype))
+        result = _not_beyond(scope, result, scope.operand(high, dtype), ops.gt, ops.minimum)
     return result
+
+
+def _not_beyond(scope, x, bound, is_beyond, nearer):
+    """Eager keeps the sign of a zero beside a bound of zero; ours are ordered."""
+    return ops.where(is_beyond(x, bound), bound, x) if scope.exactly else nearer(x, bound)
 
 
 @rule("clamp clamp.Tensor")

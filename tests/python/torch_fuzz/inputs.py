@@ -1,0 +1,71 @@
+"""Tensors for random programs, made from a seed: dtype, shape, layout, and values that are ordinary or special."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.5, 1e-30, 1e-40, 2e4, 3e38, -3e38, 7.0]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor: what is needed to make it again. `values`: "special", "ordinary" (normal numbers of many sizes),
+    "positive" or "index:N" (integers below N)."""
+
+    seed: int
+    dtype: torch.dtype
+    shape: tuple
+    layout: str = "contiguous"
+    values: str = "ordinary"
+    requires_grad: bool = False
+
+    def make(self, device="cpu"):
+        elements = _laid_out(_elements(self), self.layout).to(device)
+        return elements.requires_grad_() if self.requires_grad else elements
+
+
+def _elements(of):
+    draw = torch.Generator().manual_seed(of.seed)
+    count = math.prod(of.shape)
+    if of.values.startswith("index:"):
+        return torch.randint(int(of.values[6:]), of.shape, generator=draw, dtype=of.dtype)
+    if of.dtype is torch.bool:
+        return torch.rand(of.shape, generator=draw) < 0.5
+    if not of.dtype.is_floating_point:
+        ends = torch.iinfo(of.dtype)
+        low, high = (ends.min, ends.max) if of.values == "special" else (max(ends.min, -50), 50)
+        return torch.randint(low, high, of.shape, generator=draw, dtype=of.dtype)
+    numbers = torch.randn(count, generator=draw, dtype=torch.float64)
+    if of.values == "special":
+        numbers *= 10 ** (torch.rand(count, generator=draw, dtype=torch.float64) * 8 - 4)
+        chosen = torch.randint(len(SPECIAL), (count,), generator=draw)
+        is_special = torch.rand(count, generator=draw) < 0.25
+        numbers = torch.where(is_special, torch.tensor(SPECIAL, dtype=torch.float64)[chosen], numbers)
+    if of.values == "positive":
+        numbers = numbers.abs() + 0.125
+    return numbers.to(of.dtype).view(of.shape)
+
+
+def _turned(x):
+    return x.movedim(0, -1).contiguous().movedim(-1, 0) if x.dim() > 1 else x
+
+
+def _sliced(x):
+    return torch.stack([x, x], -1).flatten(-2)[..., ::2] if x.dim() else x
+
+
+def _expanded(x):
+    return x[:1].expand(x.shape) if x.dim() and x.shape[0] else x
+
+
+def _offset(x):
+    memory = torch.cat([x.flatten()[:1], x.flatten()]) if x.numel() else x.flatten()
+    return memory[1 if x.numel() else 0 :].view(x.shape)
+
+
+LAYOUTS = {"contiguous": lambda x: x, "turned": _turned, "sliced": _sliced, "expanded": _expanded, "offset": _offset}
+
+
+def _laid_out(x, layout):
+    return LAYOUTS[layout](x)
