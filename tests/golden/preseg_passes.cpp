@@ -183,6 +183,32 @@ TEST_CASE("preseg: consecutive-casts") {
             });
 }
 
+TEST_CASE("preseg: own-spreads") {
+  checkPass("own-spreads",
+            {
+                {"what is computed is stored",
+                 [] {
+                   TensorView* x = exp(input({-1}));
+                   output(add(broadcast(x, {true, false}), broadcast(x, {false, true})));
+                 }},
+                {"one spread, and one more along the same axis",
+                 [] {
+                   TensorView* x = select(input({-1, 3}), 1, IrBuilder::create<Val>(int64_t{0}));
+                   output(add(broadcast(x, {true, false}), neg(broadcast(x, {true, false}))));
+                 }},
+                {"differences of coordinates",
+                 [] {
+                   TensorView* x = select(input({-1, 3}), 1, IrBuilder::create<Val>(int64_t{0}));
+                   output(sub(broadcast(x, {true, false}), broadcast(x, {false, true})));
+                 }},
+                {"a diagonal, of positions that are cast",
+                 [] {
+                   TensorView* places = castOp(DataType::Float, iota(size(4)));
+                   output(eq(broadcast(places, {true, false}), broadcast(places, {false, true})));
+                 }},
+            });
+}
+
 TEST_CASE("preseg: short-axes") {
   checkPass("short-axes",
             {
@@ -223,6 +249,14 @@ TEST_CASE("preseg: short-axes") {
                    TensorView* apart =
                        sub(broadcast(x, {true, false, false}), broadcast(x, {false, true, false}));
                    output(sum(apart, {1}));
+                 }},
+                {"gradients of distances, spread over points' coordinates",
+                 [] {
+                   TensorView* x = input({-1, 3});
+                   TensorView* apart =
+                       sub(broadcast(x, {true, false, false}), broadcast(x, {false, true, false}));
+                   TensorView* weight = broadcast(exp(sum(apart, {2})), {false, false, true});
+                   output(sum(mul(expand_as(weight, apart), apart), {0}));
                  }},
             });
 }
