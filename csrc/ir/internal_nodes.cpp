@@ -113,6 +113,21 @@ std::optional<BinaryOpType> ScatterOp::accumulateOp() const {
   return type < 0 ? std::nullopt : std::optional(static_cast<BinaryOpType>(type));
 }
 
+WriteAtOp::WriteAtOp(IrBuilderPasskey passkey, Val* out, Val* target, int64_t dim, Val* index,
+                     Val* src, std::optional<BinaryOpType> accumulate_op)
+    : ExprOf(passkey, {{target, index, src},
+                       {out},
+                       {dim, accumulate_op ? static_cast<int64_t>(*accumulate_op) : int64_t{-1}}}) {
+}
+
+std::optional<BinaryOpType> WriteAtOp::accumulateOp() const {
+  const auto type = attribute<int64_t>(1);
+  return type < 0 ? std::nullopt : std::optional(static_cast<BinaryOpType>(type));
+}
+
+WrittenOp::WrittenOp(IrBuilderPasskey passkey, Val* out, Val* target, Val* write)
+    : ExprOf(passkey, {{target, write}, {out}, {}}) {}
+
 Split::Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in,
              Val* factor, bool inner_split)
     : ExprOf(passkey, {{in}, {outer, inner}, {factor, inner_split}}) {}

@@ -304,6 +304,27 @@ class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp> {
   std::optional<BinaryOpType> accumulateOp() const;
 };
 
+/// What a scatter is within a kernel. Schedules make it (scheduler/scatter/); no definition has it.
+///
+///   T1[i0, i2] = self                    the target, in memory
+///   T2[i1, i2] = write(T1, index, src)   for each element of src: T1[index[i1], i2] = src[i1, i2],
+///                                        or combined with it, in order. T2 has no memory.
+///   T3[i0, i2] = written(T1, T2)         the target with all of them: the same memory
+class WriteAtOp final : public ExprOf<WriteAtOp, ExprKind::WriteAtOp> {
+ public:
+  using ExprOf::ExprOf;
+  WriteAtOp(IrBuilderPasskey passkey, Val* out, Val* target, int64_t dim, Val* index, Val* src,
+            std::optional<BinaryOpType> accumulate_op);
+  int64_t dim() const { return attribute<int64_t>(0); }
+  std::optional<BinaryOpType> accumulateOp() const;
+};
+
+class WrittenOp final : public ExprOf<WrittenOp, ExprKind::WrittenOp> {
+ public:
+  using ExprOf::ExprOf;
+  WrittenOp(IrBuilderPasskey passkey, Val* out, Val* target, Val* write);
+};
+
 // ---- transforms of axes
 
 /// in = outer·factor + inner. Where the factor does not divide the extent, the last outer step is

@@ -192,6 +192,8 @@ std::string Expr::getOpString() const {
       return text("reduction_", opName(as<ReductionOp>()->getReductionOpType()));
     case ExprKind::ScanOp:
       return text("scan_", opName(as<ScanOp>()->scanType()));
+    case ExprKind::WriteAtOp:
+      return "write_at";
     case ExprKind::TopKOp:
       return "topk";
     case ExprKind::CommunicationOp:
@@ -258,6 +260,11 @@ std::string attributesText(const Expr* expr) {
     case ExprKind::ScatterOp: {
       const auto accumulate = expr->as<ScatterOp>()->accumulateOp();
       return text(", dim = ", expr->attribute<int64_t>(0),
+                  accumulate ? text(", accumulate = ", opName(*accumulate)) : std::string());
+    }
+    case ExprKind::WriteAtOp: {
+      const auto accumulate = expr->as<WriteAtOp>()->accumulateOp();
+      return text(", dim = ", expr->as<WriteAtOp>()->dim(),
                   accumulate ? text(", accumulate = ", opName(*accumulate)) : std::string());
     }
     case ExprKind::ScanOp:
