@@ -115,6 +115,12 @@ constexpr Notes kNotes[] = {
      "GPU writes any of theirs",
      "index an integer dtype, src the dtype of arg; that is the result's",
      "an index of another dtype or rank, a source of another dtype, an axis that is not there"},
+    {"scatter_mul scatter_max scatter_min",
+     "the result has the shape of arg; src that of index, or it is a number. What has one place is "
+     "combined in order",
+     "index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex "
+     "numbers",
+     "an index of another dtype or rank, a source of another dtype, an axis that is not there"},
     {"embedding_fwd", "the shape of arg with the length of a row behind it; weight has two axes",
      "arg an integer dtype; the result has the dtype of weight",
      "an index that is no integer, a weight that is no table"},

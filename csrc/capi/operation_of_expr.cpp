@@ -273,12 +273,13 @@ WrittenCall ofScan(const ScanOp* op) {
 
 WrittenCall ofScatter(const ScatterOp* op) {
   const auto type = op->accumulateOp();
-  if (type && *type != BinaryOpType::Add) {
-    notAnOperation(op, "scatter in Python accumulates by addition alone");
-  }
-  CallWriter call("scatter");
+  const bool adds = type == BinaryOpType::Add;
+  CallWriter call(!type || adds               ? "scatter"
+                  : type == BinaryOpType::Mul ? "scatter_mul"
+                  : type == BinaryOpType::Max ? "scatter_max"
+                                              : "scatter_min");
   call.operand(op->input(0)).operand(op->input(1)).operand(op->input(2)).number("dim", op->dim());
-  return type ? call.flag("accumulate", true).call() : call.call();
+  return adds ? call.flag("accumulate", true).call() : call.call();
 }
 
 // ---- from nothing
@@ -508,6 +509,8 @@ WrittenCall operationOf(const Expr* expr) {
       return ofOperands("view_as_real", expr);
     case ExprKind::CommunicationOp:
     case ExprKind::OnlineSoftmaxOp:
+    case ExprKind::WriteAtOp:
+    case ExprKind::WrittenOp:
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:

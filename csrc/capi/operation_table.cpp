@@ -352,6 +352,21 @@ std::vector<Operation> operationTable() {
            return scatter(arg, dim, index, src,
                           accumulate ? std::optional(BinaryOpType::Add) : std::nullopt);
          }),
+      op("scatter_mul", "arg, index, src, dim", "Tensor",
+         "A copy of arg with out[index[i, j], j] *= src[i, j] for dim 0.",
+         [](Tv arg, Tv index, Val* src, int64_t dim) {
+           return scatter(arg, dim, index, src, BinaryOpType::Mul);
+         }),
+      op("scatter_max", "arg, index, src, dim", "Tensor",
+         "As scatter_mul, with the greater of the two.",
+         [](Tv arg, Tv index, Val* src, int64_t dim) {
+           return scatter(arg, dim, index, src, BinaryOpType::Max);
+         }),
+      op("scatter_min", "arg, index, src, dim", "Tensor",
+         "As scatter_mul, with the lesser of the two.",
+         [](Tv arg, Tv index, Val* src, int64_t dim) {
+           return scatter(arg, dim, index, src, BinaryOpType::Min);
+         }),
       // Made from nothing.
       op("full", "shape, fill_value, dtype", "Tensor", "A tensor with the value everywhere.",
          [](Sizes shape, Scalar value, DataType dtype) { return full(shape, value, dtype); }),

@@ -131,6 +131,9 @@ class HostEmitter final : public Emitter {
   /// Memory a few elements apart, or the same few over and over; "": neither.
   std::string laneApart(const kir::Ref& ref, std::optional<int64_t> stride, const LaneLoop& lanes);
   std::string laneCast(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
+  /// Whether a float that is cut to an integer has text on vectors; and that.
+  bool isCutInVectors(DataType from, DataType to);
+  std::string laneCut(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
   std::string laneFill(const std::string& element, DataType dtype, const LaneLoop& lanes);
   /// Names for the indices from memory of lane `e` that an element's text mentions.
   std::string laneIndices(const std::string& element, const LaneLoop& lanes);

@@ -40,7 +40,8 @@ bool isFunction(const kir::Compute& compute, DataType compute_type) {
     return false;
   }
   const std::string_view pattern = lanesPattern(rowOf(compute).name, compute_type);
-  return pattern.empty() || pattern.find("simd") != std::string_view::npos;
+  return pattern.empty() || pattern.find("simd") != std::string_view::npos ||
+         pattern.starts_with("lanesWhole");
 }
 
 }  // namespace
@@ -91,8 +92,8 @@ std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& 
           ? std::string()
           : std::visit([&](auto op) { return lanesText(op, type, operands); }, compute.op);
   const DataType natural = row.resultType(type);
-  // A float cut to an integer has no text on vectors.
-  if (value.empty() || (isIntegralType(dtype) && isFloatingPointType(natural))) {
+  const bool is_cut = isIntegralType(dtype) && isFloatingPointType(natural);
+  if (value.empty() || (is_cut && !isCutInVectors(natural, dtype))) {
     std::vector<std::string> elements;
     for (size_t i = 0; i < compute.operands.size(); ++i) {
       elements.push_back(element(i));
@@ -102,10 +103,13 @@ std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& 
   if (!fast.empty() || lanesPattern(row.name, type).find("simd") != std::string_view::npos) {
     snippets_.add("cpu/simd_math.h");
   }
+  if (value.find("lanesWhole") != std::string::npos) {
+    snippets_.add("cpu/lanes_whole.h");
+  }
   if (isBooleanType(natural) && !isBooleanType(type)) {
     value = text("lanesTruth(", value, ")");
   }
-  return laneCast(value, natural, dtype, lanes);
+  return is_cut ? laneCut(value, natural, dtype, lanes) : laneCast(value, natural, dtype, lanes);
 }
 
 std::string HostEmitter::laneCall(const kir::Compute& compute, const LaneLoop& lanes,

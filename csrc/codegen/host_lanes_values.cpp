@@ -104,19 +104,42 @@ std::string HostEmitter::laneCast(const std::string& value, DataType from, DataT
   return text("lanesConvert<", typeName(to), ">(", value, ")");
 }
 
+bool HostEmitter::isCutInVectors(DataType from, DataType to) {
+  to = resolved(to);
+  const bool is_signed = to == DataType::Int || to == DataType::Int32;
+  return isFloatingPointType(from) && (is_signed || dataTypeSizeByte(to) < 4);
+}
+
+std::string HostEmitter::laneCut(const std::string& value, DataType from, DataType to,
+                                 const LaneLoop& lanes) {
+  snippets_.add("cpu/lanes_whole.h");
+  const DataType wide = from == DataType::Double ? from : DataType(DataType::Float);
+  return text("lanesWholeOf<", typeName(resolved(to)), ">(", laneCast(value, from, wide, lanes),
+              ")");
+}
+
 std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype,
                                      const LaneLoop& lanes) {
   dtype = resolved(dtype);
   const DataType from = dtypeOf(operand);
   auto* ref = std::get_if<kir::Ref>(&operand);
-  if (ref == nullptr) {
-    return std::holds_alternative<kir::IndexValue>(operand)
-               ? laneEach(laneElement(operand, dtype, lanes), dtype, lanes)
-               : laneFill(operandText(operand, dtype), dtype, lanes);
+  if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
+    const auto step = strideOf({.buffer = nullptr, .index = index->index}, lanes);
+    const DataType counted = resolved(index->dtype);
+    if (!step.has_value() || (counted != DataType::Int && counted != DataType::Double)) {
+      return laneEach(laneElement(operand, dtype, lanes), dtype, lanes);
+    }
+    const std::string places =
+        text("lanesFrom<", lanes.width, ">(", scalar_(index->index), ", ", *step, ")");
+    return laneCast(laneCast(places, DataType::Int, counted, lanes), counted, dtype, lanes);
   }
-  // A float cut to an integer has no text on vectors.
+  if (ref == nullptr) {
+    return laneFill(operandText(operand, dtype), dtype, lanes);
+  }
   if (isIntegralType(dtype) && isFloatingPointType(from)) {
-    return laneEach(laneElement(operand, dtype, lanes), dtype, lanes);
+    return isCutInVectors(from, dtype)
+               ? laneCut(laneOperand(operand, from, lanes), from, dtype, lanes)
+               : laneEach(laneElement(operand, dtype, lanes), dtype, lanes);
   }
   std::string value;
   const auto stride = strideOf(*ref, lanes);

@@ -86,6 +86,19 @@ bool isCopiedInVectors(const TensorView* tv) {
   return found;
 }
 
+/// The target of a scatter, and what stands for its writes, are where its result is.
+std::unordered_map<const TensorView*, const TensorView*> heldByOthers(const Fusion& fusion) {
+  std::unordered_map<const TensorView*, const TensorView*> holders;
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isA<WrittenOp>()) {
+      for (const TensorView* in : tensorInputs(expr)) {
+        holders[in] = expr->output(0)->as<TensorView>();
+      }
+    }
+  }
+  return holders;
+}
+
 }  // namespace
 
 void Allocations::addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel) {
@@ -113,7 +126,11 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     any_thread |= loops.isUsed(type);
   }
 
+  const std::unordered_map<const TensorView*, const TensorView*> held_by = heldByOthers(fusion);
   for (TensorView* tv : fusion.allTvs()) {
+    if (held_by.count(tv) != 0) {
+      continue;
+    }
     Allocation allocation;
     kir::Buffer buffer;
     buffer.name = text("T", tv->name());
@@ -198,6 +215,9 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       addBarriers(tv, allocation, kernel);
     }
     map_[tv] = std::move(allocation);
+  }
+  for (const auto& [tv, holder] : held_by) {
+    map_[tv] = map_.at(holder);
   }
 }
 

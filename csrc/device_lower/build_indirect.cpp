@@ -1,4 +1,5 @@
-/// Reads at an index that is a scalar (select) or comes from a tensor (index_select, gather). An
+/// Reads at an index that is a scalar (select) or comes from a tensor (index_select, gather), and
+/// writes at one (what a scatter is in a kernel: ir/internal_nodes.h). An
 /// index that its axis does not have is an error, as PyTorch's is: a scalar is checked at the
 /// launch, one from memory by the CPU's kernel itself. A GPU's kernel does not tell, an emulated
 /// device sees the access.
@@ -49,6 +50,19 @@ int KernelBuilder::indexRange(Scalar extent, const Expr* expr) {
   return static_cast<int>(all.size()) - 1;
 }
 
+Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const AxisValues& values,
+                                kir::Block& out) {
+  auto* index_tv = expr->input(1)->as<TensorView>();
+  auto* result = expr->output(0)->as<TensorView>();
+  const Scalar index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axis));
+  kir::Ref at = markRead(
+      indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, values)));
+  const bool guarded = options_.target == LowerTarget::Cpu;
+  out.push_back({kir::LoadIndex{
+      index, at, guarded ? indexRange(symbols_.of(axis->getMaybeExpandedExtent()), expr) : -1}});
+  return index;
+}
+
 void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst,
                              kir::Block& out) {
   auto* in = expr->input(0)->as<TensorView>();
@@ -62,14 +76,7 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     index = symbols_.of(expr->input(1));
     requireInRange(index, symbols_.of(axes[dim]->getMaybeExpandedExtent()), expr);
   } else {
-    auto* index_tv = expr->input(1)->as<TensorView>();
-    index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axes[dim]));
-    kir::Ref at = markRead(
-        indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, values)));
-    const bool guarded = options_.target == LowerTarget::Cpu;
-    out.push_back({kir::LoadIndex{
-        index, at,
-        guarded ? indexRange(symbols_.of(axes[dim]->getMaybeExpandedExtent()), expr) : -1}});
+    index = loadIndex(expr, axes[dim], values, out);
   }
   known[axes[dim]] = axes[dim]->isBroadcast() ? pool_.zero() : index;
   if (expr->isA<GatherOp>() && !expr->as<GatherOp>()->exactSizes()) {
@@ -90,6 +97,54 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     out.push_back({kir::Guarded{dst, inside, src,
                                 scalarOperand(result->fusion()->zeroVal(result->dtype()))}});
   }
+}
+
+void KernelBuilder::writeAt(const WriteAtOp* op, const AxisValues& values, kir::Block& out) {
+  auto* target = op->input(0)->as<TensorView>();
+  auto* entry = op->output(0)->as<TensorView>();
+  const std::vector<IterDomain*> axes = TensorDomain::noReductions(target->getLogicalDomain());
+  const auto dim = static_cast<size_t>(op->dim());
+  AxisIndex known = indexer_.producerAxes(op, target, entry, values);
+  known[axes[dim]] = loadIndex(op, axes[dim], values, out);
+  const kir::Ref at = markWritten(indexer_.read(target, entry, std::move(known)));
+  kir::Operand value = operand(op->input(2), op, entry, values);
+  const auto type = op->accumulateOp();
+  if (!type) {
+    out.push_back({kir::Assign{at, std::move(value)}});
+    return;
+  }
+  markRead(at);
+  kir::Monoid monoid;
+  monoid.op = *type;
+  monoid.dtypes = {at.buffer->dtype};
+  out.push_back({kir::Combine{std::move(monoid), {at}, {std::move(value)}}});
+}
+
+bool KernelBuilder::writesInOrder(const Leaf& leaf, const LoopClass& loop) {
+  if (!leaf.expr->isA<WriteAtOp>()) {
+    return false;
+  }
+  const std::vector<IterDomain*>& axes = leaf.out->getLogicalDomain();
+  const IterDomain* counted = axes[static_cast<size_t>(leaf.expr->as<WriteAtOp>()->dim())];
+  std::vector<const IterDomain*> open;
+  for (const auto& [tv, position] : loop.members) {
+    if (tv == leaf.out) {
+      open.push_back(tv->getLoopDomain()[static_cast<size_t>(position)]);
+    }
+  }
+  while (!open.empty()) {
+    const IterDomain* id = open.back();
+    open.pop_back();
+    if (id == counted) {
+      return true;
+    }
+    if (id->definition() != nullptr) {
+      for (const Val* in : id->definition()->inputs()) {
+        open.push_back(in->as<IterDomain>());
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace nvfuser

@@ -70,6 +70,11 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
     case ExprKind::GatherOp:
       indirect(expr, values, dst, out);
       break;
+    case ExprKind::WriteAtOp:
+      writeAt(expr->as<WriteAtOp>(), values, out);
+      break;
+    case ExprKind::WrittenOp:
+      break;  // the target holds it
     case ExprKind::ScatterOp:
     case ExprKind::MatmulOp:
     case ExprKind::LinearOp:

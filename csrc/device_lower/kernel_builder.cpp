@@ -278,8 +278,9 @@ bool KernelBuilder::isSimd(const LoopNode& node) const {
       innermost &= child.loop == nullptr ||
                    (child.loop->index->isConstant() && !isGroup(child) && !isCircular(child));
       ordered |= child.leaf != nullptr && hasOrder(*child.leaf);
-      scanned |= child.leaf != nullptr && child.leaf->role == LeafRole::Step &&
-                 isFoldedIn(*child.leaf, loop);
+      scanned |= child.leaf != nullptr &&
+                 ((child.leaf->role == LeafRole::Step && isFoldedIn(*child.leaf, loop)) ||
+                  writesInOrder(*child.leaf, loop));
       look(child);
     }
   };
@@ -341,6 +342,11 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
         predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values, false, by_last));
   }
   kir::Block body;
+  if (leaf.expr->isOneOf<WriteAtOp, WrittenOp>()) {
+    pointwise(leaf, values, {}, body);  // has no memory of its own
+    guarded(condition, std::move(body), out);
+    return;
+  }
   const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
   if (isAsyncCopy(leaf.expr)) {
     kir::Operand src = operand(leaf.expr->input(0), leaf.expr, leaf.out, values);

@@ -3,7 +3,7 @@
 /// One class over several files, by what a file knows about:
 ///   kernel_builder.cpp    loops, declarations, predicates around statements
 ///   build_pointwise.cpp   operations that compute each element by itself
-///   build_indirect.cpp    select, index_select, gather
+///   build_indirect.cpp    select, index_select, gather, and what a scatter writes
 ///   build_unswitch.cpp    one condition around a loop in place of one for each element
 ///   build_reduction.cpp   reductions and Welford: where a sum starts, is added to, and ends
 ///   build_scan.cpp        scans
@@ -93,6 +93,12 @@ class KernelBuilder {
   /// The place of an operation in Kernel::index_reads.
   int indexRange(kir::Scalar extent, const Expr* expr);
   void indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  /// Loads the index that `expr` reads or writes `axis` at, where its result is.
+  kir::Scalar loadIndex(const Expr* expr, const IterDomain* axis, const AxisValues& values,
+                        kir::Block& out);
+  void writeAt(const WriteAtOp* op, const AxisValues& values, kir::Block& out);
+  /// Whether iterations of the loop may write to one place, and so keep their order.
+  static bool writesInOrder(const Leaf& leaf, const LoopClass& loop);
 
   // build_reduction.cpp
   void reduction(Leaf& leaf, const AxisValues& values, kir::Block& out);

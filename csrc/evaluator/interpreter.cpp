@@ -104,6 +104,10 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {gather(expr->as<GatherOp>(), context)};
     case ExprKind::ScatterOp:
       return {scatter(expr->as<ScatterOp>(), context)};
+    case ExprKind::WriteAtOp:
+    case ExprKind::WrittenOp:
+      throwInternal("what a schedule made of a scatter stands in a definition",
+                    std::source_location::current());
     case ExprKind::MatmulOp:
       return {matmul(expr->as<MatmulOp>(), context)};
     case ExprKind::LinearOp:

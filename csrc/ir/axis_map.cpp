@@ -124,6 +124,18 @@ std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
         zip(none, none);
       }
       break;
+    case ExprKind::WriteAtOp: {
+      // The target is met along all axes but the one that the index counts.
+      const auto dim = static_cast<size_t>(expr->as<WriteAtOp>()->dim());
+      const auto at_dim = [&](size_t axis) { return producer == expr->input(0) && axis == dim; };
+      zip(at_dim, at_dim);
+      break;
+    }
+    case ExprKind::WrittenOp:
+      if (producer == expr->input(0)) {
+        zip(none, none);
+      }
+      break;
     case ExprKind::MatmulOp: {
       const bool is_a = producer == expr->input(0);
       const size_t vectors = rankOf(expr->input(0)) == 1 ? 1 : 0;

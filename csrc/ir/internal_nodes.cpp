@@ -111,6 +111,13 @@ int64_t indexedAxis(const Expr* expr) {
   }
 }
 
+WriteAtOp::WriteAtOp(IrBuilderPasskey passkey, Val* out, Val* target, int64_t dim, Val* index,
+                     Val* src, std::optional<BinaryOpType> accumulate_op)
+    : ExprOf(passkey, {{target, index, src}, {out}}, {dim, accumulate_op}) {}
+
+WrittenOp::WrittenOp(IrBuilderPasskey passkey, Val* out, Val* target, Val* write)
+    : ExprOf(passkey, {{target, write}, {out}}) {}
+
 Split::Split(IrBuilderPasskey passkey, IterDomain* outer, IterDomain* inner, IterDomain* in,
              Val* factor, bool inner_split)
     : ExprOf(passkey, {{in}, {outer, inner}}, {factor, !inner_split}) {}

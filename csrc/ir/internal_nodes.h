@@ -421,6 +421,29 @@ class ScatterOp final : public ExprOf<ScatterOp, ExprKind::ScatterOp, ScatterOpF
   std::optional<BinaryOpType> accumulateOp() const { return fields().accumulate; }
 };
 
+/// What a scatter is within a kernel. Schedules make it (scheduler/scatter/); no definition has it.
+///
+///   T1[i0, i2] = self                    the target, in memory
+///   T2[i1, i2] = write(T1, index, src)   for each element of src: T1[index[i1], i2] = src[i1, i2],
+///                                        or combined with it, in order. T2 has no memory.
+///   T3[i0, i2] = written(T1, T2)         the target with all of them: the same memory
+class WriteAtOp final : public ExprOf<WriteAtOp, ExprKind::WriteAtOp, ScatterOpFields> {
+ public:
+  using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "write_at";
+  WriteAtOp(IrBuilderPasskey passkey, Val* out, Val* target, int64_t dim, Val* index, Val* src,
+            std::optional<BinaryOpType> accumulate_op);
+  int64_t dim() const { return fields().dim; }
+  std::optional<BinaryOpType> accumulateOp() const { return fields().accumulate; }
+};
+
+class WrittenOp final : public ExprOf<WrittenOp, ExprKind::WrittenOp> {
+ public:
+  using ExprOf::ExprOf;
+  static constexpr std::string_view kName = "written";
+  WrittenOp(IrBuilderPasskey passkey, Val* out, Val* target, Val* write);
+};
+
 /// The axis of the first operand that an operation of these kinds reads, or writes, by index.
 int64_t indexedAxis(const Expr* expr);
 

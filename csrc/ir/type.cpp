@@ -170,7 +170,7 @@ bool isParallelTypeThread(ParallelType type) {
 }
 
 std::string_view schedulerTypeName(SchedulerType type) {
-  static constexpr std::array<std::string_view, 15> kNames{
+  static constexpr std::array<std::string_view, 16> kNames{
       "none",
       "no-op",
       "pointwise",
@@ -186,6 +186,7 @@ std::string_view schedulerTypeName(SchedulerType type) {
       "communication",
       "cutlass",
       "scan",
+      "scatter",
   };
   return kNames[static_cast<size_t>(type)];
 }

@@ -184,6 +184,7 @@ enum class SchedulerType : uint8_t {
   Communication,
   Cutlass,
   Scan,
+  Scatter,
 };
 
 /// "pointwise", "reduction", …

@@ -13,6 +13,7 @@
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
 #include <preseg_passes/narrow_joins.h>
+#include <preseg_passes/own_spreads.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/short_axes.h>
@@ -49,6 +50,9 @@ constexpr std::array kPasses = {
          narrowJoins},
     Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
          "every element that is read; the others are not computed", hoistReads},
+    Pass{"own-spreads",
+         "parts of inputs that are spread along several axes are read for each of them",
+         "every value", readEachSpread},
     Pass{"move-pad", "a pad of a computed tensor is computed from padded operands",
          "every value: only where zeros give +0", movePad},
     Pass{"memory-order", "outputs lie in memory as the inputs that they have their axes from",

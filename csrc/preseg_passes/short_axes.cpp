@@ -67,10 +67,13 @@ class Parts {
 
   TensorView* computed(TensorView* tv, size_t axis, int64_t k) {
     const IterDomain* id = ops::axesOf(tv)[axis];
+    Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
+    if (def != nullptr && def->isA<ExpandOp>()) {
+      return stretched(def->as<ExpandOp>(), axis, k);
+    }
     if (id->isBroadcast() && id->hasExpandedExtent()) {
       return nullptr;
     }
-    Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
     if (def == nullptr) {
       read_.push_back(tv);
       return id->isBroadcast() ? squeeze(tv, std::vector<int64_t>{static_cast<int64_t>(axis)})
@@ -90,9 +93,6 @@ class Parts {
     }
     if (of_joined_ && def->isA<FullOp>()) {
       return full(sizesWithout(tv, axis), def->as<FullOp>()->getFillValue(), tv->dtype());
-    }
-    if (of_joined_ && def->isA<ExpandOp>()) {
-      return stretched(def->as<ExpandOp>(), axis, k);
     }
     if (of_joined_ && def->isA<CatOp>()) {
       return joined(def->as<CatOp>(), axis, k);

@@ -5,6 +5,7 @@
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
 #include <scheduler/scan/scan.h>
+#include <scheduler/scatter/scatter.h>
 #include <support/cancellation.h>
 #include <support/dump.h>
 
@@ -53,7 +54,9 @@ const std::optional<Refusal>& FusionSegment::refusalOf(const SchedulerEntry& ent
 Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
   Proposal proposal;
   for (const SchedulerEntry* entry : schedulerEntries()) {
-    if (entry->type() != SchedulerType::ExprEval && entry->type() != SchedulerType::NoOp) {
+    const bool scatters = entry->type() != SchedulerType::Scatter || hasScatters(fusion());
+    if (entry->type() != SchedulerType::ExprEval && entry->type() != SchedulerType::NoOp &&
+        scatters) {
       readInputsAnywhere(info.isHost());  // those that make a kernel
     }
     if (failed_.count(entry->type()) != 0) {
@@ -62,10 +65,11 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
     }
     const std::optional<Refusal>& form = refusalOf(*entry);
     if (form) {
-      // That something is computed, not by a library, and nothing scanned, needs no words.
+      // That something is computed, not by a library, and nothing scanned or scattered, needs no
+      // words.
       const bool scans = entry->type() != SchedulerType::Scan || hasScans(fusion());
       if (entry->type() != SchedulerType::NoOp && entry->type() != SchedulerType::ExprEval &&
-          scans) {
+          scans && scatters) {
         proposal.refusals.emplace_back(entry->type(), *form);
       }
       continue;

@@ -8,12 +8,14 @@
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/reduction/reduction.h>
 #include <scheduler/scan/scan.h>
+#include <scheduler/scatter/scatter.h>
 #include <scheduler/transpose/transpose.h>
 
 namespace nvfuser {
 
 const std::vector<const SchedulerEntry*>& schedulerEntries() {
   static const std::vector<const SchedulerEntry*> entries{
+      &scatterScheduler(),
       &exprEvalScheduler(),  // one operation of a library
       &noOpScheduler(),
       &scanScheduler(),

@@ -261,7 +261,8 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     for (const Expr* part : unit.exprs) {
       unit.weight += compileWeight(part);
     }
-    unit.alone = hasNoKernel(expr);
+    // (On the CPU kernels scatter: scheduler/scatter/.)
+    unit.alone = hasNoKernel(expr) && !(expr->isA<ScatterOp>() && call.device == DeviceKind::Cpu);
     unit.copies = copies(expr);
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);

@@ -317,6 +317,8 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return communicate(op->type(), ins, op->mesh(), op->along(), op->reduction(), after);
     }
     case ExprKind::OnlineSoftmaxOp:
+    case ExprKind::WriteAtOp:
+    case ExprKind::WrittenOp:
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:

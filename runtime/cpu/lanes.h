@@ -228,6 +228,15 @@ __forceinline__ typename LaneFor<T>::lane lanesOne(T x) {
     return x.bits;
   }
 }
+/// first, first + step, …
+template <int N>
+__forceinline__ Simd<i64, N> lanesFrom(i64 first, i64 step) {
+  Simd<i64, N> lane;
+  for (int e = 0; e < N; e++) {
+    lane[e] = e;
+  }
+  return lane * step + first;
+}
 template <int N, class T, class F>
 __forceinline__ Lanes<T, N> lanesEach(i64 n, F f) {
   typename LaneFor<T>::lane elements[N];
@@ -326,6 +335,12 @@ __forceinline__ V lanesAbs(V x) {
 template <class V>
 __forceinline__ MaskOf<V> lanesSignbit(V x) {
   return (MaskOf<V>)x < 0;
+}
+// (0 of NaN.)
+template <class V>
+__forceinline__ V lanesSign(V x) {
+  const V one = V{} + 1;
+  return x > 0 ? one : x < 0 ? -one : V{};
 }
 template <class V>
 __forceinline__ V lanesRelu(V x) {

@@ -27,6 +27,7 @@ constexpr LaneRow kLaneRows[] = {
     {"bitwise_not", "", "~$0", "~$0"},
     {"bitwise_or", "", "$0 | $1", "$0 | $1"},
     {"bitwise_xor", "", "$0 ^ $1", "$0 ^ $1"},
+    {"ceil", "lanesWholeAbove($0)"},
     {"clamp", "simdMinNan(simdMaxNan($0, $1), $2)", "", "($0 | $1) & $2"},
     {"cos", "simdCos($0)"},
     {"div", "$0 / $1", "", "$0 & $1"},
@@ -35,6 +36,7 @@ constexpr LaneRow kLaneRows[] = {
     {"exp", "simdExp($0)"},
     {"exp2", "simdExp2($0)"},
     {"expm1", "simdExpm1($0)"},
+    {"floor", "lanesWholeBelow($0)"},
     {"ge", "$0 >= $1", "$0 >= $1"},
     {"gelu", "$0 * (0.5$f * (1.0$f + simdErf($0 * 0.70710678118654752440$f)))"},
     {"gt", "$0 > $1", "$0 > $1"},
@@ -60,8 +62,11 @@ constexpr LaneRow kLaneRows[] = {
     {"pow", "simdPow($0, $1)"},
     {"reciprocal", "1.0$f / $0"},
     {"relu", "lanesRelu($0)", "lanesRelu($0)", "$0"},
+    {"remainder", "lanesWholeRest($0, $1)"},
+    {"round", "lanesWholeNearest($0)"},
     {"rsqrt", "simdRsqrt($0)"},
     {"sigmoid", "1.0$f / (1.0$f + simdExp(-$0))"},
+    {"sign", "lanesSign($0)"},
     {"signbit", "lanesSignbit($0)"},
     {"silu", "$0 / (1.0$f + simdExp(-$0))"},
     {"sin", "simdSin($0)"},
@@ -69,6 +74,7 @@ constexpr LaneRow kLaneRows[] = {
     {"sub", "$0 - $1", "lanesSub($0, $1)", "$0 ^ $1"},
     {"tanh", "simdTanh($0)"},
     {"threshold", "$0 <= $1 ? $2 : $0", "$0 <= $1 ? $2 : $0"},
+    {"trunc", "lanesWholeInside($0)"},
     {"where", "lanesSelect($0, $1, $2)", "lanesSelect($0, $1, $2)", "lanesSelect($0, $1, $2)"},
 };
 // clang-format on
@@ -78,6 +84,9 @@ static_assert(std::is_sorted(std::begin(kLaneRows), std::end(kLaneRows),
 
 /// Those of runtime/cpu/simd.h hold for any type of lane.
 bool callsFloatFunction(std::string_view pattern) {
+  if (pattern.starts_with("lanesWholeRest")) {
+    return true;
+  }
   for (size_t at = pattern.find("simd"); at != std::string_view::npos;
        at = pattern.find("simd", at + 1)) {
     const std::string_view call = pattern.substr(at);

@@ -24,9 +24,9 @@ std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
               rows > 1 ? text(", rows ", rows) : std::string(),
-              apart ? ", innermost axis apart" : "", flip_grid ? ", flipped grid" : "",
-              streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
-              "], outputs by [", join(outputs, ", "), "]",
+              apart ? ", innermost axis apart" : "", row_values ? ", values of rows first" : "",
+              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
+              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]",
               windows.empty() ? std::string() : text(", windows by [", join(windows, ", "), "]"));
 }
 
@@ -231,6 +231,7 @@ class PointwiseScheduler : public SchedulerEntry {
     }
     chooseVectors(fusion, reference, tensors, info, *params);
     pointwise::chooseRows(fusion, reference, first, info, *params);
+    params->row_values = info.isHost() && params->break_point > 0 && !params->apart;
     params->flip_grid = flipsGrid(reference, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;

@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/own_loops.h>
+#include <scheduler/analysis/row_values.h>
 #include <scheduler/analysis/windows.h>
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/utils.h>
@@ -190,6 +191,18 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
   }
   if (params.rows > 1) {
     inlineAroundRows(fusion);
+  } else if (params.row_values) {
+    std::unordered_map<const TensorView*, int64_t> held;
+    for (const LoopNest& nest : nests) {
+      const auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
+      const std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
+      // In front of a tile and the vectors in it.
+      holdRowValues({own.begin(), own.end()}, std::max<int64_t>(reference->nDims() - 2, 0), held);
+    }
+    MaxPosCalculator most(*fusion, held);
+    for (TensorView* tv : fusion->allTvs()) {
+      tv->inlineAt(-1, true, &most);
+    }
   } else {
     inlineMost();
   }

@@ -12,6 +12,12 @@
 
 namespace nvfuser::reduction {
 
+namespace {
+
+constexpr int64_t kLeastRun = 16;  ///< elements of a loop of the CPU that is worth vectors
+
+}  // namespace
+
 Form::Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph)
     : permissive(std::move(graph)),
       signature(std::move(of_graph)),
@@ -69,6 +75,9 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
         break;
       }
     }
+  }
+  if (info.isHost() && fastest_dim && !reshapes()) {
+    keepRuns(border);
   }
   for (const TensorView* tv : border) {
     bool full = true;
@@ -144,6 +153,31 @@ void Problem::setOrder(std::vector<int64_t> to) {
       schedule_3d = true;
     }
   }
+}
+
+void Problem::keepRuns(const std::vector<TensorView*>& tensors) {
+  const auto runsAlong = [&](const std::vector<int64_t>& along) {
+    return std::count_if(tensors.begin(), tensors.end(),
+                         [&](const TensorView* tv) { return axes.isRun(tv, along, info); });
+  };
+  const auto extent = [&](int64_t axis) {
+    return info.extent(axes.axes()[static_cast<size_t>(axis)]);
+  };
+  std::vector<int64_t> best = inner;
+  std::vector<int64_t> along = inner;
+  int64_t length = inner_extent;
+  auto most = runsAlong(inner);
+  while (along.size() > 1) {
+    length /= std::max<int64_t>(extent(along.front()), 1);
+    along.erase(along.begin());
+    if (length >= kLeastRun && runsAlong(along) > most) {
+      most = runsAlong(along);
+      best = along;
+      inner_extent = length;
+      schedule_3d = true;
+    }
+  }
+  inner = std::move(best);
 }
 
 std::vector<int64_t> Problem::keptAsDefined() const {

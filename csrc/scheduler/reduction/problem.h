@@ -66,6 +66,9 @@ struct Problem {
  private:
   /// What follows from the order in which loops go through the reference's axes.
   void setOrder(std::vector<int64_t> to);
+  /// On the CPU nothing hides the divisions by which elements are found of what is no run along the
+  /// inner axes, and vectors cannot do them: as many of these as the most tensors are runs along.
+  void keepRuns(const std::vector<TensorView*>& tensors);
   /// `order` with the kept axes among themselves as the reference has them: a reshape of a
   /// reduction's result merges those so, however memory holds them.
   std::vector<int64_t> keptAsDefined() const;

@@ -6,6 +6,7 @@
 #include <ir/axis_map.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/analysis/row_values.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
@@ -55,6 +56,9 @@ class Scheduler {
     std::unordered_map<const TensorView*, int64_t> held;
     for (const TensorView* tv : held_) {
       held[tv] = rows - reference_->getLoopDomain().begin();
+    }
+    if (params_.host && params_.fastest_dim) {
+      holdRowValues(fusion_->allTvs(), rows - reference_->getLoopDomain().begin(), held);
     }
     if (params_.host) {
       keepChunks(keepLanes());

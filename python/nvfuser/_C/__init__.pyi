@@ -1550,6 +1550,33 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
             """
 
+        def scatter_max(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
+            """
+            As scatter_mul, with the greater of the two.
+
+            Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+            Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+            """
+
+        def scatter_min(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
+            """
+            As scatter_mul, with the lesser of the two.
+
+            Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+            Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+            """
+
+        def scatter_mul(self, arg: Tensor, index: Tensor, src: Tensor | Scalar | number, dim: int) -> Tensor:
+            """
+            A copy of arg with out[index[i, j], j] *= src[i, j] for dim 0.
+
+            Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+            Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+            """
+
         def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor, logsumexp: Tensor, dropout_p: Scalar | number | None, is_causal: Scalar | number | None, philox_seed: Tensor, philox_offset: Tensor, scale: Scalar | number | None = None) -> tuple[Tensor, Tensor, Tensor]:
             """
             Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).

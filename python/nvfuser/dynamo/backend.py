@@ -17,6 +17,7 @@ from .definition import UndefinedOperation
 from .fallback import Failure, leave
 from .fresh_tensors import write_in_place
 from .known_indices import use_known_indices
+from .known_values import fold_known_values
 from .memory import handed_on
 from .part_writes import write_parts
 from .plan import build
@@ -57,6 +58,7 @@ class CompiledGraph:
         note_results(graph)
         note_strides(graph)
         prepare(graph)
+        fold_known_values(graph)
         write_parts(graph, self._levels_of, handed_on(graph) if self.direction != "backward" else set())
         write_in_place(graph)
         self._cut(graph)

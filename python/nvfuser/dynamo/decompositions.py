@@ -272,7 +272,7 @@ def _rows_added(x, indices, values, accumulate):
 def _embedding_dense_backward(grad, index, rows, padding, by_frequency):
     """Rows that are added at one index, as `_rows_added`; PyTorch's own operation sorts the index on a GPU first, and
     adds in order."""
-    if by_frequency or grad.device.type == "cpu" or torch.are_deterministic_algorithms_enabled():
+    if by_frequency or (grad.device.type != "cpu" and torch.are_deterministic_algorithms_enabled()):
         return NotImplemented
     return table_gradient(grad, index, rows, padding)
 

@@ -2,12 +2,12 @@
 
     index_add(full(…, 0), dim, index, values)        index_add_(full(…, 0), dim, index, values)
 
-PyTorch's operation that gives a new tensor copies all of the old one first.
+PyTorch's operation that gives a new tensor copies all of the old one first. (What kernels write is left as it is.)
 """
 
 import torch
 
-from .operators import meta
+from .operators import is_fused, meta
 
 aten = torch.ops.aten
 
@@ -27,7 +27,12 @@ def write_in_place(graph):
     for node in list(graph.nodes):
         in_place = _IN_PLACE.get(node.target)
         constant = node.args[0] if in_place is not None else None
-        if constant is None or constant.target is not aten.full.default or _differs(meta(node), meta(constant)):
+        if (
+            constant is None
+            or is_fused(node)
+            or constant.target is not aten.full.default
+            or _differs(meta(node), meta(constant))
+        ):
             continue
         with graph.inserting_before(node):
             own = graph.call_function(constant.target, constant.args, constant.kwargs)

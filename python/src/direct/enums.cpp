@@ -92,7 +92,8 @@ void bindEnums(nb::module_& direct) {
       .value("expr_eval", SchedulerType::ExprEval)
       .value("resize", SchedulerType::Resize)
       .value("greedy", SchedulerType::Greedy)
-      .value("scan", SchedulerType::Scan);
+      .value("scan", SchedulerType::Scan)
+      .value("scatter", SchedulerType::Scatter);
 }
 
 }  // namespace nvfuser::python

@@ -120,6 +120,8 @@ class SchedulerType(enum.Enum):
 
     scan = 14
 
+    scatter = 15
+
     __entries: dict = ...
 
 class Statement:

@@ -1134,6 +1134,33 @@ def scatter(arg: TensorView, index: TensorView, src: TensorView | Val | number, 
     Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
     """
 
+def scatter_max(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
+    """
+    As scatter_mul, with the greater of the two.
+
+    Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+    Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+    """
+
+def scatter_min(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
+    """
+    As scatter_mul, with the lesser of the two.
+
+    Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+    Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+    """
+
+def scatter_mul(arg: TensorView, index: TensorView, src: TensorView | Val | number, dim: int) -> TensorView:
+    """
+    A copy of arg with out[index[i, j], j] *= src[i, j] for dim 0.
+
+    Shapes: the result has the shape of arg; src that of index, or it is a number. What has one place is combined in order.
+    Dtypes: index an integer dtype, src the dtype of arg; that is the result's; no extremes of complex numbers.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an index of another dtype or rank, a source of another dtype, an axis that is not there.
+    """
+
 def sdpfa_bwd(grad_output: TensorView, query: TensorView, key: TensorView, value: TensorView, output: TensorView, logsumexp: TensorView, dropout_p: Val | number | None, is_causal: Val | number | None, philox_seed: TensorView, philox_offset: TensorView, scale: Val | number | None = None) -> tuple[TensorView, TensorView, TensorView]:
     """
     Gradients of sdpfa_fwd without bias and mask, from its operands and results. Gives (grad_query, grad_key, grad_value).

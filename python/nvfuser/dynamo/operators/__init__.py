@@ -1,7 +1,7 @@
 """Which ATen operations can be fused, and how. One row an overload; docs/torch_compile.md lists them."""
 
-from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, scans, views
-from .table import DTYPES, LIKE, LOOPS, RULES, WITHIN, Rule, meta, note_loops, why_without_rule
+from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, scans, scatters, views
+from .table import DTYPES, LIKE, LOOPS, RULES, WITHIN, Rule, is_fused, meta, note_loops, why_without_rule
 
 __all__ = [
     "DTYPES",
@@ -15,11 +15,13 @@ __all__ = [
     "constants",
     "division",
     "indexing",
+    "is_fused",
     "joins",
     "meta",
     "pointwise",
     "reductions",
     "scans",
+    "scatters",
     "views",
     "why_without_rule",
 ]

@@ -105,6 +105,12 @@ def overload(name):
     return getattr(packet, variant or "default", None)
 
 
+def is_fused(node):
+    """Whether a rule takes the node."""
+    found = RULES.get(node.target)
+    return found is not None and not (found.refuse and found.refuse(node))
+
+
 def add(names, define, **facts):
     """Enters one rule for all these overloads, `names` separated by blanks."""
     for name in names.split():

@@ -1,0 +1,150 @@
+#include <scheduler/scatter/scatter.h>
+
+#include <algorithm>
+#include <bit>
+
+#include <ir/external_ops.h>
+#include <ir/internal_nodes.h>
+#include <scheduler/analysis/operations.h>
+#include <scheduler/scatter/schedule.h>
+
+namespace nvfuser {
+
+namespace {
+
+constexpr int64_t kLeastColumns = 8;    ///< of rows in vectors
+constexpr int64_t kColumnsOfTask = 16;  ///< at least
+constexpr int64_t kAlone = 16384;       ///< elements that one thread does as fast as several
+
+const ScatterOp* onlyScatter(const Fusion& fusion) {
+  const ScatterOp* found = nullptr;
+  for (const Expr* expr : fusion.exprs()) {
+    if (expr->isA<ScatterOp>()) {
+      if (found != nullptr) {
+        return nullptr;
+      }
+      found = expr->as<ScatterOp>();
+    }
+  }
+  return found;
+}
+
+bool isOfLibrary(const Expr* expr) { return isExternalOp(expr) && !expr->isA<ScatterOp>(); }
+
+std::vector<IterDomain*> axesOf(const Val* tv) {
+  return TensorDomain::noReductions(tv->as<TensorView>()->getLogicalDomain());
+}
+
+/// What is combined in registers as wide as in memory.
+bool isCombined(DataType dtype) {
+  return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Int ||
+         dtype == DataType::Int32;
+}
+
+/// Entries are as many as the index has; the target and the source are as long along the others.
+std::optional<Refusal> refusesSizes(const ScatterOp* op) {
+  const std::vector<IterDomain*> target = axesOf(op->output(0));
+  const std::vector<IterDomain*> index = axesOf(op->input(1));
+  const std::vector<IterDomain*> source = axesOf(op->input(2));
+  const auto dim = static_cast<size_t>(op->dim());
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    const Val* extent = index[axis]->getMaybeExpandedExtent();
+    const bool is_source = source[axis]->getMaybeExpandedExtent()->sameAs(extent);
+    const bool is_target = axis == dim || target[axis]->getMaybeExpandedExtent()->sameAs(extent);
+    if (!is_source || !is_target || target[axis]->isBroadcast()) {
+      return Refusal{
+          text("entries of ", op->output(0), " are written to a part of its axis ", axis)};
+    }
+  }
+  return std::nullopt;
+}
+
+class ScatterScheduler : public SchedulerEntry {
+ public:
+  SchedulerType type() const override { return SchedulerType::Scatter; }
+
+  std::optional<Refusal> refusesForm(const Fusion& fusion) const override {
+    const ScatterOp* op = onlyScatter(fusion);
+    if (op == nullptr) {
+      std::string why = "it has no scatter, or several";
+      return Refusal{std::move(why)};
+    }
+    if (auto refusal = refusesOperations(fusion, isOfLibrary)) {
+      return refusal;
+    }
+    const DataType dtype = op->output(0)->dtype();
+    if (!op->input(2)->isA<TensorView>() || (op->accumulateOp() && !isCombined(dtype))) {
+      return Refusal{text(op->output(0), " is a scatter of ", dtype,
+                          op->input(2)->isA<TensorView>() ? "" : ", of one number")};
+    }
+    if (auto refusal = refusesSizes(op)) {
+      return refusal;
+    }
+    // As rows and as points; with tasks of either kind, what is where stays the same.
+    for (bool rows : {true, false}) {
+      ScatterParams trial;
+      trial.rows = rows && static_cast<size_t>(op->dim()) + 1 < axesOf(op->output(0)).size();
+      Fusion copy(fusion);
+      scatters::schedule(&copy, trial);
+      if (auto refusal = scatters::refusesLoops(copy)) {
+        return refusal;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
+    if (!info.isHost()) {
+      std::string why = "on a GPU a library scatters";
+      return Refusal{std::move(why)};
+    }
+    const ScatterOp* op = onlyScatter(fusion);
+    const std::vector<IterDomain*> index = axesOf(op->input(1));
+    int64_t outside = 1;
+    int64_t entries = 1;
+    int64_t columns = 1;
+    for (size_t axis = 0; axis < index.size(); ++axis) {
+      const auto place = static_cast<int64_t>(axis);
+      (place < op->dim()    ? outside
+       : place == op->dim() ? entries
+                            : columns) *= info.evaluate(index[axis]->getMaybeExpandedExtent());
+    }
+    auto params = std::make_unique<ScatterParams>();
+    params->rows = columns >= kLeastColumns;
+    const int64_t threads = info.device().multiprocessors;
+    if (outside * entries * columns <= kAlone || threads == 1) {
+      return params;
+    }
+    if (outside >= threads) {
+      params->tasks = threads;
+    } else if (params->rows && columns >= 2 * kColumnsOfTask) {
+      const auto each = static_cast<uint64_t>((columns + threads - 1) / threads);
+      params->columns = std::max(kColumnsOfTask, static_cast<int64_t>(std::bit_ceil(each)));
+    }
+    return params;
+  }
+
+  void schedule(Fusion* fusion, const HeuristicParams& params) const override {
+    scatters::schedule(fusion, static_cast<const ScatterParams&>(params));
+  }
+};
+
+}  // namespace
+
+std::string ScatterParams::toString() const {
+  return text(rows ? "rows" : "points", tasks > 1 ? text(", tasks ", tasks) : std::string(),
+              columns > 0 ? text(", columns ", columns) : std::string());
+}
+
+bool hasScatters(const Fusion& fusion) {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  return std::any_of(exprs.begin(), exprs.end(),
+                     [](const Expr* expr) { return expr->isA<ScatterOp>(); });
+}
+
+const SchedulerEntry& scatterScheduler() {
+  static const ScatterScheduler scheduler;
+  return scheduler;
+}
+
+}  // namespace nvfuser

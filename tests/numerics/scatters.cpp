@@ -1,0 +1,95 @@
+// Scatters within kernels of the CPU, with what computes their entries and what reads their
+// results, against the reference.
+#include "automatic.h"
+
+using namespace nvfuser;
+using namespace nvfuser::automatic;
+
+namespace {
+
+TensorView* concrete(Fusion& fusion, const std::vector<int64_t>& sizes, DataType dtype) {
+  TensorView* tv = makeContigConcreteTensor(sizes, dtype);
+  fusion.addInput(tv);
+  return tv;
+}
+
+/// Places from 0 to `extent`, drawn from numbers.
+TensorView* places(TensorView* drawn, int64_t extent) {
+  TensorView* whole = castOp(DataType::Int, mul(drawn, IrBuilder::create<Val>(1e4)));
+  return remainder(whole, IrBuilder::create<Val>(extent));
+}
+
+/// As long as `entries`, along `dim`.
+TensorView* alongAxis(TensorView* index, TensorView* entries, int64_t dim) {
+  std::vector<bool> is_new(static_cast<size_t>(entries->nDims()), true);
+  is_new[static_cast<size_t>(dim)] = false;
+  return expand_as(broadcast(index, is_new), entries);
+}
+
+struct Case {
+  std::vector<int64_t> target;
+  int64_t dim;
+  int64_t entries;
+};
+
+/// x + scatter(x · 2, places(k), v · v) along an axis: one kernel.
+void checkKernel(const Case& c, DataType dtype, std::optional<BinaryOpType> type) {
+  std::vector<int64_t> of_entries = c.target;
+  of_entries[static_cast<size_t>(c.dim)] = c.entries;
+  Program program(
+      [&](Fusion& fusion) {
+        TensorView* x = concrete(fusion, c.target, dtype);
+        TensorView* v = concrete(fusion, of_entries, dtype);
+        TensorView* k = concrete(fusion, {c.entries}, DataType::Float);
+        TensorView* index = places(k, c.target[static_cast<size_t>(c.dim)]);
+        TensorView* entries = mul(v, v);
+        TensorView* twice = mul(x, IrBuilder::create<Val>(2.0, dtype));
+        fusion.addOutput(
+            add(x, scatter(twice, c.dim, alongAxis(index, entries, c.dim), entries, type)));
+      },
+      cpuDevice());
+  program.run({{c.target, dtype}, {of_entries, dtype}, {{c.entries}, DataType::Float}});
+  CHECK(program.kernels() == 1);
+  CHECK(program.scheduledBy("scatter"));
+}
+
+}  // namespace
+
+TEST_CASE("scatters: any axis, rows and points, one task and several") {
+  for (const Case& c :
+       {Case{{7}, 0, 40}, Case{{300}, 0, 5000}, Case{{9, 3}, 0, 50}, Case{{9, 8}, 0, 33},
+        Case{{40, 96}, 0, 2000}, Case{{16, 50}, 1, 3000}, Case{{5, 6, 7}, 1, 12},
+        Case{{5, 6, 17}, 1, 12}, Case{{8, 6, 40}, 1, 300}, Case{{3, 4, 5, 6}, 2, 30}}) {
+    CAPTURE(text(join(c.target, " "), ", axis ", c.dim, ", ", c.entries, " entries"));
+    checkKernel(c, DataType::Float, BinaryOpType::Add);
+  }
+}
+
+TEST_CASE("scatters: dtypes and what combines") {
+  for (DataType dtype : {DataType::Float, DataType::Double}) {
+    for (BinaryOpType type : {BinaryOpType::Add, BinaryOpType::Max, BinaryOpType::Min}) {
+      checkKernel({{50, 12}, 0, 400}, dtype, type);
+      checkKernel({{50}, 0, 400}, dtype, type);
+    }
+    checkKernel({{50, 12}, 0, 60}, dtype, BinaryOpType::Mul);
+    checkKernel({{2000}, 0, 300}, dtype, std::nullopt);
+  }
+}
+
+TEST_CASE("scatters: results of several scatters, and of what they are read with, are kernels") {
+  Program program(
+      [](Fusion& fusion) {
+        TensorView* v = concrete(fusion, {500}, DataType::Float);
+        TensorView* k = concrete(fusion, {500}, DataType::Float);
+        TensorView* zeros = full({IrBuilder::create<Val>(int64_t{40})}, IrBuilder::create<Val>(0.0),
+                                 DataType::Float);
+        TensorView* index = places(k, 40);
+        TensorView* total = scatter(zeros, 0, index, mul(v, v), BinaryOpType::Add);
+        TensorView* share = div(v, add(gather(total, 0, index), IrBuilder::create<Val>(1.0)));
+        fusion.addOutput(share);
+        fusion.addOutput(sqrt(scatter(zeros, 0, index, abs(share), BinaryOpType::Add)));
+      },
+      cpuDevice());
+  program.run({{{500}}, {{500}}});
+  CHECK(program.kernels() == 2);
+}
