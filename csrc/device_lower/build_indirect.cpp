@@ -49,13 +49,13 @@ int KernelBuilder::indexRange(Scalar extent, const Expr* expr) {
   return static_cast<int>(all.size()) - 1;
 }
 
-void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::indirect(const Expr* expr, const Places& places, const kir::Ref& dst,
                              kir::Block& out) {
   auto* in = expr->input(0)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
   const std::vector<IterDomain*> axes = TensorDomain::noReductions(in->getLogicalDomain());
   const auto dim = static_cast<size_t>(expr->attribute<int64_t>(0));
-  AxisIndex known = indexer_.producerAxes(expr, in, result, values);
+  AxisIndex known = indexer_.producerAxes(expr, in, result, places);
 
   Scalar index = nullptr;
   if (expr->isA<SelectOp>()) {
@@ -65,7 +65,7 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     auto* index_tv = expr->input(1)->as<TensorView>();
     index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axes[dim]));
     kir::Ref at = markRead(
-        indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, values)));
+        indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, places)));
     const bool guarded = options_.target == LowerTarget::Cpu;
     out.push_back({kir::LoadIndex{
         index, at,
@@ -77,12 +77,12 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     const auto& own = result->getMaybeRootDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
       if (i != dim) {
-        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : elementIndex(own[i], values);
+        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : elementIndex(own[i], places);
       }
     }
   }
   // A row that is read through a window (scheduler/resize_to_inputs.h) has nothing outside of it.
-  const Scalar inside = insideWindow(windowBounds(expr, values));
+  const Scalar inside = insideWindow(windowBounds(expr, places));
   kir::Operand src = markRead(indexer_.read(in, result, std::move(known)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
