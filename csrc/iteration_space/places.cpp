@@ -25,12 +25,27 @@ bool areKnown(const std::vector<Val*>& ids, const Indices& index) {
                      [&](const Val* id) { return index(id->as<IterDomain>()) != nullptr; });
 }
 
+/// A loop of one turn is one of each axis, also of a broadcast axis that is longer.
+bool isTurnOf(const IterDomain* own, const LoopClass& loop) {
+  return own->isBroadcast() && loop.extent->isConstant(1);
+}
+
 }  // namespace
 
 Places::Places(const std::vector<const TensorView*>& tensors, std::vector<LoopAt> loops,
                const IdGraph& exact, Symbols& symbols)
     : exact_(&exact), symbols_(&symbols), loops_(std::move(loops)) {
+  const std::vector<LoopAt> around = loops_;
+  for (const TensorView* tv : tensors) {
+    for (const LoopAt& at : around) {
+      const IterDomain* own = ownAxis(tv, *at.loop);
+      if (own != nullptr && own != at.over && isTurnOf(own, *at.loop)) {
+        loops_.push_back({at.loop, own, at.index});
+      }
+    }
+  }
   walkLoops(exact);
+  loops_ = around;
   for (const TensorView* tv : tensors) {
     walkOwn(tv);
   }
@@ -104,7 +119,8 @@ void Places::walkLoops(const IdGraph& exact) {
 }
 
 bool Places::isMapped(const LoopAxis& axis) const {
-  return axis.own != nullptr && exact_->mapped(axis.own, axis.id);
+  return axis.own != nullptr && (exact_->mapped(axis.own, axis.id) ||
+                                 (axis.loops.size() == 1 && isTurnOf(axis.own, *axis.loops[0])));
 }
 
 bool Places::isOwn(const LoopAxis& axis) const {
@@ -137,11 +153,6 @@ std::vector<LoopAxis> Places::logicalAxes(const TensorView* tv) {
   std::vector<LoopAxis> axes;
   for (const LoopAt& at : loops_) {
     axes.push_back({at.over, ownAxis(tv, *at.loop), {at.loop}, at.index});
-    // A loop of one turn is one of each axis, also of a broadcast axis that is longer.
-    const IterDomain* own = axes.back().own;
-    if (own != nullptr && own->isBroadcast() && at.loop->extent->isConstant(1)) {
-      note(axes.back());
-    }
   }
   std::set<const Val*> logical(tv->getLogicalDomain().begin(), tv->getLogicalDomain().end());
   const std::vector<Expr*> transforms = tv->domain()->allExprs();
