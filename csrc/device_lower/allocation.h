@@ -9,7 +9,7 @@
 ///   T2_s[ blockIdx.x, S{4},  threadIdx.x{128} ] ca_pos(1)   float T2[512] in shared memory
 #pragma once
 
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 namespace nvfuser {
 

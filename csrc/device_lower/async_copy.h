@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 namespace nvfuser {
 

@@ -40,7 +40,7 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
   auto* copy = leaf.expr->as<LoadStoreOp>();
   auto* in = copy->in()->as<TensorView>();
   const TensorView* tv = leaf.out;
-  const AxisValues values = indexer_.around(leaf);
+  const Places places = indexer_.around(leaf);
   auto split = [&](Scalar index, int64_t* coefficient, Scalar* first) {
     *coefficient = 0;
     *first = index;
@@ -64,14 +64,14 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
   };
   kir::BulkCopy statement;
   statement.src =
-      firstOf(markRead(indexer_.read(in, tv, indexer_.producerAxes(copy, in, tv, values))), in);
-  statement.dst = firstOf(markWritten(indexer_.write(tv, leaf, values)), tv);
+      firstOf(markRead(indexer_.read(in, tv, indexer_.producerAxes(copy, in, tv, places))), in);
+  statement.dst = firstOf(markWritten(indexer_.write(tv, places)), tv);
   statement.count = bulk->extent;
   const bool load = asyncKindOf(copy, options_.target) == kir::AsyncKind::BulkLoad;
   const MemoryType memory = load ? MemoryType::Shared : MemoryType::Global;
-  Scalar condition = predicates_.writesOnce(tv, leaf, memory, values, true);
+  Scalar condition = predicates_.writesOnce(tv, leaf, memory, places, true);
   std::set<Scalar> limits;
-  for (const auto& bound : predicates_.bounds(leaf, values)) {
+  for (const auto& bound : predicates_.bounds(leaf, places)) {
     int64_t coefficient = 0;
     Scalar first = nullptr;
     if (!split(bound.index, &coefficient, &first) || coefficient > 1 || coefficient < 0) {

@@ -50,33 +50,33 @@ int KernelBuilder::indexRange(Scalar extent, const Expr* expr) {
   return static_cast<int>(all.size()) - 1;
 }
 
-Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const AxisValues& values,
+Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const Places& places,
                                 kir::Block& out) {
   auto* index_tv = expr->input(1)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
   const Scalar index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axis));
   kir::Ref at = markRead(
-      indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, values)));
+      indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, places)));
   const bool guarded = options_.target == LowerTarget::Cpu;
   out.push_back({kir::LoadIndex{
       index, at, guarded ? indexRange(symbols_.of(axis->getMaybeExpandedExtent()), expr) : -1}});
   return index;
 }
 
-void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::indirect(const Expr* expr, const Places& places, const kir::Ref& dst,
                              kir::Block& out) {
   auto* in = expr->input(0)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
   const std::vector<IterDomain*> axes = TensorDomain::noReductions(in->getLogicalDomain());
   const auto dim = static_cast<size_t>(indexedAxis(expr));
-  AxisIndex known = indexer_.producerAxes(expr, in, result, values);
+  AxisIndex known = indexer_.producerAxes(expr, in, result, places);
 
   Scalar index = nullptr;
   if (expr->isA<SelectOp>()) {
     index = symbols_.of(expr->input(1));
     requireInRange(index, symbols_.of(axes[dim]->getMaybeExpandedExtent()), expr);
   } else {
-    index = loadIndex(expr, axes[dim], values, out);
+    index = loadIndex(expr, axes[dim], places, out);
   }
   known[axes[dim]] = axes[dim]->isBroadcast() ? pool_.zero() : index;
   if (expr->isA<GatherOp>() && !expr->as<GatherOp>()->exactSizes()) {
@@ -84,12 +84,12 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
     const auto& own = result->getMaybeRootDomain();
     for (size_t i = 0; i < axes.size(); ++i) {
       if (i != dim) {
-        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : elementIndex(own[i], values);
+        known[axes[i]] = axes[i]->isBroadcast() ? pool_.zero() : elementIndex(own[i], places);
       }
     }
   }
   // A row that is read through a window (scheduler/resize_to_inputs.h) has nothing outside of it.
-  const Scalar inside = insideWindow(windowBounds(expr, values));
+  const Scalar inside = insideWindow(windowBounds(expr, places));
   kir::Operand src = markRead(indexer_.read(in, result, std::move(known)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
@@ -99,15 +99,15 @@ void KernelBuilder::indirect(const Expr* expr, const AxisValues& values, const k
   }
 }
 
-void KernelBuilder::writeAt(const WriteAtOp* op, const AxisValues& values, kir::Block& out) {
+void KernelBuilder::writeAt(const WriteAtOp* op, const Places& places, kir::Block& out) {
   auto* target = op->input(0)->as<TensorView>();
   auto* entry = op->output(0)->as<TensorView>();
   const std::vector<IterDomain*> axes = TensorDomain::noReductions(target->getLogicalDomain());
   const auto dim = static_cast<size_t>(op->dim());
-  AxisIndex known = indexer_.producerAxes(op, target, entry, values);
-  known[axes[dim]] = loadIndex(op, axes[dim], values, out);
+  AxisIndex known = indexer_.producerAxes(op, target, entry, places);
+  known[axes[dim]] = loadIndex(op, axes[dim], places, out);
   const kir::Ref at = markWritten(indexer_.read(target, entry, std::move(known)));
-  kir::Operand value = operand(op->input(2), op, entry, values);
+  kir::Operand value = operand(op->input(2), op, entry, places);
   const auto type = op->accumulateOp();
   if (!type) {
     out.push_back({kir::Assign{at, std::move(value)}});

@@ -9,10 +9,10 @@ namespace nvfuser {
 
 using kir::Scalar;
 
-void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& dst,
                               kir::Block& out) {
   const Expr* expr = leaf.expr;
-  auto in = [&](size_t i) { return operand(expr->input(i), expr, leaf.out, values); };
+  auto in = [&](size_t i) { return operand(expr->input(i), expr, leaf.out, places); };
   auto compute = [&](kir::PointwiseType type) {
     std::vector<kir::Operand> operands;
     for (size_t i = 0; i < expr->inputs().size(); ++i) {
@@ -44,34 +44,34 @@ void KernelBuilder::pointwise(Leaf& leaf, const AxisValues& values, const kir::R
       out.push_back({kir::Assign{dst, in(0)}});
       break;
     case ExprKind::PadOp:
-      pad(expr->as<PadOp>(), values, dst, out);
+      pad(expr->as<PadOp>(), places, dst, out);
       break;
     case ExprKind::CatOp:
-      cat(expr->as<CatOp>(), values, dst, out);
+      cat(expr->as<CatOp>(), places, dst, out);
       break;
     case ExprKind::IotaOp:
-      iota(expr->as<IotaOp>(), values, dst, out);
+      iota(expr->as<IotaOp>(), places, dst, out);
       break;
     case ExprKind::EyeOp: {
       const auto& axes = leaf.out->getLogicalDomain();
-      Scalar same = pool_.equal(elementIndex(axes[0], values), elementIndex(axes[1], values));
+      Scalar same = pool_.equal(elementIndex(axes[0], places), elementIndex(axes[1], places));
       out.push_back({kir::Assign{
           dst, kir::IndexValue{pool_.select(same, pool_.one(), pool_.zero()), leaf.out->dtype()}}});
       break;
     }
     case ExprKind::RNGOp:
-      random(expr->as<RNGOp>(), values, dst, out);
+      random(expr->as<RNGOp>(), places, dst, out);
       break;
     case ExprKind::ViewAsScalar:
-      complexPart(expr->as<ViewAsScalar>(), values, dst, out);
+      complexPart(expr->as<ViewAsScalar>(), places, dst, out);
       break;
     case ExprKind::SelectOp:
     case ExprKind::IndexSelectOp:
     case ExprKind::GatherOp:
-      indirect(expr, values, dst, out);
+      indirect(expr, places, dst, out);
       break;
     case ExprKind::WriteAtOp:
-      writeAt(expr->as<WriteAtOp>(), values, out);
+      writeAt(expr->as<WriteAtOp>(), places, out);
       break;
     case ExprKind::WrittenOp:
       break;  // the target holds it
@@ -111,10 +111,10 @@ const kir::Buffer* KernelBuilder::temporary(DataType dtype, kir::Block& out) {
   return made;
 }
 
-AxisIndex KernelBuilder::windowAxes(const Expr* window, const AxisValues& values) {
+AxisIndex KernelBuilder::windowAxes(const Expr* window, const Places& places) {
   auto* in = window->input(0)->as<TensorView>();
   auto* result = window->output(0)->as<TensorView>();
-  AxisIndex axes = indexer_.producerAxes(window, in, result, values);
+  AxisIndex axes = indexer_.producerAxes(window, in, result, places);
   for (auto [p, c] : mapAxes(window, in, result)) {
     if (p->isBroadcast() && !c->isBroadcast()) {
       axes[p] = pool_.zero();
@@ -124,7 +124,7 @@ AxisIndex KernelBuilder::windowAxes(const Expr* window, const AxisValues& values
 }
 
 std::vector<KernelBuilder::Bound> KernelBuilder::windowBounds(const Expr* window,
-                                                              const AxisValues& values) {
+                                                              const Places& places) {
   auto* result = window->output(0)->as<TensorView>();
   const auto& logical = result->getLogicalDomain();
   std::vector<Bound> bounds;
@@ -132,7 +132,7 @@ std::vector<KernelBuilder::Bound> KernelBuilder::windowBounds(const Expr* window
     // The consumer's root axis has the producer's extent; its index may lie outside, where it is
     // padded.
     if (std::find(logical.begin(), logical.end(), c) == logical.end()) {
-      bounds.push_back({values.of(c), symbols_.extent(c)});
+      bounds.push_back({places.index(c), symbols_.extent(c)});
     }
   }
   return bounds;
@@ -149,11 +149,11 @@ Scalar KernelBuilder::insideWindow(const std::vector<Bound>& bounds) {
   return inside;
 }
 
-void KernelBuilder::pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::pad(const PadOp* op, const Places& places, const kir::Ref& dst,
                         kir::Block& out) {
-  Scalar inside = insideWindow(windowBounds(op, values));
+  Scalar inside = insideWindow(windowBounds(op, places));
   kir::Operand src = markRead(indexer_.read(op->in()->as<TensorView>(), op->out()->as<TensorView>(),
-                                            windowAxes(op, values)));
+                                            windowAxes(op, places)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
   } else {
@@ -175,15 +175,15 @@ const PadOp* padBehind(const TensorView* tv) {
 
 }  // namespace
 
-void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::cat(const CatOp* op, const Places& places, const kir::Ref& dst,
                         kir::Block& out) {
   auto* result = op->out()->as<TensorView>();
   const auto dim = static_cast<size_t>(op->concatenatedDim());
-  Scalar index = elementIndex(result->getLogicalDomain()[dim], values);
+  Scalar index = elementIndex(result->getLogicalDomain()[dim], places);
   const std::vector<Val*>& inputs = op->inputs();
   // The last input that starts at or before the index holds it. (All are padded to the result's
   // sizes, so each may be read anywhere.)
-  kir::Block body{{kir::Assign{dst, operand(inputs.back(), op, result, values)}}};
+  kir::Block body{{kir::Assign{dst, operand(inputs.back(), op, result, places)}}};
   for (size_t i = inputs.size() - 1; i > 0; --i) {
     const PadOp* pad = padBehind(inputs[i]->as<TensorView>());
     if (pad == nullptr) {
@@ -194,7 +194,7 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
     if (before->isConstant(0)) {
       continue;
     }
-    kir::Operand part = operand(inputs[i - 1], op, result, values);
+    kir::Operand part = operand(inputs[i - 1], op, result, places);
     if (before->isConstant()) {
       body = {{kir::Assign{dst, part}}};
     } else {
@@ -204,14 +204,14 @@ void KernelBuilder::cat(const CatOp* op, const AxisValues& values, const kir::Re
   std::move(body.begin(), body.end(), std::back_inserter(out));
 }
 
-Scalar KernelBuilder::elementIndex(const IterDomain* id, const AxisValues& values) const {
-  return id->isBroadcast() || id->extent()->isOneInt() ? pool_.zero() : values.of(id);
+Scalar KernelBuilder::elementIndex(const IterDomain* id, const Places& places) const {
+  return id->isBroadcast() || id->extent()->isOneInt() ? pool_.zero() : places.index(id);
 }
 
-void KernelBuilder::iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::iota(const IotaOp* op, const Places& places, const kir::Ref& dst,
                          kir::Block& out) {
   auto* result = op->out()->as<TensorView>();
-  Scalar index = elementIndex(result->getLogicalDomain()[0], values);
+  Scalar index = elementIndex(result->getLogicalDomain()[0], places);
   const DataType dtype = result->dtype();
   if (op->step()->isOne() && op->start()->isZero()) {
     out.push_back({kir::Assign{dst, kir::IndexValue{index, dtype}}});
@@ -228,12 +228,12 @@ void KernelBuilder::iota(const IotaOp* op, const AxisValues& values, const kir::
       {kir::Compute{BinaryOpType::Add, dst, {value, scalarOperand(op->start())}, compute}});
 }
 
-void KernelBuilder::random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst,
+void KernelBuilder::random(const RNGOp* op, const Places& places, const kir::Ref& dst,
                            kir::Block& out) {
   kir::Random statement;
   statement.type = op->getRNGOpType();
   statement.dst = dst;
-  statement.element = indexer_.logicalElement(op->out()->as<TensorView>(), values);
+  statement.element = indexer_.logicalElement(op->out()->as<TensorView>(), places);
   if (op->seed() != nullptr) {
     statement.seed = scalarOperand(op->seed());
     statement.offset = scalarOperand(op->offset());
@@ -248,12 +248,12 @@ void KernelBuilder::random(const RNGOp* op, const AxisValues& values, const kir:
   out.push_back({std::move(statement)});
 }
 
-void KernelBuilder::complexPart(const ViewAsScalar* op, const AxisValues& values,
-                                const kir::Ref& dst, kir::Block& out) {
+void KernelBuilder::complexPart(const ViewAsScalar* op, const Places& places, const kir::Ref& dst,
+                                kir::Block& out) {
   auto* result = op->out()->as<TensorView>();
   const auto& axes = result->getMaybeRootDomain();
-  Scalar part = values.of(axes.back());
-  kir::Operand in = operand(op->in(), op, result, values);
+  Scalar part = places.index(axes.back());
+  kir::Operand in = operand(op->in(), op, result, places);
   const DataType compute = op->in()->dtype();
   kir::Block real{{kir::Compute{UnaryOpType::Real, dst, {in}, compute}}};
   kir::Block imag{{kir::Compute{UnaryOpType::Imag, dst, {in}, compute}}};

@@ -181,14 +181,14 @@ void KernelBuilder::makeAccumulators(const Expr* expr) {
 }
 
 Scalar KernelBuilder::placeOfState(const Leaf& leaf, const TensorView* tv,
-                                   const AxisValues& values) const {
+                                   const Places& places) const {
   Scalar index = pool_.zero();
   for (int position : loopsBehindFolded(tv, loops_)) {
     const LoopClass* loop = loopOf(leaf, tv, position);
     const IterDomain* id = tv->getLoopDomain()[static_cast<size_t>(position)];
     // The loop may be shared with a tensor that has more axes merged in.
     const bool is_own = exact_.mapped(loop->promoted, id);
-    Scalar sum = is_own ? indexer_.iteration(loop) : values.of(id);
+    Scalar sum = is_own ? indexer_.iteration(loop) : places.index(id);
     if (id->isBroadcast() && !is_own) {
       sum = pool_.zero();
     }
@@ -202,15 +202,15 @@ Scalar KernelBuilder::placeOfState(const Leaf& leaf, const TensorView* tv,
   return index;
 }
 
-std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const AxisValues& values) {
+std::vector<kir::Ref> KernelBuilder::state(Leaf& leaf, const Places& places) {
   std::vector<kir::Ref> result;
   for (const TensorView* tv : tensorOutputs(leaf.expr)) {
     auto accumulator = accumulators_.find(tv);
     if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
-      result.push_back(markWritten(markRead(indexer_.write(tv, leaf, values))));
+      result.push_back(markWritten(markRead(indexer_.write(tv, places))));
       continue;
     }
-    result.push_back({accumulator->second, placeOfState(leaf, tv, values), 1});
+    result.push_back({accumulator->second, placeOfState(leaf, tv, places), 1});
   }
   return result;
 }
@@ -221,30 +221,30 @@ bool KernelBuilder::isSummedInMemory(const TensorView* tv) const {
 }
 
 Scalar KernelBuilder::sumsInside(const Leaf& leaf, const TensorView* tv,
-                                 const AxisValues& values) const {
+                                 const Places& places) const {
   Leaf own = leaf;
   own.out = const_cast<TensorView*>(tv);
-  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(own, values);
+  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(own, places);
   const Allocation& allocation = allocations_.of(tv);
   if (isSummedInMemory(tv) && !allocation.per_task) {
     condition = pool_.logicalAnd(
-        condition, predicates_.writesOnce(tv, own, allocation.buffer->memory, values));
+        condition, predicates_.writesOnce(tv, own, allocation.buffer->memory, places));
   }
   return condition;
 }
 
-void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, kir::Block& out) {
+void KernelBuilder::reduction(Leaf& leaf, const Places& places, kir::Block& out) {
   const kir::Monoid monoid = monoidOf(leaf.expr);
   const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
-  const std::vector<kir::Ref> parts = state(leaf, values);
+  const std::vector<kir::Ref> parts = state(leaf, places);
   const auto accumulator = accumulators_.find(leaf.out);
   const bool accumulates = accumulator != accumulators_.end() && accumulator->second != nullptr;
   switch (leaf.role) {
     case LeafRole::Init: {
       for (size_t i = 0; i < parts.size(); ++i) {
         // Registers also where no element exists, so that threads outside contribute nothing.
-        Scalar starts = isSummedInMemory(outputs[i]) ? sumsInside(leaf, outputs[i], values)
-                                                     : predicates_.startsInside(leaf, values);
+        Scalar starts = isSummedInMemory(outputs[i]) ? sumsInside(leaf, outputs[i], places)
+                                                     : predicates_.startsInside(leaf, places);
         guarded(starts, {{kir::Assign{parts[i], monoid.identity[i]}}}, out);
       }
       break;
@@ -252,11 +252,11 @@ void KernelBuilder::reduction(Leaf& leaf, const AxisValues& values, kir::Block& 
     case LeafRole::Update: {
       std::vector<kir::Operand> value;
       for (const Val* in : leaf.expr->inputs()) {
-        value.push_back(operand(in, leaf.expr, leaf.out, values));
+        value.push_back(operand(in, leaf.expr, leaf.out, places));
       }
-      Scalar condition = sumsInside(leaf, leaf.out, values);
+      Scalar condition = sumsInside(leaf, leaf.out, places);
       for (const TensorView* other : outputs) {
-        if (sumsInside(leaf, other, values) != condition) {
+        if (sumsInside(leaf, other, places) != condition) {
           userError("lower: ", other, " and ", leaf.out,
                     " are sums of one reduction, but one is added up in memory, once for all tasks "
                     "of the CPU, and the other by each task for itself; setMemoryType() both "
@@ -343,8 +343,8 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   }
 
   forEachOfGroup([&] {
-    const AxisValues values = indexer_.around(leaf);
-    const std::vector<kir::Ref> from = state(leaf, values);
+    const Places places = indexer_.around(leaf);
+    const std::vector<kir::Ref> from = state(leaf, places);
     const Scalar has_result = atFirstOfBroadcasts(leaf, nullptr);
     for (size_t i = 0; i < from.size(); ++i) {
       auto accumulator = accumulators_.find(outputs[i]);
@@ -358,17 +358,16 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       const Allocation& allocation = allocations_.of(outputs[i]);
       Scalar writes = pool_.one();
       if (allocation.buffer->memory == MemoryType::Local) {
-        writes = predicates_.startsInside(stored, values);
+        writes = predicates_.startsInside(stored, places);
       } else if (!bounds_proven_) {
-        writes = predicates_.inBounds(stored, values);
+        writes = predicates_.inBounds(stored, places);
       }
       if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
         writes = pool_.logicalAnd(
-            writes, predicates_.writesOnce(outputs[i], stored, allocation.buffer->memory, values,
+            writes, predicates_.writesOnce(outputs[i], stored, allocation.buffer->memory, places,
                                            false, last != nullptr ? outputs[i] : nullptr));
       }
-      kir::Block store{
-          {kir::Assign{markWritten(indexer_.write(outputs[i], leaf, values)), from[i]}}};
+      kir::Block store{{kir::Assign{markWritten(indexer_.write(outputs[i], places)), from[i]}}};
       writes = pool_.logicalAnd(has_result, writes);
       guarded(last ? pool_.logicalAnd(writes, last) : writes, std::move(store), out);
     }

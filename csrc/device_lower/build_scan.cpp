@@ -69,12 +69,12 @@ void KernelBuilder::makeCarries(const ScanOp* op) {
   carries_[tv] = std::move(carry);
 }
 
-kir::Ref KernelBuilder::carry(const Leaf& leaf, const AxisValues& values, bool total) const {
+kir::Ref KernelBuilder::carry(const Leaf& leaf, const Places& places, bool total) const {
   const Carry& carry = carries_.at(leaf.out);
-  return {total ? carry.total : carry.own, placeOfState(leaf, leaf.out, values), 1};
+  return {total ? carry.total : carry.own, placeOfState(leaf, leaf.out, places), 1};
 }
 
-void KernelBuilder::scan(Leaf& leaf, const AxisValues& values, kir::Block& out) {
+void KernelBuilder::scan(Leaf& leaf, const Places& places, kir::Block& out) {
   const Carry& of = carries_.at(leaf.out);
   const Val* init = leaf.expr->as<ScanOp>()->init();
   switch (leaf.role) {
@@ -92,28 +92,28 @@ void KernelBuilder::scan(Leaf& leaf, const AxisValues& values, kir::Block& out) 
           start = rounded;
         }
       }
-      out.push_back({kir::Assign{carry(leaf, values, total), std::move(start)}});
+      out.push_back({kir::Assign{carry(leaf, places, total), std::move(start)}});
       break;
     }
     case LeafRole::Clear:
-      out.push_back({kir::Assign{carry(leaf, values, false), of.monoid.identity[0]}});
+      out.push_back({kir::Assign{carry(leaf, places, false), of.monoid.identity[0]}});
       break;
     case LeafRole::Exchange:
-      exchangeOfScan(leaf, values, out);
+      exchangeOfScan(leaf, places, out);
       break;
     default:
-      stepOfScan(leaf, values, out);
+      stepOfScan(leaf, places, out);
   }
 }
 
-void KernelBuilder::stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block& out) {
-  const kir::Ref sum = carry(leaf, values, false);
-  const Scalar inside = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+void KernelBuilder::stepOfScan(Leaf& leaf, const Places& places, kir::Block& out) {
+  const kir::Ref sum = carry(leaf, places, false);
+  const Scalar inside = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, places);
   const Scalar takes = pool_.logicalAnd(inside, takesOnce(leaf, true));
   guarded(takes,
           {{kir::Combine{carries_.at(leaf.out).monoid,
                          {sum},
-                         {operand(leaf.expr->input(0), leaf.expr, leaf.out, values)}}}},
+                         {operand(leaf.expr->input(0), leaf.expr, leaf.out, places)}}}},
           out);
   if (leaf.role != LeafRole::Step) {
     return;
@@ -122,9 +122,9 @@ void KernelBuilder::stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block&
   const Allocation& allocation = allocations_.of(leaf.out);
   if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
     writes = pool_.logicalAnd(
-        writes, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values));
+        writes, predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, places));
   }
-  guarded(writes, {{kir::Assign{markWritten(indexer_.write(leaf.out, leaf, values)), sum}}}, out);
+  guarded(writes, {{kir::Assign{markWritten(indexer_.write(leaf.out, places)), sum}}}, out);
 }
 
 /// Scans of one kind in front of each other share an exchange.
@@ -146,13 +146,13 @@ bool KernelBuilder::joinsBlockScan(const kir::BlockScan& scan, Scalar bytes,
   return true;
 }
 
-void KernelBuilder::exchangeOfScan(const Leaf& leaf, const AxisValues& values, kir::Block& out) {
+void KernelBuilder::exchangeOfScan(const Leaf& leaf, const Places& places, kir::Block& out) {
   static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
                                           ParallelType::TIDz};
   kir::BlockScan statement;
   statement.monoid = carries_.at(leaf.out).monoid;
-  statement.state = {carry(leaf, values, false)};
-  statement.total = {carry(leaf, values, true)};
+  statement.state = {carry(leaf, places, false)};
+  statement.total = {carry(leaf, places, true)};
   statement.backward = leaf.expr->as<ScanOp>()->isBackward();
   for (int position : threadsOfScan(leaf.out, loops_)) {
     const ParallelType type = loops_.of(leaf.out, position).parallel;

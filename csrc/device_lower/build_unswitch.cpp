@@ -71,14 +71,14 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
             wholeVectorInside(*inner.leaf, vector, &partial);
             replaced[vector] = partial ? pool_.sub(vector->extent, pool_.one()) : pool_.zero();
           }
-          AxisValues values = indexer_.around(*inner.leaf, replaced);
+          Places places = indexer_.around(*inner.leaf, replaced);
           // (A sum starts, and is finished, under conditions of its own.)
           const bool by_bounds = takesElements(inner.leaf->role);
-          conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, values) : pool_.one());
+          conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, places) : pool_.one());
           if (partial) {  // its elements have conditions of their own
             conditions.insert(nullptr);
           }
-          for (const auto& bound : predicates_.bounds(*inner.leaf, values)) {
+          for (const auto& bound : predicates_.bounds(*inner.leaf, places)) {
             std::unordered_map<Scalar, Scalar> last;
             for (const LoopClass* l : inside) {
               monotone &= growsWith(pool_, bound.index, l->index, symbols_);

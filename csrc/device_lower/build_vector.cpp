@@ -193,10 +193,10 @@ kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass
               " bytes); a vector access has 1, 2, 4, 8 or 16 bytes at most");
   }
   const Replaced at_first{{vector, pool_.zero()}};
-  const AxisValues values = indexer_.around(leaf);
-  const AxisValues first = indexer_.around(leaf, at_first);
+  const Places places = indexer_.around(leaf);
+  const Places first = indexer_.around(leaf, at_first);
   const bool copies = leaf.expr->isA<LoadStoreOp>();
-  auto source = [&](const AxisValues& at) {
+  auto source = [&](const Places& at) {
     return indexer_.read(
         in, leaf.out,
         copies ? indexer_.producerAxes(leaf.expr, in, leaf.out, at) : windowAxes(leaf.expr, at));
@@ -205,10 +205,9 @@ kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass
   if (copies) {
     statement.cache_op = leaf.expr->as<LoadStoreOp>()->cacheOp();
   }
-  statement.src = markRead(vectorRef(source(values), source(first), vector, width, in));
-  statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, leaf, values),
-                                        indexer_.write(leaf.out, leaf, first, at_first), vector,
-                                        width, leaf.out));
+  statement.src = markRead(vectorRef(source(places), source(first), vector, width, in));
+  statement.dst = markWritten(vectorRef(indexer_.write(leaf.out, places),
+                                        indexer_.write(leaf.out, first), vector, width, leaf.out));
   return statement;
 }
 
@@ -220,8 +219,8 @@ Scalar KernelBuilder::wholeVectorInside(const Leaf& leaf, const LoopClass* vecto
   for (const auto& bound : predicates_.bounds(leaf, indexer_.around(leaf))) {
     varies.push_back(kir::ScalarPool::contains(bound.index, vector->index));
   }
-  const AxisValues first = indexer_.around(leaf, {{vector, pool_.zero()}});
-  const AxisValues last = indexer_.around(leaf, {{vector, pool_.constant(width - 1)}});
+  const Places first = indexer_.around(leaf, {{vector, pool_.zero()}});
+  const Places last = indexer_.around(leaf, {{vector, pool_.constant(width - 1)}});
   const std::vector<Predicates::Bound> at_last = predicates_.bounds(leaf, last);
   size_t next = 0;
   for (const auto& bound : predicates_.bounds(leaf, first)) {
@@ -272,7 +271,7 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
     return;  // of an axis without elements
   }
   const Replaced at_first{{vector, pool_.zero()}};
-  const AxisValues first = indexer_.around(leaf, at_first);
+  const Places first = indexer_.around(leaf, at_first);
   kir::CopyVector statement = vectorStatement(leaf, vector);
   Scalar condition = pool_.one();
   bool partial = false;
@@ -320,7 +319,7 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   this->leaf(leaf, one);
   kir::Stmt elements{forEachElement(std::move(one))};
   if (!window.outside->isConstant()) {
-    kir::Block filled{{kir::Assign{indexer_.write(leaf.out, leaf, indexer_.around(leaf)),
+    kir::Block filled{{kir::Assign{indexer_.write(leaf.out, indexer_.around(leaf)),
                                    scalarOperand(leaf.expr->as<PadOp>()->value())}}};
     kir::Stmt fill{forEachElement(std::move(filled))};
     if (!is_cut && !window.may_straddle) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include <device_lower/follow_transform.h>
 #include <ir/axis_map.h>
+#include <iteration_space/follow_transform.h>
 
 namespace nvfuser {
 
@@ -28,38 +28,16 @@ std::set<const IterDomain*> withProducts(const TensorView* tv, std::set<const It
   return axes;
 }
 
-/// Those axes of `tv` for which something holds, and what is made of them.
-template <typename Holds>
-std::set<const IterDomain*> axesWhere(const TensorView* tv, const Holds& holds) {
+/// Axes of `tv` with a part of a broadcast axis in them that the loops go through: split by 16, its
+/// one element is computed 16 times, but perhaps stored at the first place alone.
+std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const Places& places) {
   std::set<const IterDomain*> result;
   for (const IterDomain* id : tv->domain()->allIDs()) {
-    if (holds(id)) {
+    if (id->isBroadcast() && places.isGoneThrough(id)) {
       result.insert(id);
     }
   }
   return withProducts(tv, std::move(result));
-}
-
-/// Axes of `tv` of which the loops' values cannot be taken: their class has two indices here, or
-/// that of an axis that they are made of has. (An axis of 16 is reshaped to 2 x 8 and met by its
-/// own reshape: the part of 8 is one index as a column, another as a part of the row.)
-std::set<const IterDomain*> ambiguousAxes(const TensorView* tv, const AxisValues& values) {
-  return axesWhere(tv, [&](const IterDomain* id) { return values.isAmbiguous(id); });
-}
-
-/// Axes of `tv` that the loops of two tensors lead to, at two indices: what is made of them has
-/// that of either.
-std::set<const IterDomain*> axesMetTwice(const TensorView* tv, const AxisValues& values) {
-  return axesWhere(tv, [&](const IterDomain* id) { return values.isMetTwice(id); });
-}
-
-/// Axes of `tv` with a part of a broadcast axis in them that the loops go through: split by 16, its
-/// one element is computed 16 times, but perhaps stored at the first place alone.
-std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const AxisValues& values) {
-  return axesWhere(tv, [&](const IterDomain* id) {
-    Scalar index = id->isBroadcast() ? values.of(id) : nullptr;
-    return index != nullptr && !index->isConstant(0);
-  });
 }
 
 /// Of `repeated` axes, those that loops in `shared` are a part of, and the other parts of these: of
@@ -85,49 +63,28 @@ std::set<const IterDomain*> partlyShared(const TensorView* tv,
 
 }  // namespace
 
+Places Indexer::around(const Leaf& leaf,
+                       const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
+  std::vector<LoopAt> loops;
+  for (const LoopClass* loop : leaf.path) {
+    const auto found = replaced.find(loop);
+    loops.push_back(
+        {loop, loop->promoted, found != replaced.end() ? found->second : iteration(loop)});
+  }
+  const std::vector<TensorView*> outputs = tensorOutputs(leaf.expr);
+  return {{outputs.begin(), outputs.end()}, std::move(loops), exact_, symbols_};
+}
+
 AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
-                                const TensorView* consumer, const AxisValues& values) const {
+                                const TensorView* consumer, const Places& places) const {
   AxisIndex known;
-  bool same_axes = true;  // each axis is read at the index that its class has here
   for (auto [p, c] : mapAxes(expr, producer, consumer)) {
     // A broadcast axis has one element, however often a loop goes around it.
-    known[p] = p->isBroadcast() || c->isBroadcast() ? symbols_.pool().zero() : values.of(c);
+    known[p] = p->isBroadcast() || c->isBroadcast() ? symbols_.pool().zero() : places.index(c);
     if (known[p] == nullptr) {
       userError("lower: the loops around ", consumer, " do not lead to its axis ", c,
                 ": some of them are shared with a tensor that has other axes merged in, others are "
                 "its own; inline it further, or not at all");
-    }
-    same_axes = same_axes && (p->isBroadcast() || values.of(p) == known[p]);
-  }
-  for (const IterDomain* id : TensorDomain::noReductions(producer->getLogicalDomain())) {
-    same_axes = same_axes && (id->isBroadcast() || known.count(id) != 0);
-  }
-  if (same_axes) {
-    // Then so are the axes made of them, and a loop's variable need not be computed back.
-    std::set<const IterDomain*> left_out = ambiguousAxes(producer, values);
-    std::vector<const IterDomain*> shared;  // loops
-    const auto& loop_axes = producer->getLoopDomain();
-    for (size_t i = 0; i < loop_axes.size() && !producer->isFusionInput(); ++i) {
-      if (holdsOneIndex(producer, static_cast<int>(i))) {
-        shared.push_back(loop_axes[i]);
-      }
-    }
-    std::set<const IterDomain*> not_shared = repeatedAxes(producer, values);
-    if (storesRepeats(producer)) {
-      for (const IterDomain* id : partlyShared(producer, not_shared, shared)) {
-        not_shared.erase(id);
-      }
-    }
-    not_shared.merge(axesMetTwice(producer, values));
-    for (const IterDomain* id : shared) {
-      not_shared.erase(id);
-    }
-    left_out.merge(not_shared);
-    for (IterDomain* id : producer->domain()->allIDs()) {
-      Scalar index = id->isBroadcast() || left_out.count(id) != 0 ? nullptr : values.of(id);
-      if (index != nullptr) {
-        known.try_emplace(id, index);
-      }
     }
   }
   for (IterDomain* id : producer->getLogicalDomain()) {
@@ -135,7 +92,61 @@ AxisIndex Indexer::producerAxes(const Expr* expr, const TensorView* producer,
       known.try_emplace(id, symbols_.pool().zero());
     }
   }
+  followLoops(producer, places, known);
   return known;
+}
+
+void Indexer::followLoops(const TensorView* producer, const Places& places,
+                          AxisIndex& known) const {
+  std::vector<const IterDomain*> shared;  // loops
+  const auto& loop_axes = producer->getLoopDomain();
+  for (size_t i = 0; i < loop_axes.size() && !producer->isFusionInput(); ++i) {
+    if (holdsOneIndex(producer, static_cast<int>(i))) {
+      shared.push_back(loop_axes[i]);
+    }
+  }
+  std::set<const IterDomain*> at_first = repeatedAxes(producer, places);
+  if (storesRepeats(producer)) {
+    for (const IterDomain* id : partlyShared(producer, at_first, shared)) {
+      at_first.erase(id);
+    }
+  }
+  for (const IterDomain* id : shared) {
+    at_first.erase(id);
+  }
+  for (const Expr* expr : producer->domain()->allExprs()) {
+    AxisIndex tried;
+    for (const Val* out : expr->outputs()) {
+      const auto* id = out->as<IterDomain>();
+      const bool may_be_tried =
+          known.count(id) == 0 && !id->isBroadcast() && at_first.count(id) == 0;
+      if (Scalar index = may_be_tried ? places.indexOfClass(id) : nullptr) {
+        tried[id] = index;
+      }
+    }
+    const auto get = [&](const IterDomain* id) -> Scalar {
+      const auto found = tried.find(id);
+      return found != tried.end() ? found->second : nullptr;
+    };
+    bool leads_back = !tried.empty();
+    followTransform(expr, symbols_, get, [&](const IterDomain* id, Scalar index) {
+      const auto read = known.find(id);
+      leads_back &= id->isBroadcast() || (read != known.end() && read->second == index);
+    });
+    if (leads_back && tried.size() == expr->outputs().size()) {
+      known.merge(tried);
+    }
+    followTransform(
+        expr, symbols_,
+        [&](const IterDomain* id) -> Scalar {
+          const auto& ins = expr->inputs();
+          const auto found = known.find(id);
+          return found != known.end() && std::find(ins.begin(), ins.end(), id) != ins.end()
+                     ? found->second
+                     : nullptr;
+        },
+        [&](const IterDomain* id, Scalar index) { known.emplace(id, index); });
+  }
 }
 
 Scalar Indexer::taskBase(const Allocation& allocation) const {
@@ -280,7 +291,7 @@ void Indexer::requireComputed(const TensorView* producer, const TensorView* cons
     return;
   }
   const auto& axes = producer->getLoopDomain();
-  std::optional<AxisValues> values;
+  std::optional<Places> places;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int position = static_cast<int>(i);
     auto read = known.find(axes[i]);
@@ -291,10 +302,10 @@ void Indexer::requireComputed(const TensorView* producer, const TensorView* cons
     const LoopClass& loop = loops_.of(producer, position);
     Scalar written = iteration(&loop);
     if (!exact_.mapped(loop.promoted, axes[i])) {
-      if (!values) {
-        values = around(*writer->second);
+      if (!places) {
+        places = around(*writer->second);
       }
-      written = values->of(axes[i]);
+      written = places->index(axes[i]);
     }
     if (written == read->second) {
       continue;
@@ -335,37 +346,18 @@ void Indexer::requireRoom(const TensorView* tv, const AxisIndex& known) const {
   }
 }
 
-kir::Ref Indexer::write(const TensorView* tv, const Leaf& leaf, const AxisValues& values,
-                        const std::unordered_map<const LoopClass*, Scalar>& replaced) const {
+kir::Ref Indexer::write(const TensorView* tv, const Places& places) const {
   AxisIndex known;
-  const auto& logical = tv->getLogicalDomain();
-  const std::set<const IterDomain*> ambiguous = ambiguousAxes(tv, values);
-  for (IterDomain* id : tv->domain()->allIDs()) {
-    const bool own = std::find(logical.begin(), logical.end(), id) != logical.end();
-    Scalar index = own || ambiguous.count(id) == 0 ? values.of(id) : nullptr;
-    if (index != nullptr) {
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    if (Scalar index = places.index(id)) {
       known[id] = index;
     }
   }
-  // On chip the loop variables themselves are the indices, where a loop runs over the axis itself.
-  for (const LoopClass* loop : leaf.path) {
-    for (auto [member, position] : loop->members) {
-      if (member != tv) {
-        continue;
-      }
-      auto found = replaced.find(loop);
-      const IterDomain* own = tv->getLoopDomain()[static_cast<size_t>(position)];
-      if (exact_.mapped(own, loop->promoted)) {
-        known[own] = found != replaced.end() ? found->second : iteration(loop);
-      }
-    }
-  }
-  followTransforms(tv, known);
   requireRoom(tv, known);
   return {allocations_.of(tv).buffer, offset(tv, known), 1};
 }
 
-Scalar Indexer::logicalElement(const TensorView* tv, const AxisValues& values) const {
+Scalar Indexer::logicalElement(const TensorView* tv, const Places& places) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar element = pool.zero();
   for (IterDomain* id : tv->getLogicalDomain()) {
@@ -373,7 +365,7 @@ Scalar Indexer::logicalElement(const TensorView* tv, const AxisValues& values) c
       continue;
     }
     // A broadcast axis has one element, however often a loop goes around it.
-    Scalar index = id->isBroadcast() ? pool.zero() : values.of(id);
+    Scalar index = id->isBroadcast() ? pool.zero() : places.index(id);
     element = pool.add(pool.mul(element, symbols_.extent(id)), index);
   }
   return element;

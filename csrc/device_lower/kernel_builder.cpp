@@ -80,7 +80,7 @@ void KernelBuilder::build(LoopNode& root) {
 
 void KernelBuilder::requireIterations(const Leaf& leaf) {
   const bool whole = leaf.role == LeafRole::Whole || leaf.role == LeafRole::Step;
-  if (!takesElements(leaf.role) || ownLoops(leaf.out, leaf.path, exact_)) {
+  if (!takesElements(leaf.role) || areOwn(leaf.out, leaf.path, exact_)) {
     return;
   }
   // What stays in registers is missed only by who reads it behind the loop.
@@ -88,7 +88,7 @@ void KernelBuilder::requireIterations(const Leaf& leaf) {
   const auto shared =
       leaf.path.begin() + std::min<std::ptrdiff_t>(leaf.out->getComputeAtPosition(),
                                                    static_cast<std::ptrdiff_t>(leaf.path.size()));
-  for (const LoopCover::Axis& axis : coverOf(leaf.out, leaf.path, true, exact_).besides) {
+  for (const LoopAxis& axis : indexer_.around(leaf).foreign(leaf.out, true)) {
     const bool readers_inside =
         in_registers &&
         std::all_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
@@ -318,16 +318,16 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
 }
 
 void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
-  const AxisValues values = indexer_.around(leaf);
+  const Places places = indexer_.around(leaf);
   if (leaf.expr->isA<ScanOp>()) {
-    scan(leaf, values, out);
+    scan(leaf, places, out);
     return;
   }
   if (leaf.role != LeafRole::Whole) {
-    reduction(leaf, values, out);
+    reduction(leaf, places, out);
     return;
   }
-  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, values);
+  Scalar condition = bounds_proven_ ? pool_.one() : predicates_.inBounds(leaf, places);
   // (None where the reduction turns out to have one block.)
   const auto last = last_of_.find(loops_.lastTaskOf(leaf.out));
   if (last != last_of_.end()) {
@@ -339,20 +339,20 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
         last != last_of_.end() ? last->first->output(0)->as<TensorView>() : nullptr;
     condition = pool_.logicalAnd(
         condition,
-        predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, values, false, by_last));
+        predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, places, false, by_last));
   }
   kir::Block body;
   if (leaf.expr->isOneOf<WriteAtOp, WrittenOp>()) {
-    pointwise(leaf, values, {}, body);  // has no memory of its own
+    pointwise(leaf, places, {}, body);  // has no memory of its own
     guarded(condition, std::move(body), out);
     return;
   }
-  const kir::Ref dst = markWritten(indexer_.write(leaf.out, leaf, values));
+  const kir::Ref dst = markWritten(indexer_.write(leaf.out, places));
   if (isAsyncCopy(leaf.expr)) {
-    kir::Operand src = operand(leaf.expr->input(0), leaf.expr, leaf.out, values);
+    kir::Operand src = operand(leaf.expr->input(0), leaf.expr, leaf.out, places);
     body.push_back(asyncCopy(leaf.expr->as<LoadStoreOp>(), dst, std::get<kir::Ref>(src)));
   } else {
-    pointwise(leaf, values, dst, body);
+    pointwise(leaf, places, dst, body);
   }
   guarded(condition, std::move(body), out);
 }
@@ -369,12 +369,12 @@ kir::Operand KernelBuilder::scalarOperand(const Val* val) {
 }
 
 kir::Operand KernelBuilder::operand(const Val* val, const Expr* expr, const TensorView* out,
-                                    const AxisValues& values) {
+                                    const Places& places) {
   if (!val->isA<TensorView>()) {
     return scalarOperand(val);
   }
   auto* tv = val->as<TensorView>();
-  return markRead(indexer_.read(tv, out, indexer_.producerAxes(expr, tv, out, values)));
+  return markRead(indexer_.read(tv, out, indexer_.producerAxes(expr, tv, out, places)));
 }
 
 }  // namespace nvfuser

@@ -52,7 +52,7 @@ class KernelBuilder {
   void guarded(kir::Scalar condition, kir::Block body, kir::Block& out);
   void declare(const LoopNode& scope, kir::Block& out);
   kir::Operand operand(const Val* val, const Expr* expr, const TensorView* out,
-                       const AxisValues& values);
+                       const Places& places);
   kir::Operand scalarOperand(const Val* val);
   /// At each launch the axes of other tensors must have an element, around which a statement is
   /// computed that does not depend on them.
@@ -65,10 +65,10 @@ class KernelBuilder {
   void unswitch(LoopNode& node, kir::Block& out);
 
   // build_pointwise.cpp
-  void pointwise(Leaf& leaf, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
-  void pad(const PadOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void pointwise(Leaf& leaf, const Places& places, const kir::Ref& dst, kir::Block& out);
+  void pad(const PadOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
   /// Index of each axis of what a slice or a pad reads.
-  AxisIndex windowAxes(const Expr* window, const AxisValues& values);
+  AxisIndex windowAxes(const Expr* window, const Places& places);
   /// An index that has to be in [0, extent).
   struct Bound {
     kir::Scalar index;
@@ -76,15 +76,15 @@ class KernelBuilder {
   };
   /// Between which a pad reads its input (beyond them it has its value), or a window a row at an
   /// index.
-  std::vector<Bound> windowBounds(const Expr* window, const AxisValues& values);
+  std::vector<Bound> windowBounds(const Expr* window, const Places& places);
   kir::Scalar insideWindow(const std::vector<Bound>& bounds);
-  void cat(const CatOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
-  void iota(const IotaOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
-  void random(const RNGOp* op, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
-  void complexPart(const ViewAsScalar* op, const AxisValues& values, const kir::Ref& dst,
+  void cat(const CatOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
+  void iota(const IotaOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
+  void random(const RNGOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
+  void complexPart(const ViewAsScalar* op, const Places& places, const kir::Ref& dst,
                    kir::Block& out);
   /// Index of an axis where its value counts: 0 in all iterations of loops over one element.
-  kir::Scalar elementIndex(const IterDomain* id, const AxisValues& values) const;
+  kir::Scalar elementIndex(const IterDomain* id, const Places& places) const;
   const kir::Buffer* temporary(DataType dtype, kir::Block& out);
 
   // build_indirect.cpp
@@ -92,23 +92,23 @@ class KernelBuilder {
   void requireInRange(kir::Scalar index, kir::Scalar extent, const Expr* expr);
   /// The place of an operation in Kernel::index_reads.
   int indexRange(kir::Scalar extent, const Expr* expr);
-  void indirect(const Expr* expr, const AxisValues& values, const kir::Ref& dst, kir::Block& out);
+  void indirect(const Expr* expr, const Places& places, const kir::Ref& dst, kir::Block& out);
   /// Loads the index that `expr` reads or writes `axis` at, where its result is.
-  kir::Scalar loadIndex(const Expr* expr, const IterDomain* axis, const AxisValues& values,
+  kir::Scalar loadIndex(const Expr* expr, const IterDomain* axis, const Places& places,
                         kir::Block& out);
-  void writeAt(const WriteAtOp* op, const AxisValues& values, kir::Block& out);
+  void writeAt(const WriteAtOp* op, const Places& places, kir::Block& out);
   /// Whether iterations of the loop may write to one place, and so keep their order.
   static bool writesInOrder(const Leaf& leaf, const LoopClass& loop);
 
   // build_reduction.cpp
-  void reduction(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  void reduction(Leaf& leaf, const Places& places, kir::Block& out);
   /// Whether the memory of a reduction's result adds up itself, not registers.
   bool isSummedInMemory(const TensorView* tv) const;
   /// Where the part of the state that becomes `tv` is started and added to.
-  kir::Scalar sumsInside(const Leaf& leaf, const TensorView* tv, const AxisValues& values) const;
+  kir::Scalar sumsInside(const Leaf& leaf, const TensorView* tv, const Places& places) const;
   kir::Monoid monoidOf(const Expr* expr) const;
   void makeAccumulators(const Expr* expr);
-  std::vector<kir::Ref> state(Leaf& leaf, const AxisValues& values);
+  std::vector<kir::Ref> state(Leaf& leaf, const Places& places);
   /// The most states that a tensor may have.
   static constexpr int64_t kMaxAccumulators = 1024;
   /// Positions of the loops behind the first one that a tensor reduces or scans along, which are
@@ -120,7 +120,7 @@ class KernelBuilder {
   /// True where the statement takes the element: in one of the iterations that share a state.
   kir::Scalar takesOnce(const Leaf& leaf, bool accumulates) const;
   /// The place of the iteration of loops behind the first folded one in an accumulator of `tv`.
-  kir::Scalar placeOfState(const Leaf& leaf, const TensorView* tv, const AxisValues& values) const;
+  kir::Scalar placeOfState(const Leaf& leaf, const TensorView* tv, const Places& places) const;
   /// `group`: the loop whose iterations are reduced together, or null.
   void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
   /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
@@ -136,11 +136,11 @@ class KernelBuilder {
   void makeCarries(const ScanOp* op);
   /// What the iteration of the loops around a statement has combined so far; with `total`, of all
   /// threads.
-  kir::Ref carry(const Leaf& leaf, const AxisValues& values, bool total) const;
-  void scan(Leaf& leaf, const AxisValues& values, kir::Block& out);
-  void stepOfScan(Leaf& leaf, const AxisValues& values, kir::Block& out);
+  kir::Ref carry(const Leaf& leaf, const Places& places, bool total) const;
+  void scan(Leaf& leaf, const Places& places, kir::Block& out);
+  void stepOfScan(Leaf& leaf, const Places& places, kir::Block& out);
   bool joinsBlockScan(const kir::BlockScan& scan, kir::Scalar bytes, kir::Block& out) const;
-  void exchangeOfScan(const Leaf& leaf, const AxisValues& values, kir::Block& out);
+  void exchangeOfScan(const Leaf& leaf, const Places& places, kir::Block& out);
 
   // build_thread_reduction.cpp
   /// A buffer of that name; the one there is for another copy of the statement.

@@ -23,7 +23,7 @@
 ///     … } } } }
 #pragma once
 
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 namespace nvfuser {
 

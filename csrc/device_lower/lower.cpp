@@ -45,7 +45,7 @@ void modelLoops(Lowering& l) {
 }
 
 void checkSchedule(Lowering& l) {
-  validateSchedule(*l.fusion, *l.exact, *l.loops, l.options.target);
+  validateSchedule(*l.fusion, *l.exact, *l.loops, *l.symbols, l.options.target);
 }
 
 void allocate(Lowering& l) {

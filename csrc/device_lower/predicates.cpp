@@ -61,24 +61,24 @@ struct IndexAtStart {
   bool is_least = true;
 };
 
-IndexAtStart indexAtStart(const IterDomain* id, const AxisValues& values, Symbols& symbols,
+IndexAtStart indexAtStart(const IterDomain* id, const Places& places, Symbols& symbols,
                           const std::vector<const Expr*>& transforms) {
   kir::ScalarPool& pool = symbols.pool();
-  if (Scalar index = values.ofLoops(id)) {
+  if (Scalar index = places.indexInLoops(id)) {
     return {index};
   }
   for (const Expr* expr : transforms) {
     if (expr->isA<Split>() && expr->as<Split>()->in() == id) {
       const auto* split = expr->as<Split>();
-      const IndexAtStart outer = indexAtStart(split->outer(), values, symbols, transforms);
-      const IndexAtStart inner = indexAtStart(split->inner(), values, symbols, transforms);
+      const IndexAtStart outer = indexAtStart(split->outer(), places, symbols, transforms);
+      const IndexAtStart inner = indexAtStart(split->inner(), places, symbols, transforms);
       return {pool.add(pool.mul(outer.index, symbols.extent(split->inner())), inner.index),
               outer.is_least && inner.is_least};
     }
     if (expr->isA<Merge>() &&
         (expr->as<Merge>()->outer() == id || expr->as<Merge>()->inner() == id)) {
       const auto* merge = expr->as<Merge>();
-      const IndexAtStart out = indexAtStart(merge->out(), values, symbols, transforms);
+      const IndexAtStart out = indexAtStart(merge->out(), places, symbols, transforms);
       Scalar inner = symbols.extent(merge->inner());
       if (symbols.extent(merge->outer()) == pool.one()) {
         return merge->inner() == id ? out : IndexAtStart{pool.zero()};
@@ -86,7 +86,7 @@ IndexAtStart indexAtStart(const IterDomain* id, const AxisValues& values, Symbol
       if (merge->outer() == id) {
         return {pool.div(out.index, inner), out.is_least};
       }
-      const bool is_known = values.ofLoops(merge->out()) != nullptr;
+      const bool is_known = places.indexInLoops(merge->out()) != nullptr;
       return {pool.mod(out.index, inner), is_known || out.index == pool.zero()};
     }
   }
@@ -100,14 +100,14 @@ IndexAtStart indexAtStart(const IterDomain* id, const AxisValues& values, Symbol
 ///
 /// Null where nothing is asked: none of the loops leads there, or o < ceilDiv(|in|, f) says it; or
 /// a later iteration may be inside where the first one is not.
-Scalar partialIndex(const Split* split, const AxisValues& values, Symbols& symbols,
+Scalar partialIndex(const Split* split, const Places& places, Symbols& symbols,
                     const std::vector<const Expr*>& transforms) {
   const Scalar zero = symbols.pool().zero();
   if (split->innerSplit() &&
-      indexAtStart(split->inner(), values, symbols, transforms).index == zero) {
+      indexAtStart(split->inner(), places, symbols, transforms).index == zero) {
     return nullptr;
   }
-  const IndexAtStart start = indexAtStart(split->in(), values, symbols, transforms);
+  const IndexAtStart start = indexAtStart(split->in(), places, symbols, transforms);
   return start.index == zero || !start.is_least ? nullptr : start.index;
 }
 
@@ -247,7 +247,7 @@ bool Predicates::isReadAgain(const Leaf& leaf, Scalar index) const {
   return inside && (whole || !outside);
 }
 
-std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisValues& values,
+std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const Places& places,
                                                   bool eliminate) const {
   std::vector<Bound> result;
   std::vector<const IterDomain*> axes;
@@ -302,7 +302,7 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     // needs no check.
     const Expr* def = id->definition();
     const auto isChecked = [&](const IterDomain* in) {
-      return values.ofLoops(in) != nullptr &&
+      return places.indexInLoops(in) != nullptr &&
              std::any_of(partial.begin(), partial.end(),
                          [&](const Split* other) { return other->in() == in; });
     };
@@ -311,14 +311,14 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
     if (implied) {
       continue;
     }
-    Scalar index = values.ofLoops(id);
+    Scalar index = places.indexInLoops(id);
     // Not of its own logical axes: what they were split from is reduced already, or not yet.
     // Registers may be computed once more where no element is, if what they are computed from is.
     const bool anywhere = anew.count(split) != 0 || (in_registers && leaf.role == LeafRole::Whole &&
                                                      !readsWithinBounds(leaf, loops_.isCpu()));
     if (index == nullptr && !anywhere &&
         std::find(schedule.begin(), schedule.end(), split) != schedule.end()) {
-      index = partialIndex(split, values, symbols_, schedule);
+      index = partialIndex(split, places, symbols_, schedule);
     }
     if (index == nullptr) {
       continue;
@@ -343,19 +343,19 @@ std::vector<Predicates::Bound> Predicates::bounds(const Leaf& leaf, const AxisVa
   return result;
 }
 
-Scalar Predicates::inBounds(const Leaf& leaf, const AxisValues& values) const {
+Scalar Predicates::inBounds(const Leaf& leaf, const Places& places) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
-  for (const Bound& bound : bounds(leaf, values, eliminate_)) {
+  for (const Bound& bound : bounds(leaf, places, eliminate_)) {
     condition = pool.logicalAnd(condition, pool.less(bound.index, bound.extent));
   }
   return condition;
 }
 
-Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) const {
+Scalar Predicates::startsInside(const Leaf& leaf, const Places& places) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
-  if (ownLoops(leaf.out, leaf.path, exact_)) {
+  if (areOwn(leaf.out, leaf.path, exact_)) {
     return condition;
   }
   std::set<int> own;
@@ -381,8 +381,8 @@ Scalar Predicates::startsInside(const Leaf& leaf, const AxisValues& values) cons
         own.count(exact_.classOf(split->in())) != 0 || anew.count(expr) != 0) {
       continue;
     }
-    Scalar index = values.ofLoops(split->in());
-    index = index != nullptr ? index : partialIndex(split, values, symbols_, schedule);
+    Scalar index = places.indexInLoops(split->in());
+    index = index != nullptr ? index : partialIndex(split, places, symbols_, schedule);
     if (index != nullptr) {
       condition = pool.logicalAnd(condition, pool.less(index, symbols_.extent(split->in())));
     }

@@ -8,7 +8,8 @@
 ///
 /// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension
 /// which the kernel uses is written by index 0 of that dimension alone. So is one that shares a
-/// thread's loop with a tensor of more axes: where the index of these is 0 (loop_cover.h).
+/// thread's loop with a tensor of more axes: where the index of these is 0
+/// (`Places::foreign`).
 /// (This and redundant iterations: predicates_once.cpp.)
 ///
 /// Redundant iterations: registers may be computed again and again (and so may global memory, where
@@ -24,7 +25,6 @@
 #include <unordered_set>
 
 #include <device_lower/indexer.h>
-#include <device_lower/loop_cover.h>
 #include <device_lower/read_beyond.h>
 
 namespace nvfuser {
@@ -50,33 +50,30 @@ class Predicates {
   };
   /// What must hold for the element that the statement works on to exist. All of them, also the
   /// proven ones.
-  std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values) const {
-    return bounds(leaf, values, true);
+  std::vector<Bound> bounds(const Leaf& leaf, const Places& places) const {
+    return bounds(leaf, places, true);
   }
   /// Conjunction of the bounds that are not proven.
-  kir::Scalar inBounds(const Leaf& leaf, const AxisValues& values) const;
+  kir::Scalar inBounds(const Leaf& leaf, const Places& places) const;
   /// True for the threads that write `tv`, which lives in shared or global memory.
   /// (`whole_block`: for a statement that all threads of a block carry out together, true for the
   /// blocks that do. `by_last`: the result of a reduction over blocks, which the last one of them
   /// has, whichever that is, where it is this that writes.)
   kir::Scalar writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                         const AxisValues& values, bool whole_block = false,
+                         const Places& places, bool whole_block = false,
                          const TensorView* by_last = nullptr) const;
 
   /// True where a reduction starts anew. Iterations of a shared loop outside of other tensors' axes
   /// compute nothing; they must leave the sum of those before as it is. (A sum in registers that
   /// each iteration makes anew has none before it: it is made in these as well.)
-  kir::Scalar startsInside(const Leaf& leaf, const AxisValues& values) const;
+  kir::Scalar startsInside(const Leaf& leaf, const Places& places) const;
   /// True where a reduction takes the element: of the iterations that share a state, in one alone.
   /// `separate`: loops behind the reduction's first one whose iterations each have a state.
   kir::Scalar takesOnce(const Leaf& leaf, const Indexer& indexer,
                         const std::vector<const LoopClass*>& separate) const;
 
  private:
-  /// What the loops around a statement go through besides the axes of `tv`, and where they are.
-  std::vector<LoopCover::Axis> besides(const TensorView* tv, const Leaf& leaf, bool reductions,
-                                       const AxisValues& values) const;
-  std::vector<Bound> bounds(const Leaf& leaf, const AxisValues& values, bool eliminate) const;
+  std::vector<Bound> bounds(const Leaf& leaf, const Places& places, bool eliminate) const;
   /// Whether the factor of a split divides its axis; the answer is kept for all splits of these
   /// classes.
   bool divides(const Split* split) const;
@@ -90,7 +87,7 @@ class Predicates {
   /// A `UserError` where the first thread, which writes `tv` for all of its block, may be out of
   /// bounds while others are not: the merged axes of other tensors do not only grow along threads.
   void requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
-                          const AxisValues& values) const;
+                          const Places& places) const;
 
   /// A `UserError` where threads that have elements of their own come to the same one of `tv` all
   /// the same, at an index of a broadcast axis that blocks have a part in: each block needs the

@@ -25,20 +25,11 @@ bool hasRemainderOf(Scalar symbol, Scalar index) {
 
 }  // namespace
 
-std::vector<LoopCover::Axis> Predicates::besides(const TensorView* tv, const Leaf& leaf,
-                                                 bool reductions, const AxisValues& values) const {
-  std::vector<LoopCover::Axis> iterated;
-  for (const LoopClass* loop : leaf.path) {
-    iterated.push_back({loop->promoted, {loop}, values.ofLoop(loop)});
-  }
-  return coverOf(tv, std::move(iterated), reductions, exact_, &symbols_).besides;
-}
-
 void Predicates::requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
-                                    const AxisValues& values) const {
+                                    const Places& places) const {
   kir::ScalarPool& pool = symbols_.pool();
   const Scalar thread = loops_.parallelIndex(type);
-  for (const Bound& bound : bounds(leaf, values, eliminate_)) {
+  for (const Bound& bound : bounds(leaf, places, eliminate_)) {
     const Scalar first = pool.substitute(bound.index, {{thread, pool.zero()}});
     if (hasRemainderOf(thread, bound.index) && first != pool.zero() &&
         !pool.provesLess(bound.index, bound.extent)) {
@@ -67,7 +58,7 @@ void Predicates::requireOneWriter(const TensorView* tv, Scalar index) const {
 }
 
 Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType memory,
-                              const AxisValues& values, bool whole_block,
+                              const Places& places, bool whole_block,
                               const TensorView* by_last) const {
   kir::ScalarPool& pool = symbols_.pool();
   Scalar condition = pool.one();
@@ -83,16 +74,16 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
   for (ParallelType type : kParallelTypeThreads) {
     if (matters(type) && !loops_.isSpread(tv, type)) {
       if (memory == MemoryType::Shared) {
-        requireFirstInside(tv, leaf, type, values);
+        requireFirstInside(tv, leaf, type, places);
       }
       condition = pool.logicalAnd(condition, pool.equal(loops_.parallelIndex(type), pool.zero()));
     }
   }
-  if (ownLoops(tv, leaf.path, exact_)) {
+  if (areOwn(tv, leaf.path, exact_)) {
     return condition;
   }
   const bool reductions = leaf.role == LeafRole::Update;
-  for (const LoopCover::Axis& axis : besides(tv, leaf, reductions, values)) {
+  for (const LoopAxis& axis : places.foreign(tv, reductions)) {
     const bool shared_loop =
         std::any_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
           return loop->isThread() && matters(loop->parallel) && loops_.isSpread(tv, loop->parallel);
@@ -114,7 +105,7 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
   const auto& logical = leaf.out->getLogicalDomain();
   const bool has_broadcasts = std::any_of(logical.begin(), logical.end(),
                                           [](const IterDomain* id) { return id->isBroadcast(); });
-  if (!has_broadcast && !has_broadcasts && ownLoops(leaf.out, leaf.path, exact_)) {
+  if (!has_broadcast && !has_broadcasts && areOwn(leaf.out, leaf.path, exact_)) {
     return condition;
   }
   // Loops whose iterations add to one state; in the others index 0 stands for all.
@@ -129,8 +120,7 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
       outside[loop] = pool.zero();
     }
   }
-  const AxisValues values = indexer.around(leaf, outside);
-  for (const LoopCover::Axis& axis : besides(leaf.out, leaf, true, values)) {
+  for (const LoopAxis& axis : indexer.around(leaf, outside).foreign(leaf.out, true)) {
     const bool repeats =
         std::any_of(axis.loops.begin(), axis.loops.end(),
                     [&](const LoopClass* loop) { return outside.count(loop) == 0; });

@@ -15,7 +15,7 @@
 #include <map>
 #include <set>
 
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 namespace nvfuser {
 

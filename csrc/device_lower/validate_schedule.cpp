@@ -5,11 +5,11 @@
 #include <set>
 
 #include <device_lower/async_copy.h>
-#include <device_lower/loop_cover.h>
 #include <device_lower/loop_tree.h>
 #include <device_lower/read_beyond.h>
 #include <device_lower/schedule_error.h>
 #include <ir/scan_loops.h>
+#include <iteration_space/places.h>
 
 namespace nvfuser {
 
@@ -17,8 +17,8 @@ namespace {
 
 class ScheduleCheck {
  public:
-  ScheduleCheck(const IdGraph& exact, const LoopModel& loops, LowerTarget target)
-      : exact_(exact), loops_(loops), target_(target) {}
+  ScheduleCheck(const IdGraph& exact, const LoopModel& loops, Symbols& symbols, LowerTarget target)
+      : exact_(exact), loops_(loops), symbols_(symbols), target_(target) {}
 
   void run(const Fusion& fusion) {
     for (TensorView* tv : computedTensors(fusion)) {
@@ -66,37 +66,41 @@ class ScheduleCheck {
   /// Whether the loops visit each element, and each is written once where others see it.
   void covered(const TensorView* tv) const {
     const std::vector<const LoopClass*> path = loops_.path(tv);
-    if (ownLoops(tv, path, exact_)) {
+    if (areOwn(tv, path, exact_)) {
       return;
     }
-    const LoopCover cover = coverOf(tv, path, true, exact_);
-    if (cover.missing != nullptr) {
+    std::vector<LoopAt> loops;
+    for (const LoopClass* loop : path) {
+      loops.push_back({loop, loop->promoted, loop->index});
+    }
+    const Places places({tv}, loops, exact_, symbols_);
+    if (const IterDomain* missing = places.uncovered(tv, true)) {
       refuseSchedule(
           tv,
-          text("the loops around T", tv->name(), " do not lead to its axis ", cover.missing,
+          text("the loops around T", tv->name(), " do not lead to its axis ", missing,
                ": some of them are shared with a tensor that has other axes merged in, others "
                "are its own"),
           "inline it, and what it reads, further, or not at all");
     }
-    for (const LoopCover::Axis& axis : cover.besides) {
+    for (const LoopAxis& axis : places.foreign(tv, true)) {
       writtenOnce(tv, axis);
     }
     // The result of a reduction is stored outside of its loops, behind the first of them in loops
     // of its own (loop_tree.h).
-    std::vector<LoopCover::Axis> around;
     const auto& axes = tv->getLoopDomain();
-    size_t reductions = 0;
+    bool behind = false;
+    std::vector<LoopAt> around;
     for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i]->isReduction()) {
-        ++reductions;
-      } else {
-        around.push_back({reductions > 0 ? axes[i] : path[i]->promoted, {path[i]}});
+      behind |= axes[i]->isReduction();
+      if (!axes[i]->isReduction()) {
+        around.push_back({path[i], behind ? axes[i] : path[i]->promoted, path[i]->index});
       }
     }
-    if (reductions == 0) {
+    if (!behind) {
       return;
     }
-    if (const IterDomain* missing = coverOf(tv, around, false, exact_).missing) {
+    const Places stored({tv}, around, exact_, symbols_);
+    if (const IterDomain* missing = stored.uncovered(tv, false)) {
       refuseSchedule(
           tv,
           text("the loops in which the result of T", tv->name(),
@@ -191,14 +195,14 @@ class ScheduleCheck {
     }
   }
 
-  void writtenOnce(const TensorView* tv, const LoopCover::Axis& besides) const {
+  void writtenOnce(const TensorView* tv, const LoopAxis& foreign) const {
     const bool global = tv->getMemoryType() == MemoryType::Global || tv->isFusionOutput();
-    if (besides.id->isBroadcast() || (tv->getMemoryType() == MemoryType::Local && !global)) {
+    if (foreign.id->isBroadcast() || (tv->getMemoryType() == MemoryType::Local && !global)) {
       return;
     }
     const LoopClass* mixed = nullptr;
     bool repeated = false;
-    for (const LoopClass* loop : besides.loops) {
+    for (const LoopClass* loop : foreign.loops) {
       if (!loop->isThread()) {
         repeated |= !loop->extent->isConstant(1);
       } else if (loops_.isUsed(loop->parallel) && loops_.isSpread(tv, loop->parallel) &&
@@ -218,7 +222,7 @@ class ScheduleCheck {
                      text("several of ", parallelTypeName(mixed->parallel),
                           " compute one element of T", tv->name(), ", which is kept in ",
                           global ? "global" : "shared", " memory: their loop runs over ",
-                          besides.id, ", too, an axis of a tensor that shares it"),
+                          foreign.id, ", too, an axis of a tensor that shares it"),
                      text("setMemoryType(MemoryType::Local) of T", tv->name(),
                           ", or inline it at a position before that loop"));
     }
@@ -411,6 +415,7 @@ class ScheduleCheck {
 
   const IdGraph& exact_;
   const LoopModel& loops_;
+  Symbols& symbols_;
   LowerTarget target_;
   std::map<const TensorView*, std::set<ParallelType>> held_by_few_;
 };
@@ -418,8 +423,8 @@ class ScheduleCheck {
 }  // namespace
 
 void validateSchedule(const Fusion& fusion, const IdGraph& exact, const LoopModel& loops,
-                      LowerTarget target) {
-  ScheduleCheck(exact, loops, target).run(fusion);
+                      Symbols& symbols, LowerTarget target) {
+  ScheduleCheck(exact, loops, symbols, target).run(fusion);
 }
 
 }  // namespace nvfuser

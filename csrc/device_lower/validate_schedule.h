@@ -16,11 +16,11 @@
 /// known only at a launch (`kir::LaunchCheck`).
 #pragma once
 
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 namespace nvfuser {
 
 void validateSchedule(const Fusion& fusion, const IdGraph& exact, const LoopModel& loops,
-                      LowerTarget target);
+                      Symbols& symbols, LowerTarget target);
 
 }  // namespace nvfuser

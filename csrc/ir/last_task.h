@@ -9,7 +9,7 @@
 /// something is exchanged through memory besides. Then one task does the work of all blocks.
 ///
 /// Why here: it looks at bindings alone. Lowering decides by it which of them are loops
-/// (device_lower/loop_model.h), a scheduler whether tasks may share a row.
+/// (iteration_space/loop_model.h), a scheduler whether tasks may share a row.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-#include <device_lower/follow_transform.h>
+#include <iteration_space/follow_transform.h>
 
 namespace nvfuser {
 

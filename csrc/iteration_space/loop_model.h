@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include <device_lower/symbols.h>
-#include <device_lower/target.h>
 #include <ir/last_task.h>
+#include <iteration_space/symbols.h>
+#include <iteration_space/target.h>
 
 namespace nvfuser {
 

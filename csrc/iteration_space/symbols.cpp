@@ -1,4 +1,4 @@
-#include <device_lower/symbols.h>
+#include <iteration_space/symbols.h>
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include <device_lower/symbols.h>
+#include <iteration_space/symbols.h>
 
 namespace nvfuser {
 

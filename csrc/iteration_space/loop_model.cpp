@@ -1,4 +1,4 @@
-#include <device_lower/loop_model.h>
+#include <iteration_space/loop_model.h>
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,144 @@
+#include <iteration_space/loop_axes.h>
+
+#include <algorithm>
+
+#include <iteration_space/follow_transform.h>
+
+namespace nvfuser {
+
+void undoTransform(const Expr* expr, const std::vector<size_t>& made, const Expr* own,
+                   Symbols& symbols, std::vector<LoopAxis>& axes) {
+  std::vector<const LoopClass*> loops;
+  std::unordered_map<const Val*, kir::Scalar> indices;
+  for (size_t k = 0; k < made.size(); ++k) {
+    LoopAxis& axis = axes[made[k]];
+    indices[expr->output(k)] = axis.index;
+    for (const LoopClass* loop : axis.loops) {
+      if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
+        loops.push_back(loop);
+      }
+    }
+    axis.id = nullptr;
+  }
+  std::erase_if(axes, [](const LoopAxis& axis) { return axis.id == nullptr; });
+  followTransform(
+      expr, symbols, [&](const IterDomain* id) { return indices[id]; },
+      [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
+  for (size_t i = 0; i < expr->inputs().size(); ++i) {
+    const Val* in = expr->input(i);
+    axes.push_back({in->as<IterDomain>(),
+                    own != nullptr ? own->input(i)->as<IterDomain>() : nullptr, loops,
+                    indices[in]});
+  }
+}
+
+namespace {
+
+class Search {
+ public:
+  Search(const std::set<int>& wanted, const IdGraph& exact, Symbols& symbols)
+      : wanted_(wanted), exact_(exact), symbols_(symbols) {}
+
+  bool run(std::vector<LoopAxis>& axes) const {
+    while (!isCovered(axes)) {
+      std::vector<const Expr*> choices;
+      for (const LoopAxis& axis : axes) {
+        choices = waysBack(axis, axes);
+        if (!choices.empty()) {
+          break;
+        }
+      }
+      if (choices.empty()) {
+        return false;
+      }
+      if (choices.size() == 1) {
+        apply(choices[0], axes);
+        continue;
+      }
+      for (const Expr* choice : choices) {
+        std::vector<LoopAxis> tried = axes;
+        apply(choice, tried);
+        if (run(tried)) {
+          axes = std::move(tried);
+          return true;
+        }
+      }
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  bool isWanted(const IterDomain* id) const { return wanted_.count(exact_.classOf(id)) != 0; }
+
+  size_t find(const std::vector<LoopAxis>& axes, const Val* id) const {
+    const auto found = std::find_if(axes.begin(), axes.end(), [&](const LoopAxis& axis) {
+      return exact_.mapped(axis.id, id->as<IterDomain>());
+    });
+    return static_cast<size_t>(found - axes.begin());
+  }
+
+  bool isCovered(const std::vector<LoopAxis>& axes) const {
+    std::set<int> seen;
+    for (const LoopAxis& axis : axes) {
+      if (isWanted(axis.id)) {
+        seen.insert(exact_.classOf(axis.id));
+      }
+    }
+    return seen.size() == wanted_.size();
+  }
+
+  /// By the first axis of each result's class.
+  void apply(const Expr* expr, std::vector<LoopAxis>& axes) const {
+    std::vector<size_t> made;
+    for (const Val* out : expr->outputs()) {
+      made.push_back(find(axes, out));
+    }
+    undoTransform(expr, made, nullptr, symbols_, axes);
+  }
+
+  /// Transforms that made the axis and can be undone now, one for each set of inputs.
+  std::vector<const Expr*> waysBack(const LoopAxis& axis, const std::vector<LoopAxis>& axes) const {
+    std::vector<const Expr*> ways;
+    if (isWanted(axis.id)) {
+      return ways;
+    }
+    std::set<std::vector<int>> seen;
+    for (const Expr* expr : exact_.definitions(exact_.classOf(axis.id))) {
+      const bool can_be_undone =
+          !expr->isA<Resize>() &&
+          std::all_of(expr->outputs().begin(), expr->outputs().end(), [&](const Val* out) {
+            return !isWanted(out->as<IterDomain>()) && find(axes, out) < axes.size();
+          });
+      if (!can_be_undone) {
+        continue;
+      }
+      std::vector<int> inputs;
+      for (const Val* in : expr->inputs()) {
+        inputs.push_back(exact_.classOf(in->as<IterDomain>()));
+      }
+      if (seen.insert(inputs).second) {
+        ways.push_back(expr);
+      }
+    }
+    return ways;
+  }
+
+  const std::set<int>& wanted_;
+  const IdGraph& exact_;
+  Symbols& symbols_;
+};
+
+}  // namespace
+
+bool undoUntil(const std::set<int>& classes, const IdGraph& exact, Symbols& symbols,
+               std::vector<LoopAxis>& axes) {
+  std::vector<LoopAxis> tried = axes;
+  if (!Search(classes, exact, symbols).run(tried)) {
+    return false;
+  }
+  axes = std::move(tried);
+  return true;
+}
+
+}  // namespace nvfuser
