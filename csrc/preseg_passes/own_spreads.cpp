@@ -53,14 +53,14 @@ TensorView* again(TensorView* tv, int steps) {
 
 void readEachSpread(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  std::map<std::pair<int64_t, std::vector<int64_t>>, TensorView*> known;
-  std::map<int64_t, std::vector<int64_t>> first;  // by the tensor's name
+  std::map<std::pair<int64_t, std::vector<bool>>, TensorView*> known;
+  std::map<int64_t, std::vector<bool>> first;  // by the tensor's name
   for (Expr* expr : fusion.exprs()) {
     if (!expr->isA<BroadcastOp>()) {
       continue;
     }
     auto* tv = expr->input(0)->as<TensorView>();
-    const std::vector<int64_t>& flags = expr->as<BroadcastOp>()->flags();
+    const std::vector<bool>& flags = expr->as<BroadcastOp>()->flags();
     if (first.emplace(tv->name(), flags).first->second == flags) {
       continue;
     }

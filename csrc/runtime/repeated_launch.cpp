@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <runtime/bound_arguments.h>
 #include <runtime/executor.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/profiler_range.h>

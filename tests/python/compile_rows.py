@@ -183,7 +183,10 @@ row(
     lambda x, w: aten._unsafe_index(x, [_index(x, 0)[:, None], _index(x, 1)]) + 1,
 )
 _entries = lambda x: torch.stack([x[0], x[-1], x[0] + 1]).abs()  # noqa: E731
-row("index_add.default", lambda x, w: (x * 2).index_add(0, torch.tensor([0, 1, 0], device=x.device), _entries(x)) + 1)
+row(
+    "index_add.default",
+    lambda x, w: (x * 2).index_add(0, torch.tensor([0, x.shape[0] - 1, 0], device=x.device), _entries(x)) + 1,
+)
 row("scatter.src", lambda x, w: (x * 2).scatter(0, torch.zeros_like(x[:1], dtype=torch.int64), x[:1] + 1) + 1)
 row("scatter_add.default", lambda x, w: (x * 2).scatter_add(1, (w > 1).long() * 0, x.abs()) * 2)
 row("scatter_reduce.two", lambda x, w: (x + 1).scatter_reduce(1, (w > 1).long() * 0, x, "amax") * 2)
