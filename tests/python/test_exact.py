@@ -47,7 +47,7 @@ def test_functions_are_pytorchs():
     with observing() as seen:
         ours = compiled(program, options=EXACT)(x)
     reasons = [reason for reason in seen.graphs[0].cut.reasons.values() if "exact_numerics" in reason]
-    assert reasons == ["exact_numerics: PyTorch's exp has roundings of its own"]
+    assert "exact_numerics: PyTorch's exp has roundings of its own" in reasons
     assert bool(same_bits(ours, program(x)).all())
 
 
@@ -85,8 +85,9 @@ def test_other_options_are_refused():
 
 def in_order(rows):
     """Each row added up one by one, in Double."""
-    rows = rows.numpy().astype(numpy.float64)
-    return torch.from_numpy(numpy.add.accumulate(rows, axis=1)[:, -1]).float()
+    there = rows.device
+    rows = rows.cpu().numpy().astype(numpy.float64)
+    return torch.from_numpy(numpy.add.accumulate(rows, axis=1)[:, -1]).float().to(there)
 
 
 LAYOUTS = {

@@ -21,7 +21,9 @@ class Input:
     requires_grad: bool = False
 
     def make(self, device="cpu"):
-        elements = _laid_out(_elements(self), self.layout).to(device)
+        with torch.device("cpu"):  # the same numbers for each device
+            elements = _laid_out(_elements(self), self.layout)
+        elements = elements.to(device)
         return elements.requires_grad_() if self.requires_grad else elements
 
 

@@ -1,6 +1,8 @@
 """A random program: inputs and statements as text, so that it can be printed, run in several ways, and cut down."""
 
 import re
+import sys
+import types
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -13,8 +15,11 @@ from torch.nn import functional as F
 
 aten = torch.ops.aten
 """
-_NAMES = {}
-exec(PRELUDE, _NAMES)  # what statements may name
+# What statements may name, as a module of its own: tracing looks names up where a function is from.
+_MODULE = types.ModuleType("torch_fuzz_program")
+exec(PRELUDE, vars(_MODULE))
+sys.modules[_MODULE.__name__] = _MODULE
+_NAMES = vars(_MODULE)
 
 
 @dataclass
@@ -32,7 +37,7 @@ class Program:
         return "\n".join([*lines, f"    return ({', '.join(self.outputs)},)"]) + "\n"
 
     def function(self, name="program"):
-        scope = {**_NAMES, "__name__": "torch_fuzz_program"}  # of a module, as tracing wants
+        scope = dict(_NAMES)
         exec(compile(self.text(name), f"<{name} {self.seed}>", "exec"), scope)
         return scope[name]
 

@@ -56,7 +56,8 @@ def _moved(program, amount):
     tensors = []
     for place, each in enumerate(program.tensors()):
         generator = torch.Generator().manual_seed(place)
-        factor = 1 + amount * (torch.rand(each.shape, generator=generator, dtype=torch.float64) * 2 - 1)
+        drawn = torch.rand(each.shape, generator=generator, dtype=torch.float64, device="cpu")
+        factor = 1 + amount * (drawn * 2 - 1).to(each.device)
         moved = each.detach() * factor.to(each.dtype)
         tensors.append(moved.requires_grad_(each.requires_grad))
     return tensors
