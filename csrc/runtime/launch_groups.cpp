@@ -63,7 +63,7 @@ bool mayShare(const LaunchPlan& plan) {
 bool areAlike(const LaunchPlan& a, const LaunchPlan& b) {
   const LaunchShape& first = a.shape();
   const LaunchShape& second = b.shape();
-  return &a.compiled().loaded() == &b.compiled().loaded() &&
+  return a.kind() == b.kind() && &a.compiled().loaded() == &b.compiled().loaded() &&
          std::equal(std::begin(first.block), std::end(first.block), std::begin(second.block)) &&
          first.shared_bytes == second.shared_bytes;
 }
