@@ -377,7 +377,38 @@ Array disturbedScan(const ScanOp* op, const Array& result, uint64_t seed, Contex
   if (result.kind() == HostNumber::Integer) {
     return result;
   }
-  return movedSums(result, sizesOfScanTerms(op, result, context), 1, seed);
+  Array out = movedSums(result, sizesOfScanTerms(op, result, context), 1, seed);
+  const Array exact = contiguous(result);
+  // Parts of a line are combined apart: what leaves the range on the way does so in some order.
+  auto leaveRange = [&]<typename T, typename Wide>(T, Wide) {
+    Addition<Wide> sum;
+    Multiplication product;
+    T* to = out.data<T>() + out.offset;
+    const T* results = exact.data<T>() + exact.offset;
+    forEachScanned<T>(op, context, [&](size_t at, T x, bool is_first) {
+      if (is_first) {
+        sum = {};
+        product = {};
+      }
+      sum.add(Wide(x));
+      product.multiply(std::abs(x));
+      if (op->scanType() == BinaryOpType::Add && sum.mayOverflow(result.dtype)) {
+        to[at] = isSecondPair(seed) ? T(undetermined()) : to[at];
+      } else if (op->scanType() == BinaryOpType::Mul) {
+        const std::vector<double> possible =
+            product.beyondRange(result.dtype, std::signbit(std::real(results[at])));
+        if (!possible.empty()) {
+          to[at] = isSecondPair(seed) ? T(undetermined()) : T(oneOf(possible, seed, at));
+        }
+      }
+    });
+  };
+  if (out.kind() == HostNumber::Real) {
+    leaveRange(double{}, static_cast<long double>(0));
+  } else {
+    leaveRange(Complex{}, std::complex<long double>{});
+  }
+  return out;
 }
 
 double disturbedSum(double sum, double squares, double steps, uint64_t seed, uint64_t i) {

@@ -286,6 +286,25 @@ Array scan(const ScanOp* op, Context& context) {
   return out;
 }
 
+template <typename T>
+void forEachScanned(const ScanOp* op, Context& context,
+                    const std::function<void(size_t result, T element, bool is_first)>& body) {
+  const Array in = context.operand(op->input(0));
+  const Array out = makeArray(in.dtype, in.sizes);  // for its strides
+  const T* from = in.data<T>();
+  forEachLane(out, in, static_cast<size_t>(op->dim()), [&](const Lane& to, const Lane& lane) {
+    for (int64_t step = 0; step < lane.length; ++step) {
+      const int64_t i = op->isBackward() ? lane.length - 1 - step : step;
+      body(static_cast<size_t>(to.start + i * to.step), from[lane.start + i * lane.step],
+           step == 0);
+    }
+  });
+}
+template void forEachScanned(const ScanOp*, Context&,
+                             const std::function<void(size_t, double, bool)>&);
+template void forEachScanned(const ScanOp*, Context&,
+                             const std::function<void(size_t, Complex, bool)>&);
+
 Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context) {
   const Array in = context.operand(op->input(0));
   Array sizes = makeArray(DataType::Double, result.sizes);

@@ -120,6 +120,11 @@ void accumulate(const ScatterOp* op, Array& out, const Array& source, const Arra
 /// number of additions. Real numbers.
 Array sizesOfProductTerms(const Expr* op, Context& context);
 Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context);
+/// Each element in the order in which a scan takes them, line by line, with the place of its result
+/// among those of a contiguous array. Instantiated for double and Complex.
+template <typename T>
+void forEachScanned(const ScanOp* op, Context& context,
+                    const std::function<void(size_t result, T element, bool is_first)>& body);
 
 // attention.cpp: disturbed where a seed is given.
 std::vector<Array> attention(const SdpaFwdOp* op, Context& context,
