@@ -318,6 +318,22 @@ def scatter_accumulating(b, dtype):
     b.expect(out, x.scatter_add(0, index, source))
 
 
+def scattered(name, reduction):
+    @case(name, (DType.Float, DType.Double, DType.Int))
+    def combined(b, dtype):
+        x, source = sample(dtype, "finite", 0), sample(dtype, "finite", 1)
+        index = torch.arange(source.numel()).reshape(source.shape) % x.shape[0]
+        out = b.op(name, b.input(x), b.input(index), b.input(source), 0)
+        b.expect(out, x.scatter_reduce(0, index, source, reduction))
+
+    return combined
+
+
+scattered("scatter_mul", "prod")
+scattered("scatter_max", "amax")
+scattered("scatter_min", "amin")
+
+
 # Made from nothing.
 
 
