@@ -84,6 +84,10 @@ _VECTOR_BYTES = 16  # what a GPU reads at once where an address is a multiple
 _NONE, _MEAN = 0, 1  # reductions of a loss; 2 is its sum
 
 
+def _is_on_gpu(x):
+    return x.device.type == "cuda"
+
+
 def _dropout(x, p, train):
     """The mask is PyTorch's, drawn from its generator; what is done with it can be fused."""
     if train is None:
@@ -92,7 +96,7 @@ def _dropout(x, p, train):
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     if p == 1:
         return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
-    on_gpu = x.device.type == "cuda"
+    on_gpu = _is_on_gpu(x)
     mask = _mask_of_a_gpu(x, p) if on_gpu else _truth_values(x, 1 - p)
     result = mask * x * (1.0 / (1.0 - p))
     in_rows = x.is_contiguous() and 1 in x.shape
@@ -300,10 +304,6 @@ def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     if weight is not None:
         grad = grad * weight.view(classes.shape)
     return torch.where((classes == target) & (target != ignored), -grad, 0)
-
-
-def _is_on_gpu(x):
-    return x.device.type == "cuda"
 
 
 def _convolution(x, weight, bias, *settings):

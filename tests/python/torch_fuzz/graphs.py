@@ -67,14 +67,7 @@ class _Draw:
         for _ in range(rng.randint(1, 3)):
             self._input(self.shape)
         wanted = rng.choice([2, 3, 5, 8, 12, 20])
-        for _ in range(wanted * 6):
-            if len(builder.program.statements) >= wanted:
-                break
-            self._statement()
-        names = [name for name, _ in builder.program.statements]
-        if not names:
-            return None
-        return builder.finish([names[-1], *(name for name in names if rng.random() < 0.2)])
+        return builder.fill(wanted, 6 * wanted, self._statement)
 
     def _input(self, shape, values="ordinary"):
         layout = self.rng.choice(list(LAYOUTS)) if self.rng.random() < 0.3 else "contiguous"

@@ -79,14 +79,7 @@ class _Draw:
         for _ in range(rng.randint(0, 2)):
             self._input(self._dtype(), self._stretched())
         wanted = rng.choice([1, 2, 3, 4, 6, 8, 12, 20])
-        for _ in range(wanted * 8):
-            if len(builder.program.statements) >= wanted:
-                break
-            self._statement()
-        names = [name for name, _ in builder.program.statements]
-        if not names:
-            return None
-        return builder.finish([names[-1], *(name for name in names if rng.random() < 0.2)])
+        return builder.fill(wanted, 8 * wanted, self._statement)
 
     def _dtype(self):
         name = self.rng.choices(list(DTYPES), list(DTYPES.values()))[0]

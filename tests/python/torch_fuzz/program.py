@@ -144,6 +144,16 @@ class Builder:
         self._keep(name, tensor, self._fake.from_tensor(tensor))
         return name
 
+    def fill(self, wanted, tries, statement):
+        """Draws statements until there are `wanted`, and gives the program: the last result and some others. None where
+        PyTorch took no statement."""
+        for _ in range(tries):
+            if len(self.program.statements) >= wanted:
+                break
+            statement()
+        names = [name for name, _ in self.program.statements]
+        return self.finish([names[-1], *(name for name in names if self.rng.random() < 0.2)]) if names else None
+
     def _keep(self, name, tensor, fake):
         self.values[name] = tensor
         self._scope[name] = tensor
