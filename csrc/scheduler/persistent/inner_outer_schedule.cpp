@@ -220,9 +220,20 @@ class Scheduler {
     }
   }
 
+  /// Of some elements, as a constant of another shape is, in loops that no threads share.
+  static bool isOfOneThread(const TensorView* tv) {
+    const auto& loops = tv->getLoopDomain();
+    return std::any_of(loops.begin(), loops.end(), [](auto* id) { return !id->isBroadcast(); }) &&
+           std::none_of(loops.begin(), loops.end(), [](auto* id) { return id->isThread(); });
+  }
+
   std::optional<Refusal> check() const {
     const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
     for (TensorView* tv : fusion_->allTvs()) {
+      if (tv->isFusionOutput() && isOfOneThread(tv)) {
+        return Refusal{
+            text("T", tv->name(), " has no axis of the rows or columns that are reduced")};
+      }
       if (tv->isFusionInput() || tv->isFusionOutput() || partial_.count(tv) != 0 ||
           stored_.count(tv) != 0 || isReduction(tv->definition())) {
         continue;

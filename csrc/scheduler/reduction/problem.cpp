@@ -231,6 +231,37 @@ int64_t Problem::widest() const {
   return width;
 }
 
+const TensorView* Problem::turned() const {
+  constexpr int64_t kLarge = int64_t{1} << 20;  // bytes; caches hold the lines of smaller ones
+  constexpr int64_t kLeastOther = 8;            // elements along the other axis
+  if (info.isHost()) {
+    return nullptr;
+  }
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  const auto isReduced = [&](int64_t axis) {
+    return logical[static_cast<size_t>(axis)]->isReduction();
+  };
+  for (const TensorView* tv : borderTensors(fusion)) {
+    if (!axes.covers(tv) || info.bytes(tv) < kLarge) {
+      continue;
+    }
+    std::vector<int64_t> own = axes.memoryOrder(tv, info);
+    std::erase_if(own, [&](int64_t axis) {
+      const IterDomain* id = axes.find(tv, static_cast<size_t>(axis));
+      return id == nullptr || info.extent(id) == 1;
+    });
+    const auto of_rows = std::count_if(own.begin(), own.end(), isReduced);
+    if (of_rows == 0 || of_rows == static_cast<std::ptrdiff_t>(own.size())) {
+      continue;
+    }
+    const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
+    if (isReduced(own.back()) != fastest_dim && info.extent(innermost) >= kLeastOther) {
+      return tv;
+    }
+  }
+  return nullptr;
+}
+
 std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
   auto params = std::make_unique<ReductionParams>(type);
   params->reference = form.signature.reference()->name();

@@ -10,11 +10,13 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from . import exact
 from .attention_masks import lay_out_masks
+from .channels_last import num_returned, put_channels_last, tell_strides
 from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
 from .fallback import Failure, leave
+from .flat_indices import flatten_indices
 from .fresh_tensors import write_in_place
 from .known_indices import use_known_indices
 from .known_values import fold_known_values
@@ -33,11 +35,11 @@ class CompiledGraph:
     The graph that it is given stays as it is: where this fails as a whole, PyTorch runs that one.
     """
 
-    def __init__(self, gm, direction, exactly=False):
+    def __init__(self, gm, direction, arguments, exactly=False):
         self.direction = direction  # "forward", "backward", or "inference": a forward without a backward
         self.exactly = exactly  # exact.py
         try:
-            self._compile(gm)
+            self._compile(gm, arguments)
         except Exception as error:
             self.failure = leave(f"a graph ({direction})", "it cannot be compiled", error)
             self.cut, self.regions, self.ahead = Cut([], {}, {}), [], []
@@ -48,21 +50,27 @@ class CompiledGraph:
         reasons = [self.failure, *(region.failure for region in self.regions), *self.cut.reasons.values()]
         return [reason for reason in reasons if isinstance(reason, Failure)]
 
-    def _compile(self, gm):
+    def _compile(self, gm, arguments):
         self.failure = None
         graph = copied(gm.graph)
         if self.direction == "inference":
             if not self.exactly:
                 pad_products(graph)
             use_known_indices(graph, gm)
+            if not self.exactly:
+                flatten_indices(graph)
         note_results(graph)
         note_strides(graph)
+        if not self.exactly:
+            graph = put_channels_last(graph, arguments, num_returned() if self.direction == "forward" else None)
         prepare(graph)
-        fold_known_values(graph)
+        fold_known_values(graph, gm)
         write_parts(graph, self._levels_of, handed_on(graph) if self.direction != "backward" else set())
         write_in_place(graph)
         self._cut(graph)
         self.run = build(gm, graph, self.cut, self.regions)
+        if self.direction == "forward":
+            tell_strides(graph)
         self.ahead = compile_ahead(self.regions)
 
     def _left(self, graph):
@@ -109,7 +117,7 @@ class observing:
 
 
 def _compile(direction, exactly, gm, example_inputs):
-    compiled = CompiledGraph(gm, direction, exactly)
+    compiled = CompiledGraph(gm, direction, example_inputs, exactly)
     for observe in _observers:
         observe(compiled)
 
@@ -121,8 +129,10 @@ def _compile(direction, exactly, gm, example_inputs):
 def _partition(exactly, joint, *args, **kwargs):
     """Forward and backward of a graph of both."""
     known = partial(use_known_indices, module=joint)
-    rewrites = [(pad_products, "padding of products"), (known, "reads at known indices")]
-    for rewrite, what in rewrites[1:] if exactly else rewrites:
+    rewrites = [(known, "reads at known indices")]
+    if not exactly:
+        rewrites = [(pad_products, "padding of products"), *rewrites, (flatten_indices, "sums at several indices")]
+    for rewrite, what in rewrites:
         try:
             graph = copied(joint.graph)
             rewrite(graph)

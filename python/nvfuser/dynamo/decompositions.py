@@ -229,16 +229,21 @@ def _select_backward(grad, sizes, dim, index):
 
 
 def _slice_backward(grad, sizes, dim, start, end, step):
-    """A gradient that is zero but in a part of an axis."""
+    """A gradient that is zero but in a part of an axis. With a step each element is one of `step` places:
+
+    grad (…, n, …) → (…, n, 1, …) padded to (…, n, step, …), merged, then padded or cut to the axis' size
+    """
     dim %= len(sizes)
-    if step != 1:
-        return aten.slice_scatter(grad.new_zeros(sizes), grad, dim, start, end, step)
     size, length = sizes[dim], grad.shape[dim]
     if all(isinstance(each, int) for each in (start, size)):
         first = slice(start, None).indices(size)[0]
     else:
         first = torch.sym_max(start + size if start < 0 else start, 0)
-    return _padded(grad, dim, first, size - first - length)
+    if step != 1:
+        place = first % step
+        grad = _padded(grad.unsqueeze(dim + 1), dim + 1, place, step - 1 - place).flatten(dim, dim + 1)
+        first = first - place
+    return _padded(grad, dim, first, size - first - length * step)
 
 
 def _padded(grad, dim, before, after):

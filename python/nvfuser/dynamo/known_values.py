@@ -1,14 +1,16 @@
 """What is computed from constants alone is one:
 
     neg(full(…, 0)); sum(full(…, 0), dims)        full(…, 0)
+    lift_fresh_copy(constant of the graph)        full([], 3), where it is one number
 
-Gradients of what has none, of signs and of comparisons, are zeros that are spread, negated, added and summed.
+Gradients of what has none, of signs and of comparisons, are zeros that are spread, negated, added and summed. Numbers
+that a program writes to a GPU's tensor are 0-dim tensors of the CPU, each of which would be copied there in each call.
 """
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .operators import meta
+from .operators import DTYPES, meta
 from .prepare import note_result
 
 aten = torch.ops.aten
@@ -43,23 +45,36 @@ _VIEWS = {
 }
 
 
-def fold_known_values(graph):
+def fold_known_values(graph, module):
+    """`module` has the graph's constants."""
     for node in list(graph.nodes):
+        if node.target is aten.lift_fresh_copy.default and node.args[0].op == "get_attr":
+            _read_constant(graph, node, getattr(module, node.args[0].target, None))
         if node.op == "call_function" and node.target in _ONE_BY_ONE | _SUMS | _VIEWS:
             _fold(graph, node)
     graph.eliminate_dead_code()
 
 
+def _read_constant(graph, node, constant):
+    is_number = isinstance(constant, torch.Tensor) and constant.dim() == 0 and constant.device.type == "cpu"
+    if is_number and constant.dtype in DTYPES and not constant.dtype.is_complex:
+        with _disable_current_modes():
+            _replace(graph, node, constant.item())
+
+
 def _fold(graph, node):
-    wanted = meta(node)
     sources = node.all_input_nodes
-    if not sources or not all(_is_number(source) for source in sources) or not _is_plain(wanted):
+    if sources and all(_is_number(source) for source in sources):
+        _replace(graph, node, _value(node))
+
+
+def _replace(graph, node, value):
+    """By a tensor of this number."""
+    wanted = meta(node)
+    if value is None or not _is_plain(wanted):
         return
     if any(user.op == "output" for user in node.users):
         return  # it has memory of its own, laid out as PyTorch does
-    value = _value(node)
-    if value is None:
-        return
     with graph.inserting_before(node):
         full = graph.call_function(
             aten.full.default, (list(wanted.shape), value), {"dtype": wanted.dtype, "device": wanted.device}

@@ -69,7 +69,7 @@ def _kinds(graph, left):
             kinds[node] = _kind(node, kinds, reasons)
     for node in _alone(graph, kinds):
         kinds[node] = Kind.LIBRARY
-        reasons[node] = "alone between operations of PyTorch, a copy is as fast there"
+        reasons[node] = "alone between operations of PyTorch, which makes this copy as fast"
     return kinds, reasons
 
 
@@ -143,16 +143,29 @@ def _is_size(node):
 
 
 def _alone(graph, kinds):
-    """Copies that no fused operation is joined to, by a view at most: PyTorch's are as fast."""
+    """Copies that no fused operation is joined to, by a view at most: PyTorch's are as fast, but for those of a GPU
+    that move elements to other places."""
     found = []
     for node in graph.nodes:
         if kinds.get(node) is not Kind.FUSED:
             continue
         rule = RULES.get(node.target)
-        is_copy = rule is not None and rule.moves_only
+        is_copy = rule is not None and rule.moves_only and not _reorders(node)
         if is_copy and not any(kinds.get(other) is Kind.FUSED for other in _neighbours(node, kinds)):
             found.append(node)
     return found
+
+
+def _reorders(node):
+    """Whether it is a GPU's copy that moves elements to other places: eager's goes element by element, and divides for
+    each."""
+    if node.target is not torch.ops.aten.clone.default or meta(node).device.type != "cuda":
+        return False
+    source, result = meta(node.args[0]), meta(node)
+    return any(
+        not statically_known_true(size == 1) and not statically_known_true(old == new)
+        for size, old, new in zip(result.shape, source.stride(), result.stride(), strict=True)
+    )
 
 
 def _neighbours(node, kinds):

@@ -1,0 +1,272 @@
+"""Convolutions of a GPU have their channels innermost, and so has what lies between them.
+
+    conv(x, w)                            conv(clone(x, channels_last), clone(w, channels_last))
+    relu(…), conv(…, w2)             →    relu(…), conv(…, clone(w2, channels_last)): nothing is copied between
+    returned                              clone(…), laid out as eager has it
+
+cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
+them in front of its kernel, and the result behind it.
+
+A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results may
+hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
+would go over parts of pixels (a norm by groups), are too many, the graph stays as it is. What the backward keeps of a
+forward stays in the new order: AOTAutograd is told.
+"""
+
+import operator
+
+import torch
+from torch._guards import TracingContext, detect_fake_mode
+
+from .operators import RULES, meta
+from .prepare import copied
+
+aten = torch.ops.aten
+
+DEVICES = ("cuda",)
+
+_LEAST_CHANNELS = 16  # fewer leave most of a tensor core's operand empty
+_OPERANDS = {aten.convolution.default: (0, 1), aten.convolution_backward.default: (0, 1, 2)}
+_GROUPS = {aten.convolution.default: 8, aten.convolution_backward.default: 9}
+
+_SUMS = {aten.sum.dim_IntList, aten.mean.dim, aten.var_mean.correction, aten.var.correction, aten.amax.default}
+
+# Operations of a library that take any order and say what their results have.
+_TAKE_ANY = {
+    aten.mm.default,
+    aten.addmm.default,
+    aten.bmm.default,
+    aten.max_pool2d_with_indices.default,
+    aten.max_pool2d_with_indices_backward.default,
+    aten.avg_pool2d.default,
+    aten.avg_pool2d_backward.default,
+    aten._adaptive_avg_pool2d.default,
+    aten._adaptive_avg_pool2d_backward.default,
+    operator.getitem,
+}
+
+
+def put_channels_last(graph, arguments, num_returned):
+    """The graph so, or as it was. `arguments`: what its placeholders are in fact (those that the forward keeps may lie
+    in the new order); outputs from `num_returned` on are the backward's, in any order."""
+    given = {}
+    for node, argument in zip((n for n in graph.nodes if n.op == "placeholder"), arguments, strict=True):
+        if isinstance(argument, torch.Tensor) and argument.stride() != meta(node).stride():
+            given[node.name] = argument
+    pays = _pays(graph)
+    if not given and not pays:
+        return graph
+    made = copied(graph)
+    laying = _Laying(made, given, pays, num_returned)
+    if laying.run():
+        return made
+    if not given:
+        return graph
+    laying = _Laying(copied(graph), given, False, num_returned)
+    laying.run()
+    return laying.graph
+
+
+def tell_strides(graph):
+    """AOTAutograd learns what the forward's outputs are in fact."""
+    context = TracingContext.try_get()
+    if context is None or context.output_strides is None:
+        return
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    values = [meta(node) if isinstance(node, torch.fx.Node) else None for node in output.args[0]]
+    context.output_strides.clear()
+    context.output_strides.extend(
+        tuple(value.stride())
+        if isinstance(value, torch.Tensor) and all(isinstance(step, int) for step in value.stride())
+        else None
+        for value in values
+    )
+
+
+def num_returned():
+    """How many of the forward's outputs the program sees; the others are kept for the backward."""
+    context = TracingContext.try_get()
+    return None if context is None or context.fw_metadata is None else context.fw_metadata.num_forward_returns
+
+
+def _pays(graph):
+    """Whether tensor cores are to multiply here, and no convolution is one of groups, whose kernels may be much slower
+    so."""
+    found = False
+    for node in graph.nodes:
+        if node.target not in _OPERANDS:
+            continue
+        weight = meta(node.args[_OPERANDS[node.target][-1]])
+        of_group, groups = weight.shape[1], node.args[_GROUPS[node.target]]
+        if groups != 1 and of_group != 1:
+            return False
+        found |= groups == 1 and _suits(node) and min(weight.shape[:2]) >= _LEAST_CHANNELS
+    return found
+
+
+def _suits(node):
+    operands = [meta(node.args[place]) for place in _OPERANDS[node.target]]
+    return all(
+        each.dim() in (3, 4)
+        and each.device.type in DEVICES
+        and each.dtype in (torch.float16, torch.bfloat16)
+        and all(isinstance(size, int) for size in each.shape)
+        for each in operands
+    )
+
+
+class _Laying:
+    """One walk in the graph's order: what a changed operand is laid out as decides what the result is."""
+
+    def __init__(self, graph, given, converts, num_returned):
+        self.graph, self.given, self.converts, self.num_returned = graph, given, converts, num_returned
+        self.eager = {}  # changed node: the tensor that eager has there
+        self.copies = {}  # (node, order wanted): its copy
+        self.worse, self.convolved = 0, 0  # bytes that are copied or summed in the wrong order; that are convolved
+
+    def run(self):
+        """Whether it was done. False: the graph is half done, and of no use."""
+        if self.converts:
+            for node in list(self.graph.nodes):
+                if node.target in _OPERANDS and _suits(node) and meta(node.args[0]).dim() == 3:
+                    self._widen(node)
+        for node in list(self.graph.nodes):
+            if node.op == "placeholder" and node.name in self.given:
+                self._note(node, self.given[node.name])
+            elif node.op == "output":
+                self._restore_outputs(node)
+            elif node.target in _OPERANDS and self.converts and _suits(node):
+                if not self._convolve(node):
+                    return False
+            elif any(source in self.eager for source in node.all_input_nodes):
+                self._follow(node)
+        return not self.converts or self.worse <= self.convolved // 4
+
+    def _note(self, node, value):
+        before = meta(node)
+        node.meta["val"] = value
+        pairs = zip(*(each if isinstance(each, list | tuple) else [each] for each in (before, value)), strict=True)
+        if any(isinstance(old, torch.Tensor) and old.stride() != new.stride() for old, new in pairs):
+            self.eager[node] = before
+
+    def _widen(self, node):
+        """A convolution of lines: of images of one row, which have an order with the channels innermost."""
+        args = list(node.args)
+        with self.graph.inserting_before(node):
+            for place in _OPERANDS[node.target]:
+                args[place] = self._call(aten.unsqueeze.default, args[place], 2)
+            first = _GROUPS[node.target] - 5  # stride, padding, dilation, whether transposed, padding of the output
+            for place, outer in ((first, 1), (first + 1, 0), (first + 2, 1), (first + 4, 0)):
+                args[place] = [outer, *args[place]]
+            made = self._call(node.target, *args)
+        parts = [node] if node.target is aten.convolution.default else list(node.users)
+        for part in parts:
+            with self.graph.inserting_before(part):
+                source = made if part is node else self._call(operator.getitem, made, part.args[1])
+                if part is not node and part.args[1] == 2:
+                    result = source  # the bias' gradient
+                else:
+                    result = self.graph.call_function(aten.squeeze.dim, (source, 2))
+                    result.meta.update(part.meta)
+            part.replace_all_uses_with(result)
+            self.graph.erase_node(part)
+        if node not in parts:
+            self.graph.erase_node(node)
+
+    def _convolve(self, node):
+        args = list(node.args)
+        for place in _OPERANDS[node.target]:
+            self.convolved += _bytes(meta(args[place]))
+            args[place] = self._copy(node, args[place], torch.channels_last)
+        node.args = tuple(args)
+        self._note(node, _result(node))
+        results = meta(node) if isinstance(meta(node), list | tuple) else [meta(node)]
+        return all(
+            each.is_contiguous(memory_format=torch.channels_last)
+            for each in results
+            if isinstance(each, torch.Tensor) and each.dim() == 4
+        )
+
+    def _follow(self, node):
+        if node.target is aten.copy_.default:
+            return
+        if node.target in _SUMS and len(node.args) > 1 and _parts_of_sum(node, meta(node.args[0])) > 1:
+            eager = self.eager.get(node.args[0])
+            self.worse += _bytes(meta(node.args[0])) if eager is not None and _parts_of_sum(node, eager) == 1 else 0
+        if node.target in _TAKE_ANY or node.target in _OPERANDS or (node.target in RULES and not _names_strides(node)):
+            try:
+                self._note(node, _result(node))
+                return
+            except Exception:  # a view that the new order does not have
+                pass
+        for source in node.all_input_nodes:
+            if source in self.eager:
+                self.worse += _bytes(meta(source))
+                node.replace_input_with(source, self._restored(node, source))
+
+    def _restore_outputs(self, output):
+        kept = output.args[0]
+        seen = len(kept) if self.num_returned is None else self.num_returned
+        output.args = (
+            [self._restored(output, node) if i < seen and node in self.eager else node for i, node in enumerate(kept)],
+        )
+
+    def _restored(self, reader, node):
+        """`node` laid out as eager has it, for `reader`."""
+        wanted = self.eager[node]
+        if (node, wanted.stride()) in self.copies:
+            return self.copies[node, wanted.stride()]
+        order = sorted(range(wanted.dim()), key=lambda axis: (-wanted.stride(axis), axis))
+        with self.graph.inserting_before(reader):
+            made = (
+                self._call(aten.view.default, node, list(wanted.shape))
+                if _differs_in_ones(meta(node), wanted)
+                else None
+            )
+            if made is None or meta(made).stride() != wanted.stride():
+                made = self._call(aten.permute.default, node, order)
+                made = self._call(aten.clone.default, made, memory_format=torch.contiguous_format)
+                made = self._call(aten.permute.default, made, [order.index(axis) for axis in range(len(order))])
+        self.copies[node, wanted.stride()] = made
+        return made
+
+    def _copy(self, reader, node, memory_format):
+        if meta(node).is_contiguous(memory_format=memory_format):
+            return node
+        if (node, memory_format) not in self.copies:
+            with self.graph.inserting_before(reader):
+                made = self._call(aten.clone.default, node, memory_format=memory_format)
+            self.copies[node, memory_format] = made
+        return self.copies[node, memory_format]
+
+    def _call(self, target, *arguments, **options):
+        made = self.graph.call_function(target, arguments, options)
+        made.meta["val"] = _result(made)
+        return made
+
+
+def _result(node):
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), meta)
+    with detect_fake_mode([meta(source) for source in node.all_input_nodes]):
+        return node.target(*args, **kwargs)
+
+
+def _parts_of_sum(node, tensor):
+    """How many stretches of axes, in the order of memory, are reduced together."""
+    reduced = {dim % tensor.dim() for dim in node.args[1] or range(tensor.dim())}
+    order = sorted((axis for axis in range(tensor.dim()) if tensor.shape[axis] != 1), key=lambda a: -tensor.stride(a))
+    ways = [axis in reduced for axis in order]
+    return sum(way and not before for before, way in zip([False, *ways], ways, strict=False))
+
+
+def _names_strides(node):
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any("stride" in argument.name for argument in schema.arguments)
+
+
+def _differs_in_ones(a, b):
+    return all(size == 1 or x == y for size, x, y in zip(a.shape, a.stride(), b.stride(), strict=True))
+
+
+def _bytes(tensor):
+    return tensor.numel() * tensor.element_size()
