@@ -32,12 +32,19 @@ std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
 
 const StateType& Emitter::stateType(const kir::Monoid& monoid) {
   if (monoid.kind == kir::Monoid::Kind::Welford) {
-    check(monoid.dtypes.size() == 3, "Welford's state is (avg, M2, n)");
+    const size_t parts = monoid.dtypes.size();
+    check(parts > 0 && parts % 3 == 0, "Welford's state is (avg, M2, n), once for each of a group");
     snippets_.add("welford.cuh");
     const DataType real = computeOf(monoid.dtypes[0]);
-    std::string name = text("Welford<", typeName(real), ">");
+    std::string name = parts == 3 ? text("Welford<", typeName(real), ">")
+                                  : text("WelfordGroup<", typeName(real), ", ", parts / 3, ">");
     StateType& type = states_[name];
-    type = {name, {"mean", "m2", "count"}, {real, real, real}};
+    type = {name, {}, std::vector<DataType>(parts, real)};
+    for (size_t i = 0; i < parts; i += 3) {
+      for (const char* member : {"mean", "m2", "count"}) {
+        type.members.push_back(parts == 3 ? member : text("of[", i / 3, "].", member));
+      }
+    }
     return type;
   }
   if (monoid.kind == kir::Monoid::Kind::OnlineSoftmax) {
@@ -97,9 +104,9 @@ void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& stat
   check(state.size() == type.members.size(), "a reduction's state has as many parts as its monoid");
   // In the order in which the struct has its members.
   std::vector<std::string> values(state.size());
-  const bool welford = type.members[0] == "mean";
+  const bool welford = type.name.starts_with("Welford");
   for (size_t i = 0; i < state.size(); ++i) {
-    values[welford ? (i + 1) % 3 : i] =
+    values[welford ? i / 3 * 3 + (i + 1) % 3 : i] =
         converted(refText(state[i]), storedAs(*state[i].buffer), type.dtypes[i]);
   }
   out_.line(text(type.name, " ", name, " = {", join(values, ", "), "};"));

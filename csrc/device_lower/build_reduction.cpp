@@ -299,8 +299,8 @@ bool KernelBuilder::isGroup(const LoopNode& node) const {
     return false;
   }
   const Leaf& leaf = *node.children[0].leaf;
-  if (leaf.role != LeafRole::Finish || !leaf.expr->isA<ReductionOp>()) {
-    return false;  // states of several parts are finished one by one
+  if (leaf.role != LeafRole::Finish || !leaf.expr->isOneOf<ReductionOp, WelfordOp>()) {
+    return false;
   }
   if (!loop.extent->isConstant() || loop.extent->value > kMaxGroup) {
     userError("lower: ", leaf.out, " reduces a group of ", loop.extent->toString(),

@@ -152,16 +152,16 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     return nullptr;
   }
   const Scalar threads = threadsOfBlock();
-  int64_t state_bytes = 0;
+  // The parts of a state lie side by side, each aligned to the widest; Welford's count is a real.
+  int64_t widest = 0;
   for (DataType dtype : monoid.dtypes) {
-    // The three parts of one state lie side by side, each aligned to the widest.
-    int64_t widest = 0;
-    for (DataType other : monoid.dtypes) {
-      widest = std::max(widest, dataTypeSizeByte(other));
-    }
-    (void)dtype;
-    state_bytes += widest;
+    const bool counts = monoid.kind == kir::Monoid::Kind::Welford && isIntegralType(dtype);
+    widest = std::max(widest, counts ? 0 : dataTypeSizeByte(dtype));
   }
+  if (monoid.kind == kir::Monoid::Kind::Welford) {
+    widest = std::max<int64_t>(widest, dataTypeSizeByte(DataType::Float));
+  }
+  const int64_t state_bytes = widest * static_cast<int64_t>(monoid.dtypes.size());
   const auto named = [&](std::string_view what) { return text(what, leaf.out->name()); };
   if (any_block) {
     kir::BlockReduce statement;

@@ -3,6 +3,7 @@
 #include <ir/cloner.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/reduction/problem.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser {
@@ -90,7 +91,13 @@ class GreedyScheduler : public SchedulerEntry {
     return std::nullopt;
   }
 
-  Plan plan(const Fusion&, SchedulerRuntimeInfo&) const override {
+  Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
+    const auto form = reduction::Form::of(fusion);
+    if (const auto* rows = std::get_if<std::unique_ptr<reduction::Form>>(&form)) {
+      if (auto refusal = refusesTurned(reduction::Problem(fusion, **rows, info))) {
+        return *refusal;
+      }
+    }
     return std::make_unique<GreedyParams>();
   }
 

@@ -89,8 +89,8 @@ class InnerOuterScheduler : public SchedulerEntry {
     if (problem.reduced == 0 || problem.kept == 0) {
       return Refusal{"there is nothing to reduce"};
     }
-    if (const TensorView* tv = problem.turned()) {
-      return Refusal{text(tv, " does not lie in memory along the rows as others do")};
+    if (auto refusal = refusesTurned(problem)) {
+      return *refusal;
     }
     if (problem.order != identityOrder(form->signature.reference())) {
       if (auto refusal = tryOrder(fusion, *form, problem.order)) {

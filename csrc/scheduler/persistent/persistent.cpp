@@ -188,8 +188,8 @@ class PersistentScheduler : public SchedulerEntry {
       return Refusal{text(form->signature.reference(), " is reduced over ",
                           problem.fastest_dim ? "the innermost axes" : "outer axes", " in memory")};
     }
-    if (const TensorView* tv = problem.turned()) {
-      return Refusal{text(tv, " does not lie in memory along the rows as others do")};
+    if (auto refusal = refusesTurned(problem)) {
+      return *refusal;
     }
     std::unique_ptr<ReductionParams> params = problem.makeParams(type());
     const PersistentBuffers& buffers = form->buffers;

@@ -231,37 +231,6 @@ int64_t Problem::widest() const {
   return width;
 }
 
-const TensorView* Problem::turned() const {
-  constexpr int64_t kLarge = int64_t{1} << 20;  // bytes; caches hold the lines of smaller ones
-  constexpr int64_t kLeastOther = 8;            // elements along the other axis
-  if (info.isHost()) {
-    return nullptr;
-  }
-  const auto& logical = form.signature.reference()->getLogicalDomain();
-  const auto isReduced = [&](int64_t axis) {
-    return logical[static_cast<size_t>(axis)]->isReduction();
-  };
-  for (const TensorView* tv : borderTensors(fusion)) {
-    if (!axes.covers(tv) || info.bytes(tv) < kLarge) {
-      continue;
-    }
-    std::vector<int64_t> own = axes.memoryOrder(tv, info);
-    std::erase_if(own, [&](int64_t axis) {
-      const IterDomain* id = axes.find(tv, static_cast<size_t>(axis));
-      return id == nullptr || info.extent(id) == 1;
-    });
-    const auto of_rows = std::count_if(own.begin(), own.end(), isReduced);
-    if (of_rows == 0 || of_rows == static_cast<std::ptrdiff_t>(own.size())) {
-      continue;
-    }
-    const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
-    if (isReduced(own.back()) != fastest_dim && info.extent(innermost) >= kLeastOther) {
-      return tv;
-    }
-  }
-  return nullptr;
-}
-
 std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
   auto params = std::make_unique<ReductionParams>(type);
   params->reference = form.signature.reference()->name();
@@ -329,6 +298,39 @@ const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
     }
   }
   return nullptr;
+}
+
+std::optional<Refusal> refusesTurned(const Problem& problem) {
+  constexpr int64_t kLarge = int64_t{1} << 20;  // bytes; caches hold the lines of smaller ones
+  constexpr int64_t kLeastOther = 8;            // elements along the other axis
+  SchedulerRuntimeInfo& info = problem.info;
+  const ReferenceAxes& axes = problem.axes;
+  if (info.isHost()) {
+    return std::nullopt;
+  }
+  const auto& logical = problem.form.signature.reference()->getLogicalDomain();
+  const auto isReduced = [&](int64_t axis) {
+    return logical[static_cast<size_t>(axis)]->isReduction();
+  };
+  for (const TensorView* tv : borderTensors(problem.fusion)) {
+    if (!axes.covers(tv) || info.bytes(tv) < kLarge) {
+      continue;
+    }
+    std::vector<int64_t> own = axes.memoryOrder(tv, info);
+    std::erase_if(own, [&](int64_t axis) {
+      const IterDomain* id = axes.find(tv, static_cast<size_t>(axis));
+      return id == nullptr || info.extent(id) == 1;
+    });
+    const auto of_rows = std::count_if(own.begin(), own.end(), isReduced);
+    if (of_rows == 0 || of_rows == static_cast<std::ptrdiff_t>(own.size())) {
+      continue;
+    }
+    const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
+    if (isReduced(own.back()) != problem.fastest_dim && info.extent(innermost) >= kLeastOther) {
+      return Refusal{text(tv, " does not lie in memory along the rows as others do")};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params) {

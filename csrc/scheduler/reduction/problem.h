@@ -58,13 +58,6 @@ struct Problem {
 
   /// Widest access to any tensor along the inner axes that divides them.
   int64_t widest() const;
-  /// On a GPU: a large border tensor that lies along kept axes where others lie along the rows, or
-  /// the other way round. Threads that go along the rows would take a line of memory for each of
-  /// its elements. None: null.
-  ///
-  ///   T2[b, t, c] = layer_norm(T0[b, t, c] + T1[b, t, c]), T1 in memory as [b, c, t]:  T1
-  ///
-  const TensorView* turned() const;
   /// Parameters with what does not depend on a device.
   std::unique_ptr<ReductionParams> makeParams(SchedulerType type) const;
   /// Fills in the accesses of inputs and outputs for vectors of `params.vectorization`.
@@ -86,6 +79,14 @@ struct Problem {
   /// all of them as one loop.
   bool mustMergeKept(const SuitsLoops& suits_loops) const;
 };
+
+/// On a GPU, refuses a large border tensor that lies along kept axes where others lie along the
+/// rows, or the other way round: threads that go along the rows would take a line of memory for
+/// each of its elements. A kernel of its own turns it in tiles.
+///
+///   T2[b, t, c] = layer_norm(T0[b, t, c] + T1[b, t, c]), T1 in memory as [b, c, t]: T1
+///
+std::optional<Refusal> refusesTurned(const Problem& problem);
 
 /// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
 /// consumer's; null if there is none.

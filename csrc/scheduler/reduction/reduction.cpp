@@ -45,6 +45,9 @@ class ReductionScheduler : public SchedulerEntry {
       problem.setWidths(*params);
       return params;
     }
+    if (auto refusal = refusesTurned(problem)) {
+      return *refusal;
+    }
     if (params->host) {
       planHost(problem, *params);
       shareRows(problem, *params);

@@ -7,8 +7,8 @@
 cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
 them in front of its kernel, and the result behind it.
 
-A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results may
-hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
+A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
+may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
 would go over parts of pixels (a norm by groups), are too many, the graph stays as it is. What the backward keeps of a
 forward stays in the new order: AOTAutograd is told.
 """
@@ -25,7 +25,7 @@ aten = torch.ops.aten
 
 DEVICES = ("cuda",)
 
-_LEAST_CHANNELS = 16  # fewer leave most of a tensor core's operand empty
+_LEAST_CHANNELS = 16  # on either side; fewer leave most of a tensor core's operands empty
 _OPERANDS = {aten.convolution.default: (0, 1), aten.convolution_backward.default: (0, 1, 2)}
 _GROUPS = {aten.convolution.default: 8, aten.convolution_backward.default: 9}
 
@@ -100,7 +100,7 @@ def _pays(graph):
         of_group, groups = weight.shape[1], node.args[_GROUPS[node.target]]
         if groups != 1 and of_group != 1:
             return False
-        found |= groups == 1 and _suits(node) and min(weight.shape[:2]) >= _LEAST_CHANNELS
+        found |= groups == 1 and _suits(node) and max(weight.shape[:2]) >= _LEAST_CHANNELS
     return found
 
 

@@ -255,7 +255,9 @@ DataType computeTypeOf(DataType dtype) {
 void combine(const kir::Monoid& monoid, std::span<Number> a, std::span<const Number> b) {
   switch (monoid.kind) {
     case kir::Monoid::Kind::Welford:
-      combineWelford(monoid, a, b);
+      for (size_t i = 0; i < a.size(); i += 3) {  // of a group
+        combineWelford(monoid, a.subspan(i, 3), b.subspan(i, 3));
+      }
       return;
     case kir::Monoid::Kind::OnlineSoftmax:
       combineOnlineSoftmax(monoid, a, b);
