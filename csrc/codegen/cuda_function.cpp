@@ -36,6 +36,10 @@ CudaEmitter::CudaEmitter(const kir::Kernel& kernel, int64_t table_entries)
       if (auto* src = std::get_if<kir::Ref>(&guarded->src)) {
         note(*src);
       }
+    } else if (auto* combine = std::get_if<kir::CombineAt>(&stmt.node)) {
+      if (auto* value = std::get_if<kir::Ref>(&combine->value)) {
+        note(*value);
+      }
     }
   });
 }

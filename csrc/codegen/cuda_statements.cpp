@@ -226,6 +226,38 @@ void CudaEmitter::emit(const kir::ClusterReduce& reduce) {
   out_.close();
 }
 
+void CudaEmitter::emit(const kir::CombineAt& combine) {
+  snippets_.add("combine_at.cuh");
+  const DataType dtype = combine.dst.buffer->dtype;
+  const std::string place = addressText(combine.dst);
+  if (combine.dst.width > 1) {
+    const auto* value = std::get_if<kir::Ref>(&combine.value);
+    check(combine.op == BinaryOpType::Add && dtype == DataType::Float && value != nullptr &&
+              inRegisters(*value),
+          "vectors of floats in registers are added in memory");
+    snippets_.add("registers.cuh");
+    out_.line(text("addVecAt(", place, ", vecAt<", value->width, ">(", addressText(*value), "));"));
+    return;
+  }
+  const std::string value = operandText(combine.value, dtype);
+  if (!combine.op) {
+    out_.line(text("storeAt(", place, ", ", typeName(dtype), "(", value, "));"));
+    return;
+  }
+  if (combine.op == BinaryOpType::Add) {
+    out_.line(text("addAt(", place, ", ", typeName(dtype), "(", value, "));"));
+    return;
+  }
+  out_.open("{", text(opName(*combine.op), " by whoever comes, in any order"));
+  out_.line(text("const ", typeName(dtype), " value = ", value, ";"));
+  out_.line(text("combineAt(", place, ", [&](", typeName(dtype), " before) { return ",
+                 pointwise(*combine.op, computeOf(dtype), dtype,
+                           {converted("before", dtype, computeOf(dtype)),
+                            converted("value", dtype, computeOf(dtype))}),
+                 "; });"));
+  out_.close();
+}
+
 const kir::BlockReduce* CudaEmitter::blockReduceBefore(const kir::GridReduce& reduce) const {
   const kir::BlockReduce* before = nullptr;
   bool reached = false;

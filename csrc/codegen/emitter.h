@@ -51,6 +51,7 @@ class Emitter {
   virtual void emit(const kir::MBarrierInit& init) = 0;
   virtual void emit(const kir::FenceAsyncProxy& fence) = 0;
   virtual void emit(const kir::Sync& sync) = 0;
+  virtual void emit(const kir::CombineAt& combine) = 0;
   virtual void emit(const kir::BlockReduce& reduce) = 0;
   virtual void emit(const kir::BlockScan& scan) = 0;
   virtual void emit(const kir::ClusterReduce& reduce) = 0;

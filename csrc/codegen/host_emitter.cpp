@@ -214,6 +214,9 @@ void HostEmitter::emit(const kir::MBarrierInit&) {}
 void HostEmitter::emit(const kir::FenceAsyncProxy&) {}
 
 void HostEmitter::emit(const kir::Sync&) { needsThreads("barrier", nullptr); }
+void HostEmitter::emit(const kir::CombineAt& combine) {
+  needsThreads("atomic operation", combine.dst.buffer);
+}
 void HostEmitter::emit(const kir::BlockReduce& reduce) {
   needsThreads("reduction among threads", reduce.state[0].buffer);
 }

@@ -83,6 +83,7 @@ class HostEmitter final : public Emitter {
   void emit(const kir::MBarrierInit& init) override;
   void emit(const kir::FenceAsyncProxy& fence) override;
   void emit(const kir::Sync& sync) override;
+  void emit(const kir::CombineAt& combine) override;
   void emit(const kir::BlockReduce& reduce) override;
   void emit(const kir::BlockScan& scan) override;
   void emit(const kir::ClusterReduce& reduce) override;

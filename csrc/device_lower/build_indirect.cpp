@@ -109,6 +109,13 @@ void KernelBuilder::writeAt(const WriteAtOp* op, const Places& places, kir::Bloc
   const kir::Ref at = markWritten(indexer_.read(target, entry, std::move(known)));
   kir::Operand value = operand(op->input(2), op, entry, places);
   const auto type = op->accumulateOp();
+  if (options_.target != LowerTarget::Cpu) {
+    if (type) {
+      markRead(at);
+    }
+    out.push_back({kir::CombineAt{type, at, std::move(value)}});
+    return;
+  }
   if (!type) {
     out.push_back({kir::Assign{at, std::move(value)}});
     return;

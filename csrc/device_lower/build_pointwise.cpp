@@ -74,7 +74,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
       writeAt(expr->as<WriteAtOp>(), places, out);
       break;
     case ExprKind::WrittenOp:
-      break;  // the target holds it
+      break;  // it has no statement
     case ExprKind::ScatterOp:
     case ExprKind::MatmulOp:
     case ExprKind::LinearOp:

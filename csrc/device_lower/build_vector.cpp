@@ -11,7 +11,8 @@
 ///   else for v < 4: if (k·4 + v < i0) T2[k·4 + v] = T0[k·4 + v]
 ///
 /// A slice or a pad of something in memory is such a copy, too. Where a pad's vector is not wholly
-/// inside its input, it is filled, or its elements are read one by one.
+/// inside its input, it is filled, or its elements are read one by one. Rows at an index are
+/// read, and combined, in vectors, too, which are whole.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -21,8 +22,16 @@ namespace nvfuser {
 
 using kir::Scalar;
 
+bool KernelBuilder::isAtIndex(const Expr* expr) {
+  return expr->isOneOf<WriteAtOp, IndexSelectOp>() ||
+         (expr->isA<GatherOp>() && expr->as<GatherOp>()->exactSizes());
+}
+
 bool KernelBuilder::isVectorized(const Leaf& leaf, const LoopClass** loop) const {
-  if (!leaf.expr->isOneOf<LoadStoreOp, SliceOp, PadOp>() || leaf.path.empty()) {
+  if (!leaf.expr->isOneOf<LoadStoreOp, SliceOp, PadOp>() && !isAtIndex(leaf.expr)) {
+    return false;
+  }
+  if (leaf.path.empty()) {
     return false;
   }
   if (!leaf.expr->input(0)->isA<TensorView>() ||
@@ -228,7 +237,7 @@ Scalar KernelBuilder::wholeVectorInside(const Leaf& leaf, const LoopClass* vecto
     // Of a multiple of the width a vector is wholly inside or wholly outside.
     const bool cut = varies.at(i) && !pool_.provesDivisible(bound.extent, pool_.constant(width)) &&
                      !pool_.provesLess(at_last.at(i).index, bound.extent);
-    if (cut && isAsyncCopy(leaf.expr)) {
+    if (cut && (isAsyncCopy(leaf.expr) || isAtIndex(leaf.expr))) {
       requireDivisible(bound.extent, width, leaf.out);  // it has no form for part of a vector
     } else if (cut) {
       *partial = true;
@@ -265,6 +274,55 @@ KernelBuilder::VectorWindow KernelBuilder::windowOfVector(const Leaf& leaf,
   return window;
 }
 
+void KernelBuilder::vectorAtIndex(const Leaf& leaf, const LoopClass* vector, const Places& first,
+                                  kir::Block& out) {
+  const Expr* expr = leaf.expr;
+  const int64_t width = vector->extent->value;
+  auto* table = expr->input(0)->as<TensorView>();
+  const Places places = indexer_.around(leaf);
+  const auto read = [&](const Val* val, const Places& where) {
+    auto* tv = val->as<TensorView>();
+    return indexer_.read(tv, leaf.out, indexer_.producerAxes(expr, tv, leaf.out, where));
+  };
+  if (read(expr->input(1), places).index != read(expr->input(1), first).index) {
+    userError("lower: T", leaf.out->name(), " is bound to Vectorize along an axis of its index T",
+              expr->input(1)->name(), ", whose elements name places that are no neighbours",
+              "\n  note: ", leaf.out, "\n  help: bind an axis to it that the index does not have");
+  }
+  kir::Block body;
+  IterDomain* counted =
+      TensorDomain::noReductions(table->getLogicalDomain())[static_cast<size_t>(indexedAxis(expr))];
+  const Scalar index = loadIndex(expr, counted, first, body);
+  const auto atIndex = [&](const Places& where) {
+    AxisIndex known = indexer_.producerAxes(expr, table, leaf.out, where);
+    known[counted] = counted->isBroadcast() ? pool_.zero() : index;
+    return indexer_.read(table, leaf.out, std::move(known));
+  };
+  const kir::Ref there = vectorRef(atIndex(places), atIndex(first), vector, width, table);
+  if (const auto* write = dynamic_cast<const WriteAtOp*>(expr)) {
+    auto* source = write->input(2)->as<TensorView>();
+    const kir::Ref value =
+        vectorRef(read(source, places), read(source, first), vector, width, source);
+    body.push_back(
+        {kir::CombineAt{write->accumulateOp(), markRead(markWritten(there)), markRead(value)}});
+  } else {
+    const kir::Ref here = vectorRef(indexer_.write(leaf.out, places),
+                                    indexer_.write(leaf.out, first), vector, width, leaf.out);
+    kir::CopyVector copy;
+    copy.dst = markWritten(here);
+    copy.src = markRead(there);
+    body.push_back({std::move(copy)});
+  }
+  bool partial = false;
+  Scalar condition = bounds_proven_ ? pool_.one() : wholeVectorInside(leaf, vector, &partial);
+  check(!partial, "vectors at an index are whole");
+  const MemoryType memory = allocations_.of(leaf.out).buffer->memory;
+  if (memory != MemoryType::Local) {
+    condition = pool_.logicalAnd(condition, predicates_.writesOnce(leaf.out, leaf, memory, first));
+  }
+  guarded(condition, std::move(body), out);
+}
+
 void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
   const int64_t width = vector->extent->value;
   if (width == 0) {
@@ -272,6 +330,10 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
   }
   const Replaced at_first{{vector, pool_.zero()}};
   const Places first = indexer_.around(leaf, at_first);
+  if (isAtIndex(leaf.expr)) {
+    vectorAtIndex(leaf, vector, first, out);
+    return;
+  }
   kir::CopyVector statement = vectorStatement(leaf, vector);
   Scalar condition = pool_.one();
   bool partial = false;

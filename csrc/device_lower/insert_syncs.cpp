@@ -122,8 +122,31 @@ class SyncInserter {
     });
   }
 
+  /// Of a scatter (ir/internal_nodes.h): any thread writes any element of the target, which is
+  /// filled before and read afterwards, if anybody reads it.
+  std::optional<kir::SyncKind> atAnyPlace(const Leaf& writer, const Leaf& reader,
+                                          const TensorView* tv, MemoryType memory) const {
+    const bool is_target = reader.expr->isA<WriteAtOp>() && reader.expr->input(0) == tv;
+    const bool is_written = writer.expr->isA<WriteAtOp>() && !reader.out->uses().empty();
+    std::optional<kir::SyncKind> kind;
+    for (ParallelType type : kParallelTypeThreads) {
+      if ((!is_target && !is_written) || !loops_.isUsed(type)) {
+        continue;
+      }
+      if (isParallelTypeBlockDim(type)) {
+        check(memory == MemoryType::Global, "blocks share the target of a scatter");
+        return kir::SyncKind::GridBarrier;
+      }
+      kind = kir::SyncKind::BlockBarrier;
+    }
+    return kind;
+  }
+
   std::optional<kir::SyncKind> needed(const Leaf& writer, const Leaf& reader, const TensorView* tv,
                                       MemoryType memory) const {
+    if (writer.expr->isA<WriteAtOp>() || reader.expr->isA<WriteAtOp>()) {
+      return atAnyPlace(writer, reader, tv, memory);
+    }
     std::optional<kir::SyncKind> kind;
     const bool keeps_classes = keepsClasses(reader, tv);
     const std::unordered_set<const Val*> elsewhere = axesReadElsewhere(reader, tv);

@@ -69,7 +69,7 @@ void KernelBuilder::build(LoopNode& root) {
   // What divides strides is known before conditions are made: of rows it divides the extent, too.
   forEachLeaf(root, [&](Leaf& leaf, const auto&) {
     const LoopClass* vector = nullptr;
-    if (isVectorized(leaf, &vector) && !vector->extent->isConstant(0)) {
+    if (isVectorized(leaf, &vector) && !vector->extent->isConstant(0) && !isAtIndex(leaf.expr)) {
       vectorStatement(leaf, vector);
     }
   });
@@ -318,6 +318,9 @@ void KernelBuilder::guarded(Scalar condition, kir::Block body, kir::Block& out) 
 }
 
 void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
+  if (leaf.expr->isA<WrittenOp>()) {
+    return;  // the target holds it
+  }
   const Places places = indexer_.around(leaf);
   if (leaf.expr->isA<ScanOp>()) {
     scan(leaf, places, out);
@@ -342,7 +345,7 @@ void KernelBuilder::leaf(Leaf& leaf, kir::Block& out) {
         predicates_.writesOnce(leaf.out, leaf, allocation.buffer->memory, places, false, by_last));
   }
   kir::Block body;
-  if (leaf.expr->isOneOf<WriteAtOp, WrittenOp>()) {
+  if (leaf.expr->isA<WriteAtOp>()) {
     pointwise(leaf, places, {}, body);  // has no memory of its own
     guarded(condition, std::move(body), out);
     return;

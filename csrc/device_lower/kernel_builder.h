@@ -177,6 +177,11 @@ class KernelBuilder {
   // build_vector.cpp
   bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;
   void vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out);
+  /// Whether whole vectors may be read, or combined, at one index (and not: elements at many).
+  static bool isAtIndex(const Expr* expr);
+  /// `first`: where the vector begins.
+  void vectorAtIndex(const Leaf& leaf, const LoopClass* vector, const Places& first,
+                     kir::Block& out);
   /// The access itself; what it needs of strides and addresses becomes a check at launch.
   kir::CopyVector vectorStatement(const Leaf& leaf, const LoopClass* vector);
   /// Where a pad's vector lies.

@@ -106,6 +106,8 @@ int64_t indexedAxis(const Expr* expr) {
       return expr->as<GatherOp>()->dim();
     case ExprKind::ScatterOp:
       return expr->as<ScatterOp>()->dim();
+    case ExprKind::WriteAtOp:
+      return expr->as<WriteAtOp>()->dim();
     default:
       throw InternalError(text("no axis of ", expr->getOpString(), " is indexed"));
   }

@@ -69,6 +69,10 @@ struct Accesses {
     operands(s.value);
     state(s.state);
   }
+  void operator()(const CombineAt& s) const {
+    operand(s.value);
+    visit(s.dst, true);
+  }
   void operator()(const BlockReduce& s) const { state(s.state); }
   void operator()(const BlockScan& s) const {
     state(s.state);

@@ -138,6 +138,11 @@ class Printer {
     line(depth, text("(", refs(s.state), ") = ", name(s.monoid), "((", refs(s.state), "), (",
                      operands(s.value), "))"));
   }
+  void show(const CombineAt& s, int depth) {
+    line(depth, text(nvfuser::kir::toString(s.dst), " = atomic ",
+                     s.op ? pointwiseName(*s.op) : std::string_view("write"), " ",
+                     nvfuser::kir::toString(s.value)));
+  }
   void show(const BlockReduce& s, int depth) {
     line(depth, text("(", refs(s.state), ") = block reduce ", name(s.monoid), " along ",
                      dims(s.dims, 't'), " in ", s.workspace->name));

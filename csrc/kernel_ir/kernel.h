@@ -219,6 +219,15 @@ struct Combine {
   std::vector<Operand> value;
 };
 
+/// dst = combine(dst, value) in memory that other threads may combine with, too, at any time and in
+/// any order: atomically. Without `op`, dst = value: of those who write, one stays. The elements of
+/// a vector are combined one by one, in no order.
+struct CombineAt {
+  std::optional<BinaryOpType> op;
+  Ref dst;
+  Operand value;
+};
+
 /// Combines the states of all threads along the thread dimensions marked (x, y, z), in thread
 /// order; every thread of the block gets the result. `workspace` is shared memory.
 struct BlockReduce {
@@ -293,8 +302,8 @@ struct Fetch {
 
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
-               AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, BlockReduce,
-               BlockScan, ClusterReduce, GridReduce, Sync, Random, Fetch>
+               AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, CombineAt,
+               BlockReduce, BlockScan, ClusterReduce, GridReduce, Sync, Random, Fetch>
       node;
 };
 

@@ -74,6 +74,10 @@ struct Mapper {
     apply(s.state, map);
     apply(s.value, map);
   }
+  void operator()(CombineAt& s) const {
+    apply(s.dst, map);
+    apply(s.value, map);
+  }
   void operator()(BlockReduce& s) const { apply(s.state, map); }
   void operator()(BlockScan& s) const {
     apply(s.state, map);

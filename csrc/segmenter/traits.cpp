@@ -261,8 +261,8 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     for (const Expr* part : unit.exprs) {
       unit.weight += compileWeight(part);
     }
-    // (On the CPU kernels scatter: scheduler/scatter/.)
-    unit.alone = hasNoKernel(expr) && !(expr->isA<ScatterOp>() && call.device == DeviceKind::Cpu);
+    // (Kernels scatter: scheduler/scatter/.)
+    unit.alone = hasNoKernel(expr) && !expr->isA<ScatterOp>();
     unit.copies = copies(expr);
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);

@@ -114,6 +114,20 @@ o[threadIdx.x]=clusterAllReduce<true,false,true>(S{o[threadIdx.x]},m).v;
 
 #endif
 )"},
+    {"combine_at.cuh", R"(
+extern "C" __global__ void k(float*o,double*d,int*i,i64*l,u16*h){
+addAt(o,1.0f);
+addAt(d,1.0);
+addAt(i,-1);
+addAt(l,i64(-1));
+addVecAt(o,Vec<float,4>{{1,2,3,4}});
+addVecAt(o,Vec<float,2>{{1,2}});
+combineAt(o,[&](float before){return before*2.0f;});
+combineAt(d,[&](double before){return before*2.0;});
+combineAt(l,[&](i64 before){return before>3?before:i64(3);});
+storeAt(h,u16(3));
+}
+)"},
     {"complex.cuh", R"(
 template<class T> __device__ void f(complex<T>*o,complex<T> a,complex<T> b){int i=0;
 o[i++]=a+b;

@@ -110,6 +110,27 @@ std::vector<Sample> samples() {
              cat({takeAlongAxis(table, broadcast(index, {false, true}), 0), neg(other)}, 1));
        },
        {{512, 64}, {1024}, {1024, 64}}},
+      // Rows that are added at an index, in vectors.
+      {"messages",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {4096, 64}, DataType::Float);
+         TensorView* source = input(fusion, {16384}, DataType::Int);
+         TensorView* target = input(fusion, {16384}, DataType::Int);
+         TensorView* sent = relu(indexSelect(x, 0, source));
+         TensorView* at = expand_as(broadcast(target, {false, true}), sent);
+         TensorView* zeros = full_like(x, IrBuilder::create<Val>(0.0));
+         fusion.addOutput(add(x, scatter(zeros, 0, at, sent, BinaryOpType::Add)));
+       },
+       {{4096, 64}, {16384}, {16384}}},
+      // Points of which the greatest of each place stays.
+      {"greatest",
+       [=](Fusion& fusion) {
+         TensorView* x = input(fusion, {4096}, DataType::Float);
+         TensorView* value = input(fusion, {16384}, DataType::Float);
+         TensorView* at = input(fusion, {16384}, DataType::Int);
+         fusion.addOutput(scatter(x, 0, at, exp(value), BinaryOpType::Max));
+       },
+       {{4096}, {16384}, {16384}}},
   };
 }
 

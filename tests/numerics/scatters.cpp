@@ -1,5 +1,5 @@
-// Scatters within kernels of the CPU, with what computes their entries and what reads their
-// results, against the reference.
+// Scatters within kernels, with what computes their entries and what reads their results, against
+// the reference.
 #include "automatic.h"
 
 using namespace nvfuser;
@@ -19,6 +19,13 @@ TensorView* places(TensorView* drawn, int64_t extent) {
   return remainder(whole, IrBuilder::create<Val>(extent));
 }
 
+/// Every seventh place of `extent`, which 7 does not divide, around and around.
+TensorView* distinctPlaces(int64_t count, int64_t extent) {
+  TensorView* steps = iota(IrBuilder::create<Val>(count), IrBuilder::create<Val>(int64_t{3}),
+                           IrBuilder::create<Val>(int64_t{7}), DataType::Int);
+  return remainder(steps, IrBuilder::create<Val>(extent));
+}
+
 /// As long as `entries`, along `dim`.
 TensorView* alongAxis(TensorView* index, TensorView* entries, int64_t dim) {
   std::vector<bool> is_new(static_cast<size_t>(entries->nDims()), true);
@@ -36,21 +43,20 @@ struct Case {
 void checkKernel(const Case& c, DataType dtype, std::optional<BinaryOpType> type) {
   std::vector<int64_t> of_entries = c.target;
   of_entries[static_cast<size_t>(c.dim)] = c.entries;
-  Program program(
+  check(
       [&](Fusion& fusion) {
         TensorView* x = concrete(fusion, c.target, dtype);
         TensorView* v = concrete(fusion, of_entries, dtype);
         TensorView* k = concrete(fusion, {c.entries}, DataType::Float);
-        TensorView* index = places(k, c.target[static_cast<size_t>(c.dim)]);
+        const int64_t extent = c.target[static_cast<size_t>(c.dim)];
+        // Where nothing is combined, threads may write in any order.
+        TensorView* index = type ? places(k, extent) : distinctPlaces(c.entries, extent);
         TensorView* entries = mul(v, v);
         TensorView* twice = mul(x, IrBuilder::create<Val>(2.0, dtype));
         fusion.addOutput(
             add(x, scatter(twice, c.dim, alongAxis(index, entries, c.dim), entries, type)));
       },
-      cpuDevice());
-  program.run({{c.target, dtype}, {of_entries, dtype}, {{c.entries}, DataType::Float}});
-  CHECK(program.kernels() == 1);
-  CHECK(program.scheduledBy("scatter"));
+      {{{c.target, dtype}, {of_entries, dtype}, {{c.entries}, DataType::Float}}}, "scatter");
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ TEST_CASE("scatters: dtypes and what combines") {
 }
 
 TEST_CASE("scatters: results of several scatters, and of what they are read with, are kernels") {
-  Program program(
+  check(
       [](Fusion& fusion) {
         TensorView* v = concrete(fusion, {500}, DataType::Float);
         TensorView* k = concrete(fusion, {500}, DataType::Float);
@@ -89,7 +95,26 @@ TEST_CASE("scatters: results of several scatters, and of what they are read with
         fusion.addOutput(share);
         fusion.addOutput(sqrt(scatter(zeros, 0, index, abs(share), BinaryOpType::Add)));
       },
-      cpuDevice());
-  program.run({{{500}}, {{500}}});
-  CHECK(program.kernels() == 2);
+      {{{{500}}, {{500}}}}, "scatter", 2);
+}
+
+// What message passing is made of: x[node, column], edges from `source` to `target`.
+TEST_CASE("scatters: messages along edges are one kernel") {
+  for (int64_t width : {1, 3, 8, 19, 64}) {
+    CAPTURE(width);
+    check(
+        [&](Fusion& fusion) {
+          TensorView* x = concrete(fusion, {37, width}, DataType::Float);
+          TensorView* weight = concrete(fusion, {301}, DataType::Float);
+          TensorView* k = concrete(fusion, {301}, DataType::Int);
+          TensorView* source = remainder(k, IrBuilder::create<Val>(int64_t{37}));
+          TensorView* target = remainder(add(k, IrBuilder::create<Val>(int64_t{11})),
+                                         IrBuilder::create<Val>(int64_t{37}));
+          TensorView* sent = relu(mul(indexSelect(x, 0, source), broadcast(weight, {false, true})));
+          TensorView* zeros = full_like(x, IrBuilder::create<Val>(0.0));
+          fusion.addOutput(
+              add(x, scatter(zeros, 0, alongAxis(target, sent, 0), sent, BinaryOpType::Add)));
+        },
+        {{{{37, width}}, {{301}}, {{301}, DataType::Int}}}, "scatter");
+  }
 }

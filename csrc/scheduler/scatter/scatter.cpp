@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/operations.h>
+#include <scheduler/scatter/plan.h>
 #include <scheduler/scatter/schedule.h>
 
 namespace nvfuser {
@@ -14,7 +16,9 @@ namespace {
 
 constexpr int64_t kLeastColumns = 8;    ///< of rows in vectors
 constexpr int64_t kColumnsOfTask = 16;  ///< at least
-constexpr int64_t kAlone = 16384;       ///< elements that one thread does as fast as several
+constexpr int64_t kTrialVector = 2;     ///< elements of a thread of a GPU
+constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAlone = 16384;  ///< elements that one thread does as fast as several
 
 const ScatterOp* onlyScatter(const Fusion& fusion) {
   const ScatterOp* found = nullptr;
@@ -80,14 +84,25 @@ class ScatterScheduler : public SchedulerEntry {
     if (auto refusal = refusesSizes(op)) {
       return refusal;
     }
-    // As rows and as points; with tasks of either kind, what is where stays the same.
-    for (bool rows : {true, false}) {
-      ScatterParams trial;
-      trial.rows = rows && static_cast<size_t>(op->dim()) + 1 < axesOf(op->output(0)).size();
-      Fusion copy(fusion);
-      scatters::schedule(&copy, trial);
-      if (auto refusal = scatters::refusesLoops(copy)) {
-        return refusal;
+    // As rows and as points, on the CPU and on a GPU; with tasks of either kind, what is where
+    // stays the same.
+    const bool has_columns = static_cast<size_t>(op->dim()) + 1 < axesOf(op->output(0)).size();
+    for (const bool rows : {true, false}) {
+      for (const bool host : {true, false}) {
+        if (rows != has_columns && (rows || !host)) {
+          continue;
+        }
+        ScatterParams trial;
+        trial.rows = rows;
+        if (!host) {
+          trial.threads_x = trial.threads_y = trial.blocks = 4;
+          trial.vectorization = kTrialVector;
+        }
+        Fusion copy(fusion);
+        scatters::schedule(&copy, trial);
+        if (auto refusal = scatters::refusesLoops(copy, host ? kAnyNumber : kTrialVector)) {
+          return refusal;
+        }
       }
     }
     return std::nullopt;
@@ -95,8 +110,7 @@ class ScatterScheduler : public SchedulerEntry {
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
     if (!info.isHost()) {
-      std::string why = "on a GPU a library scatters";
-      return Refusal{std::move(why)};
+      return scatters::planThreads(fusion, onlyScatter(fusion), info);
     }
     const ScatterOp* op = onlyScatter(fusion);
     const std::vector<IterDomain*> index = axesOf(op->input(1));
@@ -132,8 +146,16 @@ class ScatterScheduler : public SchedulerEntry {
 }  // namespace
 
 std::string ScatterParams::toString() const {
-  return text(rows ? "rows" : "points", tasks > 1 ? text(", tasks ", tasks) : std::string(),
-              columns > 0 ? text(", columns ", columns) : std::string());
+  const std::string kind = rows ? "rows" : "points";
+  if (threads_x == 0) {
+    return text(kind, tasks > 1 ? text(", tasks ", tasks) : std::string(),
+                columns > 0 ? text(", columns ", columns) : std::string());
+  }
+  return text(kind, ", threads ", threads_x, " x ", threads_y, ", V ", vectorization,
+              adds_vectors ? " added at once" : "", ", blocks ", blocks, " x ", blocks_y,
+              ", resident ", resident_blocks, ", target by ", of_target, ", inputs by [",
+              join(inputs, ", "), "], rows of them by [", join(reads, ", "), "], outputs by [",
+              join(outputs, ", "), "]");
 }
 
 bool hasScatters(const Fusion& fusion) {

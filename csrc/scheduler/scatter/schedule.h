@@ -10,7 +10,11 @@ inline constexpr int64_t kPoints = 128;
 
 void schedule(Fusion* fusion, const ScatterParams& params);
 
-/// Why the loops of a scheduled fusion do not compute it; none: they do.
-std::optional<Refusal> refusesLoops(const Fusion& scheduled);
+/// The same for the blocks and threads of a GPU; called by it.
+void scheduleThreads(Fusion* fusion, const ScatterParams& params);
+
+/// Why the loops of a scheduled fusion do not compute it; none: they do. `most`: elements of a
+/// tensor that are computed in a loop of their own.
+std::optional<Refusal> refusesLoops(const Fusion& scheduled, int64_t most);
 
 }  // namespace nvfuser::scatters

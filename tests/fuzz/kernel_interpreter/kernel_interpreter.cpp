@@ -255,6 +255,26 @@ class Interpreter {
     }
   }
 
+  void run(const kir::CombineAt& step, const Active& active) {
+    const DataType dtype = step.dst.buffer->dtype;
+    const LaneOperand value(values_, step.value, dtype);
+    const LaneElements elements(values_, step.dst);
+    kir::Monoid monoid;
+    monoid.op = step.op.value_or(BinaryOpType::Add);
+    monoid.dtypes = {dtype};
+    for (int64_t lane : active) {
+      for (int64_t i = 0; i < step.dst.width; ++i) {
+        std::vector<Number> written{value(lane, i)};
+        if (step.op) {
+          std::vector<Number> before{elements.read(lane, i)};
+          combine(monoid, before, written);
+          written = before;
+        }
+        elements.write(lane, written[0], i);
+      }
+    }
+  }
+
   /// Combines the states of lanes with equal keys, in the order of lanes; all of them get it, or
   /// those for which `gets(group, lane)` holds.
   template <typename Key, typename Gets>

@@ -55,7 +55,9 @@ class LaneElements {
  public:
   LaneElements(const LaneValues& values, const kir::Ref& ref)
       : memory_(values.memory()), buffer_(*ref.buffer), places_(values.scalars().of(ref.index)) {}
-  Number read(int64_t lane) const { return memory_.load(buffer_, lane, places_[lane]); }
+  Number read(int64_t lane, int64_t offset = 0) const {
+    return memory_.load(buffer_, lane, places_[lane] + offset);
+  }
   void write(int64_t lane, const Number& number, int64_t offset = 0) const {
     memory_.store(buffer_, lane, places_[lane] + offset, number);
   }

@@ -1,5 +1,6 @@
-"""Rules of what is written, or summed, where an index says: part of kernels on the CPU, where elements that go to one
-place are combined in their order, as eager PyTorch's are. Half precision is summed in float32."""
+"""Rules of what is written, or summed, where an index says: part of kernels. On the CPU elements that go to one place
+are combined in their order, as eager PyTorch's are; on a GPU by atomic operations, in any order, as eager's are unless
+deterministic algorithms are asked for. Half precision is summed in float32."""
 
 import torch
 
@@ -15,8 +16,8 @@ _REDUCTIONS = {"sum": ops.scatter, "prod": ops.scatter_mul, "amax": ops.scatter_
 
 def _refuse(node, combined=True):
     value, index = meta(node), meta(node.args[2])
-    if value.device.type != "cpu":
-        return _WHERE
+    if value.device.type != "cpu" and torch.are_deterministic_algorithms_enabled():
+        return "on a GPU kernels combine in any order, and algorithms have to be deterministic"
     if value.dim() == 0 or index.dim() == 0:
         return "a tensor without axes"
     if combined and value.dtype not in _COMBINED:

@@ -1,0 +1,162 @@
+/// What a GPU's kernel is to look like (scatter.h).
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include <ir/internal_nodes.h>
+#include <scheduler/analysis/reference_axes.h>
+#include <scheduler/scatter/plan.h>
+
+namespace nvfuser::scatters {
+
+namespace {
+
+constexpr int64_t kThreads = 256;   ///< of a block
+constexpr int64_t kResident = 6;    ///< blocks of a multiprocessor: 40 registers a thread
+constexpr int64_t kMostVector = 4;  ///< elements
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Elements outside of the scattered axis and along it, and inside.
+struct Extents {
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+size_t rankOf(const Val* tensor) {
+  return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
+}
+
+Extents extentsOf(const Val* tensor, int64_t dim, SchedulerRuntimeInfo& info) {
+  const std::vector<IterDomain*> axes =
+      TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain());
+  Extents extents;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    (static_cast<int64_t>(axis) <= dim ? extents.rows : extents.columns) *=
+        info.evaluate(axes[axis]->getMaybeExpandedExtent());
+  }
+  return extents;
+}
+
+class Planner {
+ public:
+  Planner(const Fusion& fusion, const ScatterOp* op, SchedulerRuntimeInfo& info)
+      : fusion_(fusion),
+        op_(op),
+        info_(info),
+        entries_(extentsOf(op->input(1), op->dim(), info)),
+        target_(extentsOf(op->output(0), op->dim(), info)) {}
+
+  std::unique_ptr<ScatterParams> run() {
+    auto params = std::make_unique<ScatterParams>();
+    chooseThreads(*params);
+    chooseBlocks(*params);
+    chooseWidths(*params);
+    return params;
+  }
+
+ private:
+  /// Vectors while every multiprocessor has a block.
+  void chooseThreads(ScatterParams& params) const {
+    const int64_t columns = entries_.columns;
+    const int64_t bytes = dataTypeSizeByte(op_->output(0)->dtype());
+    const int64_t elements = std::max(entries_.rows, target_.rows) * columns;
+    int64_t width = std::min(kMostVector, kMaxVectorBytes / bytes);
+    while (width > 1 && elements / (width * kThreads) < info_.device().multiprocessors) {
+      width /= 2;
+    }
+    params.rows = static_cast<size_t>(op_->dim()) + 1 < rankOf(op_->output(0));
+    while (params.rows && columns % width != 0) {
+      width /= 2;
+    }
+    params.vectorization = width;
+    params.threads_x = kThreads;
+    if (params.rows) {
+      const auto vectors = static_cast<uint64_t>(std::max<int64_t>(ceilDiv(columns, width), 1));
+      params.threads_x = std::min(kThreads, static_cast<int64_t>(std::bit_ceil(vectors)));
+    }
+    params.threads_y = kThreads / params.threads_x;
+  }
+
+  /// All wait for each other, so they are resident together. Few numbers of them, since each is a
+  /// kernel.
+  void chooseBlocks(ScatterParams& params) const {
+    const int64_t of_device = info_.device().max_threads_per_multiprocessor / kThreads;
+    params.resident_blocks = std::min(kResident, std::max<int64_t>(of_device, 1));
+    const int64_t most = params.resident_blocks * info_.device().multiprocessors;
+    const int64_t rows = std::max<int64_t>({entries_.rows, target_.rows, 1});
+    const int64_t across = params.vectorization * params.threads_x;
+    const int64_t wanted = ceilDiv(rows, params.rows ? params.threads_y : across);
+    params.blocks =
+        std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(wanted))), most);
+    if (params.rows) {
+      const auto turns = static_cast<uint64_t>(ceilDiv(entries_.columns, across));
+      params.blocks_y = std::min(static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(turns, 1))),
+                                 std::max<int64_t>(most / params.blocks, 1));
+    }
+  }
+
+  /// Of the widest access of each tensor that goes along the loops of one of the nests.
+  void chooseWidths(ScatterParams& params) const {
+    std::vector<ReferenceAxes> references;
+    for (const Val* val : {op_->output(0), op_->input(1), op_->input(2)}) {
+      references.emplace_back(fusion_, val->as<TensorView>());
+    }
+    std::vector<int64_t> inner(references[0].axes().size());
+    std::iota(inner.begin(), inner.end(), 0);
+    if (params.rows) {
+      inner.erase(inner.begin(), inner.begin() + op_->dim() + 1);
+    }
+    const auto width = [&](const Val* val) -> int64_t {
+      if (!val->isA<TensorView>()) {
+        return 0;
+      }
+      int64_t most = 0;
+      for (const ReferenceAxes& reference : references) {
+        const auto* tv = val->as<TensorView>();
+        if (reference.covers(tv)) {
+          most = std::max(most, reference.vectorWidth(tv, inner, info_, !params.rows));
+        }
+      }
+      return std::min(most, params.vectorization);
+    };
+    for (const Val* input : fusion_.inputs()) {
+      params.inputs.push_back(width(input));
+      const bool has_rows = params.rows && input->isA<TensorView>();
+      const int64_t of_rows =
+          has_rows ? references.back().vectorWidth(input->as<TensorView>(), inner, info_) : 0;
+      params.reads.push_back(std::min(of_rows, params.vectorization));
+    }
+    for (const Val* output : fusion_.outputs()) {
+      params.outputs.push_back(width(output));
+    }
+    params.of_target = width(op_->output(0));
+    params.adds_vectors = params.rows && params.vectorization > 1 &&
+                          op_->accumulateOp() == BinaryOpType::Add &&
+                          op_->output(0)->dtype() == DataType::Float &&
+                          params.of_target == params.vectorization && hasAllColumns();
+  }
+
+  /// Whether the source has an element for each column.
+  bool hasAllColumns() const {
+    const std::vector<IterDomain*> axes =
+        TensorDomain::noReductions(op_->input(2)->as<TensorView>()->getLogicalDomain());
+    return std::none_of(axes.begin() + op_->dim() + 1, axes.end(),
+                        [](const IterDomain* id) { return id->isBroadcast(); });
+  }
+
+  const Fusion& fusion_;
+  const ScatterOp* op_;
+  SchedulerRuntimeInfo& info_;
+  const Extents entries_;
+  const Extents target_;
+};
+
+}  // namespace
+
+std::unique_ptr<ScatterParams> planThreads(const Fusion& fusion, const ScatterOp* op,
+                                           SchedulerRuntimeInfo& info) {
+  return Planner(fusion, op, info).run();
+}
+
+}  // namespace nvfuser::scatters
