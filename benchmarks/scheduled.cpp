@@ -120,7 +120,8 @@ void bulkCopy(int64_t tile, int64_t stages, int64_t prefetch, int64_t tiles_a_bl
 }
 
 /// Whole rows in shared memory: while one is summed, the next ones are on their way.
-void bulkRowSum(int64_t stages, int64_t rows_a_block) {
+void bulkRowSum(int64_t stages, int64_t rows_a_block,
+                const CircularBufferType& type = Pipelined(false)) {
   Fusion* fusion = FusionGuard::getCurFusion();
   TensorView* x = makeContigTensor(2);
   fusion->addInput(x);
@@ -139,7 +140,7 @@ void bulkRowSum(int64_t stages, int64_t rows_a_block) {
   rows->axis(2)->parallelize(ParallelType::Bulk);
   inlineMost();
   rows->inlineAt(2);
-  rows->circularBuffer(stages);
+  rows->circularBuffer(stages, -1, type);
 }
 
 /// On the CPU: a task a row, whose threads are lanes of vectors.
@@ -201,6 +202,33 @@ void tiledTranspose(DataType dtype) {
   tile->inlineAt(2);
 }
 
+/// The same by the copy engine: tiles of 32 x 128 bytes come swizzled, so columns are read without
+/// conflicts.
+void boxTranspose(DataType dtype) {
+  Fusion* fusion = FusionGuard::getCurFusion();
+  TensorView* in = makeContigTensor(2, dtype);
+  fusion->addInput(in);
+  TensorView* out = transpose(in, 0, 1);
+  fusion->addOutput(out);
+  TensorView* tile = in->cacheAfter(LoadStoreOpType::CpAsyncBulkTensorTile);
+  tile->setMemoryType(MemoryType::Shared);
+  const int64_t columns = 128 / dataTypeSizeByte(dtype);
+  tile->split(1, columns)->split(0, 32);
+  tile->reorder({{1, 2}, {2, 1}});  // [i0/32, i1/columns, 32, columns]
+  tile->applyMmaSwizzleForTMALoad(MmaInputSmemSwizzle::B128);
+  out->split(1, 32)->split(0, columns);
+  out->reorder({{0, 1}, {1, 2}, {2, 0}});  // [i0/32, i1/columns, columns, 32]
+  out->split(2, 8);
+  out->axis(2)->parallelize(ParallelType::Unroll);
+  out->axis(3)->parallelize(ParallelType::TIDy);
+  out->axis(4)->parallelize(ParallelType::TIDx);
+  for (TensorView* tv : {tile, out}) {
+    tv->axis(0)->parallelize(ParallelType::BIDx);
+    tv->axis(1)->parallelize(ParallelType::BIDy);
+  }
+  tile->inlineAt(2);
+}
+
 std::vector<Program> programs(bool gpu) {
   const int64_t big = gpu ? 128 << 20 : 16 << 20;  // elements of float
   const int64_t rows = gpu ? 16384 : 1024;
@@ -237,6 +265,16 @@ std::vector<Program> programs(bool gpu) {
                    [=] { bulkRowSum(stages, 16); },
                    {{rows, 8192}},
                    DataType::Float});
+  }
+  all.push_back({"row sum float, 3 stages that threads of their own load",
+                 [] { bulkRowSum(3, 16, WarpSpecialized(ParallelType::TIDy)); },
+                 {{rows, 8192}},
+                 DataType::Float});
+  for (DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    all.push_back({text("transpose ", dtype, " through swizzled boxes"),
+                   [=] { boxTranspose(dtype); },
+                   {{rows, 8192}},
+                   dtype});
   }
   if (!gpu) {
     all.push_back(

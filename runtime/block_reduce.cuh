@@ -11,10 +11,11 @@
 //   R is a multiple of 32 and they are neighbours: shuffles, one slot of S a warp in smem, one
 //     barrier
 //   else: one slot of S a thread in smem, a tree with ceil(log2 R) + 1 barriers
+// Threads of a part of the block: a template argument behind the others (block_part.cuh).
 // `smem` is shared memory aligned for S, `blockReduceSlots<X, Y, Z>(bx, by, bz) * sizeof(S)` bytes.
 // It may be used again after the next barrier; two areas used in turn need none.
 //
-// needs: basics.cuh warp_reduce.cuh
+// needs: basics.cuh block_part.cuh warp_reduce.cuh
 
 // Whether threads that share a result are neighbours.
 template <bool X, bool Y, bool Z>
@@ -86,9 +87,10 @@ __host__ __device__ constexpr u32 blockReduceSlots(u32 bx, u32 by, u32 bz) {
   return bx * by * bz;
 }
 
-template <bool X, bool Y, bool Z, class S>
+template <bool X, bool Y, bool Z, class Part = WholeBlock, class S>
 __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
-  const u32 bx = blockDim.x, by = blockDim.y, bz = blockDim.z;
+  const u32 bx = Part::template extent<0>(), by = Part::template extent<1>(),
+            bz = Part::template extent<2>();
   const u32 r = (X ? bx : 1) * (Y ? by : 1) * (Z ? bz : 1);
   if (r == 1) {
     return s;
@@ -109,7 +111,7 @@ __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
       if (thread % 32 == 0) {
         slots[warp] = s;
       }
-      __syncthreads();
+      Part::sync();
       const u32 warps = r / 32;  // that share a result
       const u32 first = warp / warps * warps;
       if ((warps & (warps - 1)) == 0) {
@@ -131,12 +133,12 @@ __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
     half *= 2;
   }
   for (; half > 0; half /= 2) {
-    __syncthreads();
+    Part::sync();
     if (slot.place < half && slot.place + half < slot.places) {
       s = S::combine(s, mine[half * slot.results]);
       *mine = s;
     }
   }
-  __syncthreads();
+  Part::sync();
   return slots[slot.result];
 }

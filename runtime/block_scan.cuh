@@ -10,10 +10,11 @@
 //   R is a power of two up to 32, and they are neighbours: shuffles; no smem, no barrier
 //   R is a multiple of 32 and they are neighbours: shuffles, one slot of S a warp, one barrier
 //   else: one slot of S a thread, one barrier, and each thread goes through those of its scan
+// Threads of a part of the block: a template argument behind the others (block_part.cuh).
 // `smem` is shared memory aligned for S, one S a thread at most. It may be used again after the
 // next barrier.
 //
-// needs: basics.cuh warp_reduce.cuh block_reduce.cuh
+// needs: basics.cuh block_part.cuh warp_reduce.cuh block_reduce.cuh
 
 // What the lanes before this one have, each with its own, in groups of `width` neighbours.
 template <bool Backward, class S>
@@ -30,9 +31,10 @@ __device__ __forceinline__ S warpScan(S s, int width, u32 mask) {
   return s;
 }
 
-template <bool X, bool Y, bool Z, bool Backward, class S>
+template <bool X, bool Y, bool Z, bool Backward, class Part = WholeBlock, class S>
 __device__ __forceinline__ void blockScan(S& state, S& total, void* smem) {
-  const u32 bx = blockDim.x, by = blockDim.y, bz = blockDim.z;
+  const u32 bx = Part::template extent<0>(), by = Part::template extent<1>(),
+            bz = Part::template extent<2>();
   const u32 r = (X ? bx : 1) * (Y ? by : 1) * (Z ? bz : 1);
   S* slots = static_cast<S*>(smem);
   const u32 thread = linearThread();
@@ -63,7 +65,7 @@ __device__ __forceinline__ void blockScan(S& state, S& total, void* smem) {
     if (lane == last) {
       slots[warp] = upto;
     }
-    __syncthreads();
+    Part::sync();
     const u32 warps = r / 32;  // that share a scan
     const u32 begin = warp / warps * warps;
     S before = total;
@@ -79,7 +81,7 @@ __device__ __forceinline__ void blockScan(S& state, S& total, void* smem) {
   }
   const BlockSlot slot = blockSlot<X, Y, Z>(bx, by, bz);
   slots[slot.index()] = state;
-  __syncthreads();
+  Part::sync();
   for (u32 p = 0; p < slot.places; ++p) {
     const u32 next = Backward ? slot.places - 1 - p : p;
     if (next == slot.place) {

@@ -14,18 +14,19 @@
 //
 // The engine moves multiples of 16 bytes between multiples of 16 bytes. What does not fit (odd rows
 // and tails, views that begin in between), and everything before sm_90, is copied by the threads of
-// the block, which then wait for each other.
+// the block, which then wait for each other. Where a part of the block's threads does it
+// (block_part.cuh), it is the first template argument: bulkLoad<Part>(…).
 //
-// needs: basics.cuh mbarrier.cuh
+// needs: basics.cuh mbarrier.cuh block_part.cuh
 __device__ __forceinline__ bool fitsBulk(const void* a, const void* b, i64 bytes) {
   return (((u64)a | (u64)b | (u64)bytes) & 15) == 0;
 }
 
-// By all threads of the block, each its share.
-template <class T>
-__device__ __forceinline__ void copyByBlock(T* to, const T* from, i64 n) {
-  const i64 first = threadOfBlock();
-  const i64 step = (i64)blockDim.x * blockDim.y * blockDim.z;
+// By all threads of the part, each its share.
+template <class Part, class T>
+__device__ __forceinline__ void copyByThreads(T* to, const T* from, i64 n) {
+  const i64 first = Part::rank();
+  const i64 step = Part::count();
   if (!kHasBulkCopy && fitsBulk(to, from, n * (i64)sizeof(T))) {
     using Word = AccessWord<16>::type;
     const i64 words = n * (i64)sizeof(T) / 16;
@@ -52,26 +53,27 @@ __device__ __forceinline__ void bulkLoadBytes(void* shared, const void* global, 
 #endif
 }
 
-template <class T>
+template <class Part = WholeBlock, class T>
 __device__ __forceinline__ void bulkLoad(T* shared, const T* global, i64 n, u64* barrier) {
   if (n <= 0) {
     return;
   }
   const i64 bytes = n * (i64)sizeof(T);
   if (kHasBulkCopy && fitsBulk(shared, global, bytes)) {
-    if (isBlockLeader()) {
+    if (Part::isLeader()) {
       mbarrierExpect(barrier, (u32)bytes);
       bulkLoadBytes(shared, global, (u32)bytes, barrier);
     }
     return;
   }
-  copyByBlock(shared, global, n);
+  copyByThreads<Part>(shared, global, n);
   fenceAsyncProxy();  // a bulk copy may be the next to touch it
-  __syncthreads();
+  Part::sync();
 }
 
+template <class Part = WholeBlock>
 __device__ __forceinline__ void bulkLoadCommit(u64* barrier) {
-  if (isBlockLeader()) {
+  if (Part::isLeader()) {
     mbarrierArrive(barrier);
   }
 }
@@ -92,19 +94,19 @@ __device__ __forceinline__ void bulkStoreBytes(void* global, const void* shared,
 #endif
 }
 
-template <class T>
+template <class Part = WholeBlock, class T>
 __device__ __forceinline__ void bulkStore(T* global, const T* shared, i64 n) {
   if (n <= 0) {
     return;
   }
   const i64 bytes = n * (i64)sizeof(T);
   if (kHasBulkCopy && fitsBulk(global, shared, bytes)) {
-    if (isBlockLeader()) {
+    if (Part::isLeader()) {
       bulkStoreBytes(global, shared, (u32)bytes);
     }
     return;
   }
-  copyByBlock(global, shared, n);
+  copyByThreads<Part>(global, shared, n);
 }
 
 __device__ __forceinline__ void bulkStoreCommit() {

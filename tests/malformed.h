@@ -43,10 +43,11 @@ struct Program {
   }
   void ready() { before = fusion.toString(); }
   /// Lowers for a GPU; a refused schedule stays as it is.
-  void lower(LowerTarget target = LowerTarget::Cuda) {
+  void lower(LowerTarget target = LowerTarget::Cuda, int compute_capability = 80) {
     ready();
     LowerOptions options;
     options.target = target;
+    options.compute_capability = compute_capability;
     nvfuser::lower(&fusion, options);
   }
 };
@@ -66,6 +67,7 @@ std::vector<Case> wrongArguments();
 std::vector<Case> wrongStorage();
 /// Those of both schedules' tables, and of both arguments' tables.
 std::vector<Case> bulkCopies();
+std::vector<Case> hopperSchedules();
 std::vector<Case> schedules();
 std::vector<Case> inputs();
 

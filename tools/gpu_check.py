@@ -23,6 +23,7 @@ FAMILIES = (
 # What shapes of kernels there are: each is run under each tool.
 SHAPES = {
     "scheduled by hand": "scheduled: *",
+    "boxes, threads that load": "scheduled boxes: *,scheduled roles: *",
     "reductions": "scheduler reduction: *",
     "rows held on the chip": "scheduler persistent: *",
     "rows and columns reduced together": "scheduler inner-outer: *",

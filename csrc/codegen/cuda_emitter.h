@@ -34,9 +34,13 @@ class CudaEmitter final : public Emitter {
   void emit(const kir::Guarded& guarded) override;
   void emit(const kir::CopyAsync& copy) override;
   void emit(const kir::BulkCopy& copy) override;
+  void emit(const kir::BoxCopy& copy) override;
   void emit(const kir::AsyncCommit& commit) override;
   void emit(const kir::AsyncWait& wait) override;
   void emit(const kir::MBarrierInit& init) override;
+  void emit(const kir::MBarrierArrive& arrive) override;
+  void emit(const kir::SetRegisters& set) override;
+  void emit(const kir::GridDependency& dependency) override;
   void emit(const kir::FenceAsyncProxy& fence) override;
   void emit(const kir::Sync& sync) override;
   void emit(const kir::CombineAt& combine) override;
@@ -45,6 +49,8 @@ class CudaEmitter final : public Emitter {
   void emit(const kir::ClusterReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
 
+  /// `<Loading>`, as a template argument behind others; empty for all threads of a block.
+  static std::string_view roleName(kir::Role role);
   /// The reduction among threads that made the states which a grid reduction starts from; null for
   /// none.
   const kir::BlockReduce* blockReduceBefore(const kir::GridReduce& reduce) const;

@@ -46,8 +46,11 @@ CudaEmitter::CudaEmitter(const kir::Kernel& kernel, int64_t table_entries)
 
 std::string CudaEmitter::launchBounds() const {
   auto bounds = [&](int64_t threads) {
-    return text("__launch_bounds__(", threads,
-                kernel_.least_blocks > 1 ? text(", ", kernel_.least_blocks) : std::string(), ") ");
+    // Threads exchange registers only where a block's number of them is known.
+    const bool says_blocks = kernel_.least_blocks > 1 || kernel_.roles;
+    return text(
+        "__launch_bounds__(", threads,
+        says_blocks ? text(", ", std::max<int64_t>(kernel_.least_blocks, 1)) : std::string(), ") ");
   };
   int64_t threads = 1;
   for (kir::Scalar extent : kernel_.block) {
@@ -83,7 +86,9 @@ void CudaEmitter::signature(TextWriter& out) {
     const kir::Param& param = kernel_.params[i];
     const bool last = i + 1 == kernel_.params.size();
     parameters.line(text(parameterType(param), " ", param.name, last ? ") {" : ","),
-                    param.kind == kir::ParamKind::TensorArg ? comment(*bufferOf(param)) : "");
+                    param.kind == kir::ParamKind::TensorArg ? comment(*bufferOf(param))
+                    : param.kind == kir::ParamKind::MapArg  ? comment(*param.map->buffer)
+                                                            : "");
   }
   if (kernel_.params.empty()) {
     parameters.line(") {");
@@ -103,7 +108,11 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
       std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(),
                   [](const auto& buffer) { return buffer->memory == MemoryType::Shared; });
   if (shared) {
-    top.line("extern __shared__ __align__(16) unsigned char smem[];");
+    int64_t alignment = 16;
+    for (const auto& buffer : kernel_.buffers) {
+      alignment = std::max(alignment, buffer->memory == MemoryType::Shared ? buffer->alignment : 0);
+    }
+    top.line(text("extern __shared__ __align__(", alignment, ") unsigned char smem[];"));
   }
   for (const auto& buffer : kernel_.buffers) {
     if (buffer->memory != MemoryType::Shared) {
@@ -115,6 +124,16 @@ void CudaEmitter::function(TextWriter& out, const std::string& body) {
     top.line(text(type, "* const ", buffer->name, " = reinterpret_cast<", type, "*>(smem + ",
                   scalar_.operand(buffer->shared_offset), ");"),
              comment(*buffer));
+  }
+  if (kernel_.roles) {
+    snippets_.add("block_part.cuh");
+    const kir::Kernel::WarpRoles& roles = *kernel_.roles;
+    top.line(text("using Computing = BlockPart<1, 0, ",
+                  join(roles.computing, ", ", [](int64_t extent) { return text(extent); }), ">;"));
+    top.line(
+        text("using Loading = BlockPart<2, ", roles.firstLoading(), ", ", roles.loading, ">;"));
+    top.line(
+        text("const bool ", kir::kComputes, " = threadOfBlock() < ", roles.firstLoading(), ";"));
   }
   TextWriter indices(1);
   for (const LaunchIndex& index : kLaunchIndices) {

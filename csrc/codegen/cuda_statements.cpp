@@ -116,13 +116,47 @@ void CudaEmitter::emit(const kir::CopyAsync& copy) {
   }
 }
 
+std::string_view CudaEmitter::roleName(kir::Role role) {
+  return role == kir::Role::Loading ? "Loading" : role == kir::Role::Computing ? "Computing" : "";
+}
+
+namespace {
+
+/// "<Loading>"
+std::string asArgument(std::string_view role) {
+  return role.empty() ? std::string() : text("<", role, ">");
+}
+
+}  // namespace
+
 void CudaEmitter::emit(const kir::BulkCopy& copy) {
   snippets_.add("bulk_copy.cuh");
   check(copy.dst.buffer->dtype == copy.src.buffer->dtype, "a bulk copy does not convert");
   const bool load = copy.barrier.buffer != nullptr;
-  out_.line(text(load ? "bulkLoad(" : "bulkStore(", addressText(copy.dst), ", ",
-                 addressText(copy.src), ", ", scalar_(copy.count),
+  out_.line(text(load ? "bulkLoad" : "bulkStore", asArgument(roleName(copy.role)), "(",
+                 addressText(copy.dst), ", ", addressText(copy.src), ", ", scalar_(copy.count),
                  load ? ", " + addressText(copy.barrier) : std::string(), ");"));
+}
+
+void CudaEmitter::emit(const kir::BoxCopy& copy) {
+  snippets_.add("box_copy.cuh");
+  const kir::TensorMap& map = *copy.map;
+  const std::string_view role = roleName(copy.role);
+  const std::string box =
+      text("Box<", map.swizzle,
+           join(map.axes, "", [](const auto& axis) { return text(", ", axis.box); }), ">",
+           role.empty() ? "" : ", ", role);
+  std::string at;
+  for (kir::Scalar coordinate : copy.at) {
+    append(at, text(at.empty() ? "" : ", ", "(int)(", scalar_(coordinate), ")"));
+  }
+  if (copy.isLoad()) {
+    out_.line(text("boxLoad<", box, ">(", addressText(copy.shared), ", ", map.name, ", {", at,
+                   "}, ", addressText(copy.barrier), ");"));
+  } else {
+    out_.line(
+        text("boxStore<", box, ">(", map.name, ", {", at, "}, ", addressText(copy.shared), ");"));
+  }
 }
 
 void CudaEmitter::emit(const kir::AsyncCommit& commit) {
@@ -133,7 +167,8 @@ void CudaEmitter::emit(const kir::AsyncCommit& commit) {
       return;
     case kir::AsyncKind::BulkLoad:
       snippets_.add("bulk_copy.cuh");
-      out_.line(text("bulkLoadCommit(", addressText(commit.barrier), ");"));
+      out_.line(text("bulkLoadCommit", asArgument(roleName(commit.role)), "(",
+                     addressText(commit.barrier), ");"));
       return;
     case kir::AsyncKind::BulkStore:
       snippets_.add("bulk_copy.cuh");
@@ -162,8 +197,24 @@ void CudaEmitter::emit(const kir::AsyncWait& wait) {
 
 void CudaEmitter::emit(const kir::MBarrierInit& init) {
   snippets_.add("mbarrier.cuh");
-  out_.line(
-      text("mbarrierInit(", init.barriers->name, ", ", scalar_(init.barriers->elements), ");"));
+  out_.line(text("mbarrierInit(", init.barriers->name, ", ", scalar_(init.barriers->elements),
+                 init.arrivals != 1 ? text(", ", init.arrivals) : std::string(), ");"));
+}
+
+void CudaEmitter::emit(const kir::MBarrierArrive& arrive) {
+  snippets_.add("mbarrier.cuh");
+  out_.line(text("mbarrierArrive(", addressText(arrive.barrier), ");"));
+}
+
+void CudaEmitter::emit(const kir::SetRegisters& set) {
+  snippets_.add("block_part.cuh");
+  out_.line(text(set.more ? "takeRegisters<" : "leaveRegisters<", set.count, ">();"));
+}
+
+void CudaEmitter::emit(const kir::GridDependency& dependency) {
+  snippets_.add("grid_dependency.cuh");
+  const bool wait = dependency.kind == kir::GridDependency::Kind::Wait;
+  out_.line(wait ? "gridDependencyWait();" : "gridDependencyLaunch();");
 }
 
 void CudaEmitter::emit(const kir::FenceAsyncProxy&) {
@@ -177,7 +228,9 @@ void CudaEmitter::emit(const kir::Sync& sync) {
       out_.line("__syncwarp();", sync.comment);
       return;
     case kir::SyncKind::BlockBarrier:
-      out_.line("__syncthreads();", sync.comment);
+      out_.line(
+          sync.role == kir::Role::All ? "__syncthreads();" : text(roleName(sync.role), "::sync();"),
+          sync.comment);
       return;
     case kir::SyncKind::GridBarrier:
       check(sync.tickets != nullptr, "a grid barrier has a counter");
@@ -195,8 +248,10 @@ void CudaEmitter::emit(const kir::BlockReduce& reduce) {
   out_.open("{",
             text(monoidName(reduce.monoid), " over ", dimensionNames("threadIdx", reduce.dims)));
   loadState(type, reduce.state);
-  out_.line(text("state = blockAllReduce<", flags(reduce.dims), ">(state, ",
-                 reduce.workspace != nullptr ? reduce.workspace->name : "nullptr", ");"));
+  const std::string_view role = roleName(reduce.role);
+  out_.line(text("state = blockAllReduce<", flags(reduce.dims), role.empty() ? "" : ", ", role,
+                 ">(state, ", reduce.workspace != nullptr ? reduce.workspace->name : "nullptr",
+                 ");"));
   storeState(type, reduce.state);
   out_.close();
 }
@@ -208,8 +263,9 @@ void CudaEmitter::emit(const kir::BlockScan& scan) {
                       dimensionNames("threadIdx", scan.dims), scan.backward ? ", backward" : ""));
   loadState(type, scan.state);
   loadState(type, scan.total, "total");
+  const std::string_view role = roleName(scan.role);
   out_.line(text("blockScan<", flags(scan.dims), ", ", scan.backward ? "true" : "false",
-                 ">(state, total, ", scan.workspace->name, ");"));
+                 role.empty() ? "" : ", ", role, ">(state, total, ", scan.workspace->name, ");"));
   storeState(type, scan.state);
   storeState(type, scan.total, "total");
   out_.close();

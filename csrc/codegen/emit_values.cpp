@@ -163,6 +163,9 @@ std::string Emitter::parameterType(const kir::Param& param) {
       return text(buffer.written ? "" : "const ", typeName(buffer.dtype), "*",
                   isRestrict(buffer) ? " __restrict__" : "");
     }
+    case kir::ParamKind::MapArg:
+      snippets_.add("box_copy.cuh");
+      return "const __grid_constant__ TensorMap";
     case kir::ParamKind::IndexArg:
       return "const Index";
     case kir::ParamKind::ScalarArg:

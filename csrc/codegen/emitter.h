@@ -46,9 +46,13 @@ class Emitter {
   virtual void emit(const kir::CopyVector& copy) = 0;
   virtual void emit(const kir::CopyAsync& copy) = 0;
   virtual void emit(const kir::BulkCopy& copy) = 0;
+  virtual void emit(const kir::BoxCopy& copy) = 0;
   virtual void emit(const kir::AsyncCommit& commit) = 0;
   virtual void emit(const kir::AsyncWait& wait) = 0;
   virtual void emit(const kir::MBarrierInit& init) = 0;
+  virtual void emit(const kir::MBarrierArrive& arrive) = 0;
+  virtual void emit(const kir::SetRegisters& set) = 0;
+  virtual void emit(const kir::GridDependency& dependency) = 0;
   virtual void emit(const kir::FenceAsyncProxy& fence) = 0;
   virtual void emit(const kir::Sync& sync) = 0;
   virtual void emit(const kir::CombineAt& combine) = 0;

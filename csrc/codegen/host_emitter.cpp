@@ -208,6 +208,12 @@ void HostEmitter::emit(const kir::BulkCopy& copy) {
                  refText(copy.dst, "e"), " = ", refText(copy.src, "e"), ";"));
 }
 
+void HostEmitter::emit(const kir::BoxCopy& copy) {
+  needsThreads("copy of boxes", copy.map->buffer);
+}
+void HostEmitter::emit(const kir::MBarrierArrive&) { needsThreads("arrival", nullptr); }
+void HostEmitter::emit(const kir::SetRegisters&) {}
+void HostEmitter::emit(const kir::GridDependency&) {}
 void HostEmitter::emit(const kir::AsyncCommit&) {}
 void HostEmitter::emit(const kir::AsyncWait&) {}
 void HostEmitter::emit(const kir::MBarrierInit&) {}

@@ -78,9 +78,13 @@ class HostEmitter final : public Emitter {
   void emit(const kir::CopyVector& copy) override;
   void emit(const kir::CopyAsync& copy) override;
   void emit(const kir::BulkCopy& copy) override;
+  void emit(const kir::BoxCopy& copy) override;
   void emit(const kir::AsyncCommit& commit) override;
   void emit(const kir::AsyncWait& wait) override;
   void emit(const kir::MBarrierInit& init) override;
+  void emit(const kir::MBarrierArrive& arrive) override;
+  void emit(const kir::SetRegisters& set) override;
+  void emit(const kir::GridDependency& dependency) override;
   void emit(const kir::FenceAsyncProxy& fence) override;
   void emit(const kir::Sync& sync) override;
   void emit(const kir::CombineAt& combine) override;

@@ -17,6 +17,9 @@ size_t roundedUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 /// As C++ lays out a member of this type, whose alignment is its size.
 std::optional<size_t> bytesOf(const kir::Param& param, const kir::Kernel& kernel) {
+  if (param.kind == kir::ParamKind::MapArg) {
+    return std::nullopt;  // many bytes, and each launch has its own
+  }
   if (param.kind == kir::ParamKind::IndexArg) {
     return kernel.index_type == DataType::Int32 ? sizeof(int32_t) : sizeof(int64_t);
   }

@@ -101,20 +101,28 @@ std::unordered_map<const TensorView*, const TensorView*> heldByOthers(const Fusi
 
 }  // namespace
 
-void Allocations::addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel) {
-  kir::Buffer barriers;
-  barriers.name = text("T", tv->name(), "_ready");
-  barriers.dtype = DataType::UInt64;
-  barriers.memory = MemoryType::Shared;
-  barriers.elements = kernel.pool->constant(allocation.stages);
-  barriers.keeps_place = barriers.read = barriers.written = true;
-  allocation.barriers = kernel.addBuffer(std::move(barriers));
-  kir::Buffer phases;
-  phases.name = text("T", tv->name(), "_phases");
-  phases.dtype = DataType::UInt32;
-  phases.elements = kernel.pool->one();
-  phases.read = phases.written = true;
-  allocation.phases = kernel.addBuffer(std::move(phases));
+void Allocations::addBarriers(const TensorView* tv, bool is_special, Allocation& allocation,
+                              kir::Kernel& kernel) {
+  const auto add = [&](std::string_view what, kir::Buffer** barriers_of, kir::Buffer** phases_of,
+                       std::string_view phases_name) {
+    kir::Buffer barriers;
+    barriers.name = text("T", tv->name(), what);
+    barriers.dtype = DataType::UInt64;
+    barriers.memory = MemoryType::Shared;
+    barriers.elements = kernel.pool->constant(allocation.stages);
+    barriers.keeps_place = barriers.read = barriers.written = true;
+    *barriers_of = kernel.addBuffer(std::move(barriers));
+    kir::Buffer phases;
+    phases.name = text("T", tv->name(), phases_name);
+    phases.dtype = DataType::UInt32;
+    phases.elements = kernel.pool->one();
+    phases.read = phases.written = true;
+    *phases_of = kernel.addBuffer(std::move(phases));
+  };
+  add("_ready", &allocation.barriers, &allocation.phases, "_phases");
+  if (is_special) {
+    add("_free", &allocation.free, &allocation.free_phases, "_free_phases");
+  }
 }
 
 Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbols,
@@ -212,7 +220,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     buffer.keeps_place = bulk_load || isBulkStored(tv, options.target);
     allocation.buffer = kernel.addBuffer(std::move(buffer));
     if (bulk_load) {
-      addBarriers(tv, allocation, kernel);
+      addBarriers(tv, specialisation(tv, options) != nullptr, allocation, kernel);
     }
     map_[tv] = std::move(allocation);
   }

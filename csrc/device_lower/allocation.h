@@ -27,6 +27,9 @@ struct Allocation {
   /// of each that is waited for next.
   kir::Buffer* barriers = nullptr;
   kir::Buffer* phases = nullptr;
+  /// If threads of their own load it: the same the other way, for stages that have been read.
+  kir::Buffer* free = nullptr;
+  kir::Buffer* free_phases = nullptr;
 };
 
 class Allocations {
@@ -38,7 +41,8 @@ class Allocations {
   Allocation& of(const TensorView* tv) { return map_.at(tv); }
 
  private:
-  void addBarriers(const TensorView* tv, Allocation& allocation, kir::Kernel& kernel);
+  void addBarriers(const TensorView* tv, bool is_special, Allocation& allocation,
+                   kir::Kernel& kernel);
 
   std::unordered_map<const TensorView*, Allocation> map_;
 };

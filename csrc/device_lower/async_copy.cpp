@@ -106,6 +106,13 @@ bool isBulkStored(const TensorView* tv, LowerTarget target) {
   });
 }
 
+const WarpSpecialized* specialisation(const TensorView* tv, const LowerOptions& options) {
+  const bool possible = options.target != LowerTarget::Cpu && options.compute_capability >= 90;
+  return possible && tv->isCircularBuffered()
+             ? std::get_if<WarpSpecialized>(&tv->circularBufferOptions().type)
+             : nullptr;
+}
+
 void validateBulk(const TensorView* tv, const LoopModel& loops) {
   const std::string name = text("T", tv->name());
   const auto& axes = tv->getLoopDomain();
@@ -122,15 +129,13 @@ void validateBulk(const TensorView* tv, const LoopModel& loops) {
     return;
   }
   validateCopy(tv);
-  const auto count = std::count_if(axes.begin(), axes.end(), isBulkAxis);
-  if (count > 1) {
-    refuse(tv, text(count, " axes of ", name, " are bound to Bulk; a bulk copy has one"),
-           "merge them if they are contiguous together, or leave the outer ones serial");
-  }
-  if (!isBulkAxis(axes.back())) {
+  // Those bound to Bulk are the innermost ones.
+  const auto first = std::find_if(axes.begin(), axes.end(), isBulkAxis);
+  const auto behind = std::find_if_not(first, axes.end(), isBulkAxis);
+  if (behind != axes.end()) {
     refuse(tv,
-           text("an axis of ", name,
-                " is bound to Bulk but is not the innermost one: ", axes.back(), " is inside it"),
+           text("an axis of ", name, " is bound to Bulk but is not the innermost one: ", *behind,
+                " is inside it"),
            "reorder() it to the end");
   }
   for (int i = 0; i < tv->nDims(); ++i) {

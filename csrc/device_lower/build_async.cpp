@@ -36,7 +36,8 @@ kir::Stmt KernelBuilder::asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst,
   return {kir::CopyAsync{dst, src, nullptr}};
 }
 
-void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block& out) {
+void KernelBuilder::stretchCopy(const Leaf& leaf, const LoopClass* bulk, const std::string& no_box,
+                                kir::Block& out) {
   auto* copy = leaf.expr->as<LoadStoreOp>();
   auto* in = copy->in()->as<TensorView>();
   const TensorView* tv = leaf.out;
@@ -51,6 +52,7 @@ void KernelBuilder::bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block
     userError("lower: T", of->name(), " cannot be copied in bulk along the axis of T", tv->name(),
               " that is bound to Bulk: its elements are not neighbours there (index ",
               index->toString(), ")\n  note: ", of,
+              no_box.empty() ? std::string() : text("\n  note: it is no box, as ", no_box),
               "\n  help: bind an axis whose memory is contiguous, or make the tensor contiguous");
   };
   auto firstOf = [&](kir::Ref ref, const TensorView* of) {
@@ -111,6 +113,14 @@ void KernelBuilder::initialiseBarriers(kir::Block& out) {
     out.push_back({kir::Assign{{allocation.phases, pool_.zero()},
                                kir::Literal{PolymorphicValue(0), allocation.phases->dtype}}});
     out.push_back({kir::MBarrierInit{allocation.barriers}});
+    if (isSpecialLoad(buffer->tv)) {
+      // The first phase that is waited for is the one before the first: each stage is free.
+      out.push_back({kir::Declare{allocation.free_phases}});
+      out.push_back(
+          {kir::Assign{{allocation.free_phases, pool_.zero()},
+                       kir::Literal{PolymorphicValue(int64_t{0xffffffff}), DataType::UInt32}}});
+      out.push_back({kir::MBarrierInit{allocation.free, kernel_.roles->firstLoading()}});
+    }
     any = true;
   }
   if (any && threads) {

@@ -93,6 +93,23 @@ void KernelBuilder::circularLoop(LoopNode& node, kir::Block& out) {
     }
     first = tv;
   }
+  std::vector<const TensorView*> buffers;
+  for (const Leaf* leaf : leaves) {
+    const int64_t position = leaf->out->getComputeAtPosition();
+    if (allocations_.of(leaf->out).stages > 1 &&
+        &loops_.of(leaf->out, static_cast<int>(position) - 1) == &loop) {
+      buffers.push_back(leaf->out);
+    }
+  }
+  if (specialisation(first, options_) != nullptr) {
+    if (loaded.size() > buffers.size()) {
+      userError("lower: what is computed for ", first,
+                " alone would have to be computed by threads ",
+                "that only load; compute it outside of the loop, or use Pipelined");
+    }
+    specialisedLoop(node, buffers, out);
+    return;
+  }
   // Barriers and waits go with the statement behind them; the last ones stay in the loop.
   std::set<const LoopNode*> loads;
   bool load_follows = false;

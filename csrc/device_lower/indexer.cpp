@@ -346,13 +346,31 @@ void Indexer::requireRoom(const TensorView* tv, const AxisIndex& known) const {
   }
 }
 
-kir::Ref Indexer::write(const TensorView* tv, const Places& places) const {
+AxisIndex Indexer::indicesOf(const TensorView* tv, const Places& places) const {
   AxisIndex known;
   for (const IterDomain* id : tv->domain()->allIDs()) {
     if (Scalar index = places.index(id)) {
       known[id] = index;
     }
   }
+  return known;
+}
+
+std::vector<Indexer::MemoryAxis> Indexer::memoryAxes(const TensorView* tv, AxisIndex known) const {
+  followTransforms(tv, known);
+  std::vector<MemoryAxis> axes;
+  const std::vector<IterDomain*>& in_memory = tv->getMaybeAllocationDomain();
+  for (size_t i = 0; i < in_memory.size(); ++i) {
+    const IterDomain* id = in_memory[i];
+    if (!id->isBroadcast() && !id->isReduction()) {
+      axes.push_back({known.at(id), symbols_.extent(id), symbols_.stride(tv, i)});
+    }
+  }
+  return axes;
+}
+
+kir::Ref Indexer::write(const TensorView* tv, const Places& places) const {
+  const AxisIndex known = indicesOf(tv, places);
   requireRoom(tv, known);
   return {allocations_.of(tv).buffer, offset(tv, known), 1};
 }

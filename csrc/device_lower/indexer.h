@@ -43,6 +43,16 @@ class Indexer {
   kir::Ref read(const TensorView* producer, const TensorView* consumer, AxisIndex logical) const;
   /// Element of its own memory that a statement computing `tv` writes.
   kir::Ref write(const TensorView* tv, const Places& places) const;
+  /// An axis that a tensor of the caller has in memory, and the index along it.
+  struct MemoryAxis {
+    kir::Scalar index = nullptr;
+    kir::Scalar extent = nullptr;
+    kir::Scalar stride = nullptr;
+  };
+  /// All of them, outermost first, without broadcasts.
+  std::vector<MemoryAxis> memoryAxes(const TensorView* tv, AxisIndex known) const;
+  /// Indices of the axes of what a statement writes.
+  AxisIndex indicesOf(const TensorView* tv, const Places& places) const;
   /// Which stage of a circular buffer the statement works on; 0 where there is one.
   kir::Scalar stage(const TensorView* tv) const;
   /// Row-major index of the element being computed, over the logical domain.

@@ -50,8 +50,13 @@ bool isMadeOf(const Val* id, const std::unordered_set<const Val*>& axes) {
 class SyncInserter {
  public:
   SyncInserter(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-               const Allocations& allocations, LowerTarget target)
-      : root_(root), exact_(exact), loops_(loops), allocations_(allocations), target_(target) {}
+               const Allocations& allocations, const LowerOptions& options)
+      : root_(root),
+        exact_(exact),
+        loops_(loops),
+        allocations_(allocations),
+        options_(options),
+        target_(options.target) {}
 
   bool run() {
     // Positions move when barriers go in, so each barrier is followed by a fresh look.
@@ -265,6 +270,9 @@ class SyncInserter {
 
   /// At the end of the loop whose next iteration writes the source of a bulk store again.
   bool insertStoreWait(const Place& writer, const Place& reader, const TensorView* tv) {
+    if (specialisation(tv, options_) != nullptr) {
+      return false;  // its loop waits in each iteration
+    }
     size_t depth = commonDepth(writer, reader);
     if (allocations_.of(tv).stages > 1) {
       const LoopClass* circular = &loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
@@ -326,6 +334,9 @@ class SyncInserter {
     const size_t from = childOf(*scope, writer, depth);
     const size_t to = childOf(*scope, reader, depth);
     bool changed = false;
+    if (specialisation(tv, options_) != nullptr) {
+      return false;  // an mbarrier of each stage serves both directions
+    }
     if (allocations_.of(tv).stages > 1) {
       // A circular buffer's loop has a barrier of its own; only loops around it are left.
       const LoopClass* circular = &loops_.of(tv, static_cast<int>(tv->getComputeAtPosition()) - 1);
@@ -347,9 +358,12 @@ class SyncInserter {
         changed = true;
       }
     }
-    // The next iteration of a loop around both writes the buffer again.
+    // The next iteration of a loop around both writes the buffer again. (That of a circular buffer
+    // begins with a barrier.)
     LoopNode* loop = repeating(writer, depth);
-    if (loop != nullptr && !satisfies(loop->children.back(), kind) &&
+    const bool begins_with_one =
+        loop != nullptr && loop->circular_barrier && kind == kir::SyncKind::BlockBarrier;
+    if (loop != nullptr && !begins_with_one && !satisfies(loop->children.back(), kind) &&
         !satisfies(loop->children.front(), kind)) {
       insert(*loop, loop->children.size(),
              barrier(kind, text("T", tv->name(), " may be written again")));
@@ -388,6 +402,7 @@ class SyncInserter {
   const IdGraph& exact_;
   const LoopModel& loops_;
   const Allocations& allocations_;
+  const LowerOptions& options_;
   const LowerTarget target_;
   bool grid_ = false;
 };
@@ -395,8 +410,8 @@ class SyncInserter {
 }  // namespace
 
 bool insertSyncs(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-                 const Allocations& allocations, LowerTarget target) {
-  return SyncInserter(root, exact, loops, allocations, target).run();
+                 const Allocations& allocations, const LowerOptions& options) {
+  return SyncInserter(root, exact, loops, allocations, options).run();
 }
 
 }  // namespace nvfuser

@@ -33,6 +33,6 @@ namespace nvfuser {
 
 /// Returns whether a grid barrier was needed (the launch must be cooperative).
 bool insertSyncs(LoopNode& root, const IdGraph& exact, const LoopModel& loops,
-                 const Allocations& allocations, LowerTarget target);
+                 const Allocations& allocations, const LowerOptions& options);
 
 }  // namespace nvfuser

@@ -46,6 +46,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       makeCarries(expr->as<ScanOp>());
     }
   }
+  findRoles(fusion);
   // Part of a larger fusion keeps that fusion's numbers.
   const bool numbered = fusion.hasManaged("random_draws");
   int64_t draws = 0;
@@ -74,6 +75,10 @@ void KernelBuilder::build(LoopNode& root) {
     }
   });
   initialiseBarriers(kernel_.body);
+  if (!special_loads_.empty()) {
+    buildRoles(root);
+    return;
+  }
   declare(root, kernel_.body);
   children(root, kernel_.body);
 }
@@ -136,7 +141,7 @@ kir::Ref KernelBuilder::markWritten(kir::Ref ref) {
 
 void KernelBuilder::declare(const LoopNode& scope, kir::Block& out) {
   auto found = declared_in_.find(scope.loop);
-  if (found == declared_in_.end()) {
+  if (found == declared_in_.end() || role_ == kir::Role::Loading) {
     return;
   }
   for (const kir::Buffer* buffer : found->second) {
@@ -151,6 +156,9 @@ void KernelBuilder::children(LoopNode& node, kir::Block& out) {
 }
 
 void KernelBuilder::node(LoopNode& node, kir::Block& out) {
+  if (!isForRole(node)) {
+    return;
+  }
   if (node.sync) {
     out.push_back({kir::Sync{*node.sync, nullptr, node.comment}});
   } else if (node.async_wait) {
@@ -183,7 +191,10 @@ std::string loopComment(const LoopClass& loop, const IdGraph& exact) {
 void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
   const LoopClass& loop = *node.loop;
   if (loop.parallel == ParallelType::Bulk && options_.target != LowerTarget::Cpu) {
-    bulkCopy(*node.children[0].leaf, &loop, out);
+    if (role_ == kir::Role::Computing && hasSpecialLoads(node)) {
+      return;
+    }
+    bulkCopies(node, out);
     return;
   }
   const bool unswitched = loop.parallel == ParallelType::Unswitch;

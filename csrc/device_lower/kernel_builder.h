@@ -8,11 +8,15 @@
 ///   build_reduction.cpp   reductions and Welford: where a sum starts, is added to, and ends
 ///   build_scan.cpp        scans
 ///   build_thread_reduction.cpp   a reduction's end across the threads of a block, a cluster, the
-///   grid build_circular.cpp    loops whose loads run ahead build_async.cpp       copies beside the
-///   threads: cp.async, bulk copies build_vector.cpp      vector accesses and what they need of
-///   strides and addresses
+///                         grid
+///   build_circular.cpp    loops whose loads run ahead
+///   build_async.cpp       copies beside the threads: cp.async, bulk copies
+///   build_box.cpp         bulk copies along several axes
+///   build_roles.cpp       threads that load, and those that compute
+///   build_vector.cpp      vector accesses and what they need of strides and addresses
 #pragma once
 
+#include <span>
 #include <unordered_set>
 
 #include <device_lower/async_copy.h>
@@ -163,16 +167,43 @@ class KernelBuilder {
   bool isCircular(const LoopNode& node) const;
   void circularLoop(LoopNode& node, kir::Block& out);
 
+  // build_roles.cpp
+  void findRoles(const Fusion& fusion);
+  void countThreads(const WarpSpecialized& special);
+  bool isSpecialLoad(const TensorView* tv) const;
+  bool hasSpecialLoads(const LoopNode& node) const;
+  /// Whether threads of the role that is built have a part in what is in `node`.
+  bool isForRole(const LoopNode& node) const;
+  void buildRoles(LoopNode& root);
+  void specialisedLoop(LoopNode& node, const std::vector<const TensorView*>& loads,
+                       kir::Block& out);
+
   // build_async.cpp
   bool isAsyncCopy(const Expr* expr) const;  ///< by cp.async
   kir::Stmt asyncCopy(const LoadStoreOp* copy, const kir::Ref& dst, const kir::Ref& src) const;
-  void bulkCopy(const Leaf& leaf, const LoopClass* bulk, kir::Block& out);
+  /// `no_box`: why it is none, for messages.
+  void stretchCopy(const Leaf& leaf, const LoopClass* bulk, const std::string& no_box,
+                   kir::Block& out);
   void initialiseBarriers(kir::Block& out);
   /// The mbarrier of the stage that is worked on.
   kir::Ref barrierOf(const TensorView* tv) const;
   /// Closes what was copied; waits until at most `pending` groups are open.
   void commit(kir::AsyncKind kind, const TensorView* tv, kir::Block& out) const;
   void wait(kir::AsyncKind kind, int64_t pending, const TensorView* tv, kir::Block& out) const;
+
+  // build_box.cpp
+  struct BoxAxis;
+  /// The copy below loops over axes bound to Bulk.
+  void bulkCopies(const LoopNode& node, kir::Block& out);
+  /// The copy as one box over `loops`; if it is none, why, and nothing is done.
+  std::string boxCopy(const Leaf& leaf, std::span<const LoopClass* const> loops, kir::Block& out);
+  std::string findBoxAxes(const TensorView* tensor, const AxisIndex& known,
+                          std::span<const LoopClass* const> loops, std::vector<BoxAxis>* axes);
+  std::string findLayout(const std::vector<BoxAxis>& axes, kir::Ref* shared, int64_t* swizzle);
+  bool isSwizzled(const std::vector<BoxAxis>& axes, kir::Scalar inside, int64_t bytes,
+                  int64_t swizzle) const;
+  const kir::TensorMap* tensorMap(const kir::Buffer* buffer, const std::vector<BoxAxis>& axes,
+                                  int64_t swizzle);
 
   // build_vector.cpp
   bool isVectorized(const Leaf& leaf, const LoopClass** loop) const;
@@ -225,6 +256,9 @@ class KernelBuilder {
   std::unordered_set<const IterDomain*> with_elements_;  ///< axes of which elements are required
   /// Of a reduction over blocks, what is true in the only block that has the result.
   std::unordered_map<const Expr*, kir::Scalar> last_of_;
+  /// What threads of their own load, and the role whose statements are built now.
+  std::vector<const TensorView*> special_loads_;
+  kir::Role role_ = kir::Role::All;
   /// Set inside the fast copy of an unswitched loop: bounds hold already.
   bool bounds_proven_ = false;
   int temporaries_ = 0;

@@ -14,6 +14,7 @@
 #include <device_lower/share_draws.h>
 #include <device_lower/validate_domains.h>
 #include <device_lower/validate_schedule.h>
+#include <device_lower/wait_for_grid.h>
 #include <device_lower/wrap_remainders.h>
 #include <ir/axis_map.h>
 #include <kernel_ir/scalars_of.h>
@@ -59,7 +60,18 @@ void synchronise(Lowering& l) {
   if (l.options.target == LowerTarget::Cpu) {
     return;
   }
-  l.kernel.cooperative |= insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations, l.options.target);
+  l.kernel.cooperative |= insertSyncs(l.tree, *l.exact, *l.loops, *l.allocations, l.options);
+}
+
+/// They come behind those that compute, along the outermost dimension of the block that is used.
+void addLoadingThreads(kir::Kernel& kernel) {
+  const kir::Kernel::WarpRoles& roles = *kernel.roles;
+  const int on = roles.on;
+  int64_t inner = 1;
+  for (int d = 0; d < on; ++d) {
+    inner *= roles.computing[d];
+  }
+  kernel.block[on] = kernel.pool->constant(roles.computing[on] + roles.loading / inner);
 }
 
 void buildStatements(Lowering& l) {
@@ -73,6 +85,9 @@ void buildStatements(Lowering& l) {
     l.kernel.grid[d] = l.loops->dimension(grid[d]);
     l.kernel.block[d] = l.loops->dimension(block[d]);
     l.kernel.cluster[d] = l.loops->cluster(grid[d]);
+  }
+  if (l.kernel.roles) {
+    addLoadingThreads(l.kernel);
   }
   l.kernel.index_type = l.options.index_type;
   l.kernel.most_threads = l.fusion->kernelHints().most_threads;
@@ -143,6 +158,13 @@ void limitUnrolling(Lowering& l) {
   });
 }
 
+void startEarly(Lowering& l) {
+  const bool possible = l.options.target != LowerTarget::Cpu && l.options.compute_capability >= 90;
+  if (l.options.dependent_launch && possible && !l.kernel.cooperative) {
+    waitForGrid(l.kernel);
+  }
+}
+
 kir::Param tensorParameter(const kir::Buffer* buffer) {
   kir::Param param;
   param.kind = kir::ParamKind::TensorArg;
@@ -197,6 +219,14 @@ void collectParameters(Lowering& l) {
   }
   if (l.options.bounds && l.options.target == LowerTarget::Cpu) {
     passBounds(kernel);
+  }
+  for (const auto& map : kernel.tensor_maps) {
+    kir::Param param;
+    param.kind = kir::ParamKind::MapArg;
+    param.name = map->name;
+    param.dtype = map->buffer->dtype;
+    param.map = map.get();
+    kernel.params.push_back(std::move(param));
   }
   // In order of the fusion's scalars, strides behind them.
   std::map<std::pair<int64_t, int>, Scalar> used;
@@ -337,6 +367,9 @@ constexpr std::array kPasses = {
     LoweringPass{"limit-unrolling", "kernel.body",
                  "serial loops where unrolled ones would repeat a random generator",
                  "on request, loops with random numbers stay loops", limitUnrolling, true},
+    LoweringPass{"wait-for-grid", "all statements",
+                 "a wait for the kernel in front, before global memory is touched",
+                 "on request, kernels start before the one in front of them has ended", startEarly},
     LoweringPass{"collect-parameters", "all statements",
                  "kernel.params: tensors, workspaces, sizes, strides, scalars",
                  "what the statements mention has to be passed", collectParameters},

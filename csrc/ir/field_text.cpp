@@ -44,8 +44,17 @@ std::string fieldText(const std::vector<bool>& flags) {
 }
 
 std::string fieldText(const CircularBufferOptions& options) {
-  const bool mbarrier = std::get<Pipelined>(options.type).uses_mbarrier_for_war;
-  return text(options.stage, " stages, ", options.prefetch, " ahead", mbarrier ? ", mbarrier" : "");
+  std::string kind;
+  if (const auto* special = std::get_if<WarpSpecialized>(&options.type)) {
+    kind = text(", by threads of ", valueName(special->on));
+    if (special->num_registers) {
+      kind += text(" with ", special->num_registers->first, " registers to ",
+                   special->num_registers->second);
+    }
+  } else if (std::get<Pipelined>(options.type).uses_mbarrier_for_war) {
+    kind = ", mbarrier";
+  }
+  return text(options.stage, " stages, ", options.prefetch, " ahead", kind);
 }
 
 void readField(TextCursor& at, bool& value) {
@@ -75,7 +84,19 @@ void readField(TextCursor& at, CircularBufferOptions& options) {
   at.expect("stages,", "behind their number");
   options.prefetch = at.takeInteger("how many stages loads are ahead");
   at.expect("ahead", "behind the number of stages");
-  options.type = Pipelined(at.take(", mbarrier"));
+  if (!at.take(", by threads of")) {
+    options.type = Pipelined(at.take(", mbarrier"));
+    return;
+  }
+  ParallelType on = ParallelType::Serial;
+  readField(at, on);
+  WarpSpecialized special(on);
+  if (at.take("with")) {
+    const int64_t loading = at.takeInteger("registers of a thread that loads");
+    at.expect("registers to", "behind the registers of a thread that loads");
+    special.num_registers = {loading, at.takeInteger("registers of a thread that computes")};
+  }
+  options.type = special;
 }
 
 // Rows of a mesh are apart by "|", its planes by "||"; a mesh of more axes but one row, or one

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include <ir/device_mesh.h>
@@ -21,7 +23,18 @@ struct Pipelined {
   explicit Pipelined(bool mbarrier = false) : uses_mbarrier_for_war(mbarrier) {}
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
-using CircularBufferType = std::variant<Pipelined>;
+/// A circular buffer whose stages are filled by threads of their own: more of them along a
+/// dimension of the block, which do nothing else. Of the registers that a thread may have, those
+/// that load give some to those that compute: `num_registers` for either.
+struct WarpSpecialized {
+  ParallelType on = ParallelType::Serial;
+  std::optional<std::pair<int64_t, int64_t>> num_registers;
+  explicit WarpSpecialized(ParallelType dimension) : on(dimension) {}
+  WarpSpecialized(ParallelType dimension, std::pair<int64_t, int64_t> registers)
+      : on(dimension), num_registers(registers) {}
+  friend bool operator==(const WarpSpecialized&, const WarpSpecialized&) = default;
+};
+using CircularBufferType = std::variant<Pipelined, WarpSpecialized>;
 
 /// `stage` buffers; loads run `prefetch` iterations ahead.
 struct CircularBufferOptions {
@@ -112,6 +125,11 @@ class TensorView : public Val {
   TensorView* reorder(const std::vector<int64_t>& permutation);
   TensorView* reorder(std::initializer_list<int64_t> permutation);
   TensorView* swizzle(SwizzleType type, int64_t x, int64_t y);
+  /// Of a tensor in shared memory whose two innermost loop axes, rows and columns, are a box: lays
+  /// it out in memory as the copy engine swizzles it. A row has as many bytes as the swizzle.
+  void swizzleTMABox(MmaInputSmemSwizzle swizzle);
+  /// The same, and binds both axes to Bulk.
+  void applyMmaSwizzleForTMALoad(MmaInputSmemSwizzle swizzle);
   TensorView* resize(int64_t axis, Val* left, Val* right,
                      std::optional<IterType> iter_type = std::nullopt);
   TensorView* broadcast(int64_t axis, int64_t extent = 1);

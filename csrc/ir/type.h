@@ -164,6 +164,9 @@ std::string_view loadStoreOpTypeName(LoadStoreOpType type);
 enum class CacheOp : uint8_t { Unspecified, AllLevels, Streaming, Global };
 enum class SwizzleType : uint8_t { NoSwizzle, XOR, CyclicShift };
 enum class SwizzleMode : uint8_t { NoSwizzle, Data, Loop };
+/// How the copy engine and the tensor cores place 16 bytes in shared memory: those of a line of 32,
+/// 64 or 128 bytes change places by the line's number.
+enum class MmaInputSmemSwizzle : uint8_t { None, B128, B64, B32 };
 
 enum class AllocationType : uint8_t { New, ReuseBuffer, Evaluate };
 enum class OutputVisibility : uint8_t { kHidden, kVisible };

@@ -24,6 +24,7 @@ struct LowerOptions {
   bool index_hoist = true;
   bool predicate_elimination = true;
   bool unroll_with_rng = true;
+  bool dependent_launch = false;
   /// Optional passes to leave out, by name.
   std::vector<std::string> skip_passes = {};
   /// On the CPU: kernels check each access to memory of the caller, and to workspaces.

@@ -55,6 +55,11 @@ struct Accesses {
     visit(s.dst, true);
     optional(s.barrier);
   }
+  void operator()(const BoxCopy& s) const {
+    visit(s.shared, s.isLoad());
+    optional(s.barrier);
+  }
+  void operator()(const MBarrierArrive& s) const { optional(s.barrier); }
   void operator()(const AsyncCommit& s) const { optional(s.barrier); }
   void operator()(const AsyncWait& s) const {
     optional(s.barrier);

@@ -102,6 +102,15 @@ class Printer {
     line(depth, text(nvfuser::kir::toString(s.dst), " = bulk ", nvfuser::kir::toString(s.src),
                      " : ", s.count, counted(s.barrier)));
   }
+  void show(const BoxCopy& s, int depth) {
+    const std::string place =
+        text(s.map->name, "{", join(s.at, ", ", [](Scalar at) { return at->toString(); }), "}");
+    const std::string shared = nvfuser::kir::toString(s.shared);
+    line(depth, text(s.isLoad() ? shared : place, " = box ", s.isLoad() ? place : shared, " : ",
+                     join(s.map->axes, " x ", [](const auto& axis) { return text(axis.box); }),
+                     s.map->swizzle != 0 ? text(", swizzled by ", s.map->swizzle) : "",
+                     counted(s.barrier)));
+  }
   static std::string counted(const Ref& barrier) {
     return barrier.buffer != nullptr ? " at " + nvfuser::kir::toString(barrier) : std::string();
   }
@@ -117,7 +126,16 @@ class Printer {
                                               : text(name(s.kind), " wait ", s.pending));
   }
   void show(const MBarrierInit& s, int depth) {
-    line(depth, text("initialise ", s.barriers->name, "[", s.barriers->elements, "]"));
+    line(depth, text("initialise ", s.barriers->name, "[", s.barriers->elements, "]",
+                     s.arrivals != 1 ? text(" for ", s.arrivals, " arrivals") : ""));
+  }
+  void show(const MBarrierArrive& s, int depth) { line(depth, "arrive" + counted(s.barrier)); }
+  void show(const SetRegisters& s, int depth) {
+    line(depth, text(s.more ? "take" : "leave", " registers: ", s.count));
+  }
+  void show(const GridDependency& s, int depth) {
+    line(depth, s.kind == GridDependency::Kind::Wait ? "wait for the kernel in front"
+                                                     : "let the next kernel start");
   }
   void show(const FenceAsyncProxy&, int depth) { line(depth, "fence async proxy"); }
   void show(const Guarded& s, int depth) {
@@ -162,8 +180,10 @@ class Printer {
   }
   void show(const Sync& s, int depth) {
     static constexpr std::string_view kKinds[] = {"warp", "block", "grid"};
-    line(depth, text("sync ", kKinds[static_cast<size_t>(s.kind)],
-                     s.comment.empty() ? "" : "  // " + s.comment));
+    static constexpr std::string_view kRoles[] = {"", ", loading", ", computing"};
+    line(depth,
+         text("sync ", kKinds[static_cast<size_t>(s.kind)], kRoles[static_cast<size_t>(s.role)],
+              s.comment.empty() ? "" : "  // " + s.comment));
   }
   void show(const Random& s, int depth) {
     const std::string place = s.block == nullptr ? text("element ", s.element)

@@ -157,6 +157,43 @@ struct CopyAsync {
   Scalar condition = nullptr;  ///< null: always; otherwise zero-filled where it does not hold
 };
 
+/// The threads of a block that carry out a statement together.
+enum class Role : uint8_t {
+  All,        ///< of the block
+  Loading,    ///< the last ones, which only load (WarpRoles)
+  Computing,  ///< all others
+};
+
+/// The symbol that is true in threads that compute, where others load.
+inline constexpr std::string_view kComputes = "computes";
+
+/// A tensor as the copy engine sees it that copies boxes of it; the host makes one for each launch.
+struct TensorMap {
+  struct Axis {
+    Scalar extent = nullptr;
+    Scalar stride = nullptr;  ///< elements
+    int64_t box = 1;          ///< elements of a box along the axis
+  };
+  std::string name;  ///< "T0_map"
+  const Buffer* buffer = nullptr;
+  std::vector<Axis> axes;  ///< innermost first
+  /// How 16 bytes are placed in shared memory: 0: in order; 32, 64, 128: those of a line of so many
+  /// bytes change places, by its number among eight.
+  int64_t swizzle = 0;
+};
+
+/// A box between global and shared memory by the copy engine, for all threads of `role`. Elements
+/// outside of the tensor are loaded as zeros and not stored. A load is counted by `barrier`; a
+/// store has none.
+struct BoxCopy {
+  Ref shared;
+  const TensorMap* map = nullptr;
+  std::vector<Scalar> at;  ///< of its first element, innermost axis first
+  Ref barrier;
+  Role role = Role::All;
+  bool isLoad() const { return barrier.buffer != nullptr; }
+};
+
 /// `count` neighbours between global and shared memory by the copy engine (cp.async.bulk), for the
 /// whole block; none if count <= 0. A load is counted by `barrier`; a store has none.
 struct BulkCopy {
@@ -164,6 +201,7 @@ struct BulkCopy {
   Ref src;
   Scalar count = nullptr;
   Ref barrier;
+  Role role = Role::All;
 };
 
 /// The kinds of asynchronous copies, by what waits for them.
@@ -177,6 +215,7 @@ enum class AsyncKind : uint8_t {
 struct AsyncCommit {
   AsyncKind kind = AsyncKind::Pieces;
   Ref barrier = {};
+  Role role = Role::All;
 };
 /// Waits until at most `pending` of this thread's committed groups are unfinished; or for the phase
 /// of a bulk load's `barrier` that the bits of the register `phases` tell, one for each barrier.
@@ -190,6 +229,24 @@ struct AsyncWait {
 /// One thread makes the mbarriers of a buffer ready. A block barrier must follow.
 struct MBarrierInit {
   const Buffer* barriers = nullptr;
+  int64_t arrivals = 1;  ///< that end a phase
+};
+
+/// Each thread that computes has read a stage, which may be loaded again.
+struct MBarrierArrive {
+  Ref barrier;
+};
+
+/// From here on a thread has so many registers: fewer than before, or more.
+struct SetRegisters {
+  int64_t count = 0;
+  bool more = false;
+};
+
+/// Of kernels that start before the one in front of them has ended: what it wrote is there from
+/// here on; or the kernel behind this one may start.
+struct GridDependency {
+  enum class Kind : uint8_t { Wait, Launch } kind = Kind::Wait;
 };
 
 /// What this thread wrote to shared memory can be read by bulk copies behind the next barrier.
@@ -235,6 +292,7 @@ struct BlockReduce {
   std::vector<Ref> state;
   bool dims[3] = {false, false, false};
   const Buffer* workspace = nullptr;
+  Role role = Role::All;
 };
 
 /// Along the thread dimensions marked, in thread order (`backward`: from the last thread on):
@@ -247,6 +305,7 @@ struct BlockScan {
   bool dims[3] = {false, false, false};
   bool backward = false;
   const Buffer* workspace = nullptr;
+  Role role = Role::All;
 };
 
 /// Combines the states of all blocks of the cluster, in order of rank; every thread of each block
@@ -277,6 +336,7 @@ struct Sync {
   SyncKind kind = SyncKind::BlockBarrier;
   const Buffer* tickets = nullptr;  ///< of a grid barrier
   std::string comment;
+  Role role = Role::All;
 };
 
 /// dst = random number of element `element` (row-major logical index), drawn with key seed at
@@ -302,8 +362,9 @@ struct Fetch {
 
 struct Stmt {
   std::variant<For, If, Declare, LoadIndex, Let, Compute, Assign, CopyVector, CopyAsync, BulkCopy,
-               AsyncCommit, AsyncWait, MBarrierInit, FenceAsyncProxy, Guarded, Combine, CombineAt,
-               BlockReduce, BlockScan, ClusterReduce, GridReduce, Sync, Random, Fetch>
+               BoxCopy, AsyncCommit, AsyncWait, MBarrierInit, MBarrierArrive, SetRegisters,
+               GridDependency, FenceAsyncProxy, Guarded, Combine, CombineAt, BlockReduce, BlockScan,
+               ClusterReduce, GridReduce, Sync, Random, Fetch>
       node;
 };
 
@@ -312,6 +373,7 @@ struct Stmt {
 /// Where a parameter's value comes from at launch.
 enum class ParamKind : uint8_t {
   TensorArg,  ///< address of an input or output, or of a workspace
+  MapArg,     ///< a tensor map, by value
   IndexArg,   ///< an extent, stride or integer that indices use: `symbol`
   ScalarArg,  ///< any other scalar: evaluated on the host from `val`
 };
@@ -321,6 +383,7 @@ struct Param {
   std::string name;
   DataType dtype;
   const Buffer* buffer = nullptr;  ///< of a TensorArg
+  const TensorMap* map = nullptr;  ///< of a MapArg
   Scalar symbol = nullptr;         ///< of an IndexArg
   const Val* val = nullptr;        ///< scalar of the fusion whose value it is (null for strides)
 };
@@ -358,6 +421,7 @@ class Kernel {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<Param> params;
   std::unordered_map<Scalar, SymbolSource> sources;
+  std::vector<std::unique_ptr<TensorMap>> tensor_maps;
   Block body;
 
   Scalar grid[3] = {nullptr, nullptr, nullptr};  ///< x, y, z; one where null
@@ -365,6 +429,17 @@ class Kernel {
   Scalar cluster[3] = {nullptr, nullptr, nullptr};
   Scalar shared_bytes = nullptr;
   bool cooperative = false;
+  /// Whether it may start before the kernel in front of it has ended (GridDependency).
+  bool dependent = false;
+  /// How many threads of a block have which role, if they have different ones. Those that load are
+  /// the last ones in linear order.
+  struct WarpRoles {
+    int64_t computing[3] = {1, 1, 1};  ///< along x, y, z
+    int64_t loading = 0;
+    int on = 0;  ///< the dimension that has more threads for them
+    int64_t firstLoading() const { return computing[0] * computing[1] * computing[2]; }
+  };
+  std::optional<WarpRoles> roles;
   /// Threads that a block never has more of, where its extents are no constants; 0: unknown.
   int64_t most_threads = 0;
   /// Blocks that a multiprocessor must have registers for at once, if `most_threads` says how many

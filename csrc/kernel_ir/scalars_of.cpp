@@ -57,6 +57,16 @@ struct Mapper {
     apply(s.count, map);
     apply(s.barrier, map);
   }
+  void operator()(BoxCopy& s) const {
+    apply(s.shared, map);
+    for (Scalar& at : s.at) {
+      apply(at, map);
+    }
+    apply(s.barrier, map);
+  }
+  void operator()(MBarrierArrive& s) const { apply(s.barrier, map); }
+  void operator()(SetRegisters&) const {}
+  void operator()(GridDependency&) const {}
   void operator()(AsyncCommit& s) const { apply(s.barrier, map); }
   void operator()(AsyncWait& s) const {
     apply(s.barrier, map);

@@ -33,8 +33,8 @@ class Verifier {
 
   /// Sizes, strides and hardware indices are known everywhere.
   bool isGlobal(Scalar symbol) const {
-    return sources_.count(symbol) != 0 || symbol->name.starts_with("threadIdx.") ||
-           symbol->name.starts_with("blockIdx.");
+    return sources_.count(symbol) != 0 || symbol->name == kComputes ||
+           symbol->name.starts_with("threadIdx.") || symbol->name.starts_with("blockIdx.");
   }
 
   void expression(Scalar a, const Scope& scope) const {

@@ -34,6 +34,7 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
     : plan_(plan),
       values_(plan.arguments_.size()),
       pointers_(plan.arguments_.size()),
+      maps_(plan.maps_.size()),
       bounds_(plan.bounds_) {
   using Kind = LaunchPlan::Argument::Kind;
   Device& device = plan.compiled().device();
@@ -63,6 +64,17 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
         *value =
             bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
         break;
+      case Kind::Map: {
+        const LaunchPlan::Map& map = plan.maps_[argument.index];
+        TensorMapArgument& made = maps_[argument.index];
+        made = map.form;
+        made.address = reinterpret_cast<uintptr_t>(map.is_output ? outputs[map.tensor]
+                                                                 : args[map.tensor].tensor()->data);
+        made.fits = fitsEngine(made) ? 1 : 0;
+        device.describeTensor(made);
+        pointer[-1] = &made;
+        break;
+      }
       case Kind::IndexReport:
         *value = bytesOf(index_report_.data());
         break;

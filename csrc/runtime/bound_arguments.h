@@ -32,6 +32,7 @@ class BoundArguments {
   const LaunchPlan& plan_;
   ShortList<LaunchPlan::Bytes, 24> values_;
   ShortList<void*, 24> pointers_;
+  std::vector<TensorMapArgument> maps_;
   mutable std::array<int64_t, 2> index_report_ = {};  ///< the kernel writes what index was wrong
   mutable std::vector<int64_t> bounds_;               ///< likewise at its begin, of an access
   std::vector<DeviceMemory> workspaces_;              ///< freed in stream order

@@ -24,6 +24,7 @@ LowerOptions lowerOptionsFor(const Device& device, DataType index_type, const Op
   lowering.index_hoist = !options.isDisabled(DisableOption::IndexHoist);
   lowering.predicate_elimination = !options.isDisabled(DisableOption::PredicateElimination);
   lowering.unroll_with_rng = !options.isDisabled(DisableOption::UnrollWithRng);
+  lowering.dependent_launch = options.isEnabled(EnableOption::DependentLaunch);
   lowering.bounds = options.isEnabled(EnableOption::Bounds);
   lowering.skip_passes = options.list(Setting::SkipPass);
   lowering.verify = options.flag(Setting::Verify);
@@ -64,6 +65,19 @@ std::vector<std::string> compilerOptionsFor(const Device& device, const Options&
   }
   return words;
 }
+
+namespace {
+
+/// Whether threads exchange registers, which one architecture alone can do.
+bool usesRegisters(const kir::Kernel& kernel) {
+  bool found = false;
+  kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
+    found |= std::holds_alternative<kir::SetRegisters>(stmt.node);
+  });
+  return found;
+}
+
+}  // namespace
 
 CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& device,
                                DataType index_type, const CompileParams& params)
@@ -115,6 +129,7 @@ CompiledKernel::CompiledKernel(const Fusion& fusion, std::string name, Device& d
   source_.max_registers = registers > 0 ? static_cast<int>(registers) : params.maxrregcount;
   source_.options = compilerOptionsFor(device, options_, isComputedExactly(*fusion_));
   source_.deadline_s = static_cast<double>(options_.number(Setting::CompileSeconds));
+  source_.specific = usesRegisters(lowering_.kernel);
   source_.cached = !options_.isDisabled(DisableOption::NvrtcCaching);
 }
 

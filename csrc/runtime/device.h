@@ -22,6 +22,7 @@
 namespace nvfuser {
 
 class Cancellation;
+struct TensorMapArgument;
 
 namespace kir {
 class Kernel;
@@ -37,6 +38,7 @@ struct LaunchShape {
   int64_t cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool cooperative = false;  ///< all blocks resident at once (grid barriers)
+  bool dependent = false;    ///< may start before the kernel in front of it in the stream has ended
   int64_t bytes = -1;        ///< of its tensors, whether threads are worth their start; −1: unknown
 };
 
@@ -50,6 +52,7 @@ struct KernelSource {
   int max_registers = 0;             ///< 0: the compiler's choice
   int64_t max_threads = 0;           ///< largest block it will be launched with; 0: unknown
   std::vector<std::string> options;  ///< further compiler options
+  bool specific = false;             ///< whether it has instructions of this architecture alone
   bool cached = true;                ///< whether compiled code may come from the disk, and go there
   double deadline_s = 120;           ///< for compiling it; 0: none
   /// Set when nobody wants it any more; null: that does not happen.
@@ -110,6 +113,10 @@ class Device {
   /// it earlier.
   virtual void launch(const LoadedKernel& kernel, const LaunchShape& shape,
                       std::span<void* const> args, Stream stream, Cancellation* cancellation) = 0;
+
+  /// Makes the descriptor of a tensor that the copy engine takes (`fits`), or says that it does
+  /// not.
+  virtual void describeTensor(TensorMapArgument&) {}
 
   /// Milliseconds of each of `repeats` runs, one after the other, of what `work` puts on the
   /// stream: by the device's own clock where it has one.

@@ -187,7 +187,7 @@ void dumpCompileParams(const Options& options, const std::string& subject, const
       lines = lines.substr(0, lines.find('\n', lines.find('\n') + 1));
       break;
     case DeviceKind::Cuda:
-      lines = cudaBinaryKey(source, cudaArchitecture(device.properties()));
+      lines = cudaBinaryKey(source, cudaArchitecture(device.properties(), source.specific));
       break;
     case DeviceKind::Emulated:
       lines = "the host's compiler with checks on every access";
@@ -237,7 +237,9 @@ std::string describeArguments(const CompiledKernel& compiled, LaunchValues& valu
   std::string lines;
   for (const kir::Param& param : compiled.kernel().params) {
     const kir::Buffer* buffer = param.buffer;
-    if (param.kind != kir::ParamKind::TensorArg) {
+    if (param.kind == kir::ParamKind::MapArg) {
+      append(lines, text("map    ", param.name, " of ", param.map->buffer->name, "\n"));
+    } else if (param.kind != kir::ParamKind::TensorArg) {
       std::string value = "from the random state";
       if (param.symbol != nullptr) {
         value = text(values.of(param.symbol));

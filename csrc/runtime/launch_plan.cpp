@@ -84,6 +84,7 @@ LaunchPlan::LaunchPlan(const CompiledKernel& compiled, LaunchValues& values,
   }
   for (const kir::Param& param : kernel.params) {
     arguments_.push_back(param.kind == kir::ParamKind::TensorArg ? tensorArgument(param)
+                         : param.kind == kir::ParamKind::MapArg  ? mapArgument(*param.map, values)
                                                                  : scalarArgument(param, values));
     const bool computed = arguments_.back().kind == Argument::Kind::Computed;
     if (computed && evaluator_ == nullptr) {
@@ -169,6 +170,7 @@ void LaunchPlan::chooseShape(LaunchValues& values, const LaunchParams& launch) {
     shape_.shared_bytes = values.of(kernel.shared_bytes);
   }
   shape_.cooperative = kernel.cooperative;
+  shape_.dependent = kernel.dependent;
   launch_params_.setSmem(shape_.shared_bytes);
 }
 
@@ -193,6 +195,31 @@ LaunchPlan::Argument LaunchPlan::tensorArgument(const kir::Param& param) {
     }
     argument.kind = Argument::Kind::Workspace;
   }
+  return argument;
+}
+
+LaunchPlan::Argument LaunchPlan::mapArgument(const kir::TensorMap& map, LaunchValues& values) {
+  const Fusion& fusion = compiled_->fusion();
+  Map made;
+  made.is_output = map.buffer->role == kir::BufferRole::Output;
+  made.tensor = positionOf(made.is_output ? fusion.outputs() : fusion.inputs(), map.buffer->tv);
+  made.form.rank = static_cast<int32_t>(map.axes.size());
+  made.form.element_bytes = static_cast<int32_t>(dataTypeSizeByte(map.buffer->dtype));
+  made.form.swizzle = static_cast<int32_t>(map.swizzle);
+  for (size_t axis = 0; axis < map.axes.size(); ++axis) {
+    made.form.sizes[axis] = values.of(map.axes[axis].extent);
+    made.form.strides[axis] = values.of(map.axes[axis].stride) * made.form.element_bytes;
+    made.form.box[axis] = static_cast<int32_t>(map.axes[axis].box);
+    // The stride along an axis of one element says nothing.
+    if (axis > 0 && made.form.sizes[axis] == 1) {
+      made.form.strides[axis] = made.form.strides[axis - 1] * made.form.sizes[axis - 1];
+      made.form.strides[axis] = (made.form.strides[axis] + 15) / 16 * 16;
+    }
+  }
+  Argument argument;
+  argument.kind = Argument::Kind::Map;
+  argument.index = maps_.size();
+  maps_.push_back(made);
   return argument;
 }
 

@@ -20,6 +20,7 @@
 #include <runtime/launch_values.h>
 #include <runtime/repeated_call.h>
 #include <runtime/run_context.h>
+#include <runtime/tensor_map.h>
 
 namespace nvfuser {
 
@@ -91,6 +92,7 @@ class LaunchPlan {
       Element,  ///< an input's one element, read on the host
       Output,
       Workspace,
+      Map,          ///< of a tensor, made in each call
       IndexReport,  ///< on the CPU: memory of the call itself
       Bounds,       ///< likewise
       Constant,
@@ -100,7 +102,7 @@ class LaunchPlan {
       Offset
     };
     Kind kind = Kind::Constant;
-    size_t index = 0;          ///< of the input, output or workspace
+    size_t index = 0;          ///< of the input, output, workspace or map
     size_t offset = 0;         ///< in the workspace, bytes
     const Val* val = nullptr;  ///< of a computed scalar
     DataType dtype = {};       ///< of an element or scalar
@@ -110,6 +112,12 @@ class LaunchPlan {
   struct Workspace {
     size_t bytes = 0;
     size_t zeroed_bytes = 0;
+  };
+  /// All of a tensor map but for the address.
+  struct Map {
+    bool is_output = false;
+    size_t tensor = 0;  ///< which input or output
+    TensorMapArgument form;
   };
   struct AddressCheck {
     size_t argument;
@@ -122,6 +130,7 @@ class LaunchPlan {
   void chooseShape(LaunchValues& values, const LaunchParams& launch);
   int64_t tensorBytes(const KernelArgumentHolder& args) const;
   Argument tensorArgument(const kir::Param& param);
+  Argument mapArgument(const kir::TensorMap& map, LaunchValues& values);
   void placeWorkspaces(LaunchValues& values);
   void findBounds(LaunchValues& values);
   Argument scalarArgument(const kir::Param& param, LaunchValues& values);
@@ -135,6 +144,7 @@ class LaunchPlan {
   std::vector<Output> outputs_;
   std::vector<Argument> arguments_;
   std::vector<Workspace> workspaces_;
+  std::vector<Map> maps_;
   std::vector<AddressCheck> address_checks_;
   std::vector<int64_t> index_extents_;  ///< of the kernel's index_reads
   std::vector<int64_t> bounds_;         ///< what the kernel's `bounds` holds before the launch

@@ -5,6 +5,33 @@
 
 namespace nvfuser {
 
+namespace {
+
+constexpr int64_t kLeastRegisters = 24;
+constexpr int64_t kMostRegisters = 240;
+constexpr int64_t kUnitOfRegisters = 8;
+
+void requireRoles(const TensorView* tv, const WarpSpecialized& special) {
+  if (!isParallelTypeThreadDim(special.on)) {
+    scheduleError("circularBuffer", tv,
+                  text("threads that only load are threads of a block, not of ",
+                       parallelTypeName(special.on)),
+                  "use WarpSpecialized(ParallelType::TIDx), TIDy or TIDz");
+  }
+  if (!special.num_registers) {
+    return;
+  }
+  for (int64_t count : {special.num_registers->first, special.num_registers->second}) {
+    if (count < kLeastRegisters || count > kMostRegisters || count % kUnitOfRegisters != 0) {
+      scheduleError("circularBuffer", tv, text("a thread cannot be given ", count, " registers"),
+                    text("use multiples of ", kUnitOfRegisters, " from ", kLeastRegisters, " to ",
+                         kMostRegisters));
+    }
+  }
+}
+
+}  // namespace
+
 void TensorView::circularBuffer(int64_t number_of_stages, int64_t prefetch_distance,
                                 CircularBufferType type) {
   if (number_of_stages < 2) {
@@ -33,6 +60,9 @@ void TensorView::circularBuffer(int64_t number_of_stages, int64_t prefetch_dista
                        definition() ? definition()->getOpString() : "nothing",
                        "; only a copy can run ahead of its use"),
                   "buffer the copy that cacheAfter() makes of an operand");
+  }
+  if (const auto* special = std::get_if<WarpSpecialized>(&type)) {
+    requireRoles(this, *special);
   }
   fields_.circular_buffer = {type, number_of_stages, prefetch};
 }

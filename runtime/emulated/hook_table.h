@@ -60,9 +60,19 @@ struct NvfHooks {
   void (*mbarrier_arrive)(void* barrier, const void* pc);
   void (*mbarrier_wait)(void* barrier, unsigned parity, const void* pc);
   void (*fence_async_proxy)();
+  // Of `threads` threads of the block, a multiple of 32.
+  void (*named_barrier)(unsigned id, unsigned threads, int line);
+  // setmaxnreg: warps of a whole warpgroup.
+  void (*set_registers)(unsigned count, int line);
+  // griddepcontrol.wait: what the kernel in front wrote is there.
+  void (*grid_dependency_wait)();
   void (*bulk_load)(void* shared, const void* global, unsigned bytes, void* barrier,
                     const void* pc);
   void (*bulk_store)(void* global, const void* shared, unsigned bytes, const void* pc);
+  // A box of the tensor that `map` (tensor_map.cuh) tells of, whose first element is at the
+  // coordinates `at`, innermost axis first.
+  void (*box_load)(void* shared, const void* map, const int* at, void* barrier, const void* pc);
+  void (*box_store)(const void* map, const int* at, const void* shared, const void* pc);
   void (*bulk_commit)();
   void (*bulk_wait_read)(unsigned groups_that_may_be_open);
 

@@ -661,6 +661,19 @@ NVF_RAW static void __nvf_bulk_load(void* shared, const void* global, unsigned b
 NVF_RAW static void __nvf_bulk_store(void* global, const void* shared, unsigned bytes) {
   __nvf_hooks->bulk_store(global, shared, bytes, NVF_PC);
 }
+NVF_RAW static void __nvf_box_load(void* shared, const void* map, const int* at, void* barrier) {
+  __nvf_hooks->box_load(shared, map, at, barrier, NVF_PC);
+}
+NVF_RAW static void __nvf_box_store(const void* map, const int* at, const void* shared) {
+  __nvf_hooks->box_store(map, at, shared, NVF_PC);
+}
+NVF_RAW static void __nvf_named_barrier(unsigned id, unsigned threads, NVF_LINE) {
+  __nvf_hooks->named_barrier(id, threads, line);
+}
+NVF_RAW static void __nvf_set_registers(unsigned count, NVF_LINE) {
+  __nvf_hooks->set_registers(count, line);
+}
+NVF_RAW static void __nvf_grid_dependency_wait() { __nvf_hooks->grid_dependency_wait(); }
 NVF_RAW static void __nvf_bulk_commit() { __nvf_hooks->bulk_commit(); }
 NVF_RAW static void __nvf_bulk_wait_read(unsigned groups) { __nvf_hooks->bulk_wait_read(groups); }
 

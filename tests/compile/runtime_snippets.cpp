@@ -41,6 +41,43 @@ fenceAsyncProxy();
 o[0]=1;
 }
 )"},
+    {"block_part.cuh", R"(
+extern "C" __global__ void __launch_bounds__(256, 1) k(u32*o){using Part=BlockPart<1,0,128>;
+if(Part::rank()<128){takeRegisters<240>();
+Part::sync();
+o[Part::rank()]=Part::count()+Part::extent<0>()+WholeBlock::extent<1>()+Part::isLeader();
+}else{leaveRegisters<24>();
+o[WholeBlock::rank()]=WholeBlock::count();
+}
+}
+)"},
+    {"box_copy.cuh", R"(
+extern "C" __global__ void k(const __grid_constant__ TensorMap a,const __grid_constant__ TensorMap b,int n){
+extern __shared__ __align__(1024) float m[];
+__shared__ u64 w[1];
+u32 phases=0;
+mbarrierInit(w,1);
+__syncthreads();
+boxLoad<Box<128,32,16>>(m,a,{n,1},w);
+boxLoad<Box<0,16,2,2>>(m+512,a,{n,1,2},w);
+boxLoad<Box<0,16,2,2,2>>(m+1024,a,{n,1,2,3},w);
+boxLoad<Box<0,16,2,2,2,1>>(m+2048,a,{n,1,2,3,4},w);
+bulkLoadCommit(w);
+bulkLoadWait(w,0,phases);
+boxStore<Box<128,32,16>>(b,{n,1},m);
+boxStore<Box<0,16,2,2>>(b,{n,1,2},m+512);
+boxStore<Box<0,16,2,2,2>>(b,{n,1,2,3},m+1024);
+boxStore<Box<0,16,2,2,2,1>>(b,{n,1,2,3,4},m+2048);
+bulkStoreCommit();
+bulkStoreWait<0>();
+}
+)"},
+    {"grid_dependency.cuh", R"(
+extern "C" __global__ void k(float*o){gridDependencyWait();
+gridDependencyLaunch();
+o[threadIdx.x]=1;
+}
+)"},
     {"bulk_copy.cuh", R"(
 extern "C" __global__ void k(float*o,const float*a,int n){extern __shared__ __align__(16) float m[];
 __shared__ u64 b[1];

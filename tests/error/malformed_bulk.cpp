@@ -93,9 +93,11 @@ std::vector<Case> bulkCopies() {
          p.output(neg(s.out));
          p.lower();
        }},
-      {"two Bulk axes", "2 axes of T3 are bound to Bulk; a bulk copy has one",
+      {"two Bulk axes that are none of one stretch", "it is no box, as along an axis of T0",
        [](Program& p) {
          Staged s(p);
+         s.load->split(1, 10)->merge(0)->merge(0);
+         s.load->split(0, 4);
          s.load->axis(0)->parallelize(Bulk);
          s.load->axis(1)->parallelize(Bulk);
          p.lower();

@@ -57,7 +57,7 @@ std::vector<Case> joined(std::vector<Case> first, const std::vector<Case>& secon
 
 std::vector<Case> schedules() {
   return joined(joined(joined(refusedByPrimitives(), refusedByLowering()), sharedMemory()),
-                joined(bulkCopies(), scans()));
+                joined(joined(bulkCopies(), hopperSchedules()), scans()));
 }
 std::vector<Case> inputs() { return joined(wrongArguments(), wrongStorage()); }
 

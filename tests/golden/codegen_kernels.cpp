@@ -77,9 +77,9 @@ TEST_CASE("codegen: a kernel has no snippet that it does not need") {
   CHECK(snippets(codegen_kernels::pointwise("k", DataType::Int32, 128)) == Paths{});
   CHECK(snippets(codegen_kernels::asyncCopy()) == Paths{"basics.cuh", "async_copy.cuh"});
   CHECK(snippets(codegen_kernels::bulkCopy()) ==
-        Paths{"basics.cuh", "mbarrier.cuh", "bulk_copy.cuh"});
+        Paths{"basics.cuh", "block_part.cuh", "mbarrier.cuh", "bulk_copy.cuh"});
   CHECK(snippets(codegen_kernels::blockReduce()) ==
-        Paths{"basics.cuh", "half.cuh", "warp_reduce.cuh", "block_reduce.cuh"});
+        Paths{"basics.cuh", "half.cuh", "block_part.cuh", "warp_reduce.cuh", "block_reduce.cuh"});
 }
 
 TEST_CASE("codegen: what needs threads is refused on the host") {

@@ -15,6 +15,10 @@ std::string afterPass(const PassFile& file, Fusion& fusion) {
   LowerOptions options;
   options.target = file.target == "cpu" ? LowerTarget::Cpu : LowerTarget::Cuda;
   options.index_type = DataType::Int32;
+  if (file.target == "sm_90") {
+    options.compute_capability = 90;
+    options.dependent_launch = true;
+  }
   std::string before;
   std::string after;
   bool was_run = false;
@@ -40,7 +44,7 @@ TEST_CASE("lowering: what passes leave behind") {
   });
   for (const char* pass :
        {"map-axes", "build-loop-tree", "insert-syncs", "build-statements", "share-conditions",
-        "wrap-remainders", "fetch-ahead", "hoist-indices", "collect-parameters"}) {
+        "wrap-remainders", "fetch-ahead", "hoist-indices", "wait-for-grid", "collect-parameters"}) {
     CHECK_MESSAGE(counts.count(pass) == 1, "no file shows the pass ", pass);
   }
 }

@@ -9,6 +9,7 @@
 #include <ops/all_ops.h>
 #include <runtime/emulated/errors.h>
 #include <runtime/executor.h>
+#include <runtime/tensor_map.h>
 #include <scheduler/utils.h>
 
 using namespace nvfuser;
@@ -25,10 +26,11 @@ struct Kernel {
   Lowering lowering;
   GeneratedKernel generated;
 
-  explicit Kernel(const std::function<void(Fusion&)>& define) {
+  explicit Kernel(const std::function<void(Fusion&)>& define, bool dependent = false) {
     FusionGuard guard(&fusion);
     define(fusion);
     LowerOptions options;
+    options.dependent_launch = dependent;
     options.compute_capability = 90;
     options.verify = true;
     lowering = lower(&fusion, options);
@@ -43,6 +45,22 @@ struct Kernel {
     return a == nullptr ? 1 : kir::evaluate(a, [&](kir::Scalar s) { return valueOf(s); });
   }
 
+  TensorMapArgument mapOf(const kir::TensorMap& map, void* const (&pointers)[2]) const {
+    TensorMapArgument made;
+    made.address =
+        reinterpret_cast<uintptr_t>(pointers[map.buffer->role == kir::BufferRole::Output ? 1 : 0]);
+    made.element_bytes = 4;
+    made.swizzle = static_cast<int32_t>(map.swizzle);
+    for (const kir::TensorMap::Axis& axis : map.axes) {
+      made.sizes[made.rank] = evaluate(axis.extent);
+      made.strides[made.rank] = 4 * evaluate(axis.stride);
+      made.box[made.rank++] = static_cast<int32_t>(axis.box);
+    }
+    made.fits = fitsEngine(made) ? 1 : 0;
+    CHECK(made.fits == 1);
+    return made;
+  }
+
   void run(const std::string& text) const {
     Device& device = emulatedDevice();
     const Tensor in = Tensor::randn({kRows, kColumns}, DataType::Float, 1, device);
@@ -50,10 +68,15 @@ struct Kernel {
     void* pointers[] = {in.ref().data, out.ref().data};
     std::vector<int64_t> sizes;
     sizes.reserve(lowering.kernel.params.size());
+    std::vector<TensorMapArgument> maps;
+    maps.reserve(lowering.kernel.params.size());
     std::vector<void*> args;
     for (const kir::Param& param : lowering.kernel.params) {
       if (param.kind == kir::ParamKind::TensorArg) {
         args.push_back(&pointers[param.buffer->role == kir::BufferRole::Output ? 1 : 0]);
+      } else if (param.kind == kir::ParamKind::MapArg) {
+        maps.push_back(mapOf(*param.map, pointers));
+        args.push_back(&maps.back());
       } else {
         sizes.push_back(valueOf(param.symbol));
         args.push_back(&sizes.back());
@@ -64,6 +87,7 @@ struct Kernel {
       shape.grid[d] = evaluate(lowering.kernel.grid[d]);
       shape.block[d] = evaluate(lowering.kernel.block[d]);
     }
+    shape.dependent = lowering.kernel.dependent;
     shape.shared_bytes = evaluate(lowering.kernel.shared_bytes);
     auto kernel = device.compile({.entry = "k", .text = text, .options = {}});
     device.launch(*kernel, shape, args, nullptr, nullptr);
@@ -78,7 +102,8 @@ struct Kernel {
       const size_t end = generated.text.find('\n', line);
       const std::string content = generated.text.substr(line, end - line);
       for (const char* call : {"__syncthreads();", "fenceAsyncProxy();", "bulkLoadWait(",
-                               "bulkStoreWait<", "mbarrierInit(", "bulkLoadCommit("}) {
+                               "bulkStoreWait<", "mbarrierInit(", "bulkLoadCommit",
+                               "Computing::sync();", "mbarrierArrive(", "gridDependencyWait();"}) {
         if (content.find(call) == std::string::npos) {
           continue;
         }
@@ -216,4 +241,77 @@ TEST_CASE("bulk lowering: a barrier of the loop's body stays there when loads ru
     c.load->circularBuffer(2);
   });
   CHECK_NOTHROW(kernel.run(kernel.generated.text));
+}
+
+TEST_CASE("bulk lowering: boxes loaded ahead, and boxes stored") {
+  for (bool stores : {false, true}) {
+    CAPTURE(stores);
+    Kernel kernel([&](Fusion& fusion) {
+      TensorView* x = makeContigTensor(2);
+      fusion.addInput(x);
+      TensorView* body = neg(x);
+      TensorView* out = stores ? set(body) : body;
+      fusion.addOutput(out);
+      TensorView* load = x->cacheAfter(LoadStoreOpType::CpAsyncBulkTensorTile);
+      load->setMemoryType(MemoryType::Shared);
+      std::vector<TensorView*> all{load, body};
+      if (stores) {
+        body->setMemoryType(MemoryType::Shared);
+        all.push_back(out);
+      }
+      for (TensorView* tv : all) {
+        tv->split(1, 32)->split(0, 8);
+        tv->reorder({{1, 2}, {2, 1}});
+        tv->axis(0)->parallelize(BIDx);
+      }
+      body->axis(3)->parallelize(TIDx);
+      for (TensorView* tv : all) {
+        if (tv != body) {
+          tv->axis(2)->parallelize(Bulk);
+          tv->axis(3)->parallelize(Bulk);
+        }
+      }
+      load->inlineAt(2);
+      if (stores) {
+        body->inlineAt(2);
+      }
+      load->circularBuffer(3);
+    });
+    CHECK(kernel.generated.text.find("boxLoad<Box<0, 32, 8>>") != std::string::npos);
+    // Initialise, barrier, two that close; wait, barrier; of stores: fence, barrier, wait.
+    kernel.checkEachNeeded(stores ? 9 : 6);
+  }
+}
+
+TEST_CASE("bulk lowering: threads that load, and threads that compute") {
+  for (bool stored : {false, true}) {
+    CAPTURE(stored);
+    Kernel kernel([&](Fusion& fusion) {
+      Chain c(fusion, LoadStoreOpType::CpAsyncBulk, MemoryType::Local);
+      c.load->axis(2)->parallelize(Bulk);
+      c.load->inlineAt(2);
+      if (stored) {
+        c.body->setMemoryType(MemoryType::Shared);
+        c.out->axis(2)->parallelize(Bulk);
+        c.body->inlineAt(2);
+      } else {
+        c.body->inlineAt(3);
+      }
+      c.load->circularBuffer(3, 2, WarpSpecialized(TIDy));
+    });
+    // Two that initialise, barrier; wait, arrive; wait, close. Of stores: fence, barrier, wait and
+    // a barrier before the source is written again.
+    kernel.checkEachNeeded(stored ? 11 : 7);
+  }
+}
+
+TEST_CASE("bulk lowering: a kernel that starts early waits for the one in front") {
+  Kernel kernel(
+      [](Fusion& fusion) {
+        Chain c(fusion, LoadStoreOpType::CpAsyncBulk, MemoryType::Local);
+        c.load->axis(2)->parallelize(Bulk);
+        inlineMost();
+      },
+      true);
+  kernel.checkEachNeeded(6);  // initialise, barrier, the wait; close, wait, barrier
 }

@@ -45,6 +45,36 @@ TEST_CASE("the user's example: merge, split, split, computeAt, inlineMost, paral
   CHECK(tv2->axis(2)->getParallelType() == ParallelType::TIDx);
 }
 
+TEST_CASE("inlineMost stops where axes are bound to different things") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigTensor(3);
+  fusion.addInput(x);
+  TensorView* tile = set(x);
+  TensorView* by_y = neg(tile);
+  TensorView* by_z = exp(tile);
+  fusion.addOutput(by_y);
+  fusion.addOutput(by_z);
+  for (TensorView* tv : {tile, by_y, by_z}) {
+    tv->axis(0)->parallelize(ParallelType::BIDx);
+  }
+  by_y->axis(1)->parallelize(ParallelType::TIDy);
+  by_z->axis(1)->parallelize(ParallelType::TIDz);
+  inlineMost();
+  CHECK(tile->getComputeAtPosition() == 1);  // its own axis 1 is bound to nothing
+  resetInlining(&fusion);
+  by_z->axis(1)->parallelize(ParallelType::TIDy);
+  inlineMost();
+  CHECK(tile->getComputeAtPosition() == 3);
+  resetInlining(&fusion);
+  tile->axis(1)->parallelize(ParallelType::TIDx);
+  inlineMost();
+  CHECK(tile->getComputeAtPosition() == 1);
+  CHECK_THROWS_WITH_AS(tile->inlineAt(2),
+                       doctest::Contains("would be bound to threadIdx.y and to threadIdx.x"),
+                       UserError);
+}
+
 TEST_CASE("bias: tensors before the broadcast get congruent loops and are inlined") {
   Fusion fusion;
   FusionGuard guard(&fusion);

@@ -6,6 +6,7 @@
 #include <runtime/cuda/cubin_cache.h>
 #include <runtime/cuda/cuda_kernel.h>
 #include <runtime/cuda/driver.h>
+#include <runtime/cuda/encode_tensor_map.h>
 #include <runtime/kernel_cache/process_cache.h>
 #include <runtime/launch_help.h>
 #include <support/error.h>
@@ -209,7 +210,7 @@ class CudaDevice final : public Device {
 
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
-    const std::string arch = cudaArchitecture(properties_);
+    const std::string arch = cudaArchitecture(properties_, source.specific);
     DiskCache* cache = source.cached ? processDiskCache() : nullptr;
     const cuda::CompiledCubin compiled = cachedCubin(source, arch, cache);
     if (compiled.from_cache) {
@@ -227,6 +228,10 @@ class CudaDevice final : public Device {
     ContextScope scope(driver_, context_);
     return std::make_unique<CudaKernel>(driver_, context_, source.entry, std::string(cubin),
                                         std::move(ptx));
+  }
+
+  void describeTensor(TensorMapArgument& map) override {
+    map.fits = map.fits != 0 && properties_.major >= 9 && cuda::encodeTensorMap(driver_, map);
   }
 
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
@@ -356,7 +361,8 @@ class CudaDevice final : public Device {
     }
     auto shared = static_cast<unsigned>(shape.shared_bytes);
     int64_t cluster_blocks = shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
-    if (cluster_blocks == 1) {
+    const bool dependent = shape.dependent && driver_.LaunchKernelEx != nullptr;
+    if (cluster_blocks == 1 && !dependent) {
       cuda::Result status =
           shape.cooperative
               ? driver_.LaunchCooperativeKernel(kernel.function(), grid[0], grid[1], grid[2],
@@ -374,16 +380,29 @@ class CudaDevice final : public Device {
     if (cluster_blocks > 8) {
       kernel.allowLargeClusters();
     }
-    cuda::LaunchAttribute attributes[2] = {};
-    attributes[0].id = cuda::LaunchAttributeId::ClusterDimension;
-    for (int axis = 0; axis < 3; axis++) {
-      attributes[0].value.cluster[axis] = static_cast<unsigned>(shape.cluster[axis]);
+    cuda::LaunchAttribute attributes[3] = {};
+    unsigned count = 0;
+    if (cluster_blocks > 1) {
+      cuda::LaunchAttribute& cluster = attributes[count++];
+      cluster.id = cuda::LaunchAttributeId::ClusterDimension;
+      for (int axis = 0; axis < 3; axis++) {
+        cluster.value.cluster[axis] = static_cast<unsigned>(shape.cluster[axis]);
+      }
     }
-    attributes[1].id = cuda::LaunchAttributeId::Cooperative;
-    attributes[1].value.cooperative = 1;
-    cuda::LaunchConfig config{
-        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, attributes,
-        shape.cooperative ? 2u : 1u};
+    if (shape.cooperative) {
+      attributes[count].id = cuda::LaunchAttributeId::Cooperative;
+      attributes[count++].value.cooperative = 1;
+    }
+    if (dependent) {
+      attributes[count].id = cuda::LaunchAttributeId::ProgrammaticStreamSerialization;
+      attributes[count++].value.dependent = 1;
+    }
+    cuda::LaunchConfig config{{grid[0], grid[1], grid[2]},
+                              {block[0], block[1], block[2]},
+                              shared,
+                              stream,
+                              attributes,
+                              count};
     throwIfFailed(driver_, driver_.LaunchKernelEx(&config, kernel.function(), args, nullptr),
                   "cuLaunchKernelEx", kernel.name());
   }

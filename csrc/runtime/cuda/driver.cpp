@@ -54,6 +54,7 @@ const char* resolve(void* library, Driver& d) {
       required("cuLaunchKernel", d.LaunchKernel),
       required("cuLaunchCooperativeKernel", d.LaunchCooperativeKernel),
       optional("cuLaunchKernelEx", d.LaunchKernelEx),
+      optional("cuTensorMapEncodeTiled", d.TensorMapEncodeTiled),
       required("cuMemAlloc_v2", d.MemAlloc),
       required("cuMemFree_v2", d.MemFree),
       optional("cuMemAllocFromPoolAsync", d.MemAllocFromPoolAsync),

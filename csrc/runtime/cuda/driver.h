@@ -62,7 +62,11 @@ constexpr unsigned kEventDefault = 0;
 constexpr unsigned kEventDisableTiming = 2;
 constexpr int kPoolAttributeReleaseThreshold = 4;
 
-enum class LaunchAttributeId : int { Cooperative = 2, ClusterDimension = 4 };
+enum class LaunchAttributeId : int {
+  Cooperative = 2,
+  ClusterDimension = 4,
+  ProgrammaticStreamSerialization = 6,
+};
 
 /// CUlaunchAttribute: an id and a union of 64 bytes.
 struct LaunchAttribute {
@@ -72,6 +76,7 @@ struct LaunchAttribute {
     char bytes[64];
     int cooperative;
     unsigned cluster[3];
+    int dependent;
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72);
@@ -136,6 +141,12 @@ struct Driver {
                                     unsigned shared, StreamHandle, void** args);
   Result (*LaunchKernelEx)(const LaunchConfig*, Function, void** args,
                            void** extra);  ///< optional: 11.8
+  /// CUtensorMap, data type, rank, address, sizes, strides from the second axis on, box, steps,
+  /// interleave, swizzle, promotion to L2, fill. Optional: 12.0
+  Result (*TensorMapEncodeTiled)(void* map, int data_type, unsigned rank, void* address,
+                                 const uint64_t* sizes, const uint64_t* strides,
+                                 const uint32_t* box, const uint32_t* steps, int interleave,
+                                 int swizzle, int promotion, int fill);
   Result (*MemAlloc)(DevicePointer*, size_t);
   Result (*MemFree)(DevicePointer);
   Result (*MemAllocFromPoolAsync)(DevicePointer*, size_t, MemoryPool,

@@ -142,7 +142,7 @@ void Engine::startBlock(size_t slot, uint32_t linear) {
   block.linear = linear;
   block.at_barrier = block.at_grid_barrier = block.done = block.unfenced_writers = 0;
   block.predicate_count = 0;
-  block.abandoned = false;
+  block.abandoned = block.parted = false;
   block.acquired.clear();
   block.mbarriers.clear();
   block.bulk_loads.clear();
@@ -189,6 +189,8 @@ void Engine::startBlock(size_t slot, uint32_t linear) {
     thread.open_copies.clear();
     thread.copy_groups.clear();
     thread.unfenced_since = 0;
+    thread.registers = 0;
+    thread.waited_for_grid = false;
     thread.open_stores.clear();
     thread.store_groups.clear();
     NvfThread& view = thread.view;
@@ -288,8 +290,8 @@ void Engine::diagnose() {
 
 void Engine::diagnose(Block& block, bool any_failed) {
   using State = Thread::State;
-  unsigned counts[7] = {};
-  const Thread* waiting[7] = {};
+  unsigned counts[8] = {};
+  const Thread* waiting[8] = {};
   for (const Thread& thread : block.threads) {
     auto state = static_cast<size_t>(thread.state);
     ++counts[state];
@@ -306,6 +308,13 @@ void Engine::diagnose(Block& block, bool any_failed) {
   if (count(State::AtMBarrier) > 0) {
     diagnoseMBarrier(*waiting[static_cast<size_t>(State::AtMBarrier)], count(State::AtMBarrier),
                      where);
+  } else if (count(State::AtNamedBarrier) > 0) {
+    const Thread& thread = *waiting[static_cast<size_t>(State::AtNamedBarrier)];
+    report(EmulationFinding::Kind::DivergentBarrier, nullptr, thread.line,
+           text("divergent barrier: ", count(State::AtNamedBarrier), " of ", block.threads.size(),
+                " threads are at a barrier of a part of the block", where, ", barrier ",
+                thread.named_barrier, "; ", count(State::Done), " have ended; the first is ",
+                describeThread(block.linear, thread.index)));
   } else if (count(State::AtBlockBarrier) > 0) {
     const Thread& thread = *waiting[static_cast<size_t>(State::AtBlockBarrier)];
     report(EmulationFinding::Kind::DivergentBarrier, nullptr, thread.line,

@@ -21,6 +21,7 @@
 #include <runtime/emulated/memory.h>
 #include <runtime/emulated/module.h>
 #include <runtime/emulated/threads.h>
+#include <runtime/tensor_map.h>
 
 namespace nvfuser::emulated {
 
@@ -66,9 +67,16 @@ class Engine {
   void fenceAsyncProxy();
   void bulkLoad(void* shared, const void* global, unsigned bytes, void* barrier, const void* pc);
   void bulkStore(void* global, const void* shared, unsigned bytes, const void* pc);
+  void boxLoad(void* shared, const TensorMapArgument& map, const int* at, void* barrier,
+               const void* pc);
+  void boxStore(const TensorMapArgument& map, const int* at, const void* shared, const void* pc);
   void bulkCommit();
   void bulkWaitRead(unsigned groups_that_may_be_open);
   void trap(const char* what, int line);
+  // engine_roles.cpp
+  void namedBarrier(unsigned id, unsigned threads, int line);
+  void setRegisters(unsigned count, int line);
+  void gridDependencyWait() { current_->waited_for_grid = true; }
 
  private:
   struct Finding {
@@ -120,6 +128,8 @@ class Engine {
   Stamp beginBulk(const void* pc);
   void observe(uint32_t bulk);
   bool bulkOrdered(const Stamp& earlier) const;
+  MBarrier& beginBulkLoad(void* barrier, const void* pc);
+  void checkBox(const TensorMapArgument& map, const void* shared, const void* pc);
   void checkFenced(const Stamp& writer, const Region& region, size_t offset, const void* pc);
   void checkBulkSize(unsigned bytes, Region::Space from, const void* source, Region::Space to,
                      const void* target, const void* pc);
@@ -127,6 +137,18 @@ class Engine {
   void completePhase(const void* barrier, MBarrier& state);
   void endOfThread(Thread& thread);
   void diagnoseMBarrier(const Thread& thread, unsigned count, const std::string& where);
+
+  // engine_roles.cpp
+  static uint32_t intervalOf(const Thread& thread) {
+    return thread.block->parted ? thread.interval : thread.block->interval;
+  }
+  static void joinClock(PartClock& clock, const PartClock& other);
+  static void beginParts(Block& block);
+  void beginPart(Thread& thread);
+  void joinParts(std::span<Thread* const> threads);
+  void partAtBlockBarrier(Block& block);
+  void release(Thread& thread, PartClock& clock);
+  static void acquire(Thread& thread, const PartClock& clock);
 
   std::string describe(const Region& region, int64_t offset) const;
   std::string describeThread(uint32_t block, unsigned thread) const;

@@ -28,7 +28,7 @@ Stamp Engine::beginBulk(const void* pc) {
   Thread& thread = *current_;
   const uint32_t interval = next_interval_++;
   owners_.push_back(thread.block->linear);
-  bulk_accesses_[interval] = {thread.block->linear, thread.index, pc, 0, {}};
+  bulk_accesses_[interval] = {thread.block->linear, thread.index, pc, 0, {}, {}};
   return {interval, static_cast<uint16_t>(thread.index | Stamp::kBulkFlag), 0};
 }
 
@@ -40,6 +40,7 @@ void Engine::observe(uint32_t bulk) {
   auto& observers = access.observers;
   if (std::find(observers.begin(), observers.end(), current_->index) == observers.end()) {
     observers.push_back(current_->index);
+    access.observed_by.push_back(intervalOf(*current_));
   }
 }
 
@@ -57,7 +58,15 @@ bool Engine::bulkOrdered(const Stamp& earlier) const {
     return access.observed_in < grid_floor_ ||
            acquiredFrom({access.observed_in, access.observers[0], 0}, access.block);
   }
-  return block.interval > access.observed_in ||
+  if (block.parted) {
+    const PartClock& known = current_->known;
+    for (size_t i = 0; i < access.observers.size(); ++i) {
+      if (known[access.observers[i]] >= access.observed_by[i]) {
+        return true;
+      }
+    }
+  }
+  return (!block.parted && block.interval > access.observed_in) ||
          std::find(access.observers.begin(), access.observers.end(), current_->index) !=
              access.observers.end();
 }
@@ -109,9 +118,11 @@ void Engine::mbarrierInit(void* barrier, unsigned arrivals, const void* pc) {
   }
   MBarrier state;
   state.arrivals = state.pending = arrivals;
+  if (arrivals > 1) {  // they order what threads do
+    beginParts(*current_->block);
+  }
   const Thread& thread = *current_;
-  state.initialised = {thread.block->interval, thread.index,
-                       thread.block->warp_epochs[thread.warp()]};
+  state.initialised = {intervalOf(thread), thread.index, thread.block->warp_epochs[thread.warp()]};
   if (!current_->block->mbarriers.emplace(barrier, std::move(state)).second) {
     report(Kind::BarrierMisuse, pc, 0,
            text("barrier misuse: an mbarrier is initialised a second time; ", describeCurrent()));
@@ -131,6 +142,9 @@ void Engine::mbarrierArrive(void* barrier, const void* pc) {
               " arrivals at an mbarrier in one phase; ", describeCurrent()));
   }
   --state.pending;
+  if (current_->block->parted) {
+    release(*current_, state.arrived);
+  }
   completePhase(barrier, state);
 }
 
@@ -142,11 +156,15 @@ void Engine::completePhase(const void* barrier, MBarrier& state) {
   state.pending = state.arrivals;
   state.announced = state.delivered = 0;
   Block& block = *current_->block;
+  if (block.parted) {
+    joinClock(state.released, state.arrived);
+    state.arrived.clear();
+  }
   // What all have seen, or one before the last barrier of the block, is ordered for all.
   std::erase_if(state.over, [&](uint32_t bulk) {
     const BulkAccess& access = bulk_accesses_.at(bulk);
     return access.observers.size() == block.threads.size() ||
-           (access.observed_in != 0 && access.observed_in < block.interval);
+           (!block.parted && access.observed_in != 0 && access.observed_in < block.interval);
   });
   state.over.insert(state.over.end(), state.running.begin(), state.running.end());
   state.running.clear();
@@ -169,6 +187,9 @@ void Engine::mbarrierWait(void* barrier, unsigned parity, const void* pc) {
   }
   for (uint32_t bulk : state.over) {
     observe(bulk);
+  }
+  if (thread.block->parted) {
+    acquire(thread, state.released);
   }
 }
 
@@ -211,16 +232,21 @@ void Engine::checkBulkSize(unsigned bytes, Region::Space from, const void* sourc
   }
 }
 
-void Engine::bulkLoad(void* shared, const void* global, unsigned bytes, void* barrier,
-                      const void* pc) {
+MBarrier& Engine::beginBulkLoad(void* barrier, const void* pc) {
   MBarrier& state = mbarrierAt(barrier, "a bulk load", pc);
-  checkBulkSize(bytes, Region::Space::Global, global, Region::Space::Shared, shared, pc);
   if (!state.fenced) {
     report(
         Kind::MissingFence, pc, 0,
         text("missing fence: an mbarrier was initialised without a fence.proxy.async behind it; ",
              describeCurrent()));
   }
+  return state;
+}
+
+void Engine::bulkLoad(void* shared, const void* global, unsigned bytes, void* barrier,
+                      const void* pc) {
+  MBarrier& state = beginBulkLoad(barrier, pc);
+  checkBulkSize(bytes, Region::Space::Global, global, Region::Space::Shared, shared, pc);
   const Stamp stamp = beginBulk(pc);
   access(global, bytes, kBulkUnit, Access::Read, pc, &stamp);
   access(shared, bytes, kBulkUnit, Access::Write, pc, &stamp);
@@ -241,6 +267,106 @@ void Engine::bulkStore(void* global, const void* shared, unsigned bytes, const v
   std::memcpy(global, shared, bytes);
   current_->open_stores.push_back(read.interval);
 }
+
+// --- boxes ---------------------------------------------------------------------------------------
+
+void Engine::checkBox(const TensorMapArgument& map, const void* shared, const void* pc) {
+  if (map.fits == 0 || map.rank < 1 || map.rank > static_cast<int32_t>(kMaxBoxRank)) {
+    fail(Kind::Trap, pc, 0,
+         "a box of a tensor that the copy engine does not take; " + describeCurrent());
+  }
+  const uint64_t unit = map.swizzle == 0 ? 128 : static_cast<uint64_t>(map.swizzle) * 8;
+  const int64_t row = int64_t{map.box[0]} * map.element_bytes;
+  const Region* region = locate(shared);
+  if (region == nullptr || region->space != Region::Space::Shared) {
+    fail(Kind::WildAccess, pc, 0,
+         "wild access: a box outside of shared memory; " + describeCurrent());
+  }
+  const auto offset = static_cast<uint64_t>(static_cast<const char*>(shared) - region->data);
+  if (offset % unit != 0) {
+    fail(Kind::Misaligned, pc, 0,
+         text("misaligned: a box at byte ", offset, " of shared memory, no multiple of ", unit,
+              "; ", describeCurrent()));
+  }
+  if (row % static_cast<int64_t>(kBulkUnit) != 0 || (map.swizzle != 0 && row != map.swizzle)) {
+    fail(Kind::Misaligned, pc, 0,
+         text("misaligned: rows of ", row, " bytes in a box swizzled by ", map.swizzle, "; ",
+              describeCurrent()));
+  }
+}
+
+namespace {
+
+/// Calls visit(offset in the box, its address in the tensor, or null outside) for all elements.
+template <typename Visit>
+void forEachElement(const TensorMapArgument& map, const int* at, Visit visit) {
+  int64_t elements = 1;
+  for (int32_t d = 0; d < map.rank; ++d) {
+    elements *= map.box[d];
+  }
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t rest = i;
+    uint64_t address = map.address;
+    bool inside = true;
+    for (int32_t d = 0; d < map.rank; ++d) {
+      const int64_t place = at[d] + rest % map.box[d];
+      rest /= map.box[d];
+      inside = inside && place >= 0 && place < map.sizes[d];
+      address += static_cast<uint64_t>(place * map.strides[d]);
+    }
+    const uint64_t offset =
+        swizzled(static_cast<uint64_t>(i) * static_cast<uint64_t>(map.element_bytes), map.swizzle);
+    visit(offset, inside ? reinterpret_cast<void*>(address) : nullptr);
+  }
+}
+
+}  // namespace
+
+void Engine::boxLoad(void* shared, const TensorMapArgument& map, const int* at, void* barrier,
+                     const void* pc) {
+  MBarrier& state = beginBulkLoad(barrier, pc);
+  checkBox(map, shared, pc);
+  const Stamp stamp = beginBulk(pc);
+  const auto bytes = static_cast<size_t>(map.element_bytes);
+  forEachElement(map, at, [&](uint64_t offset, const void* global) {
+    char* to = static_cast<char*>(shared) + offset;
+    access(to, bytes, bytes, Access::Write, pc, &stamp);
+    if (global == nullptr) {
+      std::memset(to, 0, bytes);
+      return;
+    }
+    access(global, bytes, bytes, Access::Read, pc, &stamp);
+    std::memcpy(to, global, bytes);
+  });
+  int64_t total = map.element_bytes;
+  for (int32_t d = 0; d < map.rank; ++d) {
+    total *= map.box[d];
+  }
+  state.delivered += total;
+  state.running.push_back(stamp.interval);
+  current_->block->bulk_loads.push_back(stamp.interval);
+  completePhase(barrier, state);
+}
+
+void Engine::boxStore(const TensorMapArgument& map, const int* at, const void* shared,
+                      const void* pc) {
+  checkBox(map, shared, pc);
+  const Stamp read = beginBulk(pc);
+  const Stamp write = beginBulk(pc);
+  const auto bytes = static_cast<size_t>(map.element_bytes);
+  forEachElement(map, at, [&](uint64_t offset, void* global) {
+    if (global == nullptr) {
+      return;
+    }
+    const char* from = static_cast<const char*>(shared) + offset;
+    access(from, bytes, bytes, Access::Read, pc, &read);
+    access(global, bytes, bytes, Access::Write, pc, &write);
+    std::memcpy(global, from, bytes);
+  });
+  current_->open_stores.push_back(read.interval);
+}
+
+// --- groups of stores ----------------------------------------------------------------------------
 
 void Engine::bulkCommit() {
   Thread& thread = *current_;

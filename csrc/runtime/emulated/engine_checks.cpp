@@ -96,6 +96,12 @@ void Engine::access(const void* address, size_t size, size_t alignment, Access k
     fail(Kind::Misaligned, pc, 0, "misaligned: " + where());
   }
 
+  if (request_->shape.dependent && !thread.waited_for_grid &&
+      region->space == Region::Space::Global) {
+    report(
+        Kind::GlobalRace, pc, 0,
+        "global race: before the wait for the kernel in front (griddepcontrol.wait), " + where());
+  }
   auto begin = static_cast<size_t>(offset);
   if (unfinished_copies_ > 0 && region->anyPending(begin, size)) {
     report(Kind::UnfinishedCopy, pc, 0,
@@ -117,7 +123,7 @@ void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind,
                         const Stamp* bulk) {
   Thread& thread = *current_;
   Block& block = *thread.block;
-  Stamp now{block.interval, thread.index, block.warp_epochs[thread.warp()]};
+  Stamp now{intervalOf(thread), thread.index, block.warp_epochs[thread.warp()]};
   if (kind == Access::Atomic) {
     now.thread = static_cast<uint16_t>(now.thread | Stamp::kAtomicFlag);
   }
@@ -129,7 +135,7 @@ void Engine::checkRaces(Region& region, size_t offset, size_t size, Access kind,
       ++block.unfenced_writers;
     }
   } else if (kind == Access::Write && thread.unfenced_since == 0) {
-    thread.unfenced_since = block.interval;
+    thread.unfenced_since = intervalOf(thread);
   }
   size_t count = 0;
   Cell* cells = nullptr;
@@ -186,12 +192,16 @@ bool Engine::ordered(const Stamp& earlier, const Region& region) const {
   const Thread& thread = *current_;
   const Block& block = *thread.block;
   unsigned other = earlier.threadIndex();
-  if (earlier.interval == block.interval) {
+  const uint32_t owner = owners_[earlier.interval - launch_first_];
+  const bool parted = block.parted && owner == block.linear;
+  if (parted && (other == thread.index || earlier.interval <= thread.known[other])) {
+    return true;
+  }
+  if (earlier.interval == intervalOf(thread)) {
     return other == thread.index || (other / kWarpSize == thread.warp() &&
                                      earlier.warp_epoch != block.warp_epochs[thread.warp()]);
   }
-  uint32_t owner = owners_[earlier.interval - launch_first_];
-  return owner == block.linear || acquiredFrom(earlier, owner);
+  return (owner == block.linear && !parted) || acquiredFrom(earlier, owner);
 }
 
 bool Engine::acquiredFrom(const Stamp& earlier, uint32_t owner) const {

@@ -26,6 +26,9 @@ void Engine::beginInterval(Block& block) {
   block.interval = next_interval_++;
   owners_.push_back(block.linear);
   block.warp_epochs.assign(block.warp_epochs.size(), 0);
+  if (block.parted) {
+    partAtBlockBarrier(block);
+  }
 }
 
 int Engine::blockBarrier(int predicate, int line) {
@@ -138,6 +141,15 @@ void Engine::completeWarp(Block& block, unsigned warp, unsigned mask) {
     // Only __syncwarp orders memory; shuffles and votes do not.
     if (leader.operation == Thread::WarpOperation::Sync) {
       ++block.warp_epochs[warp];
+      if (block.parted) {
+        std::vector<Thread*> met;
+        for (unsigned other = 0; other < lanes; ++other) {
+          if (participants >> other & 1) {
+            met.push_back(&warp_threads[other]);
+          }
+        }
+        joinParts(met);
+      }
     }
     for (unsigned other = 0; other < lanes; ++other) {
       if (participants >> other & 1) {

@@ -62,12 +62,25 @@ constexpr NvfHooks kHooks = {
     .mbarrier_wait = [](void* barrier, unsigned parity,
                         const void* pc) { engine_in_use->mbarrierWait(barrier, parity, pc); },
     .fence_async_proxy = [] { engine_in_use->fenceAsyncProxy(); },
+    .named_barrier = [](unsigned id, unsigned threads,
+                        int line) { engine_in_use->namedBarrier(id, threads, line); },
+    .set_registers = [](unsigned count, int line) { engine_in_use->setRegisters(count, line); },
+    .grid_dependency_wait = [] { engine_in_use->gridDependencyWait(); },
     .bulk_load =
         [](void* shared, const void* global, unsigned bytes, void* barrier, const void* pc) {
           engine_in_use->bulkLoad(shared, global, bytes, barrier, pc);
         },
     .bulk_store = [](void* global, const void* shared, unsigned bytes,
                      const void* pc) { engine_in_use->bulkStore(global, shared, bytes, pc); },
+    .box_load =
+        [](void* shared, const void* map, const int* at, void* barrier, const void* pc) {
+          engine_in_use->boxLoad(shared, *static_cast<const TensorMapArgument*>(map), at, barrier,
+                                 pc);
+        },
+    .box_store =
+        [](const void* map, const int* at, const void* shared, const void* pc) {
+          engine_in_use->boxStore(*static_cast<const TensorMapArgument*>(map), at, shared, pc);
+        },
     .bulk_commit = [] { engine_in_use->bulkCommit(); },
     .bulk_wait_read = [](unsigned groups) { engine_in_use->bulkWaitRead(groups); },
     .trap = [](const char* what, int line) { engine_in_use->trap(what, line); },

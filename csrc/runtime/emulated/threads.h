@@ -48,6 +48,11 @@ struct Acquired {
   uint16_t thread;
 };
 
+/// Where the threads of a block part (barriers of some of them, arrivals at an mbarrier), one
+/// interval of the block says too little. Then each thread has intervals of its own, and knows of
+/// each other thread up to which interval what that one did is ordered before what it does now.
+using PartClock = std::vector<uint32_t>;
+
 struct AsyncCopy {
   char* shared;
   unsigned size;
@@ -64,6 +69,7 @@ struct BulkAccess {
   const void* pc;
   uint32_t observed_in = 0;  ///< interval of the first observation; 0: nobody has waited yet
   std::vector<uint16_t> observers;
+  std::vector<uint32_t> observed_by;  ///< the interval of each
 };
 
 /// An mbarrier of a block. A phase is over when all arrivals have come and as many bytes have been
@@ -78,13 +84,24 @@ struct MBarrier {
   bool fenced = false;            ///< bulk copies may use it
   std::vector<uint32_t> running;  ///< writes of the bulk loads of this phase, by interval
   std::vector<uint32_t> over;     ///< of phases that are over and not yet seen by everybody
+  PartClock arrived;              ///< what those knew that arrived in this phase
+  PartClock released;             ///< and in the phases that are over
   bool isOver(unsigned parity) const { return (phases_over & 1) != parity; }
 };
 
 struct Block;
 
 struct Thread {
-  enum class State { Ready, AtBlockBarrier, AtWarp, AtGridBarrier, AtMBarrier, Done, Failed };
+  enum class State {
+    Ready,
+    AtBlockBarrier,
+    AtWarp,
+    AtGridBarrier,
+    AtMBarrier,
+    AtNamedBarrier,
+    Done,
+    Failed
+  };
   enum class WarpOperation { Shuffle, Ballot, MatchAny, Sync };
 
   NvfThread view{};
@@ -111,6 +128,13 @@ struct Thread {
   std::vector<AsyncCopy> open_copies;  ///< not yet in a group
   std::vector<std::vector<AsyncCopy>> copy_groups;
 
+  // Where threads part.
+  uint32_t interval = 0;
+  PartClock known;
+  unsigned named_barrier = 0;    ///< that it waits at
+  unsigned registers = 0;        ///< that it asked for; 0: it did not
+  bool waited_for_grid = false;  ///< for the kernel in front
+
   // Bulk copies.
   const void* waits_for = nullptr;  ///< an mbarrier
   unsigned parity = 0;
@@ -135,6 +159,7 @@ struct Block {
   unsigned done = 0;
   unsigned unfenced_writers = 0;
   bool abandoned = false;
+  bool parted = false;  ///< whether threads have intervals of their own
   std::vector<Acquired> acquired;
   std::unordered_map<const void*, MBarrier> mbarriers;
   std::vector<uint32_t> bulk_loads;  ///< writes of bulk loads, by interval

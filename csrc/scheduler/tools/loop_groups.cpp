@@ -77,7 +77,7 @@ bool LoopGroups::isRunnable(int s, int depth) {
   return true;
 }
 
-std::optional<std::pair<int, int>> LoopGroups::disagreement(int s, int depth) {
+std::optional<LoopGroups::Disagreement> LoopGroups::disagreement(int s, int depth) {
   const Level& level = levelAt(depth);
   std::vector<int> joined = groupsOfConsumers(level, s);
   joined.push_back(s);
@@ -86,7 +86,7 @@ std::optional<std::pair<int, int>> LoopGroups::disagreement(int s, int depth) {
     for (auto [axis, size] : level.sizes[static_cast<size_t>(group)]) {
       const auto [entry, is_new] = known.emplace(axis, size);
       if (!is_new && entry->second != size) {
-        return std::pair(entry->second, size);
+        return Disagreement{axis, {entry->second, size}};
       }
     }
   }

@@ -7,6 +7,8 @@
 ///   path passes outside could run neither before nor after the loop.
 /// - The loop has one size: statements say what they iterate over as pairs (axis class, size), and
 ///   no class has two sizes. A broadcast says nothing; it takes the size of what it meets.
+/// - The loop has one binding: those that are bound to threads, blocks or vectors say to which, as
+///   the size of a class of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@ namespace nvfuser {
 class LoopGroups {
  public:
   using Sizes = std::map<int, int>;
+  static constexpr int kBinding = -1;  ///< the class whose size is the parallel type
 
   /// consumers[s]: statements that read what statement s writes. sizes[s][depth]: what its loop at
   /// that depth iterates over.
@@ -28,8 +31,12 @@ class LoopGroups {
   /// Whether statement s can share its loop at `depth` with all its consumers, given that it does
   /// at all outer depths: first whether that is runnable, then whether the sizes agree.
   bool isRunnable(int s, int depth);
-  /// Two sizes that disagree, if any.
-  std::optional<std::pair<int, int>> disagreement(int s, int depth);
+  /// Two sizes of a class that disagree, if any.
+  struct Disagreement {
+    int axis_class;
+    int sizes[2];
+  };
+  std::optional<Disagreement> disagreement(int s, int depth);
   /// Puts s into one loop with all its consumers at `depth`.
   void join(int s, int depth);
 

@@ -38,6 +38,7 @@ struct MaxPosCalculator::State {
       Unmapped,
       Waiting,
       Sizes,
+      Bindings,
       Held,
       Scanned,
     };
@@ -48,6 +49,7 @@ struct MaxPosCalculator::State {
     const TensorView* producer = nullptr;
     /// Two axes of different sizes that would be one loop.
     std::pair<const IterDomain*, const IterDomain*> sizes;
+    std::pair<ParallelType, ParallelType> bindings{};
   };
 
   State(const Fusion& fusion, const std::unordered_set<IterDomain*>& uninlinable_ids)
@@ -102,8 +104,19 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
   std::vector<std::vector<LoopGroups::Sizes>> statement_sizes;
   for (const Expr* expr : state_->exprs) {
     const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    statement_sizes.push_back(outputs.empty() ? std::vector<LoopGroups::Sizes>()
-                                              : loop_sizes.of(outputs.front()));
+    std::vector<LoopGroups::Sizes>& sizes = statement_sizes.emplace_back();
+    if (outputs.empty()) {
+      continue;
+    }
+    const std::vector<IterDomain*>& loops = outputs.front()->getLoopDomain();
+    sizes = loop_sizes.of(outputs.front());
+    sizes.resize(loops.size());
+    for (size_t depth = 0; depth < loops.size(); ++depth) {
+      const ParallelType type = loops[depth]->getParallelType();
+      if (type != ParallelType::Serial) {
+        sizes[depth].emplace(LoopGroups::kBinding, static_cast<int>(type));
+      }
+    }
   }
   LoopGroups groups(std::move(statement_consumers), std::move(statement_sizes));
   for (size_t s = state_->exprs.size(); s-- > 0;) {
@@ -113,7 +126,7 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
     auto lower = [&](int64_t pos, Limit::Reason reason, const TensorView* tv,
                      const TensorView* producer) {
       if (limit.reason == Limit::Reason::NoConsumer || pos < limit.pos) {
-        limit = {pos, reason, tv, producer, {}};
+        limit = {pos, reason, tv, producer, {}, {}};
       }
     };
     for (TensorView* out : outputs) {
@@ -138,20 +151,23 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
     for (TensorView* out : outputs) {
       const auto most = held.find(out);
       if (most != held.end() && most->second < limit.pos) {
-        limit = {most->second, Limit::Reason::Held, out, out, {}};
+        limit = {most->second, Limit::Reason::Held, out, out, {}, {}};
       }
     }
     const auto statement = static_cast<int>(s);
     for (int depth = 0; depth < limit.pos; ++depth) {
       TensorView* out = outputs.front();
       if (!groups.isRunnable(statement, depth)) {
-        limit = {depth, Limit::Reason::Waiting, out, out, {}};
-      } else if (auto sizes = groups.disagreement(statement, depth)) {
-        limit = {depth,
-                 Limit::Reason::Sizes,
-                 out,
-                 out,
-                 {loop_sizes.axisOf(sizes->first), loop_sizes.axisOf(sizes->second)}};
+        limit = {depth, Limit::Reason::Waiting, out, out, {}, {}};
+      } else if (auto found = groups.disagreement(statement, depth)) {
+        const auto [first, second] = found->sizes;
+        limit = {depth, Limit::Reason::Sizes, out, out, {}, {}};
+        if (found->axis_class == LoopGroups::kBinding) {
+          limit.reason = Limit::Reason::Bindings;
+          limit.bindings = {static_cast<ParallelType>(first), static_cast<ParallelType>(second)};
+        } else {
+          limit.sizes = {loop_sizes.axisOf(first), loop_sizes.axisOf(second)};
+        }
       } else {
         groups.join(statement, depth);
       }
@@ -304,6 +320,10 @@ std::string MaxPosCalculator::whyNotFurther(const TensorView* tv) const {
       return text("the loop over ", axisText(tv, limit.pos), " would have two sizes, those of ",
                   named(limit.sizes.first), " and ", named(limit.sizes.second));
     }
+    case Reason::Bindings:
+      return text("the loop over ", axisText(tv, limit.pos), " would be bound to ",
+                  parallelTypeName(limit.bindings.first), " and to ",
+                  parallelTypeName(limit.bindings.second));
     default:
       return text("inside the loop over ", axisText(tv, limit.pos),
                   " one consumer would wait for a value that another completes only when it ends");

@@ -203,6 +203,12 @@ class Interpreter {
       }
     }
   }
+  void run(const kir::BoxCopy&, const Active&) {
+    throw InternalError("the interpreter of kernels copies no boxes");
+  }
+  void run(const kir::MBarrierArrive&, const Active&) {}
+  void run(const kir::SetRegisters&, const Active&) {}
+  void run(const kir::GridDependency&, const Active&) {}
   void run(const kir::AsyncCommit&, const Active&) {}
   void run(const kir::AsyncWait&, const Active&) {}
   void run(const kir::MBarrierInit&, const Active&) {}
