@@ -118,3 +118,24 @@ TEST_CASE("scatters: messages along edges are one kernel") {
         {{{{37, width}}, {{301}}, {{301}, DataType::Int}}}, "scatter");
   }
 }
+
+TEST_CASE(
+    "scatters: exact numerics leave sums of floats to what has an order, not those of numbers") {
+  const OptionsGuard guard(Options::current().enable("exact_numerics"));
+  for (DataType dtype : {DataType::Float, DataType::Int}) {
+    CAPTURE(dtype);
+    Program program(
+        [&](Fusion& fusion) {
+          TensorView* x = concrete(fusion, {50}, dtype);
+          TensorView* v = concrete(fusion, {400}, dtype);
+          TensorView* k = concrete(fusion, {400}, DataType::Float);
+          fusion.addOutput(scatter(x, 0, places(k, 50), v, BinaryOpType::Add));
+        },
+        emulatedDevice());
+    const KernelArgumentHolder arguments =
+        makeInputs({{{50}, dtype}, {{400}, dtype}, {{400}}}, emulatedDevice());
+    testValidate(program.cache().fusion(), program.cache().runFusionWithInputs(arguments),
+                 arguments, __LINE__, __FILE__);
+    CHECK(program.scheduledBy("scatter") == (dtype == DataType::Int));
+  }
+}
