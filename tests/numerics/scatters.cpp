@@ -118,3 +118,44 @@ TEST_CASE("scatters: messages along edges are one kernel") {
         {{{{37, width}}, {{301}}, {{301}, DataType::Int}}}, "scatter");
   }
 }
+
+TEST_CASE(
+    "scatters: exact numerics leave sums of floats to what has an order, not those of numbers") {
+  const OptionsGuard guard(Options::current().enable("exact_numerics"));
+  for (DataType dtype : {DataType::Float, DataType::Int}) {
+    CAPTURE(dtype);
+    Program program(
+        [&](Fusion& fusion) {
+          TensorView* x = concrete(fusion, {50}, dtype);
+          TensorView* v = concrete(fusion, {400}, dtype);
+          TensorView* k = concrete(fusion, {400}, DataType::Float);
+          fusion.addOutput(scatter(x, 0, places(k, 50), v, BinaryOpType::Add));
+        },
+        emulatedDevice());
+    const KernelArgumentHolder arguments =
+        makeInputs({{{50}, dtype}, {{400}, dtype}, {{400}}}, emulatedDevice());
+    testValidate(program.cache().fusion(), program.cache().runFusionWithInputs(arguments),
+                 arguments, __LINE__, __FILE__);
+    CHECK(program.scheduledBy("scatter") == (dtype == DataType::Int));
+  }
+}
+
+TEST_CASE("scatters: sums divided by how many edges end at a node are two kernels") {
+  check(
+      [](Fusion& fusion) {
+        TensorView* x = concrete(fusion, {37, 16}, DataType::Float);
+        TensorView* k = concrete(fusion, {301}, DataType::Int);
+        Val* nodes = IrBuilder::create<Val>(int64_t{37});
+        TensorView* source = remainder(k, nodes);
+        TensorView* target = remainder(add(k, IrBuilder::create<Val>(int64_t{11})), nodes);
+        TensorView* zeros = full({nodes}, IrBuilder::create<Val>(0.0), DataType::Float);
+        TensorView* ones = full_like(k, IrBuilder::create<Val>(1.0), DataType::Float);
+        TensorView* degree = scatter(zeros, 0, target, ones, BinaryOpType::Add);
+        TensorView* scale = rsqrt(add(degree, IrBuilder::create<Val>(1.0)));
+        TensorView* both = mul(indexSelect(scale, 0, source), indexSelect(scale, 0, target));
+        TensorView* sent = mul(indexSelect(x, 0, source), broadcast(both, {false, true}));
+        TensorView* none = full_like(x, IrBuilder::create<Val>(0.0));
+        fusion.addOutput(scatter(none, 0, alongAxis(target, sent, 0), sent, BinaryOpType::Add));
+      },
+      {{{{37, 16}}, {{301}, DataType::Int}}}, "scatter", 2);
+}

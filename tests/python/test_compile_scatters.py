@@ -1,4 +1,4 @@
-"""torch.compile of sums at an index on the CPU: one kernel with what computes entries and what reads results."""
+"""torch.compile of sums at an index: one kernel with what computes entries and what reads results."""
 
 import pytest
 import torch
@@ -8,7 +8,8 @@ from nvfuser import dynamo
 from nvfuser.dynamo.backend import observing
 from tested_device import ON_GPU
 
-pytestmark = pytest.mark.skipif(ON_GPU, reason="on a GPU these are PyTorch's")
+EXACT = not ON_GPU  # there entries are combined in any order
+on_the_cpu = pytest.mark.skipif(ON_GPU, reason="a GPU keeps no order, and tells no wrong index")
 
 NODES, EDGES, WIDTH = 37, 301, 19
 
@@ -33,7 +34,7 @@ def test_messages_are_one_kernel_with_eager_sums(width):
     def messages(x, source, target, weight):
         return x + torch.zeros_like(x).index_add(0, target, F.relu(x[source] * weight[:, None]))
 
-    assert_as_eager(messages, *_graph(width), exact=True)
+    assert_as_eager(messages, *_graph(width), exact=EXACT)
     _one_kernel(messages, *_graph(width))
 
 
@@ -46,7 +47,7 @@ def test_any_axis(dim):
     index = torch.randint(x.shape[dim], (40,))
     sizes = list(x.shape)
     sizes[dim] = 40
-    assert_as_eager(added, x, index, torch.randn(sizes), exact=True)
+    assert_as_eager(added, x, index, torch.randn(sizes), exact=EXACT)
     _one_kernel(added, x, index, torch.randn(sizes))
 
 
@@ -65,7 +66,7 @@ def test_numbers_of_other_dtypes(dtype):
     x = (torch.randn(9, 4) * 100).to(dtype)
     index = torch.randint(9, (50,))
     values = (torch.randn(50, 4) * 100).to(dtype)
-    assert_as_eager(lambda x, i, v: x.index_add(0, i, v + v), x, index, values, exact=True)
+    assert_as_eager(lambda x, i, v: x.index_add(0, i, v + v), x, index, values, exact=EXACT)
 
 
 def test_half_precision_is_summed_in_float32():
@@ -76,11 +77,12 @@ def test_half_precision_is_summed_in_float32():
     torch.testing.assert_close(ours.double(), exact, rtol=2**-8, atol=0)
 
 
+@on_the_cpu
 def test_the_last_of_several_stays():
     def written(x, index, values):
         return x.scatter(0, index, values * 2) - 1
 
-    assert_as_eager(written, torch.randn(10), torch.randint(10, (500,)), torch.randn(500), exact=True)
+    assert_as_eager(written, torch.randn(10), torch.randint(10, (500,)), torch.randn(500), exact=EXACT)
     _one_kernel(written, torch.randn(10), torch.randint(10, (500,)), torch.randn(500))
 
 
@@ -127,9 +129,9 @@ def test_gradients_of_tables_and_of_rows():
 def test_memory_in_other_orders():
     x = torch.randn(WIDTH, NODES).t()
     _, source, target, weight = _graph()
-    assert_as_eager(lambda x, s, t, w: x.index_add(0, t, x[s] * w[:, None]), x, source, target, weight, exact=True)
+    assert_as_eager(lambda x, s, t, w: x.index_add(0, t, x[s] * w[:, None]), x, source, target, weight, exact=EXACT)
     spaced = torch.randn(WIDTH, 2 * EDGES)[:, ::2]
-    assert_as_eager(lambda x, t, v: x.t().index_add(0, t, v.t() * 2).t(), x.t(), target, spaced, exact=True)
+    assert_as_eager(lambda x, t, v: x.t().index_add(0, t, v.t() * 2).t(), x.t(), target, spaced, exact=EXACT)
 
 
 def test_none_one_and_many():
@@ -138,21 +140,23 @@ def test_none_one_and_many():
 
     for nodes, edges, width in ((1, 5, 4), (5, 1, 4), (5, 7, 1), (1, 1, 1), (300, 20000, 2)):
         x, index = torch.randn(nodes, width), torch.randint(nodes, (edges,))
-        assert_as_eager(added, x, index, torch.randn(edges, width), exact=True)
+        assert_as_eager(added, x, index, torch.randn(edges, width), exact=EXACT)
     assert_as_eager(added, torch.randn(5, 4), torch.zeros(0, dtype=torch.int64), torch.zeros(0, 4))
 
 
+@on_the_cpu
 def test_threads_share_columns_and_lines_and_add_in_order():
     before = torch.get_num_threads()
     index = torch.randint(500, (6000,))
     wide, lines = torch.randn(6000, 96), torch.randn(16, 6000)
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        assert_as_eager(lambda i, v: torch.zeros(500, 96).index_add(0, i, v * 2), index, wide, exact=True)
-        assert_as_eager(lambda i, v: torch.zeros(16, 500).index_add(1, i, v * 2), index, lines, exact=True)
+        assert_as_eager(lambda i, v: torch.zeros(500, 96).index_add(0, i, v * 2), index, wide, exact=EXACT)
+        assert_as_eager(lambda i, v: torch.zeros(16, 500).index_add(1, i, v * 2), index, lines, exact=EXACT)
     torch.set_num_threads(before)
 
 
+@on_the_cpu
 def test_an_index_out_of_range_is_pytorchs_error():
     def added(x, index, values):
         return x.index_add(0, index, values * 2)
@@ -183,3 +187,17 @@ def test_sizes_that_change_are_pytorchs():
 def test_a_part_of_each_row_is_pytorchs():
     x, index, values = torch.randn(5, 8), torch.randint(5, (6, 3)), torch.randn(7, 4)
     assert_as_eager(lambda x, i, v: x.scatter_add(0, i, v * 2) + 1, x, index, values)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="the CPU's kernels have one order")
+def test_deterministic_algorithms_are_pytorchs():
+    def added(x, index, values):
+        return x.index_add(0, index, values * 2) + 1
+
+    inputs = torch.zeros(7, 5), torch.randint(7, (400,)), torch.randn(400, 5)
+    torch.use_deterministic_algorithms(True)
+    try:
+        first = compiled(added)(*inputs)
+        assert all(torch.equal(first, compiled(added)(*inputs)) for _ in range(3))
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include <ir/exact_numerics.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/operations.h>
@@ -43,6 +44,12 @@ std::vector<IterDomain*> axesOf(const Val* tv) {
 bool isCombined(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Int ||
          dtype == DataType::Int32;
+}
+
+/// Whether its results depend on the order of entries: sums and products of floats do.
+bool rounds(const ScatterOp* op) {
+  return isFloatingPointType(op->output(0)->dtype()) &&
+         (op->accumulateOp() == BinaryOpType::Add || op->accumulateOp() == BinaryOpType::Mul);
 }
 
 /// Entries are as many as the index has; the target and the source are as long along the others.
@@ -110,7 +117,12 @@ class ScatterScheduler : public SchedulerEntry {
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
     if (!info.isHost()) {
-      return scatters::planThreads(fusion, onlyScatter(fusion), info);
+      const ScatterOp* scatter = onlyScatter(fusion);
+      if (isComputedExactly(fusion) && rounds(scatter)) {
+        std::string why = "exact_numerics: threads of a GPU combine in any order";
+        return Refusal{std::move(why)};
+      }
+      return scatters::planThreads(fusion, scatter, info);
     }
     const ScatterOp* op = onlyScatter(fusion);
     const std::vector<IterDomain*> index = axesOf(op->input(1));

@@ -38,12 +38,12 @@ bool isExact(std::string_view operation) {
       "slice",        "pad",          "cat",
       "chunk",        "view_as_real", "select",
       "index_select", "gather",       "take_along_axis",
-      "scatter",      "full",         "full_like",
-      "zeros_like",   "ones_like",    "eye",
-      "rand_like",    "randn_like",   "uniform",
-      "normal",       "iota",         "triu",
-      "nextafter",    "complex",      "cummax",
-      "cummin"};
+      "scatter_max",  "scatter_min",  "full",
+      "full_like",    "zeros_like",   "ones_like",
+      "eye",          "rand_like",    "randn_like",
+      "uniform",      "normal",       "iota",
+      "triu",         "nextafter",    "complex",
+      "cummax",       "cummin"};
   return kExact.count(operation) != 0;
 }
 

@@ -198,6 +198,73 @@ void Drawer::addResize() {
   }
 }
 
+/// Places below `size` that are made of the entries themselves, for each or for each row: their
+/// sizes are the entries', whatever they are.
+int64_t Drawer::indexOfOwn(int64_t source, int64_t dim, int64_t size) {
+  int64_t index = next_;
+  if (!try_({"cast", {}, {value(source), named("dtype", dtypeOf(DataType::Int))}}, bound(source))) {
+    return -1;
+  }
+  std::vector<int64_t> others;
+  for (int64_t i = 0; i < rank(source); ++i) {
+    if (i != dim) {
+      others.push_back(i);
+    }
+  }
+  if (!others.empty() && draw_.chance(0.6)) {
+    const int64_t most = next_;
+    if (!try_({"max",
+               {},
+               {value(index), named("axes", integers(others)), named("keepdim", truth(true))}},
+              bound(source))) {
+      return -1;
+    }
+    index = next_;
+    if (!try_({"expand_as", {}, {value(most), value(source)}}, bound(source))) {
+      return -1;
+    }
+  }
+  const int64_t result = next_;
+  return try_({"remainder", {}, {value(index), integer(size)}}, static_cast<double>(size)) ? result
+                                                                                           : -1;
+}
+
+/// What goes to one place is combined: of what is only written, any may stay.
+void Drawer::addScatter(int64_t a, int64_t dim) {
+  const int64_t source = pickWhere([&](int64_t id) {
+    std::vector<int64_t> shape = sizes(id);
+    if (shape.size() != sizes(a).size() || dtype(id) != dtype(a)) {
+      return false;
+    }
+    shape[static_cast<size_t>(dim)] = sizes(a)[static_cast<size_t>(dim)];
+    return shape == sizes(a);
+  });
+  if (source < 0 || count(sizes(source)) == 0) {
+    return;
+  }
+  const int64_t size = sizes(a)[static_cast<size_t>(dim)];
+  int64_t index = -1;
+  if (isExact() && !isComplexType(dtype(source)) && draw_.chance(0.7)) {
+    index = indexOfOwn(source, dim, size);
+  } else {
+    index = newIndex(sizes(source), size);
+  }
+  if (index < 0) {
+    return;
+  }
+  const std::vector<Argument> arguments{value(a), value(index), value(source),
+                                        named("dim", integer(dim))};
+  if (draw_.chance(0.6)) {
+    std::vector<Argument> adding = arguments;
+    adding.push_back(named("accumulate", truth(true)));
+    const auto entries = static_cast<double>(sizes(source)[static_cast<size_t>(dim)]);
+    try_({"scatter", {}, adding}, bound(a) + entries * bound(source));
+    return;
+  }
+  try_({draw_.chance(0.5) ? "scatter_max" : "scatter_min", {}, arguments},
+       std::max(bound(a), bound(source)));
+}
+
 void Drawer::addIndexing() {
   const int64_t a = pick();
   const int64_t n = rank(a);
@@ -208,7 +275,7 @@ void Drawer::addIndexing() {
   }
   const int64_t dim = draw_.number(0, n - 1);
   const int64_t size = sizes(a)[static_cast<size_t>(dim)];
-  switch (draw_.number(0, 4)) {
+  switch (draw_.number(0, 6)) {
     case 0:
       try_({"select",
             {},
@@ -233,6 +300,10 @@ void Drawer::addIndexing() {
            bound(a));
       return;
     }
+    case 4:
+    case 5:
+      addScatter(a, dim);
+      return;
     default:
       try_({"iota", {}, {integer(size), named("start", integer(draw_.number(-3, 3)))}},
            static_cast<double>(size) + 3);

@@ -102,6 +102,8 @@ class Drawer {
   void addReshape();
   void addResize();
   void addIndexing();
+  void addScatter(int64_t a, int64_t dim);
+  int64_t indexOfOwn(int64_t source, int64_t dim, int64_t size);
   std::vector<int64_t> someAxes(int64_t n);
   void addReduction();
   void addScan(int64_t a);
