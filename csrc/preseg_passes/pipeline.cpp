@@ -17,6 +17,7 @@
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/short_axes.h>
+#include <preseg_passes/spread_selections.h>
 #include <preseg_passes/substitute_extents.h>
 #include <support/dump.h>
 
@@ -48,6 +49,8 @@ constexpr std::array kPasses = {
          "every value, and the sizes of the result", turnCatIntoRepeat},
     Pass{"narrow-joins", "a join of many tensors is a join of joins", "every value, and the sizes",
          narrowJoins},
+    Pass{"spread-selections", "selected rows are read at an index that is spread along them",
+         "every element that is read", spreadSelections},
     Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
          "every element that is read; the others are not computed", hoistReads},
     Pass{"own-spreads",

@@ -155,6 +155,13 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, int64_t most) {
       }
     }
   }
+  const std::unordered_set<const Val*> reached(seen.begin(), seen.end());
+  for (const Val* output : scheduled.outputs()) {
+    if (reached.count(output) == 0) {
+      return Refusal{
+          text("output ", output, " is neither read by the scatter nor computed from it")};
+    }
+  }
   return std::nullopt;
 }
 

@@ -1,0 +1,17 @@
+/// Pass `spread-selections`: rows that are selected are read at an index that is spread along all
+/// other axes.
+///
+///   T2[n, c] = index_select(T0, T1, dim = 0)   →   T3[n, b] = broadcast(T1)
+///                                                  T2[n, c] = gather(T0, T3, dim = 0, exact)
+///
+/// A kernel has the loops of what is read, and an index with an axis for each of them has these
+/// loops, too. So there is one way of reading at an index that schedulers know.
+#pragma once
+
+#include <ir/fusion.h>
+
+namespace nvfuser::preseg_passes {
+
+void spreadSelections(Fusion& fusion);
+
+}  // namespace nvfuser::preseg_passes
