@@ -94,7 +94,8 @@ sched.inline_at()  ->  TypeError: inline_at(): incompatible function arguments
 sched.bounded_transform_backward(tv, 1)  ->  TypeError: bounded_transform_backward(): incompatible function arguments
 sched.bounded_transform_backward(tv, 1, [3])  ->  TypeError: a list of TensorViews is needed, but it has a int
 sched.bounded_transform_backward(tv, 9, [x])  ->  UserError: BoundedDirectionalTransformPropagator
-sched.warp_specialize(tv, 2, 1, ParallelType.block_x)  ->  NotImplementedError: warp_specialize: circular buffers are
+sched.warp_specialize(tv, 2, 1, ParallelType.grid_x)  ->  UserError: circularBuffer:
+sched.warp_specialize(tv, 2, 1)  ->  TypeError: warp_specialize(): incompatible function arguments
 sched.can_schedule(None, SchedulerType.pointwise, [])  ->  TypeError: can_schedule(): incompatible function arguments
 sched.can_schedule(neg.fusion, "pointwise", [])  ->  TypeError: can_schedule(): incompatible function arguments
 sched.can_schedule(neg.fusion, SchedulerType.pointwise, [])  ->  UserError: KernelArgumentHolder contains less

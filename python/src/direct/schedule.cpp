@@ -5,7 +5,7 @@
 #include "direct/enums.h"
 #include "direct/fusion.h"
 #include "direct/params.h"
-#include "not_implemented.h"
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
@@ -76,6 +76,14 @@ void boundedTransformBackward(const TensorNode& from, int64_t pos, const nb::seq
   }
   scheduler_utils::BoundedDirectionalTransformPropagator::backward(
       from.tv(), pos, tensorsOf(to, "bounded_transform_backward", from.owner), options);
+}
+
+void warpSpecialize(const TensorNode& tensor, int64_t stages, int64_t prefetch, ParallelType type,
+                    const std::optional<std::pair<int64_t, int64_t>>& registers) {
+  FusionGuard guard(&tensor.owner->graph);
+  const WarpSpecialized roles =
+      registers ? WarpSpecialized(type, *registers) : WarpSpecialized(type);
+  tensor.tv()->circularBuffer(stages, prefetch, roles);
 }
 
 const SchedulerEntry* entryOf(SchedulerType type) {
@@ -186,11 +194,10 @@ void bindPrimitives(nb::module_& schedule) {
       "propagate_parallel_type"_a = false,
       "Gives the tensors from `to` down to `from_tv` the loops of the latter's first pos.");
   schedule.def(
-      "warp_specialize",
-      [](const nb::args&, const nb::kwargs&) {
-        notImplemented("warp_specialize: circular buffers are filled by the computing threads");
-      },
-      "Not supported: circular buffers are filled by the computing threads.");
+      "warp_specialize", &warpSpecialize, "tv"_a, "number_of_stages"_a, "prefetch_distance"_a,
+      "parallel_type"_a, "num_registers"_a = nb::none(),
+      "Gives the tensor a circular buffer that threads of their own fill, along a dimension "
+      "of the block; num_registers: of a thread that loads and of one that computes.");
 }
 
 }  // namespace

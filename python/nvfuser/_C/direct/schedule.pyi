@@ -28,8 +28,10 @@ def bounded_transform_backward(from_tv: nvfuser._C.direct.TensorView, pos: int, 
     Gives the tensors from `to` down to `from_tv` the loops of the latter's first pos.
     """
 
-def warp_specialize(*args, **kwargs) -> None:
-    """Not supported: circular buffers are filled by the computing threads."""
+def warp_specialize(tv: nvfuser._C.direct.TensorView, number_of_stages: int, prefetch_distance: int, parallel_type: nvfuser._C.direct.ParallelType, num_registers: tuple[int, int] | None = None) -> None:
+    """
+    Gives the tensor a circular buffer that threads of their own fill, along a dimension of the block; num_registers: of a thread that loads and of one that computes.
+    """
 
 def can_schedule(fusion: nvfuser._C.direct.Fusion, scheduler_type: nvfuser._C.direct.SchedulerType, inputs: object) -> tuple[bool, str]:
     """
