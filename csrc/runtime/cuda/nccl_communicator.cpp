@@ -212,6 +212,15 @@ class NcclCommunicator final : public external::Communicator {
     if (count == 0) {
       return;
     }
+    if (!x.type && x.shift != 0) {
+      const auto devices = static_cast<int64_t>(x.team.size());
+      const int64_t place = std::find(x.team.begin(), x.team.end(), rank()) - x.team.begin();
+      const auto to = static_cast<int>((place + x.shift) % devices);
+      const auto from = static_cast<int>((place + devices - x.shift) % devices);
+      throwIfFailed(table_.Send(tensor.in, count, kind, to, comm, x.stream), x.what);
+      throwIfFailed(table_.Recv(tensor.out, count, kind, from, comm, x.stream), x.what);
+      return;
+    }
     if (!x.type) {
       const bool is_first = x.team.front() == rank();
       void* out = is_first ? const_cast<void*>(tensor.in) : tensor.out;
