@@ -49,7 +49,8 @@ def launch(ranks, names, arguments, until, path):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         said.seek(0)
-        return None if code == 0 else f"ended with {code}: {said.read()[-1500:]}"
+        of_processes = said.read().split('Traceback (most recent call last):\n  File "<frozen runpy>')[0]
+        return None if code == 0 else f"ended with {code}: {of_processes.strip()[-1200:]}"
 
 
 def lines_of(path):
@@ -70,7 +71,7 @@ def lines_of(path):
 
 def run(ranks, arguments, until, results):
     names = [one.name for one in programs(SMALL, ranks) if arguments.only in one.name]
-    left, seen = list(names), {}
+    left, seen, stopped = list(names), {}, {}
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
         while left and time.time() < until:
             problem = launch(ranks, left, arguments, until, file.name)
@@ -78,14 +79,14 @@ def run(ranks, arguments, until, results):
             begun = [name for name in left if name in seen]
             results["links"][str(ranks)] = general.get("links", {})
             results |= {key: general[key] for key in ("machine", "torch") if key in general}
-            for name in begun:
-                if not seen[name].get("done"):
-                    seen[name].setdefault("problem", problem)
-                    seen[name]["stopped"] = problem
+            stopped |= {name: problem or "it did not end" for name in begun if not seen[name].get("done")}
             left = [name for name in left if name not in begun]
             if problem and not begun:
                 results["problems"].append(f"{ranks} ranks: {problem}")
                 break
+    for name, problem in stopped.items():
+        seen[name].setdefault("problem", problem)
+        seen[name]["stopped"] = problem
     results["lines"] += [seen[name] for name in names if name in seen]
     results["problems"] += [f"{ranks} ranks, {name}: not run" for name in left]
 

@@ -105,23 +105,32 @@ class Process:
         self.write(program=program.name, peer=name, peer_ms=times, peer_problem=problem)
 
 
+def watched(what, limit_s):
+    """Ends this process, and with it all that wait for it, after so long."""
+
+    def end():
+        print(f"{what}: not done within {limit_s:g} s", flush=True)
+        os._exit(3)
+
+    watch = threading.Timer(limit_s, end)
+    watch.daemon = True
+    watch.start()
+    return watch
+
+
 def main(path, sizes, limit_s, *names):
     sizes = {"large": LARGE, "small": SMALL}[sizes]
     limit_s = float(limit_s)
     process = Process(path, sizes, limit_s)
     process.write(machine=torch.cuda.get_device_name() if process.on_gpus else "CPU", torch=torch.__version__)
     large = (32 << 20) // process.size if process.on_gpus else 1 << 14
-    watch = threading.Timer(limit_s, os._exit, [3])
-    watch.daemon = True
-    watch.start()
+    watch = watched("links", limit_s)
     process.write(links=links(process.place, process.clock, large))
     watch.cancel()
     for program in programs(sizes, process.size):
         if program.name not in names:
             continue
-        watch = threading.Timer(limit_s, os._exit, [3])  # a process that waits for another one ends, and with it all
-        watch.daemon = True
-        watch.start()
+        watch = watched(program.name, limit_s)
         process.run(program)
         watch.cancel()
         if process.on_gpus:

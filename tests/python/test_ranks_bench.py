@@ -67,6 +67,20 @@ def test_what_cannot_run_is_said(tmp_path):
     assert "1 ranks: ended with no time was left" in run.stdout
 
 
+def test_a_program_that_does_not_end_in_time():
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.ranks", "--ranks", "1", "--only", "MLP", "--program-limit", "0.01"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 1
+    for program in ("MLP, tensor-parallel", "MLP, sequence-parallel"):
+        assert f"{program}: not done within 0.01 s" in run.stdout, run.stdout
+
+
 def test_predictions():
     links = {"allgather": {"us": 10.0, "bytes_per_s": 1e9}}
     all_cut = Work(FLOPS)
