@@ -15,8 +15,8 @@ namespace {
 
 /// Of a part: less is exchanged before its product could be cut.
 constexpr int64_t kLeastBytesOfPart = int64_t{2} << 20;
-/// Of a part: fewer do not fill a GPU.
-constexpr int64_t kLeastRowsOfPart = 256;
+/// Rows and columns of a result that a multiprocessor computes at a time: a part fills the GPU.
+constexpr int64_t kTile = 128;
 /// Of an operand of an allreduce that does not wait for the others.
 constexpr int64_t kLeastBytesOfEarly = int64_t{4} << 20;
 
@@ -131,13 +131,16 @@ void FusionExecutorCache::Exchanges::post(const Exchange& exchange) {
   communicator_->exchange(exchange);
 }
 
-bool FusionExecutorCache::Exchanges::pays(int64_t rows_of_part, int64_t bytes_of_part) const {
-  if (!overlaps_ || rows_of_part == 0) {
+bool FusionExecutorCache::Exchanges::pays(int64_t rows, int64_t columns, int64_t bytes) const {
+  if (!overlaps_ || rows == 0) {
     return false;
   }
-  return call_.params.options->isEnabled(EnableOption::Overlap) ||
-         (call_.device->kind() == DeviceKind::Cuda && bytes_of_part >= kLeastBytesOfPart &&
-          rows_of_part >= kLeastRowsOfPart);
+  if (call_.params.options->isEnabled(EnableOption::Overlap)) {
+    return true;
+  }
+  const int64_t tiles = rows * columns / (kTile * kTile);
+  return call_.device->kind() == DeviceKind::Cuda && bytes >= kLeastBytesOfPart &&
+         tiles >= call_.device->properties().multiprocessors;
 }
 
 /// Dense; what is not is copied, when it has come.
@@ -213,7 +216,9 @@ bool FusionExecutorCache::Exchanges::runExchange(const Step& step, const KernelA
         made[static_cast<size_t>(std::find(all.begin(), all.end(), output) - all.begin())]);
   }
   const int64_t rows = operands[0].dim() > 0 ? operands[0].size(0) : 0;
-  if (planned.product && pays(rows, bytesOf(operands[0]))) {
+  const ViewLayout* product =
+      planned.product ? &plan_.steps[*planned.product].exchange->product_result : nullptr;
+  if (product != nullptr && pays(rows, product->sizes[1], bytesOf(operands[0]))) {
     gatherParts(step, operands[0], made[0]);
   } else {
     exchangeTogether(step, operands, made, overlaps_ && planned.has_work_beside);
