@@ -120,6 +120,9 @@ class ProcessGroup:
             self._exchange(kind, reduction, team, tensors, shift, _host_tensor)
             return
         gpu = torch.cuda.current_device()
+        if torch.cuda.current_stream(gpu).cuda_stream == stream:
+            self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
+            return
         with torch.cuda.stream(torch.cuda.ExternalStream(stream, gpu) if stream else torch.cuda.default_stream(gpu)):
             self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
 
