@@ -76,7 +76,8 @@ class _Heads:
         return self.fd.ops.reshape(self.fd.ops.permute(heads, [0, 2, 1, 3]), [self.sizes.tokens, self.sizes.width])
 
     def forward(self, x, weights, w_out):
-        self.heads = [self.apart(self.fd.ops.linear(x, weight)) for weight in weights]
+        self.rows = [self.fd.ops.linear(x, weight) for weight in weights]  # cut by columns, as their weights are
+        self.heads = [self.apart(rows) for rows in self.rows]
         self.seen, *self.state = self.fd.ops.sdpfa_fwd(*self.heads, dropout_p=self.none, is_causal=self.causal)
         self.mixed = self.joined(self.seen)
         return self.fd.ops.linear(self.mixed, w_out)
@@ -84,7 +85,8 @@ class _Heads:
     def backward(self, grad, x, weights, w_out):
         """Gradients of x (a sum of three, in Float), of the weights, and of the last one."""
         fd = self.fd
-        of_seen = self.apart(fd.ops.matmul(grad, w_out))
+        self.rows.append(fd.ops.matmul(grad, w_out))
+        of_seen = self.apart(self.rows[-1])
         log_sum_exp, seed, offset = self.state
         of_heads = fd.ops.sdpfa_bwd(of_seen, *self.heads, self.seen, log_sum_exp, self.none, self.causal, seed, offset)
         rows = [self.joined(part) for part in of_heads]
@@ -185,7 +187,7 @@ def block(sizes, sequences):
         share_all(mesh, *((tensor, 0) for tensor in (wq, wk, wv, *of_weights, w_up, of_up)))
         share_all(mesh, *((tensor, 1) for tensor in (wo, of_out, w_down, of_down)))
         if sequences:
-            for tensor in (wide, of_active):
+            for tensor in (wide, of_active, *heads.rows):
                 share(tensor, mesh, 1)
             for tensor in (attended, fed, of_n1, of_n2, n1, n2):
                 share(tensor, mesh, 0)

@@ -69,7 +69,7 @@ class Ours:
 
     def __init__(self, program, place, inputs):
         with FusionDefinition() as fd:
-            tensors = [fd.from_pytorch(value) for value in inputs]
+            tensors = [fd.from_pytorch(value, static_sizes=True) for value in inputs]
             program.define(fd, multidevice.DeviceMesh(range(place.size)), *tensors)
         self.fusion, self._place = fd.fusion, place
         self.outputs = self.fusion.outputs()
