@@ -162,6 +162,8 @@ def print_table(results):
         for name, peer in line["peers"].items():
             if peer["problem"]:
                 print(f"{line['program']}, {line['ranks']} ranks, {name}: {peer['problem']}")
+        if "overlap_problem" in line:
+            print(f"{line['program']}, {line['ranks']} ranks, without overlap, since: {line['overlap_problem']}")
         if "stopped" in line:
             print(f"{line['program']}, {line['ranks']} ranks: {line['stopped']}")
     for problem in results["problems"]:
@@ -189,7 +191,7 @@ def main():
         if arguments.json:
             Path(arguments.json).write_text(json.dumps(results, indent=1) + "\n")
     print_table(results)
-    wrong = any("ms" not in line or is_wrong(line) for line in results["lines"])
+    wrong = any("ms" not in line or is_wrong(line) or "overlap_problem" in line for line in results["lines"])
     return 1 if wrong or results["problems"] else 0
 
 

@@ -75,9 +75,10 @@ class Ours:
         self.outputs = self.fusion.outputs()
         self.parts = [multidevice.shard_tensor(value, tv) for value, tv in zip(inputs, tensors, strict=True)]
         self.executor = multidevice.MultiDeviceExecutor(self.fusion)
+        self.disabled = []
 
     def step(self):
-        return self.executor.run(self.parts)
+        return self.executor.run(self.parts, disable=self.disabled)
 
     def step_in_order(self):
         """Without overlap."""
