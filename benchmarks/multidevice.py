@@ -11,7 +11,7 @@ import time
 
 import torch
 import torch.distributed as dist
-from nvfuser_direct import FusionDefinition, multidevice
+from nvfuser_direct import DataType, FusionDefinition, multidevice
 
 
 def allreduce_of(mesh):
@@ -27,8 +27,30 @@ def allreduce_of(mesh):
     return fd
 
 
+class Silent:
+    """A transport that moves nothing."""
+
+    def exchange(self, *_):
+        pass
+
+    def numbers_of_all(self, team, own):
+        return [own] * len(team)
+
+    def barrier(self):
+        pass
+
+
 def rivals(fd, x):
     total = torch.empty(x.shape[1], device=x.device)
+    on_gpu = x.is_cuda
+    handle = multidevice.Communicator.instance().handle
+    team = list(range(handle.size))
+    silent = multidevice.direct.python_communicator(Silent(), handle.rank, handle.size, on_gpus=on_gpu)
+    alone = multidevice.MultiDeviceExecutor(fd.fusion, communicator=silent)
+
+    def broadcast():
+        stream = torch.cuda.current_stream().cuda_stream if on_gpu else 0
+        handle.broadcast(team, DataType.Float, total.numel(), total.data_ptr(), on_gpu, stream, "a broadcast")
 
     def direct():
         torch.sum(x, 0, out=total)
@@ -38,6 +60,8 @@ def rivals(fd, x):
         "torch.sum": lambda: torch.sum(x, 0, out=total),
         "torch.sum and all_reduce": direct,
         "the plan": lambda: fd.execute([x]),
+        "the plan, which exchanges nothing": lambda: alone.run([x]),
+        "a broadcast by its transport": broadcast,
     }
 
 

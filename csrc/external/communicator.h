@@ -19,12 +19,13 @@ struct ExchangedTensor {
   DataType dtype;
   int64_t elements;  ///< of one part: all of `in`, or what `in` has for one device
   const void* in;    ///< dense
-  void* out;         ///< dense, does not overlap `in`
+  void* out;         ///< dense, does not overlap `in`; of an Allreduce it may be `in`
 };
 
 /// What one device brings to an exchange. All devices of a team bring the same but for addresses.
 struct Exchange {
-  /// None: what the first device of the team has goes to all.
+  /// None: what the first device of the team has goes to all, or each device's to another
+  /// (`shift`).
   std::optional<CommunicationType> type;
   BinaryOpType reduction;                    ///< Allreduce and ReduceScatter
   std::span<const int64_t> team;             ///< devices, in the order of their parts
@@ -32,8 +33,13 @@ struct Exchange {
   std::string_view what;                     ///< the operation, for messages
   DeviceKind memory = DeviceKind::Cpu;       ///< where the tensors are
   void* stream = nullptr;                    ///< null on the host
+  /// Of an exchange without a type: what each device has goes to the one so many places behind it
+  /// in the team, the last ones' to the first; 0: a broadcast.
+  int64_t shift = 0;
 
-  std::string_view name() const { return type ? communicationName(*type) : "broadcast"; }
+  std::string_view name() const {
+    return type ? communicationName(*type) : shift != 0 ? "shift" : "broadcast";
+  }
   /// "allreduce of 12 elements of dtype float and 3 of dtype half".
   std::string toString() const;
   /// Whether two devices of a team bring the same.

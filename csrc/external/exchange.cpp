@@ -13,8 +13,8 @@ std::string Exchange::toString() const {
 }
 
 bool Exchange::goesWith(const Exchange& other) const {
-  bool alike =
-      type == other.type && reduction == other.reduction && tensors.size() == other.tensors.size();
+  bool alike = type == other.type && reduction == other.reduction && shift == other.shift &&
+               tensors.size() == other.tensors.size();
   for (size_t i = 0; alike && i < tensors.size(); ++i) {
     alike = tensors[i].dtype == other.tensors[i].dtype &&
             tensors[i].elements == other.tensors[i].elements;

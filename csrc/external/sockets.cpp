@@ -53,7 +53,11 @@ bool waitFor(int handle, Deadline deadline) {
   }
 }
 
+/// A device that is as far as this one answers within less; to sleep and be woken takes as long.
+constexpr std::chrono::microseconds kBusy(60);
+
 bool receiveAll(int handle, char* to, size_t bytes, Deadline deadline) {
+  const auto busy_until = std::chrono::steady_clock::now() + kBusy;
   while (bytes > 0) {
     const ssize_t got = recv(handle, to, bytes, MSG_DONTWAIT);
     if (got > 0) {
@@ -61,6 +65,8 @@ bool receiveAll(int handle, char* to, size_t bytes, Deadline deadline) {
       bytes -= static_cast<size_t>(got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
       return false;
+    } else if (std::chrono::steady_clock::now() < busy_until) {
+      std::this_thread::yield();
     } else if (!waitFor(handle, deadline)) {
       return false;
     }

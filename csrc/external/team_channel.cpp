@@ -18,14 +18,15 @@ constexpr std::string_view kConnecting = "the connection of all devices";
 std::string describe(std::string_view signature, std::string_view what) {
   std::vector<int64_t> numbers(signature.size() / sizeof(int64_t));
   std::memcpy(numbers.data(), signature.data(), numbers.size() * sizeof(int64_t));
-  if (numbers.size() < 2) {
+  if (numbers.size() < 3) {
     return "something else";
   }
   std::vector<ExchangedTensor> tensors;
-  for (size_t i = 2; i + 1 < numbers.size(); i += 2) {
+  for (size_t i = 3; i + 1 < numbers.size(); i += 2) {
     tensors.push_back({static_cast<PrimDataType>(numbers[i]), numbers[i + 1], nullptr, nullptr});
   }
   Exchange exchange{std::nullopt, static_cast<BinaryOpType>(numbers[1]), {}, tensors, what};
+  exchange.shift = numbers[2];
   if (numbers[0] != kBroadcast) {
     exchange.type = static_cast<CommunicationType>(numbers[0]);
   }
@@ -36,7 +37,7 @@ std::string describe(std::string_view signature, std::string_view what) {
 
 std::string signatureOf(const Exchange& exchange) {
   std::vector<int64_t> numbers = {exchange.type ? static_cast<int64_t>(*exchange.type) : kBroadcast,
-                                  static_cast<int64_t>(exchange.reduction)};
+                                  static_cast<int64_t>(exchange.reduction), exchange.shift};
   for (const ExchangedTensor& tensor : exchange.tensors) {
     numbers.push_back(static_cast<int64_t>(tensor.dtype.type));
     numbers.push_back(tensor.elements);

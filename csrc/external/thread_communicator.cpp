@@ -43,12 +43,21 @@ void combineParts(const Brought& all, BinaryOpType by, size_t part, const std::v
 }
 
 /// `all`: of the devices of a team, in order.
-void carryOut(std::optional<CommunicationType> type, BinaryOpType by, const Brought& all) {
+void carryOut(const Exchange& exchange, const Brought& all) {
   using enum CommunicationType;
+  const std::optional<CommunicationType> type = exchange.type;
+  const BinaryOpType by = exchange.reduction;
   const ExchangedTensor& first = *all[0];
   const size_t bytes =
       static_cast<size_t>(first.elements) * static_cast<size_t>(dataTypeSizeByte(first.dtype));
   if (bytes == 0) {
+    return;
+  }
+  if (!type && exchange.shift != 0) {
+    for (size_t from = 0; from < all.size(); ++from) {
+      const size_t to = (from + static_cast<size_t>(exchange.shift)) % all.size();
+      std::memcpy(all[to]->out, all[from]->in, bytes);
+    }
     return;
   }
   if (!type) {
@@ -140,7 +149,7 @@ class Meeting {
         for (const Exchange* exchange : all_) {
           brought.push_back(&exchange->tensors[t]);
         }
-        carryOut(all_[0]->type, all_[0]->reduction, brought);
+        carryOut(*all_[0], brought);
       }
     } catch (const std::exception& error) {
       error_ = error.what();

@@ -5,6 +5,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/composite_nodes.h>
+#include <ir/external_ops.h>
 #include <ops/communication.h>
 #include <preseg_passes/rewrite.h>
 
@@ -14,7 +15,8 @@ namespace {
 
 using Group = std::vector<CommunicationOp*>;
 
-/// Which exchanges a value is computed from, by their places.
+/// Which exchanges a value is computed from, by their places, and how late it is known: how many
+/// operations of libraries and exchanges come before it.
 class Needs {
  public:
   explicit Needs(Fusion& fusion) {
@@ -23,8 +25,10 @@ class Needs {
       auto* exchange = expr->isA<CommunicationOp>() ? expr->as<CommunicationOp>() : nullptr;
       // What an exchange waits for is no part of its result.
       const size_t operands = exchange != nullptr ? exchange->count() : expr->inputs().size();
+      size_t depth = 0;
       for (size_t i = 0; i < operands; ++i) {
         add(needs, of(expr->input(i)));
+        depth = std::max(depth, depthOf(expr->input(i)));
       }
       if (exchange != nullptr) {
         before_.push_back(needs);
@@ -34,6 +38,7 @@ class Needs {
       }
       for (const Val* output : expr->outputs()) {
         needs_[output] = needs;
+        depths_[output] = depth + (exchange != nullptr || isExternalOp(expr) ? 1 : 0);
       }
     }
     for (const Val* output : fusion.outputs()) {
@@ -45,6 +50,10 @@ class Needs {
   bool isAlive(size_t exchange) const { return has(alive_, exchange); }
   /// Whether the operands of one are computed from the result of another.
   bool needs(size_t exchange, size_t other) const { return has(before_[exchange], other); }
+  size_t depthOf(const Val* val) const {
+    const auto found = depths_.find(val);
+    return found != depths_.end() ? found->second : 0;
+  }
 
  private:
   static bool has(const std::vector<bool>& set, size_t one) { return one < set.size() && set[one]; }
@@ -62,6 +71,7 @@ class Needs {
   Group exchanges_;
   std::vector<std::vector<bool>> before_;
   std::unordered_map<const Val*, std::vector<bool>> needs_;
+  std::unordered_map<const Val*, size_t> depths_;
   std::vector<bool> alive_;
 };
 
@@ -112,6 +122,39 @@ std::vector<Group> groupsOf(const Needs& needs) {
   return groups;
 }
 
+/// What is known early goes early: within a group, and of groups, each behind those that it needs.
+std::vector<Group> earliestFirst(std::vector<Group> groups, const Needs& needs) {
+  const Group& all = needs.exchanges();
+  const auto placeOf = [&](const CommunicationOp* one) {
+    return static_cast<size_t>(std::find(all.begin(), all.end(), one) - all.begin());
+  };
+  const auto needsAny = [&](const Group& group, const Group& other) {
+    return std::any_of(group.begin(), group.end(), [&](const CommunicationOp* one) {
+      return std::any_of(other.begin(), other.end(), [&](const CommunicationOp* needed) {
+        return needs.needs(placeOf(one), placeOf(needed));
+      });
+    });
+  };
+  std::vector<std::pair<size_t, Group>> ordered;
+  for (Group& group : groups) {
+    std::stable_sort(group.begin(), group.end(), [&](const auto* a, const auto* b) {
+      return needs.depthOf(a->input(0)) < needs.depthOf(b->input(0));
+    });
+    size_t depth = needs.depthOf(group.back()->input(0));
+    for (const auto& [other_depth, other] : ordered) {
+      depth = needsAny(group, other) ? std::max(depth, other_depth + 1) : depth;
+    }
+    ordered.emplace_back(depth, std::move(group));
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Group> result;
+  for (auto& [depth, group] : ordered) {
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
 std::string lineOf(const Group& group, const std::unordered_map<const Val*, const Asked*>& asked) {
   std::vector<std::string> tensors, reasons;
   for (const CommunicationOp* one : group) {
@@ -134,7 +177,8 @@ std::vector<std::string> joinAllreduces(Fusion& fusion, const std::vector<Asked>
   }
   std::vector<std::string> lines;
   TensorView* last = nullptr;
-  for (const Group& group : groupsOf(Needs(fusion))) {
+  const Needs needs(fusion);
+  for (const Group& group : earliestFirst(groupsOf(needs), needs)) {
     lines.push_back(lineOf(group, by_result));
     const CommunicationOp* first = group[0];
     std::vector<TensorView*> operands;

@@ -6,9 +6,11 @@
 ///   T9 = mul(T4, T5)                                       T9 = mul(T6, T7)
 ///
 /// One goes where the last of its operands is there. Those of other axes of the mesh, or combined
-/// by another operation, stay apart, as does one whose operand needs the result of another. The
-/// others keep their order, and what leads to no output goes. No copies are made: a transport takes
-/// the tensors where they are.
+/// by another operation, stay apart, as does one whose operand needs the result of another. What
+/// leads to no output goes. No copies are made: a transport takes the tensors where they are.
+///
+/// Exchanges, and the operands of one, come in the order in which they are known: by the products
+/// and exchanges before them, so that they can be on their way while the next ones are computed.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/composite_nodes.h>
+#include <ir/view_ops.h>
 #include <multidevice/declarations.h>
 #include <multidevice/define_parts.h>
 #include <multidevice/join_allreduces.h>
@@ -28,6 +29,24 @@ namespace {
 using ops::axesOf;
 using ops::constantOf;
 using ops::extentOf;
+
+/// Its axes by those of its operand, where it is a permutation of that.
+std::optional<std::vector<int64_t>> permutationOf(const TensorView* tv) {
+  const Expr* expr = tv->definition();
+  if (expr == nullptr || !expr->isA<LoadStoreOp>() || !isViewOp(expr)) {
+    return std::nullopt;
+  }
+  const std::vector<IterDomain*>& root = tv->getMaybeRootDomain();
+  std::vector<int64_t> order;
+  for (const IterDomain* axis : tv->getLogicalDomain()) {
+    const auto place = std::find(root.begin(), root.end(), axis);
+    if (place == root.end()) {
+      return std::nullopt;
+    }
+    order.push_back(place - root.begin());
+  }
+  return order.size() == root.size() ? std::optional(order) : std::nullopt;
+}
 
 class Maker {
  public:
@@ -316,12 +335,37 @@ class Maker {
     if (needed == now_.at(in)) {
       return local_.at(in);
     }
-    TensorView*& made = reshared_[{in, needed.toString()}];
+    TensorView* made = reshared_[{in, needed.toString()}];
+    if (made == nullptr) {
+      made = permutedAnew(in, needed, why, resharder);
+    }
     if (made == nullptr) {
       made = resharder.reshard(local_.at(in), now_.at(in), needed, why);
-      global_[made] = in;
     }
+    global_[made] = in;
+    reshared_[{in, needed.toString()}] = made;
     return made;
+  }
+
+  /// Where `in` is a permutation of another tensor: that one in the sharding that is needed, which
+  /// others may need as well, permuted. Null where it is none.
+  TensorView* permutedAnew(const TensorView* in, const Sharding& needed, const std::string& why,
+                           Resharder& resharder) {
+    const TensorView* present = local_.at(in);
+    const auto order = permutationOf(present);
+    if (!order) {
+      return nullptr;
+    }
+    const auto* source = present->definition()->input(0)->as<TensorView>();
+    source = global_.count(source) != 0 ? global_.at(source) : source;
+    Sharding of_source;
+    for (const ParallelType mesh_axis : kMeshAxes) {
+      if (needed[mesh_axis]) {
+        of_source[mesh_axis] = static_cast<size_t>((*order)[*needed[mesh_axis]]);
+      }
+    }
+    return now_.count(source) != 0 ? permute(shared(source, of_source, why, resharder), *order)
+                                   : nullptr;
   }
 
   /// A sum of parts has its bias once, at the end.

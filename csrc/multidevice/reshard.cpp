@@ -5,6 +5,7 @@
 
 #include <ir/builder.h>
 #include <ops/alias.h>
+#include <ops/arith.h>
 #include <ops/axes.h>
 #include <ops/communication.h>
 #include <ops/indexing.h>
@@ -16,6 +17,9 @@ namespace {
 
 /// The axis at `from` is at `to` afterwards; the others keep their order.
 TensorView* withAxisMoved(TensorView* tv, size_t from, size_t to) {
+  if (from == to) {
+    return tv;  // a permutation that moves nothing is a copy
+  }
   std::vector<int64_t> order(ops::axesOf(tv).size());
   std::iota(order.begin(), order.end(), 0);
   const int64_t axis = order[from];
@@ -44,6 +48,13 @@ TensorView* split(TensorView* tv, size_t axis, int64_t parts) {
   std::vector<Val*> sizes(rank + 1, nullptr);
   sizes[axis] = ops::indexConstant(parts);
   return ops::regroup(tv, groupsAround(rank, axis, 1, 2), sizes);
+}
+
+/// Its rows are computed one part after the other, each on its way to its device while the next
+/// ones are computed (runtime/run_exchanges.h): sums of parts are then left to a kernel.
+bool isMatrixProduct(const TensorView* tv) {
+  return tv->definition() != nullptr && tv->definition()->isOneOf<MatmulOp, LinearOp>() &&
+         ops::axesOf(tv).size() == 2;
 }
 
 }  // namespace
@@ -147,6 +158,11 @@ TensorView* Resharder::step(TensorView* tv, ParallelType mesh_axis, std::optiona
 
 TensorView* Resharder::combine(TensorView* tv, ParallelType mesh_axis, BinaryOpType by,
                                std::optional<size_t> axis, const std::string& why) {
+  if (axis && *axis == 0 && by == BinaryOpType::Add && isMatrixProduct(tv)) {
+    TensorView* parts = exchanged(CommunicationType::Alltoall,
+                                  withPartsInFront(tv, *axis, mesh_axis), mesh_axis, by, tv, why);
+    return sum(parts, {0});
+  }
   if (axis) {
     return exchanged(CommunicationType::ReduceScatter, withPartsInFront(tv, *axis, mesh_axis),
                      mesh_axis, by, tv, why);

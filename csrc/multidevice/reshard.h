@@ -4,6 +4,7 @@
 ///   whole → cut along axis 0          T1[2, n / 2, k] = reshape(T0);  the device's own row: no
 ///   data cut along axis 0 → along axis 1   parts of axis 1 in front, alltoall, then merged with
 ///   axis 0 sums of parts → cut along axis 0  parts of axis 0 in front, reduce_scatter
+///   the same of a product of matrices        parts of axis 0 in front, alltoall, sum of the parts
 #pragma once
 
 #include <functional>

@@ -247,6 +247,59 @@ std::vector<ViewLayout> externalResults(const Fusion& segment, const KernelArgum
   return layoutsOf(requestOf(segment), evaluator);
 }
 
+std::optional<size_t> placeOfRows(const Fusion& segment) {
+  const Request request = requestOf(segment);
+  const Expr* op = request.op;
+  const auto is_matrix = [](const Val* val) {
+    return val->isA<TensorView>() &&
+           TensorDomain::noReductions(val->as<TensorView>()->getLogicalDomain()).size() == 2;
+  };
+  if (!op->isOneOf<MatmulOp, LinearOp>() || !is_matrix(op->input(0)) || !is_matrix(op->input(1)) ||
+      !is_matrix(request.results[0]) || segment.outputs().size() != 1) {
+    return std::nullopt;
+  }
+  const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), op->input(0));
+  const auto times = std::count(segment.inputs().begin(), segment.inputs().end(), op->input(0));
+  if (times != 1 || op->input(0) == op->input(1)) {
+    return std::nullopt;
+  }
+  return static_cast<size_t>(place - segment.inputs().begin());
+}
+
+void runProductOfRows(const Fusion& segment, const KernelArgumentHolder& args, Tensor& result,
+                      Device& device, const ExternalRun& run, const RunContext& context) {
+  const Request request = requestOf(segment);
+  std::vector<KernelArgument> operands;
+  std::vector<const Val*> needed(request.op->inputs().begin(), request.op->inputs().end());
+  if (request.bias != nullptr) {
+    needed.push_back(request.bias);
+  }
+  for (const Val* input : needed) {
+    const auto place = std::find(segment.inputs().begin(), segment.inputs().end(), input);
+    operands.push_back(args[static_cast<size_t>(place - segment.inputs().begin())]);
+  }
+  const std::vector<ViewLayout> layout = {{result.sizes(), result.strides()}};
+  const Bytes bytes = bytesOf(request, operands, layout);
+  std::optional<std::string> ran_by;
+  {
+    const external::Machine machine = machineOf(device, context, bytes.operands + bytes.results);
+    const cuda::CurrentDevice current(device);
+    external::Call call = callOf(request, operands, layout, {}, machine);
+    call.outputs[0].data = result.data();
+    std::string why, declined;
+    call.declined = &declined;
+    ran_by = external::runOnDevice(call, &why);
+  }
+  if (ran_by) {
+    run.ran_by->set({text(*ran_by, ", by parts that are exchanged")});
+    return;
+  }
+  ExternalRun own = run;  // by way of the host
+  own.results = layout;
+  result.copyFrom(runExternal(segment, args, device, {}, {}, own, context)[0].tensor(),
+                  context.stream);
+}
+
 KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHolder& args,
                                  Device& device, const KnownScalars& sizes, RandomState random,
                                  const ExternalRun& run, const RunContext& context) {

@@ -57,4 +57,13 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
                                  Device& device, const KnownScalars& sizes, RandomState random,
                                  const ExternalRun& run, const RunContext& context);
 
+/// Where among the segment's inputs the rows of its product come from: of two matrices, with an
+/// epilogue or without; nothing for other segments.
+std::optional<size_t> placeOfRows(const Fusion& segment);
+
+/// As many rows of a product: `args[placeOfRows(segment)]` has them alone. They are written to
+/// `result`, which is dense.
+void runProductOfRows(const Fusion& segment, const KernelArgumentHolder& args, Tensor& result,
+                      Device& device, const ExternalRun& run, const RunContext& context);
+
 }  // namespace nvfuser

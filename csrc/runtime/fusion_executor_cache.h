@@ -143,6 +143,8 @@ class FusionExecutorCache {
   struct Variant;
   struct Kept;
   struct Asked;
+  class Exchanges;
+  class ExchangePlanner;
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
@@ -162,6 +164,7 @@ class FusionExecutorCache {
                                         size_t last_risk, Call& call);
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
+  static void planExchanges(Prepared& plan);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
                    std::string_view what, const std::exception& error);
   bool discardKernel(const Step& step, const Call& call, std::string_view what,

@@ -12,6 +12,7 @@
 #include <runtime/profiler_range.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <scheduler/expr_eval/expr_eval.h>
+#include <segmenter/order_exchanges.h>
 #include <segmenter/segment_fusion.h>
 #include <support/cancellation.h>
 #include <support/dump.h>
@@ -360,8 +361,8 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
       }
     } else {
       fusion.verifySettled();
-      for (const Group& group :
-           withEpilogues(segmentFusion(fusion, about, takes), call.device->kind())) {
+      for (const Group& group : exchangesEarly(
+               withEpilogues(segmentFusion(fusion, about, takes), call.device->kind()))) {
         next.push_back(&segmentOf(variant, group));
       }
     }
@@ -467,6 +468,7 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
       }
     }
   }
+  planExchanges(*result);
   if (call.params.options->dumps(DebugDumpOption::PassTimes)) {
     dump(*call.params.options, name(), "pass_times", call.stages.lines());
   }

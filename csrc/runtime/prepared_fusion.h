@@ -16,6 +16,23 @@ namespace nvfuser {
 
 inline constexpr size_t kNoSlot = SIZE_MAX;
 
+/// What a plan with exchanges between devices knows of one, or of a product, whose rows may be
+/// exchanged (plan_exchanges.cpp).
+struct PlannedExchange {
+  const CommunicationOp* op = nullptr;  ///< null: a product
+  std::string name = {};
+  bool has_work_beside = false;  ///< something is computed before the result is read
+  std::optional<size_t> product =
+      {};                         ///< of an allgather: the step whose operand's rows are its parts
+  bool is_read_by_others = true;  ///< of an allgather: besides that product
+  /// Of a product: the alltoall whose parts are its rows, and which alone reads them.
+  std::optional<size_t> alltoall = {};
+  size_t rows = 0;                       ///< of a product: the input whose rows are the result's
+  ViewLayout product_result = {};        ///< of a product
+  std::vector<ViewLayout> results = {};  ///< of the exchange, or of that alltoall
+  std::vector<bool> in_place = {};       ///< of an allreduce: operands that nobody else reads
+};
+
 struct FusionExecutorCache::Step {
   FusionSegment* segment;
   SegmentKernel* kernel;  ///< null: a library's operation, or views of its inputs
@@ -26,6 +43,7 @@ struct FusionExecutorCache::Step {
   std::shared_ptr<const LaunchPlan> plan;    ///< from the first run on
   std::vector<NoOpParams::View> views;       ///< of the inputs, instead of a kernel
   std::optional<ExternalRun> external = {};  ///< a library's operation, instead of a kernel
+  std::optional<PlannedExchange> exchange = {};
 };
 
 /// What a call was, without its tensors' elements.
@@ -63,6 +81,7 @@ struct FusionExecutorCache::Prepared {
   std::vector<size_t> returned;  ///< outputs that are not only written
   bool shows_arguments = false;  ///< some output, where any is written, may be an argument's memory
   KnownScalars sizes;
+  bool exchanges = false;  ///< data with other devices
   /// From the first run on: one kernel takes arguments of the call and gives its results, these in
   /// the fusion's order.
   bool is_one_launch = false;

@@ -11,6 +11,7 @@
 #include <runtime/memory_overlap.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/repeated_launch.h>
+#include <runtime/run_exchanges.h>
 #include <support/cancellation.h>
 #include <support/dump.h>
 
@@ -263,6 +264,10 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
   const auto [seed, offset] = *call.draws;
   const bool shows = showsLaunches(*call.params.options);
   std::optional<OccupiedMemory> occupied;  // by the arguments, where a step writes to any
+  std::optional<Exchanges> exchanges;
+  if (plan.exchanges) {
+    exchanges.emplace(plan, call);
+  }
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const Step& step = plan.steps[number];
     checkCancelled(call.context.cancellation);
@@ -288,11 +293,18 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
       }
     }
     KernelArgumentHolder results;
+    if (exchanges) {
+      exchanges->prepare(number);
+    }
     if (step.external) {
       if (first != nullptr) {
         first->steps[number].external->results =
             externalResults(step.segment->fusion(), step_args, plan.sizes);
       }
+    }
+    if (step.external && exchanges && exchanges->run(number, step_args, results)) {
+      // Carried out with what goes on beside it.
+    } else if (step.external) {
       results = runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes,
                             {seed, offset}, *step.external, call.context);
     } else if (step.kernel == nullptr) {
@@ -330,6 +342,9 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
     }
     for (size_t slot : step.dead) {
       slots[slot] = KernelArgument();
+    }
+    if (exchanges) {
+      exchanges->postEarly(number, slots);
     }
   }
   return true;

@@ -86,7 +86,7 @@ class FusionDefinition(Executable):
             assert not hasattr(self, "ke"), "KernelExecutor already exists! Use manual_execute() to execute the fusion."
             shared = self._shared_executor()
             if shared is not None:
-                return shared.run(inputs)
+                return shared.run(inputs, _enable_options or (), _disable_options or ())
             executor = self.fec = direct.FusionExecutorCache(self._fusion)
         if save_repro_inputs:
             self._saved_inputs = [Described(value) for value in inputs]

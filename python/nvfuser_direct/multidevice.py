@@ -12,6 +12,7 @@
 >>> (total,) = fd.execute([own_rows])  # in each process; torch.distributed is initialised
 """
 
+import functools
 import os
 import threading
 
@@ -36,7 +37,7 @@ class DeviceMesh(_DeviceMesh):
 
     def shard_tensor(self, tensor, axis, rank=None):
         """The part of `tensor` along `axis` that this process has, of a mesh of one axis."""
-        return _part(tensor, axis, self, ParallelType.mesh_x, _rank() if rank is None else rank)
+        return _part(tensor, axis, self, ParallelType.mesh_x, _rank() if rank is None else rank, "the tensor")
 
 
 class Sharding:
@@ -51,13 +52,14 @@ class Sharding:
         return self._cut[parallel_type]
 
 
-def _part(tensor, axis, mesh, mesh_axis, rank):
+def _part(tensor, axis, mesh, mesh_axis, rank, name):
     count, place = mesh.size_along(mesh_axis), mesh.coordinate(rank, mesh_axis)
     if place is None:
         raise ValueError(f"shard_tensor: device {rank} is not in {mesh}")
     if tensor.shape[axis] % count != 0:
         raise ValueError(
-            f"shard_tensor: axis {axis} has {tensor.shape[axis]} elements, which {count} devices cannot share equally"
+            f"shard_tensor: axis {axis} of {name} has {tensor.shape[axis]} elements, which {count} devices cannot "
+            "share equally; pad it, or cut another axis"
         )
     size = tensor.shape[axis] // count
     return tensor.narrow(axis, place * size, size).contiguous()
@@ -70,7 +72,7 @@ def shard_tensor(tensor, tv, rank=None):
     for mesh_axis in _AXES:
         axis = sharding.axis_sharded_on(mesh_axis)
         if axis >= 0:
-            tensor = _part(tensor, axis, sharding.mesh, mesh_axis, rank)
+            tensor = _part(tensor, axis, sharding.mesh, mesh_axis, rank, tv)
     return tensor
 
 
@@ -111,17 +113,20 @@ class ProcessGroup:
             self._groups[team] = self._dist.new_group(list(team), use_local_synchronization=True)
         return self._groups[team]
 
-    def exchange(self, kind, reduction, team, tensors, stream):
+    def exchange(self, kind, reduction, team, tensors, stream, shift):
         import torch
 
         if stream is None:
-            self._exchange(kind, reduction, team, tensors, _host_tensor)
+            self._exchange(kind, reduction, team, tensors, shift, _host_tensor)
             return
         gpu = torch.cuda.current_device()
+        if torch.cuda.current_stream(gpu).cuda_stream == stream:
+            self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
+            return
         with torch.cuda.stream(torch.cuda.ExternalStream(stream, gpu) if stream else torch.cuda.default_stream(gpu)):
-            self._exchange(kind, reduction, team, tensors, _gpu_tensor)
+            self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
 
-    def _exchange(self, kind, reduction, team, tensors, at):
+    def _exchange(self, kind, reduction, team, tensors, shift, at):
         from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
 
         count, group = len(team), self._group(team)
@@ -139,6 +144,9 @@ class ProcessGroup:
                 first = team[0] == self._dist.get_rank()
                 self._dist.broadcast(_as_bytes(given if first else result), team[0], group=group)
             return
+        if kind == "shift":
+            self._shift(pairs, team, shift, group)
+            return
         if kind == "allreduce":
             self._allreduce(pairs, getattr(self._dist.ReduceOp, by), group)
             return
@@ -150,6 +158,16 @@ class ProcessGroup:
             else:
                 given, result = _as_bytes(given), _as_bytes(result)
                 self._dist.all_to_all_single(result, given, group=group)
+
+    def _shift(self, pairs, team, shift, group):
+        place = team.index(self._dist.get_rank())
+        to, source = team[(place + shift) % len(team)], team[(place - shift) % len(team)]
+        moves = []
+        for given, result in pairs:
+            moves.append(self._dist.P2POp(self._dist.isend, _as_bytes(given), to, group))
+            moves.append(self._dist.P2POp(self._dist.irecv, _as_bytes(result), source, group))
+        for work in self._dist.batch_isend_irecv(moves) if moves else ():
+            work.wait()
 
     def _gather(self, given, result, count, group):
         given, result = _as_bytes(given), _as_bytes(result)
@@ -179,7 +197,8 @@ class ProcessGroup:
         for bucket in buckets.values():
             if len(bucket) == 1:
                 ((given, result),) = bucket
-                result.copy_(given)
+                if given.data_ptr() != result.data_ptr():
+                    result.copy_(given)
                 self._dist.all_reduce(result, by, group=group)
                 continue
             joined = torch.cat([given for given, _ in bucket])
@@ -226,7 +245,16 @@ def _gpu_tensor(address, elements, dtype):
     """The same in memory of the current GPU."""
     import torch
 
-    return torch.as_tensor(_Bytes(address, elements * dtype.itemsize), device="cuda").view(dtype)
+    return _gpu_tensor_of(address, elements, dtype, torch.cuda.current_device())
+
+
+@functools.lru_cache(maxsize=1024)
+def _gpu_tensor_of(address, elements, dtype, gpu):
+    """Kept, since allocators give the same addresses again: to make one takes longer than to launch what reads it."""
+    import torch
+
+    device = torch.device("cuda", gpu)
+    return torch.as_tensor(_Bytes(address, elements * dtype.itemsize), device=device).view(dtype)
 
 
 class Communicator:
@@ -353,7 +381,7 @@ class MultiDeviceExecutor:
         """Kernels and exchanges of the last run: bytes received, time on the host."""
         return "".join(cache.report() for _, cache, _ in self._stages if cache is not None)
 
-    def run(self, inputs):
+    def run(self, inputs, enable=(), disable=()):
         """The device's own parts of the outputs; `inputs`: its own parts of the inputs, numbers as they are.
 
         Inputs on meshes that the device is not in may be anything; outputs on such meshes are None.
@@ -363,7 +391,7 @@ class MultiDeviceExecutor:
             self._agreed = True
         if len(self._stages) == 1:
             _, cache, places = self._stages[0]
-            return cache.execute([*inputs, *places])
+            return _execute(cache, [*inputs, *places], enable, disable)
         wanted = len(self.local.input_axes)
         if len(inputs) != wanted:
             raise UserError(f"MultiDeviceExecutor: the fusion has {wanted} inputs, but {len(inputs)} were given")
@@ -374,7 +402,7 @@ class MultiDeviceExecutor:
                     if self._rank in team:
                         slots[handover.target] = self._hand_over(handover, team, slots[handover.source], inputs)
             if cache is not None:
-                outputs = cache.execute([*(slots[slot] for slot in stage.inputs), *places])
+                outputs = _execute(cache, [*(slots[slot] for slot in stage.inputs), *places], enable, disable)
                 for slot, output in zip(stage.outputs, outputs, strict=True):
                     slots[slot] = output
         return [
@@ -404,6 +432,12 @@ class MultiDeviceExecutor:
         stream = torch.cuda.current_stream(where).cuda_stream if on_gpu else 0
         here.broadcast(team, handover.dtype, sent.numel(), sent.data_ptr(), on_gpu, stream, handover.what)
         return tensor if is_first else sent.to(device)
+
+
+def _execute(cache, inputs, enable, disable):
+    if not enable and not disable:
+        return cache.execute(inputs)
+    return cache.execute(inputs, _enable_options=list(enable), _disable_options=list(disable))
 
 
 def is_shared(fusion):

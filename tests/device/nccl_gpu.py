@@ -1,6 +1,6 @@
 """Several GPUs by NCCL: the programs of tests/python/multidevice_programs.py, and what must not hang.
 
-Run by hand where there are GPUs: `python tests/device/nccl_gpu.py [processes]`.
+Run by hand where there are GPUs: `python tests/device/nccl_gpu.py [processes [programs|faults]]`.
 """
 
 import os
@@ -66,13 +66,13 @@ def programs(size):
 # One process of a fault ------------------------------------------------------------------------------
 
 
-def gather_of(mesh):
+def gather_of(mesh, is_other=False):
     from multidevice_programs import share
     from nvfuser_direct import FusionDefinition
 
     with FusionDefinition() as fd:
         t = fd.define_tensor([-1], contiguity=True)
-        y = fd.ops.neg(t)
+        y = fd.ops.abs(t) if is_other else fd.ops.neg(t)
         fd.add_output(y)
         share(t, mesh, 0)
         share(y, mesh)
@@ -80,7 +80,9 @@ def gather_of(mesh):
 
 
 def fault(kind):
-    """Process 1 is killed, before or within a collective, or does not come. The others have to end with an error."""
+    """Process 1 is killed, before or within a collective, does not come, or runs another fusion. The others have to end
+    with an error.
+    """
     import torch
     from nvfuser_direct import UserError, multidevice
 
@@ -88,9 +90,9 @@ def fault(kind):
     torch.cuda.set_device(rank)
     communicator = multidevice.NcclCommunicator(limit_s=LIMIT_S if kind != "late" else 3)
     multidevice.Communicator.set_instance(communicator)
-    fd = gather_of(multidevice.DeviceMesh(list(range(communicator.size()))))
+    fd = gather_of(multidevice.DeviceMesh(list(range(communicator.size()))), kind == "other" and rank == 1)
     x = torch.ones(1 << 20, device="cuda")
-    for _ in range(2):
+    for _ in range(2 if kind != "other" else 0):
         fd.execute([x])
     torch.cuda.synchronize()
     if rank == 1 and kind == "killed":
@@ -117,7 +119,7 @@ def fault(kind):
 
 def faults(size):
     good = True
-    for kind in ("killed", "stuck", "late"):
+    for kind in ("killed", "stuck", "late", "other"):
         outputs = finish(start(size, HERE, "fault", kind))
         said = [output for rank, output in enumerate(outputs) if rank != 1]
         good &= all("error after" in output for output in said)
@@ -130,4 +132,6 @@ if __name__ == "__main__":
         fault(sys.argv[2])
     else:
         processes = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-        sys.exit(0 if programs(processes) and faults(processes) else 1)
+        parts = {"programs": programs, "faults": faults}
+        asked = sys.argv[2:] or parts
+        sys.exit(0 if all([parts[part](processes) for part in asked]) else 1)

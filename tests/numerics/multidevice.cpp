@@ -143,7 +143,7 @@ const std::vector<Case>& cases() {
          TensorView* out = linear(relu(middle), w2, w.input(1));
          w.output(add(x, out), 0);
        },
-       {"allgather", "reduce_scatter"}},
+       {"allgather", "alltoall"}},
       {"heads out of a cut axis",
        {{2, 3, 24}},
        [](const World& w) {

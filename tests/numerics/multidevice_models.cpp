@@ -134,7 +134,7 @@ TEST_CASE("multidevice: models in training") {
              {"allreduce"}),
       caseOf("an MLP by its columns between cut tokens", kMlpSizes,
              [](const World& w) { mlp(w, 0, true); },
-             {"allgather", "reduce_scatter", "allgather", "reduce_scatter", "allgather"}),
+             {"allgather", "allgather", "alltoall", "alltoall"}),
       caseOf("an MLP whose batch is shared", kMlpSizes, [](const World& w) { mlp(w, 0, false); },
              {"allreduce of"}),
       caseOf("attention by heads", kAttentionSizes,

@@ -12,6 +12,7 @@
 #include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
 #include <ops/all_ops.h>
+#include <support/options.h>
 
 namespace multidevice_test {
 
@@ -136,7 +137,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
   const KernelArgumentHolder wanted = cache.runFusionWithInputs(whole_args);
 
   const auto communicators = external::threadCommunicators(last + 1, 60);
-  std::vector<KernelArgumentHolder> results(devices);
+  std::vector<std::vector<KernelArgumentHolder>> results(devices);  // of each way
   std::vector<std::string> errors(devices), texts(devices);
   std::vector<std::vector<std::string>> exchanges(devices);
   std::vector<std::thread> threads;
@@ -147,7 +148,10 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
         exchanges[d] = executor.exchanges();
         of_outputs[d] = executor.outputPlaces();
         texts[d] = executor.localFusion().toString();
-        for (int repeat = 0; repeat < 2; ++repeat) {  // planned, then known
+        const Options in_order = Options::current().disable("overlap");
+        const Options beside = Options::current().enable("overlap");
+        for (const Options& options : {in_order, in_order, beside}) {  // planned, then known
+          const OptionsGuard way(options);
           KernelArgumentHolder args;
           for (size_t i = 0; i < inputs.size(); ++i) {
             const auto& [on, sharding] = executor.inputPlaces()[i];
@@ -157,7 +161,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
               args.push(PolymorphicValue(int64_t{0}));  // anything
             }
           }
-          results[d] = executor.run(args, &device);
+          results[d].push_back(executor.run(args, &device));
         }
       } catch (const std::exception& error) {
         errors[d] = error.what();
@@ -171,17 +175,19 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
     CAPTURE(d);
     REQUIRE(errors[d] == "");
     CHECK((texts[d] == texts[0] || !second.empty()));
-    REQUIRE(results[d].size() == wanted.size());
-    for (size_t k = 0; k < wanted.size(); ++k) {
+    for (size_t n = 0; n < results[d].size() * wanted.size(); ++n) {
+      const size_t k = n % wanted.size();
+      const KernelArgumentHolder& found = results[d][n / wanted.size()];
+      REQUIRE(found.size() == wanted.size());
       const auto& [on, sharding] = of_outputs[d][k];
       if (!on.empty() && !on.has(static_cast<int64_t>(d))) {
-        CHECK((!results[d][k].isTensor() && !results[d][k].isScalar()));
+        CHECK((!found[k].isTensor() && !found[k].isScalar()));
         continue;
       }
       const Tensor part = partOf(wanted[k].tensor(), sharding, on, static_cast<int64_t>(d));
-      CAPTURE(k);
-      REQUIRE(results[d][k].tensor().sizes() == part.sizes());
-      const std::vector<float> got = results[d][k].tensor().toHost<float>();
+      CAPTURE(n);
+      REQUIRE(found[k].tensor().sizes() == part.sizes());
+      const std::vector<float> got = found[k].tensor().toHost<float>();
       const std::vector<float> expected = part.toHost<float>();
       float worst = 0;
       for (size_t i = 0; i < got.size(); ++i) {

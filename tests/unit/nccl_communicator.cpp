@@ -34,6 +34,7 @@ struct Queued {
   std::optional<CommunicationType> type;
   BinaryOpType reduction;
   ExchangedTensor tensor;
+  int peer = 0;  ///< of a send
 };
 thread_local std::vector<Queued> queue;
 thread_local Member* queue_of = nullptr;
@@ -110,6 +111,14 @@ Table fakeTable() {
     std::swap(all, queue);
     for (size_t i = 0; i < all.size(); ++i) {
       Queued one = all[i];
+      const auto devices = static_cast<int64_t>(queue_of->all.size());
+      if (one.type == CommunicationType::Alltoall && all.size() == 2 && devices > 1) {
+        one.tensor.out = all[1].tensor.out;  // one goes on, one comes
+        Exchange shift{std::nullopt, one.reduction, queue_of->all, {&one.tensor, 1}, "a shift"};
+        shift.shift = (one.peer + devices - queue_of->team->rank()) % devices;
+        queue_of->team->exchange(shift);
+        break;
+      }
       if (one.type == CommunicationType::Alltoall) {
         one.tensor.out = all[i + 1].tensor.out;
         i += 2 * queue_of->all.size() - 1;
@@ -135,8 +144,10 @@ Table fakeTable() {
     CHECK(root == 0);
     return put(std::nullopt, Sum, in, out, count, kind, comm);
   };
-  t.Send = [](const void* in, size_t count, int kind, int, Comm comm, Stream) {
-    return put(CommunicationType::Alltoall, Sum, in, nullptr, count, kind, comm);
+  t.Send = [](const void* in, size_t count, int kind, int peer, Comm comm, Stream) {
+    put(CommunicationType::Alltoall, Sum, in, nullptr, count, kind, comm);
+    queue.back().peer = peer;
+    return kSuccess;
   };
   t.Recv = [](void* out, size_t count, int kind, int, Comm comm, Stream) {
     return put(CommunicationType::Alltoall, Sum, nullptr, out, count, kind, comm);
@@ -221,6 +232,12 @@ TEST_CASE("nccl communicator: what devices exchange is what threads exchange") {
       own.exchange(
           onGpu(std::nullopt, BinaryOpType::Add, std::vector<int64_t>{2, 0, 1}, {&tensor, 1}));
       CHECK(out[0] == (own.rank() == 2 ? 22 : 2));
+      for (const int64_t shift : {1, 2}) {  // what each has goes to the next one, or the one behind
+        Exchange exchange = onGpu(std::nullopt, BinaryOpType::Add, team, {&tensor, 1});
+        exchange.shift = shift;
+        own.exchange(exchange);
+        CHECK(out[0] == static_cast<float>((own.rank() + 3 - shift) % 3));
+      }
       // Several at once: numbers, and whether any is true.
       std::vector<int64_t> counts = {own.rank() + 1}, product(1);
       std::vector<unsigned char> truth = {own.rank() == 1, 0}, all(2);

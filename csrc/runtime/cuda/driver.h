@@ -123,8 +123,10 @@ struct Driver {
   Result (*CtxPopCurrent)(Context*);
   Result (*CtxSynchronize)();
   Result (*StreamCreate)(StreamHandle*, unsigned flags);
+  Result (*StreamCreateWithPriority)(StreamHandle*, unsigned flags, int priority);
   Result (*StreamDestroy)(StreamHandle);
   Result (*StreamSynchronize)(StreamHandle);
+  Result (*StreamWaitEvent)(StreamHandle, Event, unsigned flags);
   Result (*StreamIsCapturing)(StreamHandle, int* status);
   Result (*ModuleLoadData)(Module*, const void* image);
   Result (*ModuleUnload)(Module);

@@ -133,6 +133,10 @@ class NcclCommunicator final : public external::Communicator {
     try {
       requireOwnMemory(x);
       const std::vector<Elements> elements = elementsOf(x);
+      if (!x.type && x.shift > 1) {
+        launch(x, elements);  // the shift by one, which comes first, was agreed on for all
+        return;
+      }
       const std::string signature = signatureOf(x);
       std::string key = signature;
       key.append(reinterpret_cast<const char*>(x.team.data()), x.team.size_bytes());
@@ -210,6 +214,15 @@ class NcclCommunicator final : public external::Communicator {
     const auto [kind, count] = elements;
     const int reduction = reductionOf(x.reduction, tensor.dtype);
     if (count == 0) {
+      return;
+    }
+    if (!x.type && x.shift != 0) {
+      const auto devices = static_cast<int64_t>(x.team.size());
+      const int64_t place = std::find(x.team.begin(), x.team.end(), rank()) - x.team.begin();
+      const auto to = static_cast<int>((place + x.shift) % devices);
+      const auto from = static_cast<int>((place + devices - x.shift) % devices);
+      throwIfFailed(table_.Send(tensor.in, count, kind, to, comm, x.stream), x.what);
+      throwIfFailed(table_.Recv(tensor.out, count, kind, from, comm, x.stream), x.what);
       return;
     }
     if (!x.type) {

@@ -23,9 +23,9 @@ struct AnyCommunicator {
   std::shared_ptr<Communicator> communicator;
 };
 
-/// A transport that is written in Python: `exchange(kind, reduction, team, tensors, stream)`, whose
-/// tensors are (dtype, elements, address of the operand, address of the result) each, in memory of
-/// the host (the stream is none then) or, where `on_gpus`, of a GPU.
+/// A transport that is written in Python: `exchange(kind, reduction, team, tensors, stream,
+/// shift)`, whose tensors are (dtype, elements, address of the operand, address of the result)
+/// each, in memory of the host (the stream is none then) or, where `on_gpus`, of a GPU.
 class PythonCommunicator final : public Communicator {
  public:
   PythonCommunicator(nb::object transport, int64_t rank, int64_t size, bool on_gpus)
@@ -51,7 +51,7 @@ class PythonCommunicator final : public Communicator {
     const nb::object stream =
         x.memory == DeviceKind::Cuda ? nb::cast(reinterpret_cast<uintptr_t>(x.stream)) : nb::none();
     transport_.attr("exchange")(std::string(x.name()), std::string(opName(x.reduction)),
-                                listOf(x.team), tensors, stream);
+                                listOf(x.team), tensors, stream, x.shift);
   }
   std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
                                     std::string_view) override {
