@@ -41,10 +41,9 @@ struct Draft {
     fusion.addOutput(tv);
     return tv;
   }
-  /// A copy of `x` that no kernel computes.
+  /// `x`, rows sorted, which no kernel computes.
   TensorView* opaque(TensorView* x) {
-    TensorView* index = input({1024, 1024}, DataType::Int);
-    return scatter(x, 0, index, x);
+    return topk(x, IrBuilder::create<Val>(int64_t{1024}, DataType::Index), -1, true, true).values;
   }
 
   std::vector<Group> cut(const TakesGroup& takes, DeviceKind device = DeviceKind::Cuda);

@@ -17,7 +17,7 @@ TEST_CASE("nothing to compute gives no group, and what is taken whole is one") {
 }
 
 TEST_CASE("a merge that would make a cycle is not made") {
-  // b and d could be one kernel, but the scatter between them reads one and feeds the other.
+  // b and d could be one kernel, but the sort between them reads one and feeds the other.
   Draft draft;
   TensorView* b = sin(draft.input({1024, 1024}));
   TensorView* c = draft.opaque(b);
@@ -38,7 +38,7 @@ TEST_CASE("longer ways around, and merges that two other merges together would c
   draft.output(a2);
   draft.output(b2);
   const std::vector<Group> groups = draft.cut(takesAll);
-  CHECK(groups.size() == 5);  // the scatters, and either {a1, b1} or one of the two pairs
+  CHECK(groups.size() == 5);  // the sorts, and either {a1, b1} or one of the two pairs
 }
 
 TEST_CASE("siblings that share an input become one kernel, also without a way between them") {
@@ -61,7 +61,7 @@ TEST_CASE("siblings of a small tensor are apart where both results would be held
     return draft.cut(takesAll).size();
   };
   CHECK(groups(1024) == 3);       // a launch less for 4 MB
-  CHECK(groups(64 * 1024) == 4);  // 256 MB until the first one is scattered
+  CHECK(groups(64 * 1024) == 4);  // 256 MB until the first one is sorted
 }
 
 TEST_CASE("kernels run in the order that leaves least in memory") {
@@ -106,7 +106,7 @@ TEST_CASE("reductions of one signature share a kernel, others do not") {
     return kinds.size() < 2;
   };
   CHECK(draft.cut(one_kind).size() == 3);
-  // Vertically: a normalisation is one kernel beside the scatter.
+  // Vertically: a normalisation is one kernel beside the sort.
   Draft norm;
   norm.output(norm.opaque(norm.input({1024, 1024})));
   norm.output(softmax(norm.input({-1, -1}), 1));
@@ -171,7 +171,7 @@ TEST_CASE("segments exchange the narrow type") {
   const std::vector<Group> groups = draft.cut(takesTrees);
   for (const Group& group : groups) {
     for (const TensorView* out : group.outputs) {
-      // What the scatter reads and writes is wide by definition, and so is the row's maximum.
+      // What the sort reads and writes is wide by definition, and so is the row's maximum.
       const bool wide_by_definition =
           out == top || group.exprs.back()->isA<ScatterOp>() ||
           std::any_of(out->uses().begin(), out->uses().end(),

@@ -54,6 +54,37 @@ bool worthProjecting(const Problem& problem) {
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
 
+/// Short rows: as many threads each as leave none of a warp idle, a power of two, which exchange by
+/// shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows a warp.
+void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
+                ReductionParams& params) {
+  constexpr int64_t kMostBatches = 4;
+  constexpr int64_t kBlock = 128;
+  const int64_t warp = problem.info.device().warp_size;
+  const auto busy = [&](int64_t batches, int64_t threads) {
+    return static_cast<double>(vectors) / static_cast<double>(batches * threads);
+  };
+  double best = busy(params.batches, warp);
+  int64_t threads = 0;
+  for (int64_t batches = 1; batches <= std::min(kMostBatches, most_batches); ++batches) {
+    const int64_t share = ceilDiv(vectors, batches);
+    if ((share & (share - 1)) == 0 && share >= 2 && share < warp && busy(batches, share) > best) {
+      best = busy(batches, share);
+      threads = share;
+      params.batches = batches;
+    }
+  }
+  if (threads == 0) {
+    return;
+  }
+  params.pad_to_warp = false;
+  params.rows = kBlock / threads;
+  const int64_t wanted = 2 * problem.info.device().multiprocessors;
+  while (params.rows * threads > warp && ceilDiv(problem.kept, params.rows) < wanted) {
+    params.rows /= 2;
+  }
+}
+
 /// Rows in registers: false if they do not fit.
 bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
   // A row made of separate pieces is merged to one loop, which vectors could cross; reading it
@@ -88,6 +119,9 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   params.batches = batches;
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
+  if (threads < 32) {
+    shareWarps(problem, vectors, std::max<int64_t>(most_elements / params.vectorization, 1), params);
+  }
   return true;
 }
 
