@@ -9,7 +9,6 @@ namespace nvfuser::cuda::nccl {
 
 using Status = int;
 constexpr Status kSuccess = 0;
-constexpr Status kInProgress = 7;
 using Comm = struct CommOpaque*;
 using Stream = void*;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -192,21 +193,15 @@ class NcclCommunicator final : public external::Communicator {
     return all;
   }
 
+  /// Without the mutex that the watching thread needs: NCCL may wait for the team in here.
   void launch(const Exchange& x, const std::vector<Elements>& elements) {
+    const std::lock_guard one_at_a_time(launching_);
     const Comm comm = commOf(x);
-    {
-      const std::lock_guard lock(mutex_);
-      requireAlive(x.what);
-      throwIfFailed(table_.GroupStart(), x.what);
-      for (size_t i = 0; i < elements.size(); ++i) {
-        put(x, x.tensors[i], elements[i], comm);
-      }
-      const Status status = table_.GroupEnd();
-      if (status != kInProgress) {
-        throwIfFailed(status, x.what);
-      }
+    throwIfFailed(table_.GroupStart(), x.what);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      put(x, x.tensors[i], elements[i], comm);
     }
-    waitUntilLaunched(comm, x.what);
+    throwIfFailed(table_.GroupEnd(), x.what);
     flight_->add(std::string(x.what), static_cast<cuda::StreamHandle>(x.stream));
   }
 
@@ -284,44 +279,27 @@ class NcclCommunicator final : public external::Communicator {
     }
     std::memcpy(id.bytes, first.data(), sizeof(id.bytes));
     const auto place = std::find(team.begin(), team.end(), rank()) - team.begin();
-    Config config;
-    config.blocking = 0;
-    Comm comm = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      const Status status = table_.CommInitRankConfig(&comm, static_cast<int>(team.size()), id,
-                                                      static_cast<int>(place), &config);
-      if (status != kInProgress) {
-        throwIfFailed(status, x.what);
-      }
-      comms_[team] = comm;
-    }
-    waitUntilLaunched(comm, x.what);
-    return comm;
+    const Comm comm = connect(static_cast<int>(team.size()), id, static_cast<int>(place), x.what);
+    const std::lock_guard lock(mutex_);
+    requireAlive(x.what);
+    return comms_[team] = comm;
   }
 
-  /// What NCCL does in the background until its work is on the stream.
-  void waitUntilLaunched(Comm comm, std::string_view what) {
+  /// NCCL waits for the whole team, however long that takes; so it does that in a thread, which is
+  /// left to itself where a device has gone. (Communicators that do not block start a thread for
+  /// each collective: 100 µs.)
+  Comm connect(int devices, const UniqueId& id, int place, std::string_view what) {
+    auto made = std::make_shared<std::promise<std::pair<Status, Comm>>>();
+    std::future<std::pair<Status, Comm>> connection = made->get_future();
+    std::thread([made, devices, id, place, &table = table_, &driver = driver_, context = context_] {
+      Comm comm = nullptr;
+      Config config;
+      driver.CtxSetCurrent(context);
+      const Status status = table.CommInitRankConfig(&comm, devices, id, place, &config);
+      made->set_value({status, comm});
+    }).detach();
     const external::Deadline deadline = external::deadlineIn(options_.limit_s);
-    for (int64_t looks = 0;; ++looks) {
-      Status status = kSuccess;
-      {
-        const std::lock_guard lock(mutex_);
-        requireAlive(what);
-        throwIfFailed(table_.CommGetAsyncError(comm, &status), what);
-      }
-      if (status != kInProgress) {
-        throwIfFailed(status, what);
-        return;
-      }
-      constexpr int64_t kBusyLooks = 10000, kLooksBetween = 1000;
-      if (looks < kBusyLooks) {
-        continue;
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-      if (looks % kLooksBetween != 0) {
-        continue;
-      }
+    while (connection.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
       if (const auto other = channel_->gone()) {
         userError(what, ": device ", *other, " has left");
       }
@@ -330,10 +308,13 @@ class NcclCommunicator final : public external::Communicator {
                   " s for the connection of its team");
       }
     }
+    const auto [status, comm] = connection.get();
+    throwIfFailed(status, what);
+    return comm;
   }
 
   void throwIfFailed(Status status, std::string_view what) const {
-    if (status != kSuccess && status != kInProgress) {
+    if (status != kSuccess) {
       userError(what, ": NCCL failed: ", table_.GetErrorString(status),
                 "; NCCL_DEBUG=WARN says more");
     }
@@ -353,7 +334,7 @@ class NcclCommunicator final : public external::Communicator {
       for (const auto& [team, comm] : comms_) {
         Status status = kSuccess;
         table_.CommGetAsyncError(comm, &status);
-        if (status != kSuccess && status != kInProgress) {
+        if (status != kSuccess) {
           return text("NCCL failed: ", table_.GetErrorString(status));
         }
       }
@@ -367,6 +348,9 @@ class NcclCommunicator final : public external::Communicator {
   /// What is on its way ends, and all later calls say why.
   void end(const std::string& error) {
     channel_->fail(error);
+    // A launch that goes on for longer waits for a device that does not come; aborting ends it.
+    std::unique_lock launching(launching_, std::defer_lock);
+    (void)launching.try_lock_for(std::chrono::seconds(1));
     const std::lock_guard lock(mutex_);
     if (ended_) {
       return;
@@ -384,7 +368,8 @@ class NcclCommunicator final : public external::Communicator {
   const cuda::Driver& driver_;
   cuda::Context context_ = nullptr;
   std::unordered_set<std::string> known_;  ///< signatures and teams that were agreed on
-  std::mutex mutex_;                       ///< of what follows, and of calls with them
+  std::timed_mutex launching_;             ///< one collective after the other
+  std::mutex mutex_;                       ///< of what follows
   std::map<std::vector<int64_t>, Comm> comms_;
   std::optional<std::string> ended_;
   std::optional<cuda::CollectivesInFlight> flight_;
