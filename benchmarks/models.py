@@ -16,6 +16,7 @@ import warnings
 
 import torch
 from gpt2 import GPT2
+from other_models import others
 from torch import nn
 from torch.nn import functional as F
 
@@ -171,6 +172,8 @@ def step_of(make, backend, trained):
     def loss(*given):
         out = function(*given)
         words = given[0].dtype == torch.int64
+        if out.dim() != 2 and not words:
+            return out.float().square().mean()
         target = given[0].flatten() if words else torch.arange(len(out), device=out.device) % out.shape[-1]
         return F.cross_entropy(out.flatten(0, -2), target)
 
@@ -243,6 +246,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=6, help="of each case")
     parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args()
     import nvfuser.dynamo  # noqa: F401  where the package is not installed, but on the path
@@ -256,7 +260,7 @@ def main():
     backends = ("nvfuser",) if options.parts else ("eager", "inductor", "nvfuser")
     print("| model | eager, ms | Inductor, ms | nvfuser, ms | best / nvfuser | first calls, s | memory, GB |")
     print("|---|---|---|---|---|---|---|")
-    for name, make in models(sizes).items():
+    for name, make in (others(options.device, sizes.dtype) if options.others else models(sizes)).items():
         if not any(text in name for text in options.only):
             continue
         for trained in (False, True):

@@ -15,6 +15,9 @@ namespace {
 
 /// Of a part: less is exchanged before its product could be cut.
 constexpr int64_t kLeastBytesOfPart = int64_t{2} << 20;
+/// More parts cost more than they hide: a launch and a shift between neighbours each
+/// (benchmarks/history/2026-11-26-ranks-h100-x4.csv).
+constexpr size_t kMostParts = 2;
 /// Rows and columns of a result that a multiprocessor computes at a time: a part fills the GPU.
 constexpr int64_t kTile = 128;
 /// Of an operand of an allreduce that does not wait for the others.
@@ -131,7 +134,8 @@ void FusionExecutorCache::Exchanges::post(const Exchange& exchange) {
   communicator_->exchange(exchange);
 }
 
-bool FusionExecutorCache::Exchanges::pays(int64_t rows, int64_t columns, int64_t bytes) const {
+bool FusionExecutorCache::Exchanges::pays(size_t parts, int64_t rows, int64_t columns,
+                                          int64_t bytes) const {
   if (!overlaps_ || rows == 0) {
     return false;
   }
@@ -139,8 +143,8 @@ bool FusionExecutorCache::Exchanges::pays(int64_t rows, int64_t columns, int64_t
     return true;
   }
   const int64_t tiles = rows * columns / (kTile * kTile);
-  return call_.device->kind() == DeviceKind::Cuda && bytes >= kLeastBytesOfPart &&
-         tiles >= call_.device->properties().multiprocessors;
+  return call_.device->kind() == DeviceKind::Cuda && parts <= kMostParts &&
+         bytes >= kLeastBytesOfPart && tiles >= call_.device->properties().multiprocessors;
 }
 
 /// Dense; what is not is copied, when it has come.
@@ -218,7 +222,8 @@ bool FusionExecutorCache::Exchanges::runExchange(const Step& step, const KernelA
   const int64_t rows = operands[0].dim() > 0 ? operands[0].size(0) : 0;
   const ViewLayout* product =
       planned.product ? &plan_.steps[*planned.product].exchange->product_result : nullptr;
-  if (product != nullptr && pays(rows, product->sizes[1], bytesOf(operands[0]))) {
+  if (product != nullptr &&
+      pays(teamOf(op).size(), rows, product->sizes[1], bytesOf(operands[0]))) {
     gatherParts(step, operands[0], made[0]);
   } else {
     exchangeTogether(step, operands, made, overlaps_ && planned.has_work_beside);

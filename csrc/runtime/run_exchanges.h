@@ -55,7 +55,7 @@ class FusionExecutorCache::Exchanges {
   void waitFor(Coming& coming);
   void post(const external::Exchange& exchange);
   /// Whether a product is cut, whose part has so many rows and columns, for parts of so many bytes.
-  bool pays(int64_t rows, int64_t columns, int64_t bytes) const;
+  bool pays(size_t parts, int64_t rows, int64_t columns, int64_t bytes) const;
   std::vector<Tensor> operandsOf(const Step& step, const KernelArgumentHolder& args);
   Tensor madeFor(const ViewLayout& layout, DataType dtype) const;
   Tensor resultFor(const PlannedExchange& exchange, size_t i, const Tensor& operand) const;

@@ -106,7 +106,8 @@ bool FusionExecutorCache::Exchanges::runProductForParts(const Step& step,
   const int64_t bytes = rows * layout.sizes[1] * dataTypeSizeByte(dtype);
   if (layout.strides != rowMajorStrides(layout.sizes) ||
       parts.strides != rowMajorStrides(parts.sizes) || given.size(0) != layout.sizes[0] ||
-      layout.sizes[0] % static_cast<int64_t>(count) != 0 || !pays(rows, layout.sizes[1], bytes)) {
+      layout.sizes[0] % static_cast<int64_t>(count) != 0 ||
+      !pays(count, rows, layout.sizes[1], bytes)) {
     return false;
   }
   const auto begin = std::chrono::steady_clock::now();

@@ -186,7 +186,10 @@ def programs():
         x[:, 1:2] = y[:, :1] * 2
         return y
 
-    @program(lambda: (torch.randn(3, 8), torch.randn(3, 8)), ("_to_copy", "copy_") if ON_GPU else ("clone", "_to_copy", "copy_"))
+    @program(
+        lambda: (torch.randn(3, 8), torch.randn(3, 8)),
+        ("_to_copy", "copy_") if ON_GPU else ("clone", "_to_copy", "copy_"),
+    )
     def exchanged(x, y):
         part = x[:, :4].clone()
         x[:, :4] = y[:, 4:]

@@ -74,6 +74,7 @@ STAGES = {
     "copying the graph": lambda: Injection(BACKEND, "copied"),
     "noting results": lambda: Injection(BACKEND, "note_results"),
     "noting strides": lambda: Injection(BACKEND, "note_strides"),
+    "the order in memory": lambda: Injection(BACKEND, "put_channels_last"),
     "rewriting": lambda: Injection(BACKEND, "prepare"),
     "writes into parts": lambda: Injection(BACKEND, "write_parts"),
     "a rewrite": lambda: Injection(prepare, "_join_views"),
@@ -136,10 +137,10 @@ def directed(injection, way, monkeypatch):
     direction = {"of unknown sizes": "inference"}.get(way, way)
     compile_ = CompiledGraph._compile
 
-    def made(graph, gm):
+    def made(graph, gm, arguments):
         injection.active = graph.direction == direction
         try:
-            compile_(graph, gm)
+            compile_(graph, gm, arguments)
         finally:
             injection.active = False
 

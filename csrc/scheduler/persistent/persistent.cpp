@@ -120,7 +120,8 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
   if (threads < 32) {
-    shareWarps(problem, vectors, std::max<int64_t>(most_elements / params.vectorization, 1), params);
+    shareWarps(problem, vectors, std::max<int64_t>(most_elements / params.vectorization, 1),
+               params);
   }
   return true;
 }

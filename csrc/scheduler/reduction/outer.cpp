@@ -8,8 +8,9 @@ namespace {
 
 constexpr int64_t kMostUnroll = 8;         ///< rows in flight
 constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
-constexpr int64_t kResidentOfPass = 2;     ///< blocks that a multiprocessor holds then
+constexpr int64_t kResidentOfPass = 1;     ///< blocks that a multiprocessor holds then: two spill
 constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
+constexpr int64_t kBytesOfPass = 128;      ///< in flight of a thread, of all inputs
 constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
@@ -61,8 +62,8 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   }
   const int64_t rows = ceilPow2(problem.reduced);
   params.threads_y = std::clamp<int64_t>(rows, 1, kMostThreads / params.threads_x);
-  const int64_t most =
-      std::clamp<int64_t>(kElementsInFlight / params.vectorization, 1, kMostOfPass);
+  const int64_t most = std::clamp<int64_t>(
+      kBytesOfPass / (params.vectorization * problem.input_bytes), 1, kMostOfPass);
   params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);
   const int64_t blocks = others * ceilDiv(columns, params.threads_x);
   if (blocks * 2 <= wanted) {
