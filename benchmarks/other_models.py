@@ -1,4 +1,4 @@
-"""Models of other kinds than those of models.py: windows, depth-wise convolutions, diffusion, graphs, speech, segmentation.
+"""Models of other kinds than those of models.py: windows, depth-wise convolutions, diffusion, graphs, speech, and more.
 
 They are those of torchvision and transformers where these have them, in the sizes in which people run them, on a GPU.
 """

@@ -4,8 +4,9 @@
 ///   T2[n, c] = index_select(T0, T1, dim = 0)   →   T3[n, b] = broadcast(T1)
 ///                                                  T2[n, c] = gather(T0, T3, dim = 0, exact)
 ///
-/// A kernel has the loops of what is read, and an index with an axis for each of them has these
-/// loops, too. So there is one way of reading at an index that schedulers know.
+/// A kernel of a GPU has the loops of what is read, and an index with an axis for each of them has
+/// these loops, too, so that threads read rows in vectors. (On the CPU an index out of range is an
+/// error that names the selection.)
 #pragma once
 
 #include <ir/fusion.h>

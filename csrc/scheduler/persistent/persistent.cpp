@@ -54,34 +54,24 @@ bool worthProjecting(const Problem& problem) {
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
 
-/// Short rows: as many threads each as leave none of a warp idle, a power of two, which exchange by
-/// shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows a warp.
+/// Rows that leave more than half of a warp idle: several a warp, each by a power of two of threads,
+/// which exchange by shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows.
 void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
                 ReductionParams& params) {
-  constexpr int64_t kMostBatches = 4;
   constexpr int64_t kBlock = 128;
   const int64_t warp = problem.info.device().warp_size;
-  const auto busy = [&](int64_t batches, int64_t threads) {
-    return static_cast<double>(vectors) / static_cast<double>(batches * threads);
-  };
-  double best = busy(params.batches, warp);
-  int64_t threads = 0;
-  for (int64_t batches = 1; batches <= std::min(kMostBatches, most_batches); ++batches) {
-    const int64_t share = ceilDiv(vectors, batches);
-    if ((share & (share - 1)) == 0 && share >= 2 && share < warp && busy(batches, share) > best) {
-      best = busy(batches, share);
-      threads = share;
-      params.batches = batches;
+  for (int64_t batches : {1, 3}) {
+    const int64_t threads = vectors / batches;
+    if (batches > most_batches || threads * batches != vectors || threads < 2 ||
+        threads * 2 >= warp || (threads & (threads - 1)) != 0) {
+      continue;
     }
-  }
-  if (threads == 0) {
+    params.batches = batches;
+    params.pad_to_warp = false;
+    const int64_t blocks = ceilDiv(problem.kept * threads, kBlock);
+    const bool many = blocks >= 2 * problem.info.device().multiprocessors;
+    params.rows = (many ? kBlock : warp) / threads;
     return;
-  }
-  params.pad_to_warp = false;
-  params.rows = kBlock / threads;
-  const int64_t wanted = 2 * problem.info.device().multiprocessors;
-  while (params.rows * threads > warp && ceilDiv(problem.kept, params.rows) < wanted) {
-    params.rows /= 2;
   }
 }
 
@@ -119,7 +109,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   params.batches = batches;
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
-  if (threads < 32) {
+  if (vectors < 16) {
     shareWarps(problem, vectors, std::max<int64_t>(most_elements / params.vectorization, 1),
                params);
   }
