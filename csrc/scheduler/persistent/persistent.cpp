@@ -54,8 +54,9 @@ bool worthProjecting(const Problem& problem) {
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
 
-/// Rows that leave more than half of a warp idle: several a warp, each by a power of two of threads,
-/// which exchange by shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows.
+/// Rows that leave more than half of a warp idle: several a warp, each by a power of two of
+/// threads, which exchange by shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3
+/// each, 8 rows.
 void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
                 ReductionParams& params) {
   constexpr int64_t kBlock = 128;
