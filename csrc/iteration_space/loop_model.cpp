@@ -303,6 +303,24 @@ ParallelType LoopModel::effective(const TensorView* tv, int position) const {
   return type;
 }
 
+namespace {
+
+/// Whether an axis is a broadcast one, or a part of such, that has one element, however many
+/// iterations its split made of it.
+bool isOneElement(const IterDomain* axis) {
+  if (!axis->isBroadcast()) {
+    return false;
+  }
+  if (axis->definition() == nullptr) {
+    return axis->extent()->isOneInt();
+  }
+  const auto& made_of = axis->definition()->inputs();
+  return std::all_of(made_of.begin(), made_of.end(),
+                     [](const Val* in) { return isOneElement(in->as<IterDomain>()); });
+}
+
+}  // namespace
+
 void LoopModel::bind(LoopClass& loop) {
   const TensorView* owner = nullptr;
   for (auto [tv, position] : loop.members) {
@@ -321,7 +339,11 @@ void LoopModel::bind(LoopClass& loop) {
     loop.parallel = type;
     owner = tv;
   }
-  loop.extent = symbols_.extent(loop.promoted);
+  const bool is_serial = loop.parallel == ParallelType::Serial ||
+                         loop.parallel == ParallelType::Unroll ||
+                         loop.parallel == ParallelType::Unswitch;
+  loop.extent = is_serial && isOneElement(loop.promoted) ? symbols_.pool().one()
+                                                         : symbols_.extent(loop.promoted);
 }
 
 void LoopModel::setDimensions() {

@@ -17,12 +17,18 @@ def _no_axes(node):
 
 @rule("embedding")
 def _embedding(scope, node, weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    return ops.embedding_fwd(scope.value(indices), scope.value(weight))
+    rows = scope.value(indices)
+    if meta(indices).dim() == 0:
+        return ops.squeeze(along(scope.value(weight), ops.broadcast(rows, [True]), 0, 2), [0])
+    return along(scope.value(weight), rows, 0, 2, meta(indices).dim())
 
 
 @rule("index_select", refuse=_no_axes)
 def _index_select(scope, node, x, dim, index):
-    return ops.index_select(scope.value(x), scope.value(index), dim % meta(x).dim())
+    rank, positions = meta(x).dim(), scope.value(index)
+    if meta(index).dim() == 0:
+        positions = ops.broadcast(positions, [True])
+    return along(scope.value(x), positions, dim % rank, rank)
 
 
 @rule("gather", refuse=_no_axes)
