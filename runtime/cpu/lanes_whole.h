@@ -2,6 +2,7 @@
 //
 //   lanesWholeBelow(x), lanesWholeAbove(x), lanesWholeInside(x), lanesWholeNearest(x)
 //                            floor, ceil, trunc, rint: to the last bit and the sign of zero
+//   lanesWholeCut(a, b)      fmod(a, b), of float
 //   lanesWholeRest(a, b)     floorMod(a, b) of cpu/math.h, of float
 //   lanesWholeOf<T>(x)       toInteger<T>(x) of cpu/math.h: the nearest end beyond the range, NaN 0
 //
@@ -51,7 +52,7 @@ __forceinline__ V lanesWholeInside(V x) {
 // r = a − trunc(a / b) · b is exact in one multiply-add where the quotient is a whole number of
 // float: rounded up to the next one, it leaves r < 0, to which b goes back.
 template <class V>
-__forceinline__ V lanesWholeRest(V a, V b) {
+__forceinline__ V lanesWholeCut(V a, V b) {
 #if defined(__FMA__)
   const V by = lanesAbs(b);
   const V size = lanesAbs(a);
@@ -62,17 +63,20 @@ __forceinline__ V lanesWholeRest(V a, V b) {
     all &= fits[e] != 0;
   }
   if (__builtin_expect(all, 1)) {
-    V rest = simdMulAdd(-lanesWholeInside(quotient), by, size);
-    rest = rest < 0 ? rest + by : rest;
-    const V result = lanesSigned(rest, a);
-    return (rest != 0) & ((a < 0) != (b < 0)) ? result + b : result;
+    const V rest = simdMulAdd(-lanesWholeInside(quotient), by, size);
+    return lanesSigned(rest < 0 ? rest + by : rest, a);
   }
 #endif
   V result;
   for (int e = 0; e < kLanes<V>; e++) {
-    result[e] = floorMod(a[e], b[e]);
+    result[e] = __builtin_fmodf(a[e], b[e]);
   }
   return result;
+}
+template <class V>
+__forceinline__ V lanesWholeRest(V a, V b) {
+  const V rest = lanesWholeCut(a, b);
+  return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
 template <class T, class V>

@@ -37,6 +37,7 @@ constexpr LaneRow kLaneRows[] = {
     {"exp2", "simdExp2($0)"},
     {"expm1", "simdExpm1($0)"},
     {"floor", "lanesWholeBelow($0)"},
+    {"fmod", "lanesWholeCut($0, $1)"},
     {"ge", "$0 >= $1", "$0 >= $1"},
     {"gelu", "$0 * (0.5$f * (1.0$f + simdErf($0 * 0.70710678118654752440$f)))"},
     {"gt", "$0 > $1", "$0 > $1"},
@@ -84,7 +85,7 @@ static_assert(std::is_sorted(std::begin(kLaneRows), std::end(kLaneRows),
 
 /// Those of runtime/cpu/simd.h hold for any type of lane.
 bool callsFloatFunction(std::string_view pattern) {
-  if (pattern.starts_with("lanesWholeRest")) {
+  if (pattern.starts_with("lanesWholeRest") || pattern.starts_with("lanesWholeCut")) {
     return true;
   }
   for (size_t at = pattern.find("simd"); at != std::string_view::npos;
