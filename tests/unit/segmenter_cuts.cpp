@@ -24,7 +24,7 @@ TEST_CASE("a merge that would make a cycle is not made") {
   draft.output(add(b, c));
   const std::vector<Group> groups = draft.cut(takesAll);
   REQUIRE(groups.size() == 3);
-  CHECK(groups[1].exprs[0]->isA<ScatterOp>());
+  CHECK(groups[1].exprs[0]->isA<TopKOp>());
 }
 
 TEST_CASE("longer ways around, and merges that two other merges together would close") {
@@ -173,9 +173,9 @@ TEST_CASE("segments exchange the narrow type") {
     for (const TensorView* out : group.outputs) {
       // What the sort reads and writes is wide by definition, and so is the row's maximum.
       const bool wide_by_definition =
-          out == top || group.exprs.back()->isA<ScatterOp>() ||
+          out == top || group.exprs.back()->isA<TopKOp>() ||
           std::any_of(out->uses().begin(), out->uses().end(),
-                      [](const Expr* use) { return use->isA<ScatterOp>(); });
+                      [](const Expr* use) { return use->isA<TopKOp>(); });
       CHECK((wide_by_definition || out->dtype() == DataType::BFloat16));
     }
   }
