@@ -1,8 +1,8 @@
 /// Reads at an index that is a scalar (select) or comes from a tensor (index_select, gather), and
 /// writes at one (what a scatter is in a kernel: ir/internal_nodes.h). An
 /// index that its axis does not have is an error, as PyTorch's is: a scalar is checked at the
-/// launch, one from memory by the CPU's kernel itself. A GPU's kernel does not tell, an emulated
-/// device sees the access.
+/// launch, one from memory by the CPU's kernel itself. A GPU's kernel does not tell; an emulated
+/// device sees such a read, and what is written goes to the nearest end of the axis.
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
@@ -54,13 +54,18 @@ Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const 
                                 kir::Block& out) {
   auto* index_tv = expr->input(1)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
-  const Scalar index = pool_.symbol(text("at", loaded_indices_++), symbols_.extent(axis));
+  const bool guarded = options_.target == LowerTarget::Cpu;
+  // A GPU tells nobody of an index that the axis does not have, but writes nothing elsewhere.
+  const bool clamped = !guarded && expr->isA<WriteAtOp>();
+  const std::string name = text("at", loaded_indices_++);
+  const Scalar index =
+      clamped ? pool_.symbol(name, nullptr, INT64_MIN) : pool_.symbol(name, symbols_.extent(axis));
   kir::Ref at = markRead(
       indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, places)));
-  const bool guarded = options_.target == LowerTarget::Cpu;
-  out.push_back({kir::LoadIndex{
-      index, at, guarded ? indexRange(symbols_.of(axis->getMaybeExpandedExtent()), expr) : -1}});
-  return index;
+  const Scalar extent = symbols_.of(axis->getMaybeExpandedExtent());
+  out.push_back({kir::LoadIndex{index, at, guarded ? indexRange(extent, expr) : -1}});
+  return clamped ? pool_.max(pool_.min(index, pool_.sub(extent, pool_.one())), pool_.zero())
+                 : index;
 }
 
 void KernelBuilder::indirect(const Expr* expr, const Places& places, const kir::Ref& dst,

@@ -51,7 +51,8 @@ def put_channels_last(graph, arguments, num_returned):
     in the new order); outputs from `num_returned` on are the backward's, in any order."""
     given = {}
     for node, argument in zip((n for n in graph.nodes if n.op == "placeholder"), arguments, strict=True):
-        if isinstance(argument, torch.Tensor) and argument.stride() != meta(node).stride():
+        traced = meta(node)
+        if isinstance(argument, torch.Tensor) and traced is not None and argument.stride() != traced.stride():
             given[node.name] = argument
     pays = _pays(graph)
     if not given and not pays:
@@ -97,6 +98,8 @@ def _pays(graph):
         if node.target not in _OPERANDS:
             continue
         weight = meta(node.args[_OPERANDS[node.target][-1]])
+        if weight is None:
+            return False
         of_group, groups = weight.shape[1], node.args[_GROUPS[node.target]]
         if groups != 1 and of_group != 1:
             return False
@@ -107,7 +110,8 @@ def _pays(graph):
 def _suits(node):
     operands = [meta(node.args[place]) for place in _OPERANDS[node.target]]
     return all(
-        each.dim() in (3, 4)
+        each is not None
+        and each.dim() in (3, 4)
         and each.device.type in DEVICES
         and each.dtype in (torch.float16, torch.bfloat16)
         and all(isinstance(size, int) for size in each.shape)

@@ -72,7 +72,8 @@ def _flatten(graph, node):
                 inside = within if inside is None else call(aten.logical_and.default, inside, within)
             flat = index if flat is None else call(aten.add.Tensor, call(aten.mul.Tensor, flat, size), index)
         if inside is not None:
-            flat = call(aten.where.ScalarOther, inside, flat, places)  # so that it is refused as before
+            # Out of range in one axis is out of range in all: the CPU refuses it, a GPU writes to the last element.
+            flat = call(aten.where.ScalarOther, inside, flat, places)
         flat = shaped(flat, list(spread), [entries])
         values = shaped(values, [*shape[:first], *spread, *shape[behind:]], [*shape[:first], entries, *shape[behind:]])
         x = call(aten.view.default, x, [*shape[:first], places, *shape[behind:]])
