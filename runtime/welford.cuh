@@ -39,28 +39,3 @@ struct Welford {
     return {count, a.mean + delta * share, a.m2 + b.m2 + delta * delta * a.count * share};
   }
 };
-
-// The states of neighbouring columns, which cross a block or the grid together.
-template <class T, int N>
-struct WelfordGroup {
-  Welford<T> of[N];
-
-  __device__ static __forceinline__ WelfordGroup identity() {
-    WelfordGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = Welford<T>::identity();
-    }
-    return group;
-  }
-  // A function of its own: some hundred lines for each step of a tree are seconds of a compiler.
-  __device__ static __attribute__((noinline)) WelfordGroup combine(const WelfordGroup& a,
-                                                                   const WelfordGroup& b) {
-    WelfordGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = Welford<T>::combine(a.of[i], b.of[i]);
-    }
-    return group;
-  }
-};

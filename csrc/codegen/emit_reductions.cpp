@@ -34,7 +34,7 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
   if (monoid.kind == kir::Monoid::Kind::Welford) {
     const size_t parts = monoid.dtypes.size();
     check(parts > 0 && parts % 3 == 0, "Welford's state is (avg, M2, n), once for each of a group");
-    snippets_.add("welford.cuh");
+    snippets_.add(parts == 3 ? "welford.cuh" : "welford_group.cuh");
     const DataType real = computeOf(monoid.dtypes[0]);
     std::string name = parts == 3 ? text("Welford<", typeName(real), ">")
                                   : text("WelfordGroup<", typeName(real), ", ", parts / 3, ">");

@@ -229,13 +229,15 @@ Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid
     std::copy(std::begin(grid_dims), std::end(grid_dims), std::begin(statement.dims));
     statement.workspace = workspace(named("grid_work"), MemoryType::Global,
                                     pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
-    statement.tickets = workspace(named("tickets"), MemoryType::Global, segments, true);
+    kir::Buffer* tickets = workspace(named("tickets"), MemoryType::Global, segments, true);
+    statement.tickets = tickets;
     // What is read again is needed in all blocks, or in the CPU's last task alone; the barrier
     // behind a reduction in a loop is all blocks', too.
     statement.all = in_loop;
     for (const TensorView* output : tensorOutputs(leaf.expr)) {
       statement.all |= !consumersOf(output).empty() && !loops_.isCpu();
     }
+    tickets->barrier = statement.all;  // blocks that all get the result meet at a barrier
     check(!statement.all || !loops_.isCpu(), "tasks of the CPU do not wait for each other");
     if (statement.all) {
       kernel_.cooperative = true;

@@ -107,7 +107,7 @@ void planMemory(Lowering& l) {
     buffer.dtype = DataType::UInt32;
     buffer.memory = MemoryType::Global;
     buffer.elements = l.kernel.pool->constant(2);
-    buffer.zeroed = buffer.read = buffer.written = true;
+    buffer.zeroed = buffer.barrier = buffer.read = buffer.written = true;
     sync->tickets = l.kernel.addBuffer(std::move(buffer));
   });
 }

@@ -40,6 +40,9 @@ struct Buffer {
   int64_t alignment = 0;           ///< bytes; 0: that of the element
   Scalar shared_offset = nullptr;  ///< bytes from the start of dynamic shared memory
   bool zeroed = false;             ///< workspace that is zero before the launch and after it
+  /// Zeroed words of a grid barrier, which adds 2^31 to each in all (grid_sync.cuh): 0 or 2^31
+  /// before the launch and after it.
+  bool barrier = false;
   bool read = false;               ///< which accesses occur (for const and __restrict__)
   bool written = false;
   bool by_value = false;  ///< one element of the host's memory: the parameter is its value

@@ -13,6 +13,7 @@
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
 #include <preseg_passes/narrow_joins.h>
+#include <preseg_passes/operand_order.h>
 #include <preseg_passes/own_spreads.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
@@ -61,6 +62,8 @@ constexpr std::array kPasses = {
          "every value: only where zeros give +0", movePad},
     Pass{"memory-order", "outputs lie in memory as the inputs that they have their axes from",
          "values and sizes; strides that the user declared", inferMemoryOrder},
+    Pass{"operand-order", "permuted operands of products lie as what they are permutations of",
+         "values and sizes; orders that the user declared", orderOperands},
     Pass{"mark-views", "outputs that are inputs or results in another shape are marked as views",
          "the graph", markViews},
 };

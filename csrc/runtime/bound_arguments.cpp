@@ -1,5 +1,6 @@
 #include <runtime/bound_arguments.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -44,6 +45,15 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
       device.fillBytes(workspaces_.back().data(), 0, workspace.zeroed_bytes, context.stream);
     }
   }
+  std::byte* standing = nullptr;
+  if (plan.standing_bytes_ > 0) {
+    standing = static_cast<std::byte*>(device.standingWords(context.stream));
+    if (standing == nullptr) {
+      workspaces_.emplace_back(plan.standing_bytes_, device, context);
+      standing = static_cast<std::byte*>(workspaces_.back().data());
+      device.fillBytes(standing, 0, plan.standing_bytes_, context.stream);
+    }
+  }
   LaunchPlan::Bytes* value = values_.data();
   void** pointer = pointers_.data();
   std::optional<ExpressionEvaluator> evaluator;
@@ -63,6 +73,9 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
       case Kind::Workspace:
         *value =
             bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
+        break;
+      case Kind::Standing:
+        *value = bytesOf(standing + argument.offset);
         break;
       case Kind::Map: {
         const LaunchPlan::Map& map = plan.maps_[argument.index];
@@ -117,7 +130,21 @@ void BoundArguments::checkAddresses() {
   }
 }
 
+/// On the emulated device: whether the kernel left its zeroed words as it found them, so that those
+/// of a GPU may stand from launch to launch.
+void BoundArguments::checkWords() const {
+  for (size_t i = 0; i < plan_.workspaces_.size(); ++i) {
+    const auto* words = static_cast<const std::byte*>(workspaces_[i].data());
+    check(std::all_of(words, words + plan_.workspaces_[i].zeroed_bytes,
+                      [](std::byte byte) { return byte == std::byte{0}; }),
+          "a kernel leaves zeroed words as it found them");
+  }
+}
+
 void BoundArguments::checkReports() const {
+  if (plan_.compiled().device().kind() == DeviceKind::Emulated) {
+    checkWords();
+  }
   if (index_report_[0] != 0) {
     const auto read = static_cast<size_t>(index_report_[0] - 1);
     indexOutOfRange(*plan_.compiled().kernel().index_reads.at(read).expr, index_report_[1],

@@ -28,6 +28,7 @@ class BoundArguments {
 
  private:
   void checkAddresses();
+  void checkWords() const;
 
   const LaunchPlan& plan_;
   ShortList<LaunchPlan::Bytes, 24> values_;

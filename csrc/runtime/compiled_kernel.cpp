@@ -11,11 +11,15 @@
 
 namespace nvfuser {
 
+LowerTarget lowerTargetOf(const Device& device) {
+  return device.kind() == DeviceKind::Cpu ? LowerTarget::Cpu : LowerTarget::Cuda;
+}
+
 LowerOptions lowerOptionsFor(const Device& device, DataType index_type, const Options& options) {
   LowerOptions lowering;
   lowering.index_type = index_type;
-  if (device.kind() == DeviceKind::Cpu) {
-    lowering.target = LowerTarget::Cpu;
+  lowering.target = lowerTargetOf(device);
+  if (lowering.target == LowerTarget::Cpu) {
     lowering.index_type = DataType::Int;
     lowering.compute_capability = 0;
   } else {

@@ -78,6 +78,8 @@ class LoadedKernel {
   virtual std::string assembly(const std::string& kind) const = 0;
 };
 
+constexpr size_t kStandingBytes = 16384;
+
 /// A device. All members may be called from several threads. Failures are thrown: `UserError` where
 /// the caller can do something about it (launch shape beyond the limits, out of memory),
 /// `CompileError` with the compiler's own words.
@@ -90,6 +92,11 @@ class Device {
 
   /// Memory aligned to 256 bytes; `bytes` 0 gives a null pointer.
   virtual void* allocate(size_t bytes, Stream stream) = 0;
+  /// Words that all launches of a stream share, since each leaves them as it found them
+  /// (kir::Buffer::zeroed): `kStandingBytes` of tickets, and behind them as many of grid barriers.
+  /// Null: this launch needs words of its own. So it does where the stream is captured: the graph
+  /// may run beside other work of it.
+  virtual void* standingWords(Stream) { return nullptr; }
   virtual void release(void* data, Stream stream) = 0;
   virtual void copyFromHost(void* device_dst, const void* host_src, size_t bytes,
                             Stream stream) = 0;

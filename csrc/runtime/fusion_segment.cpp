@@ -126,7 +126,7 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
       }
       checkCancelled(compile.cancellation);
     }
-    made->in_place = directWrites(scheduled, wanted);
+    made->in_place = directWrites(scheduled, wanted, lowerTargetOf(device));
     for (const InPlace& pair : made->in_place) {
       scheduled.aliasOutputToInput(scheduled.outputs()[pair.output], scheduled.inputs()[pair.input],
                                    AllocationType::ReuseBuffer);

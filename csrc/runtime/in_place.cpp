@@ -7,6 +7,7 @@
 #include <evaluator/expression_evaluator.h>
 #include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
+#include <iteration_space/places.h>
 #include <runtime/memory_overlap.h>
 
 namespace nvfuser {
@@ -86,9 +87,33 @@ std::vector<ParallelType> threadsOf(const TensorView* tv) {
   return types;
 }
 
+/// The loops of a scheduled Fusion, as its kernel will have them.
+class KernelLoops {
+ public:
+  KernelLoops(const Fusion& fusion, LowerTarget target)
+      : exact_(fusion, IdGraph::Mode::Exact),
+        symbols_(fusion, exact_, pool_),
+        model_(fusion, exact_, symbols_, optionsFor(target)) {}
+
+  /// Whether the loops around `tv` are over its own axes, so that they come to no element again.
+  bool areOwn(const TensorView* tv) const { return nvfuser::areOwn(tv, model_.path(tv), exact_); }
+
+ private:
+  static LowerOptions optionsFor(LowerTarget target) {
+    LowerOptions options;
+    options.target = target;
+    return options;
+  }
+
+  kir::ScalarPool pool_;
+  IdGraph exact_;
+  Symbols symbols_;
+  LoopModel model_;
+};
+
 class DirectWrites {
  public:
-  explicit DirectWrites(const Fusion& fusion) : fusion_(fusion) {
+  DirectWrites(const Fusion& fusion, LowerTarget target) : fusion_(fusion), target_(target) {
     for (const Expr* expr : fusion.exprs()) {
       for (const TensorView* tv : tensorOutputs(expr)) {
         most_axes_ = std::max(most_axes_, iteratedAxes(tv));
@@ -102,22 +127,31 @@ class DirectWrites {
     }
   }
 
-  bool may(const TensorView* in, const TensorView* out) const {
+  bool may(const TensorView* in, const TensorView* out) {
     return !may_fail_ && !in->isFusionOutput() && !in->isCpuScalar() && !out->isFusionInput() &&
            out->definition() != nullptr && samePlaces(in, out) && isWrittenOnce(out) &&
            isReadBefore(in, out);
   }
 
  private:
-  /// Each element by one thread, at one turn of its loops.
-  bool isWrittenOnce(const TensorView* out) const {
-    const std::vector<ParallelType> own = threadsOf(out);
-    if (std::set<ParallelType>(own.begin(), own.end()) != bound_) {
-      return false;
+  /// Each element at one turn of the loops. Where several threads come to it, one of them writes
+  /// (predicates.h: `writesOnce`). The others may read what it wrote; but what they compute of it
+  /// is for nobody, since `isReadBefore` asks the same threads of all that is computed from `in`.
+  bool isWrittenOnce(const TensorView* out) {
+    if (hasMostAxes(out)) {
+      return true;
     }
-    // In the loops of a tensor with more axes an element may be computed again at each turn, from
-    // what the turn before wrote.
-    if (iteratedAxes(out) < most_axes_) {
+    if (!loops_) {
+      loops_ = std::make_unique<KernelLoops>(fusion_, target_);
+    }
+    return loops_->areOwn(out);
+  }
+
+  /// Whether no tensor of the kernel has more axes, so that no loop can be another's.
+  bool hasMostAxes(const TensorView* out) const {
+    const std::vector<ParallelType> own = threadsOf(out);
+    if (std::set<ParallelType>(own.begin(), own.end()) != bound_ ||
+        iteratedAxes(out) < most_axes_) {
       return false;
     }
     // Loops of a broadcast axis may be those of an axis that a wider tensor has there.
@@ -132,12 +166,14 @@ class DirectWrites {
   /// Whoever reads `in` computes, in registers of the writing thread, what `out` needs at the same
   /// place.
   bool isReadBefore(const TensorView* in, const TensorView* out) const {
+    const std::vector<ParallelType> threads = threadsOf(out);
     std::vector<const TensorView*> derived{in};
     std::unordered_set<const TensorView*> seen{in};
     for (size_t i = 0; i < derived.size(); ++i) {
       for (const Expr* expr : fusion_.usesOf(derived[i])) {
         const std::vector<TensorView*> results = tensorOutputs(expr);
-        if (results.size() != 1 || !isElementwise(expr) || !samePlaces(in, results[0])) {
+        if (results.size() != 1 || !isElementwise(expr) || !samePlaces(in, results[0]) ||
+            threadsOf(results[0]) != threads) {
           return false;
         }
         if (seen.insert(results[0]).second) {
@@ -145,7 +181,6 @@ class DirectWrites {
         }
       }
     }
-    const std::vector<ParallelType> threads = threadsOf(out);
     std::vector<const TensorView*> needed{out};  // by out, and computed from in
     std::unordered_set<const TensorView*> before{out};
     for (size_t i = 0; i < needed.size(); ++i) {
@@ -153,7 +188,7 @@ class DirectWrites {
         if (operand == in || seen.count(operand) == 0 || !before.insert(operand).second) {
           continue;
         }
-        if (operand->getMemoryType() != MemoryType::Local || threadsOf(operand) != threads) {
+        if (operand->getMemoryType() != MemoryType::Local) {
           return false;
         }
         needed.push_back(operand);
@@ -173,6 +208,8 @@ class DirectWrites {
   }
 
   const Fusion& fusion_;
+  const LowerTarget target_;
+  std::unique_ptr<KernelLoops> loops_;  ///< made for the first update that needs them
   bool may_fail_ = false;
   std::ptrdiff_t most_axes_ = 0;  ///< of a tensor
   std::set<ParallelType> bound_;  ///< by any tensor: a thread of these runs all that is not
@@ -184,12 +221,13 @@ bool isSameView(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() && a.dtype() == b.dtype() && sameLayout(a, b.sizes(), b.strides());
 }
 
-std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted) {
+std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted,
+                                  LowerTarget target) {
   std::vector<InPlace> direct;
   if (wanted.empty()) {
     return direct;
   }
-  const DirectWrites writes(fusion);
+  DirectWrites writes(fusion, target);
   for (const InPlace& pair : wanted) {
     if (writes.may(fusion.inputs()[pair.input]->as<TensorView>(),
                    fusion.outputs()[pair.output]->as<TensorView>())) {

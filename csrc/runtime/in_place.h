@@ -17,9 +17,8 @@
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
 /// - The argument lies as the kernel writes, but for gaps between its rows, on a GPU it is aligned
 ///   like memory of its own, and no other argument has a part of its memory.
-/// - The kernel reads each element before it writes it, and writes it once: no tensor of it has
-/// more
-///   axes, in whose loops the update would be repeated (`directWrites`).
+/// - The kernel reads each element before it writes it, and writes it once: no loop around the
+///   update is over an axis of another tensor, where it would be repeated (`directWrites`).
 ///
 ///   p' = p - lr · g               every element of p is read where p' is written: directly
 ///   x' = x - broadcast(x[0])      row 0 is read by all rows: copied
@@ -30,6 +29,7 @@
 #include <vector>
 
 #include <ir/fusion.h>
+#include <iteration_space/target.h>
 #include <runtime/executor_kernel_arg.h>
 #include <runtime/run_context.h>
 
@@ -54,9 +54,10 @@ void requireUpdatable(const Fusion& fusion, const Fusion& written, const KernelA
                       ExpressionEvaluator& evaluator);
 
 /// Those of `wanted` that a kernel of the scheduled `fusion` may write itself: whoever reads an
-/// element of the input does so, for the output's same element, in the thread that then writes it,
-/// and in no other.
-std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted);
+/// element of the input does so for the output's same element, in the thread that then writes it.
+/// (Threads that compute it, too, but do not write it, may read what is there by then.)
+std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted,
+                                  LowerTarget target);
 
 /// Whether the memory of a tensor may have gaps, by its declaration.
 bool hasGaps(const TensorView* tv);

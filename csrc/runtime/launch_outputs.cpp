@@ -22,7 +22,7 @@ bool LaunchPlan::placeOutputs(LaunchValues& values) {
       has_targets_ = true;
     }
   }
-  in_place = directWrites(fusion, in_place);
+  in_place = directWrites(fusion, in_place, lowerTargetOf(compiled_->device()));
   for (size_t i = 0; i < declared.size(); ++i) {
     Output& output = outputs_.emplace_back();
     std::tie(output.sizes, output.strides) = outputLayout(declared[i]->as<TensorView>(), values);

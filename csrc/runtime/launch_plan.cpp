@@ -17,6 +17,10 @@ namespace {
 
 constexpr size_t kWorkspaceAlignment = 256;  ///< bytes, of each buffer in a workspace
 
+size_t alignedToWorkspace(size_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
 /// Whether a scalar is made of some that the caller gives.
 bool dependsOnInput(const Val* val, const Fusion& fusion) {
   std::vector<const Val*> open{val};
@@ -245,10 +249,35 @@ int64_t LaunchPlan::tensorBytes(const KernelArgumentHolder& args) const {
   return total;
 }
 
+/// Words that are left as they were found go where all launches have theirs, as far as there is
+/// room.
+void LaunchPlan::placeStandingWords(LaunchValues& values) {
+  size_t used[2] = {};  // tickets, barriers
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const kir::Buffer* buffer = compiled_->kernel().params[i].buffer;
+    if (arguments_[i].kind != Argument::Kind::Workspace || !buffer->zeroed) {
+      continue;
+    }
+    size_t& begin = used[buffer->barrier ? 1 : 0];
+    const auto bytes =
+        static_cast<size_t>(values.of(buffer->elements) * dataTypeSizeByte(buffer->dtype));
+    if (bytes > kStandingBytes - begin) {
+      continue;
+    }
+    arguments_[i].kind = Argument::Kind::Standing;
+    arguments_[i].offset = begin + (buffer->barrier ? kStandingBytes : 0);
+    standing_bytes_ = std::max(standing_bytes_, arguments_[i].offset + bytes);
+    begin = std::min(kStandingBytes, alignedToWorkspace(begin + bytes));
+  }
+}
+
 /// All in one, for one allocation and one write of zeros; each by itself on the emulated device,
 /// which tells accesses beyond a buffer by what lies behind it.
 void LaunchPlan::placeWorkspaces(LaunchValues& values) {
   const bool apart = compiled_->device().kind() == DeviceKind::Emulated;
+  if (compiled_->device().kind() == DeviceKind::Cuda) {
+    placeStandingWords(values);
+  }
   for (const bool zeroed : {true, false}) {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const kir::Buffer* buffer = compiled_->kernel().params[i].buffer;
@@ -262,8 +291,7 @@ void LaunchPlan::placeWorkspaces(LaunchValues& values) {
       const auto bytes =
           static_cast<size_t>(values.of(buffer->elements) * dataTypeSizeByte(buffer->dtype));
       arguments_[i].index = workspaces_.size() - 1;
-      arguments_[i].offset =
-          (workspace.bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+      arguments_[i].offset = alignedToWorkspace(workspace.bytes);
       workspace.bytes = arguments_[i].offset + bytes;
       workspace.zeroed_bytes = zeroed ? workspace.bytes : workspace.zeroed_bytes;
     }

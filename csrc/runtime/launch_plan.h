@@ -71,7 +71,7 @@ class LaunchPlan {
   std::optional<size_t> outputInput(size_t i) const { return outputs_[i].input; }
   bool outputIsUpdate(size_t i) const { return outputs_[i].target.has_value(); }
   /// Whether a call needs memory beside its outputs.
-  bool hasWorkspaces() const { return !workspaces_.empty(); }
+  bool hasWorkspaces() const { return !workspaces_.empty() || standing_bytes_ > 0; }
   /// Throws `UserError` unless the tensors have the dtypes, sizes and strides of the outputs.
   void checkOutputs(const KernelArgumentHolder& outputs) const;
 
@@ -92,6 +92,7 @@ class LaunchPlan {
       Element,  ///< an input's one element, read on the host
       Output,
       Workspace,
+      Standing,  ///< words that launches share (`Device::standingWords`)
       Map,          ///< of a tensor, made in each call
       IndexReport,  ///< on the CPU: memory of the call itself
       Bounds,       ///< likewise
@@ -103,7 +104,7 @@ class LaunchPlan {
     };
     Kind kind = Kind::Constant;
     size_t index = 0;          ///< of the input, output, workspace or map
-    size_t offset = 0;         ///< in the workspace, bytes
+    size_t offset = 0;         ///< in the workspace or the standing words, bytes
     const Val* val = nullptr;  ///< of a computed scalar
     DataType dtype = {};       ///< of an element or scalar
     Bytes bytes = {};          ///< of a constant
@@ -131,6 +132,7 @@ class LaunchPlan {
   int64_t tensorBytes(const KernelArgumentHolder& args) const;
   Argument tensorArgument(const kir::Param& param);
   Argument mapArgument(const kir::TensorMap& map, LaunchValues& values);
+  void placeStandingWords(LaunchValues& values);
   void placeWorkspaces(LaunchValues& values);
   void findBounds(LaunchValues& values);
   Argument scalarArgument(const kir::Param& param, LaunchValues& values);
@@ -144,6 +146,7 @@ class LaunchPlan {
   std::vector<Output> outputs_;
   std::vector<Argument> arguments_;
   std::vector<Workspace> workspaces_;
+  size_t standing_bytes_ = 0;  ///< of the standing words, to the last one that it uses
   std::vector<Map> maps_;
   std::vector<AddressCheck> address_checks_;
   std::vector<int64_t> index_extents_;  ///< of the kernel's index_reads

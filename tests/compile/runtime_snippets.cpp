@@ -267,6 +267,14 @@ static __device__ S combine(const S&a,const S&b){return {a.v+b.v};
  extern "C" __global__ void k(float*o){o[threadIdx.x]=warpAllReduce<32>(S{o[threadIdx.x]}).v;
 }
 )"},
+    {"welford_group.cuh", R"(
+extern "C" __global__ void k(float*o){extern __shared__ __align__(16) char m[];
+auto w=WelfordGroup<float,4>::identity();
+w.of[1].push(o[threadIdx.x]);
+w=blockAllReduce<false,true,false>(w,m);
+o[1]=w.of[1].m2;
+}
+)"},
     {"welford.cuh", R"(
 extern "C" __global__ void k(float*o){auto w=Welford<float>::identity();
 w.push(o[0]);

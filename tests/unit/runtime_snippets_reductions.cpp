@@ -28,7 +28,8 @@ struct ArgMax {  // three fields of different sizes
   static __device__ ArgMax identity() { return {-1e30f, 0x7fffffff, 0}; }
 };
 template <bool X, bool Y, bool Z>
-__device__ void reduceBoth(double* sums, i64* places, float* means, const float* in) {
+__device__ void reduceBoth(double* sums, i64* places, float* means, float* together_out,
+                           const float* in) {
   extern __shared__ __align__(16) unsigned char smem[];
   u32 bytes = blockReduceSlots<X, Y, Z>(blockDim.x, blockDim.y, blockDim.z) * 24;
   u32 t = linearThread();
@@ -39,6 +40,18 @@ __device__ void reduceBoth(double* sums, i64* places, float* means, const float*
   Welford<float> w = Welford<float>::identity();
   w.push(x);
   w = blockAllReduce<X, Y, Z>(w, smem);
+  __syncthreads();
+  WelfordGroup<float, 2> group = WelfordGroup<float, 2>::identity();
+  group.of[t % 2].push(x);  // each thread has numbers of one column
+  if (t % 3 == 0) {
+    group.of[t % 2].push(2 * x);
+  }
+  WelfordGroup<float, 2> together = blockAllReduce<X, Y, Z>(group, smem);
+  for (int column = 0; column < 2; ++column) {
+    together_out[6 * t + 3 * column] = together.of[column].count;
+    together_out[6 * t + 3 * column + 1] = together.of[column].mean;
+    together_out[6 * t + 3 * column + 2] = together.of[column].m2;
+  }
   sums[t] = s.v;
   places[t] = m.at;
   means[2 * t] = w.mean;
@@ -50,15 +63,15 @@ std::string reduceKernels() {
   std::string all;
   std::set<std::string> seen;
   addSnippet("block_reduce.cuh", seen, all);
-  addSnippet("welford.cuh", seen, all);
+  addSnippet("welford_group.cuh", seen, all);
   all += kReduceKernels;
   for (std::string axes : {"x", "y", "xy", "z", "xz", "xyz"}) {
     auto reduced = [&](char axis) {
       return axes.find(axis) == std::string::npos ? "false" : "true";
     };
     all += "extern \"C\" __global__ void reduce_" + axes +
-           "(double* a, i64* b, float* c, const float* in) {\n" + "  reduceBoth<" + reduced('x') +
-           ", " + reduced('y') + ", " + reduced('z') + ">(a, b, c, in);\n}\n";
+           "(double* a, i64* b, float* c, float* d, const float* in) {\n" + "  reduceBoth<" +
+           reduced('x') + ", " + reduced('y') + ", " + reduced('z') + ">(a, b, c, d, in);\n}\n";
   }
   return all;
 }
@@ -81,12 +94,14 @@ void checkBlockReduce(const std::string& entry, int64_t bx, int64_t by, int64_t 
   }
   DeviceVector<double> sums(n);
   DeviceVector<int64_t> places(n);
-  DeviceVector<float> means(2 * n), in_buffer(in);
+  DeviceVector<float> means(2 * n), columns(6 * n), in_buffer(in);
   launch(*keep.back(), {.block = {bx, by, bz}, .shared_bytes = static_cast<int64_t>(n) * 48 + 64},
-         {sums.argument(), places.argument(), means.argument(), in_buffer.argument()});
+         {sums.argument(), places.argument(), means.argument(), columns.argument(),
+          in_buffer.argument()});
   std::vector<double> got = sums.host();
   std::vector<int64_t> got_places = places.host();
   std::vector<float> got_means = means.host();
+  std::vector<float> got_columns = columns.host();
   auto index = [&](int64_t x, int64_t y, int64_t z) {
     return static_cast<size_t>(x + bx * (y + by * z));
   };
@@ -94,6 +109,7 @@ void checkBlockReduce(const std::string& entry, int64_t bx, int64_t by, int64_t 
     for (int64_t y = 0; y < by; ++y) {
       for (int64_t x = 0; x < bx; ++x) {
         double sum = 0, squares = 0, count = 0;
+        double of_column[2][3] = {};  // count, sum, sum of squares
         size_t best = n;
         for (int64_t k = rz ? 0 : z; k < (rz ? bz : z + 1); ++k) {
           for (int64_t j = ry ? 0 : y; j < (ry ? by : y + 1); ++j) {
@@ -102,6 +118,12 @@ void checkBlockReduce(const std::string& entry, int64_t bx, int64_t by, int64_t 
               sum += static_cast<double>(in[at]);
               squares += static_cast<double>(in[at]) * static_cast<double>(in[at]);
               count += 1;
+              for (double number = 1; number <= (at % 3 == 0 ? 2 : 1); ++number) {
+                const double value = number * static_cast<double>(in[at]);
+                of_column[at % 2][0] += 1;
+                of_column[at % 2][1] += value;
+                of_column[at % 2][2] += value * value;
+              }
               if (best == n || in[at] > in[best]) {
                 best = at;
               }
@@ -111,6 +133,22 @@ void checkBlockReduce(const std::string& entry, int64_t bx, int64_t by, int64_t 
         size_t at = index(x, y, z);
         REQUIRE(got[at] == sum);
         REQUIRE(got_places[at] == static_cast<int64_t>(best));
+        for (size_t column = 0; column < 2; ++column) {
+          const double numbers = of_column[column][0];
+          const float* got_column = &got_columns[6 * at + 3 * column];
+          REQUIRE(static_cast<double>(got_column[0]) == numbers);
+          if (numbers == 0) {
+            REQUIRE(std::isnan(got_column[1]));
+            continue;
+          }
+          const double mean = of_column[column][1] / numbers;
+          REQUIRE(static_cast<double>(got_column[1]) ==
+                  doctest::Approx(mean).epsilon(1e-4).scale(10));
+          REQUIRE(static_cast<double>(got_column[2]) ==
+                  doctest::Approx(of_column[column][2] - mean * mean * numbers)
+                      .epsilon(1e-3)
+                      .scale(10));
+        }
         REQUIRE(static_cast<double>(got_means[2 * at]) ==
                 doctest::Approx(sum / count).epsilon(1e-4).scale(10));
         REQUIRE(static_cast<double>(got_means[2 * at + 1]) ==
@@ -132,6 +170,13 @@ TEST_CASE("snippets: block reductions of every shape") {
   checkBlockReduce("reduce_x", 8, 9, 1);
   checkBlockReduce("reduce_x", 5, 7, 3);
   checkBlockReduce("reduce_y", 32, 8, 1);
+  for (int64_t row : {1, 2, 4, 8, 16}) {
+    for (int64_t rows : {32, 48, 64, 96, 512}) {
+      if (row * rows <= 1024) {
+        checkBlockReduce("reduce_y", row, rows, 1);
+      }
+    }
+  }
   checkBlockReduce("reduce_y", 5, 32, 2);
   checkBlockReduce("reduce_y", 3, 7, 2);
   checkBlockReduce("reduce_xy", 8, 4, 1);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 #include <runtime/cuda/cubin_cache.h>
 #include <runtime/cuda/cuda_kernel.h>
@@ -22,6 +23,7 @@ using cuda::throwIfFailed;
 
 namespace {
 
+constexpr size_t kMostStanding = 64;  ///< streams whose words are kept: a program may make many
 constexpr size_t kPoolKeepsOneIn =
     16;  ///< the pool keeps up to this part of the card for the next allocation
 
@@ -147,6 +149,26 @@ class CudaDevice final : public Device {
     }
     throwIfFailed(driver_, status, pool_ ? "cuMemAllocFromPoolAsync" : "cuMemAlloc");
     return reinterpret_cast<void*>(result);
+  }
+
+  void* standingWords(Stream stream) override {
+    ContextScope scope(driver_, context_);
+    unsigned long long id = 0;
+    if (driver_.StreamGetId == nullptr || capturing(stream) ||
+        driver_.StreamGetId(handle(stream), &id) != kSuccess) {
+      return nullptr;
+    }
+    const std::lock_guard lock(standing_mutex_);
+    const auto found = standing_.find(id);
+    if (found != standing_.end()) {
+      return found->second;
+    }
+    if (standing_.size() == kMostStanding) {
+      return nullptr;
+    }
+    void* words = allocate(2 * kStandingBytes, stream);
+    fillBytes(words, 0, 2 * kStandingBytes, stream);
+    return standing_[id] = words;
   }
 
   void release(void* data, Stream stream) override {
@@ -412,6 +434,8 @@ class CudaDevice final : public Device {
   cuda::DeviceId id_ = 0;
   cuda::Context context_ = nullptr;
   cuda::MemoryPool pool_ = nullptr;
+  std::mutex standing_mutex_;
+  std::unordered_map<unsigned long long, void*> standing_;  ///< by the stream's id; never released
   DeviceProperties properties_;
 };
 

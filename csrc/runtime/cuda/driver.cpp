@@ -46,6 +46,7 @@ const char* resolve(void* library, Driver& d) {
       required("cuStreamSynchronize", d.StreamSynchronize),
       required("cuStreamWaitEvent", d.StreamWaitEvent),
       required("cuStreamIsCapturing", d.StreamIsCapturing),
+      optional("cuStreamGetId", d.StreamGetId),
       required("cuModuleLoadData", d.ModuleLoadData),
       required("cuModuleUnload", d.ModuleUnload),
       required("cuModuleGetFunction", d.ModuleGetFunction),

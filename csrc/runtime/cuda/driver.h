@@ -128,6 +128,8 @@ struct Driver {
   Result (*StreamSynchronize)(StreamHandle);
   Result (*StreamWaitEvent)(StreamHandle, Event, unsigned flags);
   Result (*StreamIsCapturing)(StreamHandle, int* status);
+  /// Null before CUDA 12. Unlike a handle, an id is never another stream's.
+  Result (*StreamGetId)(StreamHandle, unsigned long long* id);
   Result (*ModuleLoadData)(Module*, const void* image);
   Result (*ModuleUnload)(Module);
   Result (*ModuleGetFunction)(Function*, Module, const char* name);

@@ -28,6 +28,11 @@ struct Functions {
                   int32_t returns_mask, double* scale, Handle* output, Handle* logsumexp,
                   Handle* ends_q, Handle* ends_k, int64_t* most_q, int64_t* most_k, Handle* state,
                   Handle* unused, Handle* mask) = nullptr;
+  Status (*cudnn)(Handle query, Handle key, Handle value, Handle* added, int32_t returns_logsumexp,
+                  double dropout_p, int32_t is_causal, int32_t returns_mask, double* scale,
+                  Handle* output, Handle* logsumexp, Handle* ends_q, Handle* ends_k,
+                  int64_t* most_q, int64_t* most_k, Handle* seed, Handle* offset,
+                  Handle* mask) = nullptr;
 };
 
 template <typename Function>
@@ -44,6 +49,7 @@ const Functions& functions() {
     lookUp(all.subtract, "aoti_torch_aten_subtract_Tensor");
     lookUp(all.undefined, "aoti_torch_new_uninitialized_tensor");
     lookUp(all.flash, "aoti_torch_cuda__scaled_dot_product_flash_attention");
+    lookUp(all.cudnn, "aoti_torch_cuda__scaled_dot_product_cudnn_attention");
     return all;
   }();
   return found;
@@ -70,6 +76,8 @@ bool AtenProgram::isThere() {
 }
 
 bool AtenProgram::hasFlashAttention() { return functions().flash != nullptr; }
+
+bool AtenProgram::hasCudnnAttention() { return functions().cudnn != nullptr; }
 
 AtenTensor AtenProgram::another(const AtenTensor& tensor) const {
   return {shim_, std::bit_cast<Handle>(dispatcher_.tensor(tensor.handle()))};
@@ -266,6 +274,24 @@ std::vector<AtenTensor> AtenProgram::flashAttention(const AtenTensor& query, con
   for (Handle handle : made) {
     results.emplace_back(shim_, handle);
   }
+  return results;
+}
+
+std::vector<AtenTensor> AtenProgram::cudnnAttention(const AtenTensor& query, const AtenTensor& key,
+                                                    const AtenTensor& value, bool is_causal,
+                                                    double scale) const {
+  check(functions().cudnn != nullptr, "PyTorch of CUDA has cuDNN's attention");
+  Handle made[7]{};
+  int64_t most_queries = 0, most_keys = 0;
+  require(functions().cudnn(query.handle(), key.handle(), value.handle(), nullptr, 1, 0.0,
+                            is_causal ? 1 : 0, 0, &scale, &made[0], &made[1], &made[2], &made[3],
+                            &most_queries, &most_keys, &made[4], &made[5], &made[6]),
+          "_scaled_dot_product_cudnn_attention");
+  std::vector<AtenTensor> results;
+  for (Handle handle : made) {
+    results.emplace_back(shim_, handle);
+  }
+  results.resize(2);
   return results;
 }
 

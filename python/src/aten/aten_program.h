@@ -91,6 +91,7 @@ class AtenProgram {
   /// Whether PyTorch has the functions that all of this needs.
   static bool isThere();
   static bool hasFlashAttention();  ///< on CUDA
+  static bool hasCudnnAttention();
 
   const external::Call& call() const { return call_; }
   bool isOnCuda() const { return call_.machine->kind == DeviceKind::Cuda; }
@@ -138,6 +139,10 @@ class AtenProgram {
   /// On CUDA: output, log-sum-exp, and the dropout's two states.
   std::vector<AtenTensor> flashAttention(const AtenTensor& query, const AtenTensor& key,
                                          const AtenTensor& value, double dropout_p, bool is_causal,
+                                         double scale) const;
+  /// On CUDA, without dropout: output and log-sum-exp, [batch, heads, queries, 1].
+  std::vector<AtenTensor> cudnnAttention(const AtenTensor& query, const AtenTensor& key,
+                                         const AtenTensor& value, bool is_causal,
                                          double scale) const;
   /// A tensor made here, as large as result `i`, is that result: as it is where its strides are
   /// the result's, else by a copy.

@@ -1,8 +1,9 @@
-// Attention by the kernel that PyTorch chooses: flash attention, memory-efficient attention, or
-// products and a softmax of scores that are stored.
+// Attention by the kernel that PyTorch chooses: cuDNN's, flash attention, memory-efficient
+// attention, or products and a softmax of scores that are stored. All give the natural logarithm
+// of the sums of exponentials, so that either direction may take another one.
 //
-// A dropout's state is what sdpfa_fwd gave: flash attention's own seed and offset. The other two
-// have none that both directions could share, and leave calls with dropout to the portable code.
+// A dropout's state is what sdpfa_fwd gave: flash attention's own seed and offset. The others have
+// none that both directions could share, and leave calls with dropout to the portable code.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -19,6 +20,9 @@ using Sizes = std::vector<int64_t>;
 
 /// As ATen numbers them (at::SDPBackend).
 enum class Kernel : int64_t { Math = 0, Flash = 1, Efficient = 2, CuDnn = 3 };
+
+/// Numbers of a row for which cuDNN has gradients, too.
+constexpr int64_t kDeepestOfCudnn = 128;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -66,7 +70,10 @@ class Attention {
     if (dropout_p_ > 0 && !(kernel == Kernel::Flash && aten_.isOnCuda())) {
       return declineDropout();
     }
-    if (kernel == Kernel::Flash && aten_.isOnCuda()) {
+    if (kernel == Kernel::CuDnn) {
+      auto made = aten_.cudnnAttention(query_, key_, value_, is_causal_, scale_);
+      giveForward(std::move(made[0]), withoutLastAxis(made[1]));
+    } else if (kernel == Kernel::Flash && aten_.isOnCuda()) {
       flash();
     } else if (kernel == Kernel::Flash) {
       flashOfCpu();
@@ -102,7 +109,15 @@ class Attention {
     const AtenTensor grad = operand(0, 2);
     const AtenTensor output = operand(4, 2);
     AtenTensor logsumexp = operand(SdpaBwdOp::kLogSumExp, 1);
-    if (kernel == Kernel::Flash && aten_.isOnCuda()) {
+    if (kernel == Kernel::CuDnn) {
+      const AtenTensor none = aten_.undefined();
+      const AtenTensor state = aten_.empty({}, DataType::Int);  // of a dropout that is none
+      giveGradients(aten_.run("aten::_scaled_dot_product_cudnn_attention_backward", "",
+                              {grad, query_, key_, value_, output,
+                               withLastAxis(dense(std::move(logsumexp))), state, state, none, none,
+                               none, queries_, keys_, 0.0, is_causal_, some(scale_)},
+                              "TTT"));
+    } else if (kernel == Kernel::Flash && aten_.isOnCuda()) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor seed = state();
       const AtenTensor offset = aten_.empty({}, DataType::UInt64);
@@ -276,11 +291,28 @@ class Attention {
     if (kernel != Kernel::CuDnn) {
       return kernel;
     }
-    // Of cuDNN there is no path here; what it takes the others take, too.
+    // What cuDNN takes the others take, too.
     const bool is_half = dtype_ == DataType::Half || dtype_ == DataType::BFloat16;
     const bool is_square = queries_ == keys_ || !is_causal_;
-    return is_half && !added_ && is_square && depth_ == value_.sizes()[3] ? Kernel::Flash
-                                                                          : Kernel::Efficient;
+    if (!is_half || added_ || !is_square || depth_ != value_.sizes()[3]) {
+      return Kernel::Efficient;
+    }
+    const bool in_both_directions = depth_ <= kDeepestOfCudnn && dropout_p_ == 0;
+    return in_both_directions && AtenProgram::hasCudnnAttention() ? Kernel::CuDnn : Kernel::Flash;
+  }
+
+  /// cuDNN's log-sum-exp has an axis of one element more.
+  AtenTensor withoutLastAxis(const AtenTensor& tensor) const {
+    const auto sizes = tensor.sizes();
+    const auto strides = tensor.strides();
+    return aten_.view(tensor, sizes.first(sizes.size() - 1), strides.first(strides.size() - 1));
+  }
+  AtenTensor withLastAxis(const AtenTensor& tensor) const {
+    Sizes sizes(tensor.sizes().begin(), tensor.sizes().end());
+    Sizes strides(tensor.strides().begin(), tensor.strides().end());
+    sizes.push_back(1);
+    strides.push_back(1);
+    return aten_.view(tensor, sizes, strides);
   }
 
   /// Flash attention on CUDA has rows of multiples of 8 numbers: zeros behind change nothing.
