@@ -2,6 +2,8 @@
 // specialisation), those that have one role. What takes a `Part` is called by all of its threads.
 //
 //   WholeBlock                          all
+//   KnownBlock<X, Y, Z>                 all, of a block whose extents the compiler is to know: of the
+//                                       ways to reduce among its threads one is left
 //   BlockPart<Id, First, X, Y, Z>       X·Y·Z threads from the linear index First on, whole warps;
 //                                       Id: of their barrier, from 1 on
 //   Part::rank(), isLeader(), count()   a thread's number among them, whether it is the first one
@@ -22,6 +24,20 @@ struct WholeBlock {
   template <int D>
   static __device__ __forceinline__ u32 extent() {
     return D == 0 ? blockDim.x : D == 1 ? blockDim.y : blockDim.z;
+  }
+  static __device__ __forceinline__ void sync() { __syncthreads(); }
+};
+
+template <u32 X, u32 Y, u32 Z>
+struct KnownBlock {
+  static __device__ __forceinline__ u32 rank() {
+    return threadIdx.x + X * (threadIdx.y + Y * threadIdx.z);
+  }
+  static __device__ __forceinline__ bool isLeader() { return rank() == 0; }
+  static __device__ __forceinline__ u32 count() { return X * Y * Z; }
+  template <int D>
+  static __device__ __forceinline__ u32 extent() {
+    return D == 0 ? X : D == 1 ? Y : Z;
   }
   static __device__ __forceinline__ void sync() { __syncthreads(); }
 };

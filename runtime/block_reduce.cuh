@@ -123,8 +123,8 @@ __device__ __forceinline__ S slotAt(const void* smem, u32 slots, u32 at) {
 
 // Among the lanes of a warp whose distance is a multiple of `row`, a power of two.
 template <class S>
-__device__ __forceinline__ S rowsOfWarpAllReduce(S s, u32 row) {
-  const u32 lane = laneIndex();
+__device__ __forceinline__ S rowsOfWarpAllReduce(S s, u32 row, u32 lane) {
+#pragma unroll
   for (u32 distance = row; distance < 32; distance *= 2) {
     S other = shuffleXor(s, (int)distance);
     s = (lane & distance) ? S::combine(other, s) : S::combine(s, other);
@@ -136,12 +136,12 @@ __device__ __forceinline__ S rowsOfWarpAllReduce(S s, u32 row) {
 // Each round leaves one state a column of what a warp has; the last few are read by all.
 template <class Part, class S>
 __device__ __forceinline__ S rowsAllReduce(S s, u32 row, u32 threads, void* smem) {
-  const u32 thread = linearThread(), lane = laneIndex();
+  const u32 thread = Part::rank(), lane = thread % 32;
   u8* area = static_cast<u8*>(smem);
   u32 states = threads;  // of all columns
   do {
     if (thread < states) {  // whole warps
-      s = rowsOfWarpAllReduce(s, row);
+      s = rowsOfWarpAllReduce(s, row, lane);
     }
     const u32 left = states / 32 * row;
     if (thread < states && lane < row) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ S blockAllReduce(S s, void* smem) {
     return s;
   }
   S* slots = static_cast<S*>(smem);
-  const u32 thread = linearThread();
+  const u32 thread = Part::rank();
   if (blockReduceNeighbours<X, Y, Z>(bx, by, bz)) {
     if (r == 32) {
       return warpAllReduce<32>(s);

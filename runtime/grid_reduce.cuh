@@ -17,7 +17,9 @@
 // smem: as for blockAllReduce<TX, TY, TZ>; a barrier must lie between its last use and the call.
 // All threads of all blocks call.
 //
-// needs: basics.cuh warp_reduce.cuh block_reduce.cuh grid_sync.cuh
+// A block of known extents (block_part.cuh): a template argument behind the others.
+//
+// needs: basics.cuh block_part.cuh warp_reduce.cuh block_reduce.cuh grid_sync.cuh
 struct GridSegment {
   u32 segment, segments;  // which, of how many
   u32 block, blocks;      // place in the segment
@@ -75,7 +77,7 @@ __device__ __forceinline__ GridSegment gridSegment() {
 
 // Combines a segment's partials: each thread a run of neighbouring blocks, then the threads of a
 // result together.
-template <bool TX, bool TY, bool TZ, class S>
+template <bool TX, bool TY, bool TZ, class Part, class S>
 __device__ __forceinline__ S combinePartials(const GridSegment& g, const S* partials, void* smem) {
   const S* own = partials + (u64)g.segment * g.blocks * g.results + g.result;
   u32 run = ceilDiv(g.blocks, g.places);
@@ -85,10 +87,10 @@ __device__ __forceinline__ S combinePartials(const GridSegment& g, const S* part
   for (u32 b = begin; b < end; ++b) {
     s = S::combine(s, own[(u64)b * g.results]);
   }
-  return blockAllReduce<TX, TY, TZ>(s, smem);
+  return blockAllReduce<TX, TY, TZ, Part>(s, smem);
 }
 
-template <bool BX, bool BY, bool BZ, bool TX, bool TY, bool TZ, class S>
+template <bool BX, bool BY, bool BZ, bool TX, bool TY, bool TZ, class Part = WholeBlock, class S>
 __device__ __forceinline__ bool gridReduce(S& s, S* partials, u32* tickets, void* smem) {
   const GridSegment g = gridSegment<BX, BY, BZ, TX, TY, TZ>();
   if (g.blocks == 1) {
@@ -108,11 +110,11 @@ __device__ __forceinline__ bool gridReduce(S& s, S* partials, u32* tickets, void
   if (!__syncthreads_or(last)) {
     return false;
   }
-  s = combinePartials<TX, TY, TZ>(g, partials, smem);
+  s = combinePartials<TX, TY, TZ, Part>(g, partials, smem);
   return true;
 }
 
-template <bool BX, bool BY, bool BZ, bool TX, bool TY, bool TZ, class S>
+template <bool BX, bool BY, bool BZ, bool TX, bool TY, bool TZ, class Part = WholeBlock, class S>
 __device__ __forceinline__ S gridAllReduce(S s, S* partials, u32* barrier, void* smem) {
   const GridSegment g = gridSegment<BX, BY, BZ, TX, TY, TZ>();
   if (g.blocks == 1) {
@@ -122,5 +124,5 @@ __device__ __forceinline__ S gridAllReduce(S s, S* partials, u32* barrier, void*
     partials[((u64)g.segment * g.blocks + g.block) * g.results + g.result] = s;
   }
   gridSync(&barrier[g.segment], g.blocks, g.block == 0);
-  return combinePartials<TX, TY, TZ>(g, partials, smem);
+  return combinePartials<TX, TY, TZ, Part>(g, partials, smem);
 }

@@ -51,6 +51,9 @@ class CudaEmitter final : public Emitter {
 
   /// `<Loading>`, as a template argument behind others; empty for all threads of a block.
   static std::string_view roleName(kir::Role role);
+  /// ", KnownBlock<8, 64, 1>": the threads of a role, or all where their extents are known, as a
+  /// template argument behind others; else nothing.
+  std::string partArgument(kir::Role role) const;
   /// The reduction among threads that made the states which a grid reduction starts from; null for
   /// none.
   const kir::BlockReduce* blockReduceBefore(const kir::GridReduce& reduce) const;

@@ -120,6 +120,20 @@ std::string_view CudaEmitter::roleName(kir::Role role) {
   return role == kir::Role::Loading ? "Loading" : role == kir::Role::Computing ? "Computing" : "";
 }
 
+std::string CudaEmitter::partArgument(kir::Role role) const {
+  if (role != kir::Role::All) {
+    return text(", ", roleName(role));
+  }
+  std::string extents;
+  for (const kir::Scalar extent : kernel_.block) {
+    if (extent != nullptr && !extent->isConstant()) {
+      return "";
+    }
+    append(extents, text(extents.empty() ? "" : ", ", extent == nullptr ? 1 : extent->value));
+  }
+  return text(", KnownBlock<", extents, ">");
+}
+
 namespace {
 
 /// "<Loading>"
@@ -248,8 +262,7 @@ void CudaEmitter::emit(const kir::BlockReduce& reduce) {
   out_.open("{",
             text(monoidName(reduce.monoid), " over ", dimensionNames("threadIdx", reduce.dims)));
   loadState(type, reduce.state);
-  const std::string_view role = roleName(reduce.role);
-  out_.line(text("state = blockAllReduce<", flags(reduce.dims), role.empty() ? "" : ", ", role,
+  out_.line(text("state = blockAllReduce<", flags(reduce.dims), partArgument(reduce.role),
                  ">(state, ", reduce.workspace != nullptr ? reduce.workspace->name : "nullptr",
                  ");"));
   storeState(type, reduce.state);
@@ -263,9 +276,8 @@ void CudaEmitter::emit(const kir::BlockScan& scan) {
                       dimensionNames("threadIdx", scan.dims), scan.backward ? ", backward" : ""));
   loadState(type, scan.state);
   loadState(type, scan.total, "total");
-  const std::string_view role = roleName(scan.role);
   out_.line(text("blockScan<", flags(scan.dims), ", ", scan.backward ? "true" : "false",
-                 role.empty() ? "" : ", ", role, ">(state, total, ", scan.workspace->name, ");"));
+                 partArgument(scan.role), ">(state, total, ", scan.workspace->name, ");"));
   storeState(type, scan.state);
   storeState(type, scan.total, "total");
   out_.close();
@@ -338,7 +350,7 @@ void CudaEmitter::emit(const kir::GridReduce& reduce) {
   const kir::BlockReduce* in_block = blockReduceBefore(reduce);
   const std::string arguments = text(
       "<", flags(reduce.dims), ", ", flags(in_block != nullptr ? in_block->dims : kNone),
-      ">(state, reinterpret_cast<", type.name, "*>(", reduce.workspace->name, "), ",
+      partArgument(kir::Role::All), ">(state, reinterpret_cast<", type.name, "*>(", reduce.workspace->name, "), ",
       reduce.tickets->name, ", ",
       in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr",
       ");");
