@@ -13,6 +13,9 @@ constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
 constexpr int64_t kBytesOfPass = 64;       ///< in flight of a thread, of all inputs
 constexpr int64_t kThreads = 256;          ///< of a block
 constexpr int64_t kMostThreads = 512;
+constexpr int64_t kMostThreadsOfPass = 1024;  ///< where each has several rows
+constexpr int64_t kColumnsOfPass = 4;         ///< of a thread: of more, instructions alone take long
+constexpr int64_t kRowsOfPass = 8;            ///< of a thread, for the larger block
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
 constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
@@ -52,6 +55,7 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
 
 void planOuterPasses(const Problem& problem, ReductionParams& params) {
   planOuter(problem, false, params);
+  params.vectorization = std::min(params.vectorization, kColumnsOfPass);
   const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
   const int64_t others = problem.kept / std::max<int64_t>(problem.inner_extent, 1);
   const int64_t of_line = std::max<int64_t>(
@@ -60,12 +64,15 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   while (params.threads_x > of_line && others * ceilDiv(columns, params.threads_x) < wanted) {
     params.threads_x /= 2;
   }
-  const int64_t rows = ceilPow2(problem.reduced);
-  params.threads_y = std::clamp<int64_t>(rows, 1, kMostThreads / params.threads_x);
+  const int64_t blocks = others * ceilDiv(columns, params.threads_x);
+  const int64_t all_rows = kMostThreadsOfPass / params.threads_x * ceilDiv(wanted, blocks);
+  const bool has_many = problem.reduced >= kRowsOfPass * all_rows;
+  params.threads_y =
+      std::clamp<int64_t>(ceilPow2(problem.reduced), 1,
+                          (has_many ? kMostThreadsOfPass : kMostThreads) / params.threads_x);
   const int64_t most = std::clamp<int64_t>(
       kBytesOfPass / (params.vectorization * problem.input_bytes), 1, kMostOfPass);
   params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);
-  const int64_t blocks = others * ceilDiv(columns, params.threads_x);
   if (blocks * 2 <= wanted) {
     splitOverBlocks(problem, blocks, kResidentOfPass,
                     problem.reduced / (params.threads_y * params.unroll), params);
