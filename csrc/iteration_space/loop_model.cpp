@@ -378,6 +378,7 @@ void LoopModel::setDimensions() {
 
 void LoopModel::setIndex(LoopClass& loop) {
   kir::ScalarPool& pool = symbols_.pool();
+  loop.thread = loop.isThread() ? parallelIndex(loop.parallel) : nullptr;
   if (loop.extent->isConstant(1)) {
     loop.index = pool.zero();  // also where more threads are launched: all know the one element
   } else if (loop.isThread()) {
