@@ -14,8 +14,7 @@ inline std::string placesText(Lowering& l) {
   static constexpr std::string_view kRoles[] = {"",       "init ",     "update ", "finish ",
                                                 "clear ", "exchange ", "step "};
   const Indexer indexer(*l.exact, *l.loops, *l.symbols, *l.allocations);
-  const Predicates predicates(*l.exact, *l.loops, *l.symbols, readBeyond(*l.fusion, *l.loops),
-                              true);
+  const Predicates predicates(*l.fusion, *l.exact, *l.loops, *l.symbols, true);
   std::string out;
   forEachLeaf(l.tree, [&](const Leaf& leaf, const auto&) {
     const Places places = indexer.around(leaf);

@@ -243,8 +243,8 @@ void KernelBuilder::reduction(Leaf& leaf, const Places& places, kir::Block& out)
     case LeafRole::Init: {
       for (size_t i = 0; i < parts.size(); ++i) {
         // Registers also where no element exists, so that threads outside contribute nothing.
-        Scalar starts = isSummedInMemory(outputs[i]) ? sumsInside(leaf, outputs[i], places)
-                                                     : predicates_.startsInside(leaf, places);
+        const Scalar starts =
+            isSummedInMemory(outputs[i]) ? sumsInside(leaf, outputs[i], places) : pool_.one();
         guarded(starts, {{kir::Assign{parts[i], monoid.identity[i]}}}, out);
       }
       break;
@@ -357,12 +357,11 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
       // One block of each segment has the result, if not all; its place in the grid is not known.
       const Allocation& allocation = allocations_.of(outputs[i]);
       Scalar writes = pool_.one();
-      if (allocation.buffer->memory == MemoryType::Local) {
-        writes = predicates_.startsInside(stored, places);
-      } else if (!bounds_proven_) {
+      const bool in_registers = allocation.buffer->memory == MemoryType::Local;
+      if (!in_registers && !bounds_proven_) {
         writes = predicates_.inBounds(stored, places);
       }
-      if (allocation.buffer->memory != MemoryType::Local && !allocation.per_task) {
+      if (!in_registers && !allocation.per_task) {
         writes = pool_.logicalAnd(
             writes, predicates_.writesOnce(outputs[i], stored, allocation.buffer->memory, places,
                                            false, last != nullptr ? outputs[i] : nullptr));
@@ -389,19 +388,7 @@ Scalar KernelBuilder::finishesOnce(const Leaf& leaf, const LoopClass* group) con
   if (accumulators_.count(leaf.out) != 0) {
     return pool_.one();
   }
-  const Scalar condition = atFirstOfBroadcasts(leaf, group);
-  if (group != nullptr) {
-    return condition;
-  }
-  // Where it was not started anew, what was combined before would be combined again.
-  Scalar starts = predicates_.startsInside(leaf, indexer_.around(leaf));
-  for (const LoopClass* loop : leaf.path) {
-    if (loop->isThread() && kir::ScalarPool::contains(starts, loop->index)) {
-      userError("lower: ", leaf.out, " is reduced over threads in a loop that only some of them ",
-                "come to (", starts->toString(), "); inline it elsewhere, or split evenly");
-    }
-  }
-  return pool_.logicalAnd(condition, starts);
+  return atFirstOfBroadcasts(leaf, group);
 }
 
 }  // namespace nvfuser

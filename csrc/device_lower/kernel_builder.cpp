@@ -23,7 +23,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       kernel_(kernel),
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
-      predicates_(exact, loops, symbols, readBeyond(fusion, loops), options.predicate_elimination) {
+      predicates_(fusion, exact, loops, symbols, options.predicate_elimination) {
   if (options.target == LowerTarget::Cpu && !isComputedExactly(fusion)) {
     rounded_ = roundedResults(fusion);
   }
@@ -93,7 +93,8 @@ void KernelBuilder::requireIterations(const Leaf& leaf) {
   const auto shared =
       leaf.path.begin() + std::min<std::ptrdiff_t>(leaf.out->getComputeAtPosition(),
                                                    static_cast<std::ptrdiff_t>(leaf.path.size()));
-  for (const LoopAxis& axis : indexer_.around(leaf).foreign(leaf.out, true)) {
+  const Places places = indexer_.around(leaf);
+  for (const LoopAxis& axis : places.foreign(leaf.out, true)) {
     const bool readers_inside =
         in_registers &&
         std::all_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {

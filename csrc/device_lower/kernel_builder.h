@@ -130,7 +130,7 @@ class KernelBuilder {
   /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
   /// for `group`: they are one element, whose sum the first of their accumulators holds.
   kir::Scalar atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* group) const;
-  /// The same, and where the state was started, if it is combined across threads in place: once.
+  /// The same, where the state is combined across threads in place: once.
   kir::Scalar finishesOnce(const Leaf& leaf, const LoopClass* group) const;
   bool isGroup(const LoopNode& node) const;
   /// Whether threads or blocks each hold a part of the sum.

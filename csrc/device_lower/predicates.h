@@ -1,43 +1,40 @@
 /// Which conditions a statement needs, and only those: the one predicate rule.
 ///
-/// An index can be out of bounds only through a thread dimension launched larger than its axis and
-/// through a split whose factor is not proven to divide its input. For each such place on the way
-/// from the loops back to the shapes the condition is index < extent; the pool's proofs remove
-/// those that always hold. Lower bounds are never at stake: no loop starts below 0 (pad guards its
-/// own read).
+/// - *Bounds* (bounds.h): the element exists. A split may not divide its axis, and more threads
+///   may be launched than an axis has. Bounds that are proven to hold are left out, and so are
+///   lower ones: no loop starts below 0 (a pad guards its own read).
 ///
-/// Redundant threads: a tensor in shared or global memory that is not bound to a thread dimension
-/// which the kernel uses is written by index 0 of that dimension alone. So is one that shares a
-/// thread's loop with a tensor of more axes: where the index of these is 0
-/// (`Places::foreign`).
-/// (This and redundant iterations: predicates_once.cpp.)
+/// - *Redundant threads*: a tensor in shared or global memory that is not bound to a thread
+///   dimension which the kernel uses is written by index 0 of that dimension alone. One that shares
+///   a thread's loop with a tensor of more axes is written where the index of these is 0
+///   (`Places::foreign`).
 ///
-/// Redundant iterations: registers may be computed again and again (and so may global memory, where
-/// iterations that are shared read it again), but a reduction takes each element once:
+/// - *Redundant turns*: registers may be computed again and again (and so may global memory, where
+///   turns that are shared read it again), but a reduction takes each element once:
 ///
-///   T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
+///     T1[b0, r1] sums in the loop over i0·r1     →     if (i0 == 0) T1 += …
 ///
-/// Threads beyond a loop: what they read is computed by them, too (read_beyond.h).
+/// (The last two: predicates_once.cpp.)
 #pragma once
 
 #include <array>
 #include <map>
 #include <unordered_set>
 
+#include <device_lower/bounds.h>
 #include <device_lower/indexer.h>
-#include <device_lower/read_beyond.h>
 
 namespace nvfuser {
 
 class Predicates {
  public:
   /// Without `eliminate` conditions are given also where they are known to hold.
-  Predicates(const IdGraph& exact, LoopModel& loops, Symbols& symbols, ReadBeyond read_beyond,
+  Predicates(const Fusion& fusion, const IdGraph& exact, LoopModel& loops, Symbols& symbols,
              bool eliminate)
       : exact_(exact),
         loops_(loops),
         symbols_(symbols),
-        read_beyond_(std::move(read_beyond)),
+        bounds_(fusion, exact, loops, symbols),
         eliminate_(eliminate) {}
 
   /// A reduction that adds up in memory itself, not in registers: an update is guarded as a store
@@ -48,8 +45,7 @@ class Predicates {
     kir::Scalar index;
     kir::Scalar extent;
   };
-  /// What must hold for the element that the statement works on to exist. All of them, also the
-  /// proven ones.
+  /// What must hold for the statement to run; without what is proven by extents alone.
   std::vector<Bound> bounds(const Leaf& leaf, const Places& places) const {
     return bounds(leaf, places, true);
   }
@@ -63,10 +59,6 @@ class Predicates {
                          const Places& places, bool whole_block = false,
                          const TensorView* by_last = nullptr) const;
 
-  /// True where a reduction starts anew. Iterations of a shared loop outside of other tensors' axes
-  /// compute nothing; they must leave the sum of those before as it is. (A sum in registers that
-  /// each iteration makes anew has none before it: it is made in these as well.)
-  kir::Scalar startsInside(const Leaf& leaf, const Places& places) const;
   /// True where a reduction takes the element: of the iterations that share a state, in one alone.
   /// `separate`: loops behind the reduction's first one whose iterations each have a state.
   kir::Scalar takesOnce(const Leaf& leaf, const Indexer& indexer,
@@ -78,31 +70,21 @@ class Predicates {
   /// classes.
   bool divides(const Split* split) const;
   bool provesDivisible(const Split* split) const;
-  /// Whether the index of a block (of a thread in it) occurs in an expression.
-  bool dependsOn(kir::Scalar index, bool blocks) const;
-  /// Whether a bound holds for elements of other tensors alone, and the statement has to be carried
-  /// out beyond it. A `UserError` for a reduction.
-  bool isForOthers(const Bound& bound, const IterDomain* id, const Leaf& leaf) const;
-
-  /// A `UserError` where the first thread, which writes `tv` for all of its block, may be out of
-  /// bounds while others are not: the merged axes of other tensors do not only grow along threads.
-  void requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
-                          const Places& places) const;
+  bool dependsOnBlocks(kir::Scalar index) const;
+  /// What the statement writes: registers, where the result of a reduction goes elsewhere later.
+  MemoryType memoryOf(const Leaf& leaf) const;
+  /// Whether a bound need not be checked: it always holds, or another one of them says the same.
+  bool isImplied(const AxisBound& bound, const std::vector<AxisBound>& all) const;
 
   /// A `UserError` where threads that have elements of their own come to the same one of `tv` all
   /// the same, at an index of a broadcast axis that blocks have a part in: each block needs the
   /// element in memory of its own, but at no index all of them come by.
-  void requireOneWriter(const TensorView* tv, kir::Scalar index) const;
-
-  /// Whether a thread comes to an element again (at an index of a broadcast axis above 0) in
-  /// iterations that it shares with who reads the element there. It writes it in each of them: the
-  /// loops may come to index 0 last.
-  bool isReadAgain(const Leaf& leaf, kir::Scalar index) const;
+  void requireOneWriter(const TensorView* tv, const LoopAxis& axis, MemoryType memory) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;
   Symbols& symbols_;
-  const ReadBeyond read_beyond_;
+  mutable Bounds bounds_;
   const bool eliminate_;
   std::unordered_set<const TensorView*> summed_in_memory_;
   mutable std::map<std::array<int, 4>, bool> divides_;

@@ -9,48 +9,18 @@ namespace nvfuser {
 
 using kir::Scalar;
 
-namespace {
-
-/// Whether an index has a remainder of an expression with `symbol` in it: it does not only grow.
-bool hasRemainderOf(Scalar symbol, Scalar index) {
-  if (index->op == kir::ScalarOp::Mod && kir::ScalarPool::contains(index, symbol)) {
-    return true;
+void Predicates::requireOneWriter(const TensorView* tv, const LoopAxis& axis,
+                                  MemoryType memory) const {
+  if (memory != MemoryType::Shared || !axis.id->isBroadcast() || !dependsOnBlocks(axis.index)) {
+    return;
   }
-  const auto& terms = index->terms;
-  return std::any_of(index->args.begin(), index->args.end(),
-                     [&](Scalar arg) { return hasRemainderOf(symbol, arg); }) ||
-         std::any_of(terms.begin(), terms.end(),
-                     [&](const auto& term) { return hasRemainderOf(symbol, term.first); });
-}
-
-}  // namespace
-
-void Predicates::requireFirstInside(const TensorView* tv, const Leaf& leaf, ParallelType type,
-                                    const Places& places) const {
-  kir::ScalarPool& pool = symbols_.pool();
-  const Scalar thread = loops_.parallelIndex(type);
-  for (const Bound& bound : bounds(leaf, places, eliminate_)) {
-    const Scalar first = pool.substitute(bound.index, {{thread, pool.zero()}});
-    if (hasRemainderOf(thread, bound.index) && first != pool.zero() &&
-        !pool.provesLess(bound.index, bound.extent)) {
-      userError("lower: ", tv, " is written to shared memory by the first thread of ",
-                parallelTypeName(type),
-                " alone, which may be outside of the loops that it shares (",
-                bound.index->toString(), " < ", bound.extent->toString(),
-                ") where others are inside\n  help: inline it in front of these loops, or set its "
-                "memory type to Local");
-    }
-  }
-}
-
-void Predicates::requireOneWriter(const TensorView* tv, Scalar index) const {
   for (ParallelType type : kParallelTypeTIDs) {
-    if (loops_.isUsed(type) && loops_.isSpread(tv, type) && dependsOn(index, true) &&
-        kir::ScalarPool::contains(index, loops_.parallelIndex(type))) {
+    if (loops_.isUsed(type) && loops_.isSpread(tv, type) &&
+        kir::ScalarPool::contains(axis.index, loops_.parallelIndex(type))) {
       userError(
           "lower: ", tv, " is kept in shared memory, but several threads of ",
           parallelTypeName(type), " come to the same element, in some blocks at ",
-          index->toString(),
+          axis.index->toString(),
           " of a broadcast axis, which is merged into the loops that it shares"
           "\n  help: bind an axis without the broadcast one, or set its memory type to Local");
     }
@@ -73,21 +43,15 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
   };
   for (ParallelType type : kParallelTypeThreads) {
     if (matters(type) && !loops_.isSpread(tv, type)) {
-      if (memory == MemoryType::Shared) {
-        requireFirstInside(tv, leaf, type, places);
-      }
       condition = pool.logicalAnd(condition, pool.equal(loops_.parallelIndex(type), pool.zero()));
     }
   }
-  if (areOwn(tv, leaf.path, exact_)) {
-    return condition;
-  }
-  const bool reductions = leaf.role == LeafRole::Update;
-  for (const LoopAxis& axis : places.foreign(tv, reductions)) {
+  for (const LoopAxis& axis : places.foreign(tv, leaf.role == LeafRole::Update)) {
     const bool shared_loop =
         std::any_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
           return loop->isThread() && matters(loop->parallel) && loops_.isSpread(tv, loop->parallel);
         });
+    requireOneWriter(tv, axis, memory);
     if (!axis.id->isBroadcast() && shared_loop) {
       condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }
@@ -120,7 +84,8 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
       outside[loop] = pool.zero();
     }
   }
-  for (const LoopAxis& axis : indexer.around(leaf, outside).foreign(leaf.out, true)) {
+  const Places places = indexer.around(leaf, outside);
+  for (const LoopAxis& axis : places.foreign(leaf.out, true)) {
     const bool repeats =
         std::any_of(axis.loops.begin(), axis.loops.end(),
                     [&](const LoopClass* loop) { return outside.count(loop) == 0; });

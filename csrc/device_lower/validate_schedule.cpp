@@ -5,8 +5,8 @@
 #include <set>
 
 #include <device_lower/async_copy.h>
+#include <device_lower/held_by_few.h>
 #include <device_lower/loop_tree.h>
-#include <device_lower/read_beyond.h>
 #include <device_lower/schedule_error.h>
 #include <ir/scan_loops.h>
 #include <iteration_space/places.h>
@@ -21,6 +21,7 @@ class ScheduleCheck {
       : exact_(exact), loops_(loops), symbols_(symbols), target_(target) {}
 
   void run(const Fusion& fusion) {
+    held_by_few_ = heldByFew(fusion, loops_);
     for (TensorView* tv : computedTensors(fusion)) {
       oneAxisPerDimension(tv);
       circularBuffer(tv);
@@ -30,7 +31,6 @@ class ScheduleCheck {
         scannedInOrder(tv);
         operandInTime(tv);
       }
-      noteHeldByFew(tv);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
       }
@@ -69,11 +69,7 @@ class ScheduleCheck {
     if (areOwn(tv, path, exact_)) {
       return;
     }
-    std::vector<LoopAt> loops;
-    for (const LoopClass* loop : path) {
-      loops.push_back({loop, loop->promoted, loop->index});
-    }
-    const Places places({tv}, loops, exact_, symbols_);
+    const Places places = placesOf(tv->definition(), loops_, exact_, symbols_);
     if (const IterDomain* missing = places.uncovered(tv, true)) {
       refuseSchedule(
           tv,
@@ -271,25 +267,6 @@ class ScheduleCheck {
     return -1;
   }
 
-  /// Notes along which dimensions only the threads (blocks) that have an element of `tv` hold it,
-  /// even where it is one element: it is made of what others may not look at (read_beyond.h).
-  void noteHeldByFew(const TensorView* tv) {
-    const std::vector<TensorView*> operands = tensorInputs(tv->definition());
-    for (ParallelType type : kParallelTypeThreads) {
-      if (looksAtOthers(tv->definition(), type, loops_) ||
-          std::any_of(operands.begin(), operands.end(), [&](const TensorView* in) {
-            return eachHasOwn(in, type) && isHeldByFew(in, type);
-          })) {
-        held_by_few_[tv].insert(type);
-      }
-    }
-  }
-
-  bool isHeldByFew(const TensorView* tv, ParallelType type) const {
-    const auto found = held_by_few_.find(tv);
-    return found != held_by_few_.end() && found->second.count(type) != 0;
-  }
-
   /// Whether each thread (block) of the dimension reads what it wrote itself. `once`: what is not
   /// spread over it is written by the first one alone, not by each for itself.
   bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type,
@@ -302,7 +279,7 @@ class ScheduleCheck {
     // (Loops that are shared may run over more than the tensor's own axis: what they run over is
     // what a thread's index means. Of i0 merged with b1 and split, the outer part may be one, and
     // several in the loops over i0·i1: the elements along i0 are then spread over these.)
-    const bool is_one = of->extent()->isOneInt() && !isHeldByFew(tv, type) &&
+    const bool is_one = of->extent()->isOneInt() && !isHeldByFew(tv, type, held_by_few_) &&
                         exact_.mapped(loops_.of(tv, written).promoted, of);
     if (!once && (of->isReduction() || of->isBroadcast() || is_one)) {
       return true;  // all of them hold the result
@@ -417,7 +394,7 @@ class ScheduleCheck {
   const LoopModel& loops_;
   Symbols& symbols_;
   LowerTarget target_;
-  std::map<const TensorView*, std::set<ParallelType>> held_by_few_;
+  HeldByFew held_by_few_;
 };
 
 }  // namespace

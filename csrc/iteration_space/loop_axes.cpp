@@ -6,10 +6,54 @@
 
 namespace nvfuser {
 
+namespace {
+
+/// Bounds of the operands of a transform, given those of its results, of which `outer` is the
+/// first. `index`, `loops`: of the first operand.
+///
+/// - Split: what is beyond a part is beyond the whole, or comes to one of its indices once more.
+/// - Merge: the inner operand's index is a remainder; what is beyond is beyond the outer one (of
+///   one element: beyond the inner one).
+/// - Swizzle: beyond a result may be beyond either operand.
+std::vector<std::vector<AxisBound>> boundsOfInputs(const Expr* expr,
+                                                   std::vector<std::vector<AxisBound>> of_outputs,
+                                                   const IterDomain* outer, kir::Scalar index,
+                                                   const std::vector<const LoopClass*>& loops,
+                                                   Symbols& symbols) {
+  if (expr->isA<Split>()) {
+    for (AxisBound& bound : of_outputs[0]) {
+      const bool is_of_part = bound.split != nullptr && bound.id == outer;
+      bound.implied_by = is_of_part ? expr->as<Split>() : bound.implied_by;
+    }
+  }
+  std::vector<AxisBound> all;
+  for (std::vector<AxisBound>& bounds : of_outputs) {
+    all.insert(all.end(), bounds.begin(), bounds.end());
+  }
+  if (expr->isA<Split>()) {
+    const auto* split = expr->as<Split>();
+    all.push_back(
+        {split->in(), index, symbols.extent(split->in()), split, nullptr, nullptr, loops});
+    return {std::move(all)};
+  }
+  if (expr->isA<Merge>()) {
+    const kir::Scalar one = symbols.pool().one();
+    const bool is_inner = symbols.extent(expr->as<Merge>()->outer()) == one;
+    const bool is_both = is_inner && symbols.extent(expr->as<Merge>()->inner()) == one;
+    return {!is_inner || is_both ? all : std::vector<AxisBound>(),
+            is_inner ? all : std::vector<AxisBound>()};
+  }
+  return std::vector<std::vector<AxisBound>>(expr->inputs().size(), all);
+}
+
+}  // namespace
+
 void undoTransform(const Expr* expr, const std::vector<size_t>& made, const Expr* own,
                    Symbols& symbols, std::vector<LoopAxis>& axes) {
   std::vector<const LoopClass*> loops;
   std::unordered_map<const Val*, kir::Scalar> indices;
+  std::vector<std::vector<AxisBound>> bounds;
+  const IterDomain* outer = axes[made[0]].id;
   for (size_t k = 0; k < made.size(); ++k) {
     LoopAxis& axis = axes[made[k]];
     indices[expr->output(k)] = axis.index;
@@ -18,17 +62,19 @@ void undoTransform(const Expr* expr, const std::vector<size_t>& made, const Expr
         loops.push_back(loop);
       }
     }
+    bounds.push_back(std::move(axis.bounds));
     axis.id = nullptr;
   }
   std::erase_if(axes, [](const LoopAxis& axis) { return axis.id == nullptr; });
   followTransform(
       expr, symbols, [&](const IterDomain* id) { return indices[id]; },
       [&](const IterDomain* id, kir::Scalar index) { indices[id] = index; });
+  bounds = boundsOfInputs(expr, std::move(bounds), outer, indices[expr->input(0)], loops, symbols);
   for (size_t i = 0; i < expr->inputs().size(); ++i) {
     const Val* in = expr->input(i);
     axes.push_back({in->as<IterDomain>(),
-                    own != nullptr ? own->input(i)->as<IterDomain>() : nullptr, loops,
-                    indices[in]});
+                    own != nullptr ? own->input(i)->as<IterDomain>() : nullptr, loops, indices[in],
+                    std::move(bounds[i])});
   }
 }
 

@@ -5,8 +5,13 @@
 ///
 ///   loops (i0·i1) / 4, 4   →   i0·i1   →   i0, i1
 ///
-/// It says nothing about extents: a split that does not divide visits indices outside, which a
-/// guard excludes (device_lower/predicates.h).
+/// Not each turn is inside of these axes: a split may not divide its axis, and more threads may be
+/// launched than an axis has. So each axis carries its *bounds*, the conditions that fail only in
+/// turns that are beyond it, or come to one of its indices once more:
+///
+///   loops (i0·i1) / 4, 4   →   i0·i1, with k0·4 + k1 < |i0|·|i1|   →   i0, with the same bound; i1
+///
+/// The remainder by |i1| is always inside of i1: what is beyond i0·i1 is beyond i0.
 #pragma once
 
 #include <set>
@@ -16,11 +21,24 @@
 
 namespace nvfuser {
 
+/// What must hold for a turn to be inside of an axis: index < extent.
+struct AxisBound {
+  const IterDomain* id = nullptr;  ///< the axis, of the loops
+  kir::Scalar index = nullptr;
+  kir::Scalar extent = nullptr;
+  const Split* split = nullptr;     ///< whose parts may reach beyond it, or
+  const LoopClass* loop = nullptr;  ///< of which more threads or blocks may be launched
+  /// The split that the axis is the outer part of: o·f + n < |in| says o < ceilDiv(|in|, f).
+  const Split* implied_by = nullptr;
+  std::vector<const LoopClass*> loops = {};  ///< that the index is made of
+};
+
 struct LoopAxis {
   const IterDomain* id = nullptr;   ///< the axis, of the tensor that the loop runs over
   const IterDomain* own = nullptr;  ///< the statement's axis in its place; null where it has none
   std::vector<const LoopClass*> loops = {};  ///< that its index is made of
   kir::Scalar index = nullptr;
+  std::vector<AxisBound> bounds = {};
 };
 
 /// Undoes a transform. `made`: where in `axes` its results are. `own`: the statement's transform in

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <set>
 #include <unordered_set>
 
 #include <ir/axis_map.h>
 #include <ir/scan_loops.h>
+#include <iteration_space/promotion.h>
 
 namespace nvfuser {
 
@@ -140,150 +139,11 @@ void LoopModel::group(const Fusion& fusion) {
   }
 }
 
-namespace {
-
-/// Classes of the axes that `id` was scheduled from: those of its tensor's logical domain, or, with
-/// `to_root`, of its root. Broadcasts are left out.
-std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool to_root) {
-  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
-  std::set<int> sources;
-  std::vector<const IterDomain*> open{id};
-  std::unordered_set<const IterDomain*> seen;
-  while (!open.empty()) {
-    const IterDomain* axis = open.back();
-    open.pop_back();
-    if (!seen.insert(axis).second) {
-      continue;
-    }
-    const Expr* def = axis->definition();
-    const bool stop = !to_root && std::find(logical.begin(), logical.end(), axis) != logical.end();
-    if (def != nullptr && !stop) {
-      for (const Val* in : def->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    } else if (!axis->isBroadcast()) {
-      sources.insert(exact.classOf(axis));
-    }
-  }
-  return sources;
-}
-
-/// Classes whose elements are all visited by loops over `axes`: what those are made of and what is
-/// made of them, in any tensor. Of a split's parts, both have to be there.
-///
-///   y[i1] = reshape(x[i3, i4])       {i0, i1}  →  {i0, i1, i3, i4, …}
-std::set<int> visited(std::set<int> axes, const IdGraph& exact) {
-  std::vector<int> open(axes.begin(), axes.end());
-  const auto add = [&](const std::vector<Val*>& ids) {
-    for (const Val* id : ids) {
-      const int id_class = exact.classOf(id->as<IterDomain>());
-      if (axes.insert(id_class).second) {
-        open.push_back(id_class);
-      }
-    }
-  };
-  const auto hasAll = [&](const std::vector<Val*>& ids) {
-    return std::all_of(ids.begin(), ids.end(), [&](const Val* id) {
-      return axes.count(exact.classOf(id->as<IterDomain>())) != 0;
-    });
-  };
-  while (!open.empty()) {
-    const int id_class = open.back();
-    open.pop_back();
-    for (const Expr* made : exact.definitions(id_class)) {
-      if (!made->isA<Resize>() && hasAll(made->outputs())) {
-        add(made->inputs());
-      }
-    }
-    for (const Expr* use : exact.uses(id_class)) {
-      if (!use->isA<Resize>() && hasAll(use->inputs())) {
-        add(use->outputs());
-      }
-    }
-  }
-  return axes;
-}
-
-/// Whether an axis is one of these classes, or scheduled from such. It may be a part of its logical
-/// axes alone: the rows of a reshape, of which the columns have other loops.
-bool isMadeOf(const IterDomain* id, const std::set<int>& classes, const IdGraph& exact) {
-  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
-  std::vector<const IterDomain*> open{id};
-  std::unordered_set<const IterDomain*> seen;
-  while (!open.empty()) {
-    const IterDomain* axis = open.back();
-    open.pop_back();
-    if (!seen.insert(axis).second || axis->isBroadcast() ||
-        classes.count(exact.classOf(axis)) != 0) {
-      continue;
-    }
-    const bool is_logical = std::find(logical.begin(), logical.end(), axis) != logical.end();
-    if (is_logical || axis->definition() == nullptr) {
-      return false;
-    }
-    for (const Val* in : axis->definition()->inputs()) {
-      open.push_back(in->as<IterDomain>());
-    }
-  }
-  return true;
-}
-
-bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
-  if (exact.mapped(wide, id)) {
-    return true;
-  }
-  for (bool to_root : {false, true}) {
-    const std::set<int> outer = concreteSources(wide, exact, to_root);
-    const std::set<int> inner = concreteSources(id, exact, to_root);
-    if (std::includes(outer.begin(), outer.end(), inner.begin(), inner.end())) {
-      return true;
-    }
-  }
-  return isMadeOf(id, visited(concreteSources(wide, exact, false), exact), exact);
-}
-
-}  // namespace
-
 void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
-  auto axisOf = [](const std::pair<const TensorView*, int>& member) {
-    return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
-  };
-  size_t widest = 0;
-  for (const auto& member : loop.members) {
-    const IterDomain* id = axisOf(member);
-    const size_t width = concreteSources(id, exact, false).size();
-    // Among equally wide members, one whose axis is concrete itself is preferred over a broadcast.
-    const bool wider = loop.promoted == nullptr || width > widest ||
-                       (width == widest && loop.promoted->isBroadcast() && !id->isBroadcast());
-    if (!wider) {
-      continue;
-    }
-    loop.promoted = id;
-    widest = width;
-  }
-  // What an axis covers covers more: of x[b·i0] → repeat → reshape[k] → y[2·k], the last covers k,
-  // and k is 3·i0.
-  const auto notCovered = [&](const IterDomain* by) {
-    std::vector<const IterDomain*> known{by};
-    std::vector<std::pair<const TensorView*, int>> left = loop.members;
-    for (size_t next = 0; next < known.size(); ++next) {
-      std::erase_if(left, [&](const auto& member) {
-        const bool is_covered = covers(known[next], axisOf(member), exact);
-        if (is_covered) {
-          known.push_back(axisOf(member));
-        }
-        return is_covered;
-      });
-    }
-    return left;
-  };
-  // An axis of few sources may be the one that the others are made of.
-  for (size_t i = 0; i < loop.members.size() && !notCovered(loop.promoted).empty(); ++i) {
-    if (notCovered(axisOf(loop.members[i])).empty()) {
-      loop.promoted = axisOf(loop.members[i]);
-    }
-  }
-  for (const auto& [tv, position] : notCovered(loop.promoted)) {
+  const Promotion promotion = promotionOf(loop.members, exact);
+  loop.promoted = promotion.over;
+  if (promotion.uncovered) {
+    const auto [tv, position] = *promotion.uncovered;
     userError("lower: axis ", position, " of ", tv, " cannot share a loop with ", loop.promoted,
               " of ", exact.tensorOf(loop.promoted),
               ": neither axis covers the other; inline it at a position before that axis");
@@ -378,6 +238,7 @@ void LoopModel::setDimensions() {
 
 void LoopModel::setIndex(LoopClass& loop) {
   kir::ScalarPool& pool = symbols_.pool();
+  loop.thread = loop.isThread() ? parallelIndex(loop.parallel) : nullptr;
   if (loop.extent->isConstant(1)) {
     loop.index = pool.zero();  // also where more threads are launched: all know the one element
   } else if (loop.isThread()) {

@@ -30,6 +30,8 @@ struct LoopClass {
   kir::Scalar extent = nullptr;  ///< iterations
   /// The loop variable, a thread or block index, or a constant (extent 1, vectorized axes).
   kir::Scalar index = nullptr;
+  /// Of a thread or block: its index, which is beyond `extent` where more are launched.
+  kir::Scalar thread = nullptr;
 
   bool isThread() const { return isParallelTypeThread(parallel); }
 };

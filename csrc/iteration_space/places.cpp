@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ir/axis_map.h>
 #include <iteration_space/follow_transform.h>
 
 namespace nvfuser {
@@ -152,7 +153,12 @@ void Places::note(const LoopAxis& axis) {
 std::vector<LoopAxis> Places::logicalAxes(const TensorView* tv) {
   std::vector<LoopAxis> axes;
   for (const LoopAt& at : loops_) {
-    axes.push_back({at.over, ownAxis(tv, *at.loop), {at.loop}, at.index});
+    LoopAxis axis{at.over, ownAxis(tv, *at.loop), {at.loop}, at.index};
+    if (at.loop->isThread() && !at.loop->extent->isConstant(1)) {
+      axis.bounds.push_back(
+          {at.over, at.loop->thread, at.loop->extent, nullptr, at.loop, nullptr, {at.loop}});
+    }
+    axes.push_back(std::move(axis));
   }
   std::set<const Val*> logical(tv->getLogicalDomain().begin(), tv->getLogicalDomain().end());
   const std::vector<Expr*> transforms = tv->domain()->allExprs();
@@ -182,19 +188,29 @@ std::vector<LoopAxis> Places::logicalAxes(const TensorView* tv) {
   return axes;
 }
 
-Places::Cover Places::cover(const TensorView* tv, bool reductions) const {
+const Places::Cover& Places::cover(const TensorView* tv, bool reductions) const {
+  const auto [found, is_new] = covers_.try_emplace({tv, reductions});
+  if (is_new) {
+    found->second = findCover(tv, reductions);
+  }
+  return found->second;
+}
+
+Places::Cover Places::findCover(const TensorView* tv, bool reductions) const {
   Cover cover;
   cover.foreign = axes_.at(tv);
   std::vector<const IterDomain*> searched;
   for (const IterDomain* id : tv->getLogicalDomain()) {
-    if (!hasElements(id) || (!reductions && id->isReduction())) {
+    if (id->isBroadcast() || (!reductions && id->isReduction())) {
       continue;
     }
     const auto met =
         std::find_if(cover.foreign.begin(), cover.foreign.end(),
                      [&](const LoopAxis& axis) { return axis.own == id && isOwn(axis); });
     if (met == cover.foreign.end()) {
-      searched.push_back(id);
+      if (hasElements(id)) {
+        searched.push_back(id);
+      }
       continue;
     }
     cover.own.push_back(*met);
@@ -218,11 +234,62 @@ Places::Cover Places::cover(const TensorView* tv, bool reductions) const {
   }
   undoUntil(classes, *exact_, *symbols_, cover.foreign);
   std::for_each(searched.begin(), searched.end(), take);
+  for (const LoopAt& at : loops_) {
+    // Threads beyond a loop of one turn come to its element again, at the same index.
+    if (at.loop->isThread() && at.loop->extent->isConstant(1)) {
+      cover.foreign.push_back({at.over, nullptr, {at.loop}, symbols_->pool().zero()});
+      cover.foreign.back().bounds.push_back(
+          {at.over, at.loop->thread, at.loop->extent, nullptr, at.loop, nullptr, {at.loop}});
+    }
+  }
   return cover;
 }
 
-std::vector<LoopAxis> Places::foreign(const TensorView* tv, bool reductions) const {
+const std::vector<LoopAxis>& Places::foreign(const TensorView* tv, bool reductions) const {
   return cover(tv, reductions).foreign;
+}
+
+std::vector<AxisBound> Places::bounds(const TensorView* tv, bool reductions) const {
+  std::vector<AxisBound> bounds;
+  for (const LoopAxis& axis : cover(tv, reductions).own) {
+    bounds.insert(bounds.end(), axis.bounds.begin(), axis.bounds.end());
+  }
+  const std::vector<AxisBound> of_root = boundsOfRoot(tv);
+  bounds.insert(bounds.end(), of_root.begin(), of_root.end());
+  return bounds;
+}
+
+Scalar Places::here(Scalar a) const {
+  std::unordered_map<Scalar, Scalar> indices;
+  for (const LoopAt& at : loops_) {
+    if (at.loop->index != at.index && at.loop->index->op == kir::ScalarOp::Symbol) {
+      indices[at.loop->index] = at.index;
+    }
+  }
+  return indices.empty() ? a : symbols_->pool().substitute(a, indices);
+}
+
+std::vector<AxisBound> Places::boundsOfRoot(const TensorView* tv) const {
+  std::vector<AxisBound> bounds;
+  std::set<const Val*> logical(tv->getLogicalDomain().begin(), tv->getLogicalDomain().end());
+  const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
+    if (logical.count((*it)->output(0)) == 0) {
+      continue;
+    }
+    logical.insert((*it)->inputs().begin(), (*it)->inputs().end());
+    const auto* split = (*it)->isA<Split>() ? (*it)->as<Split>() : nullptr;
+    const Scalar at = split != nullptr ? index(split->in()) : nullptr;
+    if (at == nullptr) {
+      continue;
+    }
+    const Expr* made = split->in()->definition();
+    const bool is_outer =
+        made != nullptr && made->isA<Split>() && made->as<Split>()->outer() == split->in();
+    bounds.push_back({split->in(), at, symbols_->extent(split->in()), split, nullptr,
+                      is_outer ? made->as<Split>() : nullptr});
+  }
+  return bounds;
 }
 
 const IterDomain* Places::uncovered(const TensorView* tv, bool reductions) const {
@@ -231,10 +298,8 @@ const IterDomain* Places::uncovered(const TensorView* tv, bool reductions) const
 
 void Places::walkOwn(const TensorView* tv) {
   axes_[tv] = logicalAxes(tv);
-  Cover met = cover(tv, true);
-  if (met.uncovered != nullptr) {
-    met = cover(tv, false);  // in front of and behind the loops of a reduction
-  }
+  // In front of and behind the loops of a reduction nothing leads to what is reduced.
+  const Cover& met = cover(tv, uncovered(tv, true) == nullptr);
   std::for_each(met.own.begin(), met.own.end(), [&](const LoopAxis& axis) { note(axis); });
   for (const LoopAxis& axis : axes_.at(tv)) {
     if (isMapped(axis)) {
@@ -279,6 +344,15 @@ void Places::fillIn(const TensorView* tv) {
     changed = false;
     std::for_each(transforms.begin(), transforms.end(), follow);
   }
+}
+
+Places placesOf(const Expr* expr, const LoopModel& loops, const IdGraph& exact, Symbols& symbols) {
+  const std::vector<TensorView*> outputs = tensorOutputs(expr);
+  std::vector<LoopAt> around;
+  for (const LoopClass* loop : loops.path(outputs.front())) {
+    around.push_back({loop, loop->promoted, loop->index});
+  }
+  return {{outputs.begin(), outputs.end()}, std::move(around), exact, symbols};
 }
 
 const IterDomain* ownAxis(const TensorView* tv, const LoopClass& loop) {

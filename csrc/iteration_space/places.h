@@ -13,22 +13,24 @@
 ///   i1          i1                own: the index of T1's i1 is (loop mod |i1|)
 ///
 /// - An axis is the statement's *own* where the loops' axis beside it is as long: of one class, or
-/// of
-///   one extent. The statement is then at each of its indices once, whatever the loops' axis means
-///   to others.
-///   (Whether the element that a consumer reads was computed in the same turn is asked of both
-///   places, indexer.h.)
+///   of one extent. The statement is then at each of its indices once, whatever the loops' axis
+///   means to others. (Whether the element that a consumer reads was computed in the same turn is
+///   asked of both places, indexer.h.)
 /// - What is left of the loops is *foreign*: the statement has nothing that changes along it, and
-/// is
-///   at one element again at each of its indices.
+///   is at one element again at each of its indices.
 /// - An axis that the walk does not meet is searched among the axes that the loops were made from
 ///   (loop_axes.h). Where it is not there, the loops do not cover it.
+/// - Each own and each foreign axis has its *bounds*: what the splits that were undone may reach
+///   beyond. The element exists where those of the own axes hold.
 ///
-/// docs/math/places.md proves that each element is met exactly once where foreign indices are 0.
+/// docs/math/places.md proves that each element is met exactly once where bounds hold and foreign
+/// indices are 0.
 ///
 /// What it does not do: say which of the threads writes an element (predicates.h), or where the
 /// element is in memory (indexer.h).
 #pragma once
+
+#include <map>
 
 #include <iteration_space/loop_axes.h>
 
@@ -59,7 +61,11 @@ class Places {
   bool isGoneThrough(const IterDomain* id) const;
 
   /// What the loops go through besides the axes of `tv`, its reductions counted with `reductions`.
-  std::vector<LoopAxis> foreign(const TensorView* tv, bool reductions) const;
+  const std::vector<LoopAxis>& foreign(const TensorView* tv, bool reductions) const;
+  /// The bounds of the axes of `tv`: where they hold, the element exists.
+  std::vector<AxisBound> bounds(const TensorView* tv, bool reductions) const;
+  /// A scalar of the loops' variables, at the indices that the loops have here.
+  kir::Scalar here(kir::Scalar a) const;
   /// An axis of `tv` that the loops do not go through, or null. Broadcast axes and those of one
   /// element need no loop.
   const IterDomain* uncovered(const TensorView* tv, bool reductions) const;
@@ -74,7 +80,10 @@ class Places {
   void walkOwn(const TensorView* tv);
   /// Undoes the tensor's schedule.
   std::vector<LoopAxis> logicalAxes(const TensorView* tv);
-  Cover cover(const TensorView* tv, bool reductions) const;
+  const Cover& cover(const TensorView* tv, bool reductions) const;
+  Cover findCover(const TensorView* tv, bool reductions) const;
+  /// Of splits that the logical axes were made by (rFactor).
+  std::vector<AxisBound> boundsOfRoot(const TensorView* tv) const;
   /// Indices of what follows from the logical axes: what they were made from, and made into.
   void fillIn(const TensorView* tv);
   /// Whether the loops' axis is of the class of the own one.
@@ -98,7 +107,11 @@ class Places {
   /// By class: the one index; null where there are several.
   std::unordered_map<int, kir::Scalar> by_class_;
   std::unordered_map<const TensorView*, std::vector<LoopAxis>> axes_;
+  mutable std::map<std::pair<const TensorView*, bool>, Cover> covers_;
 };
+
+/// Places of the statement that reads what `expr` reads, in all loops of what it computes.
+Places placesOf(const Expr* expr, const LoopModel& loops, const IdGraph& exact, Symbols& symbols);
 
 /// The tensor's own axis in a loop around it; null outside of its loops.
 const IterDomain* ownAxis(const TensorView* tv, const LoopClass& loop);

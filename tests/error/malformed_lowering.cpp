@@ -306,23 +306,6 @@ std::vector<Case> refusedByLowering() {
          c.out->setLoopDomain({c.out->axis(1), c.out->axis(0)});
          p.lower();
        }},
-      {"a reduction that threads read beyond the loop that it shares",
-       "a consumer outside of that loop reads it in other threads or blocks",
-       [](Program& p) {
-         TensorView* in = p.input({1, 4});
-         TensorView* few = p.input({5, 4});
-         TensorView* many = p.input({40});
-         TensorView* one = exp(in);
-         TensorView* beside = p.output(mul(one, few));
-         TensorView* total = sum(one, {1});
-         TensorView* wide = broadcast(squeeze(total, std::vector<bool>{true}), {true});
-         TensorView* out = p.output(add(wide, many));
-         for (TensorView* tv : {one, beside, total, wide, out}) {
-           tv->axis(0)->parallelize(TIDx);
-         }
-         one->inlineAt(1);
-         p.lower();
-       }},
       {"inlining across a path that leaves the loop", "cannot share their loops",
        [](Program& p) {
          Centred c(p);

@@ -125,20 +125,6 @@ std::vector<Case> sharedMemory() {
          bindAllLike(out, BIDx, TIDy, kept);
          p.lower();
        }},
-      {"one element, where the first thread may be outside of another tensor",
-       "by the first thread of threadIdx.y alone",
-       [](Program& p) {
-         TensorView* kept = set(p.input({1}));
-         TensorView* out = p.output(sub(kept, p.input({3})));
-         out->split(0, 64);
-         out->merge(0);
-         out->split(0, 4);
-         out->reorder({{1, 0}});
-         out->merge(0);
-         out->split(0, 3, false);
-         bindAllLike(out, BIDx, TIDy, kept);
-         p.lower();
-       }},
   };
 }
 

@@ -147,6 +147,28 @@ const std::vector<Case> kCases = {
        output(f, div(x, broadcast(total, {false, true})));
        inlineMost();
      }},
+    {"a value that blocks beyond its loop read",
+     [](Fusion& f) {
+       TensorView* y = makeContigConcreteTensor({1});
+       f.addInput(y);
+       TensorView* one = set(y);
+       TensorView* again = neg(one);
+       TensorView* few = output(f, add(input(f, 1), one));
+       TensorView* many = output(f, add(input(f, 1), again));
+       for (TensorView* tv : {one, again, few, many}) {
+         tv->axis(0)->parallelize(BIDx);
+       }
+       InlineState::setComputeAt(one, 1);
+     }},
+    {"a sum that rows in parts of a loop read",
+     [](Fusion& f) {
+       TensorView* x = input(f, 2);
+       TensorView* total = sum(input(f, 1), {0}, true);
+       TensorView* out = output(f, add(x, broadcast(total, {true, false})));
+       out->split(0, 4, false);
+       scheduler_utils::transformPropagateToAllFrom(out);
+       inlineAllAt(out, 2, true);
+     }},
     {"rows of a reshape",
      [](Fusion& f) {
        TensorView* x = makeContigConcreteTensor({12, 5});

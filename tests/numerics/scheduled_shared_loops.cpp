@@ -249,5 +249,81 @@ TEST_CASE("reductions across threads in an unswitched loop") {
       {{{6, 9}}, {{4, 33}}});
 }
 
+TEST_CASE("a sum that threads read beyond the loop that it shares") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        TensorView* in = makeConcreteTensor({1, 4});
+        TensorView* few = makeConcreteTensor({5, 4});
+        TensorView* many = makeConcreteTensor({40});
+        for (TensorView* tv : {in, few, many}) {
+          fusion.addInput(tv);
+        }
+        TensorView* one = exp(in);
+        TensorView* beside = mul(one, few);
+        fusion.addOutput(beside);
+        TensorView* total = sum(one, {1});
+        TensorView* wide = broadcast(squeeze(total, std::vector<bool>{true}), {true});
+        TensorView* out = add(wide, many);
+        fusion.addOutput(out);
+        for (TensorView* tv : {one, beside, total, wide, out}) {
+          tv->axis(0)->parallelize(TIDx);
+        }
+        one->inlineAt(1);
+      },
+      {{{1, 4}, {5, 4}, {40}}});
+}
+
+TEST_CASE("shared memory of one element, whose first thread is beyond another tensor") {
+  scheduled::check(
+      [](Fusion& fusion) {
+        TensorView* one = makeConcreteTensor({1});
+        TensorView* few = makeConcreteTensor({3});
+        fusion.addInput(one);
+        fusion.addInput(few);
+        TensorView* kept = set(one);
+        TensorView* out = sub(kept, few);
+        fusion.addOutput(out);
+        out->split(0, 64);
+        out->merge(0);
+        out->split(0, 4);
+        out->reorder({{1, 0}});
+        out->merge(0);
+        out->split(0, 3, false);
+        scheduler_utils::transformPropagateToAllFrom(out);
+        out->axis(0)->parallelize(BIDx);
+        out->axis(1)->parallelize(TIDy);
+        scheduler_utils::parallelizeAllLike(out);
+        kept->setMemoryType(MemoryType::Shared);
+        inlineMost();
+      },
+      {{{1}, {3}}});
+}
+
+TEST_CASE("threads beyond a loop of one turn compute its element, and what it is computed from") {
+  for (int64_t rows : {1, 5}) {
+    CAPTURE(rows);
+    scheduled::check(
+        [&](Fusion& fusion) {
+          TensorView* in = makeConcreteTensor({1});
+          TensorView* few = makeConcreteTensor({rows});
+          TensorView* many = makeConcreteTensor({40});
+          for (TensorView* tv : {in, few, many}) {
+            fusion.addInput(tv);
+          }
+          TensorView* one = exp(in);
+          TensorView* again = neg(one);
+          TensorView* beside = mul(one, few);
+          TensorView* out = add(again, many);
+          fusion.addOutput(beside);
+          fusion.addOutput(out);
+          for (TensorView* tv : {one, again, beside, out}) {
+            tv->axis(0)->parallelize(TIDx);
+          }
+          InlineState::setComputeAt(one, 1);
+        },
+        {{{1}, {rows}, {40}}});
+  }
+}
+
 }  // namespace
 }  // namespace nvfuser

@@ -131,7 +131,7 @@ void checkProgram(uint64_t seed, Counts& counts) {
     return;
   }
   const Indexer indexer(*l.exact, *l.loops, *l.symbols, *l.allocations);
-  const Predicates predicates(*l.exact, *l.loops, *l.symbols, readBeyond(fusion, *l.loops), true);
+  const Predicates predicates(fusion, *l.exact, *l.loops, *l.symbols, true);
   forEachLeaf(l.tree, [&](const Leaf& leaf, const std::vector<LoopNode*>&) {
     if (leaf.out->isFusionOutput()) {
       CAPTURE(leaf.out->toString());
