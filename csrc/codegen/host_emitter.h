@@ -135,6 +135,8 @@ class HostEmitter final : public Emitter {
   std::string laneOperand(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
   /// Memory a few elements apart, or the same few over and over; "": neither.
   std::string laneApart(const kir::Ref& ref, std::optional<int64_t> stride, const LaneLoop& lanes);
+  /// Memory at indices from memory; "": there are others in its index, too.
+  std::string laneIndexed(const kir::Ref& ref, const LaneLoop& lanes);
   std::string laneCast(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
   /// Whether a float that is cut to an integer has text on vectors; and that.
   bool isCutInVectors(DataType from, DataType to);

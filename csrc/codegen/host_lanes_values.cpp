@@ -152,6 +152,7 @@ std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype
     return laneFill(converted(refText(*ref), from, dtype), dtype, lanes);
   } else {
     value = laneApart(*ref, stride, lanes);
+    value = value.empty() ? laneIndexed(*ref, lanes) : value;
     value = value.empty() ? laneEach(laneElement(operand, from, lanes), from, lanes) : value;
   }
   return laneCast(value, from, dtype, lanes);
@@ -204,6 +205,36 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
   snippets_.add("cpu/lanes_apart.h");
   return text("lanesPeriodic<", lanes.width, ", ", place->args[1]->value, ">(", addressText(base),
               ", ", scalar_(place), ")");
+}
+
+std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  Scalar index = pool.substitute(ref.index, lanes.lets);
+  std::string places;
+  for (Scalar loaded : lanes.varying) {
+    int64_t times = 0;
+    if (!pool.splitLinear(index, loaded, &times, &index)) {
+      return "";
+    }
+    if (times != 0) {
+      const std::string name = scalar_.name(loaded);
+      append(places,
+             text(places.empty() ? "" : " + ", times == 1 ? name : text(name, " * ", times)));
+    }
+  }
+  int64_t step = 0;
+  Scalar rest = nullptr;
+  if (places.empty() || isChecked(*ref.buffer) ||
+      !pool.splitLinear(index, lanes.var, &step, &rest)) {
+    return "";
+  }
+  if (step != 0) {
+    append(places, text(" + lanesFrom<", lanes.width, ">(0, ", step, ")"));
+  }
+  kir::Ref base = ref;
+  base.index = index;
+  return text("lanesAt<", lanes.width, ">(", addressText(base), ", ", places, ", ", lanes.count,
+              ")");
 }
 
 void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,
