@@ -179,6 +179,10 @@ class HostEmitter final : public Emitter {
   /// How many lanes of a vector in memory are touched.
   std::string laneCount(const kir::Ref& ref, const LaneLoop& lanes) const;
 
+  // ---- host_lanes_pieces.cpp: from step to step of quotients
+  /// Emits the loop if its indices have such, and vectors fit between them.
+  bool laneLoopInPieces(const kir::For& loop);
+
   // ---- host_lanes_fold.cpp: the lanes of a register combined
   /// Emits the loop if that is what it does.
   bool foldsLanes(const kir::For& loop);

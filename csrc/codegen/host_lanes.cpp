@@ -338,7 +338,7 @@ bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
 }
 
 void HostEmitter::emit(const kir::For& loop) {
-  if (turns(loop) || foldsLanes(loop)) {
+  if (turns(loop) || foldsLanes(loop) || laneLoopInPieces(loop)) {
     return;
   }
   if (std::optional<LaneLoop> lanes = lanesOf(loop)) {
