@@ -132,9 +132,8 @@ class Pieces {
       steps_.push_back({pool_.symbol(name), numerator, divisor, slope});
       known = std::prev(steps_.end());
     }
-    return op == kir::ScalarOp::Div
-               ? known->quotient
-               : pool_.sub(numerator, pool_.mul(known->quotient, divisor));
+    return op == kir::ScalarOp::Div ? known->quotient
+                                    : pool_.sub(numerator, pool_.mul(known->quotient, divisor));
   }
 
   const kir::For& loop_;

@@ -44,10 +44,11 @@ Val* number(int64_t value) { return IrBuilder::create<Val>(value, DataType::Inde
 TEST_CASE("pieces of loops: a part of each row, as one axis") {
   for (const DataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16}) {
     INFO(dtype);
-    const std::string text = checkedText(
-        dtype, {{40, 64}, {7, 33}, {1, 9}, {300, 5}, {3, 1000}}, [](TensorView* x) {
-          TensorView* part = slice(x, {{number(0), x->axis(0)->extent(), number(1)},
-                                       {number(1), sub(x->axis(1)->extent(), number(1)), number(1)}});
+    const std::string text =
+        checkedText(dtype, {{40, 64}, {7, 33}, {1, 9}, {300, 5}, {3, 1000}}, [](TensorView* x) {
+          TensorView* part =
+              slice(x, {{number(0), x->axis(0)->extent(), number(1)},
+                        {number(1), sub(x->axis(1)->extent(), number(1)), number(1)}});
           return mul(flatten(part), IrBuilder::create<Val>(2.0, DataType::Double));
         });
     CHECK(text.find("from_k") != std::string::npos);
@@ -62,7 +63,8 @@ TEST_CASE("pieces of loops: axes in another order, and numbers of rows and colum
       checkedText(DataType::Float, {{64, 64}, {30, 70}, {3, 5}, {1, 16}}, [](TensorView* x) {
         Val* zero = number(0);
         TensorView* rows = broadcast(arange(zero, x->axis(0)->extent(), number(1)), {false, true});
-        TensorView* columns = broadcast(arange(zero, x->axis(1)->extent(), number(1)), {true, false});
+        TensorView* columns =
+            broadcast(arange(zero, x->axis(1)->extent(), number(1)), {true, false});
         return where(le(columns, rows), x, IrBuilder::create<Val>(0.0, DataType::Double));
       });
   CHECK(text.find("from_k") != std::string::npos);
