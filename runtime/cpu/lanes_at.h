@@ -1,9 +1,10 @@
 // Memory read at indices that are in memory themselves. Most of them lie side by side all the same:
-// in a padded row, a window, a part of a picture.
+// in a padded row, a window, a part of a picture; or near each other, as in one that is stretched.
 //
 //   lanesHeld(range, at, n)       range(at[e]) of the first n lanes
 //   lanesAt<N>(p, at, n)          p[at[e]], of the first n lanes: one vector where indices go up by
-//                                 one, or down, from lane to lane
+//                                 one from lane to lane, and one that is shuffled where they lie
+//                                 between the first and the last, as near as that
 //
 // needs: cpu/lanes.h cpu/index_range.h
 template <class V>
@@ -21,34 +22,25 @@ __forceinline__ V lanesHeld(IndexRange& range, V at, i64 n) {
   return at;
 }
 
-template <class V>
-__forceinline__ V lanesReversed(V v) {
-#if defined(__clang__)
-  V result;
-  for (int e = 0; e < kLanes<V>; e++) {
-    result[e] = v[kLanes<V> - 1 - e];
-  }
-  return result;
-#else
-  MaskOf<V> from;
-  for (int e = 0; e < kLanes<V>; e++) {
-    from[e] = kLanes<V> - 1 - e;
-  }
-  return __builtin_shuffle(v, from);
-#endif
-}
 template <int N, class T>
 __forceinline__ Lanes<T, N> lanesAt(const T* p, Simd<i64, N> at, i64 n) {
   using B = typename LaneFor<T>::bits;
+  using V = Simd<B, N>;
   const B* from = (const B*)p;
-  const i64 first = at[0], way = at[N - 1] - first;
-  if (n >= N && way == N - 1 && !simdAny(at != lanesFrom<N>(first, 1))) {
+  const i64 first = at[0], last = at[N - 1];
+  if (n >= N && last - first == N - 1 && !simdAny(at != lanesFrom<N>(first, 1))) {
     return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)(from + first));
   }
-  if (n >= N && way == 1 - N && !simdAny(at != lanesFrom<N>(first, -1))) {
-    return lanesFromBits<T, N>(
-        lanesReversed(*(const typename SimdOf<B, N>::anywhere*)(from + first - (N - 1))));
+#if !defined(__clang__)
+  // All between the first and the last lane's: what lies there is memory.
+  const i64 least = first < last ? first : last, distance = (first < last ? last : first) - least;
+  const Simd<u64, N> place = (Simd<u64, N>)(at - least);
+  if (n >= N && distance < N && !simdAny(place > (u64)distance)) {
+    const V near = distance == N - 1 ? *(const typename SimdOf<B, N>::anywhere*)(from + least)
+                                     : lanesReadPart<N, B>(from + least, distance + 1);
+    return lanesFromBits<T, N>(__builtin_shuffle(near, __builtin_convertvector(place, MaskOf<V>)));
   }
+#endif
   B elements[N] = {};
   for (int e = 0; e < N && e < n; e++) {
     elements[e] = from[at[e]];
