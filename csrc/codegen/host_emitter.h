@@ -51,6 +51,9 @@ inline bool isFp8(DataType dtype) {
   return dtype == DataType::Float8_e4m3fn || dtype == DataType::Float8_e5m2;
 }
 
+/// The only condition of a body, under which everything in it stands; null: there is none.
+const kir::If* onlyBranch(const kir::Block& body);
+
 class HostEmitter final : public Emitter {
  public:
   HostEmitter(const kir::Kernel& kernel, int64_t vector_bytes)
@@ -182,6 +185,8 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes_pieces.cpp: from step to step of quotients
   /// Emits the loop if its indices have such, and vectors fit between them.
   bool laneLoopInPieces(const kir::For& loop);
+  /// Iterations from the first one that a loop's condition leaves.
+  LaneRange limitOf(const kir::For& loop);
 
   // ---- host_lanes_fold.cpp: the lanes of a register combined
   /// Emits the loop if that is what it does.

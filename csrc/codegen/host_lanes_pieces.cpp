@@ -2,7 +2,7 @@
 /// index that is a quotient or a remainder of the place is a line between two of its steps, so the
 /// loop goes from step to step, and vectors lie within:
 ///
-///   for k in 0..3844 simd            for (Index from_k = 0; from_k < 3844;) {
+///   for k in 0..3844 simd            for (Index from_k = 0; from_k < last_k;) {
 ///     T1[k] =                          const Index q0_k = from_k / 62;
 ///       T0[k / 62 * 64 + k % 62]  →    const Index length_k = indexMin(3844 - from_k,
 ///                                          q0_k * 62 + 62 - from_k);
@@ -145,6 +145,34 @@ class Pieces {
 
 }  // namespace
 
+LaneRange HostEmitter::limitOf(const kir::For& loop) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  LaneRange limit{.begin = nullptr, .end = loop.extent, .uniform = pool.one()};
+  const kir::If* branch = onlyBranch(*loop.body);
+  if (branch == nullptr) {
+    return limit;
+  }
+  LaneLoop whole;
+  whole.var = loop.var;
+  for (const kir::Stmt& stmt : *loop.body) {
+    if (const auto* let = std::get_if<kir::Let>(&stmt.node)) {
+      whole.lets[let->var] = pool.substitute(let->value, whole.lets);
+    }
+  }
+  const Scalar condition = pool.substitute(branch->condition, whole.lets);
+  const std::vector<Scalar> parts =
+      condition->op == kir::ScalarOp::And ? condition->args : std::vector<Scalar>{condition};
+  for (Scalar part : parts) {
+    // (Others hold for some of the pieces, or of a piece's elements.)
+    const std::optional<LaneRange> range = rangeOf(part, whole);
+    if (range.has_value() && range->begin == nullptr) {
+      limit.end = range->end == nullptr ? limit.end : pool.min(limit.end, range->end);
+      limit.uniform = pool.logicalAnd(limit.uniform, range->uniform);
+    }
+  }
+  return limit;
+}
+
 bool HostEmitter::laneLoopInPieces(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Simd) {
     return false;
@@ -157,7 +185,12 @@ bool HostEmitter::laneLoopInPieces(const kir::For& loop) {
   }
   const std::string from = scalar_.name(pieces.from());
   const std::string length = scalar_.name(piece->extent);
-  out_.open(text("for (Index ", from, " = 0; ", from, " < ", scalar_.operand(loop.extent), ";) {"));
+  const LaneRange limit = limitOf(loop);
+  const std::string last = "last_" + scalar_.name(loop.var);
+  out_.open(limit.uniform->isConstant(1) ? std::string("{")
+                                         : text("if (", scalar_(limit.uniform), ") {"));
+  out_.line(text("const Index ", last, " = ", scalar_(limit.end), ";"));
+  out_.open(text("for (Index ", from, " = 0; ", from, " < ", last, ";) {"));
   for (const Step& step : pieces.steps()) {
     const Scalar quotient = kernel_.pool->div(pieces.atBegin(step.numerator), step.divisor);
     out_.line(text("const Index ", scalar_.name(step.quotient), " = ", scalar_(quotient), ";"));
@@ -165,6 +198,7 @@ bool HostEmitter::laneLoopInPieces(const kir::For& loop) {
   out_.line(text("const Index ", length, " = ", scalar_(pieces.length()), ";"));
   laneLoop(*piece, *lanes);
   out_.line(text(from, " += ", length, ";"));
+  out_.close();
   out_.close();
   return true;
 }
