@@ -51,6 +51,9 @@ inline bool isFp8(DataType dtype) {
   return dtype == DataType::Float8_e4m3fn || dtype == DataType::Float8_e5m2;
 }
 
+/// The only condition of a body, under which everything in it stands; null: there is none.
+const kir::If* onlyBranch(const kir::Block& body);
+
 class HostEmitter final : public Emitter {
  public:
   HostEmitter(const kir::Kernel& kernel, int64_t vector_bytes)
@@ -135,6 +138,8 @@ class HostEmitter final : public Emitter {
   std::string laneOperand(const kir::Operand& operand, DataType dtype, const LaneLoop& lanes);
   /// Memory a few elements apart, or the same few over and over; "": neither.
   std::string laneApart(const kir::Ref& ref, std::optional<int64_t> stride, const LaneLoop& lanes);
+  /// Memory at indices from memory; "": there are others in its index, too.
+  std::string laneIndexed(const kir::Ref& ref, const LaneLoop& lanes);
   std::string laneCast(const std::string& value, DataType from, DataType to, const LaneLoop& lanes);
   /// Whether a float that is cut to an integer has text on vectors; and that.
   bool isCutInVectors(DataType from, DataType to);
@@ -176,6 +181,12 @@ class HostEmitter final : public Emitter {
   int64_t statementsOf(const kir::Block& block);
   /// How many lanes of a vector in memory are touched.
   std::string laneCount(const kir::Ref& ref, const LaneLoop& lanes) const;
+
+  // ---- host_lanes_pieces.cpp: from step to step of quotients
+  /// Emits the loop if its indices have such, and vectors fit between them.
+  bool laneLoopInPieces(const kir::For& loop);
+  /// Iterations from the first one that a loop's condition leaves.
+  LaneRange limitOf(const kir::For& loop);
 
   // ---- host_lanes_fold.cpp: the lanes of a register combined
   /// Emits the loop if that is what it does.

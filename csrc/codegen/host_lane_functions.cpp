@@ -9,6 +9,8 @@
 /// 20 ms for each copy that it writes into a kernel, the more the longer the kernel is: 1,000 sines
 /// take it 15 s inlined and 0.4 s called. A call costs a few of a function's cycles, which long
 /// kernels do not show (docs/performance.md); short ones keep their functions inlined.
+#include <algorithm>
+
 #include <codegen/host_emitter.h>
 
 namespace nvfuser::codegen {
@@ -42,6 +44,37 @@ bool isFunction(const kir::Compute& compute, DataType compute_type) {
   const std::string_view pattern = lanesPattern(rowOf(compute).name, compute_type);
   return pattern.empty() || pattern.find("simd") != std::string_view::npos ||
          pattern.starts_with("lanesWhole");
+}
+
+struct FunctionFile {
+  std::string_view begin;  ///< of its functions' names
+  std::string_view file;
+};
+constexpr FunctionFile kFunctionFiles[] = {
+    {"lanesWhole", "cpu/lanes_whole.h"},   {"simdAcosh", "cpu/simd_hyperbolic.h"},
+    {"simdAcos", "cpu/simd_angles.h"},     {"simdAsinh", "cpu/simd_hyperbolic.h"},
+    {"simdAsin", "cpu/simd_angles.h"},     {"simdAtanh", "cpu/simd_hyperbolic.h"},
+    {"simdAtan", "cpu/simd_angles.h"},     {"simdCosh", "cpu/simd_hyperbolic.h"},
+    {"simdCos", "cpu/simd_angles.h"},      {"simdErf", "cpu/simd_error.h"},
+    {"simdLgamma", "cpu/simd_gamma.h"},    {"simdMaxNan", "cpu/simd.h"},
+    {"simdMinNan", "cpu/simd.h"},          {"simdPow", "cpu/simd_pow.h"},
+    {"simdSinh", "cpu/simd_hyperbolic.h"}, {"simdSin", "cpu/simd_angles.h"},
+    {"simdTanh", "cpu/simd_math.h"},       {"simdTan", "cpu/simd_angles.h"},
+    {"simd", "cpu/simd_math.h"},
+};
+/// Adds what the functions in a text on vectors need; the first line that fits counts.
+void addFileOf(std::string_view pattern, SnippetSet& snippets) {
+  const auto begins = [&](size_t at) {
+    return pattern.substr(at).starts_with("simd") || pattern.substr(at).starts_with("lanesWhole");
+  };
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (begins(at)) {
+      const auto* found = std::find_if(
+          std::begin(kFunctionFiles), std::end(kFunctionFiles),
+          [&](const FunctionFile& each) { return pattern.substr(at).starts_with(each.begin); });
+      snippets.add(found->file);
+    }
+  }
 }
 
 }  // namespace
@@ -100,12 +133,7 @@ std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& 
     }
     return laneEach(pointwise(compute.op, type, dtype, elements), dtype, lanes);
   }
-  if (!fast.empty() || lanesPattern(row.name, type).find("simd") != std::string_view::npos) {
-    snippets_.add("cpu/simd_math.h");
-  }
-  if (value.find("lanesWhole") != std::string::npos) {
-    snippets_.add("cpu/lanes_whole.h");
-  }
+  addFileOf(fast.empty() ? lanesPattern(row.name, type) : fast, snippets_);
   if (isBooleanType(natural) && !isBooleanType(type)) {
     value = text("lanesTruth(", value, ")");
   }

@@ -108,12 +108,12 @@ void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
     Emitter::emit(load);
     return;
   }
-  const std::string name = scalar_.name(load.var);
-  const std::string index = laneElement(load.src, DataType::Int, lanes);
-  out_.line(text("Index ", name, "[", lanes.width, "] = {};"));
-  out_.line(text("for (int e = 0; e < ", lanes.width, " && e < ", lanes.count, "; ++e) { ",
-                 laneIndices(index, lanes), name, "[e] = ",
-                 load.range < 0 ? index : text("range", load.range, "(", index, ")"), "; }"));
+  snippets_.add("cpu/lanes_at.h");
+  std::string index = laneOperand(load.src, DataType::Int, lanes);
+  if (load.range >= 0) {
+    index = text("lanesHeld(range", load.range, ", ", index, ", ", lanes.count, ")");
+  }
+  out_.line(text(laneType(DataType::Int, lanes), " ", scalar_.name(load.var), " = ", index, ";"));
 }
 
 void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
@@ -338,7 +338,7 @@ bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
 }
 
 void HostEmitter::emit(const kir::For& loop) {
-  if (turns(loop) || foldsLanes(loop)) {
+  if (turns(loop) || foldsLanes(loop) || laneLoopInPieces(loop)) {
     return;
   }
   if (std::optional<LaneLoop> lanes = lanesOf(loop)) {

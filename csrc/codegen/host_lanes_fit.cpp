@@ -254,9 +254,6 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
   return true;
 }
 
-namespace {
-
-/// The only condition of a body, under which everything in it stands; null: there is none.
 const kir::If* onlyBranch(const kir::Block& body) {
   const kir::If* only = nullptr;
   for (const kir::Stmt& stmt : body) {
@@ -273,8 +270,6 @@ const kir::If* onlyBranch(const kir::Block& body) {
   }
   return only;
 }
-
-}  // namespace
 
 std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Simd ||

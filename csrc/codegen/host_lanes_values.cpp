@@ -152,10 +152,41 @@ std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype
     return laneFill(converted(refText(*ref), from, dtype), dtype, lanes);
   } else {
     value = laneApart(*ref, stride, lanes);
+    value = value.empty() ? laneIndexed(*ref, lanes) : value;
     value = value.empty() ? laneEach(laneElement(operand, from, lanes), from, lanes) : value;
   }
   return laneCast(value, from, dtype, lanes);
 }
+
+namespace {
+
+/// From one iteration to the next, where that is the same everywhere, if only the call knows it;
+/// null: it is not.
+Scalar distanceOf(Scalar index, Scalar var, kir::ScalarPool& pool) {
+  const std::vector<std::pair<Scalar, int64_t>> terms =
+      index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
+  Scalar distance = pool.zero();
+  for (const auto& [term, times] : terms) {
+    if (!kir::ScalarPool::contains(term, var)) {
+      continue;
+    }
+    std::vector<Scalar> factors =
+        term->op == kir::ScalarOp::Product ? term->args : std::vector<Scalar>{term};
+    const auto place = std::find(factors.begin(), factors.end(), var);
+    if (place == factors.end()) {
+      return nullptr;
+    }
+    factors.erase(place);
+    Scalar part = pool.constant(times);
+    for (Scalar factor : factors) {
+      part = pool.mul(part, factor);
+    }
+    distance = pool.add(distance, part);
+  }
+  return kir::ScalarPool::contains(distance, var) ? nullptr : distance;
+}
+
+}  // namespace
 
 std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> stride,
                                    const LaneLoop& lanes) {
@@ -171,9 +202,20 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
     return text("lanesStrided<", lanes.width, ", ", *stride, ">(", addressText(ref), ", ",
                 lanes.count, ")");
   }
-  // index = rest + (linear % period)
   kir::ScalarPool& pool = *kernel_.pool;
   const Scalar index = pool.substitute(ref.index, lanes.lets);
+  const bool loaded = std::any_of(lanes.varying.begin(), lanes.varying.end(), [&](Scalar each) {
+    return kir::ScalarPool::contains(index, each);
+  });
+  if (loaded) {
+    return "";
+  }
+  if (const Scalar distance = distanceOf(index, lanes.var, pool)) {
+    snippets_.add("cpu/lanes_apart.h");
+    return text("lanesSpaced<", lanes.width, ">(", addressText(ref), ", ", scalar_(distance), ", ",
+                lanes.count, ")");
+  }
+  // index = rest + (linear % period)
   const std::vector<std::pair<Scalar, int64_t>> terms =
       index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
   Scalar place = nullptr;
@@ -193,10 +235,7 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
     }
     place = term;
   }
-  const bool loaded = std::any_of(lanes.varying.begin(), lanes.varying.end(), [&](Scalar each) {
-    return kir::ScalarPool::contains(index, each);
-  });
-  if (place == nullptr || loaded) {
+  if (place == nullptr) {
     return "";
   }
   kir::Ref base = ref;
@@ -204,6 +243,36 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
   snippets_.add("cpu/lanes_apart.h");
   return text("lanesPeriodic<", lanes.width, ", ", place->args[1]->value, ">(", addressText(base),
               ", ", scalar_(place), ")");
+}
+
+std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  Scalar index = pool.substitute(ref.index, lanes.lets);
+  std::string places;
+  for (Scalar loaded : lanes.varying) {
+    int64_t times = 0;
+    if (!pool.splitLinear(index, loaded, &times, &index)) {
+      return "";
+    }
+    if (times != 0) {
+      const std::string name = scalar_.name(loaded);
+      append(places,
+             text(places.empty() ? "" : " + ", times == 1 ? name : text(name, " * ", times)));
+    }
+  }
+  int64_t step = 0;
+  Scalar rest = nullptr;
+  if (places.empty() || isChecked(*ref.buffer) ||
+      !pool.splitLinear(index, lanes.var, &step, &rest)) {
+    return "";
+  }
+  if (step != 0) {
+    append(places, text(" + lanesFrom<", lanes.width, ">(0, ", step, ")"));
+  }
+  kir::Ref base = ref;
+  base.index = index;
+  return text("lanesAt<", lanes.width, ">(", addressText(base), ", ", places, ", ", lanes.count,
+              ")");
 }
 
 void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,

@@ -122,7 +122,8 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
     }
     return false;
   };
-  // k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F.
+  // k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F, and the same of
+  // (x mod y·z) div y.
   auto joinRemainders = [&]() -> bool {
     for (size_t m = 0; m < terms.size(); ++m) {
       for (Scalar inner : factorsOf(terms[m].first)) {
@@ -138,7 +139,12 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
         Scalar quotient = div(x, y);
         for (size_t n = 0; n < terms.size(); ++n) {
           for (Scalar outer : factorsOf(terms[n].first)) {
-            if (n == m || outer->op != ScalarOp::Mod || outer->args[0] != quotient) {
+            const bool is_remainder = outer->op == ScalarOp::Mod && outer->args[0] == quotient;
+            const bool is_quotient = outer->op == ScalarOp::Div && outer->args[1] == y &&
+                                     outer->args[0]->op == ScalarOp::Mod &&
+                                     outer->args[0]->args[0] == x &&
+                                     exactQuotient(outer->args[0]->args[1], y) != nullptr;
+            if (n == m || (!is_remainder && !is_quotient)) {
               continue;
             }
             std::vector<Scalar> others = factorsOf(terms[n].first);
@@ -148,7 +154,8 @@ Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>
             }
             terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::max(m, n)));
             terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::min(m, n)));
-            decompose(mul(around, mod(x, mul(y, outer->args[1]))), &value, &terms);
+            const Scalar joined = is_quotient ? outer->args[0] : mod(x, mul(y, outer->args[1]));
+            decompose(mul(around, joined), &value, &terms);
             return true;
           }
         }

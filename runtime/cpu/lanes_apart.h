@@ -2,6 +2,7 @@
 //
 //   lanesStrided<N, S>(p, n)      p[0], p[S], …, of the first n lanes: a component of points, a
 //                                 colour of pixels; S whole vectors are read and shuffled
+//   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
 //
@@ -53,6 +54,32 @@ __forceinline__ Lanes<T, N> lanesStrided(const T* p, i64 n) {
     elements[e] = from[e * S];
   }
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+
+template <int N, class T>
+__attribute__((noinline)) static Lanes<T, N> lanesSpacedEach(const T* p, i64 distance, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  B elements[N] = {};
+  const B* from = (const B*)p;
+  for (i64 e = 0; e < n && e < N; e++, from += distance) {
+    elements[e] = *from;
+  }
+  return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+template <int N, class T>
+__forceinline__ Lanes<T, N> lanesSpaced(const T* p, i64 distance, i64 n) {
+  switch (distance) {
+    case 1:
+      return lanesRead<N>(p, n);
+    case 2:
+      return lanesStrided<N, 2>(p, n);
+    case 3:
+      return lanesStrided<N, 3>(p, n);
+    case 4:
+      return lanesStrided<N, 4>(p, n);
+    default:
+      return lanesSpacedEach<N>(p, distance, n);
+  }
 }
 
 template <int N, int P, class T>

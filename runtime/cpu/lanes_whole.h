@@ -2,8 +2,8 @@
 //
 //   lanesWholeBelow(x), lanesWholeAbove(x), lanesWholeInside(x), lanesWholeNearest(x)
 //                            floor, ceil, trunc, rint: to the last bit and the sign of zero
-//   lanesWholeCut(a, b)      fmod(a, b), of float
-//   lanesWholeRest(a, b)     floorMod(a, b) of cpu/math.h, of float
+//   lanesWholeCut(a, b)      fmod(a, b)
+//   lanesWholeRest(a, b)     floorMod(a, b) of cpu/math.h
 //   lanesWholeOf<T>(x)       toInteger<T>(x) of cpu/math.h: the nearest end beyond the range, NaN 0
 //
 // needs: cpu/lanes.h cpu/math.h
@@ -50,7 +50,7 @@ __forceinline__ V lanesWholeInside(V x) {
 }
 
 // r = a − trunc(a / b) · b is exact in one multiply-add where the quotient is a whole number of
-// float: rounded up to the next one, it leaves r < 0, to which b goes back.
+// the lanes: rounded up to the next one, it leaves r < 0, to which b goes back.
 template <class V>
 __forceinline__ V lanesWholeCut(V a, V b) {
 #if defined(__FMA__)
@@ -69,7 +69,8 @@ __forceinline__ V lanesWholeCut(V a, V b) {
 #endif
   V result;
   for (int e = 0; e < kLanes<V>; e++) {
-    result[e] = __builtin_fmodf(a[e], b[e]);
+    result[e] = (LaneOf<V>)(sizeof(LaneOf<V>) == 8 ? __builtin_fmod(a[e], b[e])
+                                                   : __builtin_fmodf(a[e], b[e]));
   }
   return result;
 }

@@ -12,6 +12,7 @@
 //   simdMulAdd(a, b, c)            a * b + c, rounded once where the CPU has an instruction for it
 //   simdMin, simdMax               one instruction: the second operand when either is NaN
 //   simdMinNan, simdMaxNan         NaN if either is; -0 is less than +0
+//   simdAny(m)                     whether a comparison is true for any lane
 //   simdSum(v), simdLargest(v), simdLeast(v), simdProduct(v)   over the lanes, in a fixed tree
 //   simdMap(v, f)                  f on each lane
 //
@@ -386,4 +387,33 @@ template <class V>
 __forceinline__ LaneOf<V> simdLeast(V v) {
   return simdReduce(v,
                     [](auto a, auto b) __attribute__((always_inline)) { return simdMinNan(a, b); });
+}
+
+// Whether a comparison is true for any lane.
+template <class M>
+__forceinline__ bool simdAny(M mask) {
+  constexpr bool kWide = sizeof(LaneOf<M>) == 8;
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (sizeof(M) == 64 && kWide) {
+    return __builtin_ia32_ptestmq512((Simd<long long, 8>)mask, (Simd<long long, 8>)mask, (u8)-1) !=
+           0;
+  } else if constexpr (sizeof(M) == 64) {
+    return __builtin_ia32_ptestmd512(mask, mask, (u16)-1) != 0;
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(M) == 32 && kWide) {
+    return __builtin_ia32_movmskpd256((Simd<double, 4>)mask) != 0;
+  } else if constexpr (sizeof(M) == 32) {
+    return __builtin_ia32_movmskps256((Simd<float, 8>)mask) != 0;
+  }
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof(M) == 16 && kWide) {
+    return __builtin_ia32_movmskpd((Simd<double, 2>)mask) != 0;
+  } else if constexpr (sizeof(M) == 16) {
+    return __builtin_ia32_movmskps((Simd<float, 4>)mask) != 0;
+  }
+#endif
+  return simdReduce(mask, [](auto a, auto b) __attribute__((always_inline)) { return a | b; }) != 0;
 }

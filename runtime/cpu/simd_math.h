@@ -1,24 +1,22 @@
-// Elementary functions of float vectors, any number of lanes. V is Simd<float, N>.
+// Elementary functions of vectors of float or double, any number of lanes.
 //
 //   function             largest error     over
-//   simdExp, simdExp2    1 ulp             all floats; to infinity and, through subnormals, to 0
-//   simdLog              1 ulp             all floats; subnormals too, -inf at 0, NaN below
-//   simdLog2, simdLog10  2 ulp             all floats
-//   simdExpm1, simdLog1p 2 ulp             all floats
-//   simdPow              1.5 ulp           all floats
-//   simdTanh             2.5 ulp           all floats
-//   simdErf              1.4 ulp           all floats
+//   simdExp, simdExp2    1 ulp             all numbers; to infinity and, through subnormals, to 0
+//   simdLog              1 ulp             all numbers; subnormals too, -inf at 0, NaN below
+//   simdLog2, simdLog10  2 ulp             all numbers
+//   simdExpm1, simdLog1p 2 ulp             all numbers
+//   simdTanh             2.5 ulp           all numbers
 //   simdSigmoid          2.5 ulp           where the result is normal
-//   simdSin, simdCos     2 ulp             |x| < 10^4; the C library beyond
-//   simdSqrt, simdRsqrt  0.5, 1.5 ulp      all floats
+//   simdSqrt, simdRsqrt  0.5, 1.5 ulp      all numbers
 //
-// (Without FMA 1.1 instead of 1, and 1.6 instead of 1.4; `tests/unit/runtime_cpu_snippets.cpp`
-// holds them to it.) NaN in, NaN out. Fast ones, for results that are rounded to bfloat16:
-// simdExpFast 1e-5, simdReciprocalFast and simdRsqrtFast 6e-5, simdSigmoidFast, simdTanhFast 1e-4
-// relative, simdDivideFast 2 ulp.
+// (Without FMA 1.1 instead of 1; `tests/unit/runtime_cpu_functions.cpp` holds them to it.) NaN in,
+// NaN out. Fast ones of float, for results that are rounded to bfloat16: simdExpFast 1e-5,
+// simdReciprocalFast and simdRsqrtFast 6e-5, simdSigmoidFast, simdTanhFast 1e-4 relative,
+// simdDivideFast 2 ulp.
 //
-// Coefficients: minimax fits of our own (weighted least squares, reweighted to equal ripple),
-// rounded to float.
+// Coefficients of float: minimax fits of our own (weighted least squares, reweighted to equal
+// ripple); of double, and in files that need this one: interpolation at Chebyshev's points. ln 2 in
+// two parts and the logarithm by s = f / (2 + f) are those of fdlibm (Sun Microsystems, e_log.c).
 //
 // needs: cpu/simd.h
 
@@ -27,302 +25,243 @@
 template <int I = 0, class V, class T, int N>
 __forceinline__ V simdPolynomial(V x, const T (&c)[N]) {
   if constexpr (I == N - 1) {
-    return V{} + c[I];
+    return V{} + (LaneOf<V>)c[I];
   } else {
-    return simdMulAdd(simdPolynomial<I + 1>(x, c), x, c[I]);
+    return simdMulAdd(simdPolynomial<I + 1>(x, c), x, (LaneOf<V>)c[I]);
   }
 }
+
+// What a number of the lanes consists of.
+template <class V>
+constexpr bool kSimdDouble = sizeof(LaneOf<V>) == 8;
+template <class V>
+constexpr int kSimdDigits = kSimdDouble<V> ? 52 : 23;
+template <class V>
+constexpr int kSimdBias = kSimdDouble<V> ? 1023 : 127;
+template <class V>
+constexpr LaneOf<MaskOf<V>> kSimdMagnitude = ~((LaneOf<MaskOf<V>>)1 << (sizeof(LaneOf<V>) * 8 - 1));
+template <class V>
+constexpr LaneOf<V> kSimdLeast = kSimdDouble<V> ? 0x1p-1022 : 0x1p-126;  ///< normal number
+template <class V>
+constexpr LaneOf<V> kSimdInfinity = (LaneOf<V>)__builtin_inf();
+template <class V>
+constexpr LaneOf<V> kSimdNan = (LaneOf<V>)__builtin_nan("");
 
 template <class V>
 __forceinline__ V simdAbs(V x) {
   using I = MaskOf<V>;
-  return (V)((I)x & 0x7fffffff);
+  return (V)((I)x & kSimdMagnitude<V>);
 }
 template <class V>
 __forceinline__ V simdCopySign(V magnitude, V sign) {
   using I = MaskOf<V>;
-  return (V)(((I)magnitude & 0x7fffffff) | ((I)sign & (int)0x80000000));
+  return (V)(((I)magnitude & kSimdMagnitude<V>) | ((I)sign & ~kSimdMagnitude<V>));
 }
 
-// Whether a comparison is true for any lane.
-template <class M>
-__forceinline__ bool simdAny(M mask) {
-#if defined(__AVX512F__) && !defined(__clang__)
-  if constexpr (__is_same(M, Simd<int, 16>)) {
-    return __builtin_ia32_ptestmd512(mask, mask, (u16)-1) != 0;
-  }
-#endif
-#if defined(__AVX__)
-  if constexpr (__is_same(M, Simd<int, 8>)) {
-    return __builtin_ia32_movmskps256((Simd<float, 8>)mask) != 0;
-  }
-#endif
-#if defined(__SSE2__)
-  if constexpr (__is_same(M, Simd<int, 4>)) {
-    return __builtin_ia32_movmskps((Simd<float, 4>)mask) != 0;
-  }
-#endif
-  return simdReduce(mask, [](auto a, auto b) __attribute__((always_inline)) { return a | b; }) != 0;
+// x = n + f with |f| <= 1/2: adding 1.5 * 2^23 (2^52) leaves n in the low bits.
+template <class V>
+constexpr LaneOf<V> kSimdRound = kSimdDouble<V> ? 6755399441055744.0 : 12582912.0;
+template <class V>
+__forceinline__ MaskOf<V> simdWhole(V shifted) {
+  return (MaskOf<V>)shifted - (MaskOf<V>)(V{} + kSimdRound<V>);
+}
+/// 2^n of a normal number.
+template <class V>
+__forceinline__ V simdPowerOfTwo(MaskOf<V> n) {
+  return (V)((n + kSimdBias<V>) << kSimdDigits<V>);
 }
 
-// x = n + f with |f| <= 1/2: adding 1.5 * 2^23 leaves n in the low bits.
-constexpr float kSimdRound = 12582912.0f;
-
-// p * 2^n for shifted = n + kSimdRound, n in [-252, 254]; the result may be subnormal or infinite.
+// p * 2^n for shifted = n + kSimdRound, n in [-252, 254] ([-2044, 2046]); the result may be
+// subnormal or infinite.
 template <class V>
 __forceinline__ V simdScale(V p, V shifted) {
 #if defined(__AVX512F__) && !defined(__clang__)
   if constexpr (__is_same(V, Simd<float, 16>)) {
-    return __builtin_ia32_scalefps512_mask(p, shifted - kSimdRound, V{}, (u16)-1, 4);
+    return __builtin_ia32_scalefps512_mask(p, shifted - kSimdRound<V>, V{}, (u16)-1, 4);
+  } else if constexpr (__is_same(V, Simd<double, 8>)) {
+    return __builtin_ia32_scalefpd512_mask(p, shifted - kSimdRound<V>, V{}, (u8)-1, 4);
   }
 #endif
-  using I = MaskOf<V>;
-  I n = (I)shifted - 0x4b400000, first = n >> 1, second = n - first;
-  return p * (V)((first + 127) << 23) * (V)((second + 127) << 23);
+  const MaskOf<V> n = simdWhole(shifted), first = n >> 1;
+  return p * simdPowerOfTwo<V>(first) * simdPowerOfTwo<V>(n - first);
 }
 // x held between bounds; NaN stays NaN, because it is the second operand.
 template <class V>
-__forceinline__ V simdBound(V x, float least, float most) {
+__forceinline__ V simdBound(V x, LaneOf<V> least, LaneOf<V> most) {
   return simdMax(V{} + least, simdMin(V{} + most, x));
 }
 
+// e^r - 1 of x = n ln 2 + r, for shifted = n + kSimdRound; with kMore of x + low, `low` being small
+// beside x. ln 2 is in two parts, the first short: n times it is exact.
+template <class V>
+constexpr LaneOf<V> kSimdLn2 = kSimdDouble<V> ? 6.93147180369123816490e-01 : 0.693359375;
+template <class V>
+constexpr LaneOf<V> kSimdLn2Low = kSimdDouble<V> ? 1.90821492927058770002e-10 : -2.12194440e-4;
+template <bool kMore = false, class V>
+__forceinline__ V simdExpRest(V x, V& shifted, V low = V{}) {
+  shifted = simdMulAdd(kMore ? x + low : x, (LaneOf<V>)1.44269504088896340736, kSimdRound<V>);
+  const V n = shifted - kSimdRound<V>;
+  V r = simdMulAdd(n, -kSimdLn2Low<V>, simdMulAdd(n, -kSimdLn2<V>, x));
+  r = kMore ? r + low : r;
+  if constexpr (kSimdDouble<V>) {
+    constexpr double c[] = {0.50000000000000011,   0.16666666666666668,   0.041666666666620639,
+                            0.0083333333333297935, 0.0013888888918939168, 0.00019841269864380513,
+                            2.4801518641395994e-5, 2.7557266418612304e-6, 2.7621338669142924e-7,
+                            2.510134692835034e-8};
+    return simdMulAdd(simdPolynomial(r, c) * r, r, r);
+  } else {
+    constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f,
+                           0.00138144649f};
+    return simdMulAdd(simdPolynomial(r, c) * r, r, r);
+  }
+}
 template <class V>
 __forceinline__ V simdExp(V x) {
-  constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
-  V t = simdBound(x, -104.5f, 89.0f);
-  V shifted = simdMulAdd(t, 1.44269504088896f, kSimdRound), n = shifted - kSimdRound;
-  // ln 2 in two parts, the first short: n times it is exact.
-  V r = simdMulAdd(n, -0.693359375f, t);
-  r = simdMulAdd(n, 2.12194440e-4f, r);
-  return simdScale(simdMulAdd(simdPolynomial(r, c) * r, r, r) + 1.0f, shifted);
+  V shifted;
+  const V rest = simdExpRest(
+      simdBound(x, kSimdDouble<V> ? -746.0 : -104.5, kSimdDouble<V> ? 710.0 : 89.0), shifted);
+  return simdScale(rest + 1, shifted);
 }
 
 // For |f| <= 1/2.
 template <class V>
 __forceinline__ V simdExp2Near0(V f) {
-  constexpr float c[] = {0.693147182f,   0.240226477f,   0.0555033199f,
-                         0.00961843878f, 0.00133990042f, 0.000153532572f};
-  return simdMulAdd(simdPolynomial(f, c), f, 1.0f);
+  if constexpr (kSimdDouble<V>) {
+    constexpr double c[] = {0.69314718055994531,   0.24022650695910071,    0.055504108664821627,
+                            0.0096181291076284795, 0.0013333558146406471,  0.00015403530393370733,
+                            1.5252733841556773e-5, 1.3215486808705563e-6,  1.0178057087733941e-7,
+                            7.0548973041554993e-9, 4.4558179083360645e-10, 2.5729324177362304e-11};
+    return simdMulAdd(simdPolynomial(f, c), f, 1.0);
+  } else {
+    constexpr float c[] = {0.693147182f,   0.240226477f,   0.0555033199f,
+                           0.00961843878f, 0.00133990042f, 0.000153532572f};
+    return simdMulAdd(simdPolynomial(f, c), f, 1.0f);
+  }
 }
 
 template <class V>
 __forceinline__ V simdExp2(V x) {
-  V t = simdBound(x, -151.0f, 129.0f);
-  V shifted = t + kSimdRound;
-  return simdScale(simdExp2Near0(t - (shifted - kSimdRound)), shifted);
+  const V t = simdBound(x, kSimdDouble<V> ? -1076.0 : -151.0, kSimdDouble<V> ? 1025.0 : 129.0);
+  const V shifted = t + kSimdRound<V>;
+  return simdScale(simdExp2Near0(t - (shifted - kSimdRound<V>)), shifted);
 }
 
 // e^x - 1 = 2^n (e^r - 1 + (1 - 2^-n)); exact differences for small n.
 template <class V>
 __forceinline__ V simdExpm1(V x) {
-  constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
-  V t = simdBound(x, -25.0f, 89.0f);
-  V shifted = simdMulAdd(t, 1.44269504088896f, kSimdRound), n = shifted - kSimdRound;
-  V r = simdMulAdd(n, -0.693359375f, t);
-  r = simdMulAdd(n, 2.12194440e-4f, r);
-  V least = 1.0f - simdScale(V{} + 1.0f, kSimdRound - n);
-  V result = simdScale(simdMulAdd(simdPolynomial(r, c) * r, r, r) + least, shifted);
-  return x == 0.0f ? x : result;
+  V shifted;
+  const V rest = simdExpRest(
+      simdBound(x, kSimdDouble<V> ? -40.0 : -25.0, kSimdDouble<V> ? 710.0 : 89.0), shifted);
+  const V least = 1 - simdScale(V{} + 1, 2 * kSimdRound<V> - shifted);
+  return x == 0 ? x : simdScale(rest + least, shifted);
 }
 
 // A logarithm is `core(f, tail, e)` of x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)) and
 // log(1 + f) = f + tail. Vectors with a subnormal, a zero, an infinity, a NaN or a negative number
 // take the long way.
+template <class V>
+__forceinline__ MaskOf<V> simdLogExponent(V x) {
+  constexpr LaneOf<MaskOf<V>> kHalfRoot =
+      kSimdDouble<V> ? (LaneOf<MaskOf<V>>)0x3fe6a09e667f3bcd : (LaneOf<MaskOf<V>>)0x3f3504f3;
+  return ((MaskOf<V>)x - kHalfRoot) >> kSimdDigits<V>;
+}
+template <class V>
+__forceinline__ V simdLogTail(V f) {
+  if constexpr (kSimdDouble<V>) {
+    constexpr double c[] = {0.66666666666666666, 0.40000000000000883, 0.28571428570799785,
+                            0.22222222392581045, 0.18181795547521136, 0.15386244737621667,
+                            0.13268638369266824, 0.13088034850927554};
+    const V s = f / (f + 2), square = s * s, half = f * f * 0.5;
+    return s * simdMulAdd(square, simdPolynomial(square, c), half) - half;
+  } else {
+    constexpr float c[] = {0.333333135f,  -0.250000089f, 0.200021192f,  -0.166679963f, 0.142195508f,
+                           -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
+    const V square = f * f;
+    return simdMulAdd(square * f, simdPolynomial(f, c), square * -0.5f);
+  }
+}
+/// A small whole number as one of the lanes.
+template <class V>
+__forceinline__ V simdOfWhole(MaskOf<V> e) {
+  if constexpr (kSimdDouble<V>) {
+    return (V)(e + (MaskOf<V>)(V{} + kSimdRound<V>)) - kSimdRound<V>;
+  } else {
+    return __builtin_convertvector(e, V);
+  }
+}
 template <class V, class Core>
 __forceinline__ V simdLogOf(V x, V exponent, Core core) {
-  using I = MaskOf<V>;
-  constexpr float c[] = {0.333333135f,  -0.250000089f, 0.200021192f,  -0.166679963f, 0.142195508f,
-                         -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
-  I b = (I)x, e = (b - 0x3f3504f3) >> 23;
-  V f = (V)(b - (e << 23)) - 1.0f, square = f * f;
-  V tail = simdMulAdd(square * f, simdPolynomial(f, c), square * -0.5f);
-  return core(f, tail, __builtin_convertvector(e, V) + exponent);
+  const MaskOf<V> e = simdLogExponent(x);
+  const V f = (V)((MaskOf<V>)x - (e << kSimdDigits<V>)) - 1;
+  return core(f, simdLogTail(f), simdOfWhole<V>(e) + exponent);
 }
 template <class V, class Core>
 __forceinline__ V simdLogWith(V x, Core core) {
-  auto plain = (x >= 1.17549435e-38f) & (x < __builtin_inff());
+  auto plain = (x >= kSimdLeast<V>)&(x < kSimdInfinity<V>);
   if (__builtin_expect(!simdAny(~plain), 1)) {
     return simdLogOf(x, V{}, core);
   }
-  auto tiny = x < 1.17549435e-38f;
-  V result = simdLogOf(tiny ? x * 8388608.0f : x, tiny ? V{} - 23.0f : V{}, core);
-  result = x == __builtin_inff() ? x : result;
-  result = x == 0.0f ? V{} - __builtin_inff() : result;
-  return x >= 0.0f ? result : V{} + __builtin_nanf("");
+  constexpr int kUp = kSimdDigits<V>;
+  auto tiny = x < kSimdLeast<V>;
+  V result = simdLogOf(tiny ? x * (LaneOf<V>)((u64)1 << kUp) : x, tiny ? V{} - kUp : V{}, core);
+  result = x == kSimdInfinity<V> ? x : result;
+  result = x == 0 ? V{} - kSimdInfinity<V> : result;
+  return x >= 0 ? result : V{} + kSimdNan<V>;
 }
 
 template <class V>
 __forceinline__ V simdLog(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    return simdMulAdd(e, 0.693359375f, f + simdMulAdd(e, -2.12194440e-4f, tail));
+    return simdMulAdd(e, kSimdLn2<V>, f + simdMulAdd(e, kSimdLn2Low<V>, tail));
   });
 }
 // 1 + x is rounded; what that loses comes back as the last summand, except where x itself is f.
 template <class V>
 __forceinline__ V simdLog1p(V x) {
-  using I = MaskOf<V>;
-  constexpr float c[] = {0.333333135f,  -0.250000089f, 0.200021192f,  -0.166679963f, 0.142195508f,
-                         -0.124055915f, 0.118881747f,  -0.116756409f, 0.0674660131f};
-  V u = 1.0f + x, lost = x - (u - 1.0f);
-  I b = (I)u, e = (b - 0x3f3504f3) >> 23;
-  V rounded = (V)(b - (e << 23));
-  V f = e == 0 ? x : rounded - 1.0f, square = f * f;
-  V more = (e == 0) | (e > 100) ? V{} : lost * (V)((127 - e) << 23) / rounded;
-  V n = __builtin_convertvector(e, V);
-  V tail = simdMulAdd(square * f, simdPolynomial(f, c), square * -0.5f) + more;
-  V result = simdMulAdd(n, 0.693359375f, f + simdMulAdd(n, -2.12194440e-4f, tail));
-  result = (x == 0.0f) | (x == __builtin_inff()) ? x : result;
-  result = x == -1.0f ? V{} - __builtin_inff() : result;
-  return x >= -1.0f ? result : V{} + __builtin_nanf("");
+  V u = 1 + x, lost = x - (u - 1);
+  const MaskOf<V> e = simdLogExponent(u);
+  V rounded = (V)((MaskOf<V>)u - (e << kSimdDigits<V>));
+  V f = e == 0 ? x : rounded - 1;
+  V more = (e == 0) | (e > kSimdBias<V> - 23) ? V{} : lost * simdPowerOfTwo<V>(-e) / rounded;
+  V n = simdOfWhole<V>(e);
+  V tail = simdLogTail(f) + more;
+  V result = simdMulAdd(n, kSimdLn2<V>, f + simdMulAdd(n, kSimdLn2Low<V>, tail));
+  result = (x == 0) | (x == kSimdInfinity<V>) ? x : result;
+  result = x == -1 ? V{} - kSimdInfinity<V> : result;
+  return x >= -1 ? result : V{} + kSimdNan<V>;
 }
 // log2(e) is 1 + 0.4427, log10(e) and log10(2) are two parts each; added from the smallest up.
 template <class V>
 __forceinline__ V simdLog2(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    return ((simdMulAdd(tail, 0.44269504088896341f, f * 0.44269504088896341f) + tail) + f) + e;
+    constexpr LaneOf<V> kMore = 0.44269504088896340736;
+    return ((simdMulAdd(tail, kMore, f * kMore) + tail) + f) + e;
   });
 }
 template <class V>
 __forceinline__ V simdLog10(V x) {
   return simdLogWith(x, [](V f, V tail, V e) __attribute__((always_inline)) {
-    V low = simdMulAdd(f + tail, 0.000700731903251827651f, e * 0.000248745663981195213f);
-    V high = low + simdMulAdd(tail, 0.43359375f, f * 0.43359375f);
-    return simdMulAdd(e, 0.30078125f, high);
+    using T = LaneOf<V>;
+    V low = simdMulAdd(f + tail, (T)0.000700731903251827651, e * (T)0.000248745663981195213739);
+    V high = low + simdMulAdd(tail, (T)0.43359375, f * (T)0.43359375);
+    return simdMulAdd(e, (T)0.30078125, high);
   });
-}
-
-// 2^(y log2(x)) with the logarithm in double. Vectors with a base that is neither normal nor 0, or
-// an exponent that is not finite, go lane by lane.
-template <class V>
-__attribute__((noinline, cold)) static V simdPowLanes(V x, V y) {
-  V result;
-  for (int i = 0; i < kLanes<V>; i++) {
-    result[i] = powReal(x[i], y[i]);
-  }
-  return result;
-}
-// `power`, of |x| or, where x is 0, of 1, for x: of 0 it is 0, 1 or infinite, of less than 0 an odd
-// exponent gives a sign, and one that is no integer NaN.
-template <class V>
-__attribute__((noinline)) static V simdPowSigned(V power, V x, V y) {
-  using I = MaskOf<V>;
-  auto even = simdAbs(y) >= 16777216.0f;  // all floats from here on are even
-  I whole = __builtin_convertvector(even ? V{} : y, I);
-  auto odd = (whole & 1) != 0 & __builtin_convertvector(whole, V) == y;
-  auto integral = even | (__builtin_convertvector(whole, V) == y);
-  V of_zero = y > 0.0f ? V{} : V{} + __builtin_inff();
-  V result = (x == 0.0f) & (y != 0.0f) ? of_zero : power;
-  result = (x < 0.0f) & ~integral ? V{} + __builtin_nanf("") : result;
-  return (V)((I)result ^ (odd & (I)x & (int)0x80000000));
-}
-template <class V>
-__forceinline__ V simdPow(V base, V y) {
-  using I = MaskOf<V>;
-  constexpr int kPart = kLanes<V> < kSimdFloats / 2 ? kLanes<V> : kSimdFloats / 2;
-  using D = Simd<double, kPart>;
-  using F = Simd<float, kPart>;
-  V x = base == 0.0f ? V{} + 1.0f : simdAbs(base);
-  auto plain = (x >= 1.17549435e-38f) & (x < __builtin_inff()) & (simdAbs(y) < __builtin_inff());
-  if (__builtin_expect(simdAny(~plain), 0)) {
-    return simdPowLanes(base, y);
-  }
-  // log2((1 + s) / (1 - s)) is 2 / ln 2 (s + s^3 / 3 + ...), |s| < 0.172.
-  constexpr double c[] = {2.8853900817779268,  0.9617966939259757, 0.5770780163555853,
-                          0.41219858311113244, 0.3205988979753252, 0.2623081892525388,
-                          0.2219530832136867,  0.19235933878519512};
-  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  I b = (I)x, e = (b - 0x3f3504f3) >> 23;
-  // In registers of double, half as many lanes each.
-  float mantissa[kLanes<V>], exponent[kLanes<V>], power[kLanes<V>], rest[kLanes<V>];
-  simdStore(mantissa, (V)(b - (e << 23)));
-  simdStore(exponent, __builtin_convertvector(e, V));
-  simdStore(power, y);
-  for (int i = 0; i < kLanes<V>; i += kPart) {
-    D m = __builtin_convertvector(simdLoad<kPart>(mantissa + i), D);
-    D s = (m - 1.0) / (m + 1.0), square = s * s;
-    D sum = simdPolynomial(square, c) * s;
-    D z = (sum + __builtin_convertvector(simdLoad<kPart>(exponent + i), D)) *
-          __builtin_convertvector(simdLoad<kPart>(power + i), D);
-    D whole = (z + kRound) - kRound;
-    simdStore(rest + i, __builtin_convertvector(z - whole, F));
-    simdStore(exponent + i, __builtin_convertvector(whole, F));
-  }
-  V f = simdBound(simdLoad<kLanes<V>>(rest), -0.5f, 0.5f);
-  V n = simdBound(simdLoad<kLanes<V>>(exponent), -200.0f, 200.0f);
-  V result = simdScale(simdExp2Near0(f), n + kSimdRound);
-  return simdAny(base <= 0.0f) ? simdPowSigned(result, base, y) : result;
 }
 
 // m / (m + 2) of m = e^2x - 1 = 2^n (e^r - 1) + (2^n - 1), whose last part is exact.
 template <class V>
 __forceinline__ V simdTanh(V x) {
-  constexpr float c[] = {0.499999940f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144649f};
-  V t = simdBound(x + x, -20.0f, 20.0f);
-  V shifted = simdMulAdd(t, 1.44269504088896f, kSimdRound), n = shifted - kSimdRound;
-  V r = simdMulAdd(n, -0.693359375f, t);
-  r = simdMulAdd(n, 2.12194440e-4f, r);
-  V power = simdScale(V{} + 1.0f, shifted);
-  V m = simdMulAdd(simdMulAdd(simdPolynomial(r, c) * r, r, r), power, power - 1.0f);
-  return simdCopySign(m / (m + 2.0f), x);
-}
-
-// Odd polynomial below 0.9. Beyond, erfc is 2 to a polynomial t, in [-25, -2]: the power needs no
-// subnormals, and its errors count by erfc / erf < 0.26.
-template <class V>
-__forceinline__ V simdErf(V x) {
-  using I = MaskOf<V>;
-  constexpr float c[] = {0.128379151f,   -0.376125246f,  0.112821408f,
-                         -0.0267789084f, 0.00501196273f, -0.000609036011f};
-  constexpr float d[] = {-0.000240133377f, -1.62706745f,    -0.91896224f,   -0.150204286f,
-                         0.0321940482f,    -0.00442256778f, 0.000285970513f};
-  V a = simdAbs(x), square = x * x;
-  V small = simdMulAdd(x, simdPolynomial(square, c), x);
-  V t = simdPolynomial(simdMin(V{} + 3.95f, a), d);  // erf(3.95) is 1 rounded
-  V shifted = t + kSimdRound;
-  V power = (V)(((I)shifted << 23) + 0x3f800000);
-  V large = simdMulAdd(-simdExp2Near0(t - (shifted - kSimdRound)), power, 1.0f);
-  return a < 0.9f ? small : (V)((I)large | ((I)x & (int)0x80000000));
+  constexpr LaneOf<V> kMost = kSimdDouble<V> ? 44 : 20;
+  V shifted;
+  const V rest = simdExpRest(simdBound(x + x, -kMost, kMost), shifted);
+  const V power = simdScale(V{} + 1, shifted);
+  const V m = simdMulAdd(rest, power, power - 1);
+  return simdCopySign(m / (m + 2), x);
 }
 
 template <class V>
 __forceinline__ V simdSigmoid(V x) {
-  return 1.0f / (1.0f + simdExp(-x));
-}
-
-// Sine and cosine by quadrants of pi / 2, which is taken in three parts: exact products up to 10^4.
-template <int kQuadrant, class V>
-__forceinline__ V simdSinCos(V x) {
-  using I = MaskOf<V>;
-  constexpr float s[] = {-0.166666552f, 0.00833215564f, -0.00019514632f};
-  constexpr float c[] = {0.0416666456f, -0.00138873095f, 2.44324128e-05f};
-  V shifted = simdMulAdd(x, 0.636619772367581f, kSimdRound), n = shifted - kSimdRound;
-  V r = simdMulAdd(n, -1.5703125f, x);
-  r = simdMulAdd(n, -4.837512969970703125e-4f, r);
-  r = simdMulAdd(n, -7.54978995489188216e-8f, r);
-  V square = r * r;
-  V sine = simdMulAdd(r * square, simdPolynomial(square, s), r);
-  V cosine =
-      simdMulAdd(square * square, simdPolynomial(square, c), simdMulAdd(square, -0.5f, 1.0f));
-  I quadrant = (I)shifted + kQuadrant;
-  V result = (quadrant & 1) != 0 ? cosine : sine;
-  return (V)((I)result ^ ((quadrant & 2) << 30));
-}
-template <class V>
-__forceinline__ V simdSin(V x) {
-  V result = simdSinCos<0>(x);
-  result = x == 0.0f ? x : result;
-  if (__builtin_expect(simdAny(simdAbs(x) >= 10000.0f), 0)) {
-    return simdMap(x, [](float v) { return __builtin_sinf(v); });
-  }
-  return result;
-}
-template <class V>
-__forceinline__ V simdCos(V x) {
-  V result = simdSinCos<1>(x);
-  if (__builtin_expect(simdAny(simdAbs(x) >= 10000.0f), 0)) {
-    return simdMap(x, [](float v) { return __builtin_cosf(v); });
-  }
-  return result;
+  return 1 / (1 + simdExp(-x));
 }
 
 template <class V>
@@ -330,18 +269,24 @@ __forceinline__ V simdSqrt(V x) {
 #if defined(__AVX512F__) && !defined(__clang__)
   if constexpr (__is_same(V, Simd<float, 16>)) {
     return __builtin_ia32_sqrtps512_mask(x, V{}, (u16)-1, 4);
+  } else if constexpr (__is_same(V, Simd<double, 8>)) {
+    return __builtin_ia32_sqrtpd512_mask(x, V{}, (u8)-1, 4);
   }
 #endif
 #if defined(__AVX__) && !defined(__clang__)
   if constexpr (__is_same(V, Simd<float, 8>)) {
     return __builtin_ia32_sqrtps256(x);
+  } else if constexpr (__is_same(V, Simd<double, 4>)) {
+    return __builtin_ia32_sqrtpd256(x);
   }
 #endif
-  return simdMap(x, [](float v) __attribute__((always_inline)) { return __builtin_sqrtf(v); });
+  return simdMap(x, [](LaneOf<V> v) __attribute__((always_inline)) {
+    return (LaneOf<V>)(kSimdDouble<V> ? __builtin_sqrt(v) : __builtin_sqrtf(v));
+  });
 }
 template <class V>
 __forceinline__ V simdRsqrt(V x) {
-  return 1.0f / simdSqrt(x);
+  return 1 / simdSqrt(x);
 }
 
 // --- for results that are rounded to bfloat16 ------------------------------------------------
@@ -367,8 +312,8 @@ template <class V>
 __forceinline__ V simdExpFast(V x) {
   constexpr float c[] = {0.999999285f, 0.693121731f, 0.240247533f, 0.0559186824f, 0.00957000069f};
   V t = simdBound(x * 1.44269504f, -151.0f, 129.0f);
-  V shifted = t + kSimdRound;
-  return simdScale(simdPolynomial(t - (shifted - kSimdRound), c), shifted);
+  V shifted = t + kSimdRound<V>;
+  return simdScale(simdPolynomial(t - (shifted - kSimdRound<V>), c), shifted);
 }
 template <class V>
 __forceinline__ V simdSigmoidFast(V x) {

@@ -109,3 +109,20 @@ def test_a_known_index_that_there_is_not():
         pytest.skip("there PyTorch asserts in a kernel, and the process has no device any more")
     with pytest.raises(IndexError, match=r"out of (bounds|range)"):
         compiled(lambda x: x[torch.arange(3, 9)] * 2)(torch.randn(8, 2))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("widths", [(1, 2, 3, 1), (2, 0, 0, 2), (3, 3), (1, 1, 1, 1, 1, 1)])
+def test_pads_that_repeat_the_image(mode, widths):
+    image = torch.randn(2, 3, 6, 5, 7) if len(widths) == 6 else torch.randn(2, 3, 5, 7)
+    image = image[0, :, 0] if len(widths) == 2 else image
+    assert_as_eager(lambda x: F.pad(x, widths, mode=mode) * 2, image)
+    assert_as_eager(lambda x: F.pad(x.sin(), widths, mode=mode) * 2, image.clone().requires_grad_())
+
+
+def test_reads_along_two_axes_at_known_indices_are_one():
+    def function(x):
+        rows, columns = torch.arange(6).flip(0), torch.tensor([0, 0, 3, 1])
+        return x[:, rows][:, :, columns] + 1, x[:, :, columns][:, rows], x[:, rows][:, :, :, rows % 4]
+
+    assert_as_eager(function, torch.randn(2, 6, 4, 5))

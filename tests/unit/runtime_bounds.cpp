@@ -144,7 +144,7 @@ TEST_CASE("bounds: elements read at indices") {
   };
   KernelArgumentHolder args = floats({6, 32});
   args.push(Tensor::fromHost<int64_t>({5, 0, 3}, {3}));
-  CHECK(contains(errorOf(taken, args, "T0[", "T0[32 + "), "of T0 = T0_g_float["));
+  CHECK(contains(errorOf(taken, args, "(T0 + ", "(T0 + 32 + "), "of T0 = T0_g_float["));
 }
 
 TEST_CASE("bounds: a workspace") {

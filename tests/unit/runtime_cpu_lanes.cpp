@@ -22,7 +22,7 @@ namespace {
 SharedObject compiled(const std::string& text, const std::vector<std::string>& more = {}) {
   HostCompileRequest request;
   for (const char* path : {"cpu/prelude.h", "cpu/half.h", "cpu/bf16.h", "cpu/simd.h", "cpu/lanes.h",
-                           "cpu/simd_math.h"}) {
+                           "cpu/simd_math.h", "cpu/simd_pow.h"}) {
     request.text += runtimeFile(path);
   }
   request.text += text;

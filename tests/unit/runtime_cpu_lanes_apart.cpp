@@ -67,6 +67,45 @@ TEST_CASE("cpu lanes: elements a few apart") {
   }
 }
 
+TEST_CASE("cpu lanes: elements at a distance that a call knows") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      CAPTURE(type);
+      SharedObject object =
+          compiled(text("extern \"C\" void run(", type, "* y, const ", type,
+                        "* x, long distance, long n) {\n",
+                        "  lanesWrite(y, lanesSpaced<8>(x, distance, n), n);\n}\n"),
+                   flags);
+      auto run = reinterpret_cast<void (*)(void*, const void*, long, long)>(object.symbol("run"));
+      const size_t size = sizeOf(type);
+      for (const long distance : {0L, 1L, 2L, 3L, 4L, 5L, 17L, -1L, -3L}) {
+        CAPTURE(distance);
+        for (long n = 0; n <= 8; ++n) {
+          CAPTURE(n);
+          // Nothing but the elements may be read: they begin, or end, what there is.
+          const long elements = n == 0 ? 0 : (n - 1) * std::abs(distance) + 1;
+          std::vector<unsigned char> x(static_cast<size_t>(elements) * size), y(64, 0xee);
+          for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<unsigned char>(i * 7 + 1);
+          }
+          const long first = distance < 0 ? std::max(elements - 1, 0L) : 0;
+          run(y.data(), x.data() + static_cast<size_t>(first) * size, distance, n);
+          int wrong = 0;
+          for (long e = 0; e < n; ++e) {
+            for (size_t byte = 0; byte < size; ++byte) {
+              wrong += y[static_cast<size_t>(e) * size + byte] !=
+                       x[static_cast<size_t>(first + e * distance) * size + byte];
+            }
+          }
+          CHECK(wrong == 0);
+          CHECK((n == 8 && size == 8) ==
+                (y[std::min<size_t>(static_cast<size_t>(n) * size, 63)] != 0xee));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: the same few elements over and over") {
   for (const auto& flags : hostVariants()) {
     for (std::string type : {"u8", "half_t", "float", "double"}) {

@@ -44,42 +44,10 @@ SharedObject compiled(const std::string& text, std::vector<std::string> more = {
   return compileSharedObject(request);
 }
 
-/// Distance in units of the last place of the right result (of the least normal number below that).
-double ulps(float got, double right) {
-  if (std::isnan(right)) {
-    return std::isnan(got) ? 0 : 1e30;
-  }
-  float nearest = static_cast<float>(right);
-  if (std::isinf(nearest) || std::isinf(got)) {
-    return got == nearest ? 0 : 1e30;
-  }
-  int exponent = 0;
-  std::frexp(right, &exponent);
-  double unit = std::ldexp(1.0, std::max(exponent - 24, -149));
-  return std::fabs(static_cast<double>(got) - right) / unit;
-}
-
-struct Function {
-  const char* name;
-  double (*reference)(double);
-  double limit;  ///< ulp
-  float from, to;
-};
-
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-const Function kFunctions[] = {
-    {"simdExp", std::exp, 1.1, -kInf, kInf},   {"simdExp2", std::exp2, 1.1, -kInf, kInf},
-    {"simdExpm1", std::expm1, 2, -kInf, kInf}, {"simdLog1p", std::log1p, 2, -kInf, kInf},
-    {"simdLog", std::log, 1, -kInf, kInf},     {"simdLog2", std::log2, 2, -kInf, kInf},
-    {"simdLog10", std::log10, 2, -kInf, kInf}, {"simdTanh", std::tanh, 2.5, -kInf, kInf},
-    {"simdErf", std::erf, 1.8, -kInf, kInf},   {"simdSigmoid", sigmoid, 2.5, -87, kInf},
-    {"simdSin", std::sin, 2, -1e4f, 1e4f},     {"simdCos", std::cos, 2, -1e4f, 1e4f},
-    {"simdSqrt", std::sqrt, 0.5, -kInf, kInf}, {"simdRsqrt", rsqrtOf, 1.5, 0, kInf},
-};
-
 /// Floats of every size: all bit patterns in steps, and the special ones.
 std::vector<float> sweep(uint64_t step) {
   std::vector<float> all = {0.f,           -0.f,           kInf,      -kInf,      std::nanf(""),
@@ -97,88 +65,7 @@ std::vector<float> sweep(uint64_t step) {
 
 constexpr uint64_t kStep = 10007;
 
-void checkMath(const std::vector<std::string>& flags, int width) {
-  std::string text = snippets({"cpu/prelude.h", "cpu/simd.h", "cpu/simd_math.h"});
-  for (const Function& function : kFunctions) {
-    text += nvfuser::text(
-        "extern \"C\" void run_", function.name,
-        "(float* y, const float* x, long n) {\n  for (long i = 0; i < n; i += ", width,
-        ") simdStore(y + i, ", function.name, "(simdLoad<", width, ">(x + i)));\n}\n");
-  }
-  SharedObject object = compiled(text, flags);
-  std::vector<float> x = sweep(kStep), y(x.size());
-  for (const Function& function : kFunctions) {
-    auto run = reinterpret_cast<void (*)(float*, const float*, long)>(
-        object.symbol(std::string("run_") + function.name));
-    run(y.data(), x.data(), static_cast<long>(x.size()));
-    double worst = 0;
-    float worst_at = 0;
-    int wrong_signs = 0;  // of zeros
-    for (size_t i = 0; i < x.size(); i++) {
-      if (x[i] < function.from || x[i] > function.to) {
-        continue;
-      }
-      double error = ulps(y[i], function.reference(static_cast<double>(x[i])));
-      if (error > worst) {
-        worst = error;
-        worst_at = x[i];
-      }
-      if (y[i] == 0) {
-        wrong_signs += std::signbit(y[i]) != std::signbit(function.reference(x[i]));
-      }
-    }
-    CAPTURE(std::string(function.name));
-    CAPTURE(width);
-    CAPTURE(worst_at);
-    CHECK(worst <= function.limit);
-    CHECK(wrong_signs == 0);
-  }
-}
-
 }  // namespace
-
-TEST_CASE("cpu snippets: vector functions keep their accuracy") { checkMath({}, 16); }
-TEST_CASE("cpu snippets: the same in half the width") { checkMath({}, 8); }
-TEST_CASE("cpu snippets: the same without the CPU's extensions") {
-#if defined(__x86_64__)
-  checkMath({architecture(""), "-ffp-contract=off"}, 4);
-#endif
-}
-
-TEST_CASE("cpu snippets: erf at its edges and at every float where its formula changes") {
-  SharedObject object = compiled(snippets({"cpu/prelude.h", "cpu/simd.h", "cpu/simd_math.h"}) + R"(
-extern "C" void run(float* y, const float* x, long n) {
-  for (long i = 0; i < n; i += 8) simdStore(y + i, simdErf(simdLoad<8>(x + i)));
-})");
-  auto run = reinterpret_cast<void (*)(float*, const float*, long)>(object.symbol("run"));
-  std::vector<float> x = {0.f,       0x1p-149f, 0x1.8p-130f, 0x1p-126f, 0x1.fffffcp-127f, 1e-20f,
-                          9.999999f, 88.8f,     1e10f,       1e30f,     3.4028235e38f,    kInf};
-  for (uint32_t nan : {0x7fc00000u, 0x7f800001u, 0x7fc00001u, 0x7fffffffu}) {
-    x.push_back(std::bit_cast<float>(nan));
-  }
-  for (auto [from, to] : {std::pair(0.87f, 0.93f), std::pair(3.8f, 4.1f)}) {
-    for (float at = from; at < to; at = std::nextafter(at, to)) {
-      x.push_back(at);
-    }
-  }
-  x.resize((x.size() + 7) / 8 * 8, 1.f);
-  std::vector<float> minus(x.size()), y(x.size()), of_minus(x.size());
-  std::transform(x.begin(), x.end(), minus.begin(), [](float v) { return -v; });
-  run(y.data(), x.data(), static_cast<long>(x.size()));
-  run(of_minus.data(), minus.data(), static_cast<long>(x.size()));
-  double worst = 0;
-  size_t not_odd = 0;
-  size_t above_one = 0;
-  for (size_t i = 0; i < x.size(); i++) {
-    worst = std::max(worst, ulps(y[i], std::erf(static_cast<double>(x[i]))));
-    const bool both_nan = std::isnan(y[i]) && std::isnan(of_minus[i]);
-    not_odd += !both_nan && (of_minus[i] != -y[i] || !std::signbit(of_minus[i]));
-    above_one += y[i] > 1;
-  }
-  CHECK(worst <= 1.8);
-  CHECK(not_odd == 0);
-  CHECK(above_one == 0);
-}
 
 TEST_CASE("cpu snippets: fast functions are good enough for bfloat16") {
   SharedObject object = compiled(snippets({"cpu/prelude.h", "cpu/simd.h", "cpu/simd_math.h"}) + R"(

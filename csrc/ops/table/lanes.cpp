@@ -2,7 +2,7 @@
 ///
 /// One line an operation. A pattern holds for operands that are vectors of the compute dtype
 /// (runtime/cpu/lanes.h; of Bool: 0 and -1); empty: there is none, and the scalar text is applied
-/// to each lane. Patterns with functions of `simd_math.h` are for Float alone.
+/// to each lane.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,14 @@ struct LaneRow {
 // clang-format off: one line of text for each class of numbers
 constexpr LaneRow kLaneRows[] = {
     {"abs", "lanesAbs($0)", "", "$0"},
+    {"acos", "simdAcos($0)"},
+    {"acosh", "simdAcosh($0)"},
     {"add", "$0 + $1", "lanesAdd($0, $1)", "$0 | $1"},
+    {"asin", "simdAsin($0)"},
+    {"asinh", "simdAsinh($0)"},
+    {"atan", "simdAtan($0)"},
+    {"atan2", "simdAtan2($0, $1)"},
+    {"atanh", "simdAtanh($0)"},
     {"bitwise_and", "", "$0 & $1", "$0 & $1"},
     {"bitwise_not", "", "~$0", "~$0"},
     {"bitwise_or", "", "$0 | $1", "$0 | $1"},
@@ -30,9 +37,12 @@ constexpr LaneRow kLaneRows[] = {
     {"ceil", "lanesWholeAbove($0)"},
     {"clamp", "simdMinNan(simdMaxNan($0, $1), $2)", "", "($0 | $1) & $2"},
     {"cos", "simdCos($0)"},
+    {"cosh", "simdCosh($0)"},
     {"div", "$0 / $1", "", "$0 & $1"},
     {"eq", "$0 == $1", "$0 == $1", "~($0 ^ $1)"},
     {"erf", "simdErf($0)"},
+    {"erfc", "simdErfc($0)"},
+    {"erfinv", "simdErfinv($0)"},
     {"exp", "simdExp($0)"},
     {"exp2", "simdExp2($0)"},
     {"expm1", "simdExpm1($0)"},
@@ -47,6 +57,7 @@ constexpr LaneRow kLaneRows[] = {
     {"isneginf", "$0 < -$M"},
     {"isposinf", "$0 > $M"},
     {"le", "$0 <= $1", "$0 <= $1"},
+    {"lgamma", "simdLgamma($0)"},
     {"log", "simdLog($0)"},
     {"log10", "simdLog10($0)"},
     {"log1p", "simdLog1p($0)"},
@@ -71,8 +82,10 @@ constexpr LaneRow kLaneRows[] = {
     {"signbit", "lanesSignbit($0)"},
     {"silu", "$0 / (1.0$f + simdExp(-$0))"},
     {"sin", "simdSin($0)"},
+    {"sinh", "simdSinh($0)"},
     {"sqrt", "simdSqrt($0)"},
     {"sub", "$0 - $1", "lanesSub($0, $1)", "$0 ^ $1"},
+    {"tan", "simdTan($0)"},
     {"tanh", "simdTanh($0)"},
     {"threshold", "$0 <= $1 ? $2 : $0", "$0 <= $1 ? $2 : $0"},
     {"trunc", "lanesWholeInside($0)"},
@@ -83,19 +96,9 @@ constexpr LaneRow kLaneRows[] = {
 static_assert(std::is_sorted(std::begin(kLaneRows), std::end(kLaneRows),
                              [](const LaneRow& a, const LaneRow& b) { return a.name < b.name; }));
 
-/// Those of runtime/cpu/simd.h hold for any type of lane.
+/// Functions of float alone.
 bool callsFloatFunction(std::string_view pattern) {
-  if (pattern.starts_with("lanesWholeRest") || pattern.starts_with("lanesWholeCut")) {
-    return true;
-  }
-  for (size_t at = pattern.find("simd"); at != std::string_view::npos;
-       at = pattern.find("simd", at + 1)) {
-    const std::string_view call = pattern.substr(at);
-    if (!call.starts_with("simdMaxNan") && !call.starts_with("simdMinNan")) {
-      return true;
-    }
-  }
-  return false;
+  return pattern.starts_with("simdPow(") || pattern.starts_with("simdLgamma(");
 }
 
 }  // namespace

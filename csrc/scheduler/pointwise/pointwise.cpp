@@ -9,6 +9,7 @@
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
@@ -25,8 +26,9 @@ std::string PointwiseParams::toString() const {
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
               rows > 1 ? text(", rows ", rows) : std::string(),
               apart ? ", innermost axis apart" : "", row_values ? ", values of rows first" : "",
-              flip_grid ? ", flipped grid" : "", streaming ? ", streaming" : "", ", inputs by [",
-              join(inputs, ", "), "], outputs by [", join(outputs, ", "), "]",
+              column_values ? ", values of columns first" : "", flip_grid ? ", flipped grid" : "",
+              streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
+              "], outputs by [", join(outputs, ", "), "]",
               windows.empty() ? std::string() : text(", windows by [", join(windows, ", "), "]"));
 }
 
@@ -232,6 +234,8 @@ class PointwiseScheduler : public SchedulerEntry {
     chooseVectors(fusion, reference, tensors, info, *params);
     pointwise::chooseRows(fusion, reference, first, info, *params);
     params->row_values = info.isHost() && params->break_point > 0 && !params->apart;
+    params->column_values = params->row_values && params->threads_y > 1 &&
+                            columnsOf(reference, *params, info) <= kMostHeldColumns;
     params->flip_grid = flipsGrid(reference, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
     std::unordered_set<TensorView*> seen = first;
@@ -251,6 +255,16 @@ class PointwiseScheduler : public SchedulerEntry {
     std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
     std::iota(order.begin(), order.end(), 0);
     return order;
+  }
+
+  /// Elements right of the cut.
+  static int64_t columnsOf(const ReferenceAxes& reference, const PointwiseParams& params,
+                           SchedulerRuntimeInfo& info) {
+    int64_t columns = 1;
+    for (size_t k = static_cast<size_t>(params.break_point); k < params.order.size(); ++k) {
+      columns *= info.extent(reference.axes()[static_cast<size_t>(params.order[k])]);
+    }
+    return columns;
   }
 
   /// Its memory order is the order of the loops.

@@ -38,6 +38,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t rows = 1;              ///< R: of the left part that a thread computes
   bool apart = false;            ///< the innermost axis has a loop around the threads (CPU)
   bool row_values = false;       ///< what has no axis right of the cut is computed once a row (CPU)
+  bool column_values = false;    ///< what no row of a task changes is computed once a task (CPU)
   bool flip_grid = false;        ///< the left part on blockIdx.x
   bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first

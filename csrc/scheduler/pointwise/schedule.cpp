@@ -8,6 +8,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/row_values.h>
 #include <scheduler/analysis/windows.h>
@@ -198,6 +199,11 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
       const std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
       // In front of a tile and the vectors in it.
       holdRowValues({own.begin(), own.end()}, std::max<int64_t>(reference->nDims() - 2, 0), held);
+      if (params.column_values) {  // [left / Y, right / T, Y, T, 1]
+        std::vector<TensorView*> ordered = fusion->allTvs();
+        std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+        holdColumnValues(*fusion, ordered, 2, 3, held);
+      }
     }
     MaxPosCalculator most(*fusion, held);
     for (TensorView* tv : fusion->allTvs()) {

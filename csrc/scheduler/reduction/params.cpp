@@ -42,6 +42,9 @@ std::string ReductionParams::toString() const {
   add("resident blocks", resident_blocks, 0);
   add("cluster", cluster, 1);
   add("tasks", tasks, 1);
+  if (column_values) {
+    append(result, ", values of columns first");
+  }
   if (streaming) {
     append(result, ", streaming");
   }

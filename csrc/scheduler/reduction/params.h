@@ -57,6 +57,7 @@ struct ReductionParams : HeuristicParams {
   int64_t resident_blocks = 0;   ///< that a multiprocessor must hold at once; 0: does not matter
   int64_t cluster = 1;           ///< blocks of a cluster that share one row
   int64_t tasks = 1;             ///< of the CPU
+  bool column_values = false;    ///< what no row of a task changes is computed once a task (CPU)
   bool streaming = false;        ///< the CPU writes outputs past its caches
   int64_t chunk = 0;             ///< steps whose sum is added to the others'; 0: one by one
   int64_t chunk_runs = 0;        ///< of a 3-D reduction, the same: runs

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ir/axis_map.h>
+#include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/analysis/row_values.h>
@@ -58,7 +59,11 @@ class Scheduler {
       held[tv] = rows - reference_->getLoopDomain().begin();
     }
     if (params_.host && params_.fastest_dim) {
-      holdRowValues(fusion_->allTvs(), rows - reference_->getLoopDomain().begin(), held);
+      const int64_t row = rows - reference_->getLoopDomain().begin();
+      holdRowValues(fusion_->allTvs(), row, held);
+      if (params_.column_values && params_.grid == 1 && row > 1) {  // [tasks, rows, row…]
+        holdColumnValues(*fusion_, fusion_->allTvs(), 1, row, held);
+      }
     }
     if (params_.host) {
       keepChunks(keepLanes());

@@ -2,6 +2,8 @@
 
     _unsafe_index(x, [None, None, rows, columns])         rows, columns: 0, 0, 1, 1, 2, 2, …
         x[:, :, :, None, :, None] stretched by 2 and 2, reshaped
+    _unsafe_index(_unsafe_index(x, [None, None, rows]), [None, None, None, columns])
+        _unsafe_index(x, [None, None, rows[:, None], columns])
     _unsafe_index_put(zeros, [None, None, rows, columns], grad, accumulate=True)
         grad as (…, h, 2, w, 2), summed over the axes of 2
 
@@ -29,6 +31,9 @@ def use_known_indices(graph, module):
     """Rewrites reads, and sums into zeros, at such indices. `module` has the graph's constants."""
     for node in list(graph.nodes):
         if node.target in _READS:
+            _join_with_operand(graph, node)
+    for node in list(graph.nodes):
+        if node.target in _READS:
             if not _rewrite(graph, node, meta(node.args[0]), node.args[1], _repeated):
                 _note_constants(graph, node, module)
         elif node.target in _SUMS and node.args[3:] == (True,) and _is_zeros(node.args[0]):
@@ -38,6 +43,41 @@ def use_known_indices(graph, module):
             dim %= meta(node).dim()
             _rewrite(graph, node, meta(node), [None] * dim + [index], _summed, values)
     graph.eliminate_dead_code()
+
+
+def _join_with_operand(graph, node):
+    """Reads at known indices along two neighbouring axes, as padding by reflection has them, are one at both."""
+    inner = node.args[0]
+    if inner.target not in _READS or len(inner.users) != 1:
+        return
+    axes = _only_axis(node), _only_axis(inner)
+    if None in axes or abs(axes[0] - axes[1]) != 1:
+        return
+    outer_index, inner_index = node.args[1][axes[0]], inner.args[1][axes[1]]
+    if any(_worked_out(index) is None for index in (outer_index, inner_index)):
+        return
+    first = min(axes)
+    indices = (inner_index, outer_index) if axes[1] == first else (outer_index, inner_index)
+    with graph.inserting_before(node):
+        upright = graph.call_function(aten.unsqueeze.default, (indices[0], 1))
+        note_result(upright)
+        joined = graph.call_function(inner.target, (inner.args[0], [None] * first + [upright, indices[1]]))
+        note_result(joined)
+    if meta(joined).stride() != meta(node).stride():
+        graph.erase_node(joined)
+        graph.erase_node(upright)
+        return
+    node.replace_all_uses_with(joined)
+    graph.erase_node(node)
+    graph.erase_node(inner)
+
+
+def _only_axis(node):
+    """The axis that a read has an index of one axis for; None: there are other indices."""
+    given = [axis for axis, index in enumerate(node.args[1]) if index is not None]
+    if len(given) != 1 or meta(node.args[1][given[0]]) is None or meta(node.args[1][given[0]]).dim() != 1:
+        return None
+    return given[0]
 
 
 def _is_zeros(node):

@@ -5,7 +5,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from nvfuser._C.direct import ops
 
 from .scans import backward_scan
-from .sizes import bound, extent, plus, times
+from .sizes import bound, extent, minus, plus, times
 from .table import meta, rule
 from .views import along, counted
 
@@ -78,15 +78,18 @@ def _slice_scatter(scope, node, x, source, dim=0, start=None, end=None, step=1):
     size = scope.extent_of(x, dim)
     start, end = bound(scope.scalar(start), size, 0), bound(scope.scalar(end), size, size)
     tensor = scope.rounded(scope.value(x), dtype)
+    source_tensor, count = scope.rounded(scope.operand(source, dtype), dtype), scope.extent_of(source, dim)
     place = counted(size)
-    inside = ops.logical_and(ops.ge(place, start), ops.lt(place, end))
-    offset = ops.sub(place, start)
-    if step != 1:
+    if step == 1:
+        inside = ops.logical_and(ops.ge(place, start), ops.lt(place, plus(start, count)))
+        widths = [0, 0] * (rank - 1 - dim) + [start, minus(size, plus(start, count))]
+        placed = ops.pad(source_tensor, widths)
+    else:
+        inside = ops.logical_and(ops.ge(place, start), ops.lt(place, end))
+        offset = ops.sub(place, start)
         inside = ops.logical_and(inside, ops.eq(ops.mod(offset, step), 0))
-        offset = ops.div(offset, step)
-    count = scope.extent_of(source, dim)
-    offset = ops.minimum(ops.maximum(offset, 0), plus(count, -1))
-    placed = along(scope.rounded(scope.operand(source, dtype), dtype), offset, dim, rank)
+        offset = ops.minimum(ops.maximum(ops.div(offset, step), 0), plus(count, -1))
+        placed = along(source_tensor, offset, dim, rank)
     return ops.where(ops.broadcast(inside, [axis != dim for axis in range(rank)]), placed, tensor)
 
 

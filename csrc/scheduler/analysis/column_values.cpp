@@ -1,0 +1,89 @@
+#include <scheduler/analysis/column_values.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <ir/fusion.h>
+#include <ir/internal_nodes.h>
+#include <ops/table/pointwise.h>
+
+namespace nvfuser {
+
+namespace {
+
+constexpr int64_t kLeastCost = 3;   ///< of what is not computed again
+constexpr size_t kMostHeld = 6;     ///< arrays
+constexpr int64_t kCostOfRead = 3;  ///< of elements that lie apart
+
+bool isBroadcastIn(const TensorView* tv, int64_t from, int64_t to) {
+  const auto& loops = tv->getLoopDomain();
+  return std::all_of(loops.begin() + from, loops.begin() + to,
+                     [](const IterDomain* id) { return id->isBroadcast(); });
+}
+
+int64_t costOf(const Expr* expr) {
+  if (expr->isA<UnaryOp>()) {
+    return pointwiseRow(expr->as<UnaryOp>()->getUnaryOpType()).cost;
+  }
+  if (expr->isA<BinaryOp>()) {
+    return pointwiseRow(expr->as<BinaryOp>()->getBinaryOpType()).cost;
+  }
+  if (expr->isA<TernaryOp>()) {
+    return pointwiseRow(expr->as<TernaryOp>()->getTernaryOpType()).cost;
+  }
+  if (expr->isOneOf<SelectOp, IndexSelectOp, GatherOp>()) {
+    return kCostOfRead;
+  }
+  return expr->isA<IotaOp>() ? 1 : 0;
+}
+
+/// Of a tensor and what it is made of.
+int64_t costBehind(const TensorView* tv) {
+  int64_t cost = 0;
+  std::unordered_set<const Expr*> seen;
+  std::vector<const Val*> open{tv};
+  while (!open.empty()) {
+    const Expr* expr = open.back()->definition();
+    open.pop_back();
+    if (expr == nullptr || !expr->output(0)->isA<TensorView>() || !seen.insert(expr).second) {
+      continue;
+    }
+    cost += costOf(expr);
+    open.insert(open.end(), expr->inputs().begin(), expr->inputs().end());
+  }
+  return cost;
+}
+
+}  // namespace
+
+void holdColumnValues(const Fusion& fusion, const std::vector<TensorView*>& tensors, int64_t from,
+                      int64_t to, std::unordered_map<const TensorView*, int64_t>& held) {
+  const auto ofColumns = [&](const TensorView* tv) {
+    const auto& loops = tv->getLoopDomain();
+    return tv->nDims() > to && isBroadcastIn(tv, from, to) &&
+           std::any_of(loops.begin() + to, loops.end(),
+                       [](const IterDomain* id) { return !id->isBroadcast(); });
+  };
+  std::vector<const TensorView*> found;
+  for (const TensorView* tv : tensors) {
+    if (tv->isFusionInput() || tv->isFusionOutput() || isReduction(tv->definition()) ||
+        !ofColumns(tv) || held.count(tv) != 0) {
+      continue;
+    }
+    const std::vector<Expr*> readers = fusion.usesOf(tv);
+    const bool rows_read = std::any_of(readers.begin(), readers.end(), [&](const Expr* reader) {
+      const auto* out = reader->output(0)->as<TensorView>();
+      return out->nDims() > to && !isBroadcastIn(out, from, to);
+    });
+    if (rows_read && costBehind(tv) >= kLeastCost) {
+      found.push_back(tv);
+    }
+  }
+  if (found.size() <= kMostHeld) {
+    for (const TensorView* tv : found) {
+      held.emplace(tv, from);
+    }
+  }
+}
+
+}  // namespace nvfuser

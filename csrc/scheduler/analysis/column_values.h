@@ -1,0 +1,28 @@
+/// Values that the rows of a task of the CPU share: what has no axis of the loop over rows is
+/// computed in front of it, once, and held in an array.
+///
+///   T3[b0, i1] = cos(T2)          for i1: T3 = cos(T2)
+///   T4[i0, i1] = T1 * T3     →    for i0:
+///                                   for i1: T4 = T1 * T3
+///
+/// Inlined as far as it goes, the cosine would be taken for each row again.
+#pragma once
+
+#include <unordered_map>
+
+#include <ir/interface_nodes.h>
+
+namespace nvfuser {
+
+class Fusion;
+
+/// Adds the computed tensors without an axis among their loops [from, to), which go over rows, that
+/// rows read: those to hold in front of these loops (`MaxPosCalculator`), where computing them
+/// again costs more than reading them from an array. Not more than a few.
+void holdColumnValues(const Fusion& fusion, const std::vector<TensorView*>& tensors, int64_t from,
+                      int64_t to, std::unordered_map<const TensorView*, int64_t>& held);
+
+/// Elements of a row of which a few arrays stay in a core's nearest cache.
+constexpr int64_t kMostHeldColumns = 1024;
+
+}  // namespace nvfuser
