@@ -52,7 +52,10 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
           return loop->isThread() && matters(loop->parallel) && loops_.isSpread(tv, loop->parallel);
         });
     requireOneWriter(tv, axis, memory);
-    if (!axis.id->isBroadcast() && shared_loop) {
+    // A broadcast axis that blocks go through has its one element in the shared memory of each.
+    const bool in_each_block = memory == MemoryType::Shared && axis.id->isBroadcast() &&
+                               dependsOnBlocks(axis.index);
+    if (!in_each_block && shared_loop) {
       condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }
   }
