@@ -2,7 +2,8 @@
 // specialisation), those that have one role. What takes a `Part` is called by all of its threads.
 //
 //   WholeBlock                          all
-//   KnownBlock<X, Y, Z>                 all, of a block whose extents the compiler is to know: of the
+//   KnownBlock<X, Y, Z>                 all, of a block whose extents the compiler is to know: of
+//   the
 //                                       ways to reduce among its threads one is left
 //   BlockPart<Id, First, X, Y, Z>       X·Y·Z threads from the linear index First on, whole warps;
 //                                       Id: of their barrier, from 1 on

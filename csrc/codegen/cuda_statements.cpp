@@ -350,8 +350,8 @@ void CudaEmitter::emit(const kir::GridReduce& reduce) {
   const kir::BlockReduce* in_block = blockReduceBefore(reduce);
   const std::string arguments = text(
       "<", flags(reduce.dims), ", ", flags(in_block != nullptr ? in_block->dims : kNone),
-      partArgument(kir::Role::All), ">(state, reinterpret_cast<", type.name, "*>(", reduce.workspace->name, "), ",
-      reduce.tickets->name, ", ",
+      partArgument(kir::Role::All), ">(state, reinterpret_cast<", type.name, "*>(",
+      reduce.workspace->name, "), ", reduce.tickets->name, ", ",
       in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr",
       ");");
   std::string last;

@@ -53,8 +53,8 @@ Scalar Predicates::writesOnce(const TensorView* tv, const Leaf& leaf, MemoryType
         });
     requireOneWriter(tv, axis, memory);
     // A broadcast axis that blocks go through has its one element in the shared memory of each.
-    const bool in_each_block = memory == MemoryType::Shared && axis.id->isBroadcast() &&
-                               dependsOnBlocks(axis.index);
+    const bool in_each_block =
+        memory == MemoryType::Shared && axis.id->isBroadcast() && dependsOnBlocks(axis.index);
     if (!in_each_block && shared_loop) {
       condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }

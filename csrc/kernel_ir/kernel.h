@@ -43,7 +43,7 @@ struct Buffer {
   /// Zeroed words of a grid barrier, which adds 2^31 to each in all (grid_sync.cuh): 0 or 2^31
   /// before the launch and after it.
   bool barrier = false;
-  bool read = false;               ///< which accesses occur (for const and __restrict__)
+  bool read = false;  ///< which accesses occur (for const and __restrict__)
   bool written = false;
   bool by_value = false;  ///< one element of the host's memory: the parameter is its value
   /// Shared memory that is used in a way that ordinary accesses of another buffer at the same place

@@ -92,7 +92,7 @@ class LaunchPlan {
       Element,  ///< an input's one element, read on the host
       Output,
       Workspace,
-      Standing,  ///< words that launches share (`Device::standingWords`)
+      Standing,     ///< words that launches share (`Device::standingWords`)
       Map,          ///< of a tensor, made in each call
       IndexReport,  ///< on the CPU: memory of the call itself
       Bounds,       ///< likewise

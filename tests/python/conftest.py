@@ -12,3 +12,22 @@ os.environ["NVFUSER_CACHE_MB"] = "0"
 
 if BUILT.exists() and not os.environ.get("NVFUSER_TEST_INSTALLED"):
     sys.path.insert(0, str(BUILT))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--sample", metavar="K/N", help="of each test's sets of parameters, part K (from 0) of N; at least one"
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    sample = config.getoption("--sample")
+    if not sample:
+        return
+    part, parts = map(int, sample.split("/"))
+    sets = {}
+    for item in items:
+        sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item for of_test in sets.values() for item in (of_test[part % len(of_test) :: parts])}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]

@@ -112,11 +112,11 @@ class Attention {
     if (kernel == Kernel::CuDnn) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor state = aten_.empty({}, DataType::Int);  // of a dropout that is none
-      giveGradients(aten_.run("aten::_scaled_dot_product_cudnn_attention_backward", "",
-                              {grad, query_, key_, value_, output,
-                               withLastAxis(dense(std::move(logsumexp))), state, state, none, none,
-                               none, queries_, keys_, 0.0, is_causal_, some(scale_)},
-                              "TTT"));
+      giveGradients(aten_.run(
+          "aten::_scaled_dot_product_cudnn_attention_backward", "",
+          {grad, query_, key_, value_, output, withLastAxis(dense(std::move(logsumexp))), state,
+           state, none, none, none, queries_, keys_, 0.0, is_causal_, some(scale_)},
+          "TTT"));
     } else if (kernel == Kernel::Flash && aten_.isOnCuda()) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor seed = state();

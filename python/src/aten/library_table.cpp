@@ -16,7 +16,8 @@ constexpr LibraryOperation kOperations[] = {
     {"scatter", "scatter.src_out, scatter_add.out, scatter_reduce.two_out, index_put_", false,
      false, runScatter},
     {"sdpfa_fwd",
-     "_scaled_dot_product_cudnn_attention, …_flash_attention, …_efficient_attention, …_flash_attention_for_cpu, or "
+     "_scaled_dot_product_cudnn_attention, …_flash_attention, …_efficient_attention, "
+     "…_flash_attention_for_cpu, or "
      "matmul and _safe_softmax",
      false, false, runAttention},
     {"sdpfa_bwd", "the backward operations of these", false, false, runAttentionBackward},
