@@ -2,9 +2,8 @@
 // specialisation), those that have one role. What takes a `Part` is called by all of its threads.
 //
 //   WholeBlock                          all
-//   KnownBlock<X, Y, Z>                 all, of a block whose extents the compiler is to know: of
-//   the
-//                                       ways to reduce among its threads one is left
+//   KnownBlock<X, Y, Z>                 all, where extents are known to the compiler, which keeps
+//                                       one of the ways to reduce among these threads
 //   BlockPart<Id, First, X, Y, Z>       X·Y·Z threads from the linear index First on, whole warps;
 //                                       Id: of their barrier, from 1 on
 //   Part::rank(), isLeader(), count()   a thread's number among them, whether it is the first one

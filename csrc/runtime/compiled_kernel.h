@@ -76,6 +76,7 @@ class CompiledKernel {
   mutable std::optional<LaunchTable> table_;
 };
 
+/// What kernels of a device are lowered for.
 LowerTarget lowerTargetOf(const Device& device);
 /// How a device wants kernels lowered.
 LowerOptions lowerOptionsFor(const Device& device, DataType index_type,

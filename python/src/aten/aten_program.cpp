@@ -260,6 +260,14 @@ AtenTensor AtenProgram::sum(const AtenTensor& a, const AtenTensor& b) const {
   return {shim_, made};
 }
 
+std::vector<AtenTensor> AtenProgram::owned(std::span<const Handle> made) const {
+  std::vector<AtenTensor> results;
+  for (Handle handle : made) {
+    results.emplace_back(shim_, handle);
+  }
+  return results;
+}
+
 std::vector<AtenTensor> AtenProgram::flashAttention(const AtenTensor& query, const AtenTensor& key,
                                                     const AtenTensor& value, double dropout_p,
                                                     bool is_causal, double scale) const {
@@ -270,11 +278,7 @@ std::vector<AtenTensor> AtenProgram::flashAttention(const AtenTensor& query, con
                             is_causal ? 1 : 0, 0, &scale, &made[0], &made[1], &made[4], &made[5],
                             &most_queries, &most_keys, &made[2], &made[3], &made[6]),
           "_scaled_dot_product_flash_attention");
-  std::vector<AtenTensor> results;
-  for (Handle handle : made) {
-    results.emplace_back(shim_, handle);
-  }
-  return results;
+  return owned(made);
 }
 
 std::vector<AtenTensor> AtenProgram::cudnnAttention(const AtenTensor& query, const AtenTensor& key,
@@ -287,10 +291,7 @@ std::vector<AtenTensor> AtenProgram::cudnnAttention(const AtenTensor& query, con
                             is_causal ? 1 : 0, 0, &scale, &made[0], &made[1], &made[2], &made[3],
                             &most_queries, &most_keys, &made[4], &made[5], &made[6]),
           "_scaled_dot_product_cudnn_attention");
-  std::vector<AtenTensor> results;
-  for (Handle handle : made) {
-    results.emplace_back(shim_, handle);
-  }
+  std::vector<AtenTensor> results = owned(made);
   results.resize(2);
   return results;
 }

@@ -150,6 +150,7 @@ class AtenProgram {
 
  private:
   bool knowsHandles() const;
+  std::vector<AtenTensor> owned(std::span<const AtenTensor::Handle> made) const;
   TorchDispatcher::Word word(const AtenArgument& argument) const;
   void require(int32_t status, const char* what) const;
   [[noreturn]] void refused(std::string_view name) const;

@@ -17,8 +17,7 @@ constexpr LibraryOperation kOperations[] = {
      false, runScatter},
     {"sdpfa_fwd",
      "_scaled_dot_product_cudnn_attention, …_flash_attention, …_efficient_attention, "
-     "…_flash_attention_for_cpu, or "
-     "matmul and _safe_softmax",
+     "…_flash_attention_for_cpu, or matmul and _safe_softmax",
      false, false, runAttention},
     {"sdpfa_bwd", "the backward operations of these", false, false, runAttentionBackward},
     {"scaled_mm", "_scaled_mm.out; else matmul.out of scaled operands", false, false,
