@@ -1,14 +1,22 @@
 """Pooling as element-wise operations: one tensor for each place in a window, which holds that element of each window.
 
-Windows that lie side by side and cover the tensor are views of it; others are read by index, held to the tensor, and
-what lies in the padding is replaced. Large windows stay PyTorch's.
+    windows that lie side by side and cover the tensor     views of it
+    windows at every place (a stride of 1)                 the tensor, padded and cut
+    others, on the CPU                                     reads at an index held to the tensor; what lies in the padding
+                                                           is replaced
+
+Others on a GPU, and large windows, stay PyTorch's: there reads at an index want the tensor in memory, and a kernel that
+has no lanes along the channels is slower than the library's.
+
+The gradient of an average is an average of gradients; that of a maximum goes to the place that has been the largest,
+which is kept as a byte.
 """
 
 import itertools
 import math
 
 import torch
-from torch._prims_common import suggest_memory_format
+from torch._prims_common import get_computation_dtype, suggest_memory_format
 
 aten = torch.ops.aten
 
@@ -37,7 +45,9 @@ class _Windows:
         return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
     def fuse(self):
-        return self.x.is_floating_point() and math.prod(self.kernel) <= _MOST_PLACES
+        if not self.x.is_floating_point() or math.prod(self.kernel) > _MOST_PLACES:
+            return False
+        return self.x.device.type == "cpu" or self.cover() or self.everywhere()
 
     def cover(self):
         """Whether they lie side by side, without a rest."""
@@ -47,6 +57,10 @@ class _Windows:
             and (self.stride[axis], self.padding[axis], self.dilation[axis]) == (self.kernel[axis], 0, 1)
             for axis in self.axes
         )
+
+    def everywhere(self):
+        """Whether there is one at every place."""
+        return all(isinstance(size, int) for size in self.sizes) and set(self.stride) == {1}
 
     def places(self):
         return itertools.product(*(range(size) for size in self.kernel))
@@ -78,6 +92,12 @@ class _Windows:
                 at = axis - len(self.axes)
                 x = x.unflatten(at, (self.counts[axis], self.kernel[axis])).select(at, place[axis])
             return x
+        if self.everywhere():
+            pads = []
+            for axis in reversed(self.axes):
+                first = place[axis] * self.dilation[axis] - self.padding[axis]
+                pads += [-first, first + self.counts[axis] - self.sizes[axis]]
+            return aten.constant_pad_nd.default(x, pads, outside)
         index = [None] * (x.dim() - len(self.axes))
         for axis in self.axes:
             here = self.index(axis, place[axis])
@@ -95,36 +115,63 @@ def _max_pool(rank):
         windows = _Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
         if not windows.fuse():
             return NotImplemented
-        best, position = _largest(windows)
-        return windows.laid_out(best), windows.laid_out(position)
+        best, place = _largest(windows)
+        return windows.laid_out(best), windows.laid_out(_position(windows, place))
 
     return define
 
 
 def _largest(windows):
-    """The largest element of each window, the last NaN if there are any, and where it lies in the tensor."""
-
-    def flat(indices):
-        whole = 0
-        for index, size in zip(indices, windows.sizes, strict=True):
-            whole = whole * size + index
-        return whole
-
-    best = position = None
-    for place in windows.places():
+    """The largest element of each window, the last NaN if there are any, and the number of its place."""
+    best = at = None
+    for number, place in enumerate(windows.places()):
         value = windows.elements(place, -math.inf)
-        indices = [windows.index(axis, place[axis]) for axis in windows.axes]
         if best is None:
-            # A window of minus infinities alone tells the first element that is one of the tensor.
-            first = [
-                torch.where(index < 0, index % step, index)
-                for index, step in zip(indices, windows.dilation, strict=True)
-            ]
-            best, position = value, flat(first).expand(value.shape)
+            best, at = value, torch.zeros(value.shape, dtype=torch.int8, device=value.device)
             continue
-        position = torch.where((value > best) | value.isnan(), flat(indices), position)
+        at = torch.where((value > best) | value.isnan(), number, at)
         best = torch.maximum(best, value)
-    return best, position
+    return best, at
+
+
+def _position(windows, place):
+    """Where in the tensor the place with that number is: row by row."""
+    whole, number = 0, place.to(torch.int64)
+    for axis in windows.axes:
+        inner = math.prod(windows.kernel[axis + 1 :])
+        step = windows.dilation[axis]
+        first = windows.index(axis, 0)
+        index = first + number // inner % windows.kernel[axis] * step
+        if windows.may_miss(axis):
+            # A window of minus infinities alone tells the first element that is one of the tensor.
+            index = torch.where(index < 0, index % step, index)
+        whole = whole * windows.sizes[axis] + index
+    return whole
+
+
+def _max_pool_backward(rank):
+    """Of windows that lie side by side: each one's gradient, at the element that was the largest."""
+
+    def define(grad, x, kernel, stride, padding, dilation, ceil_mode, indices):
+        windows = _Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
+        if not windows.fuse() or not windows.cover():
+            return NotImplemented
+        here = torch.arange(math.prod(windows.sizes), device=x.device).view(windows.sizes)
+        grad, largest = (_over_windows(windows, each) for each in (grad, indices))
+        return windows.laid_out(torch.where(largest == here, grad, 0))
+
+    return define
+
+
+def _over_windows(windows, value):
+    """Each window's value, at all of its elements; they lie side by side."""
+    rank = len(windows.axes)
+    for axis in reversed(windows.axes):
+        at = axis - rank
+        wide = [-1] * (value.dim() + 1)
+        wide[at] = windows.kernel[axis]
+        value = value.unsqueeze(at).expand(wide).flatten(at - 1, at)
+    return value
 
 
 def _avg_pool(rank):
@@ -132,15 +179,32 @@ def _avg_pool(rank):
         windows = _Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
         if not windows.fuse() or ceil_mode:
             return NotImplemented
-        total = count = None
-        for place in windows.places():
-            value, inside = windows.elements(place, 0), windows.inside(place)
-            total = value if total is None else total + value
-            here = 1 if inside is None or count_include_pad else inside.to(torch.int64)
-            count = here if count is None else count + here
-        return windows.laid_out(total / (count if divisor_override is None else divisor_override))
+        total = _sum(windows)
+        return windows.laid_out((total / _divisor(windows, count_include_pad, divisor_override)).to(x.dtype))
 
     return define
+
+
+def _sum(windows):
+    total = None
+    for place in windows.places():
+        value = windows.elements(place, 0).to(get_computation_dtype(windows.x.dtype))
+        total = value if total is None else total + value
+    return total
+
+
+def _divisor(windows, count_include_pad, given):
+    """What the sum of each window is divided by: a number, or one for each window."""
+    if given is not None:
+        return given
+    if count_include_pad:
+        return math.prod(windows.kernel)
+    count = 1
+    for axis in windows.axes:
+        first = windows.index(axis, 0)
+        end = (first + windows.kernel[axis]).clamp(max=windows.sizes[axis])
+        count = count * (end - first.clamp(min=0))
+    return count
 
 
 def _parts(x, sizes):
@@ -153,19 +217,20 @@ def _parts(x, sizes):
 
 
 def _avg_pool_backward(rank):
-    """Of windows that lie side by side: each one's gradient, over the window."""
+    """Of windows that lie side by side: each one's gradient, over the window. Of windows everywhere: an average of the
+    gradients around each place, in windows that are turned around."""
 
     def define(grad, x, kernel, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         windows = _Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
-        if not windows.fuse() or not windows.cover():
+        if not windows.fuse() or ceil_mode or not (windows.cover() or windows.everywhere()):
             return NotImplemented
-        grad = grad / (divisor_override or math.prod(windows.kernel))
-        for axis in reversed(windows.axes):
-            at = axis - rank
-            wide = [-1] * (grad.dim() + 1)
-            wide[at] = windows.kernel[axis]
-            grad = grad.unsqueeze(at).expand(wide).flatten(at - 1, at)
-        return windows.laid_out(grad)
+        parts = grad.to(get_computation_dtype(grad.dtype))
+        parts = parts / _divisor(windows, count_include_pad, divisor_override)
+        if windows.cover():
+            return windows.laid_out(_over_windows(windows, parts).to(grad.dtype))
+        pads = [size - 1 - pad for size, pad in zip(windows.kernel, windows.padding, strict=True)]
+        turned = _Windows(parts, rank, windows.kernel, [1] * rank, pads)
+        return windows.laid_out(_sum(turned).to(grad.dtype))
 
     return define
 
@@ -189,6 +254,8 @@ def _adaptive_backward(pool, rank):
 _TABLE = {
     aten.max_pool2d_with_indices.default: _max_pool(2),
     aten.max_pool3d_with_indices.default: _max_pool(3),
+    aten.max_pool2d_with_indices_backward.default: _max_pool_backward(2),
+    aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3),
     aten.avg_pool2d.default: _avg_pool(2),
     aten.avg_pool3d.default: _avg_pool(3),
     aten.avg_pool2d_backward.default: _avg_pool_backward(2),
