@@ -1,58 +1,188 @@
 #include <preseg_passes/memory_order.h>
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
-#include <id_model/id_graph.h>
+#include <ir/axis_map.h>
+#include <ir/external_ops.h>
 #include <ops/axes.h>
 
 namespace nvfuser::preseg_passes {
 
 namespace {
 
-size_t positionOf(const std::vector<IterDomain*>& list, const IterDomain* id) {
-  return static_cast<size_t>(std::find(list.begin(), list.end(), id) - list.begin());
+using Axes = std::vector<IterDomain*>;
+
+/// Axes without reductions, outermost first in memory.
+struct Order {
+  Axes axes;
+  bool behind_reshape = false;
+};
+
+bool isAmong(const Axes& list, const IterDomain* id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-/// Whether the order in memory is the logical one, or a permutation of it.
-bool isPermutation(const TensorView* tv) {
-  const std::vector<IterDomain*>& logical = tv->getLogicalDomain();
-  const auto& memory = tv->getMaybeAllocationDomain();
-  return std::all_of(memory.begin(), memory.end(), [&](const IterDomain* id) {
-    return positionOf(logical, id) < logical.size();
-  });
+/// As the tensor's domain says; nothing if memory has other axes than the tensor.
+std::optional<Order> orderOfDomain(const TensorView* tv) {
+  const Axes logical = ops::axesOf(tv);
+  Axes memory = TensorDomain::noReductions(tv->getMaybeAllocationDomain());
+  if (memory.size() != logical.size() ||
+      !std::all_of(memory.begin(), memory.end(),
+                   [&](const IterDomain* id) { return isAmong(logical, id); })) {
+    return std::nullopt;
+  }
+  return Order{std::move(memory)};
+}
+
+/// Axes of `list` in the order of `wanted`'s; broadcast axes, which it lacks, stay in front of the
+/// axis that follows them.
+Axes withBroadcasts(Axes wanted, const Axes& list) {
+  for (size_t i = list.size(); i-- > 0;) {
+    if (!isAmong(wanted, list[i])) {
+      const auto next =
+          i + 1 < list.size() ? std::find(wanted.begin(), wanted.end(), list[i + 1]) : wanted.end();
+      wanted.insert(next, list[i]);
+    }
+  }
+  return wanted;
+}
+
+/// The root axes of `out` that `in` has elements along, as `in` has them in memory.
+Axes carried(const Expr* expr, const TensorView* in, const Order& order, const TensorView* out) {
+  const auto pairs = mapAxes(expr, in, out);
+  Axes axes;
+  for (const IterDomain* id : order.axes) {
+    const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                    [&](const auto& pair) { return pair.first == id; });
+    if (found != pairs.end() && !id->isBroadcast() && !found->second->isBroadcast() &&
+        !isAmong(axes, found->second)) {
+      axes.push_back(found->second);
+    }
+  }
+  return axes;
+}
+
+/// Through the transforms between the root and the logical domain of `out`; false where they merge
+/// axes that are no neighbours in memory.
+bool transform(const TensorView* out, Order& order) {
+  Axes& axes = order.axes;
+  for (const Expr* expr : out->domain()->allExprs()) {
+    const auto in = std::find(axes.begin(), axes.end(), expr->input(0));
+    if (in == axes.end()) {
+      return false;
+    }
+    if (const auto* merge = dynamic_cast<const Merge*>(expr)) {
+      if (in + 1 == axes.end() || *(in + 1) != merge->inner()) {
+        return false;
+      }
+      *axes.erase(in) = merge->out();
+      order.behind_reshape = true;
+    } else if (const auto* split = dynamic_cast<const Split*>(expr)) {
+      *in = split->inner();
+      axes.insert(in, split->outer());
+      order.behind_reshape = true;
+    } else if (const auto* resize = dynamic_cast<const Resize*>(expr)) {
+      *in = resize->out();
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 class MemoryOrders {
  public:
-  explicit MemoryOrders(Fusion& fusion) : fusion_(fusion), exact_(fusion, IdGraph::Mode::Exact) {}
+  explicit MemoryOrders(Fusion& fusion) : fusion_(fusion) {}
 
-  void give(TensorView* out) const {
-    const std::vector<IterDomain*> axes = ops::axesOf(out);
-    std::optional<std::vector<size_t>> order;
-    size_t most = 0;
-    bool agreed = true;
+  void run() {
+    findLibraryOperands();
     for (const Val* input : fusion_.inputs()) {
-      if (!input->isA<TensorView>()) {
-        continue;
+      if (const auto* tv = dynamic_cast<const TensorView*>(input)) {
+        note(tv, orderOfDomain(tv));
       }
-      const auto* tv = input->as<TensorView>();
-      const size_t shared = numShared(tv, axes);
-      if (shared == 0 || shared < most) {
-        continue;
-      }
-      std::optional<std::vector<size_t>> like = orderLike(tv, axes);
-      agreed = shared > most || (agreed && like == order);
-      most = shared;
-      order = std::move(like);
     }
-    if (!order || !agreed || std::is_sorted(order->begin(), order->end())) {
+    for (const Expr* expr : fusion_.exprs()) {
+      for (TensorView* out : tensorOutputs(expr)) {
+        if (out->hasAllocation() || isExternalOp(expr)) {
+          note(out, orderOfDomain(out));
+        } else if (std::optional<Order> order = orderOfResult(expr, out)) {
+          give(out, *order);
+          note(out, std::move(order));
+        }
+      }
+    }
+  }
+
+ private:
+  /// Libraries, and kernels of scatters, go through their operands as these are defined; what such
+  /// a kernel computes them from is read so, too.
+  void findLibraryOperands() {
+    const std::vector<Expr*> exprs = fusion_.exprs();
+    for (auto it = exprs.rbegin(); it != exprs.rend(); ++it) {
+      const std::vector<TensorView*> outs = tensorOutputs(*it);
+      const bool leads_there = std::any_of(outs.begin(), outs.end(), [&](const TensorView* out) {
+        return of_libraries_.count(out) != 0;
+      });
+      if (isExternalOp(*it) || (leads_there && !isReduction(*it))) {
+        for (const TensorView* in : tensorInputs(*it)) {
+          of_libraries_.insert(in);
+        }
+      }
+    }
+  }
+
+  void note(const TensorView* tv, std::optional<Order> order) {
+    if (order.has_value()) {
+      known_[tv] = std::move(*order);
+    }
+  }
+
+  std::optional<Order> orderOfResult(const Expr* expr, const TensorView* out) const {
+    const Axes root = TensorDomain::noReductions(out->getMaybeRootDomain());
+    const auto iterated = std::count_if(root.begin(), root.end(),
+                                        [](const IterDomain* id) { return !id->isBroadcast(); });
+    std::optional<Order> result;
+    for (const TensorView* in : tensorInputs(expr)) {
+      const auto order = known_.find(in);
+      if (order == known_.end()) {
+        continue;
+      }
+      Axes axes = carried(expr, in, order->second, out);
+      std::erase_if(axes, [](const IterDomain* id) { return id->isReduction(); });
+      if (static_cast<std::ptrdiff_t>(axes.size()) != iterated) {
+        continue;
+      }
+      if (result.has_value() && result->axes != axes) {
+        return orderOfDomain(out);
+      }
+      result = {std::move(axes), order->second.behind_reshape};
+    }
+    if (result.has_value()) {
+      result->axes = withBroadcasts(std::move(result->axes), root);
+      if (!transform(out, *result)) {
+        return std::nullopt;
+      }
+    }
+    return result;
+  }
+
+  void give(TensorView* out, const Order& order) const {
+    const Axes plain = ops::axesOf(out);
+    Axes iterated = order.axes;
+    Axes as_defined = plain;
+    for (Axes* axes : {&iterated, &as_defined}) {
+      std::erase_if(*axes, [](const IterDomain* id) { return id->isBroadcast(); });
+    }
+    const bool stays = out->isFusionOutput() ? order.behind_reshape ||
+                                                   fusion_.getOutputAlias(out).aliased_io != nullptr
+                                             : of_libraries_.count(out) != 0;
+    if (iterated == as_defined || stays) {
       return;
     }
-    std::vector<IterDomain*> allocation;
-    for (size_t place : *order) {
-      allocation.push_back(axes[place]);
-    }
+    Axes allocation = order.axes;
     for (IterDomain* id : out->getLogicalDomain()) {
       if (id->isReduction()) {
         allocation.push_back(id);
@@ -62,57 +192,9 @@ class MemoryOrders {
     out->setAllocationDomain(std::move(allocation), std::move(contiguity));
   }
 
- private:
-  bool isAxisOf(const TensorView* tv, const IterDomain* id) const {
-    const std::vector<IterDomain*> axes = ops::axesOf(tv);
-    return std::any_of(axes.begin(), axes.end(),
-                       [&](const IterDomain* own) { return exact_.mapped(own, id); });
-  }
-
-  /// Axes with elements of their own that `tv` has, too.
-  size_t numShared(const TensorView* tv, const std::vector<IterDomain*>& axes) const {
-    return static_cast<size_t>(std::count_if(axes.begin(), axes.end(), [&](const IterDomain* id) {
-      return !id->isBroadcast() && isAxisOf(tv, id);
-    }));
-  }
-
-  /// The places of `axes`, outermost first, as `tv` has them in memory. Broadcast axes stay before
-  /// the axis that follows them. Nothing if `tv` has not all of them.
-  std::optional<std::vector<size_t>> orderLike(const TensorView* tv,
-                                               const std::vector<IterDomain*>& axes) const {
-    if (!isPermutation(tv)) {
-      return std::nullopt;
-    }
-    std::vector<size_t> order;
-    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
-      for (size_t i = 0; i < axes.size(); ++i) {
-        if (!axes[i]->isBroadcast() && exact_.mapped(id, axes[i]) &&
-            std::find(order.begin(), order.end(), i) == order.end()) {
-          order.push_back(i);
-        }
-      }
-    }
-    const auto iterated = std::count_if(axes.begin(), axes.end(),
-                                        [](const IterDomain* id) { return !id->isBroadcast(); });
-    if (static_cast<size_t>(iterated) != order.size()) {
-      return std::nullopt;
-    }
-    if (!tv->hasAllocation() || std::is_sorted(order.begin(), order.end())) {
-      std::vector<size_t> plain(axes.size());
-      std::iota(plain.begin(), plain.end(), size_t{0});
-      return plain;
-    }
-    for (size_t i = axes.size(); i-- > 0;) {
-      if (axes[i]->isBroadcast()) {
-        const auto next = std::find(order.begin(), order.end(), i + 1);
-        order.insert(next, i);
-      }
-    }
-    return order;
-  }
-
   Fusion& fusion_;
-  IdGraph exact_;
+  std::unordered_map<const TensorView*, Order> known_;
+  std::unordered_set<const TensorView*> of_libraries_;
 };
 
 }  // namespace
@@ -121,16 +203,8 @@ void inferMemoryOrder(Fusion& fusion) {
   const bool any = std::any_of(fusion.inputs().begin(), fusion.inputs().end(), [](const Val* in) {
     return in->isA<TensorView>() && in->as<TensorView>()->hasAllocation();
   });
-  if (!any) {
-    return;
-  }
-  const MemoryOrders orders(fusion);
-  for (Val* output : fusion.outputs()) {
-    auto* out = output->as<TensorView>();
-    if (!out->isFusionInput() && !out->hasAllocation() &&
-        fusion.getOutputAlias(out).aliased_io == nullptr) {
-      orders.give(out);
-    }
+  if (any) {
+    MemoryOrders(fusion).run();
   }
 }
 

@@ -1,5 +1,5 @@
-/// Pass `memory-order`: an output lies in memory as the input that it has its axes from: channels
-/// last in, channels last out.
+/// Pass `memory-order`: a tensor lies in memory as the operand that it has its axes from: channels
+/// last in, channels last out, and so what lies between two kernels.
 ///
 ///   T0_g_float[iS0{i0}, iS1{i1}, iS2{i2}]   allocation [i0, i2, i1]
 ///   T1_g_float[iS3{i0}, iS4{i1}, iS5{i2}] = sin(T0)
@@ -9,9 +9,14 @@
 /// Then reads and writes of a kernel run along the same axis, and the next program finds the order
 /// that this one was given.
 ///
-/// The order is that of the input with most of the output's axes, if it has all of them. Left
-/// alone: outputs whose order the user has set, or that reuse an input's storage; outputs with axes
-/// of their own (a reshape's); inputs of equally many axes that lie differently.
+/// The order is carried from operand to result: that of the operand with most of the result's
+/// axes, if it has all of them. A reshape keeps it where it splits an axis, or merges axes that are
+/// neighbours in memory. It is asked for where the tensor is stored: tensors that stay within a
+/// kernel lose it again (segmenter/extract.h).
+///
+/// Left alone: tensors whose order the user has set; outputs that reuse an input's storage, or lie
+/// behind a reshape; what libraries compute or read; operands of equally many axes that lie
+/// differently.
 #pragma once
 
 #include <ir/fusion.h>

@@ -36,6 +36,11 @@ void becomePlainInput(TensorView* tv) {
   ReplaceDomain::set(tv, domain);
 }
 
+/// A tensor that no other kernel reads is not stored: it has no order in memory.
+void staysWithin(TensorView* tv) {
+  tv->setAllocationDomain({}, TensorDomain::getContiguityFilledWith(tv->getLogicalDomain(), true));
+}
+
 /// Everything that a group's operations refer to: tensors with the transforms between their axes,
 /// scalars with what computes them.
 class Needed {
@@ -186,6 +191,14 @@ ExtractedGroup extractGroup(const Fusion& whole, const Group& group) {
   for (TensorView* out : group.outputs) {
     part.addOutput(cloner.clone(out));
     result.outputs.push_back(out);
+  }
+  for (const Expr* expr : group.exprs) {
+    for (TensorView* tv : tensorOutputs(expr)) {
+      if (tv->hasAllocation() &&
+          std::find(group.outputs.begin(), group.outputs.end(), tv) == group.outputs.end()) {
+        staysWithin(cloner.clone(tv));
+      }
+    }
   }
   return result;
 }

@@ -118,3 +118,29 @@ TEST_CASE("scheduler transpose: an input with an axis that is squeezed") {
   };
   check(define, {{{{40, 1, 72}}, {{3, 40, 72}, DataType::Float, {40, 1, 120}}}}, "transpose");
 }
+
+TEST_CASE("scheduler transpose: what has one axis alone is computed by the threads that read it") {
+  const auto define = [](Fusion& fusion) {
+    TensorView* x = wide(input(fusion, 3, DataType::BFloat16));
+    TensorView* bias = wide(input(fusion, 1, DataType::BFloat16));
+    TensorView* gate = wide(input(fusion, 3, DataType::BFloat16));
+    TensorView* shifted = add(x, broadcast(bias, {true, true, false}));
+    output(fusion, mul(gate, transpose(shifted, 1, 2)), DataType::BFloat16);
+  };
+  const auto of = [](int64_t n, int64_t c, int64_t t) {
+    return std::vector<Input>{{{n, c, t}, DataType::BFloat16},
+                              {{t}, DataType::BFloat16},
+                              {{n, t, c}, DataType::BFloat16}};
+  };
+  check(define, {of(2, 160, 196), of(1, 33, 70), of(3, 64, 64)}, "transpose");
+  for (Device* device : testDevices()) {
+    if (device->kind() != DeviceKind::Cpu) {
+      Program program(define, *device);
+      program.run(of(2, 256, 256));
+      const std::string code = join(program.cache().getMostRecentCode(), "\n");
+      CAPTURE(code);
+      CHECK(code.find("float T4[") ==
+            std::string::npos);  // the bias as numbers: not one for each row
+    }
+  }
+}

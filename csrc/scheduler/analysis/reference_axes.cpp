@@ -20,6 +20,34 @@ IterDomain* ReferenceAxes::find(const TensorView* tv, size_t i) const {
   return nullptr;
 }
 
+IterDomain* ReferenceAxes::fastestPart(const TensorView* tv, size_t i) const {
+  std::vector<int> parts = {graph_.classOf(axes_[i])};
+  for (size_t next = 0; next < parts.size(); ++next) {
+    const int part = parts[next];
+    if (part < 0) {
+      continue;
+    }
+    for (IterDomain* axis : tv->getLogicalDomain()) {
+      if (!axis->isBroadcast() && !axis->isReduction() && graph_.classOf(axis) == part) {
+        return axis;
+      }
+    }
+    for (const Expr* made : graph_.definitions(part)) {
+      const IterDomain* from = nullptr;
+      if (made->isA<Merge>()) {
+        from = made->as<Merge>()->inner();
+      } else if (made->isA<Split>() && graph_.classOf(made->as<Split>()->inner()) == part) {
+        from = made->as<Split>()->in();
+      }
+      const int before = from == nullptr ? -1 : graph_.classOf(from);
+      if (std::find(parts.begin(), parts.end(), before) == parts.end()) {
+        parts.push_back(before);
+      }
+    }
+  }
+  return nullptr;
+}
+
 bool ReferenceAxes::covers(const TensorView* tv) const {
   for (const IterDomain* id : tv->getLogicalDomain()) {
     if (id->isBroadcast() || id->isReduction()) {
@@ -88,7 +116,8 @@ std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
 }
 
 ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<int64_t>& inner,
-                                        const std::vector<MemoryAxis>& memory) const {
+                                        const std::vector<MemoryAxis>& memory,
+                                        SchedulerRuntimeInfo& info) const {
   Run run;
   for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
     const auto i = static_cast<size_t>(*axis);
@@ -97,6 +126,13 @@ ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<
     }
     // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
     const IterDomain* id = find(tv, i);
+    const IterDomain* part = id == nullptr && run.extents.empty() ? fastestPart(tv, i) : nullptr;
+    if (part != nullptr && !memory.empty() && memory.back().id == part &&
+        memory.back().contiguous) {
+      run.extents.push_back(std::gcd(memory.back().extent, info.extent(axes_[i])));
+      run.whole = false;
+      break;
+    }
     if (id == nullptr) {
       run.lacks_axis = true;
       break;
@@ -118,7 +154,7 @@ ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<
 
 bool ReferenceAxes::isRun(const TensorView* tv, const std::vector<int64_t>& inner,
                           SchedulerRuntimeInfo& info) const {
-  const Run run = runOf(tv, inner, memoryAxes(tv, info));
+  const Run run = runOf(tv, inner, memoryAxes(tv, info), info);
   if (!run.lacks_axis) {
     return run.whole;
   }
@@ -131,7 +167,7 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
                                    SchedulerRuntimeInfo& info, bool tail) const {
   const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
   const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
-  const auto [run, is_whole, lacks_axis] = runOf(tv, inner, memory);
+  const auto [run, is_whole, lacks_axis] = runOf(tv, inner, memory, info);
   if (lacks_axis) {
     // Without some of the merged axes the tensor's own loop is another one, of which the shared
     // loops are no part: element by element.

@@ -28,6 +28,13 @@ class ReferenceAxes {
   /// reshape or an indexed read.)
   bool covers(const TensorView* tv) const;
 
+  /// What loops over `tv`'s memory go along innermost, if threads go along the reference's axis
+  /// number `i`: the axis itself, or where a reshape lies between, the part of it that runs
+  /// fastest. Null where `tv` has neither.
+  ///
+  ///   T1[n, h·d] = reshape(T0[n, h, d])      T0's part of h·d is d, T1's part of d is h·d
+  IterDomain* fastestPart(const TensorView* tv, size_t i) const;
+
   /// The reference's axes in the order in which memory holds `tv`, outermost first; axes that it
   /// lacks keep their place among the others as far as that goes.
   std::vector<int64_t> memoryOrder(const TensorView* tv, SchedulerRuntimeInfo& info) const;
@@ -49,14 +56,14 @@ class ReferenceAxes {
   struct MemoryAxis;
   /// What a loop over some axes goes through, from the innermost axis outwards.
   struct Run {
-    std::vector<int64_t> extents;  ///< of memory axes
+    std::vector<int64_t> extents;  ///< of memory axes, or of the part of one
     /// All of the loop is this run. Otherwise its index is divided by the run's extents.
     bool whole = true;
     bool lacks_axis = false;  ///< it ended at an axis that the tensor has not
   };
   static std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& info);
   Run runOf(const TensorView* tv, const std::vector<int64_t>& inner,
-            const std::vector<MemoryAxis>& memory) const;
+            const std::vector<MemoryAxis>& memory, SchedulerRuntimeInfo& info) const;
 
   IdGraph graph_;
   std::vector<IterDomain*> axes_;

@@ -9,6 +9,7 @@
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/carried_strides.h>
 #include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
@@ -184,17 +185,7 @@ class PointwiseScheduler : public SchedulerEntry {
     if (auto refusal = refusesNests(fusion, nests)) {
       return refusal;
     }
-    Fusion copy(fusion);
-    if (nests.size() > 1 && !pointwise::separate(&copy, nests)) {
-      std::string why = "outputs of different axes need the same random numbers";
-      return Refusal{std::move(why)};
-    }
-    PointwiseParams trial;
-    trial.reference = output;
-    trial.order = identity(fusion, output);
-    trial.vectorization = 4;
-    pointwise::schedule(&copy, trial);
-    return refusesLoops(copy, nests);
+    return refusesOrder(fusion, nests, output, identity(fusion, output));
   }
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
@@ -210,15 +201,12 @@ class PointwiseScheduler : public SchedulerEntry {
                   [&](TensorView* tv) { return first.count(tv) == 0 || readThroughWindows(tv); });
     std::vector<TensorView*> windows = windowsOfInputs(fusion);
     std::erase_if(windows, [&](TensorView* tv) { return first.count(tv) == 0; });
-    params->order = identity(fusion, params->reference);
     const std::vector<TensorView*> moved = info.isHost() ? tensors : withReads(tensors, first);
     const auto covers = [&](const TensorView* tv) { return reference.covers(tv); };
     const bool all_covered = std::all_of(moved.begin(), moved.end(), covers);
     std::vector<TensorView*> covered = tensors;
     std::erase_if(covered, [&](const TensorView* tv) { return !covers(tv); });
-    if (all_covered) {
-      params->order = reference.memoryOrder(largest(covered, info), info);
-    }
+    params->order = memoryOrder(fusion, *params, reference, tensors, covered, info);
     params->apart =
         info.isHost() && pointwise::isInnermostApart(fusion, nests, params->order, info);
     if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
@@ -250,6 +238,52 @@ class PointwiseScheduler : public SchedulerEntry {
   }
 
  private:
+  /// Why loops in this order are not those of every tensor; nothing if they are.
+  static std::optional<Refusal> refusesOrder(const Fusion& fusion,
+                                             const std::vector<pointwise::LoopNest>& nests,
+                                             int64_t reference, std::vector<int64_t> order) {
+    Fusion copy(fusion);
+    if (nests.size() > 1 && !pointwise::separate(&copy, nests)) {
+      std::string why = "outputs of different axes need the same random numbers";
+      return Refusal{std::move(why)};
+    }
+    PointwiseParams trial;
+    trial.reference = reference;
+    trial.order = std::move(order);
+    trial.vectorization = 4;
+    pointwise::schedule(&copy, trial);
+    return refusesLoops(copy, nests);
+  }
+
+  /// The reference's axes as the largest tensor has them in memory. Where some tensors have other
+  /// axes, as behind a reshape or in front of a slice, not all orders suit.
+  static std::vector<int64_t> memoryOrder(const Fusion& fusion, const PointwiseParams& params,
+                                          const ReferenceAxes& reference,
+                                          const std::vector<TensorView*>& tensors,
+                                          const std::vector<TensorView*>& covered,
+                                          SchedulerRuntimeInfo& info) {
+    const TensorView* most = largest(covered, info);
+    std::vector<int64_t> order = reference.memoryOrder(most, info);
+    if (covered.size() == tensors.size()) {
+      return order;
+    }
+    const auto* output = fusion.outputs()[static_cast<size_t>(params.reference)]->as<TensorView>();
+    for (const TensorView* tv : tensors) {
+      if (!tv->isFusionInput() || reference.covers(tv) || readAtIndex(tv) ||
+          info.bytes(tv) <= info.bytes(most)) {
+        continue;
+      }
+      if (const auto strides = carriedStrides(tv, output, info)) {
+        order = orderOf(*strides);
+        most = tv;
+      }
+    }
+    std::vector<int64_t> as_defined = identity(fusion, params.reference);
+    const bool suits = order == as_defined ||
+                       !refusesOrder(fusion, pointwise::loopNests(fusion), params.reference, order);
+    return suits ? order : as_defined;
+  }
+
   static std::vector<int64_t> identity(const Fusion& fusion, int64_t output) {
     const auto* tv = fusion.outputs()[static_cast<size_t>(output)]->as<TensorView>();
     std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include <ir/axis_map.h>
+#include <scheduler/analysis/carried_strides.h>
 #include <scheduler/analysis/own_loops.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
@@ -57,16 +59,20 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     : fusion(of_fusion), form(of_form), info(at), axes(fusion, form.signature.source()) {
   const auto& logical = form.signature.reference()->getLogicalDomain();
   const std::vector<TensorView*> border = borderTensors(fusion);
-  // The memory order of the largest tensor, of inputs if there are several.
-  const TensorView* largest = nullptr;
-  for (const TensorView* tv : border) {
-    if (axes.covers(tv) && (largest == nullptr || info.bytes(tv) > info.bytes(largest))) {
-      largest = tv;
-    }
-  }
   std::vector<int64_t> as_defined(logical.size());
   std::iota(as_defined.begin(), as_defined.end(), 0);
-  setOrder(largest == nullptr ? as_defined : axes.memoryOrder(largest, info));
+  // The memory order of the largest tensor, of inputs if there are several.
+  int64_t largest = -1;
+  std::vector<int64_t> of_largest = as_defined;
+  for (const TensorView* tv : border) {
+    if (info.bytes(tv) > largest) {
+      if (auto found = memoryOrder(tv)) {
+        largest = info.bytes(tv);
+        of_largest = std::move(*found);
+      }
+    }
+  }
+  setOrder(std::move(of_largest));
   if (order != as_defined && reshapes() && !followsReshapes(suits_loops)) {
     const std::vector<int64_t> in_memory = order;
     for (const std::vector<int64_t>& other : {keptAsDefined(), as_defined, in_memory}) {
@@ -80,13 +86,9 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     keepRuns(border);
   }
   for (const TensorView* tv : border) {
-    bool full = true;
-    for (size_t i = 0; i < axes.axes().size(); ++i) {
-      full &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
-    }
     const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
     largest_dtype = std::max(largest_dtype, size);
-    if (full) {
+    if (isFull(tv)) {
       full_dtype = std::max(full_dtype, size);
       ++full_tensors;
       full_inputs += tv->isFusionInput() ? 1 : 0;
@@ -101,6 +103,32 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     inner_extent = kept;
     schedule_3d = false;
   }
+}
+
+std::optional<std::vector<int64_t>> Problem::memoryOrder(const TensorView* tv) const {
+  if (axes.covers(tv)) {
+    return axes.memoryOrder(tv, info);
+  }
+  if (tv->isFusionInput() && reshapes()) {
+    if (const auto strides = carriedStrides(tv, form.signature.source(), info)) {
+      return orderOf(*strides);
+    }
+  }
+  return std::nullopt;
+}
+
+bool Problem::isFull(const TensorView* tv) const {
+  if (!axes.covers(tv)) {
+    const TensorView* source = form.signature.source();
+    return reshapes() && info.bytes(tv) / SchedulerRuntimeInfo::elementBytes(tv) ==
+                             info.bytes(source) / SchedulerRuntimeInfo::elementBytes(source);
+  }
+  for (size_t i = 0; i < axes.axes().size(); ++i) {
+    if (!axes.axes()[i]->isBroadcast() && axes.find(tv, i) == nullptr) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Problem::setOrder(std::vector<int64_t> to) {
@@ -243,13 +271,31 @@ std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
   return params;
 }
 
+int64_t Problem::widthOfWindows(const TensorView* input) const {
+  int64_t width = kMaxVectorBytes;
+  const auto last = static_cast<size_t>(inner.back());
+  for (const Expr* use : fusion.usesOf(input)) {
+    const auto* window = use->output(0)->as<TensorView>();
+    IterDomain* along = axes.fastestPart(window, last);
+    int64_t own = along == nullptr ? 1 : windowWidth(window, along, info);
+    // A vector ends where the axis does, and where the part of it that the reference has does.
+    while (own > 1 &&
+           (info.extent(along) % own != 0 || info.extent(axes.axes()[last]) % own != 0)) {
+      own /= 2;
+    }
+    width = std::min(width, own);
+  }
+  return width;
+}
+
 void Problem::setWidths(ReductionParams& params) const {
   auto width = [&](const Val* val) -> int64_t {
     if (!val->isA<TensorView>() || params.host) {
       return 0;
     }
     const auto* tv = val->as<TensorView>();
-    const int64_t own = axes.vectorWidth(tv, inner, info);
+    const int64_t own =
+        readThroughWindows(tv) ? widthOfWindows(tv) : axes.vectorWidth(tv, inner, info);
     return std::min(params.vectorization, own);
   };
   for (const Val* input : fusion.inputs()) {

@@ -64,6 +64,14 @@ struct Problem {
   void setWidths(ReductionParams& params) const;
 
  private:
+  /// The reference's axes as a border tensor has them in memory, behind reshapes, too; nothing
+  /// where that cannot be said.
+  std::optional<std::vector<int64_t>> memoryOrder(const TensorView* tv) const;
+  /// Of an input of which windows alone are read (analysis/windows.h): what one access of any of
+  /// them can move.
+  int64_t widthOfWindows(const TensorView* input) const;
+  /// Whether a border tensor has all axes.
+  bool isFull(const TensorView* tv) const;
   /// What follows from the order in which loops go through the reference's axes.
   void setOrder(std::vector<int64_t> to);
   /// On the CPU nothing hides the divisions by which elements are found of what is no run along the

@@ -8,6 +8,7 @@
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/analysis/row_values.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
@@ -121,6 +122,12 @@ class Scheduler {
                                             });
       for (TensorView* copy : loads_) {
         vectors_.emplace_back(copy, width_of[copy->definition()->input(0)]);
+      }
+    }
+    for (TensorView* window : windowsOfInputs(*fusion_)) {
+      const Val* input = window->definition()->input(0);
+      if (!params_.host && readThroughWindows(input->as<TensorView>())) {
+        vectors_.emplace_back(window, width_of[input]);
       }
     }
     scheduler_utils::cacheAndForkOutputs(fusion_, params_.streaming);

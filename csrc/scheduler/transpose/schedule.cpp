@@ -197,11 +197,12 @@ class Scheduler {
   }
 
   /// How many axes a tensor has without those behind that nobody else has: broadcast axes of an
-  /// input that are squeezed.
+  /// input that are squeezed. (A loop that it got for an axis of the tile that it lacks counts.)
   static int64_t loopAxes(const TensorView* tv) {
+    const auto& logical = tv->getLogicalDomain();
     int64_t count = tv->nDims();
     while (count > 0 && tv->axis(count - 1)->isBroadcast() &&
-           tv->axis(count - 1)->definition() == nullptr) {
+           std::find(logical.begin(), logical.end(), tv->axis(count - 1)) != logical.end()) {
       --count;
     }
     return count;
