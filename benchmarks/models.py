@@ -16,7 +16,7 @@ import warnings
 
 import torch
 from gpt2 import GPT2
-from other_models import others
+from other_models import of_timm, others
 from torch import nn
 from torch.nn import functional as F
 
@@ -247,6 +247,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=6, help="of each case")
     parser.add_argument("--parts", action="store_true")
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--timm", nargs="*", default=[], help="instead, models of timm with these names")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args()
     import nvfuser.dynamo  # noqa: F401  where the package is not installed, but on the path
@@ -260,7 +261,11 @@ def main():
     backends = ("nvfuser",) if options.parts else ("eager", "inductor", "nvfuser")
     print("| model | eager, ms | Inductor, ms | nvfuser, ms | best / nvfuser | first calls, s | memory, GB |")
     print("|---|---|---|---|---|---|---|")
-    for name, make in (others(options.device, sizes.dtype) if options.others else models(sizes)).items():
+    if options.timm:
+        chosen = of_timm(options.timm, options.device, sizes.dtype)
+    else:
+        chosen = others(options.device, sizes.dtype) if options.others else models(sizes)
+    for name, make in chosen.items():
         if not any(text in name for text in options.only):
             continue
         for trained in (False, True):

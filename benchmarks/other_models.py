@@ -3,9 +3,24 @@
 They are those of torchvision and transformers where these have them, in the sizes in which people run them, on a GPU.
 """
 
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+def of_timm(names, device, dtype):
+    """name → what makes a model of timm, as `others` has them; any of its names."""
+
+    def make(name):
+        import timm
+
+        model = timm.create_model(name, num_classes=100).to(device, dtype)
+        size = model.default_cfg["input_size"]
+        return model, model, (torch.randn(32, *size, device=device, dtype=dtype),)
+
+    return {name: functools.partial(make, name) for name in names}
+
 
 TORCHVISION = ("swin_t", "resnet50", "efficientnet_b0", "mobilenet_v3_large", "regnet_y_1_6gf", "densenet121")
 

@@ -60,7 +60,7 @@ constexpr std::array kPasses = {
          "every value", readEachSpread},
     Pass{"move-pad", "a pad of a computed tensor is computed from padded operands",
          "every value: only where zeros give +0", movePad},
-    Pass{"memory-order", "outputs lie in memory as the inputs that they have their axes from",
+    Pass{"memory-order", "tensors lie in memory as the operands that they have their axes from",
          "values and sizes; strides that the user declared", inferMemoryOrder},
     Pass{"operand-order", "permuted operands of products lie as what they are permutations of",
          "values and sizes; orders that the user declared", orderOperands},

@@ -2,8 +2,8 @@
 
     windows that lie side by side and cover the tensor     views of it
     windows at every place (a stride of 1)                 the tensor, padded and cut
-    others, on the CPU                                     reads at an index held to the tensor; what lies in the padding
-                                                           is replaced
+    others, on the CPU                                     reads at an index held to the tensor, and a number for
+                                                           what lies in the padding
 
 Others on a GPU, and large windows, stay PyTorch's: there reads at an index want the tensor in memory, and a kernel that
 has no lanes along the channels is slower than the library's.
