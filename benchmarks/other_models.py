@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+
 def of_timm(names, device, dtype):
     """name → what makes a model of timm, as `others` has them; any of its names."""
 
