@@ -70,8 +70,10 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
 void splitOverBlocks(const Problem& problem, int64_t blocks, int64_t resident, int64_t steps,
                      ReductionParams& params) {
   const int64_t processors = problem.info.device().multiprocessors;
-  const int64_t wanted = floorPow2(resident * processors / std::max<int64_t>(blocks, 1));
-  params.grid = std::min(wanted, floorPow2(steps));
+  const int64_t wanted = resident * processors / std::max<int64_t>(blocks, 1);
+  // Few values, for few kernels of many sizes: 4, 5, 6 or 7 times a power of two.
+  const int64_t unit = std::max<int64_t>(floorPow2(wanted) / 4, 1);
+  params.grid = std::min(wanted / unit * unit, floorPow2(steps));
   if (params.grid > 1) {
     params.resident_blocks = resident;
   }
