@@ -71,6 +71,12 @@ MEASURES = {
         "build/bin/nvfuser_test_unit -tc='disk cache*'",
         r"\[doctest\] .*",
     ),
+    "faults": (
+        "Each allocation, system call, compilation, copy and launch of a fusion failing in turn: one error or a right "
+        "result, the next call right, nothing left behind",
+        "build/bin/nvfuser_test_unit -tc='faults*'",
+        r"\[doctest\] .*",
+    ),
     "compilers": (
         "Compilers that hang, die, say yes and write nothing; deadlines",
         "build/bin/nvfuser_test_unit -tc='host compiler*,compile deadline*,process*'",
