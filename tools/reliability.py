@@ -77,6 +77,17 @@ MEASURES = {
         "build/bin/nvfuser_test_unit -tc='faults*'",
         r"\[doctest\] .*",
     ),
+    "out_of_memory": (
+        "The same from Python, and interpreters that end, fork or are killed while a fusion is planned, compiled or run",
+        f"{_PYTHON} -m pytest -q tests/python/test_out_of_memory.py",
+        r"\d+ passed.*|.*failed.*",
+    ),
+    "mutants": (
+        "Known faults put into the library one at a time ([table](../tests/mutants/README.md)), and the tests that "
+        "notice them, as `tools/mutants.py build`, `reach` and `run` found it",
+        "python3 tools/mutants.py report",
+        r"mutants.*|caught first by.*|survives: \d+ (?P<what>.*)",
+    ),
     "compilers": (
         "Compilers that hang, die, say yes and write nothing; deadlines",
         "build/bin/nvfuser_test_unit -tc='host compiler*,compile deadline*,process*'",

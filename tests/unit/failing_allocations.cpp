@@ -10,8 +10,9 @@ FailingAllocations allocations;
 
 namespace {
 
-void* allocated(size_t bytes, size_t alignment) {
-  if (allocations.armed.load(std::memory_order_relaxed)) {
+void* allocated(size_t bytes, size_t alignment, const void* caller) {
+  if (allocations.armed.load(std::memory_order_relaxed) &&
+      (allocations.callers == nullptr || allocations.callers(caller))) {
     const int64_t call = allocations.calls++;
     const int64_t fails = allocations.fails;
     if (call == fails || (call > fails && allocations.lasting)) {
@@ -41,9 +42,11 @@ void freed(void* data) noexcept {
 }  // namespace nvfuser
 
 // All other forms call these.
-void* operator new(size_t bytes) { return nvfuser::allocated(bytes, 0); }
+void* operator new(size_t bytes) {
+  return nvfuser::allocated(bytes, 0, __builtin_return_address(0));
+}
 void* operator new(size_t bytes, std::align_val_t alignment) {
-  return nvfuser::allocated(bytes, static_cast<size_t>(alignment));
+  return nvfuser::allocated(bytes, static_cast<size_t>(alignment), __builtin_return_address(0));
 }
 void operator delete(void* data) noexcept { nvfuser::freed(data); }
 void operator delete(void* data, size_t) noexcept { nvfuser::freed(data); }

@@ -29,7 +29,9 @@ struct FailingAllocations {
   std::atomic<int64_t> calls{0};
   std::atomic<int64_t> fails{-1};    ///< which call
   std::atomic<bool> lasting{false};  ///< all calls behind it fail, too
-  std::atomic<int64_t> live{0};      ///< blocks that nobody has freed
+  /// Which callers are meant, by their address; null: all.
+  bool (*callers)(const void* address) = nullptr;
+  std::atomic<int64_t> live{0};  ///< blocks that nobody has freed
 };
 extern FailingAllocations allocations;
 

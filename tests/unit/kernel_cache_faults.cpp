@@ -91,3 +91,15 @@ TEST_CASE("disk cache: a full disk leaves nothing behind and is warned of once")
   REQUIRE(folder.warnings.size() == 1);
   CHECK(folder.warnings[0].find("No space left on device") != std::string::npos);
 }
+
+TEST_CASE("disk cache: a disk that tells at the end that it is full keeps no entry") {
+  CacheFolder folder;
+  DiskCache cache = folder.cache();
+  REQUIRE(cache.store("key", "payload"));
+  // Opens the folder, opens the file, writes, sets its time, closes.
+  system_calls = {.armed = true, .fails = 4, .error = ENOSPC};
+  CHECK_FALSE(cache.store("other", "payload"));
+  system_calls = {};
+  CHECK_FALSE(cache.load("other").has_value());
+  CHECK(filesIn(folder.path).size() == 1);
+}
