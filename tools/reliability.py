@@ -78,7 +78,7 @@ MEASURES = {
         r"\[doctest\] .*",
     ),
     "out_of_memory": (
-        "The same from Python, and interpreters that end, fork or are killed while a fusion is planned, compiled or run",
+        "The same from Python, and interpreters that end, fork or are killed while fusions are planned, compiled, run",
         f"{_PYTHON} -m pytest -q tests/python/test_out_of_memory.py",
         r"\d+ passed.*|.*failed.*",
     ),
