@@ -2,7 +2,7 @@
 """Figures of reliability: measures them, keeps each in a file, and writes docs/reliability.md from the files.
 
 tools/reliability.py list
-tools/reliability.py run exact kills     measures, from a build in build/; commits count, so commit first
+tools/reliability.py run exact kills     measures, from a build in build/; commits count, so commit first (--count N: fewer)
 tools/reliability.py page                writes the page (a test holds it to the files)
 """
 
@@ -120,8 +120,10 @@ def _host():
     return f"{model.group(1) if model else platform.machine()}, {os.cpu_count()} processors"
 
 
-def measure(name):
+def measure(name, count=None):
     what, command, pattern = MEASURES[name]
+    if count is not None:
+        command = re.sub(r"--count \d+", f"--count {count}", command)
     libraries = ":".join(map(str, sorted((ROOT / ".venv").glob("lib/python3*/site-packages/nvidia/*/lib"))))
     changed = _said("git", "status", "--porcelain", "--untracked-files=no")
     begin = time.time()
@@ -184,6 +186,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("verb", choices=["list", "run", "page"])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--count", type=int, help="of programs, instead of the table's")
     given = parser.parse_args()
     if given.verb == "list":
         for name, (what, command, _) in MEASURES.items():
@@ -193,7 +196,7 @@ def main():
         unknown = [name for name in given.names if name not in MEASURES]
         if unknown:
             parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
-        passed = [measure(name) for name in given.names or MEASURES]
+        passed = [measure(name, given.count) for name in given.names or MEASURES]
         PAGE.write_text(page())
         return 0 if all(passed) else 1
     PAGE.write_text(page())
