@@ -2,7 +2,8 @@
 """Figures of reliability: measures them, keeps each in a file, and writes docs/reliability.md from the files.
 
 tools/reliability.py list
-tools/reliability.py run exact kills     measures, from a build in build/; commits count, so commit first (--count N: fewer)
+tools/reliability.py run exact kills     measures, from a build in build/; commits count, so commit first
+                                         (--count N: fewer programs than the table says)
 tools/reliability.py page                writes the page (a test holds it to the files)
 """
 
@@ -69,13 +70,13 @@ MEASURES = {
         "Cache on disk: every system call failing in turn, every truncation and byte changed, hostile folders, links, "
         "names, owners, a full disk",
         "build/bin/nvfuser_test_unit -tc='disk cache*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "faults": (
         "Each allocation, system call, compilation, copy and launch of a fusion failing in turn: one error or a right "
         "result, the next call right, nothing left behind",
         "build/bin/nvfuser_test_unit -tc='faults*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "out_of_memory": (
         "The same from Python, and interpreters that end, fork or are killed while fusions are planned, compiled, run",
@@ -91,12 +92,12 @@ MEASURES = {
     "compilers": (
         "Compilers that hang, die, say yes and write nothing; deadlines",
         "build/bin/nvfuser_test_unit -tc='host compiler*,compile deadline*,process*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "threads": (
         "Threads: the same and different fusions, a forked child, errors beside others' calls",
         "build/bin/nvfuser_test_unit -tc='threads*,cpu threads*,loaded kernels*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "injected": (
         "Exceptions thrown at 25 stages of torch.compile, and broken compilers: PyTorch's result and one warning",
