@@ -24,10 +24,10 @@ import threading
 import time
 from multiprocessing.pool import ThreadPool
 
-from mutant_library import FOLDER, LIBRARY, ROOT, build, place, read_table
+from mutant_library import FOLDER, LIBRARY, ROOT, TABLE, build, place, read_table
 
 REACH = FOLDER / "reach.json"
-RESULTS = FOLDER / "results.json"
+RESULTS = TABLE / "results.json"  # kept, for a run takes hours
 PROGRAMS = ("golden", "unit", "error", "fuzz", "compile", "numerics")  # the quick ones first
 PYTHON_TESTS = ("test_direct.py", "test_changing_shapes.py", "test_repeated_calls.py", "test_in_place.py",
                 "test_no_elements.py", "test_compile_strides.py", "test_exact.py")  # fmt: skip
@@ -199,7 +199,7 @@ def run(given):
     with ThreadPool(given.jobs) as pool:
         for mutant, by, ran, seconds in pool.imap(tried, filter(is_wanted, read_table())):
             results[mutant.key] = {"by": by, "tests": ran, "seconds": round(seconds, 1)}
-            RESULTS.write_text(json.dumps(results, indent=1))
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
             said = by or ("EQUIVALENT" if mutant.equivalent else f"SURVIVES {ran} tests")
             print(f"{mutant}\n    {said} [{seconds:.0f} s]", flush=True)
     return report(given)

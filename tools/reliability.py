@@ -84,9 +84,8 @@ MEASURES = {
         r"\d+ passed.*|.*failed.*",
     ),
     "mutants": (
-        "Known faults put into the library one at a time ([table](../tests/mutants/README.md)), and the tests that "
-        "notice them, as `tools/mutants.py build`, `reach` and `run` found it; what survives has met the quickest of the "
-        "tests that reach it, 20 seconds of them or more, not all, and `report` lists it",
+        "Known faults put into the library one at a time ([table](../tests/mutants/README.md)), and what notices them; "
+        "survivors have met the quickest tests that reach them, not all",
         "python3 tools/mutants.py report",
         r"mutants.*|caught first by.*",
     ),
