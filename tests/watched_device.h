@@ -33,6 +33,12 @@ class WatchedDevice final : public Device {
   std::atomic<int> kernels{0};  ///< in them
   std::atomic<int> allocations{0};
   std::atomic<int> launches{0};
+  std::atomic<int> held{0};  ///< blocks of memory
+
+  /// What it is asked to do.
+  enum class Ask : uint8_t { Allocate, Copy, Compile, Launch };
+  /// Called before it does it; may throw instead.
+  std::function<void(Ask)> before;
 
   using Compile = std::function<std::vector<std::unique_ptr<LoadedKernel>>(
       const KernelSource& source, std::span<const std::string> entries)>;
@@ -66,20 +72,30 @@ class WatchedDevice final : public Device {
   int index() const override { return inner_.index(); }
   const DeviceProperties& properties() const override { return inner_.properties(); }
   void* allocate(size_t bytes, Stream stream) override {
+    ask(Ask::Allocate);
     ++allocations;
-    return inner_.allocate(bytes, stream);
+    void* const data = inner_.allocate(bytes, stream);
+    held += data != nullptr;
+    return data;
   }
-  void release(void* data, Stream stream) override { inner_.release(data, stream); }
+  void release(void* data, Stream stream) override {
+    held -= data != nullptr;
+    inner_.release(data, stream);
+  }
   void copyFromHost(void* dst, const void* src, size_t bytes, Stream stream) override {
+    ask(Ask::Copy);
     inner_.copyFromHost(dst, src, bytes, stream);
   }
   void copyToHost(void* dst, const void* src, size_t bytes, Stream stream) override {
+    ask(Ask::Copy);
     inner_.copyToHost(dst, src, bytes, stream);
   }
   void copyWithin(void* dst, const void* src, size_t bytes, Stream stream) override {
+    ask(Ask::Copy);
     inner_.copyWithin(dst, src, bytes, stream);
   }
   void fillBytes(void* dst, unsigned char value, size_t bytes, Stream stream) override {
+    ask(Ask::Copy);
     inner_.fillBytes(dst, value, bytes, stream);
   }
   void synchronize(Stream stream) override { inner_.synchronize(stream); }
@@ -88,6 +104,7 @@ class WatchedDevice final : public Device {
   }
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
+    ask(Ask::Compile);
     ++texts;
     kernels += static_cast<int>(entries.size());
     {
@@ -110,12 +127,19 @@ class WatchedDevice final : public Device {
   }
   void launch(const LoadedKernel& kernel, const LaunchShape& shape, std::span<void* const> args,
               Stream stream, Cancellation* cancellation) override {
+    ask(Ask::Launch);
     ++launches;
     last_stream = stream;
     inner_.launch(kernel, shape, args, stream, cancellation);
   }
 
  private:
+  void ask(Ask what) {
+    if (before) {
+      before(what);
+    }
+  }
+
   Device& inner_;
   std::mutex mutex_;
   std::condition_variable changed_;

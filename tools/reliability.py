@@ -3,6 +3,7 @@
 
 tools/reliability.py list
 tools/reliability.py run exact kills     measures, from a build in build/; commits count, so commit first
+                                         (--count N: fewer programs than the table says)
 tools/reliability.py page                writes the page (a test holds it to the files)
 """
 
@@ -69,17 +70,34 @@ MEASURES = {
         "Cache on disk: every system call failing in turn, every truncation and byte changed, hostile folders, links, "
         "names, owners, a full disk",
         "build/bin/nvfuser_test_unit -tc='disk cache*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
+    ),
+    "faults": (
+        "Each allocation, system call, compilation, copy and launch of a fusion failing in turn: one error or a right "
+        "result, the next call right, nothing left behind",
+        "build/bin/nvfuser_test_unit -tc='faults*'",
+        r"\[doctest\] test cases:.*",
+    ),
+    "out_of_memory": (
+        "The same from Python, and interpreters that end, fork or are killed while fusions are planned, compiled, run",
+        f"{_PYTHON} -m pytest -q tests/python/test_out_of_memory.py",
+        r"\d+ passed.*|.*failed.*",
+    ),
+    "mutants": (
+        "Known faults put into the library one at a time ([table](../tests/mutants/README.md)), and what notices them; "
+        "survivors have met the quickest tests that reach them, not all",
+        "python3 tools/mutants.py report",
+        r"mutants.*|caught first by.*",
     ),
     "compilers": (
         "Compilers that hang, die, say yes and write nothing; deadlines",
         "build/bin/nvfuser_test_unit -tc='host compiler*,compile deadline*,process*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "threads": (
         "Threads: the same and different fusions, a forked child, errors beside others' calls",
         "build/bin/nvfuser_test_unit -tc='threads*,cpu threads*,loaded kernels*'",
-        r"\[doctest\] .*",
+        r"\[doctest\] test cases:.*",
     ),
     "injected": (
         "Exceptions thrown at 25 stages of torch.compile, and broken compilers: PyTorch's result and one warning",
@@ -103,8 +121,10 @@ def _host():
     return f"{model.group(1) if model else platform.machine()}, {os.cpu_count()} processors"
 
 
-def measure(name):
+def measure(name, count=None):
     what, command, pattern = MEASURES[name]
+    if count is not None:
+        command = re.sub(r"--count \d+", f"--count {count}", command)
     libraries = ":".join(map(str, sorted((ROOT / ".venv").glob("lib/python3*/site-packages/nvidia/*/lib"))))
     changed = _said("git", "status", "--porcelain", "--untracked-files=no")
     begin = time.time()
@@ -167,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("verb", choices=["list", "run", "page"])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--count", type=int, help="of programs, instead of the table's")
     given = parser.parse_args()
     if given.verb == "list":
         for name, (what, command, _) in MEASURES.items():
@@ -176,7 +197,7 @@ def main():
         unknown = [name for name in given.names if name not in MEASURES]
         if unknown:
             parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
-        passed = [measure(name) for name in given.names or MEASURES]
+        passed = [measure(name, given.count) for name in given.names or MEASURES]
         PAGE.write_text(page())
         return 0 if all(passed) else 1
     PAGE.write_text(page())

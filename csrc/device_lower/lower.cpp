@@ -426,6 +426,8 @@ void verifyAfter(const LoweringPass& pass, const Lowering& lowering) {
     if (lowering.symbols != nullptr && !lowering.kernel.body.empty()) {
       kir::verify(lowering.kernel, lowering.symbols->sources());
     }
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     throw InternalError(text("after the pass ", pass.name, ": ", e.what()));
   }

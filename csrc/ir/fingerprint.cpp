@@ -182,20 +182,24 @@ Fingerprint Val::fingerprint() const {
 
 void Val::forgetFingerprint() noexcept {
   // What is computed from a scalar is known only while the scalar is, so that a walk ends where
-  // nothing is known, and forgetting costs no more than remembering did.
-  std::vector<Val*> open{this};
-  while (!open.empty()) {
-    Val* val = open.back();
-    open.pop_back();
-    if (!FingerprintReader::known(val)) {
-      continue;
+  // nothing is known, and forgetting costs no more than remembering did. Those that are still to be
+  // looked at are a list through their own fingerprints: whoever rolls back may have no memory.
+  Val* open = nullptr;
+  const auto forget = [&open](Val* val) {
+    if (FingerprintReader::known(val)) {
+      val->fingerprint_high_.store(0, std::memory_order_relaxed);
+      val->fingerprint_low_.store(reinterpret_cast<uintptr_t>(open), std::memory_order_relaxed);
+      open = val;
     }
-    val->fingerprint_high_.store(0, std::memory_order_relaxed);
-    val->fingerprint_low_.store(0, std::memory_order_relaxed);
+  };
+  forget(this);
+  while (open != nullptr) {
+    Val* const val = open;
+    open = reinterpret_cast<Val*>(val->fingerprint_low_.exchange(0, std::memory_order_relaxed));
     for (const Expr* use : val->uses_) {
       for (Val* out : use->outputs()) {
         if (out->isScalar()) {
-          open.push_back(out);
+          forget(out);
         }
       }
     }

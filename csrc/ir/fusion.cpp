@@ -193,11 +193,12 @@ void Fusion::registerExpr(Expr* expr) {
 
 Val* Fusion::constant(PolymorphicValue value, DataType dtype) {
   const auto key = std::make_pair(static_cast<int>(dtype.type), value.as<int64_t>());
-  Val*& slot = constants_[key];
-  if (slot == nullptr) {
-    slot = IrBuilder::createInContainer<Val>(this, value, dtype);
+  if (const auto known = constants_.find(key); known != constants_.end()) {
+    return known->second;
   }
-  return slot;
+  Val* const made = IrBuilder::createInContainer<Val>(this, value, dtype);
+  constants_.emplace(key, made);  // not before it is made, for which there may be no memory
+  return made;
 }
 
 Val* Fusion::zeroVal() { return zeroVal(DataType::Index); }

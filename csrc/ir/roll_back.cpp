@@ -1,6 +1,5 @@
 // Fusion::rollBack: the graph as it was at a mark, in time by what was added since.
 #include <algorithm>
-#include <unordered_set>
 
 #include <ir/fusion.h>
 
@@ -18,12 +17,12 @@ void Fusion::rollBack(const Mark& mark) noexcept {
     removeExpr(exprs_.back().get());
   }
   if (vals_.size() > mark.vals) {
-    std::unordered_set<const Val*> added;
-    for (size_t i = mark.vals; i < vals_.size(); ++i) {
-      added.insert(vals_[i].get());
-    }
-    std::erase_if(constants_, [&](const auto& entry) { return added.count(entry.second) != 0; });
-    std::erase_if(aliases_, [&](const auto& entry) { return added.count(entry.first) != 0; });
+    // Told by their numbers: there may be no memory for a list of them.
+    const auto is_added = [&](const Val* val) {
+      return val->name() >= mark.val_names[static_cast<size_t>(val->vtype())];
+    };
+    std::erase_if(constants_, [&](const auto& entry) { return is_added(entry.second); });
+    std::erase_if(aliases_, [&](const auto& entry) { return is_added(entry.first); });
   }
   for (size_t i = mark.outputs; i < outputs_.size(); ++i) {
     outputs_[i]->is_fusion_output_ = false;

@@ -126,6 +126,8 @@ void runAll(Fusion& fusion, const Options& options, std::string_view subject, De
     if (options.flag(Setting::Verify)) {
       try {
         fusion.verify();
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (const std::exception& error) {
         throw InternalError(text("after the pass ", pass.name, ": ", error.what()));
       }

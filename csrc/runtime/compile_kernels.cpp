@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <new>
 #include <set>
 #include <thread>
 
@@ -166,7 +167,7 @@ void compileTexts(Work& work) {
   }
 }
 
-/// False where the system has no thread to give.
+/// False where the system has no thread to give, or no memory for one.
 bool startThread(const std::shared_ptr<Work>& work) {
   // Signals are the host's business: the threads block them all.
   sigset_t all, before;
@@ -176,6 +177,8 @@ bool startThread(const std::shared_ptr<Work>& work) {
   try {
     std::thread([work] { compileTexts(*work); }).detach();
   } catch (const std::system_error&) {
+    started = false;
+  } catch (const std::bad_alloc&) {
     started = false;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -267,6 +270,27 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors, Cancellati
   }
 }
 
+/// The tickets of a call. Where it fails before anybody compiles for them, those who wait for the
+/// same kernels are told; otherwise they would wait forever.
+struct ClaimedTickets {
+  explicit ClaimedTickets(size_t count) : tickets(count) {}
+  ~ClaimedTickets() {
+    for (const LoadedKernels::Ticket& ticket : tickets) {
+      if (!given_away_ && ticket.slot != nullptr && ticket.mine) {
+        processLoadedKernels().fail(ticket, std::make_exception_ptr(Cancelled()));
+      }
+    }
+  }
+  ClaimedTickets(const ClaimedTickets&) = delete;
+  ClaimedTickets& operator=(const ClaimedTickets&) = delete;
+  void areGivenAway() { given_away_ = true; }
+
+  std::vector<LoadedKernels::Ticket> tickets;
+
+ private:
+  bool given_away_ = false;
+};
+
 }  // namespace
 
 std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> kernels,
@@ -279,7 +303,8 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
   }
   std::vector<std::exception_ptr> errors(kernels.size());
   LoadedKernels& table = processLoadedKernels();
-  std::vector<LoadedKernels::Ticket> tickets(kernels.size());
+  ClaimedTickets claimed(kernels.size());
+  std::vector<LoadedKernels::Ticket>& tickets = claimed.tickets;
   std::vector<Wanted> wanted;
   std::set<std::string> names;  // one text has each name once
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -308,9 +333,11 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
     });
     Device& device = kernels.front()->device();
     const auto processors = static_cast<size_t>(availableProcessors());
-    compileAll(std::make_shared<Work>(device, std::move(wanted), processors), processors,
-               cancellation);
+    const auto work = std::make_shared<Work>(device, std::move(wanted), processors);
+    claimed.areGivenAway();
+    compileAll(work, processors, cancellation);
   }
+  claimed.areGivenAway();
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (tickets[i].slot == nullptr) {
       continue;

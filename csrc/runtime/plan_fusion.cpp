@@ -282,6 +282,8 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         }
         step.kernel = &segment->kernelFor(proposal.params.get(), wanted, *call.device,
                                           call.index_type, call.params, fusion_id_, next_kernel_);
+      } catch (const std::bad_alloc&) {
+        throw;  // says nothing against the plan: the next call makes it
       } catch (const std::exception& error) {
         if (!auto_schedule_ || !discardPlan(*segment, proposal.params->scheduler_type, call,
                                             "plan could not be carried out", error)) {

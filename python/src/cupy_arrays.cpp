@@ -1,5 +1,6 @@
 #include "cupy_arrays.h"
 
+#include "interpreter_lock.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <support/error.h>
@@ -12,13 +13,13 @@ namespace {
 class CupyAllocator final : public Allocator {
  public:
   Block allocate(size_t bytes, Device&, Stream) override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     nb::object memory = nb::module_::import_("cupy.cuda").attr("alloc")(bytes);
     auto* data = reinterpret_cast<void*>(nb::cast<uintptr_t>(memory.attr("ptr")));
     return {data, memory.release().ptr()};
   }
   void release(const Block& block, Device&, Stream) noexcept override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     nb::handle(static_cast<PyObject*>(block.handle)).dec_ref();
   }
 };

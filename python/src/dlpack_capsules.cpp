@@ -1,5 +1,6 @@
 #include "dlpack_capsules.h"
 
+#include "interpreter_lock.h"
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -82,7 +83,7 @@ nb::object Array::dlpack(nb::handle consumer, bool versioned) const {
   if (tensor_.device().kind() == DeviceKind::Cuda) {
     const intptr_t number = consumer.is_none() ? 1 : nb::cast<intptr_t>(consumer);
     if (number != -1 && number != streamNumber(stream_)) {
-      const nb::gil_scoped_release others_run;
+      const OthersRun others_run;
       tensor_.device().synchronize(stream_);
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "arrays.h"
+#include "interpreter_lock.h"
 #include "interruptible.h"
 #include "torch_table.h"
 #include <nanobind/stl/pair.h>
@@ -53,7 +54,7 @@ nb::list execute(FusionExecutorCache& executor, TorchCalls& known, nb::handle gi
   }
   KernelArgumentHolder outputs;
   {
-    nb::gil_scoped_release others_run;
+    OthersRun others_run;
     static std::mutex one_random_call;
     std::unique_lock<std::mutex> lock(one_random_call, std::defer_lock);
     if (random) {

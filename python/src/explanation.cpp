@@ -3,6 +3,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "interpreter_lock.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <support/text.h>
@@ -124,11 +125,11 @@ constexpr int kRepeats = 5;
 nb::dict describeFusion(FusionExecutorCache& executor, nb::handle inputs) {
   FusionDescription description;
   if (inputs.is_none()) {
-    nb::gil_scoped_release others_run;
+    OthersRun others_run;
     description = executor.describe(kRepeats);
   } else {
     const Inputs given(inputs);
-    nb::gil_scoped_release others_run;
+    OthersRun others_run;
     description = executor.describe(given.holder(), kRepeats);
   }
   return dictOf(description);

@@ -6,6 +6,7 @@
 #include "dtypes.h"
 #include "frontend.h"
 #include "graph_plan/graph_plan.h"
+#include "interruptible.h"
 #include "machine.h"
 #include "torch_table.h"
 #include <capi/arguments.h>
@@ -65,5 +66,6 @@ NB_MODULE(_C, module) {
   bindDirect(direct);
   bindGraphPlan(module);
   bindFrontend(module);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&Interruptible::stopAll));
   importedTorch();  // where it was before us, it is a library from now on
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "interpreter_lock.h"
 #include "torch_capsules.h"
 #include <nanobind/stl/string.h>
 #include <support/error.h>
@@ -139,11 +140,11 @@ Stream currentStream(const Torch& torch, int index) {
   void* stream = nullptr;
   if (torch.table != nullptr) {
     if (torch.table->current_stream(kDLCUDA, index, &stream) != 0) {
-      const nb::gil_scoped_acquire held;
+      const LockHeld held;
       throw nb::python_error();
     }
   } else {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     const nb::object current =
         nb::module_::import_("torch").attr("cuda").attr("current_stream")(index);
     stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("cuda_stream")));

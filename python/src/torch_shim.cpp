@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "interpreter_lock.h"
 #include <support/error.h>
 
 namespace nvfuser::python {
@@ -210,7 +211,7 @@ namespace {
 
 /// PyTorch's own words about it, its OutOfMemoryError above all.
 [[noreturn]] void throwFailure(size_t bytes, const Device& device) {
-  const nb::gil_scoped_acquire held;
+  const LockHeld held;
   const bool on_cuda = device.kind() == DeviceKind::Cuda;
   nb::module_::import_("torch").attr("empty")(
       bytes, nb::arg("dtype") = nb::module_::import_("torch").attr("uint8"),

@@ -107,6 +107,19 @@ TEST_CASE("disk cache: damaged cubins are compiled anew") {
   }
 }
 
+TEST_CASE("disk cache: a payload whose numbers are none is compiled anew") {
+  CacheFolder folder;
+  DiskCache cache = folder.cache();
+  const std::string key = cubinKey(fill(), "sm_90");
+  const CompiledCubin good = cachedCubin(fill(), "sm_90", &cache);
+  for (const std::string_view number : {"12x", "", "x", "1 "}) {
+    CAPTURE(number);
+    REQUIRE(cache.store(key, packParts({good.cubin, good.ptx, good.log, number, "0", "0"})));
+    CHECK_FALSE(cachedCubin(fill(), "sm_90", &cache).from_cache);
+    CHECK(cachedCubin(fill(), "sm_90", &cache).from_cache);
+  }
+}
+
 TEST_CASE("disk cache: text that does not compile is not kept") {
   CacheFolder folder;
   DiskCache cache = folder.cache();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include <cache_folder.h>
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
@@ -64,6 +65,37 @@ TEST_CASE("loaded kernels: a failure is told to those who wait, and tried again 
   CHECK_THROWS_AS(kernels.wait(mine, nullptr), CompileError);
   CHECK(kernels.size() == 0);
   CHECK(kernels.claim("a").mine);
+}
+
+TEST_CASE("loaded kernels: a failure is told to a thread that sleeps") {
+  LoadedKernels kernels(8);
+  const LoadedKernels::Ticket mine = kernels.claim("a");
+  const LoadedKernels::Ticket others = kernels.claim("a");
+  std::atomic<bool> told{false};
+  std::thread waiting([&] {
+    try {
+      kernels.wait(others, nullptr);
+    } catch (const CompileError&) {
+      told = true;
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kernels.fail(mine, std::make_exception_ptr(CompileError("refused", "log")));
+  waiting.join();
+  CHECK(told);
+}
+
+TEST_CASE("loaded kernels: a fork's child compiles what its parent's threads compile") {
+  LoadedKernels kernels(8);
+  const LoadedKernels::Ticket parents = kernels.claim("a");
+  const LoadedKernels::Ticket done = kernels.claim("b");
+  kernels.finish(done, std::make_shared<NoKernel>());
+  CHECK(cache_test::inChild([&] {
+          return kernels.claim("a").mine && !kernels.claim("a").mine && !kernels.claim("b").mine
+                     ? 0
+                     : 1;
+        }) == 0);
+  CHECK_FALSE(kernels.claim("a").mine);
 }
 
 TEST_CASE("loaded kernels: of those that nobody uses, the last used stay") {

@@ -313,3 +313,74 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   CHECK_FALSE(pool.provesDivisible(n, pool.constant(256)));
   CHECK(pool.provesDivisible(pool.mul(n, n), pool.constant(256)));
 }
+
+TEST_CASE("scalar: values lie within the ranges of their expressions") {
+  ScalarPool pool;
+  const Scalar a = pool.symbol("a", nullptr, -7, 9);
+  const Scalar b = pool.symbol("b", nullptr, 1, 6);
+  const Scalar c = pool.symbol("c", nullptr, 0, 5);
+  const Scalar wide = pool.add(pool.mul(c, 3), pool.mul(b, 2));
+  const Scalar falls = pool.sub(pool.mul(b, 4), pool.mul(c, 3));
+  const Scalar is_small = pool.less(c, pool.constant(3));
+  const Scalar expressions[] = {
+      pool.div(c, b),
+      pool.div(a, b),
+      pool.div(wide, pool.constant(4)),
+      pool.div(falls, b),
+      pool.mod(c, b),
+      pool.mod(a, b),
+      pool.mod(wide, b),
+      pool.mod(falls, b),
+      pool.ceilDiv(wide, b),
+      pool.min(a, c),
+      pool.max(a, c),
+      pool.min(wide, falls),
+      pool.max(wide, falls),
+      pool.bitXor(c, b),
+      pool.bitXor(c, pool.constant(9)),
+      pool.bitXor(wide, c),
+      pool.mul(a, b),
+      pool.mul(falls, c),
+      pool.sub(a, wide),
+      pool.sub(wide, pool.mul(a, 5)),
+      pool.select(is_small, a, wide),
+      pool.select(is_small, wide, a),
+      is_small,
+      pool.equal(a, c),
+  };
+  for (Scalar expression : expressions) {
+    CAPTURE(expression->toString());
+    int64_t outside = 0;
+    for (int64_t x = -7; x <= 9; ++x) {
+      for (int64_t y = 1; y <= 6; ++y) {
+        for (int64_t z = 0; z <= 5; ++z) {
+          const int64_t value = kir::evaluate(expression, [&](Scalar symbol) {
+            return symbol == a ? x : symbol == b ? y : z;
+          });
+          outside += value < expression->lo || value > expression->hi;
+        }
+      }
+    }
+    CHECK(outside == 0);
+  }
+}
+
+TEST_CASE("scalar: what cancels is gone, and parts below zero are not divided one by one") {
+  ScalarPool pool;
+  const Scalar x = pool.symbol("x", nullptr, 0, 100);
+  const Scalar y = pool.symbol("y", nullptr, 0, 100);
+  CHECK(pool.sub(pool.add(x, y), y) == x);
+  CHECK(pool.sub(pool.add(pool.mul(x, 3), y), pool.add(y, pool.mul(x, 3))) == pool.zero());
+  // (8 x - y) / 8 is x - 1 where y is 1 to 8, not x.
+  const Scalar quotient =
+      pool.div(pool.max(pool.sub(pool.mul(x, 8), y), pool.zero()), pool.constant(8));
+  const Scalar plain =
+      pool.div(pool.add(pool.mul(x, 8), pool.sub(pool.constant(100), y)), pool.constant(8));
+  for (int64_t a = 0; a <= 40; ++a) {
+    for (int64_t b = 0; b <= 40; ++b) {
+      const auto valueOf = [&](Scalar symbol) { return symbol == x ? a : b; };
+      CHECK(kir::evaluate(quotient, valueOf) == std::max<int64_t>(a * 8 - b, 0) / 8);
+      CHECK(kir::evaluate(plain, valueOf) == (a * 8 + 100 - b) / 8);
+    }
+  }
+}

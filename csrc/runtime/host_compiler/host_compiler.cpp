@@ -14,6 +14,7 @@
 
 #include <runtime/cannot_compile.h>
 #include <runtime/host_compiler/process.h>
+#include <runtime/kernel_cache/private_folder.h>
 #include <support/cancellation.h>
 #include <support/error.h>
 #include <support/options.h>
@@ -272,8 +273,10 @@ SharedObject loadSharedObject(std::string_view bytes) {
   // process.
   static void* libm = dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
   static_cast<void>(libm);
-  int fd = memfd_create("nvfuser-kernel", MFD_CLOEXEC);
-  if (fd < 0) {
+  // Closed at the end: the mapping holds the memory.
+  const OwnedDescriptor file(memfd_create("nvfuser-kernel", MFD_CLOEXEC));
+  const int fd = file.get();
+  if (!file) {
     throw CannotCompile(text("load of a compiled kernel: memfd_create: ", std::strerror(errno)),
                         "");
   }
@@ -284,8 +287,7 @@ SharedObject loadSharedObject(std::string_view bytes) {
       continue;
     }
     if (count <= 0) {
-      int error = errno;
-      close(fd);
+      const int error = errno;
       throw CannotCompile(text("load of a compiled kernel: cannot write ", bytes.size(),
                                " bytes to memory: ", std::strerror(error)),
                           "");
@@ -297,7 +299,6 @@ SharedObject loadSharedObject(std::string_view bytes) {
   if (!handle) {
     error = dlerror();
   }
-  close(fd);  // the mapping holds the memory
   if (!handle) {
     throw CompileError("load of a compiled kernel: the dynamic loader refused it", error);
   }

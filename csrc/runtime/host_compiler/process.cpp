@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <support/error.h>
 #include <support/options.h>
@@ -151,6 +153,34 @@ struct SpawnSetup {
   }
 };
 
+/// A process that was started. It ends with this, whatever happens meanwhile, and so does what it
+/// has started.
+class RunningChild {
+ public:
+  explicit RunningChild(pid_t pid) : pid_(pid) {}
+  ~RunningChild() { end(); }
+  RunningChild(const RunningChild&) = delete;
+  RunningChild& operator=(const RunningChild&) = delete;
+
+  /// Its state, if nobody else has taken it.
+  std::optional<int> end() {
+    if (pid_ <= 0) {
+      return std::nullopt;
+    }
+    kill(-pid_, SIGKILL);
+    int status = 0;
+    pid_t reaped = 0;
+    do {
+      reaped = waitpid(pid_, &status, 0);
+    } while (reaped < 0 && errno == EINTR);
+    const bool is_own = reaped == std::exchange(pid_, 0);
+    return is_own ? std::optional<int>(status) : std::nullopt;
+  }
+
+ private:
+  pid_t pid_;
+};
+
 }  // namespace
 
 ProcessResult runProcess(const ProcessRequest& request) {
@@ -185,6 +215,7 @@ ProcessResult runProcess(const ProcessRequest& request) {
   }
   result.started = true;
 
+  RunningChild running(pid);
   // The child's end is what counts, not the end of its output: something it left in the background
   // may keep the pipe. Kernels before 5.3 have no pidfd; there the state is asked for every few
   // milliseconds.
@@ -224,14 +255,8 @@ ProcessResult runProcess(const ProcessRequest& request) {
       stream_open = false;
     }
   }
-  kill(-pid, SIGKILL);  // and whatever it left running
-  int status = 0;
-  pid_t reaped = 0;
-  do {
-    reaped = waitpid(pid, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
-  if (reaped == pid) {
-    result.exit_code = exitCode(status);
+  if (const std::optional<int> status = running.end()) {
+    result.exit_code = exitCode(*status);
   }
   if (stream_open) {
     drain(reader.fd, request.output_limit, result.output);
@@ -314,7 +339,7 @@ TemporaryDirectory::TemporaryDirectory() {
                              std::string("/tmp"), std::string("/dev/shm")}) {
     std::string pattern = folder + "/nvfuser-XXXXXX";
     if (mkdtemp(pattern.data())) {
-      path_ = pattern;
+      path_ = std::move(pattern);  // which needs no memory, as what is made now has to be removed
       return;
     }
     tried += text("\n  note: ", folder, ": ", std::strerror(errno));

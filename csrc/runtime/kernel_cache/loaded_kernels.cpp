@@ -24,14 +24,17 @@ struct LoadedKernels::Slot {
 
 LoadedKernels::Ticket LoadedKernels::claim(const std::string& key) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::shared_ptr<Slot>& slot = slots_[key];
+  const auto found = slots_.find(key);
+  std::shared_ptr<Slot> slot = found != slots_.end() ? found->second : nullptr;
   const bool mine = slot == nullptr || (slot->kernel == nullptr && slot->process != getpid());
   if (mine) {
+    // Whole before it is in the table: others would wait forever for one that nobody compiles.
     slot = std::make_shared<Slot>();
     slot->key = key;
+    slots_[key] = slot;
   }
   slot->used = ++clock_;
-  return {slot, mine};
+  return {std::move(slot), mine};
 }
 
 LoadedKernels::Ticket LoadedKernels::claimAlone() { return {std::make_shared<Slot>(), true}; }
@@ -40,7 +43,10 @@ void LoadedKernels::finish(const Ticket& ticket, Kernel kernel) {
   std::lock_guard<std::mutex> lock(mutex_);
   ticket.slot->kernel = std::move(kernel);
   changed_.notify_all();
-  dropUnused();
+  try {
+    dropUnused();
+  } catch (const std::bad_alloc&) {  // the next kernel does it
+  }
 }
 
 void LoadedKernels::fail(const Ticket& ticket, std::exception_ptr error) {

@@ -15,6 +15,7 @@
 #include "dtypes.h"
 #include "execution.h"
 #include "explanation.h"
+#include "interpreter_lock.h"
 #include "interruptible.h"
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -99,7 +100,7 @@ size_t compileAhead(const std::vector<std::pair<ExecutorCache*, nb::list>>& call
       arguments.push(described(input));
     }
   }
-  nb::gil_scoped_release others_run;
+  OthersRun others_run;
   std::vector<CompiledKernel*> waiting;
   for (const auto& [cache, arguments] : planned) {
     try {
@@ -207,7 +208,7 @@ void compile(Kernel& self, const IrFusion& fusion, nb::handle args, const Launch
         "KernelExecutor does not support the Fusion provided. Operations of a library are not run "
         "by a kernel; use execute()");
   }
-  nb::gil_scoped_release others_run;
+  OthersRun others_run;
   auto executor = std::make_unique<KernelExecutor>(self.id);
   executor->compile(&graph, given.holder(), launch != nullptr ? *launch : LaunchParams(), params,
                     type);
@@ -227,7 +228,7 @@ nb::list runKernel(Kernel& self, nb::handle args, const LaunchParams* launch,
   context.cancellation = call.cancellation();
   KernelArgumentHolder outputs;
   {
-    nb::gil_scoped_release others_run;
+    OthersRun others_run;
     const auto begin = std::chrono::steady_clock::now();
     outputs = call.run([&] {
       return self.executor->run(given.holder(), {}, launch != nullptr ? *launch : LaunchParams(),

@@ -3,6 +3,7 @@
 #include "direct/bindings.h"
 #include "direct/executors.h"
 #include "dtypes.h"
+#include "interpreter_lock.h"
 #include <external/thread_communicator.h>
 #include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
@@ -31,7 +32,7 @@ class PythonCommunicator final : public Communicator {
   PythonCommunicator(nb::object transport, int64_t rank, int64_t size, bool on_gpus)
       : transport_(std::move(transport)), rank_(rank), size_(size), on_gpus_(on_gpus) {}
   ~PythonCommunicator() override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     transport_.reset();
   }
   int64_t rank() const override { return rank_; }
@@ -41,7 +42,7 @@ class PythonCommunicator final : public Communicator {
     return memory == (on_gpus_ ? DeviceKind::Cuda : DeviceKind::Cpu);
   }
   void exchange(const Exchange& x) override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     nb::list tensors;
     for (const external::ExchangedTensor& tensor : x.tensors) {
       tensors.append(nb::make_tuple(fromDtype(tensor.dtype), tensor.elements,
@@ -55,11 +56,11 @@ class PythonCommunicator final : public Communicator {
   }
   std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
                                     std::string_view) override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     return nb::cast<std::vector<int64_t>>(transport_.attr("numbers_of_all")(listOf(team), own));
   }
   void barrier() override {
-    const nb::gil_scoped_acquire held;
+    const LockHeld held;
     transport_.attr("barrier")();
   }
 
@@ -180,7 +181,7 @@ void bindMultidevice(nb::module_& direct) {
       .def_prop_ro("size", [](const AnyCommunicator& self) { return self.communicator->size(); })
       .def("barrier",
            [](const AnyCommunicator& self) {
-             const nb::gil_scoped_release others_run;
+             const OthersRun others_run;
              self.communicator->barrier();
            })
       .def(
@@ -193,7 +194,7 @@ void bindMultidevice(nb::module_& direct) {
           "numbers_of_all",
           [](const AnyCommunicator& self, const std::vector<int64_t>& team, int64_t own,
              const std::string& what) {
-            const nb::gil_scoped_release others_run;
+            const OthersRun others_run;
             return self.communicator->numbersOfAll(team, own, what);
           },
           "team"_a, "own"_a, "what"_a, "One number of each device of a team, in its order.")
@@ -206,7 +207,7 @@ void bindMultidevice(nb::module_& direct) {
             const bool is_first = team.at(0) == self.communicator->rank();
             const external::ExchangedTensor tensor{
                 toDtype(dtype), elements, is_first ? data : nullptr, is_first ? nullptr : data};
-            const nb::gil_scoped_release others_run;
+            const OthersRun others_run;
             self.communicator->exchange({std::nullopt,
                                          BinaryOpType::Add,
                                          team,
@@ -229,10 +230,10 @@ void bindMultidevice(nb::module_& direct) {
       [](int64_t rank, int64_t size, int gpu, const std::string& address, const nb::object& gather,
          double limit_s) {
         const external::GatherTexts gather_texts = [&](const std::string& own) {
-          const nb::gil_scoped_acquire held;
+          const LockHeld held;
           return nb::cast<std::vector<std::string>>(gather(own));
         };
-        const nb::gil_scoped_release others_run;
+        const OthersRun others_run;
         return AnyCommunicator{ncclCommunicator(
             std::make_unique<external::TeamChannel>(rank, size, external::addressTowards(address),
                                                     gather_texts, limit_s),
@@ -244,7 +245,7 @@ void bindMultidevice(nb::module_& direct) {
   direct.def(
       "nccl_communicator_of_launch",
       [](double limit_s) {
-        const nb::gil_scoped_release others_run;
+        const OthersRun others_run;
         return AnyCommunicator{
             ncclCommunicatorOfLaunch(external::Launched::fromEnvironment(), limit_s)};
       },
@@ -298,7 +299,7 @@ void bindMultidevice(nb::module_& direct) {
       .def(
           "require_same",
           [](const Staged& self, const AnyCommunicator& communicator) {
-            const nb::gil_scoped_release others_run;
+            const OthersRun others_run;
             requireSameFusion(*communicator.communicator, self.stages.devices(), self.hash);
           },
           "communicator"_a, "A UserError on all devices where one is about to run another one.");

@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "direct/bindings.h"
 #include "direct/fusion.h"
+#include "interpreter_lock.h"
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -78,7 +79,7 @@ void validate(const IrFusion& fusion, nb::handle outputs, nb::handle args) {
   const Inputs given(args);
   const Inputs results(outputs);
   const RunContext context = results.context();
-  nb::gil_scoped_release others_run;
+  OthersRun others_run;
   results.waitFor(context);
   testValidate(&fusion.definition->graph, results.holder(), given.holder(), 0, "validate");
 }
