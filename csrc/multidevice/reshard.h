@@ -13,7 +13,7 @@
 
 #include <ir/composite_nodes.h>
 #include <ir/op_types.h>
-#include <multidevice/join_allreduces.h>
+#include <multidevice/join_exchanges.h>
 #include <multidevice/sharding.h>
 
 namespace nvfuser::multidevice {
