@@ -100,6 +100,16 @@ TensorView* Resharder::exchanged(CommunicationType type, TensorView* tv, Paralle
   return last_;
 }
 
+/// Each part has the one element that stands for all of the axis.
+TensorView* Resharder::stretched(TensorView* tv, size_t axis, ParallelType mesh_axis) {
+  std::vector<Val*> sizes = ops::sizesOf(tv);
+  sizes[axis] =
+      SimplifyingIrBuilder::mulExpr(sizes[axis], ops::indexConstant(mesh_.size(mesh_axis)));
+  std::vector<bool> flags(sizes.size(), false);
+  flags[axis] = true;
+  return expand(broadcast(squeeze(tv, flags, true), flags), sizes);
+}
+
 TensorView* Resharder::gathered(TensorView* tv, size_t axis, ParallelType mesh_axis,
                                 const std::string& why) {
   return joined(exchanged(CommunicationType::Allgather, tv, mesh_axis, BinaryOpType::Add, tv, why),
@@ -130,6 +140,13 @@ TensorView* Resharder::reshard(TensorView* tv, Sharding from, const Sharding& to
 
 TensorView* Resharder::step(TensorView* tv, ParallelType mesh_axis, std::optional<size_t> from,
                             std::optional<size_t> to, const std::string& why) {
+  if (from && ops::axesOf(tv)[*from]->hasExpandedExtent()) {
+    tv = stretched(tv, *from, mesh_axis);
+    from = std::nullopt;
+    if (!to) {
+      return tv;
+    }
+  }
   if (!from) {
     return ownPart(tv, *to, mesh_axis);
   }
