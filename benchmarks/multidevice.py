@@ -1,7 +1,12 @@
-"""What a plan with one collective costs the host, over the backend called directly; run it by torchrun.
+"""What a plan with one collective costs the host, over the backend called directly.
 
-Each line: microseconds of the host for one call (calls in a row, the median of 7 rounds), and for one call whose result
-is waited for. `--own` has NCCL itself instead of torch.distributed's group; without GPUs the group is gloo.
+    torchrun --nproc-per-node 2 benchmarks/multidevice.py [--own]
+    python benchmarks/multidevice.py --host
+
+Each line of the first: microseconds of the host for one call (calls in a row, the median of 7 rounds), and for one
+call whose result is waited for. `--own` has NCCL itself instead of torch.distributed's group; without GPUs the group is
+gloo. `--host` is a group of two of which only one is there, whose backend ("fake") moves nothing: processor time of the
+calling thread for one call, which other load of the machine does not change; the median of 9 rounds in turns.
 """
 
 import os
@@ -30,8 +35,8 @@ def allreduce_of(mesh):
 class Silent:
     """A transport that moves nothing."""
 
-    def exchange(self, *_):
-        pass
+    def prepare(self, *_):
+        return lambda given, results: None
 
     def numbers_of_all(self, team, own):
         return [own] * len(team)
@@ -40,17 +45,18 @@ class Silent:
         pass
 
 
-def rivals(fd, x):
+def rivals(fd, x, communicator):
     total = torch.empty(x.shape[1], device=x.device)
     on_gpu = x.is_cuda
-    handle = multidevice.Communicator.instance().handle
+    handle = communicator
     team = list(range(handle.size))
-    silent = multidevice.direct.python_communicator(Silent(), handle.rank, handle.size, on_gpus=on_gpu)
-    alone = multidevice.MultiDeviceExecutor(fd.fusion, communicator=silent)
+    silent = multidevice.direct.group_communicator(Silent(), handle.rank, handle.size, on_gpus=on_gpu)
+    ours, alone = (multidevice.MultiDeviceExecutor(fd.fusion, communicator=one) for one in (handle, silent))
 
     def broadcast():
         stream = torch.cuda.current_stream().cuda_stream if on_gpu else 0
-        handle.broadcast(team, DataType.Float, total.numel(), total.data_ptr(), on_gpu, stream, "a broadcast")
+        gpu = x.get_device() if on_gpu else None
+        handle.broadcast(team, DataType.Float, total.numel(), total.data_ptr(), gpu, stream, "a broadcast")
 
     def direct():
         torch.sum(x, 0, out=total)
@@ -59,7 +65,7 @@ def rivals(fd, x):
     return {
         "torch.sum": lambda: torch.sum(x, 0, out=total),
         "torch.sum and all_reduce": direct,
-        "the plan": lambda: fd.execute([x]),
+        "the plan": lambda: ours.run([x]),
         "the plan, which exchanges nothing": lambda: alone.run([x]),
         "a broadcast by its transport": broadcast,
     }
@@ -86,7 +92,38 @@ def times(call, synchronize, calls=200, rounds=7):
     return statistics.median(queued), statistics.median(waited)
 
 
+class OneOfTwo(multidevice.ProcessGroup):
+    """A group whose other process, which is not there, runs the same fusions."""
+
+    def numbers_of_all(self, team, own):
+        return [own] * len(team)
+
+
+def on_the_host(calls=500, rounds=9):
+    """What each call takes of the thread's processor time."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    torch.set_num_threads(1)
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    communicator = multidevice.direct.group_communicator(OneOfTwo(dist, False), 0, 2)
+    all_calls = rivals(allreduce_of(multidevice.DeviceMesh([0, 1])), torch.ones(2, 256), communicator)
+    taken = {name: [] for name in all_calls}
+    for _ in range(rounds):
+        for name, call in all_calls.items():
+            for _ in range(50):
+                call()
+            begin = time.thread_time_ns()
+            for _ in range(calls):
+                call()
+            taken[name].append((time.thread_time_ns() - begin) / calls / 1e3)
+    for name, found in taken.items():
+        print(f"256 columns, {name}: {statistics.median(found):.1f} µs of the host's processor")
+
+
 def main():
+    if "--host" in sys.argv:
+        on_the_host()
+        return
     on_gpus = torch.cuda.is_available()
     dist.init_process_group("nccl" if on_gpus else "gloo")
     rank = dist.get_rank()
@@ -99,12 +136,10 @@ def main():
     fd = allreduce_of(mesh)
     for columns in (256, 1 << 20):
         x = torch.ones(2, columns, device="cuda" if on_gpus else "cpu")
-        for name, call in rivals(fd, x).items():
+        for name, call in rivals(fd, x, multidevice.Communicator.instance().handle).items():
             queued, waited = times(call, synchronize)
             if rank == 0:
                 print(f"{columns} columns, {name}: {queued:.1f} µs on the host, {waited:.1f} µs with its result")
-    if rank == 0:
-        print(fd.mde.report())
     dist.barrier()
     dist.destroy_process_group()
 

@@ -54,8 +54,14 @@ class Silent:
     def __init__(self):
         self.asked = []
 
-    def exchange(self, kind, reduction, team, tensors, stream, shift):
-        self.asked.append((kind, [(dtype, elements) for dtype, elements, _, _ in tensors]))
+    def prepare(self, kind, reduction, team, shift, gpu):
+        parts = len(team) if kind in ("reduce_scatter", "alltoall") else 1
+        return lambda given, results: self.asked.append(
+            (kind, [(operand.dtype, operand.numel() // parts) for operand in given])
+        )
+
+    def beside(self, call, given, results, stream, gpu):
+        call(given, results)
 
     def numbers_of_all(self, team, own):
         return [own] * len(team)
@@ -88,7 +94,7 @@ class Ours:
         """The plan without overlap whose exchanges do nothing, and what they are."""
         transport, place = Silent(), self._place
         on_gpus = place.device.type == "cuda"
-        handle = multidevice.direct.python_communicator(transport, place.rank, place.size, on_gpus=on_gpus)
+        handle = multidevice.direct.group_communicator(transport, place.rank, place.size, on_gpus=on_gpus)
         executor = multidevice.MultiDeviceExecutor(self.fusion, communicator=handle)
         executor.run(self.parts, disable=["overlap"])
         transport.asked.clear()
@@ -102,18 +108,22 @@ class Ours:
 
 def exchanges_alone(asked, place):
     """The same exchanges by torch.distributed, with nothing between them; None where there are none."""
-    from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
-
+    gather, scatter = (  # what PyTorch calls the one and the other since 2.13, and before
+        getattr(dist, new, None) or getattr(dist, old)
+        for new, old in (
+            ("all_gather_single", "all_gather_into_tensor"),
+            ("reduce_scatter_single", "reduce_scatter_tensor"),
+        )
+    )
     calls = []
     for kind, tensors in asked:
         for dtype, elements in tensors:
-            dtype = nvfuser_dtype_to_torch_dtype(dtype)
             many = torch.zeros(elements * place.size, device=place.device, dtype=dtype)
             one = torch.zeros(elements, device=place.device, dtype=dtype)
             if kind == "allgather":
-                calls.append(lambda one=one, many=many: dist.all_gather_into_tensor(many, one))
+                calls.append(lambda one=one, many=many: gather(many, one))
             elif kind == "reduce_scatter":
-                calls.append(lambda one=one, many=many: dist.reduce_scatter_tensor(one, many))
+                calls.append(lambda one=one, many=many: scatter(one, many))
             elif kind == "alltoall":
                 to = torch.zeros_like(many)
                 calls.append(lambda many=many, to=to: dist.all_to_all_single(to, many))
@@ -154,7 +164,7 @@ def links(place, clock, large):
     found = {}
     for kind in ("allgather", "reduce_scatter", "allreduce", "alltoall"):
         for name, elements in (("small", 256), ("large", large)):
-            found[f"{kind}, {name}"] = exchanges_alone([(kind, [(_float(), elements)])], place)
+            found[f"{kind}, {name}"] = exchanges_alone([(kind, [(torch.float32, elements)])], place)
     times = clock.milliseconds(found, 0.02)
     figures = {}
     for kind in ("allgather", "reduce_scatter", "allreduce", "alltoall"):
@@ -162,12 +172,6 @@ def links(place, clock, large):
         seconds = max(1e-9, (times[f"{kind}, large"] - times[f"{kind}, small"]) / 1e3)
         figures[kind] = {"us": times[f"{kind}, small"] * 1e3, "bytes_per_s": received / seconds}
     return figures
-
-
-def _float():
-    from nvfuser_direct import DataType
-
-    return DataType.Float
 
 
 def received_bytes(kind, devices, bytes_of_part):

@@ -95,8 +95,9 @@ class Process:
         found = {"ms": times, "error": error, "eager_error": eager_error, "received": ours.received_bytes()}
         if alone is not None:
             found["hidden"] = 1 - (times["ours"] - times["compute"]) / times["exchanges"]
-            width = {"dtype": self.place.sizes.bytes_each}
-            found["asked"] = [[kind, sum(count for _, count in tensors) * width["dtype"]] for kind, tensors in asked]
+            found["asked"] = [
+                [kind, sum(count * dtype.itemsize for dtype, count in tensors)] for kind, tensors in asked
+            ]
         return found
 
     def peer(self, program, name, make, ours):

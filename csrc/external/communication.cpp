@@ -78,8 +78,8 @@ void runCommunication(const Call& call) {
     }
   }
   const std::string name = op->getOpString();
-  communicator->exchange(
-      {op->type(), op->reduction(), team, tensors, name, call.machine->kind, call.machine->stream});
+  communicator->exchange({op->type(), op->reduction(), team, tensors, name, call.machine->kind,
+                          call.machine->stream, 0, call.machine->index});
   for (size_t i = 0; i < op->count(); ++i) {
     const TensorRef& out = call.outputs[i];
     if (!isDense(out)) {

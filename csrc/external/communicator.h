@@ -36,6 +36,7 @@ struct Exchange {
   /// Of an exchange without a type: what each device has goes to the one so many places behind it
   /// in the team, the last ones' to the first; 0: a broadcast.
   int64_t shift = 0;
+  int gpu = 0;  ///< the number of the one that has the tensors
 
   std::string_view name() const {
     return type ? communicationName(*type) : shift != 0 ? "shift" : "broadcast";

@@ -96,7 +96,10 @@ void carryOut(const Exchange& exchange, const Brought& all) {
 class Meeting {
  public:
   Meeting(std::vector<int64_t> team, double limit_s)
-      : team_(std::move(team)), limit_s_(limit_s), all_(team_.size(), nullptr) {}
+      : team_(std::move(team)),
+        limit_s_(limit_s),
+        all_(team_.size(), nullptr),
+        has_left_(team_.size(), false) {}
 
   /// Returns when the exchange of all is done.
   void meet(size_t place, const Exchange& exchange) {
@@ -114,6 +117,8 @@ class Meeting {
     if (++arrived_ == team_.size()) {
       finish();
       is_over_ = true;
+      changed_.notify_all();
+    } else if (findWhoLeft()) {
       changed_.notify_all();
     } else if (!changed_.wait_until(lock, deadline, [&] { return is_over_ || error_; })) {
       error_ = text(exchange.what, ": device ", team_[place], " has waited for ", limit_s_,
@@ -133,7 +138,32 @@ class Meeting {
     }
   }
 
+  /// The device comes no more; those that wait for it end.
+  void leave(int64_t device) {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < team_.size(); ++i) {
+      has_left_[i] = has_left_[i] || team_[i] == device;
+    }
+    if (arrived_ > 0 && !is_over_ && findWhoLeft()) {
+      changed_.notify_all();
+    }
+  }
+
  private:
+  /// Sets the error where a device that has not come to this exchange has left.
+  bool findWhoLeft() {
+    for (size_t i = 0; i < team_.size() && !error_; ++i) {
+      const auto other = std::find_if(all_.begin(), all_.end(),
+                                      [](const Exchange* one) { return one != nullptr; });
+      if (has_left_[i] && all_[i] == nullptr) {
+        error_ = text((*other)->what, ": device ", team_[i], " has left, and device ",
+                      team_[static_cast<size_t>(other - all_.begin())], " waits for it with ",
+                      (*other)->toString());
+      }
+    }
+    return error_.has_value();
+  }
+
   void finish() {
     for (size_t i = 1; i < all_.size(); ++i) {
       if (!all_[0]->goesWith(*all_[i])) {
@@ -171,6 +201,7 @@ class Meeting {
   std::vector<int64_t> team_;
   double limit_s_;
   std::vector<const Exchange*> all_;
+  std::vector<bool> has_left_;
   size_t arrived_ = 0;
   bool is_over_ = false;
   std::optional<std::string> error_;
@@ -185,20 +216,33 @@ struct World {
     std::unique_ptr<Meeting>& meeting = meetings[key];
     if (meeting == nullptr) {
       meeting = std::make_unique<Meeting>(key, limit_s);
+      for (const int64_t device : left) {
+        meeting->leave(device);
+      }
     }
     return *meeting;
+  }
+
+  void leave(int64_t device) {
+    const std::lock_guard lock(mutex);
+    left.push_back(device);
+    for (const auto& [team, meeting] : meetings) {
+      meeting->leave(device);
+    }
   }
 
   int64_t size;
   double limit_s;
   std::mutex mutex;
   std::map<std::vector<int64_t>, std::unique_ptr<Meeting>> meetings;
+  std::vector<int64_t> left;  ///< devices that come no more
 };
 
 class ThreadCommunicator final : public Communicator {
  public:
   ThreadCommunicator(std::shared_ptr<World> world, int64_t rank)
       : world_(std::move(world)), rank_(rank) {}
+  ~ThreadCommunicator() override { world_->leave(rank_); }
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return world_->size; }
   std::string_view name() const override { return "threads"; }

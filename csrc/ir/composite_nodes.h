@@ -253,8 +253,8 @@ struct CommunicationOpFields {
   }
 };
 
-/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes. An
-/// Allreduce may take several tensors at once, each with a result of its own. Not before another
+/// Data of other devices: teams are the devices of `mesh()` that differ along one of its axes. It
+/// may take several tensors at once, each with a result of its own. Not before another
 /// communication has ended, whose result is the last operand.
 class CommunicationOp final
     : public ExprOf<CommunicationOp, ExprKind::CommunicationOp, CommunicationOpFields> {

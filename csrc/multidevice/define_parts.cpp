@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ir/builder.h>
+#include <ir/composite_nodes.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
@@ -66,7 +67,7 @@ std::vector<ops::AxisGroup> groupsOf(const TensorView* out) {
 }
 
 /// A squeezed axis that was stretched may be real by now, as it was exchanged: its elements are
-/// equal.
+/// equal. There may be none, of which a maximum is something, too.
 TensorView* squeezed(const SqueezeOp* op, const TensorView* global) {
   auto* x = op->in()->as<TensorView>();
   const std::vector<IterDomain*> axes = axesOf(x);
@@ -74,7 +75,8 @@ TensorView* squeezed(const SqueezeOp* op, const TensorView* global) {
   std::vector<bool> flags;
   for (size_t i = axes.size(); i-- > 0;) {
     if (op->isSqueezeDim(i) && before[i]->hasExpandedExtent() && !axes[i]->isBroadcast()) {
-      x = select(x, static_cast<int64_t>(i), ops::indexConstant(0));
+      const auto axis = static_cast<int64_t>(i);
+      x = isComplexType(x->dtype()) ? select(x, axis, ops::indexConstant(0)) : max(x, {axis});
     } else {
       flags.insert(flags.begin(), op->isSqueezeDim(i));
     }

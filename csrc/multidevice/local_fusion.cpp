@@ -9,12 +9,13 @@
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/composite_nodes.h>
-#include <ir/view_ops.h>
 #include <multidevice/declarations.h>
 #include <multidevice/define_parts.h>
-#include <multidevice/join_allreduces.h>
+#include <multidevice/join_exchanges.h>
+#include <multidevice/plan_parts.h>
 #include <multidevice/propagate.h>
 #include <multidevice/reshard.h>
+#include <multidevice/way_of_resharding.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
@@ -29,24 +30,6 @@ namespace {
 using ops::axesOf;
 using ops::constantOf;
 using ops::extentOf;
-
-/// Its axes by those of its operand, where it is a permutation of that.
-std::optional<std::vector<int64_t>> permutationOf(const TensorView* tv) {
-  const Expr* expr = tv->definition();
-  if (expr == nullptr || !expr->isA<LoadStoreOp>() || !isViewOp(expr)) {
-    return std::nullopt;
-  }
-  const std::vector<IterDomain*>& root = tv->getMaybeRootDomain();
-  std::vector<int64_t> order;
-  for (const IterDomain* axis : tv->getLogicalDomain()) {
-    const auto place = std::find(root.begin(), root.end(), axis);
-    if (place == root.end()) {
-      return std::nullopt;
-    }
-    order.push_back(place - root.begin());
-  }
-  return order.size() == root.size() ? std::optional(order) : std::nullopt;
-}
 
 class Maker {
  public:
@@ -76,6 +59,7 @@ class Maker {
     const std::vector<Val*> outputs = fusion_->outputs();
     targets_ = propagate(exprs, flows, declared_);
     cutJoinedParts(exprs, flows);
+    needs_.find(exprs, flows, targets_, planner_);
     cutInputs();
     Resharder resharder(mesh_, [&](ParallelType axis) { return coordinate(axis); }, asked_);
     for (Expr* expr : exprs) {
@@ -84,12 +68,15 @@ class Maker {
     LocalFusion local;
     local.inputs = shardingsNow(fusion_->inputs());
     local.outputs = shardingsNow(outputs);
+    for (const Val* input : fusion_->inputs()) {
+      local.wanted.push_back(needs_.common(input));
+    }
     for (auto [axis, scalar] : coordinates_) {
       fusion_->addInput(scalar);
       local.coordinates.push_back(axis);
     }
     preseg_passes::sweep(*fusion_);
-    local.exchanges = joinAllreduces(*fusion_, asked_);
+    local.exchanges = joinExchanges(*fusion_, asked_);
     preseg_passes::sweep(*fusion_);
     fusion_->verify();
     local.fusion = std::move(fusion_);
@@ -204,84 +191,6 @@ class Maker {
     }
   }
 
-  /// How an operation is carried out: its results' shardings as it computes them, and what combines
-  /// them along which axes of the mesh.
-  struct Plan {
-    std::vector<Sharding> results;
-    std::map<ParallelType, BinaryOpType> sums;
-  };
-
-  Plan planOf(const std::vector<const TensorView*>& ins, const std::vector<const TensorView*>& outs,
-              const AxisFlow& flow) const {
-    Plan plan;
-    plan.results.resize(outs.size());
-    if (joined_parts_.count(outs[0]) != 0) {
-      plan.results[0] = targets_.at(outs[0]);
-      return plan;
-    }
-    for (const ParallelType mesh_axis : kMeshAxes) {
-      const std::optional<size_t> wanted = targets_.at(outs[0])[mesh_axis];
-      std::optional<BinaryOpType> sum;
-      std::optional<size_t> natural;  // where the first operand that is cut leads to
-      bool goes_along = false;        // an operand is cut as the result is wanted
-      bool goes_against = false;      // a product's operand is cut, but not where it is summed
-      for (const TensorView* in : ins) {
-        const std::optional<size_t> axis = now_.at(in)[mesh_axis];
-        if (!axis) {
-          continue;
-        }
-        const std::optional<BinaryOpType> by = flow.combines(in, *axis);
-        const std::optional<size_t> to = flow.resultAxis(in, *axis, outs[0]);
-        natural = natural ? natural : to;
-        goes_along |= wanted && to == wanted;
-        goes_against |= !by.has_value() && flow.combinedAxis(in).has_value();
-        sum = by ? by : sum;
-      }
-      if (sum && !goes_along && !goes_against) {
-        plan.sums[mesh_axis] = *sum;
-        continue;
-      }
-      // In parts rather than whole, also where the result is wanted whole or cut elsewhere.
-      const std::optional<size_t> axis = goes_along || !natural ? wanted : natural;
-      if (axis && flow.canCut(outs[0], *axis, mesh_axis) && !plan.results[0].of(*axis)) {
-        plan.results[0][mesh_axis] = axis;
-        cutOthers(plan, mesh_axis, *axis, ins, outs, flow);
-      }
-    }
-    return plan;
-  }
-
-  /// The other results are cut along the axes that go with the same axes of operands.
-  static void cutOthers(Plan& plan, ParallelType mesh_axis, size_t axis,
-                        const std::vector<const TensorView*>& ins,
-                        const std::vector<const TensorView*>& outs, const AxisFlow& flow) {
-    for (size_t k = 1; k < outs.size(); ++k) {
-      for (const TensorView* in : ins) {
-        const auto of_in = flow.operandAxis(in, outs[0], axis);
-        const auto of_out = of_in ? flow.resultAxis(in, *of_in, outs[k]) : std::nullopt;
-        if (of_out) {
-          plan.results[k][mesh_axis] = of_out;
-          break;
-        }
-      }
-    }
-  }
-
-  Sharding neededOf(const TensorView* in, const Plan& plan, const TensorView* out,
-                    const AxisFlow& flow) const {
-    Sharding needed;
-    for (const ParallelType mesh_axis : kMeshAxes) {
-      if (plan.sums.count(mesh_axis) != 0) {
-        const auto cut = now_.at(in)[mesh_axis];
-        const bool is_summed = cut && flow.combines(in, *cut);
-        needed[mesh_axis] = is_summed ? cut : flow.combinedAxis(in);
-      } else if (const auto axis = plan.results[0][mesh_axis]) {
-        needed[mesh_axis] = flow.operandAxis(in, out, *axis);
-      }
-    }
-    return needed;
-  }
-
   void define(Expr* expr, const AxisFlow& flow, Resharder& resharder) {
     std::vector<const TensorView*> ins;
     for (const TensorView* in : tensorInputs(expr)) {
@@ -291,11 +200,11 @@ class Maker {
     for (const TensorView* out : tensorOutputs(expr)) {
       outs.push_back(out);
     }
-    const Plan plan = planOf(ins, outs, flow);
+    const PartsPlan plan = planner_.planOf(ins, outs, flow);
     const std::string why = text("for ", expr->getOpString(), " (", *outs[0], ")");
     for (const TensorView* in : ins) {
       TensorView* present = local_.at(in);
-      const Sharding needed = neededOf(in, plan, outs[0], flow);
+      const Sharding needed = planner_.neededOf(in, plan, outs[0], flow);
       TensorView* fit = shared(in, needed, why, resharder);
       if (fit != present) {
         fusion_->replaceInput(expr, present, fit);
@@ -308,25 +217,35 @@ class Maker {
       const Sharding& target = targets_.at(outs[k]);
       for (auto [mesh_axis, by] : plan.sums) {
         const std::optional<size_t> axis = target[mesh_axis];
-        const bool scatters = axis && !sharding.of(*axis);
+        // All sums at once bring each device as much as its own ones, and then those of the others.
+        const bool scatters =
+            axis && !sharding.of(*axis) && !needs_.isNeededWhole(outs[k], mesh_axis);
         made[k] = resharder.combine(made[k], mesh_axis, by, scatters ? axis : std::nullopt, why);
         sharding[mesh_axis] = scatters ? axis : std::nullopt;
       }
       if (!plan.sums.empty() && expr->isA<LinearOp>() && expr->as<LinearOp>()->hasBias()) {
         made[k] = withBias(expr, made[k], sharding, resharder, why);
       }
-      if (sharding != target) {
-        made[k] = resharder.reshard(made[k], sharding, target, why);
-      }
-      if (local_.count(made[k]) != 0 || global_.count(made[k]) != 0) {
-        made[k] = set(made[k]);  // an operand that nothing was done to
-      }
       auto* old = const_cast<TensorView*>(outs[k]);
+      TensorView* computed = made[k];
+      if (sharding != target) {
+        made[k] = resharder.reshard(computed, sharding, target, why);
+      }
+      if (isKnown(made[k])) {
+        made[k] = set(made[k]);  // an operand that nothing was done to
+      } else if (!isKnown(computed)) {
+        forms_[old].push_back({sharding, computed});
+        global_[computed] = old;
+      }
       preseg_passes::replaceTensor(old, made[k]);
       local_[old] = made[k];
       global_[made[k]] = old;
       now_[old] = target;
     }
+  }
+
+  bool isKnown(const TensorView* tv) const {
+    return local_.count(tv) != 0 || global_.count(tv) != 0;
   }
 
   /// A tensor in another sharding, made once.
@@ -335,16 +254,53 @@ class Maker {
     if (needed == now_.at(in)) {
       return local_.at(in);
     }
-    TensorView* made = reshared_[{in, needed.toString()}];
-    if (made == nullptr) {
-      made = permutedAnew(in, needed, why, resharder);
+    if (TensorView* made = formOf(in, needed)) {
+      return made;
     }
+    TensorView* made = permutedAnew(in, needed, why, resharder);
     if (made == nullptr) {
-      made = resharder.reshard(local_.at(in), now_.at(in), needed, why);
+      const Sharding source = cheapestSource(in, needed);
+      TensorView* from = source == now_.at(in) ? local_.at(in) : formOf(in, source);
+      if (from == nullptr) {  // others need it, too
+        from = shared(in, source, why, resharder);
+      }
+      made = resharder.reshard(from, source, needed, why);
     }
     global_[made] = in;
-    reshared_[{in, needed.toString()}] = made;
+    forms_[in].push_back({needed, made});
     return made;
+  }
+
+  TensorView* formOf(const TensorView* tv, const Sharding& sharding) const {
+    const auto found = forms_.find(tv);
+    for (size_t i = 0; found != forms_.end() && i < found->second.size(); ++i) {
+      if (found->second[i].sharding == sharding) {
+        return found->second[i].made;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Of the shardings in which there is a tensor, or will be, as others need it: from which of them
+  /// this one is cheapest.
+  Sharding cheapestSource(const TensorView* tv, const Sharding& needed) const {
+    std::vector<Sharding> sources = {now_.at(tv)};
+    if (const auto found = forms_.find(tv); found != forms_.end()) {
+      for (const Form& form : found->second) {
+        sources.push_back(form.sharding);
+      }
+    }
+    for (const OperandNeeds::Need& need : needs_.of(tv)) {
+      // (What is needed is made of what has more alone, so that nothing is asked for in a circle.)
+      if (need.sharding != needed &&
+          cheapestWay(mesh_, need.sharding, needed).cost == ExchangeCost()) {
+        sources.push_back(need.sharding);
+      }
+    }
+    return *std::min_element(
+        sources.begin(), sources.end(), [&](const Sharding& a, const Sharding& b) {
+          return cheapestWay(mesh_, a, needed).cost < cheapestWay(mesh_, b, needed).cost;
+        });
   }
 
   /// Where `in` is a permutation of another tensor: that one in the sharding that is needed, which
@@ -358,14 +314,9 @@ class Maker {
     }
     const auto* source = present->definition()->input(0)->as<TensorView>();
     source = global_.count(source) != 0 ? global_.at(source) : source;
-    Sharding of_source;
-    for (const ParallelType mesh_axis : kMeshAxes) {
-      if (needed[mesh_axis]) {
-        of_source[mesh_axis] = static_cast<size_t>((*order)[*needed[mesh_axis]]);
-      }
-    }
-    return now_.count(source) != 0 ? permute(shared(source, of_source, why, resharder), *order)
-                                   : nullptr;
+    return now_.count(source) != 0
+               ? permute(shared(source, ofPermuted(needed, *order), why, resharder), *order)
+               : nullptr;
   }
 
   /// A sum of parts has its bias once, at the end.
@@ -391,7 +342,13 @@ class Maker {
   std::unordered_set<const TensorView*> joined_parts_;
   std::unordered_map<const TensorView*, TensorView*> local_;         ///< of a global tensor
   std::unordered_map<const TensorView*, const TensorView*> global_;  ///< of what stands for it
-  std::map<std::pair<const TensorView*, std::string>, TensorView*> reshared_;
+  struct Form {
+    Sharding sharding;
+    TensorView* made;
+  };
+  std::unordered_map<const TensorView*, std::vector<Form>> forms_;  ///< of global tensors, by now
+  PartsPlanner planner_{targets_, joined_parts_};
+  OperandNeeds needs_;
   std::map<ParallelType, Val*> coordinates_;
   std::vector<Asked> asked_;
 };

@@ -25,6 +25,9 @@ struct LocalFusion {
   std::vector<ParallelType> coordinates;
   /// How each input has to be cut, and each output is; of scalars nothing.
   std::vector<Sharding> inputs, outputs;
+  /// How each input would have to be cut for all that read it to have what they need; as whole
+  /// where some need all of it.
+  std::vector<Sharding> wanted;
   /// A line for each exchange: what, of which tensor, and which operation wants it.
   std::vector<std::string> exchanges;
 };

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <runtime/cuda/current_device.h>
-#include <runtime/dense_copy.h>
+#include <multidevice/run_handover.h>
 
 namespace nvfuser {
 
@@ -22,18 +21,6 @@ Device& deviceOf(const KernelArgumentHolder& args, Device* wanted) {
   return cpuDevice();
 }
 
-/// The first device says the sizes.
-std::vector<int64_t> sizesOfFirst(external::Communicator& communicator,
-                                  const multidevice::Handover& what, std::span<const int64_t> team,
-                                  const Tensor* tensor) {
-  std::vector<int64_t> sizes;
-  for (size_t axis = 0; axis < what.axes; ++axis) {
-    const int64_t own = tensor != nullptr ? tensor->size(static_cast<int64_t>(axis)) : 0;
-    sizes.push_back(communicator.numbersOfAll(team, own, what.what).front());
-  }
-  return sizes;
-}
-
 }  // namespace
 
 void requireSameFusion(external::Communicator& communicator, const std::vector<int64_t>& devices,
@@ -50,40 +37,6 @@ void requireSameFusion(external::Communicator& communicator, const std::vector<i
                 ") define and share the same one");
     }
   }
-}
-
-Tensor handOver(external::Communicator& communicator, const multidevice::Handover& what,
-                std::span<const int64_t> team, const Tensor* tensor, Device& device,
-                const RunContext& context) {
-  const std::vector<int64_t> sizes = sizesOfFirst(communicator, what, team, tensor);
-  // Where the transport takes no memory of the device, by way of the host.
-  const bool by_host = !communicator.takes(device.kind());
-  Device& memory = by_host ? cpuDevice() : device;
-  Tensor given, result;
-  if (tensor != nullptr) {
-    given = by_host ? Tensor::fromHostTensor(tensor->toHostTensor(context.stream))
-                    : denseOnDevice(*tensor, context);
-  } else {
-    result = by_host
-                 ? Tensor::empty(sizes, what.dtype)
-                 : Tensor::emptyStrided(sizes, rowMajorStrides(sizes), what.dtype, memory, context);
-  }
-  const Tensor& shape = tensor != nullptr ? given : result;
-  const external::ExchangedTensor sent{what.dtype, shape.numel(),
-                                       tensor != nullptr ? given.data() : nullptr,
-                                       tensor != nullptr ? nullptr : result.data()};
-  const cuda::CurrentDevice current(memory);
-  communicator.exchange({std::nullopt,
-                         BinaryOpType::Add,
-                         team,
-                         {&sent, 1},
-                         what.what,
-                         memory.kind(),
-                         by_host ? nullptr : context.stream});
-  if (tensor != nullptr) {
-    return *tensor;
-  }
-  return by_host ? result.copyTo(device) : result;
 }
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion,
@@ -115,8 +68,10 @@ MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion,
 }
 
 FusionExecutorCache& MultiDeviceExecutor::cache() const {
-  return **std::find_if(caches_.begin(), caches_.end(),
-                        [](const auto& cache) { return cache != nullptr; });
+  const auto found = std::find_if(caches_.begin(), caches_.end(),
+                                  [](const auto& cache) { return cache != nullptr; });
+  check(found != caches_.end(), "a device that only hands tensors over runs nothing");
+  return **found;
 }
 
 std::vector<std::string> MultiDeviceExecutor::exchanges() const {
@@ -145,7 +100,7 @@ KernelArgumentHolder MultiDeviceExecutor::run(KernelArgumentHolder args, Device*
     requireSameFusion(*communicator_, stages_.devices(), hash_);
     agreed_ = true;
   }
-  if (caches_.size() == 1) {
+  if (caches_.size() == 1 && stages_.stages[0].handovers.empty()) {
     for (const int64_t place : coordinatesIn(stages_.stages[0].local)) {
       args.push(PolymorphicValue(place));
     }
@@ -162,14 +117,11 @@ KernelArgumentHolder MultiDeviceExecutor::run(KernelArgumentHolder args, Device*
   for (size_t s = 0; s < caches_.size(); ++s) {
     const multidevice::Stage& stage = stages_.stages[s];
     for (const multidevice::Handover& handover : stage.handovers) {
-      for (const std::vector<int64_t>& team : handover.teams) {
-        if (std::find(team.begin(), team.end(), communicator_->rank()) == team.end()) {
-          continue;
-        }
-        const bool is_first = team.front() == communicator_->rank();
-        slots[handover.to] = handOver(*communicator_, handover, team,
-                                      is_first ? &slots[handover.from].tensor() : nullptr,
-                                      deviceOf(args, device), context);
+      const bool has_it = handover.given.mesh.has(communicator_->rank());
+      if (const std::optional<Tensor> part =
+              handOver(*communicator_, handover, has_it ? &slots[handover.from].tensor() : nullptr,
+                       deviceOf(args, device), context)) {
+        slots[handover.to] = *part;
       }
     }
     if (caches_[s] == nullptr) {

@@ -17,12 +17,6 @@ namespace nvfuser {
 void requireSameFusion(external::Communicator& communicator, const std::vector<int64_t>& devices,
                        size_t hash);
 
-/// `tensor`: what the first device of the team has, dense or not; elsewhere nothing. Returns it on
-/// each of them, in memory of `device`.
-Tensor handOver(external::Communicator& communicator, const multidevice::Handover& what,
-                std::span<const int64_t> team, const Tensor* tensor, Device& device,
-                const RunContext& context);
-
 class MultiDeviceExecutor {
  public:
   /// The fusion is copied. Throws what `makeStages` throws, and `UserError` where the device is in

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <ir/builder.h>
+#include <multidevice/way_of_resharding.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
@@ -99,6 +100,16 @@ TensorView* Resharder::exchanged(CommunicationType type, TensorView* tv, Paralle
   return last_;
 }
 
+/// Each part has the one element that stands for all of the axis.
+TensorView* Resharder::stretched(TensorView* tv, size_t axis, ParallelType mesh_axis) {
+  std::vector<Val*> sizes = ops::sizesOf(tv);
+  sizes[axis] =
+      SimplifyingIrBuilder::mulExpr(sizes[axis], ops::indexConstant(mesh_.size(mesh_axis)));
+  std::vector<bool> flags(sizes.size(), false);
+  flags[axis] = true;
+  return expand(broadcast(squeeze(tv, flags, true), flags), sizes);
+}
+
 TensorView* Resharder::gathered(TensorView* tv, size_t axis, ParallelType mesh_axis,
                                 const std::string& why) {
   return joined(exchanged(CommunicationType::Allgather, tv, mesh_axis, BinaryOpType::Add, tv, why),
@@ -120,36 +131,22 @@ TensorView* Resharder::moved(TensorView* tv, size_t from, size_t to, ParallelTyp
 
 TensorView* Resharder::reshard(TensorView* tv, Sharding from, const Sharding& to,
                                const std::string& why) {
-  // What is cut no more comes first, and then what goes to an axis that is free: an axis is cut by
-  // one axis of the mesh at a time.
-  const auto isFree = [&](ParallelType mesh_axis) {
-    return !to[mesh_axis] || !from.of(*to[mesh_axis]);
-  };
-  while (from != to) {
-    std::optional<ParallelType> next;
-    for (const ParallelType mesh_axis : kMeshAxes) {
-      if (from[mesh_axis] != to[mesh_axis] && isFree(mesh_axis) &&
-          (!next || (to[*next] && !to[mesh_axis]))) {
-        next = mesh_axis;
-      }
-    }
-    if (next) {
-      tv = step(tv, *next, from[*next], to[*next], why);
-      from[*next] = to[*next];
-      continue;
-    }
-    // Two axes of the mesh in each other's place: one lets go.
-    const ParallelType blocked =
-        *std::find_if(std::begin(kMeshAxes), std::end(kMeshAxes),
-                      [&](ParallelType axis) { return from[axis] && from[axis] != to[axis]; });
-    tv = step(tv, blocked, from[blocked], std::nullopt, why);
-    from[blocked] = std::nullopt;
+  for (const auto& [mesh_axis, axis] : cheapestWay(mesh_, from, to).steps) {
+    tv = step(tv, mesh_axis, from[mesh_axis], axis, why);
+    from[mesh_axis] = axis;
   }
   return tv;
 }
 
 TensorView* Resharder::step(TensorView* tv, ParallelType mesh_axis, std::optional<size_t> from,
                             std::optional<size_t> to, const std::string& why) {
+  if (from && ops::axesOf(tv)[*from]->hasExpandedExtent()) {
+    tv = stretched(tv, *from, mesh_axis);
+    from = std::nullopt;
+    if (!to) {
+      return tv;
+    }
+  }
   if (!from) {
     return ownPart(tv, *to, mesh_axis);
   }

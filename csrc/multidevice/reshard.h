@@ -1,5 +1,6 @@
 /// A tensor that devices share in one way, shared in another: in the Fusion that each of them runs.
 ///
+///   cut along axis 0, stretched → whole   stretched further: no data
 ///   cut along axis 0 → whole          T1[2, n, k] = allgather(T0[n, k]);  reshape to [2n, k]
 ///   whole → cut along axis 0          T1[2, n / 2, k] = reshape(T0);  the device's own row: no
 ///   data cut along axis 0 → along axis 1   parts of axis 1 in front, alltoall, then merged with
@@ -13,7 +14,7 @@
 
 #include <ir/composite_nodes.h>
 #include <ir/op_types.h>
-#include <multidevice/join_allreduces.h>
+#include <multidevice/join_exchanges.h>
 #include <multidevice/sharding.h>
 
 namespace nvfuser::multidevice {
@@ -39,6 +40,7 @@ class Resharder {
   /// `of`: the tensor that is in another sharding then.
   TensorView* exchanged(CommunicationType type, TensorView* tv, ParallelType mesh_axis,
                         BinaryOpType by, const TensorView* of, const std::string& why);
+  TensorView* stretched(TensorView* tv, size_t axis, ParallelType mesh_axis);
   TensorView* gathered(TensorView* tv, size_t axis, ParallelType mesh_axis, const std::string& why);
   TensorView* ownPart(TensorView* tv, size_t axis, ParallelType mesh_axis);
   TensorView* moved(TensorView* tv, size_t from, size_t to, ParallelType mesh_axis,

@@ -25,11 +25,6 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-bool goPartByPart(const DeviceMesh& from, const DeviceMesh& to) {
-  return from.shape() == to.shape() && std::none_of(from.devices().begin(), from.devices().end(),
-                                                    [&](int64_t device) { return to.has(device); });
-}
-
 /// A tensor on its mesh, cut so, as the user would declare it.
 void declare(TensorView* tv, const DeviceMesh& mesh, const Sharding& sharding) {
   tv->setDeviceMesh(mesh);
@@ -76,6 +71,14 @@ class Cutter {
 
  private:
   using Value = std::pair<const Val*, DeviceMesh>;  ///< a tensor as a mesh has it
+  /// A tensor of another mesh that a stage reads.
+  struct Brought {
+    const TensorView* tv;
+    TensorView* input;  ///< of the stage
+    size_t source;      ///< slot
+    Shared given;
+    Sharding wanted = {};
+  };
 
   void findMeshes() {
     for (const TensorView* tv : global_.allTvs()) {
@@ -146,15 +149,12 @@ class Cutter {
                      [](const Key& a, const Key& b) { return a.level < b.level; });
   }
 
-  /// Which tensors other meshes want whole, and which other stages want as they are.
+  /// Which tensors other stages want.
   void findWhatIsHandedOver() {
     for (const Expr* expr : exprs_) {
       for (const TensorView* in : tensorInputs(expr)) {
         const bool is_same = meshOf(in) == meshOf(expr);
-        if (crosses(in, meshOf(expr)) && !goPartByPart(meshOf(in), meshOf(expr))) {
-          wanted_whole_.insert(in);
-        } else if (!in->isFusionInput() &&
-                   (!is_same || levelOf(in) != levelOf(tensorOutputs(expr)[0]))) {
+        if (!in->isFusionInput() && (!is_same || levelOf(in) != levelOf(tensorOutputs(expr)[0]))) {
           wanted_.insert(in);
         }
       }
@@ -204,6 +204,7 @@ class Cutter {
     }
     std::unordered_map<const Val*, Val*> sizes;
     std::unordered_map<const TensorView*, TensorView*> brought;
+    std::vector<Brought> from_others;
     std::vector<Val*> outputs;
     const std::vector<Expr*> own = exprsOf(key);
     for (Expr* expr : own) {
@@ -217,7 +218,7 @@ class Cutter {
         TensorView*& input = brought[in];
         TensorView* old = cloner.clone(const_cast<TensorView*>(in));
         if (input == nullptr) {
-          input = bring(in, old, key.mesh, stage, slots, sizes);
+          input = bring(in, old, key.mesh, from_others, slots, sizes);
         }
         fusion->replaceInput(copy, old, input);
       }
@@ -241,15 +242,6 @@ class Cutter {
         }
       }
     }
-    for (const TensorView* tv : wanted_whole_) {
-      if (meshOf(tv) == key.mesh && levelOf(tv) == key.level) {
-        TensorView* whole = set(cloner.clone(const_cast<TensorView*>(tv)));
-        fusion->addOutput(whole);
-        whole->setDeviceMesh(key.mesh);
-        slots[whole] = whole_slot_[tv] = newSlot();
-        outputs.push_back(whole);
-      }
-    }
     preseg_passes::ScalarSubstitution(*fusion, std::move(sizes)).apply();
     preseg_passes::sweep(*fusion);
     if (outputs.empty()) {
@@ -262,6 +254,12 @@ class Cutter {
       outputs[0]->as<TensorView>()->setDeviceMesh(key.mesh);
     }
     stage.local = makeLocal(*fusion);
+    if (takeInParts(from_others, *fusion, stage.local, key.mesh)) {
+      stage.local = makeLocal(*fusion);
+    }
+    for (const Brought& one : from_others) {
+      handOver(one, key.mesh, stage, slots);
+    }
     for (const Val* input : fusion->inputs()) {
       stage.inputs.push_back(slots.at(input));
     }
@@ -279,7 +277,7 @@ class Cutter {
 
   /// What another stage has, as an input of this one.
   TensorView* bring(const TensorView* tv, const TensorView* copy, const DeviceMesh& mesh,
-                    Stage& stage, std::map<const Val*, size_t>& slots,
+                    std::vector<Brought>& from_others, std::map<const Val*, size_t>& slots,
                     std::unordered_map<const Val*, Val*>& sizes) {
     std::vector<IterDomain*> axes;
     for (const IterDomain* id : ops::axesOf(copy)) {
@@ -295,39 +293,52 @@ class Cutter {
     TensorView* input = ops::newTensor(std::move(axes), tv->dtype());
     FusionGuard::getCurFusion()->addInput(input);
     const DeviceMesh from = meshOf(tv);
-    size_t source = 0;
-    Sharding sharding;
-    std::vector<std::vector<int64_t>> teams;
-    if (from == mesh || goPartByPart(from, mesh)) {
-      source = tv->isFusionInput() ? slot_.at({tv, DeviceMesh()}) : slot_.at({tv, from});
-      sharding = tv->isFusionInput() ? shardingOf(tv) : places_.at(source).sharding;
-      for (size_t i = 0; i < from.devices().size(); ++i) {
-        teams.push_back({from.devices()[i], mesh.devices()[i]});
-      }
-    } else {
-      source = whole_slot_.at(tv);
-      teams = {{from.devices()[0]}};
-      for (const int64_t device : mesh.devices()) {
-        if (device != from.devices()[0]) {
-          teams[0].push_back(device);
-        }
-      }
-    }
-    declare(input, mesh, sharding);
+    const size_t source = slot_.at({tv, tv->isFusionInput() ? DeviceMesh() : from});
+    const Sharding given = tv->isFusionInput() ? shardingOf(tv) : places_.at(source).sharding;
     slots[input] = source;
-    if (from != mesh) {
-      const auto [found, is_new] = handed_.try_emplace({source, mesh.toString()}, result_.slots);
-      const size_t slot = found->second;
-      if (is_new) {
-        newSlot();
-        stage.handovers.push_back({source, slot, std::move(teams), tv->dtype(),
-                                   ops::axesOf(tv).size(),
-                                   text("handing over ", ops::describe(tv), " from ",
-                                        from.toString(), " to ", mesh.toString())});
-      }
-      slots[input] = slot;
+    if (from == mesh) {
+      declare(input, mesh, given);
+    } else {
+      declare(input, mesh, Sharding());
+      from_others.push_back({tv, input, source, {from, given}});
     }
     return input;
+  }
+
+  /// Where all those that read such a tensor want it cut, it is. Whether there are any.
+  static bool takeInParts(std::vector<Brought>& from_others, const Fusion& fusion,
+                          const LocalFusion& local, const DeviceMesh& mesh) {
+    bool any = false;
+    for (Brought& one : from_others) {
+      const auto& inputs = fusion.inputs();
+      const auto place = std::find(inputs.begin(), inputs.end(), one.input) - inputs.begin();
+      one.wanted = local.wanted.at(static_cast<size_t>(place));
+      if (one.wanted != Sharding()) {
+        declare(one.input, mesh, one.wanted);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  /// The tensor's parts on the other mesh have a slot of their own.
+  void handOver(const Brought& one, const DeviceMesh& mesh, Stage& stage,
+                std::map<const Val*, size_t>& slots) {
+    const auto [found, is_new] =
+        handed_.try_emplace({one.source, mesh.toString() + one.wanted.toString()}, result_.slots);
+    slots[one.input] = found->second;
+    if (!is_new) {
+      return;
+    }
+    newSlot();
+    const size_t axes = ops::axesOf(one.tv).size();
+    const Shared wanted{mesh, one.wanted};
+    const std::string tensor = ops::describe(one.tv);
+    stage.handovers.push_back({one.source, found->second, one.tv->dtype(), axes, one.given, wanted,
+                               piecesOf(one.given, wanted, axes),
+                               text("handing over ", tensor, " from ", one.given.mesh.toString(),
+                                    " to ", mesh.toString()),
+                               tensor});
   }
 
   /// Inputs that nobody reads, but numbers.
@@ -365,7 +376,7 @@ class Cutter {
   std::vector<Key> keys_;
   std::set<const TensorView*,
            decltype([](const TensorView* a, const TensorView* b) { return a->name() < b->name(); })>
-      wanted_whole_, wanted_;
+      wanted_;
   struct Order {
     bool operator()(const Value& a, const Value& b) const {
       return std::tuple(a.first->name(), a.first->isA<TensorView>(), a.second.toString()) <
@@ -373,7 +384,6 @@ class Cutter {
     }
   };
   std::map<Value, size_t, Order> slot_;
-  std::map<const TensorView*, size_t> whole_slot_;
   std::map<std::pair<size_t, std::string>, size_t> handed_;
   std::map<size_t, Stages::Place> places_;
   Stages result_;
@@ -385,6 +395,10 @@ std::vector<int64_t> Stages::devices() const {
   std::set<int64_t> all;
   for (const Stage& stage : stages) {
     all.insert(stage.local.mesh.devices().begin(), stage.local.mesh.devices().end());
+    for (const Handover& handover : stage.handovers) {
+      const std::vector<int64_t>& devices = handover.given.mesh.devices();
+      all.insert(devices.begin(), devices.end());
+    }
   }
   return {all.begin(), all.end()};
 }

@@ -6,31 +6,23 @@
 ///   handed over        T1: 0 → 2 and 1 → 3, part by part
 ///   stage 1 on {2 3}   T1 → T2
 ///
-/// Between meshes of one shape that share no device each part goes to the device at its place;
-/// otherwise the tensor is made whole on the first mesh, whose first device sends it to all of the
-/// second one. What such a mesh wants in parts, its devices take out of it.
+/// What the second mesh gets is cut as all those that read it there want it, else it is whole; each
+/// device receives what it lacks of that (handover.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include <multidevice/handover.h>
 #include <multidevice/local_fusion.h>
 
 namespace nvfuser::multidevice {
 
-/// A tensor that devices of another mesh get. Slots are places of values among all of a call's.
-struct Handover {
-  size_t from, to;                          ///< slots
-  std::vector<std::vector<int64_t>> teams;  ///< the first device of each has it
-  DataType dtype;
-  size_t axes;
-  std::string what;  ///< for messages
-};
-
 struct Stage {
   LocalFusion local;
-  std::vector<Handover> handovers;      ///< before it
-  std::vector<size_t> inputs, outputs;  ///< slots; of the local Fusion's but the coordinates
+  std::vector<Handover> handovers;  ///< before it
+  /// Slots, places of values among all of a call's; of the local Fusion's but the coordinates.
+  std::vector<size_t> inputs, outputs;
 };
 
 struct Stages {
@@ -45,7 +37,7 @@ struct Stages {
   };
   std::vector<Place> of_inputs, of_outputs;
 
-  /// All devices of all meshes, in order.
+  /// All devices of all meshes, those that only hand something over among them, in order.
   std::vector<int64_t> devices() const;
 };
 

@@ -50,8 +50,6 @@ TensorView* resultOf(CommunicationType type, TensorView* in, const DeviceMesh& m
 std::vector<TensorView*> communicate(CommunicationType type, const std::vector<TensorView*>& ins,
                                      const DeviceMesh& mesh, ParallelType along,
                                      BinaryOpType reduction, TensorView* after) {
-  check(ins.size() == 1 || type == CommunicationType::Allreduce,
-        "a communication of several tensors is an allreduce");
   std::vector<TensorView*> outs;
   for (TensorView* in : ins) {
     outs.push_back(resultOf(type, in, mesh, along, reduction));

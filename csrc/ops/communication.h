@@ -18,7 +18,7 @@ TensorView* communicate(CommunicationType type, TensorView* in, const DeviceMesh
                         ParallelType along, BinaryOpType reduction = BinaryOpType::Add,
                         TensorView* after = nullptr);
 
-/// Several of them as one operation, which types other than Allreduce are not.
+/// Several of them as one operation.
 std::vector<TensorView*> communicate(CommunicationType type, const std::vector<TensorView*>& ins,
                                      const DeviceMesh& mesh, ParallelType along,
                                      BinaryOpType reduction, TensorView* after);

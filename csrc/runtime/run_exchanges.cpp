@@ -20,11 +20,15 @@ constexpr int64_t kLeastBytesOfPart = int64_t{2} << 20;
 constexpr size_t kMostParts = 2;
 /// Rows and columns of a result that a multiprocessor computes at a time: a part fills the GPU.
 constexpr int64_t kTile = 128;
-/// Of an operand of an allreduce that does not wait for the others.
+/// Of an operand of a sum of parts that does not wait for the others.
 constexpr int64_t kLeastBytesOfEarly = int64_t{4} << 20;
 
 bool takesParts(CommunicationType type) {
   return type == CommunicationType::ReduceScatter || type == CommunicationType::Alltoall;
+}
+
+bool isSum(CommunicationType type) {
+  return type == CommunicationType::Allreduce || type == CommunicationType::ReduceScatter;
 }
 
 bool areRowMajor(const std::vector<ViewLayout>& layouts) {
@@ -129,8 +133,9 @@ size_t FusionExecutorCache::Exchanges::placeIn(const Team& team) const {
                              team.begin());
 }
 
-void FusionExecutorCache::Exchanges::post(const Exchange& exchange) {
+void FusionExecutorCache::Exchanges::post(Exchange exchange) {
   const cuda::CurrentDevice current(*call_.device);
+  exchange.gpu = call_.device->index();
   communicator_->exchange(exchange);
 }
 
@@ -291,8 +296,7 @@ void FusionExecutorCache::Exchanges::postEarly(size_t number,
     const Step& step = plan_.steps[s];
     next = step.exchange && step.exchange->op != nullptr ? &step : nullptr;
   }
-  if (next == nullptr || next == &plan_.steps[number + 1] ||
-      next->exchange->op->type() != CommunicationType::Allreduce ||
+  if (next == nullptr || next == &plan_.steps[number + 1] || !isSum(next->exchange->op->type()) ||
       !areRowMajor(next->exchange->results)) {
     return;
   }
@@ -315,11 +319,14 @@ void FusionExecutorCache::Exchanges::postEarly(size_t number,
     }
     const Tensor dense = denseOnDevice(operand, call_.context);
     const Tensor made = resultFor(*next->exchange, looked_at_, dense);
-    const ExchangedTensor tensor{operand.dtype(), operand.numel(), dense.data(), made.data()};
+    const Team team = teamOf(op);
+    const int64_t parts = takesParts(op.type()) ? static_cast<int64_t>(team.size()) : 1;
+    const ExchangedTensor tensor{operand.dtype(), operand.numel() / parts, dense.data(),
+                                 made.data()};
     side().follow();
     post({op.type(),
           op.reduction(),
-          teamOf(op),
+          team,
           {&tensor, 1},
           next->exchange->name,
           call_.device->kind(),

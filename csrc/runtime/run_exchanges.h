@@ -30,8 +30,8 @@ class FusionExecutorCache::Exchanges {
   /// Carries out an exchange, or a product whose rows are exchanged. False: the step is none, or
   /// its exchange goes by way of the host.
   bool run(size_t step, const KernelArgumentHolder& args, KernelArgumentHolder& results);
-  /// Behind a step: large operands of the next allreduce that are there go on their way, in their
-  /// order.
+  /// Behind a step: large operands of the next sum of parts that are there go on their way, in
+  /// their order.
   void postEarly(size_t step, const std::vector<KernelArgument>& slots);
 
  private:
@@ -53,7 +53,7 @@ class FusionExecutorCache::Exchanges {
   size_t placeIn(const Team& team) const;
   cuda::SideStream& side();
   void waitFor(Coming& coming);
-  void post(const external::Exchange& exchange);
+  void post(external::Exchange exchange);
   /// Whether a product is cut, whose part has so many rows and columns, for parts of so many bytes.
   bool pays(size_t parts, int64_t rows, int64_t columns, int64_t bytes) const;
   std::vector<Tensor> operandsOf(const Step& step, const KernelArgumentHolder& args);
@@ -79,7 +79,7 @@ class FusionExecutorCache::Exchanges {
   bool overlaps_;
   std::map<size_t, std::shared_ptr<Coming>> coming_;  ///< by slot
   std::map<size_t, Tensor> filled_;                   ///< by step: the result of an alltoall
-  /// Of the next allreduce, the results of operands that went early, by place; and how many
+  /// Of the next sum of parts, the results of operands that went early, by place; and how many
   /// operands have been looked at.
   std::map<size_t, Tensor> early_;
   size_t looked_at_ = 0;

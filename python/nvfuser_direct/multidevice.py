@@ -12,13 +12,15 @@
 >>> (total,) = fd.execute([own_rows])  # in each process; torch.distributed is initialised
 """
 
-import functools
 import os
 import threading
 
 from nvfuser._C import UserError, direct
 from nvfuser._C.direct import DeviceMesh as _DeviceMesh
 from nvfuser._C.direct import ParallelType, Stages, thread_communicators
+
+from ._handover import hand_over
+from ._process_group import ProcessGroup
 
 _AXES = (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z)
 
@@ -94,169 +96,6 @@ def _rank():
     return Communicator.instance().rank()
 
 
-class ProcessGroup:
-    """torch.distributed as the transport of fusions: in memory of the host (gloo), or of GPUs (nccl)."""
-
-    _SMALL = 1 << 20  # bytes up to which tensors that are combined are joined, which costs a copy
-
-    def __init__(self, on_gpus):
-        self._dist = _distributed()
-        self._on_gpus = on_gpus
-        self._groups = {}
-
-    def _group(self, team):
-        """The group of a team. All processes make all groups of one mesh axis in one order, as torch asks for."""
-        team = tuple(team)
-        if team == tuple(range(self._dist.get_world_size())):
-            return self._dist.group.WORLD
-        if team not in self._groups:
-            self._groups[team] = self._dist.new_group(list(team), use_local_synchronization=True)
-        return self._groups[team]
-
-    def exchange(self, kind, reduction, team, tensors, stream, shift):
-        import torch
-
-        if stream is None:
-            self._exchange(kind, reduction, team, tensors, shift, _host_tensor)
-            return
-        gpu = torch.cuda.current_device()
-        if torch.cuda.current_stream(gpu).cuda_stream == stream:
-            self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
-            return
-        with torch.cuda.stream(torch.cuda.ExternalStream(stream, gpu) if stream else torch.cuda.default_stream(gpu)):
-            self._exchange(kind, reduction, team, tensors, shift, _gpu_tensor)
-
-    def _exchange(self, kind, reduction, team, tensors, shift, at):
-        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
-
-        count, group = len(team), self._group(team)
-        times_in = count if kind in ("reduce_scatter", "alltoall") else 1
-        times_out = count if kind in ("allgather", "alltoall") else 1
-        by = {"add": "SUM", "mul": "PRODUCT", "max": "MAX", "min": "MIN"}.get(reduction)
-        pairs = []
-        for dtype, elements, source, target in tensors:
-            dtype = nvfuser_dtype_to_torch_dtype(dtype)
-            if elements > 0:
-                given = at(source, elements * times_in, dtype) if source else None
-                pairs.append((given, at(target, elements * times_out, dtype) if target else None))
-        if kind == "broadcast":
-            for given, result in pairs:
-                first = team[0] == self._dist.get_rank()
-                self._dist.broadcast(_as_bytes(given if first else result), team[0], group=group)
-            return
-        if kind == "shift":
-            self._shift(pairs, team, shift, group)
-            return
-        if kind == "allreduce":
-            self._allreduce(pairs, getattr(self._dist.ReduceOp, by), group)
-            return
-        for given, result in pairs:
-            if kind == "allgather":
-                self._gather(given, result, count, group)
-            elif kind == "reduce_scatter":
-                self._reduce_scatter(given, result, count, team, getattr(self._dist.ReduceOp, by), group)
-            else:
-                given, result = _as_bytes(given), _as_bytes(result)
-                self._dist.all_to_all_single(result, given, group=group)
-
-    def _shift(self, pairs, team, shift, group):
-        place = team.index(self._dist.get_rank())
-        to, source = team[(place + shift) % len(team)], team[(place - shift) % len(team)]
-        moves = []
-        for given, result in pairs:
-            moves.append(self._dist.P2POp(self._dist.isend, _as_bytes(given), to, group))
-            moves.append(self._dist.P2POp(self._dist.irecv, _as_bytes(result), source, group))
-        for work in self._dist.batch_isend_irecv(moves) if moves else ():
-            work.wait()
-
-    def _gather(self, given, result, count, group):
-        given, result = _as_bytes(given), _as_bytes(result)
-        if given.is_cuda:
-            self._dist.all_gather_into_tensor(result, given, group=group)
-        else:
-            self._dist.all_gather(list(result.chunk(count)), given, group=group)
-
-    def _reduce_scatter(self, given, result, count, team, by, group):
-        if given.is_cuda:
-            self._dist.reduce_scatter_tensor(result, given, by, group=group)
-            return
-        sums = given.clone()  # gloo has no reduce_scatter
-        self._dist.all_reduce(sums, by, group=group)
-        result.copy_(sums.chunk(count)[team.index(self._dist.get_rank())])
-
-    def _allreduce(self, pairs, by, group):
-        """Small tensors of one dtype go together."""
-        import torch
-
-        buckets = {}
-        for given, result in pairs:
-            if given.nbytes <= self._SMALL:
-                buckets.setdefault(given.dtype, []).append((given, result))
-            else:
-                buckets[result] = [(given, result)]
-        for bucket in buckets.values():
-            if len(bucket) == 1:
-                ((given, result),) = bucket
-                if given.data_ptr() != result.data_ptr():
-                    result.copy_(given)
-                self._dist.all_reduce(result, by, group=group)
-                continue
-            joined = torch.cat([given for given, _ in bucket])
-            self._dist.all_reduce(joined, by, group=group)
-            for part, (_, result) in zip(joined.split([given.numel() for given, _ in bucket]), bucket, strict=True):
-                result.copy_(part)
-
-    def numbers_of_all(self, team, own):
-        import torch
-
-        where = "cuda" if self._on_gpus else "cpu"
-        numbers = [torch.zeros(1, dtype=torch.int64, device=where) for _ in team]
-        self._dist.all_gather(numbers, torch.tensor([own], device=where), group=self._group(team))
-        return [number.item() for number in numbers]
-
-    def barrier(self):
-        self._dist.barrier()
-
-
-def _as_bytes(tensor):
-    import torch
-
-    return tensor.view(torch.uint8)
-
-
-def _host_tensor(address, elements, dtype):
-    """Memory at an address as a tensor of PyTorch; it must outlive it."""
-    import ctypes
-
-    import torch
-
-    size = elements * dtype.itemsize
-    return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
-
-
-class _Bytes:
-    """Memory of a GPU at an address, as others read it."""
-
-    def __init__(self, address, size):
-        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
-
-
-def _gpu_tensor(address, elements, dtype):
-    """The same in memory of the current GPU."""
-    import torch
-
-    return _gpu_tensor_of(address, elements, dtype, torch.cuda.current_device())
-
-
-@functools.lru_cache(maxsize=1024)
-def _gpu_tensor_of(address, elements, dtype, gpu):
-    """Kept, since allocators give the same addresses again: to make one takes longer than to launch what reads it."""
-    import torch
-
-    device = torch.device("cuda", gpu)
-    return torch.as_tensor(_Bytes(address, elements * dtype.itemsize), device=device).view(dtype)
-
-
 class Communicator:
     """This process among all: `Communicator.instance()`, over torch.distributed."""
 
@@ -266,9 +105,8 @@ class Communicator:
     def __init__(self):
         dist = _distributed()
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        self.handle = direct.python_communicator(
-            ProcessGroup(_has_nccl(dist)), self._rank, self._size, on_gpus=_has_nccl(dist)
-        )
+        on_gpus = _has_nccl(dist)
+        self.handle = direct.group_communicator(ProcessGroup(dist, on_gpus), self._rank, self._size, on_gpus=on_gpus)
 
     @classmethod
     def instance(cls):
@@ -389,7 +227,7 @@ class MultiDeviceExecutor:
         if not self._agreed:
             self.local.require_same(self._communicator)
             self._agreed = True
-        if len(self._stages) == 1:
+        if len(self._stages) == 1 and not self._stages[0][0].handovers:
             _, cache, places = self._stages[0]
             return _execute(cache, [*inputs, *places], enable, disable)
         wanted = len(self.local.input_axes)
@@ -398,9 +236,9 @@ class MultiDeviceExecutor:
         slots = [*inputs, *[None] * (self.local.slots - wanted)]
         for stage, cache, places in self._stages:
             for handover in stage.handovers:
-                for team in handover.teams:
-                    if self._rank in team:
-                        slots[handover.target] = self._hand_over(handover, team, slots[handover.source], inputs)
+                part = hand_over(self._communicator, handover, slots[handover.source], _device_of(inputs))
+                if part is not None:
+                    slots[handover.target] = part
             if cache is not None:
                 outputs = _execute(cache, [*(slots[slot] for slot in stage.inputs), *places], enable, disable)
                 for slot, output in zip(stage.outputs, outputs, strict=True):
@@ -410,28 +248,11 @@ class MultiDeviceExecutor:
             for slot, mesh in zip(self.local.outputs, self.local.output_meshes, strict=True)
         ]
 
-    def _hand_over(self, handover, team, tensor, inputs):
-        """What the first device of the team has; the tensors are PyTorch's."""
-        import torch
 
-        from nvfuser_direct.pytorch_utils import nvfuser_dtype_to_torch_dtype
+def _device_of(inputs):
+    import torch
 
-        here = self._communicator
-        is_first = team[0] == self._rank
-        sizes = [
-            here.numbers_of_all(team, tensor.shape[axis] if is_first else 0, handover.what)[0]
-            for axis in range(handover.axes)
-        ]
-        device = next((value.device for value in inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
-        where = device if here.takes(device.type == "cuda") else torch.device("cpu")
-        if is_first:
-            sent = tensor.to(where).contiguous()
-        else:
-            sent = torch.empty(sizes, dtype=nvfuser_dtype_to_torch_dtype(handover.dtype), device=where)
-        on_gpu = where.type == "cuda"
-        stream = torch.cuda.current_stream(where).cuda_stream if on_gpu else 0
-        here.broadcast(team, handover.dtype, sent.numel(), sent.data_ptr(), on_gpu, stream, handover.what)
-        return tensor if is_first else sent.to(device)
+    return next((value.device for value in inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
 
 
 def _execute(cache, inputs, enable, disable):

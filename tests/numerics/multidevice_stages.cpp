@@ -70,7 +70,27 @@ TEST_CASE("multidevice: stages on two meshes") {
                         w.share(y, 0, ParallelType::DIDx);
                         w.onSecond().output(sum(y, {1}), 0);
                       },
-                      {"allgather", "handing over"}};
+                      {"handing over"}};
+  const Case scattered{"whole, then by rows of more devices",
+                       {{12, 6}},
+                       [](const World& w) {
+                         TensorView* y = neg(w.input(2));
+                         w.share(y, std::nullopt, ParallelType::DIDx);
+                         w.onSecond().output(mul(y, y), 0);
+                       },
+                       {"handing over"}};
+  const Case across{"rows, then columns",
+                    {{12, 6}},
+                    [](const World& w) {
+                      TensorView* y = neg(w.input(2, 0));
+                      w.share(y, 0, ParallelType::DIDx);
+                      w.onSecond().output(mul(y, y), 1);
+                    },
+                    {"handing over"}};
+  const Case input_alone{"an input of devices that compute nothing",
+                         {{12, 6}},
+                         [](const World& w) { w.onSecond().output(neg(w.input(2, 0)), 0); },
+                         {"handing over"}};
   const Case read_there{"an input that another mesh reads",
                         {{12, 5}},
                         [](const World& w) {
@@ -87,5 +107,12 @@ TEST_CASE("multidevice: stages on two meshes") {
     check(gathered, DeviceMesh({0, 1}), *device, DeviceMesh({2, 3, 4}));
     check(read_there, pair, *device, others);
     check(cut, pair, *device, others);
+    check(scattered, one, *device, three);
+    check(scattered, one, *device, pair);
+    check(scattered, pair, *device, overlapping);
+    check(across, pair, *device, others);
+    check(across, pair, *device, DeviceMesh({2, 3, 4}));
+    check(across, pair, *device, overlapping);
+    check(input_alone, pair, *device, DeviceMesh({2, 3, 4}));
   }
 }

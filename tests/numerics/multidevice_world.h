@@ -147,7 +147,7 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
         MultiDeviceExecutor executor(fusion, communicators[d]);
         exchanges[d] = executor.exchanges();
         of_outputs[d] = executor.outputPlaces();
-        texts[d] = executor.localFusion().toString();
+        texts[d] = second.empty() ? executor.localFusion().toString() : "";
         const Options in_order = Options::current().disable("overlap");
         const Options beside = Options::current().enable("overlap");
         for (const Options& options : {in_order, in_order, beside}) {  // planned, then known

@@ -73,6 +73,13 @@ def transposed(fd, mesh, x):
     share(y, mesh, 1)
 
 
+def gathered(fd, mesh, x):
+    y = fd.ops.neg(x)
+    fd.add_output(y)
+    share(x, mesh, 0)
+    share(y, mesh)
+
+
 def scattered(fd, mesh, x):
     y = fd.ops.sum(x, [0])
     fd.add_output(y)
@@ -87,6 +94,41 @@ def softmax(fd, mesh, x):
     fd.add_output(y)
     share(x, mesh, 1)
     share(y, mesh, 1)
+
+
+def combined(by, *cut):
+    """Rows of numbers and truth values, combined over the devices: whole, and cut along an axis."""
+
+    def define(fd, mesh, *tensors):
+        for x in tensors:
+            share(x, mesh, 0)
+            for axis in (None, *cut):
+                y = getattr(fd.ops, by)(x, [0])
+                fd.add_output(y)
+                share(y, mesh, axis)
+
+    return define
+
+
+def combinations(mesh):
+    """All ways to combine numbers, of dtypes that transports have no numbers for among them."""
+    numbers = torch.randint(-3, 4, (mesh.size * 2, mesh.size * 3))
+    of_numbers = [numbers.float(), numbers.double(), numbers, numbers.int(), numbers.bfloat16()]
+    for by, reference in (("sum", torch.sum), ("max", torch.amax), ("min", torch.amin), ("prod", torch.prod)):
+        pairs = [torch.complex(numbers.float(), numbers.flip(0).float())] if by == "sum" else []
+        compare_exactly(combined(by, 0), of_numbers + pairs, reference, mesh)
+
+
+def compare_exactly(define, inputs, reference, mesh):
+    inputs = [value.to(DEVICE) for value in inputs]
+    with FusionDefinition() as fd:
+        tensors = [fd.from_pytorch(value) for value in inputs]
+        define(fd, mesh, *tensors)
+    parts = [multidevice.shard_tensor(value, tensor) for value, tensor in zip(inputs, tensors, strict=True)]
+    outputs = fd.execute(parts)
+    for place, (part, tensor) in enumerate(zip(outputs, fd.fusion.outputs(), strict=True)):
+        whole = reference(inputs[place // 2], 0).to(part.dtype)
+        torch.testing.assert_close(part, multidevice.shard_tensor(whole, tensor), atol=0, rtol=0)
 
 
 def with_dtensors(mesh):
@@ -195,6 +237,31 @@ def stages(size):
             assert of_first is None
 
 
+def from_one_to_all(mesh):
+    """One process has a tensor; others get their parts of it alone, and give it back."""
+    rank, size = multidevice.Communicator.instance().rank(), mesh.size
+    first = multidevice.DeviceMesh([0])
+    x = torch.arange(24.0 * size).reshape(2 * size, 12).to(DEVICE)
+    for axis in (0, 1):
+        whole = x if axis == 0 else x.T.contiguous()
+        with FusionDefinition() as fd:
+            t = fd.define_tensor([-1, -1], contiguity=True)
+            parts = fd.ops.neg(t)
+            back = fd.ops.mul(parts, parts)
+            fd.add_output(parts)
+            fd.add_output(back)
+            share(t, first)
+            share(parts, mesh, axis)
+            share(back, first)
+        for _ in range(2):
+            part, squares = fd.execute([whole if rank == 0 else 0])
+            torch.testing.assert_close(part, -whole.chunk(size, axis)[rank])
+            assert rank == 0 or squares is None
+            if rank == 0:
+                torch.testing.assert_close(squares, whole * whole)
+        assert len(fd.mde.exchanges) == 2 and all(line.startswith("handing over") for line in fd.mde.exchanges)
+
+
 def start(transport):
     global DEVICE
     if transport == "gloo":
@@ -222,8 +289,15 @@ def main(transport="gloo"):
     for model in MODELS:
         define, inputs, reference = model(share)
         compare(define, inputs, reference, mesh, tolerance=1e-4)
+    combinations(mesh)
     if mesh.size > 1:
         stages(mesh.size)
+        from_one_to_all(mesh)
+        # Parts in another order than that of the devices' numbers.
+        other_way = multidevice.DeviceMesh([*range(1, mesh.size), 0])
+        compare(transposed, [rand(12, 24)], lambda x: [-x], other_way)
+        compare(scattered, [rand(12, 24)], lambda x: [x.sum(0)], other_way)
+        compare(gathered, [rand(12, 24)], lambda x: [-x], other_way)
     if transport != "launch":
         with_dtensors(mesh)
     if mesh.size > 1:

@@ -45,7 +45,7 @@ def as_a_group(size, *command):
     return outputs
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_processes_of_a_group(size):
     for output in as_a_group(size, str(Path(__file__).with_name("multidevice_programs.py"))):
         assert "all agree" in output

@@ -1,4 +1,4 @@
-// Which exchanges a device carries out: allreduces as one, and the bytes of resharding beside the
+// Which exchanges a device carries out: some of them as one, and the bytes of resharding beside the
 // least that any way of doing it takes.
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 #include <external/communicator.h>
 #include <ir/composite_nodes.h>
 #include <multidevice/local_fusion.h>
+#include <multidevice/way_of_resharding.h>
 #include <ops/all_ops.h>
 
 namespace nvfuser {
@@ -30,9 +31,25 @@ struct Rows {
     tv->axis(0)->parallelize(ParallelType::DIDx);
     return tv;
   }
+  TensorView* whole() {
+    TensorView* tv = makeContigTensor(2);
+    fusion.addInput(tv);
+    tv->setDeviceMesh(mesh);
+    return tv;
+  }
   void output(TensorView* tv) {
     fusion.addOutput(tv);
     tv->setDeviceMesh(mesh);
+  }
+  /// Cut along its first axis.
+  void outputInParts(TensorView* tv) {
+    output(tv);
+    int64_t place = 0;
+    while (tv->axis(place)->isReduction()) {
+      ++place;
+    }
+    tv->outer_split(place, 2);
+    tv->axis(place)->parallelize(ParallelType::DIDx);
   }
   /// The lines of all exchanges, by their beginnings.
   std::vector<std::string> exchanges() {
@@ -55,7 +72,7 @@ struct Rows {
   }
 };
 
-TEST_CASE_FIXTURE(Rows, "join allreduces: those that do not wait for each other are one") {
+TEST_CASE_FIXTURE(Rows, "join exchanges: those that do not wait for each other are one") {
   TensorView* x = input();
   output(sum(x, {0}));
   output(sum(mul(x, x), {0, 1}));
@@ -63,7 +80,7 @@ TEST_CASE_FIXTURE(Rows, "join allreduces: those that do not wait for each other 
   CHECK(exchanges() == std::vector<std::string>{"allreduce++"});
 }
 
-TEST_CASE_FIXTURE(Rows, "join allreduces: one that needs another comes behind it") {
+TEST_CASE_FIXTURE(Rows, "join exchanges: one that needs another comes behind it") {
   TensorView* x = input();
   TensorView* total = sum(x, {0});
   TensorView* centered = sub(x, broadcast(total, {true, false}));
@@ -72,7 +89,7 @@ TEST_CASE_FIXTURE(Rows, "join allreduces: one that needs another comes behind it
   CHECK(exchanges() == std::vector<std::string>{"allreduce", "allreduce+"});
 }
 
-TEST_CASE_FIXTURE(Rows, "join allreduces: sums and maxima stay apart, others go before them") {
+TEST_CASE_FIXTURE(Rows, "join exchanges: sums and maxima stay apart, others go before them") {
   TensorView* x = input();
   output(sum(x, {0}));
   output(max(x, {0}));
@@ -81,7 +98,56 @@ TEST_CASE_FIXTURE(Rows, "join allreduces: sums and maxima stay apart, others go 
   CHECK(exchanges() == std::vector<std::string>{"allgather", "allreduce+", "allreduce"});
 }
 
-TEST_CASE_FIXTURE(Rows, "join allreduces: an exchange that leads to no output goes") {
+TEST_CASE_FIXTURE(Rows, "join exchanges: reduce-scatters that do not wait for each other are one") {
+  TensorView* x = input();
+  outputInParts(sum(x, {0}));
+  outputInParts(sum(exp(x), {0}));
+  CHECK(exchanges() == std::vector<std::string>{"reduce_scatter+"});
+}
+
+TEST_CASE_FIXTURE(Rows, "join exchanges: data that are known and needed together move together") {
+  TensorView* x = input();
+  output(neg(x));
+  output(exp(x));
+  CHECK(exchanges() == std::vector<std::string>{"allgather+"});
+}
+
+TEST_CASE_FIXTURE(Rows, "join exchanges: what a later product needs comes by itself") {
+  TensorView* x = whole();
+  output(linear(relu(linear(x, input())), input()));
+  CHECK(exchanges() == std::vector<std::string>{"allgather", "allgather"});
+}
+
+TEST_CASE_FIXTURE(Rows, "join exchanges: rows of a product come by themselves") {
+  TensorView* x = input();
+  output(matmul(x, whole()));
+  output(exp(input()));
+  CHECK(exchanges().size() == 2);
+}
+
+// ---- which exchanges ----
+
+TEST_CASE_FIXTURE(Rows, "exchanges: a tensor that is needed whole is not exchanged for its parts") {
+  TensorView* x = input();
+  TensorView* columns = exp(x);
+  output(columns);  // gathered
+  fusion.addOutput(set(columns));
+  TensorView* other = fusion.outputs()[1]->as<TensorView>();
+  other->setDeviceMesh(mesh);
+  other->outer_split(1, 2);
+  other->axis(1)->parallelize(ParallelType::DIDx);
+  CHECK(exchanges() == std::vector<std::string>{"allgather"});
+}
+
+TEST_CASE_FIXTURE(Rows, "exchanges: sums of parts that somebody needs whole are an allreduce") {
+  TensorView* x = input();
+  TensorView* total = sum(x, {0});
+  outputInParts(total);
+  output(cumsum(total, 0));
+  CHECK(exchanges() == std::vector<std::string>{"allreduce"});
+}
+
+TEST_CASE_FIXTURE(Rows, "join exchanges: an exchange that leads to no output goes") {
   TensorView* x = input();
   sum(x, {0});
   output(sum(exp(x), {0}));
@@ -191,6 +257,28 @@ std::string rowOf(const Resharding& what) {
               what.is_sum ? "sums of parts along DIDx" : what.from.toString(), " | ",
               what.to.toString(), " | ", kinds.empty() ? "none" : join(kinds, ", "), " | ", bytes,
               " | ", 4 * leastElements(what), " |");
+}
+
+TEST_CASE("cheapest way: what is moved is small, and comes before it grows") {
+  using multidevice::cheapestWay;
+  const DeviceMesh square({0, 1, 2, 3}, {2, 2});
+  const int64_t whole = multidevice::ExchangeCost::partsOf(square);
+  // An axis that is free: the alltoall comes first.
+  const auto free = cheapestWay(square, cut(0, 1), cut(2));
+  REQUIRE(free.steps.size() == 2);
+  CHECK(free.steps[0].mesh_axis == ParallelType::DIDx);
+  CHECK(free.cost.received == whole / 8 + whole / 4);
+  // One that is not.
+  const auto blocked = cheapestWay(square, cut(0, 1), cut(1));
+  CHECK(blocked.steps[0].mesh_axis == ParallelType::DIDy);
+  CHECK(blocked.cost.received == whole / 4 + whole / 4);
+  // What is cut as well needs no data, and makes the rest smaller.
+  const auto cut_first = cheapestWay(square, cut(0), cut(1, 2));
+  CHECK(cut_first.steps[0].mesh_axis == ParallelType::DIDy);
+  CHECK(cut_first.cost.received == whole / 8);
+  const auto swapped = cheapestWay(square, cut(0, 1), cut(1, 0));
+  CHECK(swapped.cost.exchanges == 2);
+  CHECK(cheapestWay(square, cut(0, 1), cut(0, 1)).steps.empty());
 }
 
 TEST_CASE("exchanges: the bytes of 20 reshardings, beside the least, are those of the page") {

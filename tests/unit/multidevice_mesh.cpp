@@ -104,7 +104,8 @@ TEST_CASE_FIXTURE(Matrix,
   CHECK(stages.stages[0].handovers.empty());
   const auto& there = stages.stages[1].handovers;
   REQUIRE(there.size() == 1);
-  CHECK(there[0].teams == std::vector<std::vector<int64_t>>{{0, 2}, {1, 3}});
+  REQUIRE(there[0].pieces.size() == 1);
+  CHECK(there[0].pieces[0].team == std::vector<int64_t>{0, 2, 3});
   CHECK(contains(there[0].what, "from DeviceMesh{0 1} to DeviceMesh{2 3}"));
   REQUIRE(stages.stages[2].handovers.size() == 1);
   CHECK(stages.of_outputs[0].mesh == mesh);

@@ -2,13 +2,16 @@
 
 #include "direct/bindings.h"
 #include "direct/executors.h"
+#include "direct/group_communicator.h"
 #include "dtypes.h"
 #include "interpreter_lock.h"
 #include <external/thread_communicator.h>
 #include <multidevice/multi_device_executor.h>
 #include <multidevice/sharding.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <runtime/cuda/nccl_communicator.h>
 
@@ -17,65 +20,10 @@ namespace nvfuser::python {
 namespace {
 
 using external::Communicator;
-using external::Exchange;
 
 /// Holds a communicator of any kind.
 struct AnyCommunicator {
   std::shared_ptr<Communicator> communicator;
-};
-
-/// A transport that is written in Python: `exchange(kind, reduction, team, tensors, stream,
-/// shift)`, whose tensors are (dtype, elements, address of the operand, address of the result)
-/// each, in memory of the host (the stream is none then) or, where `on_gpus`, of a GPU.
-class PythonCommunicator final : public Communicator {
- public:
-  PythonCommunicator(nb::object transport, int64_t rank, int64_t size, bool on_gpus)
-      : transport_(std::move(transport)), rank_(rank), size_(size), on_gpus_(on_gpus) {}
-  ~PythonCommunicator() override {
-    const LockHeld held;
-    transport_.reset();
-  }
-  int64_t rank() const override { return rank_; }
-  int64_t size() const override { return size_; }
-  std::string_view name() const override { return "torch.distributed"; }
-  bool takes(DeviceKind memory) const override {
-    return memory == (on_gpus_ ? DeviceKind::Cuda : DeviceKind::Cpu);
-  }
-  void exchange(const Exchange& x) override {
-    const LockHeld held;
-    nb::list tensors;
-    for (const external::ExchangedTensor& tensor : x.tensors) {
-      tensors.append(nb::make_tuple(fromDtype(tensor.dtype), tensor.elements,
-                                    reinterpret_cast<uintptr_t>(tensor.in),
-                                    reinterpret_cast<uintptr_t>(tensor.out)));
-    }
-    const nb::object stream =
-        x.memory == DeviceKind::Cuda ? nb::cast(reinterpret_cast<uintptr_t>(x.stream)) : nb::none();
-    transport_.attr("exchange")(std::string(x.name()), std::string(opName(x.reduction)),
-                                listOf(x.team), tensors, stream, x.shift);
-  }
-  std::vector<int64_t> numbersOfAll(std::span<const int64_t> team, int64_t own,
-                                    std::string_view) override {
-    const LockHeld held;
-    return nb::cast<std::vector<int64_t>>(transport_.attr("numbers_of_all")(listOf(team), own));
-  }
-  void barrier() override {
-    const LockHeld held;
-    transport_.attr("barrier")();
-  }
-
- private:
-  static nb::list listOf(std::span<const int64_t> team) {
-    nb::list devices;
-    for (const int64_t device : team) {
-      devices.append(device);
-    }
-    return devices;
-  }
-
-  nb::object transport_;
-  int64_t rank_, size_;
-  bool on_gpus_;
 };
 
 /// A stage of a fusion: what its devices run, and what they get before.
@@ -134,6 +82,31 @@ std::vector<std::optional<DeviceMesh>> meshesOf(
   std::vector<std::optional<DeviceMesh>> all;
   for (const multidevice::Stages::Place& place : places) {
     all.push_back(place.mesh.empty() ? std::nullopt : std::optional(place.mesh));
+  }
+  return all;
+}
+
+using Range = std::tuple<int64_t, int64_t, int64_t>;
+
+std::vector<Range> asRanges(const std::vector<multidevice::PartRange>& ranges) {
+  std::vector<Range> all;
+  for (const multidevice::PartRange& range : ranges) {
+    all.emplace_back(range.begin, range.end, range.of);
+  }
+  return all;
+}
+
+std::optional<std::vector<Range>> rangesOf(const multidevice::Shared& shared, int64_t device,
+                                           size_t axes) {
+  return shared.mesh.has(device) ? std::optional(asRanges(shared.rangesOf(device, axes)))
+                                 : std::nullopt;
+}
+
+std::vector<std::pair<std::vector<int64_t>, std::vector<Range>>> piecesOf(
+    const multidevice::Handover& handover) {
+  std::vector<std::pair<std::vector<int64_t>, std::vector<Range>>> all;
+  for (const multidevice::Piece& piece : handover.pieces) {
+    all.emplace_back(piece.team, asRanges(piece.ranges));
   }
   return all;
 }
@@ -201,7 +174,7 @@ void bindMultidevice(nb::module_& direct) {
       .def(
           "broadcast",
           [](const AnyCommunicator& self, const std::vector<int64_t>& team, nvf_dtype dtype,
-             int64_t elements, uintptr_t address, bool on_gpu, uintptr_t stream,
+             int64_t elements, uintptr_t address, std::optional<int> gpu, uintptr_t stream,
              const std::string& what) {
             void* data = reinterpret_cast<void*>(address);
             const bool is_first = team.at(0) == self.communicator->rank();
@@ -213,16 +186,17 @@ void bindMultidevice(nb::module_& direct) {
                                          team,
                                          {&tensor, 1},
                                          what,
-                                         on_gpu ? DeviceKind::Cuda : DeviceKind::Cpu,
-                                         reinterpret_cast<void*>(stream)});
+                                         gpu ? DeviceKind::Cuda : DeviceKind::Cpu,
+                                         reinterpret_cast<void*>(stream),
+                                         0,
+                                         gpu.value_or(0)});
           },
-          "team"_a, "dtype"_a, "elements"_a, "address"_a, "on_gpu"_a, "stream"_a, "what"_a,
+          "team"_a, "dtype"_a, "elements"_a, "address"_a, "gpu"_a.none(), "stream"_a, "what"_a,
           "What the first device of a team has at an address, to the others' addresses.");
   direct.def(
-      "python_communicator",
+      "group_communicator",
       [](nb::object transport, int64_t rank, int64_t size, bool on_gpus) {
-        return AnyCommunicator{
-            std::make_shared<PythonCommunicator>(std::move(transport), rank, size, on_gpus)};
+        return AnyCommunicator{groupCommunicator(std::move(transport), rank, size, on_gpus)};
       },
       "transport"_a, "rank"_a, "size"_a, "on_gpus"_a = false);
   direct.def(
@@ -268,9 +242,37 @@ void bindMultidevice(nb::module_& direct) {
   nb::class_<Handover>(direct, "Handover", "A tensor that devices of another mesh get.")
       .def_ro("source", &Handover::from, "Its slot where it is.")
       .def_ro("target", &Handover::to, "Its slot where it goes to.")
-      .def_ro("teams", &Handover::teams, "The first device of each has it.")
       .def_prop_ro("dtype", [](const Handover& self) { return fromDtype(self.dtype); })
       .def_ro("axes", &Handover::axes)
+      .def(
+          "given",
+          [](const Handover& self, int64_t device) {
+            return rangesOf(self.given, device, self.axes);
+          },
+          "device"_a,
+          "What a device has of each axis, as parts (begin, end, of); None where it is not there.")
+      .def(
+          "wanted",
+          [](const Handover& self, int64_t device) {
+            return rangesOf(self.wanted, device, self.axes);
+          },
+          "device"_a, "The same of what it gets.")
+      .def_prop_ro("team_of_sizes", &Handover::teamOfSizes,
+                   "The first device tells the others the sizes.")
+      .def_prop_ro(
+          "pieces", &piecesOf,
+          "What goes from the first device of a team to the others: (team, parts of each axis).")
+      .def_prop_ro(
+          "wanted_parts",
+          [](const Handover& self) {
+            std::vector<int64_t> parts;
+            for (size_t axis = 0; axis < self.axes; ++axis) {
+              parts.push_back(self.wanted.parts(axis));
+            }
+            return parts;
+          },
+          "Into how many parts the other mesh cuts each axis.")
+      .def_ro("tensor", &Handover::tensor)
       .def_ro("what", &Handover::what);
   nb::class_<Local>(direct, "LocalFusion",
                     "What each device of a mesh runs: one stage of a fusion.")

@@ -111,6 +111,7 @@ class OnDevices {
       put(shared.at(share.id).val->as<TensorView>(), share);
     }
     shared_ = shared.release();
+    putOutputs();
     if (options_.verbose) {
       std::printf("%s", shared_->toString().c_str());
     }
@@ -133,6 +134,17 @@ class OnDevices {
           loops.begin();
       tv->outer_split(place, program_.devices[i]);
       tv->axis(place)->parallelize(kMeshAxes[i]);
+    }
+  }
+
+  /// Where all that is on the mesh leads to no output, the outputs are there, whole.
+  void putOutputs() const {
+    const std::vector<TensorView*> all = shared_->allTvs();
+    if (std::none_of(all.begin(), all.end(),
+                     [](const TensorView* tv) { return tv->hasDeviceMesh(); })) {
+      for (Val* output : shared_->outputs()) {
+        output->as<TensorView>()->setDeviceMesh(mesh_);
+      }
     }
   }
 
@@ -213,8 +225,25 @@ class OnDevices {
     runOn(gpus, gpuCommunicators(mesh_.size()), "devices nccl");
   }
 
-  /// `memories`: of each device.
-  void runOn(const std::vector<Device*>& memories, const Communicators& communicators,
+  /// Whether some device's kernels were too long to be interpreted; others then have waited for it.
+  bool wasTooLong(const std::vector<std::exception_ptr>& errors) {
+    return std::any_of(errors.begin(), errors.end(), [&](const std::exception_ptr& error) {
+      try {
+        if (error != nullptr) {
+          std::rethrow_exception(error);
+        }
+      } catch (const TooLong& e) {
+        stages_.outcome.reasons.push_back(text("refused: ", e.what()));
+        ++stages_.outcome.refused;
+        return true;
+      } catch (...) {  // told by the caller
+      }
+      return false;
+    });
+  }
+
+  /// `memories`: of each device. A device that ends with an error leaves the others.
+  void runOn(const std::vector<Device*>& memories, Communicators communicators,
              const std::string& name) {
     const auto count = static_cast<size_t>(mesh_.size());
     std::vector<std::vector<KernelArgumentHolder>> results(count);
@@ -224,7 +253,7 @@ class OnDevices {
     for (size_t d = 0; d < count; ++d) {
       threads.emplace_back([&, d] {
         try {
-          MultiDeviceExecutor executor(*shared_, communicators[d]);
+          MultiDeviceExecutor executor(*shared_, std::move(communicators[d]));
           shardings[d] = shardingsOf(executor.outputPlaces());
           if (options_.verbose && d == 0) {
             std::printf("---- %s\n%s\n", name.c_str(), executor.localFusion().toString().c_str());
@@ -244,15 +273,12 @@ class OnDevices {
     for (std::thread& thread : threads) {
       thread.join();
     }
+    if (wasTooLong(errors)) {
+      return;
+    }
     for (const std::exception_ptr& error : errors) {
       if (error != nullptr) {
-        try {
-          std::rethrow_exception(error);
-        } catch (const TooLong& e) {
-          stages_.outcome.reasons.push_back(text("refused: ", e.what()));
-          ++stages_.outcome.refused;
-          return;
-        }
+        std::rethrow_exception(error);
       }
     }
     for (size_t d = 0; d < count; ++d) {

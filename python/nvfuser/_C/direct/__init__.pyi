@@ -842,12 +842,12 @@ class CommunicatorHandle:
     def numbers_of_all(self, team: Sequence[int], own: int, what: str) -> list[int]:
         """One number of each device of a team, in its order."""
 
-    def broadcast(self, team: Sequence[int], dtype: nvfuser._C.DataType, elements: int, address: int, on_gpu: bool, stream: int, what: str) -> None:
+    def broadcast(self, team: Sequence[int], dtype: nvfuser._C.DataType, elements: int, address: int, gpu: int | None, stream: int, what: str) -> None:
         """
         What the first device of a team has at an address, to the others' addresses.
         """
 
-def python_communicator(transport: object, rank: int, size: int, on_gpus: bool = False) -> CommunicatorHandle: ...
+def group_communicator(transport: object, rank: int, size: int, on_gpus: bool = False) -> CommunicatorHandle: ...
 
 def nccl_communicator(rank: int, size: int, gpu: int, address: str, gather: object, limit_s: float) -> CommunicatorHandle:
     """
@@ -876,14 +876,35 @@ class Handover:
         """Its slot where it goes to."""
 
     @property
-    def teams(self) -> list[list[int]]:
-        """The first device of each has it."""
-
-    @property
     def dtype(self) -> nvfuser._C.DataType: ...
 
     @property
     def axes(self) -> int: ...
+
+    def given(self, device: int) -> list[tuple[int, int, int]] | None:
+        """
+        What a device has of each axis, as parts (begin, end, of); None where it is not there.
+        """
+
+    def wanted(self, device: int) -> list[tuple[int, int, int]] | None:
+        """The same of what it gets."""
+
+    @property
+    def team_of_sizes(self) -> list[int]:
+        """The first device tells the others the sizes."""
+
+    @property
+    def pieces(self) -> list[tuple[list[int], list[tuple[int, int, int]]]]:
+        """
+        What goes from the first device of a team to the others: (team, parts of each axis).
+        """
+
+    @property
+    def wanted_parts(self) -> list[int]:
+        """Into how many parts the other mesh cuts each axis."""
+
+    @property
+    def tensor(self) -> str: ...
 
     @property
     def what(self) -> str: ...

@@ -1,11 +1,13 @@
-#include <multidevice/join_allreduces.h>
+#include <multidevice/join_exchanges.h>
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <ir/axis_map.h>
 #include <ir/composite_nodes.h>
 #include <ir/external_ops.h>
+#include <ir/view_ops.h>
 #include <ops/communication.h>
 #include <preseg_passes/rewrite.h>
 
@@ -15,8 +17,11 @@ namespace {
 
 using Group = std::vector<CommunicationOp*>;
 
-/// Which exchanges a value is computed from, by their places, and how late it is known: how many
-/// operations of libraries and exchanges come before it.
+bool isProduct(const Expr* expr) { return expr->isOneOf<MatmulOp, LinearOp>(); }
+
+/// Which exchanges a value is computed from, by their places, and when it is known and needed: how
+/// many operations of libraries and exchanges come before it, and before the first one that reads
+/// what is made of it.
 class Needs {
  public:
   explicit Needs(Fusion& fusion) {
@@ -44,6 +49,7 @@ class Needs {
     for (const Val* output : fusion.outputs()) {
       add(alive_, of(output));
     }
+    findWhenNeeded(fusion);
   }
 
   const Group& exchanges() const { return exchanges_; }
@@ -54,8 +60,39 @@ class Needs {
     const auto found = depths_.find(val);
     return found != depths_.end() ? found->second : 0;
   }
+  /// `kAtTheEnd` for what only leads to outputs.
+  size_t neededAt(const Val* val) const {
+    const auto found = needed_.find(val);
+    return found != needed_.end() ? found->second : kAtTheEnd;
+  }
+  /// Whether it, or a view of it, is a product's first operand: its rows.
+  bool isRows(const Val* val) const { return rows_.count(val) != 0; }
 
  private:
+  static constexpr size_t kAtTheEnd = SIZE_MAX;
+
+  void findWhenNeeded(Fusion& fusion) {
+    std::vector<Expr*> exprs = fusion.exprs();
+    for (size_t i = exprs.size(); i-- > 0;) {
+      const Expr* expr = exprs[i];
+      const bool is_exchange = expr->isA<CommunicationOp>();
+      size_t at = kAtTheEnd;
+      for (const Val* output : expr->outputs()) {
+        at = is_exchange || isExternalOp(expr) ? depthOf(output) - 1
+                                               : std::min(at, neededAt(output));
+      }
+      const size_t operands =
+          is_exchange ? expr->as<CommunicationOp>()->count() : expr->inputs().size();
+      for (size_t k = 0; k < operands; ++k) {
+        const Val* input = expr->input(k);
+        needed_[input] = std::min(neededAt(input), at);
+        if (k == 0 && (isProduct(expr) || (isViewOp(expr) && isRows(expr->output(0))))) {
+          rows_.insert(input);
+        }
+      }
+    }
+  }
+
   static bool has(const std::vector<bool>& set, size_t one) { return one < set.size() && set[one]; }
   static void add(std::vector<bool>& set, const std::vector<bool>& more) {
     set.resize(std::max(set.size(), more.size()));
@@ -71,20 +108,44 @@ class Needs {
   Group exchanges_;
   std::vector<std::vector<bool>> before_;
   std::unordered_map<const Val*, std::vector<bool>> needs_;
-  std::unordered_map<const Val*, size_t> depths_;
+  std::unordered_map<const Val*, size_t> depths_, needed_;
+  std::unordered_set<const Val*> rows_;
   std::vector<bool> alive_;
 };
 
-bool joins(const CommunicationOp* a, const CommunicationOp* b) {
-  return a->type() == CommunicationType::Allreduce && b->type() == a->type() &&
-         a->reduction() == b->reduction() && a->along() == b->along() && a->mesh() == b->mesh();
+bool isSum(const CommunicationOp* op) {
+  return op->type() == CommunicationType::Allreduce ||
+         op->type() == CommunicationType::ReduceScatter;
+}
+
+/// Whether a product's result, or a view of it, is exchanged.
+bool isOfProduct(const CommunicationOp* op) {
+  const Expr* def = op->input(0)->definition();
+  while (def != nullptr && isViewOp(def)) {
+    def = def->input(0)->definition();
+  }
+  return def != nullptr && isProduct(def);
+}
+
+bool joins(const CommunicationOp* a, const CommunicationOp* b, const Needs& needs) {
+  const auto isPipelined = [&](const CommunicationOp* op) {
+    return op->type() == CommunicationType::Allgather ? needs.isRows(op->output(0))
+                                                      : isOfProduct(op);
+  };
+  const auto areKnownTogether = [&] {
+    return needs.depthOf(a->input(0)) == needs.depthOf(b->input(0)) &&
+           needs.neededAt(a->output(0)) == needs.neededAt(b->output(0)) && !isPipelined(a) &&
+           !isPipelined(b);
+  };
+  return a->type() == b->type() && a->reduction() == b->reduction() && a->along() == b->along() &&
+         a->mesh() == b->mesh() && (isSum(a) || areKnownTogether());
 }
 
 /// In the order in which they are to be carried out.
 std::vector<Group> groupsOf(const Needs& needs) {
   const Group& all = needs.exchanges();
   std::vector<Group> groups;
-  std::vector<std::vector<size_t>> open;  // allreduces that wait for more
+  std::vector<std::vector<size_t>> open;  // those that wait for more
   const auto close = [&](const std::vector<size_t>& places) {
     Group& group = groups.emplace_back();
     for (const size_t place : places) {
@@ -106,14 +167,12 @@ std::vector<Group> groupsOf(const Needs& needs) {
     }
     open = std::move(still_open);
     const auto fits = std::find_if(open.begin(), open.end(), [&](const auto& places) {
-      return joins(all[places.front()], all[i]);
+      return joins(all[places.front()], all[i], needs);
     });
     if (fits != open.end()) {
       fits->push_back(i);
-    } else if (all[i]->type() == CommunicationType::Allreduce) {
-      open.push_back({i});
     } else {
-      groups.push_back({all[i]});  // before those that wait
+      open.push_back({i});
     }
   }
   for (const std::vector<size_t>& places : open) {
@@ -123,6 +182,7 @@ std::vector<Group> groupsOf(const Needs& needs) {
 }
 
 /// What is known early goes early: within a group, and of groups, each behind those that it needs.
+/// Sums, which are read late as a rule, come behind what is moved.
 std::vector<Group> earliestFirst(std::vector<Group> groups, const Needs& needs) {
   const Group& all = needs.exchanges();
   const auto placeOf = [&](const CommunicationOp* one) {
@@ -146,8 +206,9 @@ std::vector<Group> earliestFirst(std::vector<Group> groups, const Needs& needs) 
     }
     ordered.emplace_back(depth, std::move(group));
   }
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, isSum(a.second[0])) < std::pair(b.first, isSum(b.second[0]));
+  });
   std::vector<Group> result;
   for (auto& [depth, group] : ordered) {
     result.push_back(std::move(group));
@@ -170,7 +231,7 @@ std::string lineOf(const Group& group, const std::unordered_map<const Val*, cons
 
 }  // namespace
 
-std::vector<std::string> joinAllreduces(Fusion& fusion, const std::vector<Asked>& asked) {
+std::vector<std::string> joinExchanges(Fusion& fusion, const std::vector<Asked>& asked) {
   std::unordered_map<const Val*, const Asked*> by_result;
   for (const Asked& one : asked) {
     by_result[one.result] = &one;
