@@ -1,6 +1,7 @@
 #include "direct/group_communicator.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
