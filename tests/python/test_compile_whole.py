@@ -7,6 +7,7 @@ from compile_support import compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo.backend import observing
 from nvfuser.dynamo.operators import meta
 from nvfuser.dynamo.placement import Kind
+from tested_device import ON_GPU
 from torch.nn import functional as F
 
 # Programs of x [6, 8, 10], of another tensor of its sizes, of integers n of its sizes, and of an image of 12 x 16.
@@ -84,6 +85,8 @@ def test_one_region(name):
             ours = fast(*inputs)
         torch.testing.assert_close(ours, function(*inputs), equal_nan=True, check_stride=True, rtol=1e-5, atol=1e-5)
         assert not failures(seen.graphs)
+        if ON_GPU and name in ("average", "largest"):
+            continue  # windows of unknown sizes, or with steps, are PyTorch's there
         for graph in seen.graphs:
             assert not left(graph) and len(graph.regions) == 1
 

@@ -42,6 +42,11 @@ def test_the_page_on_reliability_is_fresh():
     assert page == tool("reliability").page(), "docs/reliability.md is stale: run python3 tools/reliability.py page"
 
 
+def test_mutants_are_where_their_table_says():
+    done = subprocess.run([sys.executable, ROOT / "tools" / "mutants.py", "list"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_page_on_torch_compile_lists_what_is_fused():
     from nvfuser.dynamo.operators import RULES
 
