@@ -128,6 +128,14 @@ bool readsElsewhere(const Expr* use, const TensorView* tv) {
          use->input(0) == tv;
 }
 
+bool isReadAtIndex(const TensorView* tv) {
+  const std::vector<Expr*> uses =
+      tv->isFusionInput() ? tv->fusion()->usesOf(tv) : std::vector<Expr*>();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Expr* use) {
+    return use->isOneOf<SelectOp, IndexSelectOp, GatherOp>() && use->input(0) == tv;
+  });
+}
+
 void propagateIndexedReadsToInputs(Fusion* fusion) {
   FusionGuard guard(fusion);
   for (Expr* expr : fusion->exprs()) {

@@ -18,6 +18,9 @@ namespace nvfuser::scheduler_tools {
 /// Whether `use` reads `tv` at other elements than it computes: where data decide, or beside them.
 bool readsElsewhere(const Expr* use, const TensorView* tv);
 
+/// Whether an input is only read at an index, along an axis that no loop goes along.
+bool isReadAtIndex(const TensorView* tv);
+
 /// Changes the fusion as described. Inputs and outputs keep their places.
 void propagateIndexedReadsToInputs(Fusion* fusion);
 

@@ -8,6 +8,7 @@
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/reduction/problem.h>
+#include <scheduler/reduction/refuses_loops.h>
 #include <scheduler/reduction/row_statistics.h>
 #include <scheduler/utils.h>
 

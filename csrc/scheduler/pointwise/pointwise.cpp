@@ -9,15 +9,16 @@
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
-#include <scheduler/analysis/carried_strides.h>
 #include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
+#include <scheduler/indexed_reads.h>
 #include <scheduler/pointwise/choose_rows.h>
 #include <scheduler/pointwise/choose_windows.h>
 #include <scheduler/pointwise/innermost_apart.h>
 #include <scheduler/pointwise/loop_nests.h>
+#include <scheduler/pointwise/loop_order.h>
 #include <scheduler/pointwise/schedule.h>
 
 namespace nvfuser {
@@ -69,43 +70,6 @@ std::optional<Refusal> refusesNests(const Fusion& fusion,
   return Refusal{std::move(why)};
 }
 
-/// Whether the loops of a nest's reference are loops of all in it: checked on a scheduled copy.
-std::optional<Refusal> refusesLoops(const Fusion& scheduled,
-                                    const std::vector<pointwise::LoopNest>& nests) {
-  const IdGraph exact(scheduled, IdGraph::Mode::Exact);
-  std::unordered_map<const TensorView*, const TensorView*> reference_of;
-  for (const pointwise::LoopNest& nest : nests) {
-    for (size_t position : nest.outputs) {
-      reference_of[scheduled.outputs()[position]->as<TensorView>()] =
-          scheduled.outputs()[nest.reference]->as<TensorView>();
-    }
-  }
-  for (const TensorView* tv : scheduled.allTvs()) {
-    if (tv->isFusionInput()) {
-      continue;
-    }
-    if (tv->isFusionOutput()) {
-      const auto known = reference_of.find(tv);
-      const TensorView* reference = known == reference_of.end() ? tv : known->second;
-      bool same = tv->nDims() == reference->nDims();
-      for (int64_t i = 0; same && i < tv->nDims(); ++i) {
-        same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
-      }
-      if (!same) {
-        return Refusal{text("output ", tv, " has not the axes of ", reference)};
-      }
-      continue;
-    }
-    // Broadcast axes behind the shared loops are one element.
-    const auto& axes = tv->getLoopDomain();
-    if (std::any_of(axes.begin() + tv->getComputeAtPosition(), axes.end(),
-                    [](const IterDomain* id) { return !id->isBroadcast(); })) {
-      return Refusal{text(tv, " is not read at the element that is computed")};
-    }
-  }
-  return std::nullopt;
-}
-
 /// Bytes that cross memory if the axes are cut after `left` of them: a tensor is read again for
 /// each part of the other side that it does not depend on.
 double bytesMoved(const ReferenceAxes& reference, const std::vector<TensorView*>& tensors,
@@ -139,21 +103,12 @@ double bytesMoved(const ReferenceAxes& reference, const std::vector<TensorView*>
   return total;
 }
 
-/// Whether the input is only read at an index, along an axis that no loop goes along.
-bool readAtIndex(const TensorView* tv) {
-  const std::vector<Expr*> uses =
-      tv->isFusionInput() ? tv->fusion()->usesOf(tv) : std::vector<Expr*>();
-  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Expr* use) {
-    return use->isOneOf<SelectOp, IndexSelectOp, GatherOp>() && use->input(0) == tv;
-  });
-}
-
 /// What kernels of a GPU move: inputs that are read at an index count as what is read of them.
 std::vector<TensorView*> withReads(const std::vector<TensorView*>& tensors,
                                    const std::unordered_set<TensorView*>& nest) {
   std::vector<TensorView*> result;
   for (TensorView* tv : tensors) {
-    if (!readAtIndex(tv)) {
+    if (!scheduler_tools::isReadAtIndex(tv)) {
       result.push_back(tv);
       continue;
     }
@@ -185,7 +140,8 @@ class PointwiseScheduler : public SchedulerEntry {
     if (auto refusal = refusesNests(fusion, nests)) {
       return refusal;
     }
-    return refusesOrder(fusion, nests, output, identity(fusion, output));
+    return pointwise::refusesOrder(fusion, nests, output,
+                                   pointwise::orderAsDefined(fusion, output));
   }
 
   Plan plan(const Fusion& fusion, SchedulerRuntimeInfo& info) const override {
@@ -206,11 +162,11 @@ class PointwiseScheduler : public SchedulerEntry {
     const bool all_covered = std::all_of(moved.begin(), moved.end(), covers);
     std::vector<TensorView*> covered = tensors;
     std::erase_if(covered, [&](const TensorView* tv) { return !covers(tv); });
-    params->order = memoryOrder(fusion, *params, reference, tensors, covered, info);
+    params->order = pointwise::loopOrder(fusion, params->reference, reference, tensors, info);
     params->apart =
         info.isHost() && pointwise::isInnermostApart(fusion, nests, params->order, info);
     if (info.isHost() && std::all_of(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
-          return reference.covers(tv) || readAtIndex(tv);
+          return reference.covers(tv) || scheduler_tools::isReadAtIndex(tv);
         })) {
       chooseHostBreakPoint(reference, tensors, info, *params);
     } else if (all_covered) {
@@ -238,59 +194,6 @@ class PointwiseScheduler : public SchedulerEntry {
   }
 
  private:
-  /// Why loops in this order are not those of every tensor; nothing if they are.
-  static std::optional<Refusal> refusesOrder(const Fusion& fusion,
-                                             const std::vector<pointwise::LoopNest>& nests,
-                                             int64_t reference, std::vector<int64_t> order) {
-    Fusion copy(fusion);
-    if (nests.size() > 1 && !pointwise::separate(&copy, nests)) {
-      std::string why = "outputs of different axes need the same random numbers";
-      return Refusal{std::move(why)};
-    }
-    PointwiseParams trial;
-    trial.reference = reference;
-    trial.order = std::move(order);
-    trial.vectorization = 4;
-    pointwise::schedule(&copy, trial);
-    return refusesLoops(copy, nests);
-  }
-
-  /// The reference's axes as the largest tensor has them in memory. Where some tensors have other
-  /// axes, as behind a reshape or in front of a slice, not all orders suit.
-  static std::vector<int64_t> memoryOrder(const Fusion& fusion, const PointwiseParams& params,
-                                          const ReferenceAxes& reference,
-                                          const std::vector<TensorView*>& tensors,
-                                          const std::vector<TensorView*>& covered,
-                                          SchedulerRuntimeInfo& info) {
-    const TensorView* most = largest(covered, info);
-    std::vector<int64_t> order = reference.memoryOrder(most, info);
-    if (covered.size() == tensors.size()) {
-      return order;
-    }
-    const auto* output = fusion.outputs()[static_cast<size_t>(params.reference)]->as<TensorView>();
-    for (const TensorView* tv : tensors) {
-      if (!tv->isFusionInput() || reference.covers(tv) || readAtIndex(tv) ||
-          info.bytes(tv) <= info.bytes(most)) {
-        continue;
-      }
-      if (const auto strides = carriedStrides(tv, output, info)) {
-        order = orderOf(*strides);
-        most = tv;
-      }
-    }
-    std::vector<int64_t> as_defined = identity(fusion, params.reference);
-    const bool suits = order == as_defined ||
-                       !refusesOrder(fusion, pointwise::loopNests(fusion), params.reference, order);
-    return suits ? order : as_defined;
-  }
-
-  static std::vector<int64_t> identity(const Fusion& fusion, int64_t output) {
-    const auto* tv = fusion.outputs()[static_cast<size_t>(output)]->as<TensorView>();
-    std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-  }
-
   /// Elements right of the cut.
   static int64_t columnsOf(const ReferenceAxes& reference, const PointwiseParams& params,
                            SchedulerRuntimeInfo& info) {
@@ -301,7 +204,6 @@ class PointwiseScheduler : public SchedulerEntry {
     return columns;
   }
 
-  /// Its memory order is the order of the loops.
   static const TensorView* largest(const std::vector<TensorView*>& tensors,
                                    SchedulerRuntimeInfo& info) {
     return *std::max_element(

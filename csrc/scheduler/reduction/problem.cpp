@@ -4,11 +4,8 @@
 #include <iterator>
 #include <numeric>
 
-#include <ir/axis_map.h>
 #include <scheduler/analysis/carried_strides.h>
-#include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/windows.h>
-#include <scheduler/indexed_reads.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
 
@@ -306,46 +303,6 @@ void Problem::setWidths(ReductionParams& params) const {
   }
 }
 
-namespace {
-
-/// A tensor as the user knows it: a copy at the border is the input that it copies.
-std::string nameIn(const TensorView* tv) {
-  if (tv->definition() != nullptr && tv->definition()->isA<LoadStoreOp>() &&
-      tv->definition()->input(0)->isFusionInput()) {
-    tv = tv->definition()->input(0)->as<TensorView>();
-  }
-  return text("T", tv->name());
-}
-
-/// Whether threads that share the reference's row hold other elements in `loop`: threads may have
-/// rows for themselves, but what they hold of one row is no one value.
-bool sharesRowApart(const TensorView* reference, const IterDomain* loop, const OwnLoops& own) {
-  for (int64_t i = 0; i < reference->nDims(); ++i) {
-    const IterDomain* other = reference->axis(i);
-    if (other->getParallelType() == loop->getParallelType() && other->isReduction() &&
-        !own.isShared(loop, i)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
-                               const IdGraph& graph) {
-  for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
-    const IterDomain* id = tv->axis(i);
-    if (id->isThread() && !id->isBroadcast() &&
-        (i >= consumer->nDims() || consumer->axis(i)->isBroadcast() ||
-         !graph.mapped(id, consumer->axis(i)) ||
-         consumer->axis(i)->getParallelType() != id->getParallelType())) {
-      return id;
-    }
-  }
-  return nullptr;
-}
-
 std::optional<Refusal> refusesTurned(const Problem& problem) {
   constexpr int64_t kLarge = int64_t{1} << 20;  // bytes; caches hold the lines of smaller ones
   constexpr int64_t kLeastOther = 8;            // elements along the other axis
@@ -374,89 +331,6 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
     const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
     if (isReduced(own.back()) != problem.fastest_dim && info.extent(innermost) >= kLeastOther) {
       return Refusal{text(tv, " does not lie in memory along the rows as others do")};
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params) {
-  const IdGraph graph(scheduled, IdGraph::Mode::Permissive);
-  const auto signature = reductionSignature(scheduled, graph);
-  const auto* of_copy = std::get_if<ReductionSignature>(&signature);
-  const TensorView* reference = nullptr;
-  for (const TensorView* tv : scheduled.allTvs()) {
-    if (tv->definition() != nullptr && isReduction(tv->definition()) &&
-        (reference == nullptr || tv->nDims() > reference->nDims())) {
-      reference = tv;
-    }
-  }
-  std::set<int> loops;
-  for (const IterDomain* id : reference->getLoopDomain()) {
-    loops.insert(graph.classOf(id));
-  }
-  std::set<const TensorView*> held;
-  if (of_copy != nullptr) {
-    const PersistentBuffers buffers(scheduled, graph, *of_copy);
-    held.insert(buffers.held().begin(), buffers.held().end());
-  }
-  std::vector<TensorView*> nest = scheduled.allTvs();
-  std::erase_if(nest, [](const TensorView* tv) { return tv->isFusionInput(); });
-  const OwnLoops own(scheduled, reference, nest);
-  const bool may_hold = params.persistence != Persistence::None || params.host;
-  for (const TensorView* tv : scheduled.allTvs()) {
-    if (tv->isFusionInput()) {
-      continue;
-    }
-    for (const IterDomain* id : tv->getLoopDomain()) {
-      if (!id->isBroadcast() && loops.count(graph.classOf(id)) == 0) {
-        return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
-      }
-    }
-    const bool is_reduced = isReduction(tv->definition());
-    // Neighbouring columns are reduced as a group, in a loop of its own.
-    if (is_reduced && !params.fastest_dim && !own.mayHaveInnermost(tv)) {
-      return Refusal{text(nameIn(tv), " shares loops with a tensor that has more axes in them")};
-    }
-    if (tv->isFusionOutput()) {
-      continue;
-    }
-    const bool one_a_row = of_copy != nullptr && (is_reduced || !of_copy->spansReduced(tv, graph));
-    // One value a row: kept where the row is, and computed before it is read in any case.
-    if (one_a_row && !consumersOf(tv).empty() && reference->axis(0)->isBlockDim() &&
-        !reference->axis(0)->isReduction() && tv->nDims() > 0 && !tv->axis(0)->isBroadcast() &&
-        tv->getComputeAtPosition() == 0) {
-      return Refusal{text(nameIn(tv), " is not read in the row that it belongs to")};
-    }
-    if (is_reduced) {
-      continue;
-    }
-    if (one_a_row) {
-      for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
-        const IterDomain* id = tv->axis(i);
-        if (!id->isBroadcast() && (id->isThread() ? sharesRowApart(reference, id, own)
-                                                  : !id->extent()->isConstScalar())) {
-          return Refusal{text(nameIn(tv), " has a row of other elements than those reduced")};
-        }
-      }
-      continue;
-    }
-    for (const TensorView* consumer : consumersOf(tv)) {
-      if (const IterDomain* id = threadsApart(tv, consumer, graph)) {
-        return Refusal{text(nameIn(tv), " is read by other threads along ", id)};
-      }
-    }
-    bool rest = false;  // elements that are computed before they are read
-    for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
-      rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
-    }
-    const std::vector<Expr*> uses = scheduled.usesOf(tv);
-    const bool elsewhere = std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
-      return scheduler_tools::readsElsewhere(use, tv);
-    });
-    if (rest && (elsewhere || !(may_hold && held.count(tv) != 0))) {
-      return Refusal{text(nameIn(tv),
-                          " is needed both before and behind a reduction, or is not read at "
-                          "the element that is computed")};
     }
   }
   return std::nullopt;

@@ -96,12 +96,4 @@ struct Problem {
 ///
 std::optional<Refusal> refusesTurned(const Problem& problem);
 
-/// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
-/// consumer's; null if there is none.
-const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
-                               const IdGraph& graph);
-
-/// Why the loops that `schedule` made of a copy are not those of every tensor; nothing if they are.
-std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params);
-
 }  // namespace nvfuser::reduction

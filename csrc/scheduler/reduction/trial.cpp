@@ -5,6 +5,7 @@
 
 #include <ir/external_ops.h>
 #include <scheduler/reduction/loops.h>
+#include <scheduler/reduction/refuses_loops.h>
 #include <scheduler/reduction/schedule.h>
 
 namespace nvfuser::reduction {

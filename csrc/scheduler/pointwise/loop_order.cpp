@@ -1,0 +1,106 @@
+#include <scheduler/pointwise/loop_order.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include <id_model/id_graph.h>
+#include <scheduler/analysis/carried_strides.h>
+#include <scheduler/indexed_reads.h>
+#include <scheduler/pointwise/schedule.h>
+
+namespace nvfuser::pointwise {
+
+namespace {
+
+/// Whether the loops of a nest's reference are loops of all in it: checked on a scheduled copy.
+std::optional<Refusal> refusesLoops(const Fusion& scheduled, const std::vector<LoopNest>& nests) {
+  const IdGraph exact(scheduled, IdGraph::Mode::Exact);
+  std::unordered_map<const TensorView*, const TensorView*> reference_of;
+  for (const LoopNest& nest : nests) {
+    for (size_t position : nest.outputs) {
+      reference_of[scheduled.outputs()[position]->as<TensorView>()] =
+          scheduled.outputs()[nest.reference]->as<TensorView>();
+    }
+  }
+  for (const TensorView* tv : scheduled.allTvs()) {
+    if (tv->isFusionInput()) {
+      continue;
+    }
+    if (tv->isFusionOutput()) {
+      const auto known = reference_of.find(tv);
+      const TensorView* reference = known == reference_of.end() ? tv : known->second;
+      bool same = tv->nDims() == reference->nDims();
+      for (int64_t i = 0; same && i < tv->nDims(); ++i) {
+        same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
+      }
+      if (!same) {
+        return Refusal{text("output ", tv, " has not the axes of ", reference)};
+      }
+      continue;
+    }
+    // Broadcast axes behind the shared loops are one element.
+    const auto& axes = tv->getLoopDomain();
+    if (std::any_of(axes.begin() + tv->getComputeAtPosition(), axes.end(),
+                    [](const IterDomain* id) { return !id->isBroadcast(); })) {
+      return Refusal{text(tv, " is not read at the element that is computed")};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<int64_t> orderAsDefined(const Fusion& fusion, int64_t reference) {
+  const auto* tv = fusion.outputs()[static_cast<size_t>(reference)]->as<TensorView>();
+  std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::optional<Refusal> refusesOrder(const Fusion& fusion, const std::vector<LoopNest>& nests,
+                                    int64_t reference, std::vector<int64_t> order) {
+  Fusion copy(fusion);
+  if (nests.size() > 1 && !separate(&copy, nests)) {
+    std::string why = "outputs of different axes need the same random numbers";
+    return Refusal{std::move(why)};
+  }
+  PointwiseParams trial;
+  trial.reference = reference;
+  trial.order = std::move(order);
+  trial.vectorization = 4;
+  schedule(&copy, trial);
+  return refusesLoops(copy, nests);
+}
+
+std::vector<int64_t> loopOrder(const Fusion& fusion, int64_t reference, const ReferenceAxes& axes,
+                               const std::vector<TensorView*>& tensors,
+                               SchedulerRuntimeInfo& info) {
+  const auto* output = fusion.outputs()[static_cast<size_t>(reference)]->as<TensorView>();
+  const std::vector<int64_t> as_defined = orderAsDefined(fusion, reference);
+  std::vector<int64_t> order = as_defined;
+  int64_t most = -1;
+  bool all_covered = true;
+  for (const TensorView* tv : tensors) {
+    if (axes.covers(tv)) {
+      if (info.bytes(tv) > most) {
+        order = axes.memoryOrder(tv, info);
+        most = info.bytes(tv);
+      }
+      continue;
+    }
+    all_covered = false;
+    if (!tv->isFusionInput() || scheduler_tools::isReadAtIndex(tv) || info.bytes(tv) <= most) {
+      continue;
+    }
+    if (const auto strides = carriedStrides(tv, output, info)) {
+      order = orderOf(*strides);
+      most = info.bytes(tv);
+    }
+  }
+  const bool suits = all_covered || order == as_defined ||
+                     !refusesOrder(fusion, loopNests(fusion), reference, order);
+  return suits ? order : as_defined;
+}
+
+}  // namespace nvfuser::pointwise
