@@ -23,6 +23,7 @@ import sys
 import threading
 import time
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 from mutant_library import FOLDER, LIBRARY, ROOT, TABLE, build, place, read_table
 
@@ -178,6 +179,7 @@ def caught_by(mutant, known, given):
             continue
         line = re.search(r"^TEST CASE:\s*(.*)|^FAILED (\S+)|found/(\S+\.fuzz)", said, re.MULTILINE)
         which = next((word for word in line.groups() if word), names[0]) if line and kind != "drawn" else names[0]
+        which = Path(which).name if kind == "found" else which
         return f"{kind}: {which}" + (f" ({code})" if code == "no end" or int(code) < 0 else ""), ran
     return None, ran
 

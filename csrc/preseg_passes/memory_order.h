@@ -9,13 +9,13 @@
 /// Then reads and writes of a kernel run along the same axis, and the next program finds the order
 /// that this one was given.
 ///
-/// The order is carried from operand to result: that of the operand with most of the result's
-/// axes, if it has all of them. A reshape keeps it where it splits an axis, or merges axes that are
+/// The order is carried from operand to result, from operands that have all of the result's axes.
+/// A reshape keeps it where it splits an axis, or merges axes that are
 /// neighbours in memory. It is asked for where the tensor is stored: tensors that stay within a
 /// kernel lose it again (segmenter/extract.h).
 ///
 /// Left alone: tensors whose order the user has set; outputs that reuse an input's storage, or lie
-/// behind a reshape; what libraries compute or read; operands of equally many axes that lie
+/// behind a reshape; what libraries compute or read; operands of all axes that lie
 /// differently.
 #pragma once
 

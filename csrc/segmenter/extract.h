@@ -3,7 +3,9 @@
 ///   whole:  T1 = exp(T0); T2 = sum(T1); T3 = T1 / T2        group {T3 = T1 / T2}
 ///   alone:  inputs T1, T2 (dense, without their reductions and history);  T3 = T1 / T2;  output T3
 ///
-/// All names stay what they are in the whole Fusion, so sizes known there are known here by name.
+/// What no other group reads stays within the kernel: it loses its order in memory
+/// (preseg_passes/memory_order.h). All names stay what they are in the whole Fusion, so sizes known
+/// there are known here by name.
 #pragma once
 
 #include <memory>

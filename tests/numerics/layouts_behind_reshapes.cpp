@@ -87,6 +87,18 @@ TEST_CASE("layouts behind reshapes: joins of heads, with the sums of their colum
   checkOnCuda(define, {heads, heads, heads}, "inputs by [8, 8, 8], outputs by [8, 8]");
 }
 
+TEST_CASE("layouts behind reshapes: vectors end where any axis on the way ends") {
+  // Columns of the sum are rows of six, cut from input rows of 24: both are multiples of four.
+  const auto define = [](Fusion& fusion) {
+    TensorView* x = makeContigConcreteTensor({8, 24});
+    fusion.addInput(x);
+    const auto at = [](int64_t i) { return IrBuilder::create<Val>(i); };
+    TensorView* parts = permute(reshape(x, {at(8), at(4), at(6)}), {1, 0, 2});
+    fusion.addOutput(sum(exp(flatten(parts, 1, 2)), {0}));
+  };
+  check(define, {{{{8, 24}}}}, "reduction");
+}
+
 TEST_CASE("layouts behind reshapes: parts of channels that lie innermost") {
   const auto define = [](Fusion& fusion) {
     TensorView* x = channelsLast(fusion, DataType::BFloat16);

@@ -1,7 +1,6 @@
 #include <scheduler/analysis/carried_strides.h>
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 #include <ir/axis_map.h>
@@ -83,22 +82,6 @@ std::optional<std::vector<int64_t>> carriedStrides(const TensorView* input, cons
     return std::nullopt;
   }
   return found->second.strides;
-}
-
-std::vector<int64_t> orderOf(const std::vector<int64_t>& strides) {
-  std::vector<int64_t> order(strides.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<int64_t> moved;
-  std::copy_if(order.begin(), order.end(), std::back_inserter(moved),
-               [&](int64_t axis) { return strides[static_cast<size_t>(axis)] != 0; });
-  std::vector<int64_t> places = moved;
-  std::stable_sort(moved.begin(), moved.end(), [&](int64_t a, int64_t b) {
-    return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
-  });
-  for (size_t k = 0; k < places.size(); ++k) {
-    order[static_cast<size_t>(places[k])] = moved[k];
-  }
-  return order;
 }
 
 }  // namespace nvfuser

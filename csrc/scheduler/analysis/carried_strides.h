@@ -21,7 +21,4 @@ namespace nvfuser {
 std::optional<std::vector<int64_t>> carriedStrides(const TensorView* input, const TensorView* to,
                                                    SchedulerRuntimeInfo& info);
 
-/// Axes in the order of such strides, outermost first. Axes without a stride keep their places.
-std::vector<int64_t> orderOf(const std::vector<int64_t>& strides);
-
 }  // namespace nvfuser

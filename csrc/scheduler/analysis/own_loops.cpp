@@ -97,6 +97,14 @@ bool OwnLoops::mayHaveInnermost(const TensorView* tv) const {
   return mayHave(tv, std::max<int64_t>(innermostLoop(tv), 0));
 }
 
+bool haveSameLoops(const TensorView* a, const TensorView* b, const IdGraph& graph) {
+  bool same = a->nDims() == b->nDims();
+  for (int64_t i = 0; same && i < a->nDims(); ++i) {
+    same = a == b || graph.mapped(a->axis(i), b->axis(i));
+  }
+  return same;
+}
+
 void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements) {
   int64_t innermost = innermostLoop(tv);
   if (width < 2 || innermost < 0) {

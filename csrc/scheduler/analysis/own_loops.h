@@ -39,6 +39,9 @@ class OwnLoops {
   std::vector<const IterDomain*> shared_;  ///< what the loop at each position runs over
 };
 
+/// Whether the loops of one tensor are those of the other, each at its place.
+bool haveSameLoops(const TensorView* a, const TensorView* b, const IdGraph& graph);
+
 /// The innermost loop that is not over a broadcast axis as vectors of `width` elements, behind all
 /// others: `loop` of `elements` → elements / width, width bound to Vectorize.
 void vectorizeInnermost(TensorView* tv, int64_t width, int64_t elements);

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
+
+#include <scheduler/analysis/carried_strides.h>
+#include <scheduler/indexed_reads.h>
 
 namespace nvfuser {
 
 ReferenceAxes::ReferenceAxes(const Fusion& fusion, const TensorView* reference)
-    : graph_(fusion, IdGraph::Mode::Permissive),
+    : reference_(reference),
+      graph_(fusion, IdGraph::Mode::Permissive),
       axes_(TensorDomain::noReductions(reference->getLogicalDomain())) {}
 
 IterDomain* ReferenceAxes::find(const TensorView* tv, size_t i) const {
@@ -20,32 +25,35 @@ IterDomain* ReferenceAxes::find(const TensorView* tv, size_t i) const {
   return nullptr;
 }
 
-IterDomain* ReferenceAxes::fastestPart(const TensorView* tv, size_t i) const {
-  std::vector<int> parts = {graph_.classOf(axes_[i])};
-  for (size_t next = 0; next < parts.size(); ++next) {
-    const int part = parts[next];
-    if (part < 0) {
-      continue;
+ReferenceAxes::Part ReferenceAxes::fastestPart(const TensorView* tv, size_t i,
+                                               SchedulerRuntimeInfo& info) const {
+  // Classes of axes, each with what divides the extents of all on the way to it.
+  std::vector<std::pair<int, int64_t>> parts;
+  const auto add = [&](const IterDomain* id, int64_t run) {
+    const int part = graph_.classOf(id);
+    const bool known =
+        std::any_of(parts.begin(), parts.end(), [&](const auto& of) { return of.first == part; });
+    if (part >= 0 && !known) {
+      parts.emplace_back(part, std::gcd(run, info.extent(id)));
     }
+  };
+  add(axes_[i], 0);
+  for (size_t next = 0; next < parts.size(); ++next) {
+    const auto [part, run] = parts[next];
     for (IterDomain* axis : tv->getLogicalDomain()) {
       if (!axis->isBroadcast() && !axis->isReduction() && graph_.classOf(axis) == part) {
-        return axis;
+        return {axis, run};
       }
     }
     for (const Expr* made : graph_.definitions(part)) {
-      const IterDomain* from = nullptr;
       if (made->isA<Merge>()) {
-        from = made->as<Merge>()->inner();
+        add(made->as<Merge>()->inner(), run);
       } else if (made->isA<Split>() && graph_.classOf(made->as<Split>()->inner()) == part) {
-        from = made->as<Split>()->in();
-      }
-      const int before = from == nullptr ? -1 : graph_.classOf(from);
-      if (std::find(parts.begin(), parts.end(), before) == parts.end()) {
-        parts.push_back(before);
+        add(made->as<Split>()->in(), run);
       }
     }
   }
-  return nullptr;
+  return {};
 }
 
 bool ReferenceAxes::covers(const TensorView* tv) const {
@@ -89,28 +97,62 @@ std::vector<ReferenceAxes::MemoryAxis> ReferenceAxes::memoryAxes(const TensorVie
   return axes;
 }
 
+namespace {
+
+/// Axes in the order of their strides, outermost first. Those without one keep their places.
+std::vector<int64_t> orderOf(const std::vector<int64_t>& strides) {
+  std::vector<int64_t> order(strides.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto stride = [&](int64_t axis) { return strides[static_cast<size_t>(axis)]; };
+  std::vector<int64_t> moved;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(moved),
+               [&](int64_t axis) { return stride(axis) != 0; });
+  const std::vector<int64_t> places = moved;
+  std::stable_sort(moved.begin(), moved.end(),
+                   [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
+  for (size_t k = 0; k < places.size(); ++k) {
+    order[static_cast<size_t>(places[k])] = moved[k];
+  }
+  return order;
+}
+
+}  // namespace
+
 std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
                                                 SchedulerRuntimeInfo& info) const {
-  std::vector<int64_t> order(axes_.size());
-  std::iota(order.begin(), order.end(), 0);
-  // The places of the axes that `tv` has are filled in the order of its strides.
-  std::vector<std::pair<int64_t, int64_t>> by_stride;  // −stride, axis
-  std::vector<size_t> places;
+  std::vector<int64_t> strides(axes_.size(), 0);
   const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
   for (size_t i = 0; i < axes_.size(); ++i) {
     const IterDomain* id = find(tv, i);
     const auto axis =
         std::find_if(memory.begin(), memory.end(), [&](const MemoryAxis& m) { return m.id == id; });
-    if (id == nullptr || axis == memory.end() || axis->extent == 1 || axis->stride == 0) {
+    if (id != nullptr && axis != memory.end() && axis->extent != 1) {
+      strides[i] = axis->stride;
+    }
+  }
+  return orderOf(strides);
+}
+
+std::vector<int64_t> ReferenceAxes::memoryOrderOfLargest(const std::vector<TensorView*>& tensors,
+                                                         SchedulerRuntimeInfo& info) const {
+  std::vector<int64_t> order(axes_.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t largest = -1;
+  for (const TensorView* tv : tensors) {
+    if (covers(tv) && info.bytes(tv) > largest) {
+      order = memoryOrder(tv, info);
+      largest = info.bytes(tv);
+    }
+  }
+  for (const TensorView* tv : tensors) {
+    if (covers(tv) || !tv->isFusionInput() || scheduler_tools::isReadAtIndex(tv) ||
+        info.bytes(tv) <= largest) {
       continue;
     }
-    places.push_back(i);
-    by_stride.emplace_back(-axis->stride, static_cast<int64_t>(i));
-  }
-  std::stable_sort(by_stride.begin(), by_stride.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t k = 0; k < places.size(); ++k) {
-    order[places[k]] = by_stride[k].second;
+    if (const auto strides = carriedStrides(tv, reference_, info)) {
+      order = orderOf(*strides);
+      largest = info.bytes(tv);
+    }
   }
   return order;
 }
@@ -126,10 +168,10 @@ ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<
     }
     // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
     const IterDomain* id = find(tv, i);
-    const IterDomain* part = id == nullptr && run.extents.empty() ? fastestPart(tv, i) : nullptr;
-    if (part != nullptr && !memory.empty() && memory.back().id == part &&
+    const Part part = id == nullptr && run.extents.empty() ? fastestPart(tv, i, info) : Part();
+    if (part.id != nullptr && !memory.empty() && memory.back().id == part.id &&
         memory.back().contiguous) {
-      run.extents.push_back(std::gcd(memory.back().extent, info.extent(axes_[i])));
+      run.extents.push_back(part.run);
       run.whole = false;
       break;
     }

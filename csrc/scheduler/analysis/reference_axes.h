@@ -28,16 +28,26 @@ class ReferenceAxes {
   /// reshape or an indexed read.)
   bool covers(const TensorView* tv) const;
 
+  /// An axis of a tensor that loops go along, and how many elements of it at a time.
+  struct Part {
+    IterDomain* id = nullptr;
+    int64_t run = 0;  ///< loops go on at another place behind each so many, if not before
+  };
   /// What loops over `tv`'s memory go along innermost, if threads go along the reference's axis
   /// number `i`: the axis itself, or where a reshape lies between, the part of it that runs
-  /// fastest. Null where `tv` has neither.
+  /// fastest. No axis where `tv` has neither.
   ///
-  ///   T1[n, h·d] = reshape(T0[n, h, d])      T0's part of h·d is d, T1's part of d is h·d
-  IterDomain* fastestPart(const TensorView* tv, size_t i) const;
+  ///   T1[n, h·d] = reshape(T0[n, h, d])      T0's part of h·d is d, T1's part of d is h·d, each
+  ///                                          in runs of d
+  Part fastestPart(const TensorView* tv, size_t i, SchedulerRuntimeInfo& info) const;
 
   /// The reference's axes in the order in which memory holds `tv`, outermost first; axes that it
   /// lacks keep their place among the others as far as that goes.
   std::vector<int64_t> memoryOrder(const TensorView* tv, SchedulerRuntimeInfo& info) const;
+  /// The same of the largest of these tensors, inputs behind reshapes and windows among them
+  /// (carried_strides.h); the order of the definition where none tells.
+  std::vector<int64_t> memoryOrderOfLargest(const std::vector<TensorView*>& tensors,
+                                            SchedulerRuntimeInfo& info) const;
 
   /// The largest power of two of elements of `tv` that one access can move, if a thread goes along
   /// `inner`, the reference's axes that are merged into the innermost loop (numbers, outermost
@@ -65,6 +75,7 @@ class ReferenceAxes {
   Run runOf(const TensorView* tv, const std::vector<int64_t>& inner,
             const std::vector<MemoryAxis>& memory, SchedulerRuntimeInfo& info) const;
 
+  const TensorView* reference_;
   IdGraph graph_;
   std::vector<IterDomain*> axes_;
 };

@@ -5,8 +5,7 @@
 #include <unordered_map>
 
 #include <id_model/id_graph.h>
-#include <scheduler/analysis/carried_strides.h>
-#include <scheduler/indexed_reads.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/pointwise/schedule.h>
 
 namespace nvfuser::pointwise {
@@ -30,11 +29,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const std::vector<L
     if (tv->isFusionOutput()) {
       const auto known = reference_of.find(tv);
       const TensorView* reference = known == reference_of.end() ? tv : known->second;
-      bool same = tv->nDims() == reference->nDims();
-      for (int64_t i = 0; same && i < tv->nDims(); ++i) {
-        same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
-      }
-      if (!same) {
+      if (!haveSameLoops(tv, reference, exact)) {
         return Refusal{text("output ", tv, " has not the axes of ", reference)};
       }
       continue;
@@ -76,28 +71,10 @@ std::optional<Refusal> refusesOrder(const Fusion& fusion, const std::vector<Loop
 std::vector<int64_t> loopOrder(const Fusion& fusion, int64_t reference, const ReferenceAxes& axes,
                                const std::vector<TensorView*>& tensors,
                                SchedulerRuntimeInfo& info) {
-  const auto* output = fusion.outputs()[static_cast<size_t>(reference)]->as<TensorView>();
+  const std::vector<int64_t> order = axes.memoryOrderOfLargest(tensors, info);
+  const bool all_covered = std::all_of(tensors.begin(), tensors.end(),
+                                       [&](const TensorView* tv) { return axes.covers(tv); });
   const std::vector<int64_t> as_defined = orderAsDefined(fusion, reference);
-  std::vector<int64_t> order = as_defined;
-  int64_t most = -1;
-  bool all_covered = true;
-  for (const TensorView* tv : tensors) {
-    if (axes.covers(tv)) {
-      if (info.bytes(tv) > most) {
-        order = axes.memoryOrder(tv, info);
-        most = info.bytes(tv);
-      }
-      continue;
-    }
-    all_covered = false;
-    if (!tv->isFusionInput() || scheduler_tools::isReadAtIndex(tv) || info.bytes(tv) <= most) {
-      continue;
-    }
-    if (const auto strides = carriedStrides(tv, output, info)) {
-      order = orderOf(*strides);
-      most = info.bytes(tv);
-    }
-  }
   const bool suits = all_covered || order == as_defined ||
                      !refusesOrder(fusion, loopNests(fusion), reference, order);
   return suits ? order : as_defined;

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <numeric>
 
-#include <scheduler/analysis/carried_strides.h>
 #include <scheduler/analysis/windows.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
@@ -58,18 +57,11 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   const std::vector<TensorView*> border = borderTensors(fusion);
   std::vector<int64_t> as_defined(logical.size());
   std::iota(as_defined.begin(), as_defined.end(), 0);
-  // The memory order of the largest tensor, of inputs if there are several.
-  int64_t largest = -1;
-  std::vector<int64_t> of_largest = as_defined;
-  for (const TensorView* tv : border) {
-    if (info.bytes(tv) > largest) {
-      if (auto found = memoryOrder(tv)) {
-        largest = info.bytes(tv);
-        of_largest = std::move(*found);
-      }
-    }
+  std::vector<TensorView*> telling = border;
+  if (!reshapes()) {
+    std::erase_if(telling, [&](const TensorView* tv) { return !axes.covers(tv); });
   }
-  setOrder(std::move(of_largest));
+  setOrder(axes.memoryOrderOfLargest(telling, info));
   if (order != as_defined && reshapes() && !followsReshapes(suits_loops)) {
     const std::vector<int64_t> in_memory = order;
     for (const std::vector<int64_t>& other : {keptAsDefined(), as_defined, in_memory}) {
@@ -102,30 +94,15 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   }
 }
 
-std::optional<std::vector<int64_t>> Problem::memoryOrder(const TensorView* tv) const {
-  if (axes.covers(tv)) {
-    return axes.memoryOrder(tv, info);
-  }
-  if (tv->isFusionInput() && reshapes()) {
-    if (const auto strides = carriedStrides(tv, form.signature.source(), info)) {
-      return orderOf(*strides);
-    }
-  }
-  return std::nullopt;
-}
-
 bool Problem::isFull(const TensorView* tv) const {
-  if (!axes.covers(tv)) {
-    const TensorView* source = form.signature.source();
-    return reshapes() && info.bytes(tv) / SchedulerRuntimeInfo::elementBytes(tv) ==
-                             info.bytes(source) / SchedulerRuntimeInfo::elementBytes(source);
-  }
+  bool has_all = true;
   for (size_t i = 0; i < axes.axes().size(); ++i) {
-    if (!axes.axes()[i]->isBroadcast() && axes.find(tv, i) == nullptr) {
-      return false;
-    }
+    has_all &= axes.axes()[i]->isBroadcast() || axes.find(tv, i) != nullptr;
   }
-  return true;
+  const auto elements = [&](const TensorView* of) {
+    return info.bytes(of) / SchedulerRuntimeInfo::elementBytes(of);
+  };
+  return has_all || (reshapes() && elements(tv) == elements(form.signature.source()));
 }
 
 void Problem::setOrder(std::vector<int64_t> to) {
@@ -269,15 +246,16 @@ std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
 }
 
 int64_t Problem::widthOfWindows(const TensorView* input) const {
+  if (inner.empty()) {
+    return 1;
+  }
   int64_t width = kMaxVectorBytes;
   const auto last = static_cast<size_t>(inner.back());
   for (const Expr* use : fusion.usesOf(input)) {
     const auto* window = use->output(0)->as<TensorView>();
-    IterDomain* along = axes.fastestPart(window, last);
-    int64_t own = along == nullptr ? 1 : windowWidth(window, along, info);
-    // A vector ends where the axis does, and where the part of it that the reference has does.
-    while (own > 1 &&
-           (info.extent(along) % own != 0 || info.extent(axes.axes()[last]) % own != 0)) {
+    const ReferenceAxes::Part along = axes.fastestPart(window, last, info);
+    int64_t own = along.id == nullptr ? 1 : windowWidth(window, along.id, info);
+    while (own > 1 && along.run % own != 0) {
       own /= 2;
     }
     width = std::min(width, own);

@@ -64,13 +64,10 @@ struct Problem {
   void setWidths(ReductionParams& params) const;
 
  private:
-  /// The reference's axes as a border tensor has them in memory, behind reshapes, too; nothing
-  /// where that cannot be said.
-  std::optional<std::vector<int64_t>> memoryOrder(const TensorView* tv) const;
   /// Of an input of which windows alone are read (analysis/windows.h): what one access of any of
   /// them can move.
   int64_t widthOfWindows(const TensorView* input) const;
-  /// Whether a border tensor has all axes.
+  /// Whether a border tensor has all axes, or as many elements behind a reshape.
   bool isFull(const TensorView* tv) const;
   /// What follows from the order in which loops go through the reference's axes.
   void setOrder(std::vector<int64_t> to);

@@ -218,11 +218,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ScanParams& p
       }
     }
     if (tv->isFusionOutput()) {
-      bool same = tv->nDims() == reference->nDims();
-      for (int64_t i = 0; same && i < tv->nDims(); ++i) {
-        same = tv == reference || exact.mapped(tv->axis(i), reference->axis(i));
-      }
-      if (!same) {
+      if (!haveSameLoops(tv, reference, exact)) {
         return Refusal{text("output ", tv, " has not the axes of ", reference)};
       }
       continue;

@@ -5,6 +5,7 @@
 #include <id_model/id_graph.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/own_loops.h>
 #include <scheduler/scatter/schedule.h>
 #include <scheduler/utils.h>
 
@@ -137,11 +138,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, int64_t most) {
       }
       const auto& axes = tv->getLoopDomain();
       if (tv->isFusionOutput()) {
-        bool same = tv->nDims() == reference->nDims();
-        for (int64_t i = 0; same && i < tv->nDims(); ++i) {
-          same = exact.mapped(tv->axis(i), reference->axis(i));
-        }
-        if (!same) {
+        if (!haveSameLoops(tv, reference, exact)) {
           return Refusal{text("output ", tv, " has not the axes of ", reference)};
         }
       } else if (std::any_of(axes.begin() + tv->getComputeAtPosition(), axes.end(),
