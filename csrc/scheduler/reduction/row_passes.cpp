@@ -52,6 +52,7 @@ class InPasses {
       count = id->isReduction() ? SimplifyingIrBuilder::mulExpr(count, id->extent()) : count;
     }
     count_ = SimplifyingIrBuilder::maybeCastExpr(sum_->dtype(), count);
+    is_one_ = SimplifyingIrBuilder::eqExpr(count, fusion_.oneVal(DataType::Index));
 
     reduce(sum_, x_);
     TensorView* distance = binary(BinaryOpType::Sub, x_, alongRow(perNumber(sum_)));
@@ -64,7 +65,20 @@ class InPasses {
 
  private:
   TensorView* perNumber(TensorView* total) { return binary(BinaryOpType::Div, total, count_); }
-  TensorView* mean() { return binary(BinaryOpType::Add, perNumber(sum_), perNumber(distances_)); }
+  /// The mean of one number is that number, an infinite one, too: its distance is no number then.
+  TensorView* mean() {
+    if (is_one_->isTrue()) {
+      return perNumber(sum_);
+    }
+    TensorView* missed = perNumber(distances_);
+    if (!is_one_->isFalse()) {
+      TensorView* distance = missed;
+      missed = like(distance->getLogicalDomain());
+      IrBuilder::createInContainer<TernaryOp>(&fusion_, TernaryOpType::Where, missed, is_one_,
+                                              fusion_.zeroVal(sum_->dtype()), distance);
+    }
+    return binary(BinaryOpType::Add, perNumber(sum_), missed);
+  }
   TensorView* squares() {
     TensorView* missed = perNumber(distances_);
     TensorView* of_missed =
@@ -122,7 +136,8 @@ class InPasses {
   TensorView* sum_;
   TensorView* squares_;
   TensorView* distances_ = nullptr;
-  Val* count_ = nullptr;
+  Val* count_ = nullptr;   ///< of numbers in a row
+  Val* is_one_ = nullptr;  ///< whether that is one
   const std::vector<IterDomain*> reduced_axes_;
 };
 

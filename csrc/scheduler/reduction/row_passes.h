@@ -15,6 +15,7 @@ bool hasMoments(const Fusion& fusion);
 ///
 ///   mean, M2, n = welford(x)   →   m = sum(x) / n   d = x − m   e = sum(d) / n
 ///                                  mean = m + e     M2 = max(sum(d²) − n e², 0)
+///                                  (m where n = 1)
 ///
 /// What the first pass missed of the mean is put right (Chan, Golub, LeVeque: Algorithms for
 /// computing the sample variance, 1983): so the variance of equal numbers is 0.
