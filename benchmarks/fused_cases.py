@@ -1,4 +1,7 @@
-"""Programs of a model on the CPU, each as a fusion and in PyTorch: what `beside_pytorch.py` measures."""
+"""Programs of a model, each as a fusion and in PyTorch: what `beside_pytorch.py` and `sweep.py` measure.
+
+Inputs lie on PyTorch's default device.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -157,6 +160,132 @@ def layer_norm(rows, row, dtype=torch.bfloat16):
     return Case(
         name_of("layer norm by var_mean", x), define, eager, [x, random(row, dtype=dtype), random(row, dtype=dtype)]
     )
+
+
+def layer_norm_in_passes(rows, row, dtype=torch.bfloat16):
+    """The variance as the mean of squared distances, written out."""
+
+    def define(fd, x, weight, bias):
+        x, count = wide(fd, x), fd.define_scalar(float(row))
+        mean = fd.ops.div(fd.ops.sum(x, [1], keepdim=True), count)
+        distance = fd.ops.sub(x, mean)
+        var = fd.ops.div(fd.ops.sum(fd.ops.mul(distance, distance), [1], keepdim=True), count)
+        normal = fd.ops.mul(distance, fd.ops.rsqrt(fd.ops.add(var, fd.define_scalar(1e-5))))
+        return [stored(fd, fd.ops.add(fd.ops.mul(normal, wide(fd, weight)), wide(fd, bias)), dtype)]
+
+    case = layer_norm(rows, row, dtype)
+    return Case(name_of("layer norm in passes", case.inputs[0]), define, case.eager, case.inputs)
+
+
+def dropout_add_layer_norm(rows, row, dtype=torch.bfloat16):
+    def define(fd, x, residual, weight, bias):
+        low, high = fd.define_scalar(0.0), fd.define_scalar(1.0)
+        kept = fd.ops.lt(fd.ops.uniform(low, high, x.shape(), dtype=DataType.Float), fd.define_scalar(0.9))
+        scaled = fd.ops.mul(wide(fd, x), fd.define_scalar(1 / 0.9))
+        total = fd.ops.add(fd.ops.where(kept, scaled, fd.define_scalar(0.0)), wide(fd, residual))
+        var, mean = fd.ops.var_mean(total, [1], 0, True)
+        normal = fd.ops.mul(fd.ops.sub(total, mean), fd.ops.rsqrt(fd.ops.add(var, fd.define_scalar(1e-5))))
+        return [stored(fd, fd.ops.add(fd.ops.mul(normal, wide(fd, weight)), wide(fd, bias)), dtype)]
+
+    def eager(x, residual, weight, bias):
+        return F.layer_norm(F.dropout(x, 0.1) + residual, (row,), weight, bias)
+
+    inputs = [random(rows, row, dtype=dtype) for _ in range(2)] + [random(row, dtype=dtype) for _ in range(2)]
+    return Case(name_of("dropout + add + layer norm", inputs[0]), define, eager, inputs, drawn=True)
+
+
+def add_rms_norm(rows, row, dtype=torch.bfloat16):
+    """The norm of a sum that is a result, too."""
+
+    def define(fd, x, residual, weight):
+        total = fd.ops.add(wide(fd, x), wide(fd, residual))
+        total_out = stored(fd, total, dtype)
+        total = wide(fd, total_out)
+        mean = fd.ops.div(fd.ops.sum(fd.ops.mul(total, total), [1], keepdim=True), fd.define_scalar(float(row)))
+        scale = fd.ops.rsqrt(fd.ops.add(mean, fd.define_scalar(1e-5)))
+        return [stored(fd, fd.ops.mul(fd.ops.mul(total, scale), wide(fd, weight)), dtype), total_out]
+
+    def eager(x, residual, weight):
+        total = x + residual
+        return F.rms_norm(total, (row,), weight, 1e-5), total
+
+    x, residual = random(rows, row, dtype=dtype), random(rows, row, dtype=dtype)
+    return Case(name_of("add + RMS norm", x), define, eager, [x, residual, random(row, dtype=dtype)])
+
+
+def rms_norm_backward(rows, row, dtype=torch.bfloat16):
+    def define(fd, dy, x, rstd, weight):
+        dy, x, weight = (wide(fd, tensor) for tensor in (dy, x, weight))
+        normal = fd.ops.mul(x, rstd)
+        scaled = fd.ops.mul(dy, weight)
+        b = fd.ops.sum(fd.ops.mul(scaled, normal), [1], keepdim=True)
+        b = fd.ops.div(b, fd.define_scalar(float(row)))
+        dx = fd.ops.mul(fd.ops.sub(scaled, fd.ops.mul(normal, b)), rstd)
+        return [stored(fd, result, dtype) for result in (dx, fd.ops.sum(fd.ops.mul(dy, normal), [0]))]
+
+    def eager(dy, x, rstd, weight):
+        normal = x.float() * rstd
+        scaled = dy.float() * weight.float()
+        b = (scaled * normal).mean(-1, keepdim=True)
+        return ((scaled - normal * b) * rstd).to(x.dtype), (dy.float() * normal).sum(0).to(x.dtype)
+
+    x, dy = random(rows, row, dtype=dtype), random(rows, row, dtype=dtype)
+    rstd = torch.rsqrt(x.float().square().mean(1, keepdim=True) + 1e-5)
+    return Case(name_of("RMS norm backward", x), define, eager, [dy, x, rstd, random(row, dtype=dtype)])
+
+
+def bias_gelu_backward(rows, row, dtype=torch.bfloat16):
+    def define(fd, dy, x, bias):
+        constant = lambda value: fd.define_scalar(value)  # noqa: E731
+        x = fd.ops.add(wide(fd, x), wide(fd, bias))
+        square = fd.ops.mul(x, x)
+        inner = fd.ops.mul(fd.ops.mul(x, constant(0.7978845608)), fd.ops.add(fd.ops.mul(square, constant(0.044715)), constant(1.0)))
+        gate = fd.ops.tanh(inner)
+        slope = fd.ops.mul(
+            fd.ops.sub(constant(1.0), fd.ops.mul(gate, gate)),
+            fd.ops.add(fd.ops.mul(square, constant(3 * 0.044715 * 0.7978845608)), constant(0.7978845608)),
+        )
+        half = fd.ops.mul(fd.ops.add(gate, constant(1.0)), constant(0.5))
+        whole = fd.ops.add(half, fd.ops.mul(fd.ops.mul(x, constant(0.5)), slope))
+        dx = fd.ops.mul(wide(fd, dy), whole)
+        return [stored(fd, dx, dtype), stored(fd, fd.ops.sum(dx, [0]), dtype)]
+
+    def eager(dy, x, bias):
+        dx = torch.ops.aten.gelu_backward(dy.float(), x.float() + bias.float(), approximate="tanh")
+        return dx.to(x.dtype), dx.sum(0).to(x.dtype)
+
+    dy, x = random(rows, row, dtype=dtype), random(rows, row, dtype=dtype)
+    return Case(name_of("bias + gelu backward", x), define, eager, [dy, x, random(row, dtype=dtype)])
+
+
+def joined_halves(rows, row, dtype=torch.bfloat16):
+    """Rotated halves of a row, one computed from the other: a join of two results."""
+
+    def define(fd, x, cos, sin):
+        half = row // 2
+        a = wide(fd, fd.ops.slice(x, [0, 0], [rows, half]))
+        b = wide(fd, fd.ops.slice(x, [0, half], [rows, row]))
+        cos, sin = wide(fd, cos), wide(fd, sin)
+        left = fd.ops.sub(fd.ops.mul(a, cos), fd.ops.mul(b, sin))
+        right = fd.ops.add(fd.ops.mul(b, cos), fd.ops.mul(a, sin))
+        return [stored(fd, fd.ops.cat([left, right], 1), dtype)]
+
+    def eager(x, cos, sin):
+        a, b = x.float().chunk(2, 1)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], 1).to(x.dtype)
+
+    x = random(rows, row, dtype=dtype)
+    inputs = [x, random(rows, row // 2, dtype=dtype), random(rows, row // 2, dtype=dtype)]
+    return Case(name_of("rotated halves joined", x), define, eager, inputs)
+
+
+def permuted(sizes, order, dtype=torch.bfloat16):
+    def define(fd, x):
+        return [stored(fd, fd.ops.permute(fd.ops.relu(wide(fd, x)), order), dtype)]
+
+    x = random(*sizes, dtype=dtype)
+    eager = lambda x: torch.relu(x).permute(order).contiguous()  # noqa: E731
+    return Case(name_of(f"permuted by {order}", x), define, eager, [x])
 
 
 def layer_norm_backward(rows, row):
