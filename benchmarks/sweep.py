@@ -17,6 +17,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import nvfuser.dynamo  # the backend, also where the package is not installed
 import torch
 from fused_cases import (
     Case,
