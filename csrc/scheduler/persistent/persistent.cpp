@@ -4,6 +4,7 @@
 
 #include <scheduler/persistent/online_softmax.h>
 #include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
 
@@ -18,6 +19,7 @@ constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in re
 constexpr int64_t kCluster = 8;           ///< blocks
 constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
 constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
+constexpr int64_t kHeldExponentials = 128;  ///< bytes of a thread: more cost blocks in flight
 
 /// Vectors that a thread may hold.
 std::vector<int64_t> batchLadder(int64_t vectorization) {
@@ -76,6 +78,17 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
   }
 }
 
+/// Between half the vectors of a thread and all of them, as many as leave no thread of a warp
+/// idle: 96 vectors are 32 threads with 3 each rather than 24 with 4.
+int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t warp) {
+  for (int64_t fewer = batches; fewer > batches / 2; --fewer) {
+    if (vectors % (fewer * warp) == 0) {
+      return fewer;
+    }
+  }
+  return batches;
+}
+
 /// Rows in registers: false if they do not fit.
 bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
   // A row made of separate pieces is merged to one loop, which vectors could cross; reading it
@@ -100,6 +113,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
       break;
     }
   }
+  batches = withoutIdle(vectors, batches, problem.info.device().warp_size);
   const int64_t threads = ceilDiv(vectors, batches);
   if (threads > kMostThreads) {
     return false;
@@ -257,6 +271,13 @@ class PersistentScheduler : public SchedulerEntry {
       params->online_softmax = hasOnline(problem);
       inner_ ? planInner(problem, true, *params) : planOuterPasses(problem, *params);
       planChunks(problem, *params);
+    }
+    if (params->persistence == Persistence::Registers && inner_) {
+      const int64_t held_numbers = params->batches * params->vectorization;
+      params->moments_in_passes = hasMoments(fusion);
+      params->hold_expensive = params->project_persistent_buffers &&
+                               buffers.expensiveRepeated() > 0 &&
+                               held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials;
     }
     problem.setWidths(*params);
     return params;

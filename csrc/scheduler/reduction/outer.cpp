@@ -19,6 +19,8 @@ constexpr int64_t kRowsOfPass = 8;          ///< of a thread, for the larger blo
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
 constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
+constexpr int64_t kWhole = 16;              ///< bytes of the widest access
+constexpr int64_t kBytesOfProcessor = 32768;  ///< that its threads have in flight, to hide latency
 
 }  // namespace
 
@@ -28,13 +30,17 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   params.vectorization = std::min<int64_t>(problem.widest(), 8);
   const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
   const int64_t others = problem.inner_extent > 0 ? problem.kept / problem.inner_extent : 1;
-  int64_t threads = std::min<int64_t>(ceilPow2(columns), 32);
+  const int64_t access = params.vectorization * std::max<int64_t>(problem.largest_dtype, 1);
+  // Narrow accesses start anywhere: neighbours that read whole lines share most of what they touch.
+  // (Columns that are held or read again leave no registers for that.)
+  const int64_t of_line = may_split && access < kWhole ? kLine / access : 0;
+  int64_t threads = std::min(ceilPow2(columns), std::max<int64_t>(of_line, 32));
   int64_t in_block = kThreads;
   auto blocks = [&] { return others * ceilDiv(columns, threads); };
   // Narrower strips, down to a sector or two, before a second phase. What is computed for rows that
   // are written keeps more of a thread busy than their loads, and wants whole lines.
   const bool writes_rows = problem.full_tensors > problem.full_inputs;
-  const int64_t least = writes_rows ? kLeastStripWritten : kLeastStrip;
+  const int64_t least = std::max(writes_rows ? kLeastStripWritten : kLeastStrip, of_line);
   while (threads > least && blocks() < processors) {
     threads /= 2;
     in_block = kMostThreads;
@@ -47,8 +53,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   params.unroll =
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
   const int64_t block = params.threads_x * params.threads_y;
-  if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * kMostThreads * processors) {
-    splitOverBlocks(problem, blocks(), 2 * kMostThreads / block,
+  const int64_t of_thread = params.vectorization * problem.input_bytes * params.unroll;
+  const int64_t most = std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads);
+  if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * most * processors) {
+    splitOverBlocks(problem, blocks(), 2 * most / block,
                     problem.reduced / (params.threads_y * params.unroll), params);
   }
 }
