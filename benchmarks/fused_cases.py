@@ -239,7 +239,9 @@ def bias_gelu_backward(rows, row, dtype=torch.bfloat16):
         constant = lambda value: fd.define_scalar(value)  # noqa: E731
         x = fd.ops.add(wide(fd, x), wide(fd, bias))
         square = fd.ops.mul(x, x)
-        inner = fd.ops.mul(fd.ops.mul(x, constant(0.7978845608)), fd.ops.add(fd.ops.mul(square, constant(0.044715)), constant(1.0)))
+        inner = fd.ops.mul(
+            fd.ops.mul(x, constant(0.7978845608)), fd.ops.add(fd.ops.mul(square, constant(0.044715)), constant(1.0))
+        )
         gate = fd.ops.tanh(inner)
         slope = fd.ops.mul(
             fd.ops.sub(constant(1.0), fd.ops.mul(gate, gate)),

@@ -17,7 +17,6 @@ import statistics
 import sys
 from pathlib import Path
 
-import nvfuser.dynamo  # the backend, also where the package is not installed
 import torch
 from fused_cases import (
     Case,
@@ -151,14 +150,20 @@ def printed(found):
         lines.append((best / ours, best / us["defined"], best / us["compiled"], us["copy"] / us["defined"], one))
     lines.sort(key=lambda line: line[0])
     columns = [*peers, "defined", "compiled", "copy"]
-    print(f"{'case':52}", *(f"{name:>9}" for name in columns), f"{'of copy':>8} {'defined':>8} {'compiled':>8}  of best peer")
+    print(
+        f"{'case':52}",
+        *(f"{name:>9}" for name in columns),
+        f"{'of copy':>8} {'defined':>8} {'compiled':>8}  of best peer",
+    )
     for _, of_defined, of_compiled, of_copy, one in lines:
         times = (f"{one['us'][name]:9.1f}" for name in columns)
         print(f"{one['name']:52}", *times, f"{of_copy:8.2f} {of_defined:8.2f} {of_compiled:8.2f}")
     mean = statistics.geometric_mean
-    print(f"{len(lines)} cases, geometric means: of copy {mean(line[3] for line in lines):.3f}, of the best peer "
-          f"{mean(line[1] for line in lines):.3f} defined, {mean(line[2] for line in lines):.3f} compiled; "
-          f"below 0.97: {sum(line[1] < 0.97 for line in lines)}, {sum(line[2] < 0.97 for line in lines)}")
+    print(
+        f"{len(lines)} cases, geometric means: of copy {mean(line[3] for line in lines):.3f}, of the best peer "
+        f"{mean(line[1] for line in lines):.3f} defined, {mean(line[2] for line in lines):.3f} compiled; "
+        f"below 0.97: {sum(line[1] < 0.97 for line in lines)}, {sum(line[2] < 0.97 for line in lines)}"
+    )
 
 
 def main():
@@ -167,7 +172,9 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name contains this text")
     parser.add_argument("--autotune", action="store_true", help="Inductor's max-autotune, too")
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"), help="each Nth case, from I on")
+    parser.add_argument(
+        "--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"), help="each Nth case, from I on"
+    )
     parser.add_argument("--json", type=Path, help="a file for the times")
     arguments = parser.parse_args()
     torch.set_default_device("cuda")

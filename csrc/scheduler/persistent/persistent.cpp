@@ -14,11 +14,11 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
-constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
-constexpr int64_t kCluster = 8;           ///< blocks
-constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
-constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
+constexpr int64_t kMostHeldBytes = 256;     ///< in registers of one thread
+constexpr int64_t kMostThreads = 512;       ///< of a block that holds a row in registers
+constexpr int64_t kCluster = 8;             ///< blocks
+constexpr int64_t kClusterBytes = 32768;    ///< of a row that is worth a cluster where rows are few
+constexpr int64_t kMostExpensive = 2;       ///< operations that are rather done again than held
 constexpr int64_t kHeldExponentials = 128;  ///< bytes of a thread: more cost blocks in flight
 
 /// Vectors that a thread may hold.
@@ -275,9 +275,9 @@ class PersistentScheduler : public SchedulerEntry {
     if (params->persistence == Persistence::Registers && inner_) {
       const int64_t held_numbers = params->batches * params->vectorization;
       params->moments_in_passes = hasMoments(fusion);
-      params->hold_expensive = params->project_persistent_buffers &&
-                               buffers.expensiveRepeated() > 0 &&
-                               held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials;
+      params->hold_expensive =
+          params->project_persistent_buffers && buffers.expensiveRepeated() > 0 &&
+          held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials;
     }
     problem.setWidths(*params);
     return params;

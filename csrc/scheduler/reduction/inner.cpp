@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kBytesInFlight = 64;  ///< that a thread loads in one step
 constexpr int64_t kThreads = 256;       ///< of a block, where there are blocks enough
 constexpr int64_t kMostThreads = 512;
-constexpr int64_t kResident = 2;  ///< blocks that a multiprocessor holds at once
+constexpr int64_t kResident = 2;  ///< blocks of most threads that a multiprocessor holds at once
 
 }  // namespace
 
@@ -59,10 +59,11 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   params.rows = problem.kept > 1 ? rows : 1;
 
-  // Rows too few for the device: several blocks a row.
+  // Rows too few for the device, or with few threads each: several blocks a row.
   const int64_t blocks = ceilDiv(problem.kept, params.rows);
-  if (may_split && blocks * 2 <= processors) {
-    splitOverBlocks(problem, blocks, kResident,
+  const int64_t block = threads * params.rows;
+  if (may_split && blocks * block * 2 <= kMostThreads * processors) {
+    splitOverBlocks(problem, blocks, kResident * kMostThreads / block,
                     params.schedule_3d ? others : vectors / (threads * params.unroll), params);
   }
 }
