@@ -1,9 +1,12 @@
 #include <id_model/id_graph.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <unordered_map>
 
 #include <ir/axis_map.h>
+#include <support/error.h>
 
 namespace nvfuser {
 
@@ -13,18 +16,37 @@ namespace {
 enum List : int { kRoot, kLogical, kAllocation, kLoop };
 
 /// Kind and attributes of a transform and the classes of its inputs: transforms with equal ones
-/// have equal outputs.
-using Signature = std::vector<uint64_t>;
+/// have equal outputs. Unused places are 0.
+using Signature = std::array<uint64_t, 7>;
 
-Signature signatureOf(const Expr* expr, const std::vector<int>& inputs) {
+struct SignatureHash {
+  size_t operator()(const Signature& signature) const {
+    uint64_t hash = 0;
+    for (const uint64_t part : signature) {
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+};
+
+/// `classOf` gives the class of an input.
+template <typename ClassOf>
+Signature signatureOf(const Expr* expr, ClassOf classOf) {
   Signature signature{static_cast<uint64_t>(expr->kind())};
+  size_t end = 1;
+  auto push = [&](uint64_t part) {
+    check(end < signature.size(), "a transform has at most two attributes and two inputs");
+    signature[end++] = part;
+  };
   auto add = [&](const Val* scalar) {
     const Fingerprint fingerprint = scalar->fingerprint();
-    signature.insert(signature.end(), {fingerprint.high, fingerprint.low});
+    push(fingerprint.high);
+    push(fingerprint.low);
   };
   switch (expr->kind()) {
     case ExprKind::Split:
-      signature.push_back(expr->as<Split>()->innerSplit() ? 1 : 0);
+      push(expr->as<Split>()->innerSplit() ? 1 : 0);
       add(expr->as<Split>()->factor());
       break;
     case ExprKind::Merge:
@@ -35,13 +57,13 @@ Signature signatureOf(const Expr* expr, const std::vector<int>& inputs) {
       add(expr->as<Resize>()->rightExpand());
       break;
     case ExprKind::Swizzle:
-      signature.push_back(static_cast<uint64_t>(expr->as<Swizzle>()->swizzleType()));
+      push(static_cast<uint64_t>(expr->as<Swizzle>()->swizzleType()));
       break;
     default:
-      signature.push_back(static_cast<uint64_t>(expr->name()));
+      push(static_cast<uint64_t>(expr->name()));
   }
-  for (const int input : inputs) {
-    signature.push_back(static_cast<uint64_t>(input));
+  for (const Val* in : expr->inputs()) {
+    push(static_cast<uint64_t>(classOf(in->as<IterDomain>())));
   }
   return signature;
 }
@@ -76,7 +98,7 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
       nodes_.push_back(id);
       tensor_of_.push_back(tvs[t]);
       parent_.push_back(static_cast<int>(parent_.size()));
-      occupied_.emplace_back();
+      occupied_.emplace_back().reserve(kLoop + 1);
     }
     const std::vector<IterDomain*>* lists[] = {&td->root(), &td->logical(), &td->allocation(),
                                                &td->loop()};
@@ -123,15 +145,15 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
   closeUnderCongruence();
 
   // Number the classes in order of their first axis, so that the numbers are the same in every run.
-  std::map<int, int> number;
+  std::vector<int> number(nodes_.size(), -1);
   for (size_t n = 0; n < nodes_.size(); ++n) {
-    auto [entry, fresh] =
-        number.emplace(find(static_cast<int>(n)), static_cast<int>(number.size()));
-    if (fresh) {
+    int& of_class = number[static_cast<size_t>(find(static_cast<int>(n)))];
+    if (of_class < 0) {
+      of_class = static_cast<int>(members_.size());
       members_.emplace_back();
     }
-    class_of_node_.push_back(entry->second);
-    members_[static_cast<size_t>(entry->second)].push_back(nodes_[n]);
+    class_of_node_.push_back(of_class);
+    members_[static_cast<size_t>(of_class)].push_back(nodes_[n]);
   }
   definitions_.resize(members_.size());
   uses_.resize(members_.size());
@@ -189,14 +211,11 @@ bool IdGraph::unite(IterDomain* a, IterDomain* b) {
 void IdGraph::closeUnderCongruence() {
   for (bool changed = true; changed;) {
     changed = false;
-    std::map<Signature, Expr*> seen;
+    std::unordered_map<Signature, Expr*, SignatureHash> seen(transforms_.size());
     std::map<int, std::vector<Expr*>> merges;
     for (Expr* expr : transforms_) {
-      std::vector<int> inputs;
-      for (Val* in : expr->inputs()) {
-        inputs.push_back(find(nodeOf(in->as<IterDomain>())));
-      }
-      auto [entry, fresh] = seen.emplace(signatureOf(expr, inputs), expr);
+      auto [entry, fresh] = seen.emplace(
+          signatureOf(expr, [&](const IterDomain* in) { return find(nodeOf(in)); }), expr);
       if (!fresh) {
         for (size_t i = 0; i < expr->outputs().size(); ++i) {
           changed |=

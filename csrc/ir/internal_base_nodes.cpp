@@ -1,6 +1,7 @@
 #include <ir/internal_base_nodes.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include <ir/builder.h>
@@ -281,13 +282,47 @@ bool TensorDomain::hasBroadcast() const {
                      [](auto* id) { return id->isBroadcast(); });
 }
 
+namespace {
+
+/// A set that is a list for as long as it is short: most domains have few axes, and are asked for
+/// them all the time.
+template <typename Node>
+class FewNodes {
+ public:
+  /// Whether it is new.
+  bool insert(const Node* node) {
+    if (many_.empty()) {
+      if (std::find(few_.begin(), few_.begin() + count_, node) != few_.begin() + count_) {
+        return false;
+      }
+      if (count_ < std::ssize(few_)) {
+        few_[static_cast<size_t>(count_++)] = node;
+        return true;
+      }
+      many_.insert(few_.begin(), few_.end());
+    }
+    return many_.insert(node).second;
+  }
+
+ private:
+  std::array<const Node*, 24> few_;
+  std::ptrdiff_t count_ = 0;
+  std::unordered_set<const Node*> many_;
+};
+
+}  // namespace
+
 std::vector<Expr*> TensorDomain::allExprs() const {
   std::vector<Expr*> sorted;
-  std::unordered_set<const Expr*> taken;
-  std::unordered_set<const Val*> visited;
+  FewNodes<Expr> taken;
+  FewNodes<IterDomain> visited;
+  std::vector<std::pair<IterDomain*, bool>> open;
   // Depth-first from the lists' ends to their definitions; a worklist with two visits an axis.
   auto walk = [&](IterDomain* end) {
-    std::vector<std::pair<IterDomain*, bool>> open{{end, false}};
+    if (end->definition() == nullptr) {
+      return;
+    }
+    open.emplace_back(end, false);
     while (!open.empty()) {
       auto [id, done] = open.back();
       open.pop_back();
@@ -296,12 +331,12 @@ std::vector<Expr*> TensorDomain::allExprs() const {
         continue;
       }
       if (done) {
-        if (taken.insert(def).second) {
+        if (taken.insert(def)) {
           sorted.push_back(def);
         }
         continue;
       }
-      if (!visited.insert(id).second) {
+      if (!visited.insert(id)) {
         continue;
       }
       open.emplace_back(id, true);
@@ -322,9 +357,9 @@ std::vector<Expr*> TensorDomain::allExprs() const {
 
 std::vector<IterDomain*> TensorDomain::allIDs() const {
   std::vector<IterDomain*> all;
-  std::unordered_set<const Val*> seen;
+  FewNodes<IterDomain> seen;
   auto add = [&](IterDomain* id) {
-    if (seen.insert(id).second) {
+    if (seen.insert(id)) {
       all.push_back(id);
     }
   };

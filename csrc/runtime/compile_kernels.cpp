@@ -77,6 +77,9 @@ void compileText(Device& device, std::span<Wanted> wanted) {
       source.entry = entries.front();
     }
     loaded = device.compileEntries(source, entries);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      device.keep(wanted[i].source, *loaded[i]);
+    }
   } catch (const CannotCompile&) {
     for (const Wanted& one : wanted) {
       table.fail(one.ticket, std::current_exception());
@@ -322,6 +325,10 @@ std::vector<std::exception_ptr> compileKernels(std::span<CompiledKernel* const> 
       continue;
     }
     try {
+      if (std::unique_ptr<LoadedKernel> found = kernel.device().find(source)) {
+        table.finish(tickets[i], std::move(found));
+        continue;
+      }
       wanted.push_back(wantedOf(kernel, tickets[i], names));
     } catch (...) {
       table.fail(tickets[i], std::current_exception());

@@ -112,6 +112,11 @@ class Device {
   /// The kernel as a device takes it that runs the IR itself instead of its text; it refers to
   /// `kernel`. Null: text is compiled. (tests/fuzz/kernel_interpreter has such devices.)
   virtual std::shared_ptr<const LoadedKernel> loadIr(const kir::Kernel&) { return nullptr; }
+  /// Where kernels of one text are found on the disk each by itself: the kernel, if an earlier
+  /// process compiled it, beside whatever others. Null: it is to be compiled.
+  virtual std::unique_ptr<LoadedKernel> find(const KernelSource&) { return nullptr; }
+  /// So that `find` finds it later; `source` is the kernel's own, whatever it was compiled with.
+  virtual void keep(const KernelSource&, const LoadedKernel&) {}
   /// The kernels `entries` (instead of `source.entry`) of one text, from one run of the compiler.
   virtual std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) = 0;

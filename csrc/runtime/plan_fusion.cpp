@@ -7,6 +7,8 @@
 #include <ir/internal_nodes.h>
 #include <runtime/dump_kernel.h>
 #include <runtime/in_place.h>
+#include <runtime/kept_cuts.h>
+#include <runtime/kernel_cache/process_cache.h>
 #include <runtime/launch_values.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/profiler_range.h>
@@ -354,17 +356,29 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
     const Tensor& tensor = call.args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
     return text(alignmentOf(tensor.data()), " ", join(tensor.strides(), ","));
   };
+  // Later plans find what the schedulers said to the first, and are cut faster than a file is read.
+  const bool is_first = auto_schedule_ && variant.segments.empty();
+  DiskCache* kept = is_first && !call.params.options->isDisabled(DisableOption::NvrtcCaching)
+                        ? processDiskCache()
+                        : nullptr;
+  const std::string key = kept == nullptr ? std::string()
+                                          : cutKey(fusion, call.args, *call.device,
+                                                   DataType(call.index_type), *call.params.options);
+  std::optional<std::vector<Group>> found =
+      kept == nullptr ? std::nullopt : findCut(fusion, key, *kept);
   Cut cut;
   for (bool planned = false; !planned;) {
     Cut next;
+    std::vector<Group> groups;
+    const bool was_kept = found.has_value();
     if (!auto_schedule_) {
       if (!fusion.isNoOp()) {
         next.push_back(&segmentOf(variant, wholeGroup(fusion)));
       }
     } else {
       fusion.verifySettled();
-      for (const Group& group : exchangesEarly(
-               withEpilogues(segmentFusion(fusion, about, takes), call.device->kind()))) {
+      groups = found ? *std::exchange(found, std::nullopt) : segmentFusion(fusion, about, takes);
+      for (const Group& group : exchangesEarly(withEpilogues(groups, call.device->kind()))) {
         next.push_back(&segmentOf(variant, group));
       }
     }
@@ -374,6 +388,9 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
     planned = planAll(variant, cut, same, call, result);
     call.stages.note("schedules and kernels");
     about.one_answer_per_form = false;
+    if (planned && kept != nullptr && !was_kept && groups.size() > 1 && failed_plans_.empty()) {
+      keepCut(fusion, key, groups, *kept);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <random>
 
 #include <cache_folder.h>
@@ -24,6 +25,15 @@ HostCompileRequest answering(int number) {
 
 int answerOf(const CachedObject& made) {
   return reinterpret_cast<int (*)()>(made.object.symbol("answer"))();
+}
+
+HostCompileRequest function(const std::string& name, int number) {
+  return {.text = text("extern \"C\" int ", name, "() { return ", number, "; }\n"),
+          .flags = {"-O0"}};
+}
+
+int resultOf(const std::optional<HostKernel>& kernel) {
+  return kernel ? reinterpret_cast<int (*)()>(kernel->object->symbol(kernel->symbol))() : -1;
 }
 
 }  // namespace
@@ -175,6 +185,51 @@ TEST_CASE("disk cache: what runs are the verified bytes, whatever becomes of the
   CHECK_FALSE(cachedObject(hostCompiler(), answering(42), &cache).from_cache);
 }
 
+TEST_CASE("disk cache: a kernel is found by its own text, whatever it was compiled beside") {
+  CacheFolder folder;
+  DiskCache cache = folder.cache();
+  auto find = [&](const std::string& name, int number) {
+    return findHostKernel(hostCompiler(), function(name, number), name, &cache);
+  };
+  auto keepBoth = [&] {
+    HostCompileRequest both = function("first", 1);
+    both.text += function("second", 2).text;
+    const std::vector<std::string> entries{"first", "second"};
+    const auto kernels = compileHostKernels(hostCompiler(), both, entries, &cache);
+    for (int i = 0; i < 2; i++) {
+      CHECK_FALSE(kernels[static_cast<size_t>(i)].from_cache);
+      keepHostKernel(hostCompiler(), function(entries[static_cast<size_t>(i)], i + 1),
+                     entries[static_cast<size_t>(i)], kernels[static_cast<size_t>(i)], cache);
+    }
+  };
+  CHECK_FALSE(find("second", 2).has_value());
+  keepBoth();
+  CHECK(cache.list().size() == 3);  // the object, and two kernels of it
+  {
+    const std::optional<HostKernel> second = find("second", 2);
+    CHECK(resultOf(second) == 2);
+    CHECK(second->from_cache);
+    CHECK(second->compile_ms == 0);
+    CHECK(resultOf(find("called_otherwise", 2)) == 2);
+    CHECK(find("first", 1)->object == second->object);  // loaded once
+  }
+  CHECK(resultOf(find("first", 2)) == 2);  // the other one, by this name
+  CHECK_FALSE(find("first", 3).has_value());
+  CHECK_FALSE(findHostKernel(hostCompiler(), function("first", 1), "first", nullptr).has_value());
+
+  // What it refers to has gone, or is damaged: it is not there.
+  for (const DiskCacheEntry& entry : cache.list()) {
+    const std::string path = folder.path + "/" + entry.file;
+    const std::string whole = readFile(path);
+    writeFile(path, whole.substr(0, whole.size() / 2));
+    CHECK((resultOf(find("first", 1)) == -1 || resultOf(find("second", 2)) == -1));
+    unlink(path.c_str());
+    keepBoth();
+    CHECK(resultOf(find("first", 1)) == 1);
+    CHECK(resultOf(find("second", 2)) == 2);
+  }
+}
+
 // ---- two processes ----
 
 /// Run by the next case in a process of its own: prints how each kernel of both devices came.
@@ -200,6 +255,44 @@ TEST_CASE("disk cache child: a fusion on both devices" * doctest::skip()) {
   }
 }
 
+/// Run by the next case: two kernels, by one call (with NVFUSER_TEST_TOGETHER) or by two.
+TEST_CASE("disk cache child: kernels of one call or of two" * doctest::skip()) {
+  using Add = std::function<void(Fusion&)>;
+  const Add sums = [](Fusion& fusion) {
+    TensorView* in = makeContigTensor(2);
+    fusion.addInput(in);
+    fusion.addOutput(sum(exp(in), {1}));
+  };
+  const Add products = [](Fusion& fusion) {
+    TensorView* in = makeContigTensor(1);
+    fusion.addInput(in);
+    fusion.addOutput(mul(in, in));
+  };
+  const Tensor matrix = Tensor::ones({300, 5}, DataType::Float);
+  const Tensor vector = Tensor::ones({7000}, DataType::Float);
+  auto run = [](const std::vector<Add>& parts, const std::vector<Tensor>& tensors) {
+    auto fusion = std::make_unique<Fusion>();
+    FusionGuard guard(fusion.get());
+    KernelArgumentHolder args;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i](*fusion);
+      args.push(tensors[i]);
+    }
+    FusionExecutorCache executor(std::move(fusion));
+    executor.runFusionWithInputs(args);
+    for (const KernelExecutor* kernel : executor.executors()) {
+      const bool found = kernel->compiledKernel()->loaded().resources().from_cache;
+      std::printf("kernel %s\n", found ? "found" : "compiled");
+    }
+  };
+  if (std::getenv("NVFUSER_TEST_TOGETHER") != nullptr) {
+    run({sums, products}, {matrix, vector});
+  } else {
+    run({products}, {vector});
+    run({sums}, {matrix});
+  }
+}
+
 TEST_CASE("disk cache: a second process compiles nothing") {
   CacheFolder folder;
   const std::string& base = folder.base.path();
@@ -219,17 +312,21 @@ TEST_CASE("disk cache: a second process compiles nothing") {
     }
     return times;
   };
-  auto run = [&](const char* disabled) {
+  auto run = [&](const char* disabled, const char* child = "-tc=disk cache child: a fusion*",
+                 bool together = false) {
     unlink(log.c_str());
     const int code = inChild([&] {
       setenv("NVFUSER_TEST_CHILD", "1", 1);
       setenv("NVFUSER_CACHE_DIR", folder.path.c_str(), 1);
       setenv("NVFUSER_DISABLE", disabled, 1);
       setenv("CXX", compiler.c_str(), 1);
+      if (together) {
+        setenv("NVFUSER_TEST_TOGETHER", "1", 1);
+      }
       unsetenv("NVFUSER_CACHE_MB");
       const int to = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       dup2(to, 1);
-      execl("/proc/self/exe", "nvfuser_test_unit", "-ns", "-tc=disk cache child*", nullptr);
+      execl("/proc/self/exe", "nvfuser_test_unit", "-ns", child, nullptr);
       return 127;
     });
     CHECK_MESSAGE(code == 0, readFile(output));
@@ -247,6 +344,14 @@ TEST_CASE("disk cache: a second process compiles nothing") {
   const Run off = run("nvrtc_caching");
   CHECK(off.compilers >= cold.compilers);
   CHECK(off.found == 0);
+  const char* two = "-tc=disk cache child: kernels*";
+  CHECK(run("", two, true).compiled == 2);
+  const Run cut_alike = run("", two, true);  // the cut is found as well
+  CHECK(cut_alike.found == 2);
+  CHECK(cut_alike.compilers == 0);
+  const Run one_by_one = run("", two);
+  CHECK(one_by_one.found == 2);
+  CHECK(one_by_one.compilers == 0);
   writeFile(compiler, readFile(compiler) + "# newer\n");
   const Run newer = run("");
   CHECK(newer.compilers == cold.compilers);

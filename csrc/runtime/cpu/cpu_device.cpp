@@ -25,21 +25,24 @@ std::atomic<CpuTaskOrder> task_order = CpuTaskOrder::Parallel;
 
 class CpuKernel final : public LoadedKernel {
  public:
-  CpuKernel(SharedObject object, const std::string& entry)
-      : object_(std::move(object)),
-        entry_(reinterpret_cast<Entry>(object_.symbol(entry))),
-        name_(entry) {}
+  explicit CpuKernel(HostKernel code)
+      : code_(std::move(code)),
+        entry_(reinterpret_cast<Entry>(code_.object->symbol(code_.symbol))) {
+    resources_.compile_ms = code_.compile_ms;
+    resources_.from_cache = code_.from_cache;
+    resources_.log = code_.log;
+  }
 
   const KernelResources& resources() const override { return resources_; }
   std::string assembly(const std::string&) const override { return ""; }
   Entry entry() const { return entry_; }
-  const std::string& name() const { return name_; }
-  KernelResources resources_;
+  const std::string& name() const { return code_.symbol; }
+  const HostKernel& code() const { return code_; }
 
  private:
-  SharedObject object_;
+  HostKernel code_;
   Entry entry_;
-  std::string name_;
+  KernelResources resources_;
 };
 
 /// Calls `run(offset, size)` over pieces of `bytes`, on all threads when it pays.
@@ -148,20 +151,33 @@ class CpuDevice final : public Device {
   void synchronize(Stream) override {}
 
   std::unique_ptr<LoadedKernel> compile(const KernelSource& source) override {
-    CachedObject made = cachedObject(source);
-    auto kernel = std::make_unique<CpuKernel>(std::move(made.object), source.entry);
-    setResources(*kernel, made);
+    std::unique_ptr<LoadedKernel> kernel = find(source);
+    if (kernel == nullptr) {
+      kernel = std::move(compileEntries(source, {&source.entry, 1}).front());
+      keep(source, *kernel);
+    }
     return kernel;
+  }
+
+  std::unique_ptr<LoadedKernel> find(const KernelSource& source) override {
+    std::optional<HostKernel> found =
+        findHostKernel(hostCompiler(), compileRequest(source), source.entry, cacheFor(source));
+    return found ? std::make_unique<CpuKernel>(*std::move(found)) : nullptr;
+  }
+
+  void keep(const KernelSource& source, const LoadedKernel& kernel) override {
+    if (DiskCache* cache = cacheFor(source)) {
+      keepHostKernel(hostCompiler(), compileRequest(source), source.entry,
+                     static_cast<const CpuKernel&>(kernel).code(), *cache);
+    }
   }
 
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(
       const KernelSource& source, std::span<const std::string> entries) override {
-    const CachedObject made = cachedObject(source);
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
-    for (const std::string& entry : entries) {
-      auto kernel = std::make_unique<CpuKernel>(made.object, entry);
-      setResources(*kernel, made);
-      kernels.push_back(std::move(kernel));
+    for (HostKernel& code :
+         compileHostKernels(hostCompiler(), compileRequest(source), entries, cacheFor(source))) {
+      kernels.push_back(std::make_unique<CpuKernel>(std::move(code)));
     }
     return kernels;
   }
@@ -185,14 +201,8 @@ class CpuDevice final : public Device {
   }
 
  private:
-  static CachedObject cachedObject(const KernelSource& source) {
-    return nvfuser::cachedObject(hostCompiler(), compileRequest(source),
-                                 source.cached ? processDiskCache() : nullptr);
-  }
-  static void setResources(CpuKernel& kernel, const CachedObject& made) {
-    kernel.resources_.compile_ms = made.compile_ms;
-    kernel.resources_.from_cache = made.from_cache;
-    kernel.resources_.log = made.log;
+  static DiskCache* cacheFor(const KernelSource& source) {
+    return source.cached ? processDiskCache() : nullptr;
   }
 
   DeviceProperties properties_;
@@ -210,7 +220,10 @@ std::string compileCpuBinary(const KernelSource& source, std::string* log) {
 }
 
 std::unique_ptr<LoadedKernel> loadCpuBinary(const KernelSource& source, std::string_view bytes) {
-  return std::make_unique<CpuKernel>(loadSharedObject(bytes), source.entry);
+  HostKernel code;
+  code.object = std::make_shared<SharedObject>(loadSharedObject(bytes));
+  code.symbol = source.entry;
+  return std::make_unique<CpuKernel>(std::move(code));
 }
 
 void setCpuTaskOrder(CpuTaskOrder order) { task_order.store(order, std::memory_order_relaxed); }
