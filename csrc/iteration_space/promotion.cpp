@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include <iteration_space/visited_axes.h>
@@ -56,17 +57,44 @@ const IterDomain* axisOf(const LoopMember& member) {
   return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
 }
 
-/// The axis with most sources; among equals, one that is not broadcast.
+/// How many transforms of concrete axes an axis was scheduled by.
+size_t transformsOf(const IterDomain* id, const IdGraph& exact) {
+  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
+  std::unordered_set<const Expr*> seen;
+  size_t concrete = 0;
+  std::vector<const IterDomain*> open{id};
+  while (!open.empty()) {
+    const IterDomain* axis = open.back();
+    open.pop_back();
+    const Expr* def = axis->definition();
+    if (def == nullptr || std::find(logical.begin(), logical.end(), axis) != logical.end() ||
+        !seen.insert(def).second) {
+      continue;
+    }
+    bool is_concrete = true;
+    for (const Val* in : def->inputs()) {
+      open.push_back(in->as<IterDomain>());
+      is_concrete &= !open.back()->isBroadcast();
+    }
+    concrete += is_concrete ? 1 : 0;
+  }
+  return concrete;
+}
+
+/// The axis with most sources; among equals, one that is not broadcast, and of these one of fewest
+/// transforms: what follows a reshape has those of the reshape, too.
 const IterDomain* widestOf(const std::vector<LoopMember>& members, const IdGraph& exact) {
-  const IterDomain* widest = nullptr;
-  size_t most = 0;
+  const auto rank = [&](const IterDomain* id) {
+    return std::tuple(concreteSources(id, exact, false).size(), !id->isBroadcast());
+  };
+  const IterDomain* widest = axisOf(members.front());
   for (const LoopMember& member : members) {
     const IterDomain* id = axisOf(member);
-    const size_t sources = concreteSources(id, exact, false).size();
-    if (widest == nullptr || sources > most ||
-        (sources == most && widest->isBroadcast() && !id->isBroadcast())) {
+    const auto of_id = rank(id);
+    const auto most = rank(widest);
+    if (of_id > most || (of_id == most && !exact.mapped(id, widest) &&
+                         transformsOf(id, exact) < transformsOf(widest, exact))) {
       widest = id;
-      most = sources;
     }
   }
   return widest;
