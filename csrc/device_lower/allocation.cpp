@@ -99,6 +99,79 @@ std::unordered_map<const TensorView*, const TensorView*> heldByOthers(const Fusi
   return holders;
 }
 
+/// Tensors that threads or tasks keep.
+class OnChip {
+ public:
+  OnChip(const LoopModel& loops, Symbols& symbols, const LowerOptions& options)
+      : loops_(loops), symbols_(symbols), is_cpu_(options.target == LowerTarget::Cpu) {
+    for (ParallelType type : kParallelTypeThreads) {
+      any_thread_ |= loops.isUsed(type);
+    }
+  }
+
+  /// Where a tensor is, and its axes there: what has no room goes to global memory.
+  void place(const TensorView* tv, Allocation& allocation, kir::Buffer& buffer) {
+    allocation.axes = axesOnChip(tv, loops_, symbols_);
+    buffer.elements = product(symbols_.pool(), allocation.axes);
+    const bool constant = buffer.elements->isConstant();
+    // On the CPU shared memory is memory of the task, and so are registers.
+    const bool task_memory = is_cpu_;
+    if (task_memory) {
+      buffer.memory = MemoryType::Local;
+    }
+    if (buffer.memory != MemoryType::Local) {
+      return;
+    }
+    const int64_t stages =
+        tv->isCircularBuffered() && !task_memory ? tv->circularBufferOptions().stage : 1;
+    const int64_t bytes =
+        constant ? buffer.elements->value * stages * dataTypeSizeByte(buffer.dtype) : 0;
+    const bool too_big = task_memory ? bytes > kTaskBytes : bytes > kThreadBytes - thread_bytes_;
+    if (constant && !too_big) {
+      thread_bytes_ += bytes;
+      return;
+    }
+    if (!task_memory && (any_thread_ || tv->isCircularBuffered())) {
+      userError("lower: ", tv, " cannot be kept in registers: its size there is ",
+                buffer.elements->toString(), stages > 1 ? text(" in ", stages, " stages") : "",
+                constant ? text(" elements, and a thread has room for ",
+                                kThreadBytes - thread_bytes_, " bytes more")
+                         : std::string(", which is no constant"),
+                "; inline it into its consumer, or set its memory type to Shared or Global");
+    }
+    buffer.memory = MemoryType::Global;
+    allocation.per_task = true;
+  }
+
+ private:
+  const LoopModel& loops_;
+  Symbols& symbols_;
+  bool is_cpu_ = false;
+  bool any_thread_ = false;
+  int64_t thread_bytes_ = 0;  ///< of tensors that a thread keeps
+};
+
+Scalar elementsInGlobal(const TensorView* tv, Symbols& symbols) {
+  kir::ScalarPool& pool = symbols.pool();
+  Scalar elements = pool.one();
+  for (const IterDomain* id : tv->getMaybeAllocationDomain()) {
+    if (!id->isBroadcast() && !id->isReduction()) {
+      elements = pool.mul(elements, symbols.extent(id));
+    }
+  }
+  return elements;
+}
+
+Scalar tasksOf(const LoopModel& loops, kir::ScalarPool& pool) {
+  Scalar tasks = pool.one();
+  for (ParallelType type : kParallelTypeBIDs) {
+    if (loops.dimension(type) != nullptr) {
+      tasks = pool.mul(tasks, loops.dimension(type));
+    }
+  }
+  return tasks;
+}
+
 }  // namespace
 
 void Allocations::addBarriers(const TensorView* tv, bool is_special, Allocation& allocation,
@@ -128,12 +201,7 @@ void Allocations::addBarriers(const TensorView* tv, bool is_special, Allocation&
 Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbols,
                          const LowerOptions& options, kir::Kernel& kernel) {
   kir::ScalarPool& pool = symbols.pool();
-  int64_t thread_bytes = 0;  // of tensors that a thread keeps
-  bool any_thread = false;
-  for (ParallelType type : kParallelTypeThreads) {
-    any_thread |= loops.isUsed(type);
-  }
-
+  OnChip on_chip(loops, symbols, options);
   const std::unordered_map<const TensorView*, const TensorView*> held_by = heldByOthers(fusion);
   for (TensorView* tv : fusion.allTvs()) {
     if (held_by.count(tv) != 0) {
@@ -153,33 +221,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
       buffer.role = kir::BufferRole::Output;
       buffer.memory = MemoryType::Global;
     } else if (buffer.memory != MemoryType::Global) {
-      allocation.axes = axesOnChip(tv, loops, symbols);
-      buffer.elements = product(pool, allocation.axes);
-      const bool constant = buffer.elements->isConstant();
-      // On the CPU shared memory is memory of the task, and so are registers.
-      const bool task_memory = options.target == LowerTarget::Cpu;
-      if (task_memory) {
-        buffer.memory = MemoryType::Local;
-      }
-      const int64_t stages =
-          tv->isCircularBuffered() && !task_memory ? tv->circularBufferOptions().stage : 1;
-      const int64_t bytes =
-          constant ? buffer.elements->value * stages * dataTypeSizeByte(buffer.dtype) : 0;
-      const bool too_big = task_memory ? bytes > kTaskBytes : bytes > kThreadBytes - thread_bytes;
-      if (buffer.memory == MemoryType::Local && (!constant || too_big)) {
-        if (!task_memory && (any_thread || tv->isCircularBuffered())) {
-          userError("lower: ", tv, " cannot be kept in registers: its size there is ",
-                    buffer.elements->toString(), stages > 1 ? text(" in ", stages, " stages") : "",
-                    constant ? text(" elements, and a thread has room for ",
-                                    kThreadBytes - thread_bytes, " bytes more")
-                             : std::string(", which is no constant"),
-                    "; inline it into its consumer, or set its memory type to Shared or Global");
-        }
-        buffer.memory = MemoryType::Global;
-        allocation.per_task = true;
-      } else if (buffer.memory == MemoryType::Local) {
-        thread_bytes += bytes;
-      }
+      on_chip.place(tv, allocation, buffer);
     }
     const bool in_vectors = buffer.role == kir::BufferRole::Intermediate && isCopiedInVectors(tv);
     if ((buffer.role != kir::BufferRole::Intermediate || in_vectors) &&
@@ -190,12 +232,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     }
     if (buffer.memory == MemoryType::Global && buffer.role == kir::BufferRole::Intermediate &&
         !allocation.per_task) {
-      buffer.elements = pool.one();
-      for (IterDomain* id : tv->getMaybeAllocationDomain()) {
-        if (!id->isBroadcast() && !id->isReduction()) {
-          buffer.elements = pool.mul(buffer.elements, symbols.extent(id));
-        }
-      }
+      buffer.elements = elementsInGlobal(tv, symbols);
     }
     // On the CPU the hardware loads ahead.
     if (tv->isCircularBuffered() && options.target != LowerTarget::Cpu) {
@@ -206,12 +243,7 @@ Allocations::Allocations(const Fusion& fusion, LoopModel& loops, Symbols& symbol
     }
     if (allocation.per_task) {
       allocation.stage_elements = buffer.elements;
-      Scalar tasks = pool.one();
-      for (ParallelType type : kParallelTypeBIDs) {
-        if (loops.dimension(type) != nullptr) {
-          tasks = pool.mul(tasks, loops.dimension(type));
-        }
-      }
+      const Scalar tasks = tasksOf(loops, pool);
       buffer.elements = pool.mul(tasks, buffer.elements);
     }
     const bool bulk_load =

@@ -65,8 +65,8 @@ void KernelBuilder::stretchCopy(const Leaf& leaf, const LoopClass* bulk, const s
     return ref;
   };
   kir::BulkCopy statement;
-  statement.src =
-      firstOf(markRead(indexer_.read(in, tv, indexer_.producerAxes(copy, in, tv, places))), in);
+  statement.src = firstOf(
+      markRead(indexer_.read(in, tv, places, indexer_.producerAxes(copy, in, tv, places))), in);
   statement.dst = firstOf(markWritten(indexer_.write(tv, places)), tv);
   statement.count = bulk->extent;
   const bool load = asyncKindOf(copy, options_.target) == kir::AsyncKind::BulkLoad;

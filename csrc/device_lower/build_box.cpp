@@ -219,7 +219,7 @@ std::string KernelBuilder::boxCopy(const Leaf& leaf, std::span<const LoopClass* 
     return no_box;
   }
   kir::BoxCopy statement;
-  statement.shared = load ? indexer_.write(tv, places) : indexer_.read(in, tv, known);
+  statement.shared = load ? indexer_.write(tv, places) : indexer_.read(in, tv, places, known);
   int64_t swizzle = 0;
   if (std::string no_layout = findLayout(axes, &statement.shared, &swizzle); !no_layout.empty()) {
     return no_layout;

@@ -60,8 +60,8 @@ Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const 
   const std::string name = text("at", loaded_indices_++);
   const Scalar index =
       clamped ? pool_.symbol(name, nullptr, INT64_MIN) : pool_.symbol(name, symbols_.extent(axis));
-  kir::Ref at = markRead(
-      indexer_.read(index_tv, result, indexer_.producerAxes(expr, index_tv, result, places)));
+  kir::Ref at = markRead(indexer_.read(index_tv, result, places,
+                                       indexer_.producerAxes(expr, index_tv, result, places)));
   const Scalar extent = symbols_.of(axis->getMaybeExpandedExtent());
   out.push_back({kir::LoadIndex{index, at, guarded ? indexRange(extent, expr) : -1}});
   return clamped ? pool_.max(pool_.min(index, pool_.sub(extent, pool_.one())), pool_.zero())
@@ -95,7 +95,7 @@ void KernelBuilder::indirect(const Expr* expr, const Places& places, const kir::
   }
   // A row that is read through a window (scheduler/resize_to_inputs.h) has nothing outside of it.
   const Scalar inside = insideWindow(windowBounds(expr, places));
-  kir::Operand src = markRead(indexer_.read(in, result, std::move(known)));
+  kir::Operand src = markRead(indexer_.read(in, result, places, std::move(known)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
   } else {
@@ -111,7 +111,7 @@ void KernelBuilder::writeAt(const WriteAtOp* op, const Places& places, kir::Bloc
   const auto dim = static_cast<size_t>(op->dim());
   AxisIndex known = indexer_.producerAxes(op, target, entry, places);
   known[axes[dim]] = loadIndex(op, axes[dim], places, out);
-  const kir::Ref at = markWritten(indexer_.read(target, entry, std::move(known)));
+  const kir::Ref at = markWritten(indexer_.read(target, entry, places, std::move(known)));
   kir::Operand value = operand(op->input(2), op, entry, places);
   const auto type = op->accumulateOp();
   if (options_.target != LowerTarget::Cpu) {

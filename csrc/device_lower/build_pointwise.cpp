@@ -153,7 +153,7 @@ void KernelBuilder::pad(const PadOp* op, const Places& places, const kir::Ref& d
                         kir::Block& out) {
   Scalar inside = insideWindow(windowBounds(op, places));
   kir::Operand src = markRead(indexer_.read(op->in()->as<TensorView>(), op->out()->as<TensorView>(),
-                                            windowAxes(op, places)));
+                                            places, windowAxes(op, places)));
   if (inside->isConstant(1)) {
     out.push_back({kir::Assign{dst, src}});
   } else {

@@ -115,145 +115,168 @@ bool KernelBuilder::joinsBlockReduce(const kir::BlockReduce& reduce, Scalar byte
   return false;
 }
 
-Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
-                                           const std::vector<kir::Ref>& parts, bool in_loop,
-                                           kir::Block& out) {
+namespace {
+
+constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
+constexpr ParallelType kBid[] = {ParallelType::BIDx, ParallelType::BIDy, ParallelType::BIDz};
+
+/// The parts of a state lie side by side, each aligned to the widest; Welford's count is a real.
+int64_t bytesOfState(const kir::Monoid& monoid) {
+  const bool is_welford = monoid.kind == kir::Monoid::Kind::Welford;
+  int64_t widest = is_welford ? dataTypeSizeByte(DataType::Float) : 0;
+  for (DataType dtype : monoid.dtypes) {
+    const bool counts = is_welford && isIntegralType(dtype);
+    widest = std::max(widest, counts ? 0 : dataTypeSizeByte(dtype));
+  }
+  return widest * static_cast<int64_t>(monoid.dtypes.size());
+}
+
+}  // namespace
+
+/// A state of which each thread has a part, and the dimensions along which they do.
+struct KernelBuilder::SpreadState {
+  const Leaf& leaf;
+  const kir::Monoid& monoid;
+  const std::vector<kir::Ref>& parts;
+  bool in_loop = false;
+  int64_t bytes = 0;
   bool block_dims[3] = {false, false, false};
   bool grid_dims[3] = {false, false, false};
   bool cluster_dims[3] = {false, false, false};
-  bool any_block = false;
-  bool any_cluster = false;
-  bool any_grid = false;
-  const auto& axes = leaf.out->getLoopDomain();
-  static constexpr ParallelType kTid[] = {ParallelType::TIDx, ParallelType::TIDy,
-                                          ParallelType::TIDz};
-  static constexpr ParallelType kBid[] = {ParallelType::BIDx, ParallelType::BIDy,
-                                          ParallelType::BIDz};
+
+  static bool any(const bool (&dims)[3]) { return dims[0] || dims[1] || dims[2]; }
+  std::string named(std::string_view what) const { return text(what, leaf.out->name()); }
+};
+
+void KernelBuilder::findDimensions(SpreadState& state) const {
+  const TensorView* tv = state.leaf.out;
+  const auto& axes = tv->getLoopDomain();
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i]->isReduction()) {
-      continue;
-    }
-    const ParallelType type = loops_.of(leaf.out, static_cast<int>(i)).parallel;
-    if (!isParallelTypeThread(type) || !loops_.isUsed(type)) {
+    const ParallelType type = loops_.of(tv, static_cast<int>(i)).parallel;
+    if (!axes[i]->isReduction() || !isParallelTypeThread(type) || !loops_.isUsed(type)) {
       continue;
     }
     for (int d = 0; d < 3; ++d) {
-      if (type == kTid[d]) {
-        any_block = block_dims[d] = true;
-      }
-      if (type == kBid[d] && loops_.cluster(type) != nullptr) {
-        cluster_dims[d] = any_cluster = true;
-      } else if (type == kBid[d]) {
-        any_grid = grid_dims[d] = true;
-      }
+      state.block_dims[d] |= type == kTid[d];
+      const bool clustered = type == kBid[d] && loops_.cluster(type) != nullptr;
+      state.cluster_dims[d] |= clustered;
+      state.grid_dims[d] |= type == kBid[d] && !clustered;
     }
   }
-  if (!any_block && !any_cluster && !any_grid) {
+}
+
+bool KernelBuilder::combineInBlock(const SpreadState& state, kir::Block& out) {
+  kir::BlockReduce statement;
+  statement.monoid = state.monoid;
+  statement.state = state.parts;
+  std::copy(std::begin(state.block_dims), std::end(state.block_dims), std::begin(statement.dims));
+  const Scalar threads = threadsOfBlock();
+  const int64_t state_bytes = state.bytes;
+  Scalar bytes = pool_.mul(threads, state_bytes);
+  const bool is_last = !SpreadState::any(state.cluster_dims) && !SpreadState::any(state.grid_dims);
+  if (is_last && joinsBlockReduce(statement, bytes, out)) {
+    return true;
+  }
+  if (state.in_loop) {
+    guarded(sharedAmongWarps(statement.dims),
+            {{kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
+                        "the last iteration is done with the workspace"}}},
+            out);
+  }
+  statement.workspace = workspace(state.named("block_work"), MemoryType::Shared, bytes, false);
+  out.push_back({std::move(statement)});
+  return false;
+}
+
+void KernelBuilder::combineInCluster(const SpreadState& state, kir::Block& out) {
+  for (int d = 0; d < 3; ++d) {
+    if (loops_.cluster(kBid[d]) != nullptr && !state.cluster_dims[d]) {
+      userError("lower: ", state.leaf.out,
+                " is reduced over a cluster of blocks that also extends "
+                "along ",
+                parallelTypeName(kBid[d]), "; a cluster is reduced as a whole");
+    }
+  }
+  if (options_.compute_capability < 90) {
+    userError("lower: ", state.leaf.out,
+              " is reduced over a cluster of blocks, which needs compute "
+              "capability 9.0; this device has ",
+              options_.compute_capability / 10, ".", options_.compute_capability % 10);
+  }
+  kir::ClusterReduce statement;
+  statement.monoid = state.monoid;
+  statement.state = state.parts;
+  std::copy(std::begin(state.block_dims), std::end(state.block_dims),
+            std::begin(statement.threads));
+  Scalar results = pool_.one();
+  for (int d = 0; d < 3; ++d) {
+    if (!state.block_dims[d] && loops_.dimension(kTid[d]) != nullptr) {
+      results = pool_.mul(results, loops_.dimension(kTid[d]));
+    }
+  }
+  statement.workspace = workspace(state.named("cluster_work"), MemoryType::Shared,
+                                  pool_.mul(results, state.bytes), false);
+  out.push_back({std::move(statement)});
+}
+
+Scalar KernelBuilder::combineInGrid(const SpreadState& state, kir::Block& out) {
+  Scalar blocks = pool_.one();
+  Scalar segments = pool_.one();
+  for (int d = 0; d < 3; ++d) {
+    Scalar extent = loops_.dimension(kBid[d]);
+    if (extent == nullptr) {
+      continue;
+    }
+    blocks = pool_.mul(blocks, extent);
+    if (!state.grid_dims[d]) {
+      segments = pool_.mul(segments, extent);
+    }
+  }
+  const Expr* expr = state.leaf.expr;
+  kir::GridReduce statement;
+  statement.monoid = state.monoid;
+  statement.state = state.parts;
+  std::copy(std::begin(state.grid_dims), std::end(state.grid_dims), std::begin(statement.dims));
+  statement.workspace =
+      workspace(state.named("grid_work"), MemoryType::Global,
+                pool_.mul(pool_.mul(blocks, threadsOfBlock()), state.bytes), false);
+  kir::Buffer* tickets = workspace(state.named("tickets"), MemoryType::Global, segments, true);
+  statement.tickets = tickets;
+  // What is read again is needed in all blocks, or in the CPU's last task alone; the barrier
+  // behind a reduction in a loop is all blocks', too.
+  statement.all = state.in_loop;
+  for (const TensorView* output : tensorOutputs(expr)) {
+    statement.all |= !consumersOf(output).empty() && !loops_.isCpu();
+  }
+  tickets->barrier = statement.all;  // blocks that all get the result meet at a barrier
+  check(!statement.all || !loops_.isCpu(), "tasks of the CPU do not wait for each other");
+  if (statement.all) {
+    kernel_.cooperative = true;
+  } else {
+    statement.last = pool_.symbol(text("last", state.leaf.out->name()), nullptr, 0, 1);
+    last_of_[expr] = statement.last;
+  }
+  Scalar last = statement.last;
+  out.push_back({std::move(statement)});
+  if (state.in_loop) {
+    out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,
+                             "the next iteration reuses the workspace"}});
+  }
+  return last;
+}
+
+Scalar KernelBuilder::combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
+                                           const std::vector<kir::Ref>& parts, bool in_loop,
+                                           kir::Block& out) {
+  SpreadState state{leaf, monoid, parts, in_loop, bytesOfState(monoid)};
+  findDimensions(state);
+  if (SpreadState::any(state.block_dims) && combineInBlock(state, out)) {
     return nullptr;
   }
-  const Scalar threads = threadsOfBlock();
-  // The parts of a state lie side by side, each aligned to the widest; Welford's count is a real.
-  int64_t widest = 0;
-  for (DataType dtype : monoid.dtypes) {
-    const bool counts = monoid.kind == kir::Monoid::Kind::Welford && isIntegralType(dtype);
-    widest = std::max(widest, counts ? 0 : dataTypeSizeByte(dtype));
+  if (SpreadState::any(state.cluster_dims)) {
+    combineInCluster(state, out);
   }
-  if (monoid.kind == kir::Monoid::Kind::Welford) {
-    widest = std::max<int64_t>(widest, dataTypeSizeByte(DataType::Float));
-  }
-  const int64_t state_bytes = widest * static_cast<int64_t>(monoid.dtypes.size());
-  const auto named = [&](std::string_view what) { return text(what, leaf.out->name()); };
-  if (any_block) {
-    kir::BlockReduce statement;
-    statement.monoid = monoid;
-    statement.state = parts;
-    std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.dims));
-    Scalar bytes = pool_.mul(threads, state_bytes);
-    if (!any_cluster && !any_grid && joinsBlockReduce(statement, bytes, out)) {
-      return nullptr;
-    }
-    if (in_loop) {
-      guarded(sharedAmongWarps(statement.dims),
-              {{kir::Sync{kir::SyncKind::BlockBarrier, nullptr,
-                          "the last iteration is done with the workspace"}}},
-              out);
-    }
-    statement.workspace = workspace(named("block_work"), MemoryType::Shared, bytes, false);
-    out.push_back({std::move(statement)});
-  }
-  if (any_cluster) {
-    for (int d = 0; d < 3; ++d) {
-      if (loops_.cluster(kBid[d]) != nullptr && !cluster_dims[d]) {
-        userError("lower: ", leaf.out,
-                  " is reduced over a cluster of blocks that also extends "
-                  "along ",
-                  parallelTypeName(kBid[d]), "; a cluster is reduced as a whole");
-      }
-    }
-    if (options_.compute_capability < 90) {
-      userError("lower: ", leaf.out,
-                " is reduced over a cluster of blocks, which needs compute "
-                "capability 9.0; this device has ",
-                options_.compute_capability / 10, ".", options_.compute_capability % 10);
-    }
-    kir::ClusterReduce statement;
-    statement.monoid = monoid;
-    statement.state = parts;
-    std::copy(std::begin(block_dims), std::end(block_dims), std::begin(statement.threads));
-    Scalar results = pool_.one();
-    for (int d = 0; d < 3; ++d) {
-      if (!block_dims[d] && loops_.dimension(kTid[d]) != nullptr) {
-        results = pool_.mul(results, loops_.dimension(kTid[d]));
-      }
-    }
-    statement.workspace = workspace(named("cluster_work"), MemoryType::Shared,
-                                    pool_.mul(results, state_bytes), false);
-    out.push_back({std::move(statement)});
-  }
-  if (any_grid) {
-    Scalar blocks = pool_.one();
-    Scalar segments = pool_.one();
-    for (int d = 0; d < 3; ++d) {
-      Scalar extent = loops_.dimension(kBid[d]);
-      if (extent == nullptr) {
-        continue;
-      }
-      blocks = pool_.mul(blocks, extent);
-      if (!grid_dims[d]) {
-        segments = pool_.mul(segments, extent);
-      }
-    }
-    kir::GridReduce statement;
-    statement.monoid = monoid;
-    statement.state = parts;
-    std::copy(std::begin(grid_dims), std::end(grid_dims), std::begin(statement.dims));
-    statement.workspace = workspace(named("grid_work"), MemoryType::Global,
-                                    pool_.mul(pool_.mul(blocks, threads), state_bytes), false);
-    kir::Buffer* tickets = workspace(named("tickets"), MemoryType::Global, segments, true);
-    statement.tickets = tickets;
-    // What is read again is needed in all blocks, or in the CPU's last task alone; the barrier
-    // behind a reduction in a loop is all blocks', too.
-    statement.all = in_loop;
-    for (const TensorView* output : tensorOutputs(leaf.expr)) {
-      statement.all |= !consumersOf(output).empty() && !loops_.isCpu();
-    }
-    tickets->barrier = statement.all;  // blocks that all get the result meet at a barrier
-    check(!statement.all || !loops_.isCpu(), "tasks of the CPU do not wait for each other");
-    if (statement.all) {
-      kernel_.cooperative = true;
-    } else {
-      statement.last = pool_.symbol(text("last", leaf.out->name()), nullptr, 0, 1);
-      last_of_[leaf.expr] = statement.last;
-    }
-    Scalar last = statement.last;
-    out.push_back({std::move(statement)});
-    if (in_loop) {
-      out.push_back({kir::Sync{kir::SyncKind::GridBarrier, nullptr,
-                               "the next iteration reuses the workspace"}});
-    }
-    return last;
-  }
-  return nullptr;
+  return SpreadState::any(state.grid_dims) ? combineInGrid(state, out) : nullptr;
 }
 
 }  // namespace nvfuser

@@ -207,7 +207,7 @@ kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass
   const bool copies = leaf.expr->isA<LoadStoreOp>();
   auto source = [&](const Places& at) {
     return indexer_.read(
-        in, leaf.out,
+        in, leaf.out, at,
         copies ? indexer_.producerAxes(leaf.expr, in, leaf.out, at) : windowAxes(leaf.expr, at));
   };
   kir::CopyVector statement;
@@ -282,7 +282,7 @@ void KernelBuilder::vectorAtIndex(const Leaf& leaf, const LoopClass* vector, con
   const Places places = indexer_.around(leaf);
   const auto read = [&](const Val* val, const Places& where) {
     auto* tv = val->as<TensorView>();
-    return indexer_.read(tv, leaf.out, indexer_.producerAxes(expr, tv, leaf.out, where));
+    return indexer_.read(tv, leaf.out, where, indexer_.producerAxes(expr, tv, leaf.out, where));
   };
   if (read(expr->input(1), places).index != read(expr->input(1), first).index) {
     userError("lower: T", leaf.out->name(), " is bound to Vectorize along an axis of its index T",
@@ -296,7 +296,7 @@ void KernelBuilder::vectorAtIndex(const Leaf& leaf, const LoopClass* vector, con
   const auto atIndex = [&](const Places& where) {
     AxisIndex known = indexer_.producerAxes(expr, table, leaf.out, where);
     known[counted] = counted->isBroadcast() ? pool_.zero() : index;
-    return indexer_.read(table, leaf.out, std::move(known));
+    return indexer_.read(table, leaf.out, where, std::move(known));
   };
   const kir::Ref there = vectorRef(atIndex(places), atIndex(first), vector, width, table);
   if (const auto* write = dynamic_cast<const WriteAtOp*>(expr)) {

@@ -240,10 +240,10 @@ void Indexer::followTransforms(const TensorView* producer, AxisIndex& known) con
   }
 }
 
-kir::Ref Indexer::read(const TensorView* producer, const TensorView* consumer,
+kir::Ref Indexer::read(const TensorView* producer, const TensorView* consumer, const Places& places,
                        AxisIndex known) const {
   followTransforms(producer, known);
-  requireComputed(producer, consumer, known);
+  requireComputed(producer, consumer, places, known);
   return {allocations_.of(producer).buffer, offset(producer, known), 1};
 }
 
@@ -285,13 +285,13 @@ bool Indexer::holdsOneIndex(const TensorView* tv, int position) const {
 }
 
 void Indexer::requireComputed(const TensorView* producer, const TensorView* consumer,
-                              const AxisIndex& known) const {
+                              const Places& places, const AxisIndex& known) const {
   auto writer = writer_.find(producer);
   if (writer == writer_.end()) {
     return;
   }
   const auto& axes = producer->getLoopDomain();
-  std::optional<Places> places;
+  std::optional<Places> of_writer;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int position = static_cast<int>(i);
     auto read = known.find(axes[i]);
@@ -302,12 +302,12 @@ void Indexer::requireComputed(const TensorView* producer, const TensorView* cons
     const LoopClass& loop = loops_.of(producer, position);
     Scalar written = iteration(&loop);
     if (!exact_.mapped(loop.promoted, axes[i])) {
-      if (!places) {
-        places = around(*writer->second);
+      if (!of_writer) {
+        of_writer = around(*writer->second);
       }
-      written = places->index(axes[i]);
+      written = of_writer->index(axes[i]);
     }
-    if (written == read->second) {
+    if (places.areEqual(written, read->second, consumer)) {
       continue;
     }
     userError("lower: the loops that T", producer->name(), " shares with its consumer T",

@@ -38,9 +38,10 @@ class Indexer {
   /// index or dropped (gather, select) are left for the caller to fill in.
   AxisIndex producerAxes(const Expr* expr, const TensorView* producer, const TensorView* consumer,
                          const Places& places) const;
-  /// Element that `consumer` reads, given the indices of the producer's logical axes. A `UserError`
-  /// where the loops that both share have computed another one.
-  kir::Ref read(const TensorView* producer, const TensorView* consumer, AxisIndex logical) const;
+  /// Element that `consumer` reads at its places, given the indices of the producer's logical axes.
+  /// A `UserError` where the loops that both share have computed another one.
+  kir::Ref read(const TensorView* producer, const TensorView* consumer, const Places& places,
+                AxisIndex logical) const;
   /// Element of its own memory that a statement computing `tv` writes.
   kir::Ref write(const TensorView* tv, const Places& places) const;
   /// An axis that a tensor of the caller has in memory, and the index along it.
@@ -65,7 +66,7 @@ class Indexer {
   void followLoops(const TensorView* producer, const Places& places, AxisIndex& known) const;
   /// Fills in the axes that the producer's logical axes were made into.
   void followTransforms(const TensorView* producer, AxisIndex& known) const;
-  void requireComputed(const TensorView* producer, const TensorView* consumer,
+  void requireComputed(const TensorView* producer, const TensorView* consumer, const Places& places,
                        const AxisIndex& known) const;
   /// A `UserError` where threads that write shared memory in one iteration have elements of several
   /// of the tensor's own: a loop over the axes of another tensor goes through these otherwise.

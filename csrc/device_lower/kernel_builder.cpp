@@ -389,7 +389,7 @@ kir::Operand KernelBuilder::operand(const Val* val, const Expr* expr, const Tens
     return scalarOperand(val);
   }
   auto* tv = val->as<TensorView>();
-  return markRead(indexer_.read(tv, out, indexer_.producerAxes(expr, tv, out, places)));
+  return markRead(indexer_.read(tv, out, places, indexer_.producerAxes(expr, tv, out, places)));
 }
 
 }  // namespace nvfuser

@@ -158,13 +158,28 @@ class KernelBuilder {
   /// Adds the reduction, which needs `bytes` of workspace, to one before it in `out`, where nothing
   /// in between depends on it: one exchange for both.
   bool joinsBlockReduce(const kir::BlockReduce& reduce, kir::Scalar bytes, kir::Block& out) const;
+  struct SpreadState;
+  void findDimensions(SpreadState& state) const;
+  /// True where it joined a reduction before it.
+  bool combineInBlock(const SpreadState& state, kir::Block& out);
+  void combineInCluster(const SpreadState& state, kir::Block& out);
+  kir::Scalar combineInGrid(const SpreadState& state, kir::Block& out);
   /// Null, or the symbol that is true in the only block that has the result.
   kir::Scalar combineAcrossThreads(Leaf& leaf, const kir::Monoid& monoid,
                                    const std::vector<kir::Ref>& parts, bool in_loop,
                                    kir::Block& out);
 
   // build_circular.cpp
+  struct CircularLoop;
   bool isCircular(const LoopNode& node) const;
+  /// Whether a tensor is a circular buffer whose loads run ahead of the loop.
+  bool runsAhead(const TensorView* tv, const LoopClass& loop) const;
+  void findBuffers(CircularLoop& circular) const;
+  void findLoads(const LoopNode& node, CircularLoop& circular) const;
+  /// The loads of an iteration, from the one where the loop is at `at`.
+  void loadOf(LoopNode& node, const CircularLoop& circular, kir::Scalar iteration, kir::Scalar at,
+              kir::Block& out);
+  kir::Block iterationOf(LoopNode& node, const CircularLoop& circular, kir::Scalar at);
   void circularLoop(LoopNode& node, kir::Block& out);
 
   // build_roles.cpp

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
-#include <set>
 
+#include <device_lower/collect_parameters.h>
 #include <device_lower/fetch_ahead.h>
 #include <device_lower/hoist_indices.h>
 #include <device_lower/insert_syncs.h>
@@ -17,7 +16,6 @@
 #include <device_lower/wait_for_grid.h>
 #include <device_lower/wrap_remainders.h>
 #include <ir/axis_map.h>
-#include <kernel_ir/scalars_of.h>
 #include <kernel_ir/verifier.h>
 
 namespace nvfuser {
@@ -165,131 +163,9 @@ void startEarly(Lowering& l) {
   }
 }
 
-kir::Param tensorParameter(const kir::Buffer* buffer) {
-  kir::Param param;
-  param.kind = kir::ParamKind::TensorArg;
-  param.name = buffer->name;
-  param.dtype = buffer->dtype;
-  param.buffer = buffer;
-  return param;
-}
-
-/// The table that accesses are checked with, behind the tensors that it tells of.
-void passBounds(kir::Kernel& kernel) {
-  const auto tensors = static_cast<int64_t>(kernel.params.size());
-  kir::Buffer buffer;
-  buffer.name = "bounds";
-  buffer.dtype = DataType::Int;
-  buffer.memory = MemoryType::Global;
-  buffer.elements = kernel.pool->constant(kir::Kernel::kBoundsReport + 2 * tensors);
-  buffer.read = buffer.written = true;
-  kernel.bounds = kernel.addBuffer(std::move(buffer));
-  kernel.params.push_back(tensorParameter(kernel.bounds));
-}
-
-/// Tensors, workspaces, sizes and strides that the statements mention, in this order.
-void collectParameters(Lowering& l) {
-  kir::Kernel& kernel = l.kernel;
-  for (kir::BufferRole role :
-       {kir::BufferRole::Input, kir::BufferRole::Output, kir::BufferRole::Intermediate}) {
-    auto add = [&](const kir::Buffer* buffer) {
-      if (buffer->role != role || buffer->memory != MemoryType::Global) {
-        return;
-      }
-      if (!buffer->read && !buffer->written) {
-        return;
-      }
-      for (const kir::Param& param : kernel.params) {
-        if (param.buffer == buffer) {
-          return;
-        }
-      }
-      kernel.params.push_back(tensorParameter(buffer));
-    };
-    if (role == kir::BufferRole::Input) {
-      for (const Val* val : l.fusion->inputs()) {
-        if (val->isA<TensorView>()) {
-          add(l.allocations->of(val->as<TensorView>()).buffer);
-        }
-      }
-    }
-    for (const auto& buffer : kernel.buffers) {
-      add(buffer.get());
-    }
-  }
-  if (l.options.bounds && l.options.target == LowerTarget::Cpu) {
-    passBounds(kernel);
-  }
-  for (const auto& map : kernel.tensor_maps) {
-    kir::Param param;
-    param.kind = kir::ParamKind::MapArg;
-    param.name = map->name;
-    param.dtype = map->buffer->dtype;
-    param.map = map.get();
-    kernel.params.push_back(std::move(param));
-  }
-  // In order of the fusion's scalars, strides behind them.
-  std::map<std::pair<int64_t, int>, Scalar> used;
-  std::set<std::string> wanted;
-  auto note = [&](Scalar a) {
-    if (a == nullptr) {
-      return;
-    }
-    for (Scalar symbol : kir::ScalarPool::symbolsOf(a)) {
-      if (l.symbols->sources().count(symbol) == 0) {
-        continue;
-      }
-      const Val* val = l.symbols->sources().at(symbol).val;
-      used[{val != nullptr ? val->name() : INT64_MAX, symbol->id}] = symbol;
-    }
-  };
-  auto noteOperand = [&](const kir::Operand& operand) {
-    if (auto* param = std::get_if<kir::ParamRef>(&operand)) {
-      wanted.insert(param->name);
-    }
-  };
-  kir::forEach(kernel.body, [&](const kir::Stmt& stmt) {
-    kir::forEachScalar(stmt, note);
-    if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
-      noteOperand(random->seed);
-      noteOperand(random->offset);
-    }
-    // Grid reductions and barriers read the launch's dimensions from the hardware.
-  });
-  for (const auto& buffer : kernel.buffers) {
-    note(buffer->shared_offset);
-  }
-  for (const kir::Kernel::IndexRead& read : kernel.index_reads) {
-    note(read.extent);
-  }
-  for (const auto& [order, symbol] : used) {
-    kir::Param param;
-    param.kind = kir::ParamKind::IndexArg;
-    param.name = symbol->name;
-    param.dtype = kernel.index_type;
-    param.symbol = symbol;
-    param.val = l.symbols->sources().at(symbol).val;
-    kernel.params.push_back(std::move(param));
-  }
-  for (const Val* val : l.scalar_operands) {
-    kir::Param param;
-    param.kind = kir::ParamKind::ScalarArg;
-    param.name = text("s_", val->toString());
-    param.dtype = val->dtype() == DataType::Index ? DataType(DataType::Int) : val->dtype();
-    param.val = val;
-    kernel.params.push_back(std::move(param));
-  }
-  for (const char* name : {"philox_seed", "philox_offset"}) {
-    if (wanted.count(name) == 0) {
-      continue;
-    }
-    kir::Param param;
-    param.kind = kir::ParamKind::ScalarArg;
-    param.name = name;
-    param.dtype = DataType::Int;
-    kernel.params.push_back(std::move(param));
-  }
-  kernel.sources = l.symbols->sources();
+void collect(Lowering& l) {
+  const bool checked = l.options.bounds && l.options.target == LowerTarget::Cpu;
+  collectParameters(*l.fusion, *l.allocations, *l.symbols, l.scalar_operands, checked, l.kernel);
 }
 
 /// What the kernel's text says at its top.
@@ -372,7 +248,7 @@ constexpr std::array kPasses = {
                  "on request, kernels start before the one in front of them has ended", startEarly},
     LoweringPass{"collect-parameters", "all statements",
                  "kernel.params: tensors, workspaces, sizes, strides, scalars",
-                 "what the statements mention has to be passed", collectParameters},
+                 "what the statements mention has to be passed", collect},
     LoweringPass{"write-header", "the whole kernel", "the comment at its top",
                  "a kernel says which fusion it is", writeHeader},
 };

@@ -118,6 +118,7 @@ class ScheduleCheck {
           "keep the parts of that axis apart from others, and each inside of the part that "
           "it was split from");
     }
+    noneRepeatsWithin(tv, along.positions);
     int threads = -1;  // the innermost loop bound to threads so far
     for (size_t i = 0; i < along.positions.size(); ++i) {
       const int position = along.positions[i];
@@ -167,6 +168,31 @@ class ScheduleCheck {
             "bind the inner one to threadIdx.x");
       }
       threads = static_cast<int>(i);
+    }
+  }
+
+  /// A loop that comes to the elements again may stand around a scan, which starts anew then, or
+  /// inside of it, at one element; not between its loops, where the next turn goes on with the sum.
+  void noneRepeatsWithin(const TensorView* tv, const std::vector<int>& along) const {
+    const std::vector<const LoopClass*> path = loops_.path(tv);
+    if (along.size() < 2 || areOwn(tv, path, exact_)) {
+      return;
+    }
+    const Places places = placesOf(tv->definition(), loops_, exact_, symbols_);
+    for (int position = along.front() + 1; position < along.back(); ++position) {
+      const LoopClass* loop = path[static_cast<size_t>(position)];
+      const bool is_serial = !loop->isThread() && !loop->extent->isConstant(1);
+      const auto& foreign = places.foreign(tv, true);
+      const bool repeats = std::any_of(foreign.begin(), foreign.end(), [&](const LoopAxis& axis) {
+        return std::find(axis.loops.begin(), axis.loops.end(), loop) != axis.loops.end();
+      });
+      if (is_serial && repeats) {
+        refuseSchedule(tv,
+                       text("T", tv->name(), " is scanned in loops of which one, over ",
+                            loop->promoted, ", comes to the same elements again"),
+                       text("inline what T", tv->name(), " reads at position ", position,
+                            " at most, or reorder() that loop outside of those that scan"));
+      }
     }
   }
 

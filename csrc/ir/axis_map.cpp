@@ -27,173 +27,204 @@ size_t placeOf(const std::vector<Val*>& vals, const Val* val) {
 
 }  // namespace
 
-std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
-                                                         const TensorView* producer,
-                                                         const TensorView* consumer) {
-  const std::vector<IterDomain*> from = TensorDomain::noReductions(producer->getLogicalDomain());
-  const std::vector<IterDomain*>& to = consumer->getMaybeRootDomain();
-  std::vector<std::pair<IterDomain*, IterDomain*>> pairs;
+namespace {
+
+/// The pairs of one operation, for one of its operands and one of its results.
+class AxisPairs {
+ public:
+  AxisPairs(const Expr* expr, const TensorView* producer, const TensorView* consumer)
+      : expr_(expr),
+        producer_(producer),
+        consumer_(consumer),
+        from_(TensorDomain::noReductions(producer->getLogicalDomain())),
+        to_(consumer->getMaybeRootDomain()) {}
+
+  std::vector<std::pair<IterDomain*, IterDomain*>> find() {
+    switch (expr_->kind()) {
+      case ExprKind::BroadcastOp:
+        zip(none, [&](size_t t) { return expr_->as<BroadcastOp>()->isBroadcastDim(t); });
+        break;
+      case ExprKind::SqueezeOp:
+        zip([&](size_t f) { return expr_->as<SqueezeOp>()->isSqueezeDim(f); }, none);
+        break;
+      case ExprKind::ViewAsScalar:
+        zip(none, [&](size_t t) { return to_[t]->isVectorComponent(); });
+        break;
+      case ExprKind::SelectOp: {
+        const auto dim = static_cast<size_t>(expr_->as<SelectOp>()->dim());
+        zip([&](size_t f) { return f == dim; }, none);
+        break;
+      }
+      case ExprKind::IndexSelectOp:
+        indexSelect(static_cast<size_t>(expr_->as<IndexSelectOp>()->dim()));
+        break;
+      case ExprKind::GatherOp:
+        gather(*expr_->as<GatherOp>());
+        break;
+      case ExprKind::ScatterOp:  // only `self` has the output's shape
+      case ExprKind::WrittenOp:
+        if (isFirst()) {
+          zip(none, none);
+        }
+        break;
+      case ExprKind::WriteAtOp:
+        // The target is met along all axes but the one that the index counts.
+        zipWithout(isFirst() ? expr_->as<WriteAtOp>()->dim() : -1);
+        break;
+      case ExprKind::MatmulOp:
+        matmul();
+        break;
+      case ExprKind::LinearOp:
+        linear();
+        break;
+      case ExprKind::SdpaFwdOp:
+        named(*expr_->as<SdpaFwdOp>());
+        break;
+      case ExprKind::SdpaBwdOp:
+        named(*expr_->as<SdpaBwdOp>());
+        break;
+      case ExprKind::ScaledMmaOp:
+        named(*expr_->as<ScaledMmaOp>());
+        break;
+      case ExprKind::GroupedMmaOp:
+        named(*expr_->as<GroupedMmaOp>());
+        break;
+      case ExprKind::CommunicationOp:
+        communication(expr_->as<CommunicationOp>()->type());
+        break;
+      case ExprKind::TopKOp:
+        zipWithout(expr_->as<TopKOp>()->dim());
+        break;
+      default:
+        zip(none, none);
+    }
+    return std::move(pairs_);
+  }
+
+ private:
+  static bool none(size_t) { return false; }
+  bool isFirst() const { return producer_ == expr_->input(0); }
+  void join(IterDomain* from, IterDomain* to) { pairs_.emplace_back(from, to); }
 
   /// Joins the axes in order, leaving out those that `skip_from` / `skip_to` name.
-  auto zip = [&](auto skip_from, auto skip_to) {
+  template <typename SkipFrom, typename SkipTo>
+  void zip(const SkipFrom& skip_from, const SkipTo& skip_to) {
     size_t f = 0;
     size_t t = 0;
     while (true) {
-      while (f < from.size() && skip_from(f)) {
+      while (f < from_.size() && skip_from(f)) {
         ++f;
       }
-      while (t < to.size() && skip_to(t)) {
+      while (t < to_.size() && skip_to(t)) {
         ++t;
       }
-      if (f >= from.size() || t >= to.size()) {
+      if (f >= from_.size() || t >= to_.size()) {
         break;
       }
-      pairs.emplace_back(from[f++], to[t++]);
+      join(from_[f++], to_[t++]);
     }
-    check(f >= from.size() && t >= to.size(), "an operation's axes do not match its operand's");
-  };
-  auto none = [](size_t) { return false; };
+    check(f >= from_.size() && t >= to_.size(), "an operation's axes do not match its operand's");
+  }
+
+  /// Joins all but one axis of each, which is at the same place in both; −1: none.
+  void zipWithout(int64_t dim) {
+    const auto is_dim = [dim](size_t axis) { return static_cast<int64_t>(axis) == dim; };
+    zip(is_dim, is_dim);
+  }
+
+  void indexSelect(size_t dim) {
+    if (isFirst()) {
+      zipWithout(static_cast<int64_t>(dim));
+    } else if (!from_.empty()) {  // the index: one axis, or 0-dim
+      join(from_[0], to_[dim]);
+    }
+  }
+
+  void gather(const GatherOp& op) {
+    if (isFirst()) {
+      // Without exact sizes the other axes may be longer in the input: same index, other extent.
+      if (op.exactSizes()) {
+        zipWithout(op.dim());
+      }
+      return;
+    }
+    zip(none, none);
+    // One index for all of an axis is one for all of what a window makes of it.
+    for (auto& [p, c] : pairs_) {
+      c = p->isBroadcast() ? windowOf(c, consumer_) : c;
+    }
+  }
+
+  /// Batches from the last one on; rows and columns. (One tensor as both operands: its axes are
+  /// matched as the first one's.)
+  void matmul() {
+    const size_t rows = rankOf(expr_->input(0)) == 1 ? 0 : 1;
+    const size_t columns = rankOf(expr_->input(1)) == 1 ? 0 : 1;
+    const size_t batches = to_.size() - rows - columns;
+    const size_t own = from_.size() < 2 ? 0 : from_.size() - 2;
+    for (size_t i = 0; i < own; ++i) {
+      join(from_[i], to_[batches - own + i]);
+    }
+    if (from_.size() > 1) {
+      const size_t row = isFirst() ? own : own + 1;
+      join(from_[row], isFirst() ? to_[batches] : to_.back());
+    }
+  }
+
+  void linear() {
+    if (isFirst()) {
+      for (size_t i = 0; i + 1 < from_.size(); ++i) {
+        join(from_[i], to_[i]);
+      }
+    } else if (producer_ == expr_->input(1) ? from_.size() > 1 : !from_.empty()) {
+      join(from_[0], to_.back());
+    }
+  }
+
   /// Joins last axes of one name, and batches from the last one on.
-  auto mapNamedAxes = [&](const auto& op) {
-    const std::string_view names = op.axesOfInput(placeOf(op.inputs(), producer));
-    const std::string_view of_to = op.axesOfOutput(placeOf(op.outputs(), consumer));
+  template <typename Op>
+  void named(const Op& op) {
+    const std::string_view names = op.axesOfInput(placeOf(op.inputs(), producer_));
+    const std::string_view of_to = op.axesOfOutput(placeOf(op.outputs(), consumer_));
     if (names == "-" || of_to == "-") {
       return;
     }
-    const size_t own = from.size() - std::min(names.size(), from.size());
-    const size_t batches = to.size() - of_to.size();
+    const size_t own = from_.size() - std::min(names.size(), from_.size());
+    const size_t batches = to_.size() - of_to.size();
     for (size_t i = 0; i < own; ++i) {
-      pairs.emplace_back(from[i], to[batches - own + i]);
+      join(from_[i], to_[batches - own + i]);
     }
-    for (size_t i = own; i < from.size(); ++i) {
-      const size_t place = of_to.find(names[i + names.size() - from.size()]);
+    for (size_t i = own; i < from_.size(); ++i) {
+      const size_t place = of_to.find(names[i + names.size() - from_.size()]);
       if (place != std::string_view::npos) {
-        pairs.emplace_back(from[i], to[batches + place]);
+        join(from_[i], to_[batches + place]);
       }
     }
-  };
-
-  switch (expr->kind()) {
-    case ExprKind::BroadcastOp: {
-      auto* op = expr->as<BroadcastOp>();
-      zip(none, [&](size_t t) { return op->isBroadcastDim(t); });
-      break;
-    }
-    case ExprKind::SqueezeOp: {
-      auto* op = expr->as<SqueezeOp>();
-      zip([&](size_t f) { return op->isSqueezeDim(f); }, none);
-      break;
-    }
-    case ExprKind::ViewAsScalar:
-      zip(none, [&](size_t t) { return to[t]->isVectorComponent(); });
-      break;
-    case ExprKind::SelectOp: {
-      auto dim = static_cast<size_t>(expr->as<SelectOp>()->dim());
-      zip([&](size_t f) { return f == dim; }, none);
-      break;
-    }
-    case ExprKind::IndexSelectOp: {
-      auto dim = static_cast<size_t>(expr->as<IndexSelectOp>()->dim());
-      if (producer == expr->input(0)) {
-        zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
-      } else if (!from.empty()) {  // the index: one axis, or 0-dim
-        pairs.emplace_back(from[0], to[dim]);
-      }
-      break;
-    }
-    case ExprKind::GatherOp: {
-      auto* op = expr->as<GatherOp>();
-      if (producer == expr->input(0)) {
-        auto dim = static_cast<size_t>(op->dim());
-        // Without exact sizes the other axes may be longer in the input: same index, other extent.
-        if (op->exactSizes()) {
-          zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
-        }
-      } else {
-        zip(none, none);
-        // One index for all of an axis is one for all of what a window makes of it.
-        for (auto& [p, c] : pairs) {
-          c = p->isBroadcast() ? windowOf(c, consumer) : c;
-        }
-      }
-      break;
-    }
-    case ExprKind::ScatterOp:
-      // Only `self` has the output's shape; index and source run over their own.
-      if (producer == expr->input(0)) {
-        zip(none, none);
-      }
-      break;
-    case ExprKind::WriteAtOp: {
-      // The target is met along all axes but the one that the index counts.
-      const auto dim = static_cast<size_t>(expr->as<WriteAtOp>()->dim());
-      const auto at_dim = [&](size_t axis) { return producer == expr->input(0) && axis == dim; };
-      zip(at_dim, at_dim);
-      break;
-    }
-    case ExprKind::WrittenOp:
-      if (producer == expr->input(0)) {
-        zip(none, none);
-      }
-      break;
-    case ExprKind::MatmulOp: {
-      const bool is_a = producer == expr->input(0);
-      const size_t vectors = rankOf(expr->input(0)) == 1 ? 1 : 0;
-      const size_t columns = rankOf(expr->input(1)) == 1 ? 0 : 1;
-      const size_t rows = 1 - vectors;
-      const size_t batches = to.size() - rows - columns;
-      const size_t own = from.size() < 2 ? 0 : from.size() - 2;
-      for (size_t i = 0; i < own; ++i) {
-        pairs.emplace_back(from[i], to[batches - own + i]);
-      }
-      if (is_a && from.size() > 1) {
-        pairs.emplace_back(from[own], to[batches]);
-      } else if (!is_a && from.size() > 1) {
-        pairs.emplace_back(from.back(), to.back());
-      }
-      // One tensor as both operands: its axes are matched as the first one's.
-      break;
-    }
-    case ExprKind::LinearOp:
-      if (producer == expr->input(0)) {
-        for (size_t i = 0; i + 1 < from.size(); ++i) {
-          pairs.emplace_back(from[i], to[i]);
-        }
-      } else if (producer == expr->input(1) ? from.size() > 1 : !from.empty()) {
-        pairs.emplace_back(from[0], to.back());
-      }
-      break;
-    case ExprKind::SdpaFwdOp:
-      mapNamedAxes(*expr->as<SdpaFwdOp>());
-      break;
-    case ExprKind::SdpaBwdOp:
-      mapNamedAxes(*expr->as<SdpaBwdOp>());
-      break;
-    case ExprKind::ScaledMmaOp:
-      mapNamedAxes(*expr->as<ScaledMmaOp>());
-      break;
-    case ExprKind::GroupedMmaOp:
-      mapNamedAxes(*expr->as<GroupedMmaOp>());
-      break;
-    case ExprKind::CommunicationOp: {
-      if (producer != expr->input(placeOf(expr->outputs(), consumer))) {
-        break;  // another one's operand, or what it waits for
-      }
-      // The axis of the team's devices, in front.
-      const CommunicationType type = expr->as<CommunicationOp>()->type();
-      zip([&](size_t f) { return f == 0 && type == CommunicationType::ReduceScatter; },
-          [&](size_t t) { return t == 0 && type == CommunicationType::Allgather; });
-      break;
-    }
-    case ExprKind::TopKOp: {
-      const auto dim = static_cast<size_t>(expr->as<TopKOp>()->dim());
-      zip([&](size_t f) { return f == dim; }, [&](size_t t) { return t == dim; });
-      break;
-    }
-    default:
-      zip(none, none);
   }
-  return pairs;
+
+  void communication(CommunicationType type) {
+    if (producer_ != expr_->input(placeOf(expr_->outputs(), consumer_))) {
+      return;  // another one's operand, or what it waits for
+    }
+    // The axis of the team's devices, in front.
+    zip([&](size_t f) { return f == 0 && type == CommunicationType::ReduceScatter; },
+        [&](size_t t) { return t == 0 && type == CommunicationType::Allgather; });
+  }
+
+  const Expr* expr_;
+  const TensorView* producer_;
+  const TensorView* consumer_;
+  std::vector<IterDomain*> from_;
+  const std::vector<IterDomain*>& to_;
+  std::vector<std::pair<IterDomain*, IterDomain*>> pairs_;
+};
+
+}  // namespace
+
+std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
+                                                         const TensorView* producer,
+                                                         const TensorView* consumer) {
+  return AxisPairs(expr, producer, consumer).find();
 }
 
 namespace {

@@ -132,14 +132,20 @@ bool Places::isOwn(const LoopAxis& axis) const {
 
 const Expr* Places::beside(const Expr* own, const std::vector<size_t>& made,
                            const std::vector<LoopAxis>& axes) const {
-  if (std::all_of(made.begin(), made.end(), [&](size_t at) { return isMapped(axes[at]); })) {
+  const auto other =
+      std::find_if(made.begin(), made.end(), [&](size_t at) { return !isMapped(axes[at]); });
+  if (other == made.end()) {
     return own;
   }
-  const Expr* expr = axes[made[0]].id->definition();
+  // Parts of one element are at index 0, whichever axis they are a part of.
+  const auto isPart = [&](const IterDomain* id, const IterDomain* out) {
+    return exact_->mapped(id, out) || (id->extent()->isOneInt() && out->extent()->isOneInt());
+  };
+  const Expr* expr = axes[*other].id->definition();
   const bool is_alike = expr != nullptr && expr->kind() == own->kind() &&
                         std::equal(made.begin(), made.end(), expr->outputs().begin(),
                                    expr->outputs().end(), [&](size_t at, const Val* out) {
-                                     return exact_->mapped(axes[at].id, out->as<IterDomain>());
+                                     return isPart(axes[at].id, out->as<IterDomain>());
                                    });
   return is_alike ? expr : nullptr;
 }
@@ -267,6 +273,21 @@ Scalar Places::here(Scalar a) const {
     }
   }
   return indices.empty() ? a : symbols_->pool().substitute(a, indices);
+}
+
+bool Places::areEqual(Scalar a, Scalar b, const TensorView* tv) const {
+  if (a == b || a == nullptr || b == nullptr) {
+    return a == b && a != nullptr;
+  }
+  kir::ScalarPool& pool = symbols_->pool();
+  std::unordered_map<Scalar, Scalar> within;
+  for (const AxisBound& bound : bounds(tv, true)) {
+    if (bound.index->op == kir::ScalarOp::Symbol && !pool.provesLess(bound.index, bound.extent)) {
+      const std::string name = text("(", bound.index, " below ", bound.extent, ")");
+      within.emplace(bound.index, pool.symbol(name, bound.extent));
+    }
+  }
+  return !within.empty() && pool.substitute(a, within) == pool.substitute(b, within);
 }
 
 std::vector<AxisBound> Places::boundsOfRoot(const TensorView* tv) const {

@@ -64,6 +64,9 @@ class Places {
   const std::vector<LoopAxis>& foreign(const TensorView* tv, bool reductions) const;
   /// The bounds of the axes of `tv`: where they hold, the element exists.
   std::vector<AxisBound> bounds(const TensorView* tv, bool reductions) const;
+  /// Whether two indices are equal in all turns in which the bounds of the axes of `tv` hold. False
+  /// means "not proven", or that one is null.
+  bool areEqual(kir::Scalar a, kir::Scalar b, const TensorView* tv) const;
   /// A scalar of the loops' variables, at the indices that the loops have here.
   kir::Scalar here(kir::Scalar a) const;
   /// An axis of `tv` that the loops do not go through, or null. Broadcast axes and those of one

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <unordered_set>
+
+#include <iteration_space/visited_axes.h>
 
 namespace nvfuser {
 
@@ -34,66 +37,6 @@ std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool t
   return sources;
 }
 
-/// Classes that loops over `axes` visit completely: what those axes are made of, and what is made
-/// of them, in any tensor. A split is undone only where both of its parts are there.
-///
-///   y[i1] = reshape(x[i3, i4])       {i0, i1}  →  {i0, i1, i3, i4, …}
-std::set<int> visited(std::set<int> axes, const IdGraph& exact) {
-  std::vector<int> open(axes.begin(), axes.end());
-  const auto add = [&](const std::vector<Val*>& ids) {
-    for (const Val* id : ids) {
-      const int id_class = exact.classOf(id->as<IterDomain>());
-      if (axes.insert(id_class).second) {
-        open.push_back(id_class);
-      }
-    }
-  };
-  const auto hasAll = [&](const std::vector<Val*>& ids) {
-    return std::all_of(ids.begin(), ids.end(), [&](const Val* id) {
-      return axes.count(exact.classOf(id->as<IterDomain>())) != 0;
-    });
-  };
-  while (!open.empty()) {
-    const int id_class = open.back();
-    open.pop_back();
-    for (const Expr* made : exact.definitions(id_class)) {
-      if (!made->isA<Resize>() && hasAll(made->outputs())) {
-        add(made->inputs());
-      }
-    }
-    for (const Expr* use : exact.uses(id_class)) {
-      if (!use->isA<Resize>() && hasAll(use->inputs())) {
-        add(use->outputs());
-      }
-    }
-  }
-  return axes;
-}
-
-/// Whether an axis is of these classes, or scheduled from axes that are. It may be a part of its
-/// logical axes: the rows of a reshape whose columns have other loops.
-bool isMadeOf(const IterDomain* id, const std::set<int>& classes, const IdGraph& exact) {
-  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
-  std::vector<const IterDomain*> open{id};
-  std::unordered_set<const IterDomain*> seen;
-  while (!open.empty()) {
-    const IterDomain* axis = open.back();
-    open.pop_back();
-    if (!seen.insert(axis).second || axis->isBroadcast() ||
-        classes.count(exact.classOf(axis)) != 0) {
-      continue;
-    }
-    const bool is_logical = std::find(logical.begin(), logical.end(), axis) != logical.end();
-    if (is_logical || axis->definition() == nullptr) {
-      return false;
-    }
-    for (const Val* in : axis->definition()->inputs()) {
-      open.push_back(in->as<IterDomain>());
-    }
-  }
-  return true;
-}
-
 /// Whether a loop over `wide` comes to each index of `id`.
 bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) {
   if (exact.mapped(wide, id)) {
@@ -106,24 +49,52 @@ bool covers(const IterDomain* wide, const IterDomain* id, const IdGraph& exact) 
       return true;
     }
   }
-  return isMadeOf(id, visited(concreteSources(wide, exact, false), exact), exact);
+  const std::set<int> sources = concreteSources(wide, exact, false);
+  return VisitedAxes({sources.begin(), sources.end()}, exact).leadTo(id);
 }
 
 const IterDomain* axisOf(const LoopMember& member) {
   return member.first->getLoopDomain()[static_cast<size_t>(member.second)];
 }
 
-/// The axis with most sources; among equals, one that is not broadcast.
+/// How many transforms of concrete axes an axis was scheduled by.
+size_t transformsOf(const IterDomain* id, const IdGraph& exact) {
+  const auto& logical = exact.tensorOf(id)->getLogicalDomain();
+  std::unordered_set<const Expr*> seen;
+  size_t concrete = 0;
+  std::vector<const IterDomain*> open{id};
+  while (!open.empty()) {
+    const IterDomain* axis = open.back();
+    open.pop_back();
+    const Expr* def = axis->definition();
+    if (def == nullptr || std::find(logical.begin(), logical.end(), axis) != logical.end() ||
+        !seen.insert(def).second) {
+      continue;
+    }
+    bool is_concrete = true;
+    for (const Val* in : def->inputs()) {
+      open.push_back(in->as<IterDomain>());
+      is_concrete &= !open.back()->isBroadcast();
+    }
+    concrete += is_concrete ? 1 : 0;
+  }
+  return concrete;
+}
+
+/// The axis with most sources; among equals, one that is not broadcast, and of these one of fewest
+/// transforms: what follows a reshape has those of the reshape, too.
 const IterDomain* widestOf(const std::vector<LoopMember>& members, const IdGraph& exact) {
-  const IterDomain* widest = nullptr;
-  size_t most = 0;
+  const auto rank = [&](const IterDomain* id) {
+    return std::tuple(concreteSources(id, exact, false).size(), !id->isBroadcast());
+  };
+  const IterDomain* widest = axisOf(members.front());
   for (const LoopMember& member : members) {
     const IterDomain* id = axisOf(member);
-    const size_t sources = concreteSources(id, exact, false).size();
-    if (widest == nullptr || sources > most ||
-        (sources == most && widest->isBroadcast() && !id->isBroadcast())) {
+    const auto of_id = rank(id);
+    const auto most = rank(widest);
+    if (of_id > most || (of_id == most && !exact.mapped(id, widest) &&
+                         transformsOf(id, exact) < transformsOf(widest, exact))) {
       widest = id;
-      most = sources;
     }
   }
   return widest;

@@ -1,6 +1,7 @@
 #include <iteration_space/symbols.h>
 
 #include <algorithm>
+#include <functional>
 
 #include <ir/fusion.h>
 #include <ir/spelling.h>
@@ -13,10 +14,21 @@ namespace {
 
 bool isLeaf(const Val* val) { return !val->isConst() && val->definition() == nullptr; }
 
-/// Whether `a` is the better name for an extent: constants first, then what was made first.
+const Expr* productOf(const Val* val) {
+  const Expr* def = val->definition();
+  const bool is_product = def != nullptr && def->isA<BinaryOp>() &&
+                          def->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul;
+  return is_product ? def : nullptr;
+}
+
+/// Whether `a` is the better name for an extent: constants first, then products, of which more is
+/// known (what divides them), then what was made first.
 bool better(const Val* a, const Val* b) {
   if (a->isConst() != b->isConst()) {
     return a->isConst();
+  }
+  if ((productOf(a) != nullptr) != (productOf(b) != nullptr)) {
+    return productOf(a) != nullptr;
   }
   return a->name() < b->name();
 }
@@ -46,8 +58,20 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
       val = up->second;
     }
   };
-  const auto isKnown = [&](const Val* extent) {
+  const auto isNamed = [&](const Val* extent) {
     return isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
+  };
+  const std::function<bool(const Val*)> isKnown = [&](const Val* extent) {
+    const Expr* product = productOf(extent);
+    return isNamed(extent) ||
+           (product != nullptr && isKnown(product->input(0)) && isKnown(product->input(1)));
+  };
+  const std::function<bool(const Val*, const Val*)> isMadeOf = [&](const Val* val,
+                                                                   const Val* factor) {
+    val = find(val);
+    const Expr* product = productOf(val);
+    return val == factor || (product != nullptr && (isMadeOf(product->input(0), factor) ||
+                                                    isMadeOf(product->input(1), factor)));
   };
   for (int c = 0; c < exact.numClasses(); ++c) {
     for (const IterDomain* id : exact.members(c)) {
@@ -67,7 +91,10 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
         } else if (root != first) {
           const Val* winner = isKnown(root) && better(root, first) ? root : first;
           const Val* loser = winner == root ? first : root;
-          if (!loser->isConst()) {
+          if (isMadeOf(winner, loser)) {
+            std::swap(winner, loser);
+          }
+          if (!loser->isConst() && !isMadeOf(winner, loser)) {
             parent_[loser] = winner;
           }
           first = winner;

@@ -96,6 +96,21 @@ std::vector<Case> scans() {
          InlineState::setComputeAt(one, 2);
          p.lower();
        }},
+      {"a loop between those of a scan that repeats its elements",
+       "comes to the same elements again",
+       [](Program& p) {
+         TensorView* in = p.input({8, 64});
+         TensorView* load = set(in);
+         p.output(cumsum(load, 1));
+         TensorView* columns = broadcast(load, {false, false, true});
+         TensorView* other = p.output(add(columns, p.input({8, 64, 3})));
+         other->split(1, 4);
+         other->reorder({{2, 3}, {3, 2}});  // [8, 64 / 4, 3, 4]
+         scheduler_utils::transformPropagateToAllFrom(other);
+         InlineState::setComputeAt(load, 4);
+         InlineState::setComputeAt(columns, 4);
+         p.lower();
+       }},
       {"more rows at once than registers hold", "each with a value to carry",
        [](Program& p) {
          TensorView* in = p.input({64, 2000});

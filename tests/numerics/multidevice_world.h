@@ -148,8 +148,8 @@ inline void check(const Case& c, const DeviceMesh& mesh, Device& device,
         exchanges[d] = executor.exchanges();
         of_outputs[d] = executor.outputPlaces();
         texts[d] = second.empty() ? executor.localFusion().toString() : "";
-        const Options in_order = Options::current().disable("overlap");
-        const Options beside = Options::current().enable("overlap");
+        const Options in_order = Options::current().disable("overlap,fallback");
+        const Options beside = Options::current().disable("fallback").enable("overlap");
         for (const Options& options : {in_order, in_order, beside}) {  // planned, then known
           const OptionsGuard way(options);
           KernelArgumentHolder args;

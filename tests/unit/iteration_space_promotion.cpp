@@ -60,3 +60,29 @@ TEST_CASE("promotion: an axis covers what is reshaped of it") {
   const Promotion promotion = promotionOf({{rows, 0}, {flat, 0}}, exact);
   CHECK(!promotion.uncovered);
 }
+
+TEST_CASE("promotion: what one axis is made into does not cover it twice") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* column = makeContigTensor(1);
+  TensorView* x = makeContigTensor(2);
+  fusion.addInput(column);
+  fusion.addInput(x);
+  TensorView* rows = set(x);  // [i0, i1], of which i1 is the column's axis, too
+  fusion.addOutput(add(rows, broadcast(column, {true, false})));
+  TensorView* small = reshape(rows, {IrBuilder::create<Val>(2L), IrBuilder::create<Val>(2L)});
+  TensorView* out =
+      add(broadcast(small, {false, false, true}), broadcast(column, {true, true, false}));
+  fusion.addOutput(out);
+  out->merge(0);
+  out->merge(0);   // 2·2·i1
+  rows->merge(0);  // i0·i1, which are four elements
+  const IdGraph exact(fusion, IdGraph::Mode::Exact);
+  REQUIRE(exact.mapped(rows->getLogicalDomain()[1], out->getLogicalDomain()[2]));
+  for (const auto& members : {std::vector<LoopMember>{{rows, 0}, {out, 0}},
+                              std::vector<LoopMember>{{out, 0}, {rows, 0}}}) {
+    const Promotion promotion = promotionOf(members, exact);
+    CHECK(promotion.over == out->axis(0));
+    CHECK(!promotion.uncovered);
+  }
+}

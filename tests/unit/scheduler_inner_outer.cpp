@@ -101,6 +101,20 @@ TEST_CASE("inner-outer scheduler: rows that are reshaped, in another order in me
   has(planned(rows_twice, {{{64, 64}}}), "is read by other threads along");
 }
 
+TEST_CASE("inner-outer scheduler: rows selected of a tensor that has others beside them") {
+  auto of_one_half = [](Fusion& fusion) {
+    TensorView* x = input(fusion, 3);
+    TensorView* both = makeContigConcreteTensor({4, 8, 32});
+    fusion.addInput(both);
+    TensorView* half =
+        select(reshape(both, {4, 8, 32}, {4, 2, 4, 32}), 1, IrBuilder::create<Val>(1L));
+    TensorView* scaled = mul(x, half);
+    fusion.addOutput(sub(scaled, broadcast(sum(scaled, {2}), {false, false, true})));
+    fusion.addOutput(sum(scaled, {0, 1}));
+  };
+  has(planned(of_one_half, {{{4, 4, 32}, {4, 8, 32}}}), ", that no reduction has");
+}
+
 TEST_CASE("inner-outer scheduler: the inner reductions are those that rows read") {
   Fusion fusion;
   FusionGuard guard(&fusion);

@@ -6,6 +6,7 @@
 #include <ir/fusion.h>
 #include <ir/internal_nodes.h>
 #include <ops/table/pointwise.h>
+#include <scheduler/analysis/own_loops.h>
 
 namespace nvfuser {
 
@@ -56,8 +57,9 @@ int64_t costBehind(const TensorView* tv) {
 
 }  // namespace
 
-void holdColumnValues(const Fusion& fusion, const std::vector<TensorView*>& tensors, int64_t from,
-                      int64_t to, std::unordered_map<const TensorView*, int64_t>& held) {
+void holdColumnValues(const Fusion& fusion, const TensorView* reference,
+                      const std::vector<TensorView*>& tensors, int64_t from, int64_t to,
+                      std::unordered_map<const TensorView*, int64_t>& held) {
   const auto ofColumns = [&](const TensorView* tv) {
     const auto& loops = tv->getLoopDomain();
     return tv->nDims() > to && isBroadcastIn(tv, from, to) &&
@@ -79,8 +81,14 @@ void holdColumnValues(const Fusion& fusion, const std::vector<TensorView*>& tens
       found.push_back(tv);
     }
   }
-  if (found.size() <= kMostHeld) {
-    for (const TensorView* tv : found) {
+  if (found.empty() || found.size() > kMostHeld) {
+    return;
+  }
+  std::vector<TensorView*> nest = tensors;
+  std::erase_if(nest, [](const TensorView* tv) { return tv->isFusionInput(); });
+  const OwnLoops own(fusion, reference, nest);
+  for (const TensorView* tv : found) {
+    if (own.mayHave(tv, from)) {
       held.emplace(tv, from);
     }
   }

@@ -18,9 +18,11 @@ class Fusion;
 
 /// Adds the computed tensors without an axis among their loops [from, to), which go over rows, that
 /// rows read: those to hold in front of these loops (`MaxPosCalculator`), where computing them
-/// again costs more than reading them from an array. Not more than a few.
-void holdColumnValues(const Fusion& fusion, const std::vector<TensorView*>& tensors, int64_t from,
-                      int64_t to, std::unordered_map<const TensorView*, int64_t>& held);
+/// again costs more than reading them from an array, and their loops may be their own. Not more
+/// than a few.
+void holdColumnValues(const Fusion& fusion, const TensorView* reference,
+                      const std::vector<TensorView*>& tensors, int64_t from, int64_t to,
+                      std::unordered_map<const TensorView*, int64_t>& held);
 
 /// Elements of a row of which a few arrays stay in a core's nearest cache.
 constexpr int64_t kMostHeldColumns = 1024;

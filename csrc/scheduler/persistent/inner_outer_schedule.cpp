@@ -244,6 +244,10 @@ class Scheduler {
           return Refusal{text("T", tv->name(), " is read by other threads along ", id)};
         }
       }
+      if (const IterDomain* id =
+              contains(tail_, tv) ? nullptr : reduction::loopOfOwn(tv, reference_, permissive)) {
+        return Refusal{text("T", tv->name(), " has an axis, ", id, ", that no reduction has")};
+      }
       if (held_.count(tv) != 0 || contains(weights_, tv)) {
         continue;
       }

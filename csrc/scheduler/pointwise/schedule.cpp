@@ -202,7 +202,7 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
       if (params.column_values) {  // [left / Y, right / T, Y, T, 1]
         std::vector<TensorView*> ordered = fusion->allTvs();
         std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-        holdColumnValues(*fusion, ordered, 2, 3, held);
+        holdColumnValues(*fusion, reference, ordered, 2, 3, held);
       }
     }
     MaxPosCalculator most(*fusion, held);

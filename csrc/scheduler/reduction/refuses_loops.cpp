@@ -37,6 +37,19 @@ bool sharesRowApart(const TensorView* reference, const IterDomain* loop, const O
 
 }  // namespace
 
+const IterDomain* loopOfOwn(const TensorView* tv, const TensorView* reference,
+                            const IdGraph& permissive) {
+  const auto& shared = reference->getLoopDomain();
+  for (const IterDomain* loop : tv->getLoopDomain()) {
+    if (!loop->isBroadcast() &&
+        std::none_of(shared.begin(), shared.end(),
+                     [&](const IterDomain* id) { return permissive.mapped(id, loop); })) {
+      return loop;
+    }
+  }
+  return nullptr;
+}
+
 const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
                                const IdGraph& graph) {
   for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
@@ -62,10 +75,6 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
       reference = tv;
     }
   }
-  std::set<int> loops;
-  for (const IterDomain* id : reference->getLoopDomain()) {
-    loops.insert(graph.classOf(id));
-  }
   std::set<const TensorView*> held;
   if (of_copy != nullptr) {
     const PersistentBuffers buffers(scheduled, graph, *of_copy);
@@ -79,10 +88,8 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
     if (tv->isFusionInput()) {
       continue;
     }
-    for (const IterDomain* id : tv->getLoopDomain()) {
-      if (!id->isBroadcast() && loops.count(graph.classOf(id)) == 0) {
-        return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
-      }
+    if (const IterDomain* id = loopOfOwn(tv, reference, graph)) {
+      return Refusal{text(nameIn(tv), " has an axis, ", id, ", that no reduction has")};
     }
     const bool is_reduced = isReduction(tv->definition());
     // Neighbouring columns are reduced as a group, in a loop of its own.

@@ -10,6 +10,11 @@
 
 namespace nvfuser::reduction {
 
+/// A loop of `tv` over an axis that the reference does not have, such as one that a reader of `tv`
+/// selects one index of; null if there is none. Nothing that is computed of a row knows it.
+const IterDomain* loopOfOwn(const TensorView* tv, const TensorView* reference,
+                            const IdGraph& permissive);
+
 /// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
 /// consumer's; null if there is none.
 const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,

@@ -63,7 +63,7 @@ class Scheduler {
       const int64_t row = rows - reference_->getLoopDomain().begin();
       holdRowValues(fusion_->allTvs(), row, held);
       if (params_.column_values && params_.grid == 1 && row > 1) {  // [tasks, rows, row…]
-        holdColumnValues(*fusion_, fusion_->allTvs(), 1, row, held);
+        holdColumnValues(*fusion_, reference_, fusion_->allTvs(), 1, row, held);
       }
     }
     if (params_.host) {

@@ -129,9 +129,7 @@ class ScanScheduler : public SchedulerEntry {
       trial.host = host;
       trial.threads = host ? 1 : kWarp;
       trial.items = 4;
-      Fusion copy(fusion);
-      scans::schedule(&copy, trial);
-      if (auto refusal = scans::refusesLoops(copy, trial)) {
+      if (auto refusal = refusesPlan(fusion, trial)) {
         return refusal;
       }
     }
@@ -172,7 +170,10 @@ class ScanScheduler : public SchedulerEntry {
       }
     }
     if (params->host) {
-      planHost(sizes, info, *params);
+      planHost(sizes, info, kHostRows, *params);
+      if (params->rows() && params->lines > 1 && refusesPlan(fusion, *params)) {
+        planHost(sizes, info, 1, *params);
+      }
     } else if (params->rows()) {
       planRows(fusion, sizes, reference, tensors, along, info, *params);
     } else {
@@ -200,12 +201,21 @@ class ScanScheduler : public SchedulerEntry {
     return order;
   }
 
-  static void planHost(const Sizes& sizes, SchedulerRuntimeInfo& info, ScanParams& params) {
+  /// Why a tensor cannot have the loops of a plan, such as several rows of a task at a time.
+  static std::optional<Refusal> refusesPlan(const Fusion& fusion, const ScanParams& params) {
+    Fusion copy(fusion);
+    scans::schedule(&copy, params);
+    return scans::refusesLoops(copy, params);
+  }
+
+  static void planHost(const Sizes& sizes, SchedulerRuntimeInfo& info, int64_t most_rows,
+                       ScanParams& params) {
     const int64_t threads = info.device().multiprocessors;
     int64_t parallel = sizes.others;
     if (params.rows()) {
       params.items = kHostRun;
-      while (params.lines < kHostRows && sizes.others >= 2 * params.lines * threads) {
+      params.lines = 1;
+      while (params.lines < most_rows && sizes.others >= 2 * params.lines * threads) {
         params.lines *= 2;
       }
       parallel = ceilDiv(parallel, params.lines);

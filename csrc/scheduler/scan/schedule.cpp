@@ -205,6 +205,9 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ScanParams& p
   const IdGraph exact(scheduled, IdGraph::Mode::Exact);
   const auto* reference =
       scheduled.outputs()[static_cast<size_t>(params.reference)]->as<TensorView>();
+  std::vector<TensorView*> nest = scheduled.allTvs();
+  std::erase_if(nest, [](const TensorView* tv) { return tv->isFusionInput(); });
+  const OwnLoops own(scheduled, reference, nest);
   for (const TensorView* tv : scheduled.allTvs()) {
     if (tv->isFusionInput()) {
       continue;
@@ -229,6 +232,9 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ScanParams& p
                       return !id->isBroadcast() && !id->extent()->isConstInt();
                     })) {
       return Refusal{text(tv, " is not read at the element that is computed")};
+    }
+    if (scanOf(tv) == nullptr && !own.mayHave(tv, tv->getComputeAtPosition())) {
+      return Refusal{text(tv, " shares loops with a tensor that has more axes in them")};
     }
   }
   return std::nullopt;
