@@ -46,6 +46,9 @@ struct LaneRange {
   kir::Scalar uniform;
 };
 
+/// Elements so far apart are read in whole vectors, of which one is made.
+constexpr int64_t kMostStride = 4;
+
 /// Whether vectors of it are those of cpu/simd_fp8.h.
 inline bool isFp8(DataType dtype) {
   return dtype == DataType::Float8_e4m3fn || dtype == DataType::Float8_e5m2;

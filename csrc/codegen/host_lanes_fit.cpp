@@ -14,6 +14,9 @@ using kir::Scalar;
 namespace {
 
 constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not pay
+/// Of elements that lie a few apart, as colours of pixels: gathering and spreading them is worth
+/// it.
+constexpr int64_t kLeastOperations = 3;
 
 bool hasLanes(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
@@ -301,12 +304,19 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   if (!fits) {
     return std::nullopt;
   }
-  // Neighbours in memory are what a vector is for.
+  // Neighbours in memory are what a vector is for, or elements near each other that are computed
+  // with.
   bool neighbours = false;
+  bool near = false;
+  int64_t operations = 0;
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
     auto look = [&](const kir::Ref& ref) {
-      neighbours |= lanes.registers.count(ref.buffer) == 0 && strideOf(ref, lanes) == 1;
+      const std::optional<int64_t> stride = strideOf(ref, lanes);
+      const bool in_memory = lanes.registers.count(ref.buffer) == 0 && stride.has_value();
+      neighbours |= in_memory && (*stride == 1 || *stride == -1);
+      near |= in_memory && *stride > 1 && *stride <= kMostStride;
     };
+    operations += std::holds_alternative<kir::Compute>(stmt.node) ? 1 : 0;
     auto lookAt = [&](const kir::Operand& operand) {
       if (auto* ref = std::get_if<kir::Ref>(&operand)) {
         look(*ref);
@@ -326,7 +336,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
       lookAt(combine->value[0]);
     }
   });
-  if (!neighbours) {
+  if (!neighbours && !(near && operations >= kLeastOperations)) {
     return std::nullopt;
   }
   if (loop.extent->isConstant()) {

@@ -190,9 +190,12 @@ Scalar distanceOf(Scalar index, Scalar var, kir::ScalarPool& pool) {
 
 std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> stride,
                                    const LaneLoop& lanes) {
-  constexpr int64_t kMostStride = 4;  // of vectors that are read for one
   if (isChecked(*ref.buffer)) {
     return "";
+  }
+  if (stride == -1) {
+    snippets_.add("cpu/lanes_apart.h");
+    return text("lanesBackwards<", lanes.width, ">(", addressText(ref), ", ", lanes.count, ")");
   }
   if (stride.has_value()) {
     if (*stride < 2 || *stride > kMostStride) {

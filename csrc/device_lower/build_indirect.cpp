@@ -5,6 +5,7 @@
 /// device sees such a read, and what is written goes to the nearest end of the axis.
 #include <algorithm>
 
+#include <device_lower/counted_index.h>
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
 
@@ -50,11 +51,38 @@ int KernelBuilder::indexRange(Scalar extent, const Expr* expr) {
   return static_cast<int>(all.size()) - 1;
 }
 
+Scalar KernelBuilder::knownIndex(const Expr* expr, const IterDomain* axis, const Places& places) {
+  const auto* index_tv = expr->input(1)->as<TensorView>();
+  const auto* result = expr->output(0)->as<TensorView>();
+  AxisIndex known;
+  for (const IterDomain* id : index_tv->getLogicalDomain()) {
+    known[id] = pool_.zero();
+  }
+  for (const auto& [p, c] : mapAxes(expr, index_tv, result)) {
+    if (!p->isBroadcast() && !c->isBroadcast()) {
+      known[p] = places.index(c);
+      if (known[p] == nullptr) {
+        return nullptr;
+      }
+    }
+  }
+  const std::optional<CountedIndex> index = countedIndex(index_tv, known, pool_);
+  const Val* extent = axis->getMaybeExpandedExtent();
+  const bool inside = index && index->least >= 0 && extent->isConstInt() &&
+                      index->most < extent->evaluate().as<int64_t>();
+  return inside ? index->value : nullptr;
+}
+
 Scalar KernelBuilder::loadIndex(const Expr* expr, const IterDomain* axis, const Places& places,
                                 kir::Block& out) {
   auto* index_tv = expr->input(1)->as<TensorView>();
   auto* result = expr->output(0)->as<TensorView>();
   const bool guarded = options_.target == LowerTarget::Cpu;
+  if (guarded && !expr->isA<WriteAtOp>()) {
+    if (const Scalar counted = knownIndex(expr, axis, places)) {
+      return counted;
+    }
+  }
   // A GPU tells nobody of an index that the axis does not have, but writes nothing elsewhere.
   const bool clamped = !guarded && expr->isA<WriteAtOp>();
   const std::string name = text("at", loaded_indices_++);

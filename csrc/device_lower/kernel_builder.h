@@ -97,6 +97,9 @@ class KernelBuilder {
   /// The place of an operation in Kernel::index_reads.
   int indexRange(kir::Scalar extent, const Expr* expr);
   void indirect(const Expr* expr, const Places& places, const kir::Ref& dst, kir::Block& out);
+  /// The index that `expr` reads `axis` at where it is counted (counted_index.h) and the axis has
+  /// it; null: it is loaded.
+  kir::Scalar knownIndex(const Expr* expr, const IterDomain* axis, const Places& places);
   /// Loads the index that `expr` reads or writes `axis` at, where its result is.
   kir::Scalar loadIndex(const Expr* expr, const IterDomain* axis, const Places& places,
                         kir::Block& out);

@@ -17,23 +17,33 @@ namespace nvfuser::preseg_passes {
 namespace {
 
 constexpr int64_t kMostElements = 4;  ///< of an axis that is taken apart
+constexpr int64_t kMostJoined = 8;    ///< where tensors are joined along it
 constexpr int64_t kMostParts = 8;     ///< of a tensor
 
 /// Elements of a short axis; nothing for other axes.
-std::optional<int64_t> shortExtent(const IterDomain* id) {
+std::optional<int64_t> shortExtent(const IterDomain* id, int64_t most = kMostElements) {
   const auto extent = ops::constantOf(id->extent());
-  const bool fits = !id->isBroadcast() && extent && *extent > 1 && *extent <= kMostElements;
+  const bool fits = !id->isBroadcast() && extent && *extent > 1 && *extent <= most;
   return fits ? extent : std::nullopt;
 }
 
 bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
 
+/// Whether an operand of the operation that computes `tv` is joined along its axis.
+bool isOfJoined(const TensorView* tv, size_t axis) {
+  const Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
+  if (def == nullptr || !isPointwise(def)) {
+    return false;
+  }
+  return std::any_of(def->inputs().begin(), def->inputs().end(), [&](const Val* operand) {
+    const auto* cat = dynamic_cast<const CatOp*>(operand->definition());
+    return cat != nullptr && static_cast<size_t>(cat->concatenatedDim()) == axis;
+  });
+}
+
 /// Tensors at one place of an axis.
 class Parts {
  public:
-  /// `of_joined`: of concatenations, too.
-  explicit Parts(bool of_joined) : of_joined_(of_joined) {}
-
   /// `tv` at element `k` of its axis number `axis`, which goes; null: it cannot be computed from
   /// parts of inputs.
   TensorView* of(TensorView* tv, size_t axis, int64_t k) {
@@ -88,13 +98,19 @@ class Parts {
     if (def->isA<LoadStoreOp>() && !tv->hasRoot()) {
       return of(def->input(0)->as<TensorView>(), axis, k);
     }
-    if (of_joined_ && def->isA<RepeatOp>()) {
+    if (def->isA<RepeatOp>()) {
       return repeated(def->as<RepeatOp>(), axis, k);
     }
-    if (of_joined_ && def->isA<FullOp>()) {
+    if (def->isA<FullOp>()) {
       return full(sizesWithout(tv, axis), def->as<FullOp>()->getFillValue(), tv->dtype());
     }
-    if (of_joined_ && def->isA<CatOp>()) {
+    if (def->isA<IotaOp>()) {
+      const auto* op = def->as<IotaOp>();
+      Val* place =
+          IrBuilder::createInContainer<Val>(tv->fusion(), PolymorphicValue(k), tv->dtype());
+      return full({}, add(op->start(), mul(op->step(), place)), tv->dtype());
+    }
+    if (def->isA<CatOp>()) {
       return joined(def->as<CatOp>(), axis, k);
     }
     return def->isA<SliceOp>() ? sliced(def->as<SliceOp>(), axis, k) : nullptr;
@@ -205,21 +221,19 @@ class Parts {
     return start && op->step(axis)->isOne() ? of(in, axis, *start + k) : nullptr;
   }
 
-  bool of_joined_;
   std::map<Key, TensorView*> parts_;
   std::vector<const TensorView*> read_;
 };
 
 class TakingApart {
  public:
-  /// `alone`: the fusion has no other reduction. `of_planes`: of inputs and what is joined, too.
+  /// `alone`: the fusion has no other reduction. `of_planes`: of inputs, too.
   TakingApart(const ReductionOp* op, bool alone, bool of_planes)
       : op_(op),
         in_(op->in()->as<TensorView>()),
         out_(op->out()->as<TensorView>()),
         alone_(alone),
-        of_planes_(of_planes),
-        parts_(of_planes) {}
+        of_planes_(of_planes) {}
 
   /// What the reduction gives, from parts; null: it stays.
   TensorView* run() {
@@ -237,7 +251,9 @@ class TakingApart {
       return nullptr;
     }
     const auto extentIfReduced = [&](size_t i) {
-      return axes[i]->isReduction() ? shortExtent(ops::axesOf(in_)[i]) : std::nullopt;
+      return axes[i]->isReduction() ? shortExtent(ops::axesOf(in_)[i],
+                                                  isOfJoined(in_, i) ? kMostJoined : kMostElements)
+                                    : std::nullopt;
     };
     bool all_short = true;
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -249,7 +265,8 @@ class TakingApart {
       const auto extent = extentIfReduced(i);
       // A few rows that are summed with all in them, or beside sums of each row, are rows like
       // others.
-      const bool is_rows = i + 1 < axes.size() && (!all_short || (i == 0 && !alone_));
+      const bool is_rows =
+          i + 1 < axes.size() && !isOfJoined(in_, i) && (!all_short || (i == 0 && !alone_));
       if (extent && !is_rows && count * *extent <= kMostParts) {
         count *= *extent;
         apart.push_back(i);
@@ -282,7 +299,7 @@ class TakingApart {
     for (const size_t axis : apart) {
       std::vector<TensorView*> next;
       for (TensorView* part : parts) {
-        const int64_t extent = *shortExtent(ops::axesOf(part)[axis]);
+        const int64_t extent = *shortExtent(ops::axesOf(part)[axis], kMostJoined);
         for (int64_t k = 0; k < extent; ++k) {
           next.push_back(parts_.of(part, axis, k));
           if (next.back() == nullptr) {

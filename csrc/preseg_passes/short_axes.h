@@ -1,5 +1,6 @@
-/// Pass `short-axes`: what is summed over an axis of two to four elements is taken apart along it,
-/// and so is what is summed over other axes and keeps such an axis innermost.
+/// Pass `short-axes`: what is summed over an axis of two to four elements (up to eight that are
+/// joined) is taken apart along it, and so is what is summed over other axes and keeps such an axis
+/// innermost. Of what is joined along it, each part is the operand that has it.
 ///
 ///   T3[n, m, 3] = T1[b, m, 3] - T2[n, b, 3]          T3[n, m] = T0[b, m, 0] - T0[n, b, 0]
 ///   T4[n, m, 3] = T3 * T3                       →    …
@@ -10,8 +11,7 @@
 /// with them, and loops go along the long axes.
 ///
 /// Pass `short-planes`, for GPUs: planes of an input, whose elements along the short axis lie far
-/// from each other, are such parts, too; so is what is joined (the coordinates of a stack), each of
-/// the operand that has it. (On the CPU, loops over the short axis are faster.)
+/// from each other, are such parts, too. (On the CPU, loops over the short axis are faster.)
 ///
 /// Left alone: reductions of inputs along the axis that lies innermost (a kernel reads them once as
 /// they lie) and of what is computed by more than pointwise operations; half precision, which a

@@ -19,6 +19,16 @@ std::vector<const PadOp*> padsOf(const CatOp* cat) {
   return pads;
 }
 
+namespace {
+
+/// Whether that is known: a pad of a negative width is a part, around which there is nothing.
+bool isAtMost(const Val* a, const Val* b) {
+  return a->sameAs(b) || (a->isConstInt() && b->isConstInt() &&
+                          a->evaluate().as<int64_t>() <= b->evaluate().as<int64_t>());
+}
+
+}  // namespace
+
 TensorView* ResizePropagation::throughResize(Expr* def, const Windows& windows) {
   const auto* tv = def->output(0)->as<TensorView>();
   switch (def->kind()) {
@@ -68,10 +78,10 @@ TensorView* ResizePropagation::padded(const PadOp* op, const Windows& windows, b
     Val* zero = fusion_->zeroVal(DataType::Index);
     Val* begin = SizeArithmetic::difference(zero, moved[i].start);
     Val* end = SizeArithmetic::sum(begin, own[i]->getMaybeExpandedExtent());
-    if (!begin->isZero()) {
+    if (!isAtMost(begin, zero)) {
       result = make_.where(make_.compare(result, i, begin, true), result, op->value());
     }
-    if (!end->sameAs(moved[i].extent)) {
+    if (!isAtMost(moved[i].extent, end)) {
       result = make_.where(make_.compare(result, i, end, false), result, op->value());
     }
   }

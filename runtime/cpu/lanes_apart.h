@@ -2,6 +2,7 @@
 //
 //   lanesStrided<N, S>(p, n)      p[0], p[S], …, of the first n lanes: a component of points, a
 //                                 colour of pixels; S whole vectors are read and shuffled
+//   lanesBackwards<N>(p, n)       p[0], p[-1], …: a row from its end
 //   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
@@ -52,6 +53,32 @@ __forceinline__ Lanes<T, N> lanesStrided(const T* p, i64 n) {
   B elements[N] = {};
   for (i64 e = 0; e < n; e++) {
     elements[e] = from[e * S];
+  }
+  return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+
+template <int N, class T>
+__forceinline__ Lanes<T, N> lanesBackwards(const T* p, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  if (__builtin_expect(n >= N, 1)) {
+    const auto v = (Simd<B, N>)*(const typename SimdOf<B, N>::anywhere*)((const B*)p - (N - 1));
+#if defined(__clang__)
+    Simd<B, N> turned;
+    for (int e = 0; e < N; e++) {
+      turned[e] = v[N - 1 - e];
+    }
+#else
+    MaskOf<Simd<B, N>> from;
+    for (int e = 0; e < N; e++) {
+      from[e] = N - 1 - e;
+    }
+    const Simd<B, N> turned = __builtin_shuffle(v, from);
+#endif
+    return lanesFromBits<T, N>(turned);
+  }
+  B elements[N] = {};
+  for (i64 e = 0; e < n; e++) {
+    elements[e] = ((const B*)p)[-e];
   }
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
 }

@@ -16,37 +16,67 @@ __forceinline__ V lanesSigned(V magnitude, V sign) {
   constexpr LaneOf<U> kRest = ~(LaneOf<U>)0 >> 1;
   return (V)(((U)magnitude & kRest) | ((U)sign & ~kRest));
 }
-// Numbers of 2^23 (2^52) and more, infinities and NaN are there already.
-template <class V>
-__forceinline__ V lanesUnlessWhole(V x, V whole) {
-  return lanesAbs(x) < kAllWhole<V> ? lanesSigned(whole, x) : x;
-}
-
 // The nearest, by the rounding of a sum that has no digits for less than 1.
 template <class V>
 __forceinline__ V lanesRounded(V x) {
   const V shift = lanesSigned(V{} + kAllWhole<V>, x);
   return x + shift - shift;
 }
+// Where the CPU has an instruction for it (kMode: 0 nearest, 1 down, 2 up, 3 to zero), that; else
+// by sums. Numbers of 2^23 (2^52) and more, infinities and NaN are there already.
+template <int kMode, class V>
+__forceinline__ V lanesWhole(V x) {
+#if !defined(__clang__)
+  constexpr int kQuiet = 8 + kMode;
+#if defined(__AVX512F__)
+  if constexpr (__is_same(V, Simd<float, 16>)) {
+    return __builtin_ia32_rndscaleps_mask(x, kQuiet, x, (u16)-1, 4);
+  }
+  if constexpr (__is_same(V, Simd<double, 8>)) {
+    return __builtin_ia32_rndscalepd_mask(x, kQuiet, x, (u8)-1, 4);
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (__is_same(V, Simd<float, 8>)) {
+    return __builtin_ia32_roundps256(x, kQuiet);
+  }
+  if constexpr (__is_same(V, Simd<double, 4>)) {
+    return __builtin_ia32_roundpd256(x, kQuiet);
+  }
+#endif
+#if defined(__SSE4_1__)
+  if constexpr (__is_same(V, Simd<float, 4>)) {
+    return __builtin_ia32_roundps(x, kQuiet);
+  }
+  if constexpr (__is_same(V, Simd<double, 2>)) {
+    return __builtin_ia32_roundpd(x, kQuiet);
+  }
+#endif
+#endif
+  const V size = kMode == 3 ? lanesAbs(x) : x;
+  V whole = lanesRounded(size);
+  if constexpr (kMode == 1 || kMode == 3) {
+    whole = whole > size ? whole - 1 : whole;
+  } else if constexpr (kMode == 2) {
+    whole = whole < size ? whole + 1 : whole;
+  }
+  return lanesAbs(x) < kAllWhole<V> ? lanesSigned(whole, x) : x;
+}
 template <class V>
 __forceinline__ V lanesWholeNearest(V x) {
-  return lanesUnlessWhole(x, lanesRounded(x));
+  return lanesWhole<0>(x);
 }
 template <class V>
 __forceinline__ V lanesWholeBelow(V x) {
-  const V near = lanesRounded(x);
-  return lanesUnlessWhole(x, near > x ? near - 1 : near);
+  return lanesWhole<1>(x);
 }
 template <class V>
 __forceinline__ V lanesWholeAbove(V x) {
-  const V near = lanesRounded(x);
-  return lanesUnlessWhole(x, near < x ? near + 1 : near);
+  return lanesWhole<2>(x);
 }
 template <class V>
 __forceinline__ V lanesWholeInside(V x) {
-  const V size = lanesAbs(x);
-  const V near = lanesRounded(size);
-  return lanesUnlessWhole(x, near > size ? near - 1 : near);
+  return lanesWhole<3>(x);
 }
 
 // r = a − trunc(a / b) · b is exact in one multiply-add where the quotient is a whole number of
@@ -80,6 +110,34 @@ __forceinline__ V lanesWholeRest(V a, V b) {
   return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
+// What the CPU's instruction gives beyond the range is its least number, as for NaN.
+template <class T, class V>
+__forceinline__ Simd<T, kLanes<V>> lanesCut(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 16>) && sizeof(T) == 4) {
+    return __builtin_ia32_cvttps2dq512_mask(x, Simd<i32, 16>{}, (u16)-1, 4);
+  }
+#endif
+#if defined(__AVX__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 8>) && sizeof(T) == 4) {
+    return __builtin_ia32_cvttps2dq256(x);
+  }
+#endif
+#if defined(__AVX512DQ__) && !defined(__clang__)
+  if constexpr (__is_same(V, Simd<float, 8>) && sizeof(T) == 8) {
+    return (Simd<T, 8>)__builtin_ia32_cvttps2qq512_mask(x, (Simd<long long, 8>){}, (u8)-1, 4);
+  }
+  if constexpr (__is_same(V, Simd<double, 8>) && sizeof(T) == 8) {
+    return (Simd<T, 8>)__builtin_ia32_cvttpd2qq512_mask(x, (Simd<long long, 8>){}, (u8)-1, 4);
+  }
+#endif
+  constexpr LaneOf<V> kEnd = (LaneOf<V>)((u64)1 << (sizeof(T) * 8 - 2)) * 2;
+  const MaskOf<V> fits = (x >= -kEnd) & (x < kEnd);
+  using I = Simd<T, kLanes<V>>;
+  constexpr T kLeast = (T)((u64)1 << (sizeof(T) * 8 - 1));
+  return __builtin_convertvector(fits, I) ? __builtin_convertvector(fits ? x : V{}, I)
+                                          : I{} + kLeast;
+}
 template <class T, class V>
 __forceinline__ Simd<T, kLanes<V>> lanesWholeOf(V x) {
   if constexpr (sizeof(T) < 4) {
@@ -89,10 +147,8 @@ __forceinline__ Simd<T, kLanes<V>> lanesWholeOf(V x) {
     using I = Simd<T, kLanes<V>>;
     constexpr T kMost = (T)(~(u64)0 >> (65 - sizeof(T) * 8));
     constexpr LaneOf<V> kEnd = (LaneOf<V>)((u64)1 << (sizeof(T) * 8 - 2)) * 2;
-    const MaskOf<V> fits = (x >= -kEnd) & (x < kEnd);
-    const I inside = __builtin_convertvector(fits ? x : V{}, I);
-    const I beyond = __builtin_convertvector(x > 0, I) & kMost;
-    const I before = __builtin_convertvector(x < 0, I) & (T)(-kMost - 1);
-    return __builtin_convertvector(fits, I) ? inside : beyond | before;
+    const I cut = lanesCut<T>(x);
+    const I above = __builtin_convertvector(x >= kEnd, I) ? I{} + kMost : cut;
+    return __builtin_convertvector(x == x, I) ? above : I{};
   }
 }

@@ -167,6 +167,15 @@ def _value_at_mask(x, indices, values, accumulate):
     return torch.where(mask, x + values if accumulate else values, x)
 
 
+def _stack(tensors, dim=0):
+    """Rows along an axis of its own, on the CPU: what reads one place of it reads one operand. (PyTorch's joins along
+    the next axis, and cuts that; other tensors are then laid out in its way.)"""
+    if tensors[0].device.type != "cpu" or not all(x.is_contiguous() for x in tensors):
+        return get_decompositions([aten.stack])[aten.stack.default](tensors, dim)
+    dim %= tensors[0].dim() + 1
+    return torch.cat([x.unsqueeze(dim) for x in tensors], dim)
+
+
 def _ldexp(x, power):
     return x * torch.pow(2.0, power)
 
@@ -341,6 +350,7 @@ _OURS = {
     (aten.eye.default, aten.eye.m): _eye,
     (aten.index_put.default, aten._unsafe_index_put.default): _index_put,
     (aten.embedding_dense_backward.default,): _embedding_dense_backward,
+    (aten.stack.default,): _stack,
     (aten.ldexp.Tensor,): _ldexp,
     (aten.round.decimals,): _round_decimals,
     (aten.threshold.default,): _in_float32(_threshold, "cpu"),

@@ -136,7 +136,7 @@ def _note_constants(graph, node, module):
         module.register_buffer(name, value, persistent=False)
         with graph.inserting_before(node):
             constant = graph.create_node("get_attr", name)
-        constant.meta["val"] = mode.from_tensor(value)
+        constant.meta["val"] = mode.from_tensor(value, static_shapes=True)
         constants.append(constant)
     node.update_arg(1, constants)
     node.meta[WITHIN] = True

@@ -7,7 +7,7 @@ from nvfuser._C.direct import ops
 from .scans import backward_scan
 from .sizes import bound, extent, minus, plus, times
 from .table import meta, rule
-from .views import along, counted
+from .views import along, counted, part
 
 
 def _odd_parts(node):
@@ -25,10 +25,21 @@ def _cat(scope, node, tensors, dim=0):
 
 @rule("constant_pad_nd", moves_only=True)
 def _pad(scope, node, x, widths, value=0):
-    """Negative widths cut."""
-    dtype = node.meta["val"].dtype
+    """Negative widths cut: those that are numbers by slices, outside of which there is nothing to look for."""
+    dtype, rank = node.meta["val"].dtype, meta(x).dim()
     tensor = scope.rounded(scope.operand(x, dtype), dtype)
-    return ops.pad(tensor, [scope.scalar(width) for width in widths], scope.number(value, dtype))
+    widths = [scope.scalar(width) for width in widths]
+    for dim, size in enumerate(meta(x).shape):
+        at = 2 * (rank - 1 - dim)
+        pair = widths[at : at + 2]
+        known = len(pair) == 2 and all(isinstance(number, int) for number in (size, *pair))
+        cut = [max(0, -width) for width in pair] if known else [0, 0]
+        if 0 < sum(cut) < size:
+            tensor = part(tensor, rank, dim, cut[0], size - cut[1])
+            widths[at : at + 2] = [max(0, width) for width in pair]
+    if not any(not isinstance(width, int) or width for width in widths):
+        return ops.set(tensor)
+    return ops.pad(tensor, widths, scope.number(value, dtype))
 
 
 @rule("repeat", moves_only=True)
