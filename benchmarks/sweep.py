@@ -1,4 +1,4 @@
-"""Memory-bound kernels of a GPU over sizes: `fd.execute` and `torch.compile(backend="nvfuser")` beside eager and Inductor.
+"""Memory-bound kernels of a GPU over sizes: `fd.execute` and torch.compile with our backend beside eager and Inductor.
 
     PYTHONPATH=build/python python benchmarks/sweep.py [--full] [--only TEXT] [--autotune] [--json FILE]
         [--rounds N] [--part I N]
@@ -17,6 +17,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import nvfuser.dynamo  # noqa: F401 (the backend, also where the package is not installed)
 import torch
 from fused_cases import (
     Case,

@@ -54,7 +54,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
   const int64_t block = params.threads_x * params.threads_y;
   const int64_t of_thread = params.vectorization * problem.input_bytes * params.unroll;
-  const int64_t most = std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads);
+  // (More threads than these have no registers for the accumulators of whole accesses.)
+  const int64_t most =
+      access < kWhole ? std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads)
+                      : kMostThreads;
   if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * most * processors) {
     splitOverBlocks(problem, blocks(), 2 * most / block,
                     problem.reduced / (params.threads_y * params.unroll), params);

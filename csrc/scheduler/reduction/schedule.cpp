@@ -69,8 +69,8 @@ class Scheduler {
     if (params_.host) {
       keepChunks(keepLanes());
     } else {
+      dropOwnLoops();  // while the reference has all loops
       keepChunks(scheduler_utils::getReductionTvs(fusion_));
-      dropOwnLoops();
       groupVectors();
       for (auto [tv, width] : vectors_) {
         vectorizeInnermost(tv, width, params_.vectorization);
@@ -221,13 +221,7 @@ class Scheduler {
       std::erase_if(axes, [&](int64_t axis) { return tv->axis(axis)->isThread(); });
       const bool in_runs = params_.schedule_3d && params_.fastest_dim && params_.chunk > 0;
       const std::ptrdiff_t outer = in_runs ? 2 : 1;
-      const std::vector<TensorView*> results = tensorOutputs(tv->definition());
-      const std::vector<TensorView*> of_chunks =
-          tv->rFactor({axes.begin() + outer, axes.end()}, results);
-      if (const auto at = std::find(results.begin(), results.end(), reference_);
-          at != results.end()) {  // which keeps the loops over chunks alone
-        reference_ = of_chunks[static_cast<size_t>(at - results.begin())];
-      }
+      tv->rFactor({axes.begin() + outer, axes.end()}, tensorOutputs(tv->definition()));
     }
   }
 
