@@ -4,7 +4,10 @@ from nvfuser._C import UserError
 
 
 def hand_over(communicator, handover, tensor, device):
-    """This device's part on the other mesh; None where it is not there. `tensor`: its part on the mesh that has it."""
+    """This device's part on the other mesh; None where it is not there. `tensor`: its part on the mesh that has it.
+
+    `device`: where this device's tensors are; None if it has none and goes by the one that has the tensor.
+    """
     rank = communicator.rank
     given, wanted = handover.given(rank), handover.wanted(rank)
     if given is None and wanted is None:
@@ -14,21 +17,22 @@ def hand_over(communicator, handover, tensor, device):
 
 class _Run:
     def __init__(self, communicator, handover, device):
-        import torch
-
         self._communicator, self._handover, self._rank = communicator, handover, communicator.rank
-        # Where the transport takes no memory of the device, by way of the host.
-        self._where = device if communicator.takes(device.type == "cuda") else torch.device("cpu")
         self._device = device
+        self._where = None
 
     def run(self, tensor, given, wanted):
         import torch
 
         from .pytorch_utils import nvfuser_dtype_to_torch_dtype
 
-        own = None if tensor is None else tensor.to(self._where)
-        sizes = self._sizes(own, given)
+        sizes, of_gpu = self._said_by_first(tensor, given)
         self._require_equal_parts(sizes)
+        if self._device is None:
+            self._device = torch.device("cuda", torch.cuda.current_device()) if of_gpu else torch.device("cpu")
+        # Where the transport takes no memory of the device, by way of the host.
+        self._where = self._device if self._communicator.takes(self._device.type == "cuda") else torch.device("cpu")
+        own = None if tensor is None else tensor.to(self._where)
         result = None
         if wanted is not None:
             dtype = nvfuser_dtype_to_torch_dtype(self._handover.dtype)
@@ -42,13 +46,16 @@ class _Run:
                 self._move(team, sent, to)
         return None if result is None else result.to(self._device)
 
-    def _sizes(self, own, given):
-        """Of the whole: the first device of the mesh that has it says them."""
+    def _said_by_first(self, tensor, given):
+        """Sizes of the whole, and whether it is in memory of a GPU: the first device of the mesh that has it says so."""
         team = self._handover.team_of_sizes
-        sizes = [0] * self._handover.axes if own is None else [n * r[2] for n, r in zip(own.shape, given, strict=True)]
-        if self._rank not in team or len(team) == 1:
-            return sizes
-        return [self._communicator.numbers_of_all(team, size, self._handover.what)[0] for size in sizes]
+        if tensor is None:
+            said = [0] * (self._handover.axes + 1)
+        else:
+            said = [*(n * r[2] for n, r in zip(tensor.shape, given, strict=True)), int(tensor.is_cuda)]
+        if self._rank in team and len(team) > 1:
+            said = [self._communicator.numbers_of_all(team, number, self._handover.what)[0] for number in said]
+        return said[:-1], bool(said[-1])
 
     def _require_equal_parts(self, sizes):
         handover = self._handover

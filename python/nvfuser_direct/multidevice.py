@@ -250,9 +250,10 @@ class MultiDeviceExecutor:
 
 
 def _device_of(inputs):
+    """Where the tensors of this device are; None if it was given none."""
     import torch
 
-    return next((value.device for value in inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
+    return next((value.device for value in inputs if isinstance(value, torch.Tensor)), None)
 
 
 def _execute(cache, inputs, enable, disable):
