@@ -113,9 +113,9 @@ TEST_CASE("long sums: of the threads of a GPU") {
     checkChunks(define, device, "chunks of", {{3, 270001}}, {3, 2000});
   }
   for (const auto& define : {over(2, {0}), moments(2, {0})}) {
-    checkChunks(define, device, "chunks of", {{9000, 330}}, {128, 3});
+    checkChunks(define, device, "chunks of", {{18000, 330}}, {128, 3});
   }
-  checkChunks(over(3, {0, 2}), device, "runs in a chunk", {{5000, 5, 6}}, {3, 5, 60});
+  checkChunks(over(3, {0, 2}), device, "runs in a chunk", {{5000, 50, 6}}, {3, 5, 60});
 }
 
 TEST_CASE("long sums: both axes, with what is computed from them") {

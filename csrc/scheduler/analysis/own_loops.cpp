@@ -78,9 +78,7 @@ bool OwnLoops::isShared(const TensorView* tv, int64_t position) const {
 bool OwnLoops::mayHave(const TensorView* tv, int64_t from) const {
   std::set<const Val*> of_own;
   for (int64_t i = from; i < tv->nDims(); ++i) {
-    if (!tv->axis(i)->extent()->isOneInt()) {
-      of_own.merge(sourcesOf(tv->axis(i), tv));
-    }
+    of_own.merge(sourcesOf(tv->axis(i), tv));
   }
   for (int64_t i = 0; i < tv->nDims(); ++i) {
     if (isShared(tv, i)) {

@@ -26,7 +26,6 @@ class OwnLoops {
 
   /// Whether `tv` may have its loops from position `from` on for itself: those of its other loops
   /// that come from the same axes are the reference's ones at their places, or have one element.
-  /// (Loops of one turn may be anybody's.)
   bool mayHave(const TensorView* tv, int64_t from) const;
   /// The innermost of those that are not over a broadcast axis.
   bool mayHaveInnermost(const TensorView* tv) const;

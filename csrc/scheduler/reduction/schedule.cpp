@@ -69,15 +69,8 @@ class Scheduler {
     if (params_.host) {
       keepChunks(keepLanes());
     } else {
-      // Rows are asked while the reference has all loops. Columns are in groups, whose chunks have
-      // loops of their own: what crosses them is read element by element.
-      if (params_.fastest_dim) {
-        dropOwnLoops();
-      }
+      dropOwnLoops();  // while the reference has all loops
       keepChunks(scheduler_utils::getReductionTvs(fusion_));
-      if (!params_.fastest_dim) {
-        dropOwnLoops();
-      }
       groupVectors();
       for (auto [tv, width] : vectors_) {
         vectorizeInnermost(tv, width, params_.vectorization);
