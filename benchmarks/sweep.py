@@ -178,6 +178,8 @@ def main():
     )
     parser.add_argument("--json", type=Path, help="a file for the times")
     arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("sweep: there is no GPU that PyTorch can use; beside_pytorch.py measures the CPU")
     torch.set_default_device("cuda")
     torch.manual_seed(0)
     part, parts = arguments.part

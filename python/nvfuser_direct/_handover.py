@@ -47,7 +47,7 @@ class _Run:
         return None if result is None else result.to(self._device)
 
     def _said_by_first(self, tensor, given):
-        """Sizes of the whole, and whether it is in memory of a GPU: the first device of the mesh that has it says so."""
+        """Sizes of the whole, and whether a GPU has it: the first device of the mesh that has it says so."""
         team = self._handover.team_of_sizes
         if tensor is None:
             said = [0] * (self._handover.axes + 1)

@@ -1,0 +1,57 @@
+// What a GPU's threads hold of a row in registers: statistics take two passes over it, exponentials
+// are held as long as they are few, and no thread of a warp is idle where the row divides.
+#include <doctest/doctest.h>
+
+#include "planned.h"
+#include <ops/all_ops.h>
+#include <scheduler/persistent/persistent.h>
+#include <scheduler/reduction/reduction.h>
+
+using namespace nvfuser;
+
+namespace {
+
+std::string softmaxPlanned(int64_t rows, int64_t row) {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = makeContigTensor(2, DataType::BFloat16);
+    fusion.addInput(x);
+    fusion.addOutput(castOp(DataType::BFloat16, softmax(castOp(DataType::Float, x), 1)));
+  };
+  return planned(innerPersistentScheduler(), define, {{{rows, row}}});
+}
+
+std::string normPlanned(int64_t rows, int64_t row) {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = makeContigTensor(2);
+    fusion.addInput(x);
+    const VarMeanResult of = variance_mean(x, {1}, 0, true);
+    fusion.addOutput(mul(sub(x, of.mean), rsqrt(of.var)));
+  };
+  return planned(innerPersistentScheduler(), define, {{{rows, row}}});
+}
+
+bool says(const std::string& plan, const std::string& what) {
+  CAPTURE(plan);
+  CHECK(plan.find("held in registers") != std::string::npos);
+  return plan.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("persistent scheduler: rows in registers take variances in two passes") {
+  CHECK(says(normPlanned(1000, 256), "moments in passes"));
+  CHECK(says(normPlanned(1000, 4096), "moments in passes"));
+  CHECK(says(normPlanned(1000, 5121), "moments in passes"));
+}
+
+TEST_CASE("persistent scheduler: exponentials are held up to 32 of a thread") {
+  CHECK(says(softmaxPlanned(1000, 768), "and exponentials"));
+  CHECK(says(softmaxPlanned(1000, 1024), "and exponentials"));
+  CHECK_FALSE(says(softmaxPlanned(1000, 4096), "and exponentials"));
+}
+
+TEST_CASE("persistent scheduler: rows of vectors that whole warps share leave no thread idle") {
+  CHECK(says(softmaxPlanned(1000, 768), "batches 3"));   // 32 threads rather than 24 of 4
+  CHECK(says(softmaxPlanned(1000, 1024), "batches 4"));  // 32 threads
+  CHECK(says(softmaxPlanned(1000, 1600), "batches 4"));  // 200 vectors: no whole warps
+}
