@@ -50,14 +50,16 @@ def version_of(name):
 
 def cache(arguments):
     if arguments.action == "clear":
-        print(f"{_C.cache_clear()} compiled kernels removed")
+        print(f"{_C.cache_clear()} entries removed")
         return
     entries = _C.cache_entries()
     if arguments.action == "list":
         for file, size, used in entries:
             print(f"{datetime.datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {size:>9}  {file}")
     folder = _C.machine()["cache_folder"] or "off"
-    print(f"{len(entries)} compiled kernels, {sum(size for _, size, _ in entries)} bytes in {folder}")
+    print(
+        f"{len(entries)} entries (kernels, and how fusions were cut), {sum(size for _, size, _ in entries)} bytes in {folder}"
+    )
 
 
 def define_softmax():

@@ -35,10 +35,12 @@ def test_demo_and_cache(tmp_path):
     environment = {"NVFUSER_CACHE_DIR": str(tmp_path / "cache"), "NVFUSER_CACHE_MB": "10"}
     text = command("demo", **environment)
     assert "fd.ops.softmax(T0, dim=1)" in text and "==== kernel 1 of 1 ====" in text and "not pointwise: " in text
-    assert command("cache", **environment).startswith("1 compiled kernels, ")
-    assert len(command("cache", "list", **environment).splitlines()) == 2
-    assert command("cache", "clear", **environment) == "1 compiled kernels removed\n"
-    assert command("cache", "size", **environment).startswith("0 compiled kernels, 0 bytes in ")
+    assert command("cache", **environment).startswith("2 entries (kernels, and how fusions were cut), ")
+    assert len(command("cache", "list", **environment).splitlines()) == 3
+    assert command("cache", "clear", **environment) == "2 entries removed\n"
+    assert command("cache", "size", **environment).startswith(
+        "0 entries (kernels, and how fusions were cut), 0 bytes in "
+    )
 
 
 def test_wrong_commands():
