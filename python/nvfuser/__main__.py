@@ -57,9 +57,8 @@ def cache(arguments):
         for file, size, used in entries:
             print(f"{datetime.datetime.fromtimestamp(used):%Y-%m-%d %H:%M:%S}  {size:>9}  {file}")
     folder = _C.machine()["cache_folder"] or "off"
-    print(
-        f"{len(entries)} entries (kernels, and how fusions were cut), {sum(size for _, size, _ in entries)} bytes in {folder}"
-    )
+    size = sum(size for _, size, _ in entries)
+    print(f"{len(entries)} entries (kernels, and how fusions were cut), {size} bytes in {folder}")
 
 
 def define_softmax():
