@@ -260,6 +260,45 @@ def bias_gelu_backward(rows, row, dtype=torch.bfloat16):
     return Case(name_of("bias + gelu backward", x), define, eager, [dy, x, random(row, dtype=dtype)])
 
 
+def silu_multiply_backward(rows, row, dtype=torch.bfloat16):
+    def define(fd, dz, x, y):
+        dz, x, y = wide(fd, dz), wide(fd, x), wide(fd, y)
+        gate = fd.ops.sigmoid(x)
+        rest = fd.ops.mul(x, fd.ops.sub(fd.define_scalar(1.0), gate))
+        slope = fd.ops.mul(gate, fd.ops.add(rest, fd.define_scalar(1.0)))
+        dx = fd.ops.mul(fd.ops.mul(dz, y), slope)
+        return [stored(fd, result, dtype) for result in (dx, fd.ops.mul(dz, fd.ops.mul(x, gate)))]
+
+    def eager(dz, x, y):
+        return torch.ops.aten.silu_backward(dz * y, x), dz * F.silu(x)
+
+    inputs = [random(rows, row, dtype=dtype) for _ in range(3)]
+    return Case(name_of("silu(x) * y backward", inputs[0]), define, eager, inputs)
+
+
+def scale_bias_relu_backward(rows, row, dtype=torch.bfloat16):
+    """From the result: the gradient where it is above zero, scaled."""
+
+    def define(fd, dz, z, scale):
+        zero = fd.define_scalar(0.0)
+        passed = fd.ops.where(fd.ops.gt(wide(fd, z), zero), wide(fd, dz), zero)
+        return [stored(fd, fd.ops.mul(passed, wide(fd, scale)), dtype)]
+
+    def eager(dz, z, scale):
+        return torch.ops.aten.threshold_backward(dz, z, 0) * scale
+
+    inputs = [random(rows, row, dtype=dtype), random(rows, row, dtype=dtype), random(row, dtype=dtype)]
+    return Case(name_of("scale, bias, relu backward", inputs[0]), define, eager, inputs)
+
+
+def add_transposed(rows, row, dtype=torch.bfloat16):
+    def define(fd, x, y):
+        return [stored(fd, fd.ops.add(wide(fd, x), wide(fd, fd.ops.permute(y, [1, 0]))), dtype)]
+
+    x, y = random(rows, row, dtype=dtype), random(row, rows, dtype=dtype)
+    return Case(name_of("x + transpose(y)", x), define, lambda x, y: x + y.t(), [x, y])
+
+
 def joined_halves(rows, row, dtype=torch.bfloat16):
     """Rotated halves of a row, one computed from the other: a join of two results."""
 

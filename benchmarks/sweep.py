@@ -22,6 +22,7 @@ import torch
 from fused_cases import (
     Case,
     add_rms_norm,
+    add_transposed,
     batch_norm,
     bias_gelu,
     bias_gelu_backward,
@@ -36,7 +37,9 @@ from fused_cases import (
     rms_norm,
     rms_norm_backward,
     scale_bias_relu,
+    scale_bias_relu_backward,
     silu_multiply,
+    silu_multiply_backward,
     softmax,
     sum_along,
     transpose,
@@ -49,7 +52,10 @@ SPIN_CYCLES = 1_000_000
 QUICK_ROWS = (256, 768, 1024, 1600, 4096, 4098, 5121, 8192, 16384, 32768, 131072)
 MORE_ROWS = (512, 1026, 1032, 2048, 3072, 5120, 12288, 12290, 20480, 49152, 65536, 65544)
 BY_ROWS = (softmax, rms_norm, layer_norm, layer_norm_in_passes, add_rms_norm, dropout_add_layer_norm)
-FLAT = (multiply, bias_gelu, silu_multiply, scale_bias_relu, bias_gelu_backward, joined_halves)
+FLAT = (
+    *(multiply, bias_gelu, bias_gelu_backward, silu_multiply, silu_multiply_backward, scale_bias_relu),
+    *(scale_bias_relu_backward, joined_halves),
+)
 
 
 def cases(full):
@@ -75,10 +81,12 @@ def cases(full):
                     yield make, (elements // row, row, dtype)
             for row in (1024, 8192, *((8191, 4098) if full else ())):
                 yield transpose, (elements // row, row, dtype)
+                yield add_transposed, (elements // row, row, dtype)
             heads = elements // (2048 * 128)
             yield permuted, ((heads // 16, 16, 2048, 128), [0, 2, 1, 3], dtype)
             yield permuted, ((heads, 2048, 128), [0, 2, 1], dtype)
             images = elements // (256 * 28 * 28)
+            yield permuted, ((images, 256, 28, 28), [0, 2, 3, 1], dtype)
             yield batch_norm, (images, 256, 28, dtype)
             yield (lambda n, c, h, dtype: batch_norm(n, c, h, dtype, last=True)), (images, 256, 28, dtype)
             yield sum_along, ([0, 1], elements // 4096, 4096, dtype)

@@ -111,9 +111,9 @@ class Checks:
             sys.stdout.write((self.log / f"{name}.txt").read_text())
 
     def peers(self):
-        ours = self.log / "bench_automatic.txt"
-        known = ["--ours", ours] if ours.exists() else []
-        self.run("peers", [sys.executable, Path(__file__).parents[1] / "benchmarks" / "peers.py", *known], 580)
+        folder = Path(__file__).parents[1] / "benchmarks"
+        self.env["PYTHONPATH"] = os.pathsep.join([str(self.bin.parent / "python"), str(folder)])
+        self.run("peers", [sys.executable, folder / "sweep.py"], 580)
         sys.stdout.write((self.log / "peers.txt").read_text())
 
 

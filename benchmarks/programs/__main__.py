@@ -19,6 +19,7 @@ from . import (
     decoding,
     diffusion,
     experts,
+    further,
     graphs,
     losses,
     optimizers,
@@ -66,6 +67,7 @@ def main():
     parser.add_argument("--size", nargs="*", default=list(SIZES), choices=SIZES)
     parser.add_argument("--threads", type=int, help="of PyTorch and of this library")
     parser.add_argument("--only", nargs="*", default=[""], help="programs whose kind or name has one of these texts")
+    parser.add_argument("--further", action="store_true", help="those of the folder further instead")
     parser.add_argument("--seconds", type=float, default=0.4, help="of calls of each backend and program")
     parser.add_argument("--json", help="where to write the numbers")
     arguments = parser.parse_args()
@@ -76,7 +78,7 @@ def main():
 
     where = torch.cuda.get_device_name() if arguments.device == "cuda" else f"{torch.get_num_threads()} threads"
     found = {}
-    for table in TABLES:
+    for table in further.TABLES if arguments.further else TABLES:
         for program in table.programs:
             if not any(text in f"{table.kind}: {program.name}" for text in arguments.only):
                 continue

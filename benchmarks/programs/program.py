@@ -30,7 +30,9 @@ class Table:
     kind: str
     programs: list = field(default_factory=list)
 
-    def add(self, name, function, inputs, small, middle, large, **facts):
+    def add(self, name, function, inputs, small, middle, large=None, **facts):
+        """Where no large sizes are given, they are the middle ones."""
+        large = large or middle
         sizes = dict(zip(SIZES, (small, middle, large), strict=True))
         self.programs.append(Program(name, function, inputs, sizes, **facts))
 

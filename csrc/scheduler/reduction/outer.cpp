@@ -19,7 +19,6 @@ constexpr int64_t kRowsOfPass = 8;          ///< of a thread, for the larger blo
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
 constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
-constexpr int64_t kWhole = 16;              ///< bytes of the widest access
 constexpr int64_t kBytesOfProcessor = 32768;  ///< that its threads have in flight, to hide latency
 
 }  // namespace
@@ -31,9 +30,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
   const int64_t others = problem.inner_extent > 0 ? problem.kept / problem.inner_extent : 1;
   const int64_t access = params.vectorization * std::max<int64_t>(problem.largest_dtype, 1);
+  const bool is_narrow = may_split && access < SchedulerRuntimeInfo::kMaxAlignment;
   // Narrow accesses start anywhere: neighbours that read whole lines share most of what they touch.
   // (Columns that are held or read again leave no registers for that.)
-  const int64_t of_line = may_split && access < kWhole ? kLine / access : 0;
+  const int64_t of_line = is_narrow ? kLine / access : 0;
   int64_t threads = std::min(ceilPow2(columns), std::max<int64_t>(of_line, 32));
   int64_t in_block = kThreads;
   auto blocks = [&] { return others * ceilDiv(columns, threads); };
@@ -54,10 +54,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
       std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most_unroll);
   const int64_t block = params.threads_x * params.threads_y;
   const int64_t of_thread = params.vectorization * problem.input_bytes * params.unroll;
-  // (More threads than these have no registers for the accumulators of whole accesses.)
+  // (Accumulators of whole accesses leave no registers for more threads.)
   const int64_t most =
-      access < kWhole ? std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads)
-                      : kMostThreads;
+      is_narrow ? std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads)
+                : kMostThreads;
   if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * most * processors) {
     splitOverBlocks(problem, blocks(), 2 * most / block,
                     problem.reduced / (params.threads_y * params.unroll), params);

@@ -1,5 +1,5 @@
-/// What a task of the CPU does to its row in each pass. A row lies in a cache near by, so another
-/// pass over it costs less than what a pass would have to do to spare it.
+/// What is done to a row in each pass over it. A row lies in a cache near by (of the CPU) or in
+/// registers (of a GPU's threads), so another pass costs less than what it would take to spare it.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ bool hasMoments(const Fusion& fusion);
 /// computing the sample variance, 1983): so the variance of equal numbers is 0.
 void computeMomentsInPasses(Fusion* fusion);
 
-/// What is held for a later pass and reduced in this one is computed once, in one loop:
+/// On the CPU, what is held for a later pass and reduced in this one is computed once, in one loop:
 ///
 ///   T5 = exp(T4)   T6 = sum(T5)   T8 = T5 / T6   →   T5 = exp(T4)   T6 = sum(T5)   T9 = T5 (held)
 ///                                                    T8 = T9 / T6
