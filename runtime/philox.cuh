@@ -26,6 +26,11 @@
 //   dropoutKeep(block8, e, p_bits, seed, offset_plus_k)   true with probability p; block8 =
 //                                                         philox(…, e div 8)
 //
+//   uniformOfThreads<Index>(seed, offset, block, word, threads, width)   the same block and word as
+//   a kernel
+//     of so many threads draws them, each from a sequence of its own, `width` neighbours at a time;
+//     in (0, 1]
+//
 // needs: basics.cuh
 struct u32x4 {
   u32 w[4];
@@ -119,6 +124,23 @@ __device__ __forceinline__ float normalF32(u64 seed, u64 offset_plus_k, u64 e) {
 }
 __device__ __forceinline__ double normalF64(u64 seed, u64 offset_plus_k, u64 e) {
   return normalF64FromBits(philox(seed, offset_plus_k, e / 2), e & 1);
+}
+
+template <typename Index>  // of elements: one of 32 bits makes the divisions cheap
+__device__ __forceinline__ float uniformOfThreads(u64 seed, u64 offset, u64 block, int word,
+                                                  u64 threads, u64 width) {
+  const u64 blocks = width / 4;  // that a thread draws at a time
+  const bool is_short = sizeof(Index) == 4;
+  const u64 taken = is_short ? (u64)((u32)block / (u32)blocks) : block / blocks;
+  const u64 turn = is_short ? (u64)((u32)taken / (u32)threads) : taken / threads;
+  const u64 counter = offset + turn * blocks + (block - taken * blocks);
+  const u32 w = philoxWord(philox(seed, taken - turn * threads, counter), word);
+  return (float)w * 2.3283064365386963e-10f + 1.1641532182693481e-10f;
+}
+template <typename Index>
+__device__ __forceinline__ float uniformOfThreads(u64 seed, u64 offset, u64 e, u64 threads,
+                                                  u64 width) {
+  return uniformOfThreads<Index>(seed, offset, e / 4, (int)(e % 4), threads, width);
 }
 
 __host__ __device__ constexpr u64 probabilityBits(double p) {

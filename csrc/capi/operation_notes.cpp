@@ -135,6 +135,8 @@ constexpr Notes kNotes[] = {
     {"uniform normal", "the shape that is given",
      "Float, Double, half precision; seed and offset integer scalars",
      "a dtype that is not floating-point, a negative size, a seed without an offset"},
+    {"uniform_of_threads", "the shape that is given", "Float; all others are integer scalars",
+     "a negative size, a width that is no positive multiple of 4, no threads"},
     {"rand_like randn_like", "the shape of arg", "floating-point; the result has the dtype of arg",
      "a dtype that is not floating-point"},
     // Of a library.

@@ -286,6 +286,15 @@ WrittenCall ofScatter(const ScatterOp* op) {
 
 WrittenCall ofRandom(const RNGOp* op) {
   const RNGOpType type = op->getRNGOpType();
+  if (type == RNGOpType::UniformOfThreads) {
+    return CallWriter("uniform_of_threads")
+        .values("shape", shapeOf(resultOf(op)))
+        .value("threads", op->parameter(0))
+        .value("width", op->parameter(1))
+        .value("rng_seed", op->seed())
+        .value("rng_offset", op->offset())
+        .call();
+  }
   const bool uniform = type == RNGOpType::Uniform || type == RNGOpType::UniformRange;
   CallWriter call(uniform ? "uniform" : "normal");
   if (op->numParameters() == 2) {

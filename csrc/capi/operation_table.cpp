@@ -400,6 +400,13 @@ std::vector<Operation> operationTable() {
            return normal(shape, mean, std,
                          dtype == DataType::Null ? DataType(DataType::Float) : dtype, seed, offset);
          }),
+      op("uniform_of_threads", "shape, threads, width, rng_seed, rng_offset", "Tensor",
+         "Float numbers in (0, 1] as a kernel of that many threads draws them, each from a "
+         "sequence of "
+         "its own, width (a multiple of 4) neighbours at a time.",
+         [](Sizes shape, Scalar threads, Scalar width, Scalar seed, Scalar offset) {
+           return uniform_of_threads(shape, asIndex(threads), asIndex(width), seed, offset);
+         }),
       op("rand_like", "arg", "Tensor", "Random numbers, uniform in [0, 1), in the shape of arg.",
          [](Tv arg) { return rand_like(arg); }),
       op("randn_like", "arg", "Tensor", "Standard normal random numbers in the shape of arg.",

@@ -139,6 +139,11 @@ std::string Emitter::randomText(const kir::Random& random) {
   const std::string place = random.block == nullptr ? text("u64(", scalar_(random.element), ")")
                                                     : text("u64(", scalar_(random.block), "), int(",
                                                            scalar_(random.word), ")");
+  if (random.type == RNGOpType::UniformOfThreads) {
+    return text("uniformOfThreads<Index>(", generatorText(random), ", ", place, ", ",
+                operandText(random.parameters[0], DataType::UInt64), ", ",
+                operandText(random.parameters[1], DataType::UInt64), ")");
+  }
   const int digits = significandBits(dtype);  // so that none reaches 1 when it is rounded
   const std::string drawn = drawsNormal(random) ? (wide ? "normalF64" : "normalF32")
                             : wide              ? "uniformF64"

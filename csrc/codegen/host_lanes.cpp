@@ -72,7 +72,8 @@ void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
                      !std::holds_alternative<kir::Ref>(random.offset);
   int64_t step = 0;
   Scalar rest = nullptr;
-  const bool run = fixed && dtype != DataType::Double &&
+  const bool of_one_sequence = random.type != RNGOpType::UniformOfThreads;
+  const bool run = fixed && of_one_sequence && dtype != DataType::Double &&
                    kernel_.pool->splitLinear(kernel_.pool->substitute(random.element, lanes.lets),
                                              lanes.var, &step, &rest) &&
                    step == 1;

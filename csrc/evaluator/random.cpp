@@ -9,6 +9,9 @@
 //   Here u is the uniform number of its odd element (Float's or Double's); v, never zero, comes
 //   from the even one: (w + ½)·2⁻³² in steps of Float arithmetic, or 1 − Double's uniform number.
 // - Normal, general: fma(n, std, mean).
+// - Of `threads` threads that take `width` elements each: element e is of thread t = (e div width)
+//   mod threads in its turn r = (e div width) div threads; w = word e mod 4 of the block at counter
+//   offset + r·(width div 4) + (e mod width) div 4 of sequence t; u = w·2⁻³² + 2⁻³³ in Float.
 
 #include <cmath>
 #include <numbers>
@@ -25,6 +28,8 @@ class Words {
  public:
   Words(uint64_t seed, uint64_t sequence) : seed_(seed), sequence_(sequence) {}
 
+  uint64_t seed() const { return seed_; }
+  uint64_t sequence() const { return sequence_; }
   uint32_t word32(uint64_t element) { return read(element / 4)[element % 4]; }
   uint64_t word64(uint64_t element) {
     const auto& words = read(element / 2);
@@ -48,6 +53,14 @@ class Words {
   bool first_ = true;
   std::array<uint32_t, 4> words_{};
 };
+
+double uniformOfThreads(uint64_t seed, uint64_t offset, uint64_t element, uint64_t threads,
+                        uint64_t width) {
+  const uint64_t taken = element / width;
+  const uint64_t block = offset + taken / threads * (width / 4) + element % width / 4;
+  const uint32_t word = philoxBlock(seed, block, taken % threads)[element % 4];
+  return static_cast<double>(static_cast<float>(word) * 0x1p-32f + 0x1p-33f);
+}
 
 double uniform(Words& words, uint64_t element, DataType dtype) {
   if (dtype == DataType::Double) {
@@ -104,6 +117,10 @@ double drawn(RNGOpType type, Words& words, uint64_t element, DataType dtype, Dat
     }
     case RNGOpType::NormalStandard:
       return normal(words, element, dtype);
+    case RNGOpType::UniformOfThreads:
+      return uniformOfThreads(words.seed(), words.sequence(), element,
+                              static_cast<uint64_t>(parameters[0]),
+                              static_cast<uint64_t>(parameters[1]));
     case RNGOpType::NormalGeneral:
       break;
   }
@@ -141,9 +158,17 @@ Array random(const RNGOp* op, Context& context) {
     sequence = static_cast<uint64_t>(onlyElement(context.operand(op->offset())).as<int64_t>());
   }
   const DataType compute = drawnIn(dtype);
+  const DataType given =
+      op->getRNGOpType() == RNGOpType::UniformOfThreads ? DataType(DataType::Double) : compute;
   double parameters[2] = {};
   for (size_t i = 0; i < static_cast<size_t>(op->numParameters()); ++i) {
-    parameters[i] = onlyElement(convert(context.operand(op->parameter(i)), compute)).as<double>();
+    parameters[i] = onlyElement(convert(context.operand(op->parameter(i)), given)).as<double>();
+  }
+  if (op->getRNGOpType() == RNGOpType::UniformOfThreads &&
+      (parameters[0] < 1 || parameters[1] < 4 || std::fmod(parameters[1], 4) != 0)) {
+    userError(
+        "uniform_of_threads: threads must be positive and width a positive multiple of 4, got ",
+        parameters[0], " and ", parameters[1]);
   }
   Array out = makeArray(dtype, context.logicalSizes(op->out()->as<TensorView>()));
   auto* numbers = out.data<double>();

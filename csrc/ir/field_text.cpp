@@ -25,7 +25,8 @@ std::string_view valueName(CacheOp value) {
 }
 
 std::string_view valueName(RNGOpType value) {
-  static constexpr std::string_view kNames[] = {"rand", "uniform", "randn", "normal"};
+  static constexpr std::string_view kNames[] = {"rand", "uniform", "randn", "normal",
+                                                "uniform_of_threads"};
   return kNames[static_cast<size_t>(value)];
 }
 

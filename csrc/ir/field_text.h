@@ -42,7 +42,7 @@ inline constexpr LoadStoreOpType kLastValue<LoadStoreOpType> =
 template <>
 inline constexpr CacheOp kLastValue<CacheOp> = CacheOp::Global;
 template <>
-inline constexpr RNGOpType kLastValue<RNGOpType> = RNGOpType::NormalGeneral;
+inline constexpr RNGOpType kLastValue<RNGOpType> = RNGOpType::UniformOfThreads;
 template <>
 inline constexpr SwizzleType kLastValue<SwizzleType> = SwizzleType::CyclicShift;
 template <>

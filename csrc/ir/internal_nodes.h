@@ -336,9 +336,9 @@ class RNGOp final : public ExprOf<RNGOp, ExprKind::RNGOp, RNGOpFields> {
   Val* out() const { return output(0); }
   RNGOpType getRNGOpType() const { return fields().type; }
   int64_t numParameters() const {
-    const bool has =
-        getRNGOpType() == RNGOpType::UniformRange || getRNGOpType() == RNGOpType::NormalGeneral;
-    return has ? 2 : 0;
+    const bool has_none =
+        getRNGOpType() == RNGOpType::Uniform || getRNGOpType() == RNGOpType::NormalStandard;
+    return has_none ? 0 : 2;
   }
   Val* parameter(size_t i) const { return input(i); }
   /// Whether seed and offset are operands rather than the executor's.

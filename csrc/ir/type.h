@@ -152,7 +152,13 @@ std::string_view iterTypeName(IterType type);
 
 enum class ComputeAtMode : uint8_t { Standard, BestEffort, MostInlined };
 
-enum class RNGOpType : uint8_t { Uniform, UniformRange, NormalStandard, NormalGeneral };
+enum class RNGOpType : uint8_t {
+  Uniform,
+  UniformRange,
+  NormalStandard,
+  NormalGeneral,
+  UniformOfThreads,  ///< what threads of another kernel draw, each with a sequence of its own
+};
 enum class LoadStoreOpType : uint8_t {
   Set,
   SegmenterSet,

@@ -126,4 +126,26 @@ TensorView* normal(const std::vector<Val*>& shape, Val* mean, Val* std, DataType
               philox_offset);
 }
 
+TensorView* uniform_of_threads(const std::vector<Val*>& shape, Val* threads, Val* width,
+                               Val* philox_seed, Val* philox_offset) {
+  constexpr std::string_view kOp = "uniform_of_threads";
+  for (const auto& [name, v] : {std::pair("threads", threads),
+                                {"width", width},
+                                {"rng_seed", philox_seed},
+                                {"rng_offset", philox_offset}}) {
+    if (v == nullptr || !v->isIntegralScalar()) {
+      userError(kOp, ": ", name, " must be an integer scalar, got ",
+                v == nullptr ? std::string("none") : v->toInlineString());
+    }
+  }
+  if (width->isConst() && (width->value().as<int64_t>() <= 0 || width->value().as<int64_t>() % 4)) {
+    userError(kOp, ": width must be a positive multiple of 4, got ", width->toInlineString(),
+              ": a thread draws four numbers at a time");
+  }
+  TensorView* out = ops::tensorOfShape(kOp, shape, DataType::Float);
+  IrBuilder::create<RNGOp>(RNGOpType::UniformOfThreads, out, std::vector<Val*>{threads, width},
+                           philox_seed, philox_offset);
+  return out;
+}
+
 }  // namespace nvfuser

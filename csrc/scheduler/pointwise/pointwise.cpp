@@ -10,6 +10,7 @@
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/column_values.h>
+#include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/operations.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
@@ -37,8 +38,6 @@ std::string PointwiseParams::toString() const {
 namespace {
 
 constexpr int64_t kThreads = 128;       ///< of a block on a GPU
-constexpr int64_t kMostElements = 16;   ///< that a thread computes on a GPU
-constexpr int64_t kMostReads = 2;       ///< of a thread side by side in one tensor
 constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
 constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
 constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
@@ -314,26 +313,6 @@ class PointwiseScheduler : public SchedulerEntry {
              return right * dataTypeSizeByte(tv->dtype()) % kLineBytes == 0 &&
                     reference.vectorWidth(tv, inner, info) > 1;
            });
-  }
-
-  /// Neighbouring threads access neighbouring bytes. Where a thread has several accesses side by
-  /// side, each of a warp's leaves gaps: writes cross to the next cache as so many more pieces,
-  /// while of what was read for the first access the others find theirs in the cache.
-  static int64_t elementsOfAccesses(const std::vector<TensorView*>& tensors,
-                                    SchedulerRuntimeInfo& info) {
-    int64_t most = 0;
-    for (const TensorView* tv : tensors) {
-      most = std::max(most, info.bytes(tv));
-    }
-    int64_t elements = kMostElements;
-    for (const TensorView* tv : tensors) {
-      if (info.bytes(tv) >= most / 4) {
-        const int64_t accesses = tv->isFusionOutput() ? 1 : kMostReads;
-        elements =
-            std::min(elements, accesses * kMaxVectorBytes / SchedulerRuntimeInfo::elementBytes(tv));
-      }
-    }
-    return std::max<int64_t>(elements, 1);
   }
 
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,

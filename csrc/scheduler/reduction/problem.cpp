@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/windows.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
@@ -227,6 +228,7 @@ int64_t Problem::widest() const {
   for (const TensorView* tv : borderTensors(fusion)) {
     width = std::max(width, axes.vectorWidth(tv, inner, info));
   }
+  width = std::min(width, elementsOfAccesses(borderTensors(fusion), info));
   while (width > 1 && inner_extent % width != 0) {
     width /= 2;
   }

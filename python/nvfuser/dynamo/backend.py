@@ -4,6 +4,7 @@ import contextlib
 import warnings
 from functools import partial
 
+import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -15,6 +16,7 @@ from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
+from .dropout import draw_in_kernels
 from .fallback import Failure, leave
 from .flat_indices import flatten_indices
 from .fresh_tensors import write_in_place
@@ -35,9 +37,10 @@ class CompiledGraph:
     The graph that it is given stays as it is: where this fails as a whole, PyTorch runs that one.
     """
 
-    def __init__(self, gm, direction, arguments, exactly=False):
+    def __init__(self, gm, direction, arguments, exactly=False, captured=False):
         self.direction = direction  # "forward", "backward", or "inference": a forward without a backward
         self.exactly = exactly  # exact.py
+        self.captured = captured  # by a graph of CUDA, which keeps the numbers that kernels are given
         try:
             self._compile(gm, arguments)
         except Exception as error:
@@ -60,6 +63,7 @@ class CompiledGraph:
             if not self.exactly:
                 flatten_indices(graph)
         note_results(graph)
+        draws = not self.captured and draw_in_kernels(graph)
         note_strides(graph)
         if not self.exactly:
             graph = put_channels_last(graph, arguments, num_returned() if self.direction == "forward" else None)
@@ -72,6 +76,8 @@ class CompiledGraph:
         if self.direction == "forward":
             tell_strides(graph)
         self.ahead = compile_ahead(self.regions)
+        if draws:
+            self.run = _Drawing(self, gm, arguments)
 
     def _left(self, graph):
         return exact.left(graph) if self.exactly else {}
@@ -91,6 +97,23 @@ class CompiledGraph:
                 return
             except UndefinedOperation as failed:
                 left[failed.node] = leave(f"the operation {name_of(failed.node)}", "its rule failed", failed.error)
+
+
+class _Drawing:
+    """A plan whose kernels draw random numbers, and another one, made when a graph of CUDA first captures a call: there
+    eager's kernels draw, so that each replay has numbers of its own."""
+
+    def __init__(self, compiled, gm, arguments):
+        self._run = compiled.run
+        self._make = partial(CompiledGraph, gm, compiled.direction, arguments, compiled.exactly, captured=True)
+        self._captured = None
+
+    def __call__(self, args):
+        if not torch.cuda.is_current_stream_capturing():
+            return self._run(args)
+        if self._captured is None:
+            self._captured = self._make()
+        return self._captured.run(args)
 
 
 def _run_whole(gm, args):

@@ -57,7 +57,9 @@ def _masked(node):
         return None
     product = node.args[0].args[0] if node.args[0].target is aten.mul.Tensor else None
     mask, source = product.args if product is not None and product.target is aten.mul.Tensor else (None, None)
-    drawn = mask.args[0] if mask is not None and mask.target is operator.getitem else None
+    if mask is None or mask.target is dropout_mask:
+        return source
+    drawn = mask.args[0] if mask.target is operator.getitem else None
     return source if drawn is not None and drawn.target is aten.native_dropout.default else None
 
 

@@ -1,6 +1,6 @@
 """Which ATen operations can be fused, and how. One row an overload; docs/torch_compile.md lists them."""
 
-from . import bits, casts, constants, division, indexing, joins, pointwise, reductions, scans, scatters, views
+from . import bits, casts, constants, division, draws, indexing, joins, pointwise, reductions, scans, scatters, views
 from .table import DTYPES, LIKE, LOOPS, RULES, WITHIN, Rule, is_fused, meta, note_loops, why_without_rule
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "casts",
     "constants",
     "division",
+    "draws",
     "indexing",
     "is_fused",
     "joins",
