@@ -22,10 +22,10 @@ constexpr size_t kMostReplayed = 8192;
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed};
+    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, true};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 64, kMostWeight, kMostReplayed};
+  return {10e6, 15, kBytesPerHeld, 64, kMostWeight, kMostReplayed, false};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,

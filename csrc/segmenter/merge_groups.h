@@ -22,6 +22,7 @@ struct MergeCosts {
   size_t most_borders;      ///< tensors read and stored: a launch has few bytes for parameters
   size_t most_weight;       ///< of units together: compilation time and registers
   size_t most_replayed;     ///< units times transforms of reshapes: what scheduling takes
+  bool repeats_parts;       ///< kernels compute all parts of a join at each of its elements
   static MergeCosts of(DeviceKind device);
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <segmenter/cut_part.h>
+#include <segmenter/dear_joins.h>
 #include <segmenter/merge_groups.h>
 #include <segmenter/order_parts.h>
 #include <segmenter/recompute.h>
@@ -59,7 +60,9 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   std::vector<int> all(traits.units().size());
   std::iota(all.begin(), all.end(), 0);
   const MergeCosts costs = MergeCosts::of(call.device);
-  if (all.size() == 1 || (withinLimits(traits, costs) && questions.takes(makePart(traits, all)))) {
+  const DearJoins dear(traits, costs);
+  const bool may_be_one = dear.empty() && withinLimits(traits, costs);
+  if (all.size() == 1 || (may_be_one && questions.takes(makePart(traits, all)))) {
     return {makePart(traits, std::move(all))};
   }
   std::vector<std::vector<int>> singles;
@@ -69,7 +72,10 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   GroupGraph promising(traits, singles);
   counts.pairs +=
       mergeGroups(traits, promising, costs, [&](int a, int b, const GroupGraph::Union& both) {
-        return looksLikeOneKernel(promising.node(a), promising.node(b), both);
+        const GroupGraph::Node& first = promising.node(a);
+        const GroupGraph::Node& second = promising.node(b);
+        return !dear.keepApart(first.units, second.units) &&
+               looksLikeOneKernel(first, second, both);
       });
   std::vector<std::vector<int>> taken;
   for (std::vector<int>& units : promising.parts()) {
@@ -84,7 +90,8 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
         const auto size = static_cast<int64_t>(both.num_units);
         // Beside each other: readers of one tensor that have as much to do.
         const bool alike = first.space == second.space || first.elements == second.elements;
-        if ((!both.connected && !alike) || budget < size || graph.wouldMakeCycle(a, b)) {
+        if ((!both.connected && !alike) || budget < size || graph.wouldMakeCycle(a, b) ||
+            dear.keepApart(first.units, second.units)) {
           return false;
         }
         budget -= size;

@@ -346,3 +346,10 @@ template <class V>
 __forceinline__ V lanesRelu(V x) {
   return x <= V{} ? V{} : x;
 }
+/// As lerp of math.h: PyTorch's formula, exact at both ends.
+template <class V>
+__forceinline__ V lanesLerp(V start, V end, V weight) {
+  const V span = end - start;
+  return lanesAbs(weight) < LaneOf<V>(0.5) ? start + weight * span
+                                           : end - span * (LaneOf<V>(1) - weight);
+}

@@ -64,6 +64,42 @@ TEST_CASE("siblings of a small tensor are apart where both results would be held
   CHECK(groups(64 * 1024) == 4);  // 256 MB until the first one is sorted
 }
 
+/// `steps` of a recurrence over the middle axis of the input, joined along it.
+TensorView* joinedSteps(Draft& draft, int64_t steps, bool dear) {
+  TensorView* x = draft.input({64, steps, 1024});
+  TensorView* h = nullptr;
+  std::vector<TensorView*> rows;
+  for (int64_t i = 0; i < steps; ++i) {
+    TensorView* part = select(x, 1, IrBuilder::create<Val>(i, DataType::Index));
+    h = h == nullptr ? part : add(h, part);
+    h = dear ? tanh(h) : h;
+    rows.push_back(unsqueeze(h, 1));
+  }
+  return draft.output(cat(rows, 1));
+}
+
+TEST_CASE("on the CPU the steps of a recurrence are stored before they are joined") {
+  const auto count_groups = [](int64_t steps, bool dear, DeviceKind device) {
+    Draft draft;
+    joinedSteps(draft, steps, dear);
+    return draft.cut(takesAll, device).size();
+  };
+  CHECK(count_groups(12, true, DeviceKind::Cuda) == 1);
+  CHECK(count_groups(2, false, DeviceKind::Cpu) == 1);
+  Draft draft;
+  joinedSteps(draft, 12, true);
+  const std::vector<Group> dear = draft.cut(takesAll, DeviceKind::Cpu);
+  CHECK(dear.size() >= 2);
+  for (const Group& group : dear) {
+    const auto count = [&](auto is) {
+      return std::count_if(group.exprs.begin(), group.exprs.end(), is);
+    };
+    const auto joins = count([](const Expr* expr) { return expr->isA<CatOp>(); });
+    const auto steps = count([](const Expr* expr) { return expr->isA<UnaryOp>(); });
+    CHECK((joins == 0 || steps <= 1));
+  }
+}
+
 TEST_CASE("kernels run in the order that leaves least in memory") {
   Draft draft;
   TensorView* x = draft.input({1024, 1024});

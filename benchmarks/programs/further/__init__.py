@@ -1,5 +1,5 @@
 """More programs of the kinds beside this folder, written after these and of none of their rules: `--further`."""
 
-from . import data, images, nets, numbers
+from . import data, images, learning, nets, numbers, scenes, sequences
 
-TABLES = [kind.TABLE for kind in (images, nets, data, numbers)]
+TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning)]
