@@ -84,7 +84,7 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, int64_t warp) {
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
   int64_t best = batches;
-  for (int64_t other = std::max(batches, most); other > batches / 2; --other) {
+  for (int64_t other = batches / 2 + 1; other <= most; ++other) {
     if (lanes(other) < lanes(best) && ceilDiv(vectors, other) <= kMostThreads) {
       best = other;
     }

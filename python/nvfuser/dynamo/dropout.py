@@ -1,12 +1,12 @@
 """Masks of dropout on a GPU, drawn by the kernels that use them, with the numbers that eager's kernel draws.
 
-    native_dropout(empty like x, p) → mask, mask * x …        the mask has a kernel of its own, which reads and writes x's size
-    numbers = take_numbers(…);  dropout_mask(x, p, *numbers, …) * x …       the mask is computed where it is read
+    native_dropout(empty like x, p) → mask, mask * x …     a kernel of its own, which reads and writes x's size
+    numbers = take_numbers(…);  dropout_mask(x, p, *numbers, …) * x …    the mask is computed where it is read
 
 Eager's kernel has as many threads as the GPU holds at once. Each has a sequence of Philox of its own, and takes so many
 neighbours at a time (`uniform_of_threads`). Which numbers an element gets thus depends on the GPU and on PyTorch's
-version. So eager's kernel is asked once for each GPU and dtype: its masks of two sizes, and how far they move the generator on.
-Where they are not those expected, and for tensors that eager takes in another way, the mask stays eager's.
+version. So eager's kernel is asked once for each GPU and dtype: its masks of two sizes, and how far they move the
+generator on. Where they are not those expected, and for tensors that eager takes in another way, the mask stays eager's.
 
 A graph of CUDA keeps the numbers that a kernel is given, so a call that is captured has eager's kernel draw (backend.py).
 """
@@ -79,8 +79,8 @@ def _comes_before(node, other):
 
 
 def _threads_of(value):
-    """(threads, neighbours that one takes at a time) of eager's kernel for this tensor; None where these are not known."""
-    if not all(isinstance(size, int) for size in value.shape) or value.dtype not in _DTYPES or value.numel() == 0:
+    """(threads, neighbours that one takes at a time) of eager's kernel for this tensor; None where it is not known."""
+    if value.dtype not in _DTYPES or not all(isinstance(size, int) for size in value.shape) or value.numel() == 0:
         return None
     if value.stride() != make_contiguous_strides_for(value.shape):
         return None

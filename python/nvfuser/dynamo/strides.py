@@ -14,6 +14,7 @@ import operator
 import torch
 from torch._guards import detect_fake_mode
 
+from .drawn_numbers import dropout_mask
 from .operators import LIKE, LOOPS, RULES, meta
 from .placement import Kind
 
