@@ -80,11 +80,12 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 
 /// Vectors of a thread, from half of `batches` to `most`, that leave the fewest threads of warps
 /// idle, where that saves a 16th: 96 vectors are 32 threads with 3 each rather than 24 with 4, and
-/// 2049 are 94 with 22 rather than 65, a third warp for one thread, with 32.
-int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, int64_t warp) {
+/// 2049 are 94 with 22 rather than 65, a third warp for one thread, with 32. `step`: between those
+/// that are tried.
+int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, int64_t step, int64_t warp) {
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
   int64_t best = batches;
-  for (int64_t other = batches / 2 + 1; other <= most; ++other) {
+  for (int64_t other = batches / 2 + step; other <= most; other += step) {
     if (lanes(other) < lanes(best) && ceilDiv(vectors, other) <= kMostThreads) {
       best = other;
     }
@@ -116,12 +117,15 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
       break;
     }
   }
-  // Where there are threads enough for all multiprocessors, a row may have fewer of them.
+  // Where there are threads enough for all multiprocessors, a row may have fewer of them. A kernel
+  // of changing sizes has one of few numbers of vectors, so that it serves many of them.
   const DeviceProperties& device = problem.info.device();
   const bool many =
       problem.kept * vectors >= 2 * batches * kMostThreads * 2 * device.multiprocessors;
-  const int64_t most = std::min(2 * batches, most_elements / params.vectorization);
-  batches = withoutIdle(vectors, batches, many ? most : batches, device.warp_size);
+  const int64_t more = std::min(3 * batches / 2, most_elements / params.vectorization);
+  const int64_t step = problem.isReducedByConstants() ? 1 : std::max<int64_t>(batches / 4, 1);
+  batches = withoutIdle(vectors, batches, many ? std::max(more, batches) : batches, step,
+                        device.warp_size);
   const int64_t threads = ceilDiv(vectors, batches);
   if (threads > kMostThreads) {
     return false;

@@ -235,6 +235,13 @@ int64_t Problem::widest() const {
   return width;
 }
 
+bool Problem::isReducedByConstants() const {
+  const auto& domain = form.signature.reference()->getLogicalDomain();
+  return std::all_of(domain.begin(), domain.end(), [](const IterDomain* id) {
+    return !id->isReduction() || id->extent()->isConst();
+  });
+}
+
 std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
   auto params = std::make_unique<ReductionParams>(type);
   params->reference = form.signature.reference()->name();

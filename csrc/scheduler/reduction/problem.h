@@ -58,6 +58,8 @@ struct Problem {
 
   /// Widest access to any tensor along the inner axes that divides them.
   int64_t widest() const;
+  /// Whether the fusion, not the call, says how many elements are reduced.
+  bool isReducedByConstants() const;
   /// Parameters with what does not depend on a device.
   std::unique_ptr<ReductionParams> makeParams(SchedulerType type) const;
   /// Fills in the accesses of inputs and outputs for vectors of `params.vectorization`.

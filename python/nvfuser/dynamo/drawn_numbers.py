@@ -25,7 +25,7 @@ take_numbers.tags = (torch.Tag.nondeterministic_seeded,)
 
 
 def dropout_mask(x, p, seed, offset, threads, width):
-    """The mask that eager draws for x from this place of this seed, drawn by eager. (Its rule is in operators/draws.py.)"""
+    """The mask that eager draws for x from this place of this seed, by eager. (Its rule is in operators/draws.py.)"""
     generator = torch.cuda.default_generators[x.device.index]
     state = generator.get_state()
     try:

@@ -6,9 +6,9 @@
 Eager's kernel has as many threads as the GPU holds at once. Each has a sequence of Philox of its own, and takes so many
 neighbours at a time (`uniform_of_threads`). Which numbers an element gets thus depends on the GPU and on PyTorch's
 version. So eager's kernel is asked once for each GPU and dtype: its masks of two sizes, and how far they move the
-generator on. Where they are not those expected, and for tensors that eager takes in another way, the mask stays eager's.
+generator on. Where these are not those expected, and for tensors that eager takes in another way, masks stay eager's.
 
-A graph of CUDA keeps the numbers that a kernel is given, so a call that is captured has eager's kernel draw (backend.py).
+A graph of CUDA keeps the numbers that a kernel is given, so in a captured call eager's kernel draws (backend.py).
 """
 
 import functools
