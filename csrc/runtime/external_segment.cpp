@@ -14,6 +14,7 @@
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <runtime/dense_copy.h>
+#include <runtime/device_orders.h>
 #include <runtime/run_context.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <segmenter/group.h>
@@ -368,6 +369,12 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
       return results[i].handleFor(allocator);
     };
     ran_by = external::runOnDevice(call, &why);
+    if (!ran_by && device.kind() != DeviceKind::Cpu && operands[0].isTensor()) {
+      if (auto own = orderOnDevice(op, operands[0].tensor(), run.results, device, context)) {
+        results = std::move(*own);
+        ran_by = "kernels of this compiler";
+      }
+    }
     call.allocate();
     for (size_t i = 0; i < results.size(); ++i) {
       if (filled[i].strides != run.results[i].strides) {

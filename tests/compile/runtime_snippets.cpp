@@ -31,6 +31,14 @@ asyncCopyWait<0>();
 o[0]=m[0];
 }
 )"},
+    {"first_of_tiles.cuh", R"(
+extern "C" __global__ void __launch_bounds__(256) k(const u32*in,i64 n,u32*o,i64*p){extern __shared__ __align__(16) char m[];
+firstOfTiles<FloatKey<u32,0x7f800000u>>(in,p,n,2,5,64,true,o,p,m);
+}
+extern "C" __global__ void __launch_bounds__(256) l(const u64*in,i64 n,u64*o,i64*p){extern __shared__ __align__(16) char m[];
+firstOfTiles<SignedKey<u64>>(in,nullptr,n,2,5,64,false,o,p,m);
+}
+)"},
     {"mbarrier.cuh", R"(
 extern "C" __global__ void k(float*o){__shared__ u64 b[2];
 mbarrierInit(b,2);
@@ -235,6 +243,15 @@ ff(e,e[9],e[10]);
 ff(f,f[9],f[10]);
 }
 )"},
+    {"order_key.cuh", R"(
+extern "C" __global__ void k(u8*a,u16*b,u32*c,u64*d){
+a[0]=UnsignedKey<u8>::of(a[0],true);
+a[1]=BoolKey<u8>::of(a[1],false);
+b[0]=FloatKey<u16,0x7c00>::of(b[0],true);
+c[0]=SignedKey<u32>::of(c[0],true);
+d[0]=FloatKey<u64,0x7ff0000000000000ull>::of(d[0],false);
+}
+)"},
     {"philox.cuh", R"(
 extern "C" __global__ void k(float*o,double*p,u64 seed,u64 off){u64 e=threadIdx.x;
 o[e]=uniformF32(seed,off,e)+normalF32(seed,off,e);
@@ -258,6 +275,26 @@ extern "C" __global__ void k(float*a,i32*b,u64*c,bool*d){printValue(a[0]);
 printValue(b[0]);
 printValue(c[0]);
 printValue(d[0]);
+}
+)"},
+    {"sort_digits.cuh", R"(
+using F=FloatKey<u32,0x7f800000u>;
+using D=FloatKey<u64,0x7ff0000000000000ull>;
+extern "C" __global__ void __launch_bounds__(256) k(const u32*in,u32*n,u32*t,u32*o,i64*p){
+digitCounts<F,Source::Elements>(in,5000,2,0,true,n);
+digitStarts(n,2,t);
+digitPlaces<F,Source::Elements>(in,nullptr,5000,2,0,true,n,t,o,t);
+}
+extern "C" __global__ void __launch_bounds__(256) l(const u64*in,const u32*q,u32*n,u32*t,u64*o,i64*p){
+digitPlaces<D,Source::Keys>(in,q,5000,2,8,true,n,t,o,p);
+}
+)"},
+    {"sort_rows.cuh", R"(
+extern "C" __global__ void k(const u16*in,u16*o,i64*p){extern __shared__ __align__(16) char m[];
+sortRows<FloatKey<u16,0x7f80>>(in,nullptr,3,70,128,70,true,o,p,m);
+}
+extern "C" __global__ void l(const u64*in,u64*o,i64*p){extern __shared__ __align__(16) char m[];
+sortRows<UnsignedKey<u64>>(in,p,3,70,128,70,true,o,p,m);
 }
 )"},
     {"warp_reduce.cuh", R"(

@@ -1,7 +1,8 @@
-// Operations of a library on a real GPU: products of matrices by cuBLASLt, the others by way of the
-// host. Without a GPU every case says so and checks nothing.
+// Operations of a library on a real GPU: products of matrices by cuBLASLt, sorting by kernels of
+// ours, what is left by way of the host. Without a GPU every case says so and checks nothing.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include <fusion.h>
@@ -123,7 +124,7 @@ TEST_CASE("cuBLASLt ends products with a bias, relu and tanh gelu") {
   }
 }
 
-TEST_CASE("other operations of a library go by way of the host") {
+TEST_CASE("other operations of a library") {
   Device* device = gpu();
   if (device == nullptr) {
     return;
@@ -142,6 +143,41 @@ TEST_CASE("other operations of a library go by way of the host") {
       [](const Tensors& t) { return scatter(t[0], 0, t[1], t[2], BinaryOpType::Add); });
   run({index, Tensor::randn({11, 64}, DataType::Float, 2, *device)},
       [](const Tensors& t) { return embedding_fwd(t[0], t[1]); });
+}
+
+TEST_CASE("sorting stays on the device") {
+  Device* device = gpu();
+  if (device == nullptr) {
+    return;
+  }
+  for (const PrimDataType dtype : {DataType::Float, DataType::BFloat16, DataType::Double}) {
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+             {8, 256}, {1024, 1024}, {1024, 4096}, {4096, 8192}, {1, 1 << 20}}) {
+      const Tensor x = Tensor::randn(sizes, dtype, 1, *device);
+      for (const bool is_topk : {true, false}) {
+        const auto define = [&](const Tensors& t) {
+          return is_topk ? topk(t[0], IrBuilder::create<Val>(int64_t{8})).indices
+                         : argsort(t[0], 1);
+        };
+        if (x.numel() <= 1 << 20) {
+          CHECK(run({x}, define).find("kernels of this compiler") != std::string::npos);
+        }
+        auto fusion = std::make_unique<Fusion>();
+        {
+          FusionGuard guard(fusion.get());
+          TensorView* in = makeContigTensor(2, dtype);
+          fusion->addInput(in);
+          fusion->addOutput(define({in}));
+        }
+        FusionExecutorCache cache(std::move(fusion));
+        cache.runFusionWithInputs({x});
+        std::vector<double> ms = device->timeEach([&] { cache.runFusionWithInputs({x}); }, 15, {});
+        std::nth_element(ms.begin(), ms.begin() + 7, ms.end());
+        const std::string name = is_topk ? "topk, 8 of " : "argsort ";
+        MESSAGE(name, x.toString(), ": ", ms[7] * 1e3, " us");
+      }
+    }
+  }
 }
 
 TEST_CASE("gelu of a linear is one call and one kernel, as fast as the product") {

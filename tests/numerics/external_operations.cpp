@@ -237,23 +237,63 @@ TEST_CASE("sorting along every axis") {
   });
 }
 
-TEST_CASE("NaN is the greatest number of a sort") {
-  auto fusion = std::make_unique<Fusion>();
-  {
-    FusionGuard guard(fusion.get());
-    TensorView* x = input({{6}});
-    fusion->addOutput(argsort(x, 0));
-    fusion->addOutput(argsort(x, 0, true));
-    const TopKResult top = topk(x, IrBuilder::create<Val>(int64_t{2}));
-    fusion->addOutput(top.indices);
+TEST_CASE("sorting rows that no block of a GPU holds") {
+  const auto sorted = [](Sizes sizes, PrimDataType dtype, int64_t dim, bool descending) {
+    check({{std::move(sizes), dtype}},
+          [&](const auto& t) { return std::vector{argsort(t[0], dim, descending)}; });
+  };
+  const auto first = [](Sizes sizes, PrimDataType dtype, int64_t count, bool largest) {
+    check({{std::move(sizes), dtype}}, [&](const auto& t) {
+      const TopKResult top = topk(t[0], IrBuilder::create<Val>(count), 1, largest);
+      return std::vector{top.values, top.indices};
+    });
+  };
+  for (PrimDataType dtype : {DataType::Float, DataType::Double, DataType::BFloat16, DataType::Int32,
+                             DataType::Char, DataType::Bool}) {
+    CAPTURE(dtype);
+    for (bool descending : {false, true}) {
+      sorted({2, 2049}, dtype, 1, descending);  // by digits
+      first({2, 2049}, dtype, 5, descending);   // by a look at a tile
+      first({1, 4500}, dtype, 1000, descending);
+    }
   }
-  FusionExecutorCache cache(std::move(fusion));
+  sorted({4097, 2}, DataType::Float, 0, false);
+  sorted({3, 700}, DataType::Half, 1, true);       // by blocks
+  first({1, 3000}, DataType::Float, 2000, true);   // by digits
+  first({1, 20000}, DataType::Float, 1000, true);  // two rounds of tiles
+}
+
+TEST_CASE("NaN is the greatest number of a sort, and -0 is 0") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const KernelArgumentHolder results = cache.runFusionWithInputs(
-      {Tensor::fromHost(std::vector<float>{2, nan, -1, 2, nan, -3}, {6})});
-  CHECK(results[0].tensor().toHost<int64_t>() == Sizes{5, 2, 0, 3, 1, 4});
-  CHECK(results[1].tensor().toHost<int64_t>() == Sizes{1, 4, 0, 3, 2, 5});
-  CHECK(results[2].tensor().toHost<int64_t>() == Sizes{1, 4});
+  for (Device* device : testDevices()) {
+    CAPTURE(device->properties().name);
+    for (const size_t length : {size_t{8}, size_t{2100}}) {  // the rest: zeros that come last
+      auto fusion = std::make_unique<Fusion>();
+      {
+        FusionGuard guard(fusion.get());
+        TensorView* x = input({{static_cast<int64_t>(length)}});
+        fusion->addOutput(argsort(x, 0));
+        fusion->addOutput(argsort(x, 0, true));
+        fusion->addOutput(topk(x, IrBuilder::create<Val>(int64_t{4})).indices);
+      }
+      FusionExecutorCache cache(std::move(fusion));
+      std::vector<float> values(length, 1.f);
+      const float begin[] = {2, nan, -1, 2, -nan, -3, 0.f, -0.f};
+      std::copy(std::begin(begin), std::end(begin), values.begin());
+      const KernelArgumentHolder results = cache.runFusionWithInputs(
+          {Tensor::fromHost(values, {static_cast<int64_t>(length)}, *device)});
+      auto up = results[0].tensor().toHost<int64_t>();
+      auto down = results[1].tensor().toHost<int64_t>();
+      std::erase_if(up, [](int64_t at) { return at >= 8; });
+      std::erase_if(down, [](int64_t at) { return at >= 8; });
+      CHECK(up == Sizes{5, 2, 6, 7, 0, 3, 1, 4});
+      CHECK(down == Sizes{1, 4, 0, 3, 6, 7, 2, 5});
+      CHECK(results[2].tensor().toHost<int64_t>() == Sizes{1, 4, 0, 3});
+      CHECK(cache.report().find(device == &cpuDevice()
+                                    ? "portable code"
+                                    : "kernels of this compiler") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("scatter, also accumulating, gives the same bits each time") {
