@@ -15,6 +15,7 @@ using namespace reduction;
 namespace {
 
 constexpr int64_t kMostHeldBytes = 256;     ///< in registers of one thread
+constexpr int64_t kManyBatches = 32;        ///< of a thread; a quarter less is worth a kernel
 constexpr int64_t kMostThreads = 512;       ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;             ///< blocks
 constexpr int64_t kClusterBytes = 32768;    ///< of a row that is worth a cluster where rows are few
@@ -79,18 +80,21 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 }
 
 /// Vectors of a thread, from half of `batches` to `most`, that leave the fewest threads of warps
-/// idle, where that saves a 16th: 96 vectors are 32 threads with 3 each rather than 24 with 4, and
-/// 2049 are 94 with 22 rather than 65, a third warp for one thread, with 32. `step`: between those
-/// that are tried.
-int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, int64_t step, int64_t warp) {
+/// idle: 96 vectors are 32 threads with 3 each rather than 24 with 4, and 2049 are 94 with 22
+/// rather than 65, a third warp for one thread, with 32. A kernel of changing sizes (not
+/// `is_fixed`) has one of few numbers, so that it serves many of them.
+int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, bool is_fixed, int64_t warp) {
+  const int64_t step = is_fixed ? 1 : std::max<int64_t>(batches / 4, 1);
+  const int64_t worth = is_fixed ? 16 : 5;  // the part that has to be saved
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
   int64_t best = batches;
   for (int64_t other = batches / 2 + step; other <= most; other += step) {
-    if (lanes(other) < lanes(best) && ceilDiv(vectors, other) <= kMostThreads) {
+    const bool is_tried = is_fixed || batches >= kManyBatches || lanes(other) == vectors;
+    if (is_tried && lanes(other) < lanes(best) && ceilDiv(vectors, other) <= kMostThreads) {
       best = other;
     }
   }
-  return 16 * lanes(best) < 15 * lanes(batches) ? best : batches;
+  return worth * lanes(best) < (worth - 1) * lanes(batches) ? best : batches;
 }
 
 /// Rows in registers: false if they do not fit.
@@ -117,15 +121,14 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
       break;
     }
   }
-  // Where there are threads enough for all multiprocessors, a row may have fewer of them. A kernel
-  // of changing sizes has one of few numbers of vectors, so that it serves many of them.
+  // Where there are threads enough for all multiprocessors, a row may have fewer of them.
   const DeviceProperties& device = problem.info.device();
   const bool many =
       problem.kept * vectors >= 2 * batches * kMostThreads * 2 * device.multiprocessors;
   const int64_t more = std::min(3 * batches / 2, most_elements / params.vectorization);
-  const int64_t step = problem.isReducedByConstants() ? 1 : std::max<int64_t>(batches / 4, 1);
-  batches = withoutIdle(vectors, batches, many ? std::max(more, batches) : batches, step,
-                        device.warp_size);
+  const bool is_fixed = problem.isReducedByConstants();
+  batches = withoutIdle(vectors, batches, many && is_fixed ? std::max(more, batches) : batches,
+                        is_fixed, device.warp_size);
   const int64_t threads = ceilDiv(vectors, batches);
   if (threads > kMostThreads) {
     return false;
