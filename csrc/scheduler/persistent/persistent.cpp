@@ -15,7 +15,7 @@ using namespace reduction;
 namespace {
 
 constexpr int64_t kMostHeldBytes = 256;     ///< in registers of one thread
-constexpr int64_t kManyBatches = 32;        ///< of a thread; a quarter less is worth a kernel
+constexpr int64_t kManyBatches = 32;        ///< of a thread; an eighth less is worth a kernel
 constexpr int64_t kMostThreads = 512;       ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;             ///< blocks
 constexpr int64_t kClusterBytes = 32768;    ///< of a row that is worth a cluster where rows are few
@@ -84,8 +84,8 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 /// rather than 65, a third warp for one thread, with 32. A kernel of changing sizes (not
 /// `is_fixed`) has one of few numbers, so that it serves many of them.
 int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, bool is_fixed, int64_t warp) {
-  const int64_t step = is_fixed ? 1 : std::max<int64_t>(batches / 4, 1);
-  const int64_t worth = is_fixed ? 16 : 5;  // the part that has to be saved
+  const int64_t step = is_fixed ? 1 : std::max<int64_t>(batches / 8, 1);
+  const int64_t worth = is_fixed ? 16 : 8;  // the part that has to be saved
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
   int64_t best = batches;
   for (int64_t other = batches / 2 + step; other <= most; other += step) {
