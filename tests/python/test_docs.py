@@ -48,8 +48,10 @@ def test_mutants_are_where_their_table_says():
 
 
 def test_the_page_on_torch_compile_lists_what_is_fused():
+    import torch
     from nvfuser.dynamo.operators import RULES
 
     page = (ROOT / "docs" / "torch_compile.md").read_text().split("## Operations that are fused\n")[1]
     listed = re.findall(r"`([\w.:]+)`", page)
-    assert listed == sorted(str(overload) for overload in RULES), "list the rules of nvfuser.dynamo.operators.RULES"
+    overloads = [rule for rule in RULES if isinstance(rule, torch._ops.OpOverload)]  # others are the backend's own
+    assert listed == sorted(map(str, overloads)), "list the rules of nvfuser.dynamo.operators.RULES"

@@ -63,7 +63,7 @@ class CompiledGraph:
             if not self.exactly:
                 flatten_indices(graph)
         note_results(graph)
-        draws = not self.captured and draw_in_kernels(graph)
+        draws = not (self.exactly or self.captured) and draw_in_kernels(graph)
         note_strides(graph)
         if not self.exactly:
             graph = put_channels_last(graph, arguments, num_returned() if self.direction == "forward" else None)
