@@ -73,6 +73,21 @@ def normal(fusion, dtype, like):
 
 
 @random
+def uniform_of_threads(fusion, dtype, like):
+    from nvfuser.dynamo.dropout import _number
+
+    threads, width, seed, offset = 256, 8, 77, 5
+
+    def check(x):
+        assert x.shape == DRAWS and x.min() > 0 and x.max() <= 1 and abs(x.mean() - 0.5) < 0.02
+        flat = x.flatten().tolist()
+        assert all(flat[e] == _number(e, threads, width, seed, offset) for e in range(0, len(flat), 37))
+
+    drawn = fusion.op("uniform_of_threads", list(DRAWS), threads, width, seed, offset)
+    return [fusion.op("cast", drawn, dtype)], check
+
+
+@random
 def dropout(fusion, dtype, like):
     def check(x, mask):
         assert mask.dtype == torch.bool and abs(mask.double().mean() - 0.75) < 0.03
