@@ -6,6 +6,7 @@ import pytest
 import torch
 from compile_support import compiled
 from nvfuser.dynamo import dropout
+from nvfuser.dynamo.compiled_region import name_of
 from nvfuser.dynamo.drawn_numbers import dropout_mask, moves, take_numbers
 from tested_device import DEVICE
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -45,6 +46,7 @@ def test_a_mask_is_drawn_where_it_is_read(as_known):
     targets = [node.target for node in graph.nodes if node.op == "call_function"]
     assert targets == [take_numbers, operator.getitem, operator.getitem, dropout_mask, aten.mul.Tensor]
     (mask,) = (node for node in graph.nodes if node.target is dropout_mask)
+    assert name_of(mask) == "dropout_mask"  # in reports
     assert mask.args[0].op == "placeholder" and mask.args[1] == 0.1 and mask.args[4:] == (1024, 4)
 
 

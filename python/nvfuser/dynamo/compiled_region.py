@@ -1,5 +1,6 @@
 """One region at run time: its Fusion, and PyTorch's own operations where that fails."""
 
+import inspect
 import threading
 import weakref
 from functools import partial
@@ -141,7 +142,9 @@ def _is_on(value, device):
 
 
 def name_of(node):
-    """Of an operation, as ATen has it."""
+    """Of an operation, as ATen has it; of a function of this package, its own."""
+    if inspect.isfunction(node.target):
+        return node.target.__name__
     return str(getattr(node.target, "overloadpacket", node.target)).removeprefix("aten.")
 
 
