@@ -1892,6 +1892,15 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
             """
 
+        def uniform_of_threads(self, shape: list[int | Scalar], threads: Scalar | number, width: Scalar | number, rng_seed: Scalar | number, rng_offset: Scalar | number) -> Tensor:
+            """
+            Float numbers in (0, 1] as a kernel of that many threads draws them, each from a sequence of its own, width (a multiple of 4) neighbours at a time.
+
+            Shapes: the shape that is given.
+            Dtypes: Float; all others are integer scalars.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, a width that is no positive multiple of 4, no threads.
+            """
+
         def unsqueeze(self, arg: Tensor, dim: int) -> Tensor:
             """
             Adds an axis of extent 1, at dim of the result.

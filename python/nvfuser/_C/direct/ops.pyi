@@ -1476,6 +1476,15 @@ def uniform(minval: Val | number, maxval: Val | number, shape: list[int | Val], 
     Raises: TypeError for a wrong number or kind of arguments; UserError for a dtype that is not floating-point, a negative size, a seed without an offset.
     """
 
+def uniform_of_threads(shape: list[int | Val], threads: Val | number, width: Val | number, rng_seed: Val | number, rng_offset: Val | number) -> TensorView:
+    """
+    Float numbers in (0, 1] as a kernel of that many threads draws them, each from a sequence of its own, width (a multiple of 4) neighbours at a time.
+
+    Shapes: the shape that is given.
+    Dtypes: Float; all others are integer scalars.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, a width that is no positive multiple of 4, no threads.
+    """
+
 def unsqueeze(arg: TensorView, dim: int) -> TensorView:
     """
     Adds an axis of extent 1, at dim of the result.
