@@ -25,11 +25,9 @@
 //   mod 4 probabilityBits(p)                              p in [0, 1] as a multiple of 2^-32
 //   dropoutKeep(block8, e, p_bits, seed, offset_plus_k)   true with probability p; block8 =
 //                                                         philox(…, e div 8)
-//
-//   uniformOfThreads<Index>(seed, offset, block, word, threads, width)   the same block and word as
-//   a kernel
-//     of so many threads draws them, each from a sequence of its own, `width` neighbours at a time;
-//     in (0, 1]
+//   uniformOfThreads<Index>(seed, offset, block, word, threads, width)   in (0, 1]: of this block
+//     and word, as a kernel of `threads` threads draws them: each from a sequence of its own,
+//     `width` neighbours at a time
 //
 // needs: basics.cuh
 struct u32x4 {

@@ -135,8 +135,10 @@ constexpr Notes kNotes[] = {
     {"uniform normal", "the shape that is given",
      "Float, Double, half precision; seed and offset integer scalars",
      "a dtype that is not floating-point, a negative size, a seed without an offset"},
-    {"uniform_of_threads", "the shape that is given", "Float; all others are integer scalars",
-     "a negative size, a width that is no positive multiple of 4, no threads"},
+    {"uniform_of_threads", "the shape that is given",
+     "Float; threads and width are constants, seed and offset integer scalars",
+     "a negative size, threads that are no positive constant, a width that is no constant multiple "
+     "of 4"},
     {"rand_like randn_like", "the shape of arg", "floating-point; the result has the dtype of arg",
      "a dtype that is not floating-point"},
     // Of a library.

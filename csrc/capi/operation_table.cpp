@@ -402,8 +402,7 @@ std::vector<Operation> operationTable() {
          }),
       op("uniform_of_threads", "shape, threads, width, rng_seed, rng_offset", "Tensor",
          "Float numbers in (0, 1] as a kernel of that many threads draws them, each from a "
-         "sequence of "
-         "its own, width (a multiple of 4) neighbours at a time.",
+         "sequence of its own, width (a multiple of 4) neighbours at a time.",
          [](Sizes shape, Scalar threads, Scalar width, Scalar seed, Scalar offset) {
            return uniform_of_threads(shape, asIndex(threads), asIndex(width), seed, offset);
          }),

@@ -164,12 +164,6 @@ Array random(const RNGOp* op, Context& context) {
   for (size_t i = 0; i < static_cast<size_t>(op->numParameters()); ++i) {
     parameters[i] = onlyElement(convert(context.operand(op->parameter(i)), given)).as<double>();
   }
-  if (op->getRNGOpType() == RNGOpType::UniformOfThreads &&
-      (parameters[0] < 1 || parameters[1] < 4 || std::fmod(parameters[1], 4) != 0)) {
-    userError(
-        "uniform_of_threads: threads must be positive and width a positive multiple of 4, got ",
-        parameters[0], " and ", parameters[1]);
-  }
   Array out = makeArray(dtype, context.logicalSizes(op->out()->as<TensorView>()));
   auto* numbers = out.data<double>();
   Words words(seed, sequence);

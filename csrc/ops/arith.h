@@ -259,7 +259,8 @@ TensorView* normal(const std::vector<Val*>& shape, Val* mean, Val* std, DataType
                    bool maybe_symbolic = true);
 /// Float numbers in (0, 1] as a kernel of `threads` threads draws them by curand, where each thread
 /// has a sequence of its own, takes `width` neighbours (a multiple of 4) and comes again behind all
-/// others: PyTorch's dropout. `philox_offset` counts blocks of four numbers, as elsewhere.
+/// others: PyTorch's dropout. `threads` and `width` are constants; `philox_offset` counts blocks of
+/// four numbers, as elsewhere.
 TensorView* uniform_of_threads(const std::vector<Val*>& shape, Val* threads, Val* width,
                                Val* philox_seed, Val* philox_offset);
 

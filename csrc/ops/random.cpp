@@ -138,9 +138,11 @@ TensorView* uniform_of_threads(const std::vector<Val*>& shape, Val* threads, Val
                 v == nullptr ? std::string("none") : v->toInlineString());
     }
   }
-  if (width->isConst() && (width->value().as<int64_t>() <= 0 || width->value().as<int64_t>() % 4)) {
-    userError(kOp, ": width must be a positive multiple of 4, got ", width->toInlineString(),
-              ": a thread draws four numbers at a time");
+  for (const auto& [name, v, unit] : {std::tuple("threads", threads, 1), {"width", width, 4}}) {
+    if (!v->isConst() || v->value().as<int64_t>() <= 0 || v->value().as<int64_t>() % unit != 0) {
+      userError(kOp, ": ", name, " must be a constant, a positive multiple of ", unit, ", got ",
+                v->toInlineString(), "; a thread draws four numbers at a time");
+    }
   }
   TensorView* out = ops::tensorOfShape(kOp, shape, DataType::Float);
   IrBuilder::create<RNGOp>(RNGOpType::UniformOfThreads, out, std::vector<Val*>{threads, width},

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <segmenter/costly_joins.h>
 #include <segmenter/cut_part.h>
-#include <segmenter/dear_joins.h>
 #include <segmenter/merge_groups.h>
 #include <segmenter/order_parts.h>
 #include <segmenter/recompute.h>
@@ -60,8 +60,8 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   std::vector<int> all(traits.units().size());
   std::iota(all.begin(), all.end(), 0);
   const MergeCosts costs = MergeCosts::of(call.device);
-  const DearJoins dear(traits, costs);
-  const bool may_be_one = dear.empty() && withinLimits(traits, costs);
+  const CostlyJoins costly(traits, costs);
+  const bool may_be_one = costly.empty() && withinLimits(traits, costs);
   if (all.size() == 1 || (may_be_one && questions.takes(makePart(traits, all)))) {
     return {makePart(traits, std::move(all))};
   }
@@ -74,7 +74,7 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
       mergeGroups(traits, promising, costs, [&](int a, int b, const GroupGraph::Union& both) {
         const GroupGraph::Node& first = promising.node(a);
         const GroupGraph::Node& second = promising.node(b);
-        return !dear.keepApart(first.units, second.units) &&
+        return !costly.keepApart(first.units, second.units) &&
                looksLikeOneKernel(first, second, both);
       });
   std::vector<std::vector<int>> taken;
@@ -91,7 +91,7 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
         // Beside each other: readers of one tensor that have as much to do.
         const bool alike = first.space == second.space || first.elements == second.elements;
         if ((!both.connected && !alike) || budget < size || graph.wouldMakeCycle(a, b) ||
-            dear.keepApart(first.units, second.units)) {
+            costly.keepApart(first.units, second.units)) {
           return false;
         }
         budget -= size;

@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "torch_table.h"
 #include <capi/arguments.h>
+#include <evaluator/operations.h>
 #include <ir/index_error.h>
 #include <nanobind/nanobind.h>
 #include <support/error.h>
@@ -57,6 +58,16 @@ NB_MODULE(_C, module) {
   using namespace nvfuser::python;
   module.doc() = "nvFuser's Python frontend: Fusion, FusionDefinition, DataType.";
   module.attr("__version__") = nvf_version();
+  module.def(
+      "number_of_threads",
+      [](uint64_t seed, uint64_t offset, uint64_t element, uint64_t threads, uint64_t width) {
+        const double parameters[] = {static_cast<double>(threads), static_cast<double>(width)};
+        return nvfuser::reference::drawnNumber(nvfuser::RNGOpType::UniformOfThreads,
+                                               nvfuser::DataType::Float, seed, offset, element,
+                                               parameters);
+      },
+      nb::arg("seed"), nb::arg("offset"), nb::arg("element"), nb::arg("threads"), nb::arg("width"),
+      "The number of one element of uniform_of_threads.");
   nb::set_leak_warnings(false);  // defined fusions stay until the process ends
   bindErrors(module);
   bindDataType(module);

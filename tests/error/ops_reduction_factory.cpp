@@ -94,4 +94,16 @@ TEST_CASE_FIXTURE(Reductions, "random numbers") {
   CHECK_ERROR(rand({constant(2)}, D::Float, constant(1.0), constant(1)), "must be integer scalars");
   CHECK_ERROR(normal({constant(2)}, static_cast<Val*>(x), constant(1.0), D::Float),
               "must be real scalars");
+  auto of_threads = [](Val* threads, Val* width, Val* seed) {
+    return uniform_of_threads({constant(8)}, threads, width, seed, constant(0));
+  };
+  CHECK_ERROR(of_threads(constant(64), constant(6), constant(1)),
+              "width must be a constant, a positive multiple of 4, got 6");
+  CHECK_ERROR(of_threads(constant(0), constant(4), constant(1)), "threads must be a constant");
+  CHECK_ERROR(of_threads(IrBuilder::create<Val>(D::Int), constant(4), constant(1)),
+              "threads must be a constant, a positive multiple of 1");
+  CHECK_ERROR(of_threads(constant(64), constant(4), nullptr),
+              "rng_seed must be an integer scalar, got none");
+  CHECK_ERROR(of_threads(constant(64), constant(1.5), constant(1)),
+              "width must be an integer scalar");
 }

@@ -5,6 +5,7 @@ import operator
 import pytest
 import torch
 from compile_support import compiled
+from nvfuser._C import number_of_threads
 from nvfuser.dynamo import dropout
 from nvfuser.dynamo.compiled_region import name_of
 from nvfuser.dynamo.drawn_numbers import dropout_mask, moves, take_numbers
@@ -12,6 +13,28 @@ from tested_device import DEVICE
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 aten = torch.ops.aten
+
+
+def _number(element, threads, width, seed, offset):
+    """The number of this element, of Philox in Python."""
+    taken, rest = divmod(element, width)
+    turn, thread = divmod(taken, threads)
+    word = _philox(seed, offset + turn * (width // 4) + rest // 4, thread)[element % 4]
+    return (torch.tensor(word, dtype=torch.float32) * 2.0**-32 + 2.0**-33).item()
+
+
+def _philox(seed, block, sequence):
+    """Four words of Philox-4x32-10 (Salmon et al., 2011)."""
+    low = 2**32 - 1
+    c0, c1, c2, c3 = block & low, block >> 32, sequence & low, sequence >> 32
+    k0, k1 = seed & low, seed >> 32
+    for _ in range(10):
+        a, b = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (b >> 32) ^ c1 ^ k0, b & low, (a >> 32) ^ c3 ^ k1, a & low
+        k0, k1 = (k0 + 0x9E3779B9) & low, (k1 + 0xBB67AE85) & low
+    return c0, c1, c2, c3
+
+
 on_gpu = pytest.mark.skipif(DEVICE != "cuda", reason="eager's kernel of a GPU draws in its own way")
 
 
@@ -57,6 +80,13 @@ def test_a_mask_is_drawn_where_it_is_read(as_known):
 )
 def test_what_eager_draws_in_another_way_stays_eagers(as_known, facts):
     assert not dropout.draw_in_kernels(_graph(**facts))
+
+
+def test_one_thread_draws_what_philox_gives():
+    for element in (0, 3, 7, 8, 2047, 2048, 10**6 + 5):
+        for width in (4, 8):
+            wanted = _number(element, 256, width, 2**63 + 9, 21)
+            assert number_of_threads(2**63 + 9, 21, element, 256, width) == wanted
 
 
 def test_the_generator_moves_by_turns_of_all_threads():

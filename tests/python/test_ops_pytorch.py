@@ -74,14 +74,14 @@ def normal(fusion, dtype, like):
 
 @random
 def uniform_of_threads(fusion, dtype, like):
-    from nvfuser.dynamo.dropout import _number
+    from nvfuser._C import number_of_threads
 
     threads, width, seed, offset = 256, 8, 77, 5
 
     def check(x):
         assert x.shape == DRAWS and x.min() > 0 and x.max() <= 1 and abs(x.mean() - 0.5) < 0.02
         flat = x.flatten().tolist()
-        assert all(flat[e] == _number(e, threads, width, seed, offset) for e in range(0, len(flat), 37))
+        assert all(flat[e] == number_of_threads(seed, offset, e, threads, width) for e in range(0, len(flat), 37))
 
     drawn = fusion.op("uniform_of_threads", list(DRAWS), threads, width, seed, offset)
     return [fusion.op("cast", drawn, dtype)], check

@@ -20,6 +20,18 @@ std::string softmaxPlanned(int64_t rows, int64_t row) {
   return planned(innerPersistentScheduler(), define, {{{rows, row}}});
 }
 
+std::string rmsNormPlanned(int64_t row, bool is_fixed) {
+  auto define = [&](Fusion& fusion) {
+    TensorView* x = is_fixed ? makeContigConcreteTensor({16376, row}, DataType::BFloat16)
+                             : makeContigTensor(2, DataType::BFloat16);
+    fusion.addInput(x);
+    TensorView* y = castOp(DataType::Float, x);
+    TensorView* mean = broadcast(sum(mul(y, y), {1}), {false, true});
+    fusion.addOutput(castOp(DataType::BFloat16, mul(y, rsqrt(mean))));
+  };
+  return planned(innerPersistentScheduler(), define, {{{16376, row}}});
+}
+
 std::string normPlanned(int64_t rows, int64_t row) {
   auto define = [](Fusion& fusion) {
     TensorView* x = makeContigTensor(2);
@@ -54,4 +66,21 @@ TEST_CASE("persistent scheduler: rows of vectors that whole warps share leave no
   CHECK(says(softmaxPlanned(1000, 768), "batches 3"));   // 32 threads rather than 24 of 4
   CHECK(says(softmaxPlanned(1000, 1024), "batches 4"));  // 32 threads
   CHECK(says(softmaxPlanned(1000, 1600), "batches 4"));  // 200 vectors: no whole warps
+  // 2049 vectors of two: 86 threads of 24 in three warps, where 65 of 32 need them, too.
+  CHECK(says(rmsNormPlanned(4098, false), "V 2, unroll 1, held in registers, computed again"));
+  CHECK(says(rmsNormPlanned(4098, false), "batches 24"));
+  CHECK(says(rmsNormPlanned(4098, true), "batches 22"));  // sizes are known: any number will do
+}
+
+TEST_CASE("persistent scheduler: a vector is one access of the widest large output") {
+  auto define = [](Fusion& fusion) {
+    TensorView* x = makeContigTensor(2, DataType::BFloat16);
+    fusion.addInput(x);
+    TensorView* y = castOp(DataType::Float, x);
+    fusion.addOutput(castOp(DataType::BFloat16, softmax(y, 1)));
+    fusion.addOutput(lt(y, IrBuilder::create<Val>(0.5)));  // a byte each: 16 would fit
+  };
+  const std::string plan = planned(innerPersistentScheduler(), define, {{{65536, 1024}}});
+  CHECK(says(plan, "V 8,"));
+  CHECK(says(plan, "outputs by [8, 8]"));
 }

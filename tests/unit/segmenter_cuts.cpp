@@ -65,32 +65,32 @@ TEST_CASE("siblings of a small tensor are apart where both results would be held
 }
 
 /// `steps` of a recurrence over the middle axis of the input, joined along it.
-TensorView* joinedSteps(Draft& draft, int64_t steps, bool dear) {
+TensorView* joinedSteps(Draft& draft, int64_t steps, bool costly) {
   TensorView* x = draft.input({64, steps, 1024});
   TensorView* h = nullptr;
   std::vector<TensorView*> rows;
   for (int64_t i = 0; i < steps; ++i) {
     TensorView* part = select(x, 1, IrBuilder::create<Val>(i, DataType::Index));
     h = h == nullptr ? part : add(h, part);
-    h = dear ? tanh(h) : h;
+    h = costly ? tanh(h) : h;
     rows.push_back(unsqueeze(h, 1));
   }
   return draft.output(cat(rows, 1));
 }
 
 TEST_CASE("on the CPU the steps of a recurrence are stored before they are joined") {
-  const auto count_groups = [](int64_t steps, bool dear, DeviceKind device) {
+  const auto count_groups = [](int64_t steps, bool costly, DeviceKind device) {
     Draft draft;
-    joinedSteps(draft, steps, dear);
+    joinedSteps(draft, steps, costly);
     return draft.cut(takesAll, device).size();
   };
   CHECK(count_groups(12, true, DeviceKind::Cuda) == 1);
   CHECK(count_groups(2, false, DeviceKind::Cpu) == 1);
   Draft draft;
   joinedSteps(draft, 12, true);
-  const std::vector<Group> dear = draft.cut(takesAll, DeviceKind::Cpu);
-  CHECK(dear.size() >= 2);
-  for (const Group& group : dear) {
+  const std::vector<Group> costly = draft.cut(takesAll, DeviceKind::Cpu);
+  CHECK(costly.size() >= 2);
+  for (const Group& group : costly) {
     const auto count = [&](auto is) {
       return std::count_if(group.exprs.begin(), group.exprs.end(), is);
     };

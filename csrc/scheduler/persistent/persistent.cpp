@@ -14,12 +14,13 @@ using namespace reduction;
 
 namespace {
 
-constexpr int64_t kMostHeldBytes = 256;     ///< in registers of one thread
-constexpr int64_t kManyBatches = 32;        ///< of a thread; an eighth less is worth a kernel
-constexpr int64_t kMostThreads = 512;       ///< of a block that holds a row in registers
-constexpr int64_t kCluster = 8;             ///< blocks
-constexpr int64_t kClusterBytes = 32768;    ///< of a row that is worth a cluster where rows are few
-constexpr int64_t kMostExpensive = 2;       ///< operations that are rather done again than held
+constexpr int64_t kMostHeldBytes = 256;   ///< in registers of one thread
+constexpr int64_t kManyBatches = 32;      ///< of a thread; an eighth less is worth a kernel
+constexpr int64_t kIdleWorth = 16;        ///< one in so many threads' turns is worth other batches
+constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
+constexpr int64_t kCluster = 8;           ///< blocks
+constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
+constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
 constexpr int64_t kHeldExponentials = 128;  ///< bytes of a thread: more cost blocks in flight
 
 /// Vectors that a thread may hold.
@@ -84,17 +85,17 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 /// rather than 65, a third warp for one thread, with 32. A kernel of changing sizes (not
 /// `is_fixed`) has one of few numbers, so that it serves many of them.
 int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, bool is_fixed, int64_t warp) {
-  const int64_t step = is_fixed ? 1 : std::max<int64_t>(batches / 8, 1);
-  const int64_t worth = is_fixed ? 16 : 8;  // the part that has to be saved
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
   int64_t best = batches;
-  for (int64_t other = batches / 2 + step; other <= most; other += step) {
-    const bool is_tried = is_fixed || batches >= kManyBatches || lanes(other) == vectors;
+  for (int64_t other = batches / 2 + 1; other <= most; ++other) {
+    const bool is_one_of_few = batches >= kManyBatches && other % (batches / 8) == 0;
+    const bool is_tried = is_fixed || is_one_of_few || lanes(other) == vectors;
     if (is_tried && lanes(other) < lanes(best) && ceilDiv(vectors, other) <= kMostThreads) {
       best = other;
     }
   }
-  return worth * lanes(best) < (worth - 1) * lanes(batches) ? best : batches;
+  const int64_t worth = is_fixed ? 16 : 8;  // more than this part of all turns has to be saved
+  return worth * (lanes(batches) - lanes(best)) > lanes(batches) ? best : batches;
 }
 
 /// Rows in registers: false if they do not fit.

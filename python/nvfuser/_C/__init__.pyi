@@ -13,6 +13,9 @@ from nvfuser._definition import FusionDefinition as FusionDefinition
 number = bool | int | float | complex
 
 
+def number_of_threads(seed: int, offset: int, element: int, threads: int, width: int) -> float:
+    """The number of one element of uniform_of_threads."""
+
 class InternalError(RuntimeError):
     pass
 
@@ -1897,8 +1900,8 @@ class FusionDefinitionBase:
             Float numbers in (0, 1] as a kernel of that many threads draws them, each from a sequence of its own, width (a multiple of 4) neighbours at a time.
 
             Shapes: the shape that is given.
-            Dtypes: Float; all others are integer scalars.
-            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, a width that is no positive multiple of 4, no threads.
+            Dtypes: Float; threads and width are constants, seed and offset integer scalars.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, threads that are no positive constant, a width that is no constant multiple of 4.
             """
 
         def unsqueeze(self, arg: Tensor, dim: int) -> Tensor:

@@ -19,6 +19,8 @@ from torch._guards import detect_fake_mode
 from torch._prims_common import make_contiguous_strides_for
 from torch.utils._python_dispatch import _disable_current_modes
 
+from nvfuser._C import number_of_threads
+
 from .drawn_numbers import BLOCK, DRAWN, dropout_mask, moves, take_numbers
 from .operators import meta
 
@@ -114,24 +116,4 @@ def _draws_so(index, dtype, count, width, elements, p=0.3, seed=2611, offset=84)
     samples = range(0, elements, max(1, elements // 500) | 1)
     found = mask[torch.tensor(samples, device=mask.device)].tolist()
     keep = torch.tensor(1 - p, dtype=torch.float32).item()
-    return found == [_number(e, count, width, seed, offset // DRAWN) < keep for e in samples]
-
-
-def _number(element, threads, width, seed, offset):
-    """The number that `uniform_of_threads` gives this element."""
-    taken, rest = divmod(element, width)
-    turn, thread = divmod(taken, threads)
-    word = _philox(seed, offset + turn * (width // DRAWN) + rest // DRAWN, thread)[element % DRAWN]
-    return (torch.tensor(word, dtype=torch.float32) * 2.0**-32 + 2.0**-33).item()
-
-
-def _philox(seed, block, sequence):
-    """Four words of Philox-4x32-10 (Salmon et al., 2011)."""
-    low = 2**32 - 1
-    c0, c1, c2, c3 = block & low, block >> 32, sequence & low, sequence >> 32
-    k0, k1 = seed & low, seed >> 32
-    for _ in range(10):
-        a, b = 0xD2511F53 * c0, 0xCD9E8D57 * c2
-        c0, c1, c2, c3 = (b >> 32) ^ c1 ^ k0, b & low, (a >> 32) ^ c3 ^ k1, a & low
-        k0, k1 = (k0 + 0x9E3779B9) & low, (k1 + 0xBB67AE85) & low
-    return c0, c1, c2, c3
+    return found == [number_of_threads(seed, offset // DRAWN, e, count, width) < keep for e in samples]

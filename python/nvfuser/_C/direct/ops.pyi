@@ -1481,8 +1481,8 @@ def uniform_of_threads(shape: list[int | Val], threads: Val | number, width: Val
     Float numbers in (0, 1] as a kernel of that many threads draws them, each from a sequence of its own, width (a multiple of 4) neighbours at a time.
 
     Shapes: the shape that is given.
-    Dtypes: Float; all others are integer scalars.
-    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, a width that is no positive multiple of 4, no threads.
+    Dtypes: Float; threads and width are constants, seed and offset integer scalars.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for a negative size, threads that are no positive constant, a width that is no constant multiple of 4.
     """
 
 def unsqueeze(arg: TensorView, dim: int) -> TensorView:

@@ -12,9 +12,9 @@
 
 namespace nvfuser {
 
-class DearJoins {
+class CostlyJoins {
  public:
-  DearJoins(const FusionTraits& traits, const MergeCosts& costs);
+  CostlyJoins(const FusionTraits& traits, const MergeCosts& costs);
 
   bool empty() const { return joins_.empty(); }
 

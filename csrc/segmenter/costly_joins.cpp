@@ -1,4 +1,4 @@
-#include <segmenter/dear_joins.h>
+#include <segmenter/costly_joins.h>
 
 #include <algorithm>
 #include <set>
@@ -51,7 +51,7 @@ Cone coneOf(const FusionTraits& traits, int join) {
 
 /// Whether all parts at each element of the join take longer than to store them and to launch
 /// another kernel.
-bool isDear(const FusionTraits& traits, const MergeCosts& costs, int join, const Cone& cone) {
+bool isCostly(const FusionTraits& traits, const MergeCosts& costs, int join, const Cone& cone) {
   double once = 0;
   for (int unit : cone.units) {
     once += traits.unit(unit).work;
@@ -69,20 +69,20 @@ bool isInnermost(const FusionTraits& traits, const UnitTraits& join) {
 
 }  // namespace
 
-DearJoins::DearJoins(const FusionTraits& traits, const MergeCosts& costs) {
+CostlyJoins::CostlyJoins(const FusionTraits& traits, const MergeCosts& costs) {
   for (int i = 0; costs.repeats_parts && i < traits.numUnits(); ++i) {
     const UnitTraits& unit = traits.unit(i);
     if (unit.parts == 0 || isInnermost(traits, unit)) {
       continue;
     }
     const Cone cone = coneOf(traits, i);
-    if (isDear(traits, costs, i, cone)) {
+    if (isCostly(traits, costs, i, cone)) {
       joins_.push_back({i, {cone.units.begin(), cone.units.end()}});
     }
   }
 }
 
-bool DearJoins::keepApart(const std::vector<int>& a, const std::vector<int>& b) const {
+bool CostlyJoins::keepApart(const std::vector<int>& a, const std::vector<int>& b) const {
   const auto joinOf = [](const Join& join, const std::vector<int>& group) {
     return std::find(group.begin(), group.end(), join.unit) != group.end();
   };
