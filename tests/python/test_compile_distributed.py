@@ -105,3 +105,7 @@ if __name__ == "__main__":
     steps_agree(sys.argv[1])
     torch.distributed.destroy_process_group()
     print("agree")
+
+    from multidevice_programs import end_as_member
+
+    end_as_member()
