@@ -33,6 +33,7 @@ set_target_properties(nvfuser_python PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${package}
   INSTALL_RPATH "$ORIGIN")
 target_include_directories(nvfuser_python PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
+nvfuser_compile_together(nvfuser_python)
 target_link_libraries(nvfuser_python PRIVATE nvfuser $<BUILD_INTERFACE:nvfuser_flags>)
 foreach(name nvfuser nvfuser_direct)
   set(folder ${PROJECT_SOURCE_DIR}/python/${name})

@@ -14,7 +14,6 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int64_t kBanks = 32;
 constexpr int64_t kBankBytes = 4;
 constexpr int64_t kIterations = 4;  ///< of each loop
@@ -37,11 +36,11 @@ class Finder {
   std::vector<BankConflict> run() {
     collect(kernel_.body);
     const int64_t threads = block_[0] * block_[1] * block_[2];
-    const int64_t warps = std::min((threads + kWarp - 1) / kWarp, kWarps);
+    const int64_t warps = std::min((threads + kWarpSize - 1) / kWarpSize, kWarps);
     std::vector<Values> lanes;
     for (int64_t warp = 0; warp < warps; ++warp) {
       lanes.clear();
-      for (int64_t t = warp * kWarp; t < std::min((warp + 1) * kWarp, threads); ++t) {
+      for (int64_t t = warp * kWarpSize; t < std::min((warp + 1) * kWarpSize, threads); ++t) {
         lanes.push_back(threadValues(t));
       }
       walk(kernel_.body, lanes, std::vector<bool>(lanes.size(), true));
@@ -225,7 +224,7 @@ class Finder {
 int conflictWays(const std::vector<int64_t>& first_bytes, const std::vector<int>& lanes,
                  int64_t bytes) {
   // Lanes that are served together.
-  const int64_t group = kWarp * kBankBytes / std::max(bytes, kBankBytes);
+  const int64_t group = kWarpSize * kBankBytes / std::max(bytes, kBankBytes);
   std::map<int64_t, std::map<int64_t, std::set<int64_t>>> words;  // by group and bank
   for (size_t i = 0; i < lanes.size(); ++i) {
     for (int64_t word = first_bytes[i] / kBankBytes;

@@ -64,11 +64,6 @@ const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position) {
   return *found;
 }
 
-bool isSum(const Expr* expr) {
-  return expr->isA<ReductionOp>() &&
-         expr->as<ReductionOp>()->getReductionOpType() == BinaryOpType::Add;
-}
-
 /// Whether loops of one thread add up many sums, or moments, which others made before. In Double,
 /// that loses no digits, and is one wider addition for all that one of these took.
 bool addsPartialSums(const Expr* expr, const LoopModel& loops) {

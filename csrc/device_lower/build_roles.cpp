@@ -20,7 +20,6 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kWarp = 32;
 constexpr int64_t kWarpgroup = 128;
 constexpr int64_t kRegisters = 65536;  ///< of a multiprocessor
 constexpr int64_t kMostOfThread = 255;
@@ -88,7 +87,7 @@ void KernelBuilder::countThreads(const WarpSpecialized& special) {
     roles.computing[d] = extent->value;
     inner *= d < on ? extent->value : 1;
   }
-  const int64_t unit = special.num_registers ? kWarpgroup : kWarp;
+  const int64_t unit = special.num_registers ? kWarpgroup : kWarpSize;
   roles.loading = std::max(kWarpgroup / inner, int64_t{1}) * inner;
   const int64_t computing = roles.firstLoading();
   if (computing % unit != 0 || roles.loading % unit != 0) {

@@ -17,8 +17,6 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kWarp = 32;
-
 /// Whether a statement, and each one that it guards, computes elements and waits for no thread.
 bool onlyComputes(const kir::Stmt& stmt) {
   if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
@@ -64,7 +62,7 @@ Scalar KernelBuilder::threadsOfBlock() const {
 Scalar KernelBuilder::sharedAmongWarps(const bool (&dims)[3]) const {
   const ParallelType types[] = {ParallelType::TIDx, ParallelType::TIDy, ParallelType::TIDz};
   Scalar lanes = loops_.dimension(types[0]);
-  if (!dims[0] || lanes == nullptr || !lanes->isConstant(kWarp)) {
+  if (!dims[0] || lanes == nullptr || !lanes->isConstant(kWarpSize)) {
     return pool_.one();
   }
   Scalar warps = pool_.one();

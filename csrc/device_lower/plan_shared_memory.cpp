@@ -12,7 +12,7 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kAlignment = 16;  ///< bytes, of each buffer that does not ask for more
+constexpr int64_t kBufferAlignment = 16;  ///< bytes, of each buffer that does not ask for more
 
 struct Lifetime {
   size_t first = 0;
@@ -60,7 +60,7 @@ void planSharedMemory(kir::Kernel& kernel) {
   std::set<size_t> added;  // barriers in front of these statements
   for (kir::Buffer* buffer : shared) {
     Scalar bytes = pool.mul(buffer->elements, dataTypeSizeByte(buffer->dtype));
-    bytes = pool.mul(pool.ceilDiv(bytes, pool.constant(kAlignment)), kAlignment);
+    bytes = pool.mul(pool.ceilDiv(bytes, pool.constant(kBufferAlignment)), kBufferAlignment);
     const Lifetime life = lifetimes[buffer];
     auto fits = [&](const Slot& slot) {
       if (buffer->keeps_place || slot.user->keeps_place) {
@@ -91,7 +91,7 @@ void planSharedMemory(kir::Kernel& kernel) {
   Scalar offset = pool.zero();
   for (const Slot& slot : slots) {
     for (const kir::Buffer* buffer : slot.users) {
-      if (buffer->alignment > kAlignment) {
+      if (buffer->alignment > kBufferAlignment) {
         offset =
             pool.mul(pool.ceilDiv(offset, pool.constant(buffer->alignment)), buffer->alignment);
       }

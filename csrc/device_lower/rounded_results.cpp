@@ -13,11 +13,6 @@ bool isMoved(const Expr* expr) {
          expr->isA<ExpandOp>() || expr->isA<RepeatOp>() || expr->isA<ReshapeOp>();
 }
 
-bool isSum(const Expr* expr) {
-  return expr->isA<ReductionOp>() &&
-         expr->as<ReductionOp>()->getReductionOpType() == BinaryOpType::Add;
-}
-
 bool isNeverNegative(const TensorView* tv) {
   const Expr* expr = tv->definition();
   if (expr == nullptr) {

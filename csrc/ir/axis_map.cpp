@@ -4,11 +4,11 @@
 
 namespace nvfuser {
 
-namespace {
-
 size_t rankOf(const Val* tensor) {
   return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
 }
+
+namespace {
 
 /// The logical axis that a resize makes of a root axis; itself where none does.
 IterDomain* windowOf(IterDomain* id, const TensorView* tv) {

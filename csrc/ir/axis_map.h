@@ -9,6 +9,9 @@
 
 namespace nvfuser {
 
+/// Axes of a tensor but for those that a reduction took.
+size_t rankOf(const Val* tensor);
+
 /// Pairs (axis of `producer`'s logical domain without reductions, axis of `consumer`'s root domain
 /// (logical where it has no root)) that correspond in `expr`, which reads `producer` and writes
 /// `consumer`, in the consumer's order. Left out: axes that the operation adds (broadcast,

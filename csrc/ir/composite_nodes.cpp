@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include <ir/axis_map.h>
 #include <ir/interface_nodes.h>
 
 namespace nvfuser {
@@ -101,10 +102,6 @@ ScaledProductPlaces placesFrom(size_t next, const GroupedMmaOpFields& given) {
   places.bias = place(given.bias);
   places.beta = place(given.beta);
   return places;
-}
-
-size_t rankOf(const Val* val) {
-  return TensorDomain::noReductions(val->as<TensorView>()->getLogicalDomain()).size();
 }
 
 /// `names` of a scale with all of its axes; one axis less: without the one of one element.

@@ -58,6 +58,11 @@ ReductionOp::ReductionOp(IrBuilderPasskey passkey, BinaryOpType type, Val* init,
                          bool is_allreduce)
     : ExprOf(passkey, {{in}, {out}}, {type, init, is_allreduce}) {}
 
+bool isSum(const Expr* expr) {
+  return expr->isA<ReductionOp>() &&
+         expr->as<ReductionOp>()->getReductionOpType() == BinaryOpType::Add;
+}
+
 WelfordOp::WelfordOp(IrBuilderPasskey passkey, Val* out_avg, Val* out_var, Val* out_n, Val* in_avg,
                      Val* in_var, Val* in_n)
     : ExprOf(passkey, {{in_avg, in_var, in_n}, {out_avg, out_var, out_n}}) {}

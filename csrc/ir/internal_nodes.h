@@ -246,6 +246,9 @@ class ReductionOp final : public ExprOf<ReductionOp, ExprKind::ReductionOp, Redu
   bool isAllreduce() const { return fields().allreduce; }
 };
 
+/// Whether it adds up along an axis.
+bool isSum(const Expr* expr);
+
 /// Mean, sum of squared deviations and count in one pass. Inputs: (avg, var, n) of what is
 /// combined; for plain data (x, 0, 1), where the latter two are scalars. Outputs: avg, var_sum, n;
 /// (NaN, 0, 0) where no numbers are combined. Operands with n == 0 are none, whatever their avg is.

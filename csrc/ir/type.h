@@ -121,6 +121,9 @@ enum class ParallelType : uint8_t {
   Count,
 };
 
+/// Threads of a warp, on every GPU of NVIDIA.
+inline constexpr int64_t kWarpSize = 32;
+
 inline constexpr ParallelType kParallelTypeBIDs[] = {ParallelType::BIDx, ParallelType::BIDy,
                                                      ParallelType::BIDz};
 inline constexpr ParallelType kParallelTypeTIDs[] = {ParallelType::TIDx, ParallelType::TIDy,

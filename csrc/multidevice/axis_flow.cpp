@@ -10,9 +10,7 @@ namespace nvfuser::multidevice {
 
 namespace {
 
-std::vector<IterDomain*> axesOf(const TensorView* tv) {
-  return TensorDomain::noReductions(tv->getLogicalDomain());
-}
+using ops::axesOf;
 
 size_t placeIn(const std::vector<IterDomain*>& axes, const IterDomain* id) {
   return static_cast<size_t>(std::find(axes.begin(), axes.end(), id) - axes.begin());

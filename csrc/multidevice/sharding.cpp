@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ir/internal_nodes.h>
+#include <ops/axes.h>
 
 namespace nvfuser::multidevice {
 
@@ -11,10 +12,6 @@ namespace {
 std::string_view nameOf(ParallelType mesh_axis) {
   static constexpr std::string_view kNames[] = {"DIDx", "DIDy", "DIDz"};
   return kNames[placeOf(mesh_axis)];
-}
-
-std::optional<int64_t> constantOf(const Val* val) {
-  return val->isConst() ? std::optional(val->value().as<int64_t>()) : std::nullopt;
 }
 
 /// The logical axis of which `id` is all, or the outer part.
@@ -65,7 +62,7 @@ Sharding shardingOf(const TensorView* tv) {
           "with inner_split = false (outer_split) and bind its outer part");
     }
     const int64_t devices = tv->getDeviceMesh().size(mesh_axis);
-    const auto parts = constantOf(id->extent());
+    const auto parts = ops::constantOf(id->extent());
     if (parts ? *parts != devices : cut != id) {
       userError("sharding: axis ", *id, " of ", *tv, " is bound to ", name, ", but has not ",
                 devices, " elements, as many as ", tv->getDeviceMesh().toString(),

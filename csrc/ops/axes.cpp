@@ -16,6 +16,12 @@ void requireTensor(const TensorView* tv, std::string_view op) {
   }
 }
 
+void requireScalar(const Val* v, std::string_view name, std::string_view op) {
+  if (v == nullptr || !v->isScalar()) {
+    userError(op, ": ", name, " must be a scalar, got ", v);
+  }
+}
+
 void requireReal(const TensorView* tv, std::string_view op) {
   requireTensor(tv, op);
   if (isComplexType(tv->dtype())) {

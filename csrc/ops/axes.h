@@ -12,6 +12,8 @@ namespace nvfuser::ops {
 
 /// Throws `UserError` (naming `op`) for a null operand.
 void requireTensor(const TensorView* tv, std::string_view op);
+/// Throws `UserError` unless `v`, the operand `name` of `op`, is a scalar.
+void requireScalar(const Val* v, std::string_view name, std::string_view op);
 /// The same for operations that order numbers or take them for real ones. Throws `UserError` for a
 /// complex tensor.
 void requireReal(const TensorView* tv, std::string_view op);

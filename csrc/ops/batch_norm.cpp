@@ -85,12 +85,6 @@ void checkRunningStats(const TensorView* running_mean, const TensorView* running
   }
 }
 
-void requireScalar(const Val* v, std::string_view name, std::string_view op) {
-  if (v == nullptr || !v->isScalar()) {
-    userError(op, ": ", name, " is null or no scalar");
-  }
-}
-
 /// running·(1 − momentum) + fresh·momentum, written to the storage of `running`, which stays as it
 /// is where the call teaches nothing.
 void updateRunningStat(TensorView* running, TensorView* fresh, Val* momentum, Val* teaches,
@@ -118,7 +112,7 @@ void updateRunningStat(TensorView* running, TensorView* fresh, Val* momentum, Va
 ForwardNormResult channelNorm(const ChannelNorm& norm, TensorView* x, TensorView* weight,
                               TensorView* bias, TensorView* running_mean, TensorView* running_var,
                               bool use_input_stats, Val* momentum, Val* eps) {
-  requireScalar(eps, "eps", norm.op);
+  ops::requireScalar(eps, "eps", norm.op);
   checkRunningStats(running_mean, running_var, !use_input_stats, norm.op);
   x = ops::inComputeType(x);
   const ReducedAxes reduced = norm.reduced(x);
@@ -136,7 +130,7 @@ ForwardNormResult channelNorm(const ChannelNorm& norm, TensorView* x, TensorView
     invstd = rsqrt(add(var, eps));
     scale = reduced.keep(invstd);
     if (running_mean) {
-      requireScalar(momentum, "momentum", norm.op);
+      ops::requireScalar(momentum, "momentum", norm.op);
       TensorView* new_mean = mean;
       TensorView* new_var = div(var_sum, reduced.count(x->dtype(), 1));
       if (norm.per_sample) {  // [N, C]: the running ones take in the mean over N
@@ -184,7 +178,7 @@ BackwardNormResult channelNormBackward(const ChannelNorm& norm, TensorView* x, T
     rstd = norm.inPlace(save_invstd, x, "save_invstd");
   } else {
     checkRunningStats(running_mean, running_var, true, norm.op);
-    requireScalar(eps, "eps", norm.op);
+    ops::requireScalar(eps, "eps", norm.op);
     mean = norm.alongChannels(running_mean, "running_mean");
     rstd = norm.alongChannels(rsqrt(add(running_var, eps)), "running_var");
   }

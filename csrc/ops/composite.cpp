@@ -17,16 +17,10 @@ constexpr double kCubic = 0.044715;
 
 Val* constant(double value) { return IrBuilder::create<Val>(PolymorphicValue(value)); }
 
-void requireScalar(const Val* v, std::string_view name, std::string_view op) {
-  if (v == nullptr || !v->isScalar()) {
-    userError(op, ": ", name, " must be a scalar, got ", v);
-  }
-}
-
 }  // namespace
 
 ForwardDropoutResult dropout(TensorView* x, Val* prob) {
-  requireScalar(prob, "prob", "dropout");
+  ops::requireScalar(prob, "prob", "dropout");
   Val* kept = sub(constant(1.0), prob);
   // With prob 1 nothing is kept, and the scale must not be infinite (0·inf is NaN).
   Val* divisor = where(eq(kept, constant(0.0)), constant(1.0), kept);
@@ -35,8 +29,8 @@ ForwardDropoutResult dropout(TensorView* x, Val* prob) {
 
 ForwardDropoutResult dropout(TensorView* x, Val* prob, Val* scale) {
   ops::requireTensor(x, "dropout");
-  requireScalar(prob, "prob", "dropout");
-  requireScalar(scale, "scale", "dropout");
+  ops::requireScalar(prob, "prob", "dropout");
+  ops::requireScalar(scale, "scale", "dropout");
   if (!isFloatingPointType(x->dtype())) {
     userError("dropout: ", x, " has dtype ", x->dtype(), "; a floating-point tensor is needed");
   }
@@ -55,7 +49,7 @@ ForwardDropoutResult dropout(TensorView* x, Val* prob, Val* scale) {
 TensorView* dropout_backward(TensorView* dy, TensorView* mask, Val* scale) {
   ops::requireTensor(dy, "dropout_backward");
   ops::requireTensor(mask, "dropout_backward");
-  requireScalar(scale, "scale", "dropout_backward");
+  ops::requireScalar(scale, "scale", "dropout_backward");
   return mul(mul(dy, mask), scale);
 }
 
@@ -84,14 +78,14 @@ TensorView* triu(TensorView* tv, Val* offset) {
 
 TensorView* leaky_relu(TensorView* x, Val* negative_slope) {
   ops::requireTensor(x, "leaky_relu");
-  requireScalar(negative_slope, "negative_slope", "leaky_relu");
+  ops::requireScalar(negative_slope, "negative_slope", "leaky_relu");
   return where(gt(x, x->fusion()->zeroVal(x->dtype())), x, mul(x, negative_slope));
 }
 
 TensorView* softplus(TensorView* x, Val* beta, Val* threshold) {
   ops::requireTensor(x, "softplus");
-  requireScalar(beta, "beta", "softplus");
-  requireScalar(threshold, "threshold", "softplus");
+  ops::requireScalar(beta, "beta", "softplus");
+  ops::requireScalar(threshold, "threshold", "softplus");
   TensorView* scaled = mul(x, beta);
   TensorView* smooth = div(log1p(exp(scaled)), beta);
   return where(gt(scaled, threshold), x, smooth);

@@ -9,6 +9,7 @@
 #include <codegen/snippet_set.h>
 #include <ir/composite_nodes.h>
 #include <runtime/dense_copy.h>
+#include <support/round.h>
 
 namespace nvfuser {
 
@@ -170,7 +171,6 @@ class Orders {
   }
 
  private:
-  static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
   static int64_t padded(int64_t length) {
     return static_cast<int64_t>(
         std::bit_ceil(static_cast<uint64_t>(std::max(length, kLeastOfBlock))));

@@ -7,22 +7,24 @@ namespace nvfuser {
 namespace {
 
 /// What tensors between launches are aligned to, as an allocator's are.
-constexpr size_t kAlignment = 256;
+constexpr size_t kBetweenAlignment = 256;
 
-size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t roundedUp(size_t bytes) {
+  return (bytes + kBetweenAlignment - 1) / kBetweenAlignment * kBetweenAlignment;
+}
 
 }  // namespace
 
-using Kind = LaunchSequence::Place::Kind;
+using PlaceKind = LaunchSequence::Place::Kind;
 
 LaunchSequence::LaunchSequence(size_t num_arguments, size_t num_slots) : slots_(num_slots) {
   for (size_t i = 0; i < num_arguments; ++i) {
-    slots_[i] = {Kind::Argument, i, 0};
+    slots_[i] = {PlaceKind::Argument, i, 0};
   }
 }
 
 void LaunchSequence::noteReader(const Place& place) {
-  if (place.kind == Kind::Between) {
+  if (place.kind == PlaceKind::Between) {
     made_[place.index].last_reader = launches_.size();
   }
 }
@@ -38,13 +40,13 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
     noteReader(slots_[slot]);
   }
   for (size_t i = 0; i < plan->numOutputs(); ++i) {
-    Place place{Kind::Between, made_.size(), 0};
+    Place place{PlaceKind::Between, made_.size(), 0};
     if (const std::optional<size_t> first = plan->outputSameAs(i)) {
       place = launch.outputs[*first];
     } else if (const std::optional<size_t> input = plan->outputInput(i)) {
       place = launch.inputs[*input];
       if (plan->outputIsUpdate(i)) {
-        if (place.kind != Kind::Argument || place.offset != 0) {
+        if (place.kind != PlaceKind::Argument || place.offset != 0) {
           return false;
         }
         launch.updates = true;
@@ -72,7 +74,7 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Place& place = slots_[outputs[i]];
     if (updated[i] &&
-        (place.kind != Kind::Argument || place.index != *updated[i] ||
+        (place.kind != PlaceKind::Argument || place.index != *updated[i] ||
          std::find(updated_.begin(), updated_.end(), *updated[i]) == updated_.end())) {
       return false;  // it is copied there
     }
@@ -80,11 +82,11 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
   std::vector<Place> final_of(made_.size());
   for (size_t i : returned) {
     const Place& place = slots_[outputs[i]];
-    if (place.kind != Kind::Between || place.offset != 0 ||
-        final_of[place.index].kind != Kind::None) {
+    if (place.kind != PlaceKind::Between || place.offset != 0 ||
+        final_of[place.index].kind != PlaceKind::None) {
       return false;  // an argument's memory, or that of another result
     }
-    final_of[place.index] = {Kind::Output, returned_.size(), 0};
+    final_of[place.index] = {PlaceKind::Output, returned_.size(), 0};
     returned_.push_back(made_[place.index]);
   }
   // A tensor between launches has the first bytes that none has which is needed with it.
@@ -94,7 +96,7 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
   };
   std::vector<Taken> taken;
   for (size_t i = 0; i < made_.size(); ++i) {
-    if (final_of[i].kind != Kind::None) {
+    if (final_of[i].kind != PlaceKind::None) {
       continue;
     }
     std::erase_if(taken, [&](const Taken& one) { return one.last_reader < made_[i].launch; });
@@ -110,12 +112,12 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
     taken.insert(std::find_if(taken.begin(), taken.end(),
                               [&](const Taken& one) { return one.begin >= mine.end; }),
                  mine);
-    final_of[i] = {Kind::Between, 0, static_cast<int64_t>(begin)};
+    final_of[i] = {PlaceKind::Between, 0, static_cast<int64_t>(begin)};
     bytes_between_ = std::max(bytes_between_, mine.end);
   }
   const auto settle = [&](std::vector<Place>& places) {
     for (Place& place : places) {
-      if (place.kind == Kind::Between) {
+      if (place.kind == PlaceKind::Between) {
         const int64_t offset = place.offset;
         place = final_of[place.index];
         place.offset += offset;

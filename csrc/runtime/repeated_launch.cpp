@@ -11,7 +11,7 @@
 
 namespace nvfuser {
 
-using Kind = LaunchSequence::Place::Kind;
+using PlaceKind = LaunchSequence::Place::Kind;
 
 FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
                                                     std::shared_ptr<Kept> kept,
@@ -38,7 +38,7 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
     Given& given = given_.emplace_back();
     given.outputs.resize(launch.outputs.size());
     for (const LaunchSequence::Place& place : launch.inputs) {
-      const bool is_argument = place.kind == Kind::Argument;
+      const bool is_argument = place.kind == PlaceKind::Argument;
       given.inputs.push_back(is_argument ? arguments_[place.index].before
                                          : LentTensor{nullptr, DataType::Null, {}, {}, &device()});
       if (is_argument) {
@@ -106,15 +106,15 @@ void* FusionExecutorCache::RepeatedLaunch::addressOf(const LaunchSequence::Place
                                                      void* const* outputs, void* between) const {
   void* begin = nullptr;
   switch (place.kind) {
-    case Kind::None:
+    case PlaceKind::None:
       break;
-    case Kind::Argument:
+    case PlaceKind::Argument:
       begin = addresses_[place.index];
       break;
-    case Kind::Output:
+    case PlaceKind::Output:
       begin = outputs[place.index];
       break;
-    case Kind::Between:
+    case PlaceKind::Between:
       begin = between;
       break;
   }

@@ -19,7 +19,7 @@ constexpr int64_t kLeastBytesOfPart = int64_t{2} << 20;
 /// (benchmarks/history/2026-11-26-ranks-h100-x4.csv).
 constexpr size_t kMostParts = 2;
 /// Rows and columns of a result that a multiprocessor computes at a time: a part fills the GPU.
-constexpr int64_t kTile = 128;
+constexpr int64_t kTileOfProduct = 128;
 /// Of an operand of a sum of parts that does not wait for the others.
 constexpr int64_t kLeastBytesOfEarly = int64_t{4} << 20;
 
@@ -147,7 +147,7 @@ bool FusionExecutorCache::Exchanges::pays(size_t parts, int64_t rows, int64_t co
   if (call_.params.options->isEnabled(EnableOption::Overlap)) {
     return true;
   }
-  const int64_t tiles = rows * columns / (kTile * kTile);
+  const int64_t tiles = rows * columns / (kTileOfProduct * kTileOfProduct);
   return call_.device->kind() == DeviceKind::Cuda && parts <= kMostParts &&
          bytes >= kLeastBytesOfPart && tiles >= call_.device->properties().multiprocessors;
 }

@@ -145,7 +145,7 @@ std::string indexText(const std::vector<int64_t>& sizes, int64_t i) {
 }
 
 /// Where it was asked, and what was asked.
-struct Place {
+struct AskedAt {
   int line;
   const char* file;
   const std::string& message;
@@ -158,7 +158,7 @@ struct Place {
 
 void compareOutput(const Val* output, size_t number, const HostTensor& got,
                    const HostTensor& expected, const Reference& reference, const Path& path,
-                   const Place& place) {
+                   const AskedAt& place) {
   auto name = [&] { return text("output ", number, ", ", *output, ","); };
   if (got.dtype() != expected.dtype()) {
     throw ValidationError(text(name(), " has dtype ", dataTypeName(got.dtype()), ", but ",
@@ -239,7 +239,7 @@ HostTensor onHost(const KernelArgument& argument, DataType dtype) {
 }
 
 /// The outputs that a run gives back: all of them, or those that are not hidden.
-std::vector<size_t> comparedOutputs(const Fusion& fusion, size_t count, const Place& place) {
+std::vector<size_t> comparedOutputs(const Fusion& fusion, size_t count, const AskedAt& place) {
   std::vector<size_t> all;
   std::vector<size_t> visible;
   for (size_t number = 0; number < fusion.outputs().size(); ++number) {
@@ -303,7 +303,7 @@ std::unique_ptr<Fusion> settledFor(const Fusion& fusion, const KernelArgumentHol
 void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
                   const KernelArgumentHolder& inputs, int line, const char* file,
                   const std::string& message, const InterpreterOptions& options) {
-  const Place place{line, file, message};
+  const AskedAt place{line, file, message};
   const std::vector<size_t> compared = comparedOutputs(*fusion, outputs.size(), place);
   const KernelArgumentHolder on_host = inputs.onHost();
   const std::vector<InterpreterInput> arguments = on_host.inputs();
@@ -322,7 +322,7 @@ void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
 void testValidate(Fusion* fusion, const KernelArgumentHolder& outputs,
                   const KernelArgumentHolder& inputs, const KernelArgumentHolder& expected,
                   int line, const char* file, const std::string& message) {
-  const Place place{line, file, message};
+  const AskedAt place{line, file, message};
   const std::vector<size_t> compared = comparedOutputs(*fusion, outputs.size(), place);
   if (expected.size() != outputs.size()) {
     throw ValidationError(text(outputs.size(), " results were given to compare with ",

@@ -5,16 +5,14 @@
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/copy_operation.h>
+#include <scheduler/propagate_resizes.h>
+#include <scheduler/window_tensors.h>
 
 namespace nvfuser::scheduler_tools {
 
 namespace {
 
 constexpr int64_t kMostCopies = 64;  ///< operations made for one read
-
-std::vector<IterDomain*> axesOf(const TensorView* tv) {
-  return TensorDomain::noReductions(tv->getLogicalDomain());
-}
 
 /// Whether the same ones are broadcast, and expanded.
 bool hasAxesOf(const TensorView* tv, const TensorView* other) {
@@ -26,8 +24,6 @@ bool hasAxesOf(const TensorView* tv, const TensorView* other) {
                              a->hasExpandedExtent() == b->hasExpandedExtent();
                     });
 }
-
-bool isComputed(const Val* val) { return val->definition() != nullptr && !val->isFusionInput(); }
 
 /// One read, of whatever its operand is computed from.
 class Read {

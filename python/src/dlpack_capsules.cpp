@@ -14,7 +14,7 @@ constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
 
 /// The tensor as a capsule, which frees it if nobody takes it: a consumer renames the capsule.
 template <typename Managed>
-nb::object wrap(Managed* tensor, const char* name, PyCapsule_Destructor destructor) {
+nb::object inCapsule(Managed* tensor, const char* name, PyCapsule_Destructor destructor) {
   PyObject* capsule = PyCapsule_New(tensor, name, destructor);
   if (capsule == nullptr) {
     tensor->deleter(tensor);
@@ -48,11 +48,12 @@ Managed* take(const nb::object& capsule, const char* name, const char* used_name
 
 nb::object capsuleOf(const Tensor& tensor, bool versioned) {
   if (!versioned) {
-    return wrap(tensor.toDLPack(), kName,
-                [](PyObject* self) { freeCapsule<DLManagedTensor>(self, kName); });
+    return inCapsule(tensor.toDLPack(), kName,
+                     [](PyObject* self) { freeCapsule<DLManagedTensor>(self, kName); });
   }
-  return wrap(tensor.toDLPackVersioned(), kVersionedName,
-              [](PyObject* self) { freeCapsule<DLManagedTensorVersioned>(self, kVersionedName); });
+  return inCapsule(tensor.toDLPackVersioned(), kVersionedName, [](PyObject* self) {
+    freeCapsule<DLManagedTensorVersioned>(self, kVersionedName);
+  });
 }
 
 Taken takeCapsule(const nb::object& capsule) {

@@ -99,8 +99,9 @@ nb::object defineTensorByRank(const FusionDefinitionBase& self, int64_t ndims, n
                                                    std::vector<bool>(rank, false), dtype));
 }
 
-nb::object defineTensorLike(const FusionDefinitionBase& self, const std::vector<int64_t>& sizes,
-                            const std::vector<int64_t>& strides, nvf_dtype dtype) {
+nb::object defineTensorByStrides(const FusionDefinitionBase& self,
+                                 const std::vector<int64_t>& sizes,
+                                 const std::vector<int64_t>& strides, nvf_dtype dtype) {
   if (sizes.size() != strides.size()) {
     userError("define_tensor: sizes has ", sizes.size(), " entries, but strides has ",
               strides.size());
@@ -126,7 +127,7 @@ nb::object valueOfNode(const FrontendFusion& self, const ValNode& node) {
 }
 
 /// The sizes as statements of the definition.
-nb::object sizeOf(const FrontendTensor& self, int64_t dim) {
+nb::object sizeOfAxis(const FrontendTensor& self, int64_t dim) {
   return callOnOpen(self, "size", {nb::find(self), nb::int_(dim)});
 }
 
@@ -216,7 +217,7 @@ void bindFusionCache(nb::module_& module) {
 void bindFrontend(nb::module_& module) {
   using namespace nb::literals;
   bindValue<FrontendTensor>(module, "Tensor", "A tensor of a fusion.")
-      .def("size", &sizeOf, "dim"_a, "The size of an axis, a Scalar.")
+      .def("size", &sizeOfAxis, "dim"_a, "The size of an axis, a Scalar.")
       .def("shape", &shapeOf, "The sizes of all axes, a Vector of Scalars.");
   bindValue<FrontendScalar>(module, "Scalar", "A scalar of a fusion.");
   bindFusion(module);
@@ -249,7 +250,7 @@ void bindFrontend(nb::module_& module) {
            "dtype"_a = NVF_FLOAT,
            "An input tensor by symbolic sizes (-1, or 1 for a broadcast axis) and whether each "
            "axis is contiguous with the one to its right.")
-      .def("define_tensor", &defineTensorLike, "sizes"_a, "strides"_a, "dtype"_a = NVF_FLOAT,
+      .def("define_tensor", &defineTensorByStrides, "sizes"_a, "strides"_a, "dtype"_a = NVF_FLOAT,
            "An input tensor like one of these sizes and strides: sizes become symbolic, 1 stays.")
       .def(
           "define_scalar",

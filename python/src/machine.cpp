@@ -67,9 +67,9 @@ nb::list cacheEntries() {
 namespace {
 
 void setLibraryOnCpuByName(const std::string& which) {
-  constexpr std::pair<std::string_view, OnCpu> kNames[] = {
+  constexpr std::pair<std::string_view, OnCpu> kChoices[] = {
       {"none", OnCpu::None}, {"faster", OnCpu::Faster}, {"all", OnCpu::All}};
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kChoices) {
     if (name == which) {
       return setLibraryOnCpu(value);
     }

@@ -208,3 +208,7 @@ const PointwiseRow& pointwiseRow(TernaryOpType type) {
 }
 
 }  // namespace nvfuser
+
+#undef REAL
+#undef INTEGER
+#undef COMPLEX

@@ -238,3 +238,7 @@ std::span<const PointwiseRow> unaryRows() { return kRows; }
 const PointwiseRow& pointwiseRow(UnaryOpType type) { return kRows[static_cast<size_t>(type)]; }
 
 }  // namespace nvfuser
+
+#undef REAL
+#undef INTEGER
+#undef COMPLEX

@@ -30,7 +30,7 @@ unsigned long long loadsSoFar() {
   return loads;
 }
 
-std::vector<std::string> loadedObjects() {
+std::vector<std::string> loadedLibraries() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
@@ -66,7 +66,7 @@ bool findRuntime(void* scope, OpenMp& runtime) {
 /// As the loader binds PyTorch's own calls: what the whole process sees comes first, then what
 /// PyTorch brought; after that whatever runtime some library brought for itself.
 bool searchRuntime(OpenMp& runtime) {
-  const std::vector<std::string> paths = loadedObjects();
+  const std::vector<std::string> paths = loadedLibraries();
   const auto torch = std::find_if(paths.begin(), paths.end(),
                                   [](const auto& path) { return fileName(path) == kTorch; });
   void* const torch_scope = torch != paths.end() ? handleOf(*torch) : nullptr;

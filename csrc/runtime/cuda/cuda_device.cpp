@@ -17,7 +17,6 @@ namespace nvfuser {
 using cuda::DeviceAttribute;
 using cuda::DevicePointer;
 using cuda::Driver;
-using cuda::kSuccess;
 using cuda::StreamHandle;
 using cuda::throwIfFailed;
 
@@ -155,7 +154,7 @@ class CudaDevice final : public Device {
     ContextScope scope(driver_, context_);
     unsigned long long id = 0;
     if (driver_.StreamGetId == nullptr || capturing(stream) ||
-        driver_.StreamGetId(handle(stream), &id) != kSuccess) {
+        driver_.StreamGetId(handle(stream), &id) != cuda::kSuccess) {
       return nullptr;
     }
     const std::lock_guard lock(standing_mutex_);
@@ -331,7 +330,7 @@ class CudaDevice final : public Device {
   void makePool() {
     int supported = 0;
     if (driver_.DeviceGetAttribute(&supported, DeviceAttribute::MemoryPoolsSupported, id_) !=
-            kSuccess ||
+            cuda::kSuccess ||
         !supported) {
       return;
     }
@@ -343,7 +342,7 @@ class CudaDevice final : public Device {
     wanted.allocation_type = 1;
     wanted.location_type = 1;
     wanted.location_id = index_;
-    if (driver_.MemPoolCreate(&pool_, &wanted) != kSuccess) {
+    if (driver_.MemPoolCreate(&pool_, &wanted) != cuda::kSuccess) {
       pool_ = nullptr;
       return;
     }
@@ -358,7 +357,7 @@ class CudaDevice final : public Device {
 
   bool capturing(Stream stream) {
     int status = 0;
-    return driver_.StreamIsCapturing(handle(stream), &status) != kSuccess || status != 0;
+    return driver_.StreamIsCapturing(handle(stream), &status) != cuda::kSuccess || status != 0;
   }
 
   /// A grid barrier waits for blocks that are not resident for ever: refuse the launch.
@@ -486,7 +485,7 @@ int cudaBlocksPerMultiprocessor(Device& device, const LoadedKernel& kernel, int 
 int cudaDeviceCount() {
   const Driver* driver = cuda::driver();
   int count = 0;
-  return driver && driver->DeviceGetCount(&count) == kSuccess ? count : 0;
+  return driver && driver->DeviceGetCount(&count) == cuda::kSuccess ? count : 0;
 }
 
 Device* cudaDevice(int index, std::string* why) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <ir/axis_map.h>
+
 namespace nvfuser {
 
 namespace {
@@ -106,8 +108,6 @@ class Walk {
  private:
   std::set<const Expr*> passed_;
 };
-
-size_t rankOf(const Val* val) { return val->as<TensorView>()->getLogicalDomain().size(); }
 
 /// A product with columns, of numbers that are computed in Float.
 bool isProduct(const Expr* expr) {

@@ -21,7 +21,6 @@ std::string InnerOuterParams::toString() const {
 
 namespace {
 
-constexpr int64_t kWarp = 32;
 constexpr int64_t kMostWarps = 16;        ///< of a block
 constexpr int64_t kLeastWarps = 16;       ///< of a block, where rows are short
 constexpr int64_t kRowsOfBlock = 16;      ///< that pay for a block's share of the sums of columns
@@ -29,7 +28,7 @@ constexpr int64_t kEnoughBlocks = 64;     ///< where there are fewer rows
 constexpr int64_t kMostBytes = 400;       ///< that a thread holds of rows and sums
 constexpr int64_t kOtherRegisters = 24;   ///< of a thread
 constexpr int64_t kRegistersOfBatch = 4;  ///< for where a further vector of the next row is
-constexpr int64_t kMostRegisters = 255;
+constexpr int64_t kRegistersOfThread = 255;
 constexpr int64_t kMostBlocks = 3;  ///< of a multiprocessor
 constexpr int64_t kUnroll = 4;
 
@@ -141,7 +140,7 @@ class InnerOuterScheduler : public SchedulerEntry {
     params.vectorization = problem.widest();
     const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
     int64_t batches = 1;
-    while (ceilDiv(vectors, batches) > kWarp * kMostWarps) {
+    while (ceilDiv(vectors, batches) > kWarpSize * kMostWarps) {
       batches += batches < 4 ? 1 : batches < 8 ? 2 : 4;
     }
     const int64_t held = batches * params.vectorization * bytes;
@@ -150,14 +149,14 @@ class InnerOuterScheduler : public SchedulerEntry {
                           " bytes an element)")};
     }
     params.batches = batches;
-    params.warps = std::min(ceilPow2(ceilDiv(ceilDiv(vectors, batches), kWarp)), kMostWarps);
+    params.warps = std::min(ceilPow2(ceilDiv(ceilDiv(vectors, batches), kWarpSize)), kMostWarps);
     params.rows = std::max<int64_t>(kLeastWarps / params.warps, 1);
     const DeviceProperties& device = info.device();
     while (params.rows > 1 && problem.kept < params.rows * device.multiprocessors) {
       params.rows /= 2;
     }
-    const int64_t threads = kWarp * params.warps * params.rows;
-    const int64_t wanted = std::min(kOtherRegisters + ceilDiv(held, 4), kMostRegisters);
+    const int64_t threads = kWarpSize * params.warps * params.rows;
+    const int64_t wanted = std::min(kOtherRegisters + ceilDiv(held, 4), kRegistersOfThread);
     const int64_t most =
         std::min({device.registers_per_multiprocessor / (threads * wanted),
                   device.max_threads_per_multiprocessor / threads,

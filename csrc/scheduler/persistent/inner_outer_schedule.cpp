@@ -16,7 +16,6 @@ namespace nvfuser::inner_outer {
 
 namespace {
 
-constexpr int64_t kWarp = 32;
 constexpr int64_t kRowLoop = 3;   ///< loops outside of a row: blocks, threads of rows, rows
 constexpr int64_t kRowsOnly = 2;  ///< of them, those outside of the loop over rows
 
@@ -41,7 +40,7 @@ class Scheduler {
     for (auto [tv, width] : vectors_) {
       vectorizeInnermost(tv, width, params_.vectorization);
     }
-    fusion_->kernelHints().most_threads = kWarp * params_.warps * params_.rows;
+    fusion_->kernelHints().most_threads = kWarpSize * params_.warps * params_.rows;
     fusion_->kernelHints().least_blocks = params_.blocks;
     inlineMost();
     place();
@@ -130,7 +129,7 @@ class Scheduler {
     reference_->split(1, params_.rows, false);
     reference_->split(kRowLoop, params_.vectorization);
     reference_->split(kRowLoop, params_.batches, false);
-    reference_->split(kRowLoop + 1, kWarp);
+    reference_->split(kRowLoop + 1, kWarpSize);
     reference_->split(kRowLoop, 1, false);
     TransformPropagator propagator(reference_);
     MaxLogicalDomainInfoSpanningTree(reference_).traverse(&propagator);
@@ -176,7 +175,7 @@ class Scheduler {
     while (tv->nDims() > partials + 1) {
       tv->merge(partials);
     }
-    tv->split(partials, kWarp);
+    tv->split(partials, kWarpSize);
     tv->split(partials, params_.grid, false);
     // [partials…, blocks, columns, lanes]
     if (has_partials) {

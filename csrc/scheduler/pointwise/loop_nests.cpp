@@ -10,14 +10,13 @@
 #include <scheduler/copy_axes.h>
 #include <scheduler/copy_operation.h>
 #include <scheduler/pointwise/schedule.h>
+#include <scheduler/window_tensors.h>
 
 namespace nvfuser::pointwise {
 
-namespace {
+using scheduler_tools::axesOf;
 
-std::vector<IterDomain*> axesOf(const TensorView* tv) {
-  return TensorDomain::noReductions(tv->getLogicalDomain());
-}
+namespace {
 
 /// Whether the axes of one are those of the other, in any order.
 bool sameAxes(const TensorView* a, const TensorView* b, const IdGraph& exact) {

@@ -21,6 +21,7 @@
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/loop_order.h>
 #include <scheduler/pointwise/schedule.h>
+#include <support/round.h>
 
 namespace nvfuser {
 
@@ -37,13 +38,13 @@ std::string PointwiseParams::toString() const {
 
 namespace {
 
-constexpr int64_t kThreads = 128;       ///< of a block on a GPU
-constexpr int64_t kMostRegisters = 96;  ///< for the elements that a thread has loaded
-constexpr int64_t kHostTile = 8192;     ///< elements of a task on the CPU
-constexpr int64_t kLeastHostRow = 16;   ///< elements, for a loop of its own
-constexpr int64_t kMostHostRows = 64;   ///< short ones, of a task on the CPU
-constexpr int64_t kApartTile = 2048;    ///< elements of a task along the others
-constexpr int64_t kLineBytes = 64;
+constexpr int64_t kThreads = 128;      ///< of a block on a GPU
+constexpr int64_t kMostLoaded = 96;    ///< for the elements that a thread has loaded
+constexpr int64_t kHostTile = 8192;    ///< elements of a task on the CPU
+constexpr int64_t kLeastHostRow = 16;  ///< elements, for a loop of its own
+constexpr int64_t kMostHostRows = 64;  ///< short ones, of a task on the CPU
+constexpr int64_t kApartTile = 2048;   ///< elements of a task along the others
+constexpr int64_t kHostLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
 
 constexpr size_t kMostNests = 8;
@@ -120,8 +121,6 @@ std::vector<TensorView*> withReads(const std::vector<TensorView*>& tensors,
   }
   return result;
 }
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class PointwiseScheduler : public SchedulerEntry {
  public:
@@ -310,7 +309,7 @@ class PointwiseScheduler : public SchedulerEntry {
     return info.device().l3_bytes > 0 && bytes > info.device().l3_bytes &&
            std::all_of(fusion.outputs().begin(), fusion.outputs().end(), [&](const Val* val) {
              const auto* tv = val->as<TensorView>();
-             return right * dataTypeSizeByte(tv->dtype()) % kLineBytes == 0 &&
+             return right * dataTypeSizeByte(tv->dtype()) % kHostLineBytes == 0 &&
                     reference.vectorWidth(tv, inner, info) > 1;
            });
   }
@@ -343,7 +342,7 @@ class PointwiseScheduler : public SchedulerEntry {
       }
       elements = std::min(elements, elementsOfAccesses(tensors, info));
       while (elements > 1 && ((right % elements != 0 && !tail) ||
-                              elements * static_cast<int64_t>(tensors.size()) > kMostRegisters ||
+                              elements * static_cast<int64_t>(tensors.size()) > kMostLoaded ||
                               left * right / (elements * kThreads) < processors)) {
         elements /= 2;
       }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include <scheduler/reduction/plan.h>
 
@@ -7,22 +6,12 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kBytesInFlight = 64;  ///< that a thread loads in one step
-constexpr int64_t kThreads = 256;       ///< of a block, where there are blocks enough
-constexpr int64_t kMostThreads = 512;
+constexpr int64_t kBytesInFlight = 64;   ///< that a thread loads in one step
+constexpr int64_t kThreadsOfRows = 256;  ///< of a block, where there are blocks enough
+constexpr int64_t kMostThreadsOfRows = 512;
 constexpr int64_t kResident = 2;  ///< blocks of most threads that a multiprocessor holds at once
 
 }  // namespace
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t floorPow2(int64_t value) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
-}
-
-int64_t ceilPow2(int64_t value) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
-}
 
 void planInner(const Problem& problem, bool may_split, ReductionParams& params) {
   const DeviceProperties& device = problem.info.device();
@@ -35,7 +24,7 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t bytes = params.vectorization * problem.input_bytes;
   const int64_t most_unroll = std::clamp<int64_t>(kBytesInFlight / bytes, 1, 8);
   const bool few_rows = problem.kept < 2 * processors;
-  const int64_t most_threads = few_rows ? kMostThreads : kThreads;
+  const int64_t most_threads = few_rows ? kMostThreadsOfRows : kThreadsOfRows;
   int64_t threads = 0;
   if (vectors < device.warp_size) {
     threads = ceilPow2(vectors);
@@ -45,7 +34,7 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   params.unroll = std::clamp<int64_t>(floorPow2(vectors / threads), 1, most_unroll);
   if (params.schedule_3d && few_rows && vectors >= device.warp_size) {
     // A short run at each step: threads for all of it, rather than few with several vectors each.
-    const int64_t share = ceilDiv(vectors, ceilDiv(vectors, kMostThreads));
+    const int64_t share = ceilDiv(vectors, ceilDiv(vectors, kMostThreadsOfRows));
     threads = ceilDiv(share, device.warp_size) * device.warp_size;
     params.unroll = 1;
   }
@@ -53,7 +42,7 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
     params.unroll_runs = std::clamp<int64_t>(floorPow2(others), 1, most_unroll);
   }
   params.threads_x = threads;
-  int64_t rows = std::max<int64_t>(kThreads / 2 / threads, 1);
+  int64_t rows = std::max<int64_t>(kThreadsOfRows / 2 / threads, 1);
   while (rows > 1 && ceilDiv(problem.kept, rows) < 2 * processors && rows * threads > 32) {
     rows /= 2;
   }
@@ -62,8 +51,8 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   // Rows too few for the device, or with few threads each: several blocks a row.
   const int64_t blocks = ceilDiv(problem.kept, params.rows);
   const int64_t block = threads * params.rows;
-  if (may_split && blocks * block * 2 <= kMostThreads * processors) {
-    splitOverBlocks(problem, blocks, kResident * kMostThreads / block,
+  if (may_split && blocks * block * 2 <= kMostThreadsOfRows * processors) {
+    splitOverBlocks(problem, blocks, kResident * kMostThreadsOfRows / block,
                     params.schedule_3d ? others : vectors / (threads * params.unroll), params);
   }
 }

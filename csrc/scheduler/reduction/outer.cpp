@@ -6,13 +6,13 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kMostUnroll = 8;         ///< rows in flight
-constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
-constexpr int64_t kResidentOfPass = 1;     ///< blocks that a multiprocessor holds then: two spill
-constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
-constexpr int64_t kBytesOfPass = 64;       ///< in flight of a thread, of all inputs
-constexpr int64_t kThreads = 256;          ///< of a block
-constexpr int64_t kMostThreads = 512;
+constexpr int64_t kMostUnroll = 8;          ///< rows in flight
+constexpr int64_t kMostOfPass = 4;          ///< the same, where columns are read again
+constexpr int64_t kResidentOfPass = 1;      ///< blocks that a multiprocessor holds then: two spill
+constexpr int64_t kElementsInFlight = 32;   ///< of a thread: more spill
+constexpr int64_t kBytesOfPass = 64;        ///< in flight of a thread, of all inputs
+constexpr int64_t kThreadsOfColumns = 256;  ///< of a block
+constexpr int64_t kMostThreadsOfColumns = 512;
 constexpr int64_t kMostThreadsOfPass = 1024;  ///< where each has several rows
 constexpr int64_t kColumnsOfPass = 4;       ///< of a thread: of more, instructions alone take long
 constexpr int64_t kRowsOfPass = 8;          ///< of a thread, for the larger block
@@ -35,7 +35,7 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   // (Columns that are held or read again leave no registers for that.)
   const int64_t of_line = is_narrow ? kLine / access : 0;
   int64_t threads = std::min(ceilPow2(columns), std::max<int64_t>(of_line, 32));
-  int64_t in_block = kThreads;
+  int64_t in_block = kThreadsOfColumns;
   auto blocks = [&] { return others * ceilDiv(columns, threads); };
   // Narrower strips, down to a sector or two, before a second phase. What is computed for rows that
   // are written keeps more of a thread busy than their loads, and wants whole lines.
@@ -43,7 +43,7 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t least = std::max(writes_rows ? kLeastStripWritten : kLeastStrip, of_line);
   while (threads > least && blocks() < processors) {
     threads /= 2;
-    in_block = kMostThreads;
+    in_block = kMostThreadsOfColumns;
   }
   params.threads_x = threads;
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
@@ -55,9 +55,9 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t block = params.threads_x * params.threads_y;
   const int64_t of_thread = params.vectorization * problem.input_bytes * params.unroll;
   // (Accumulators of whole accesses leave no registers for more threads.)
-  const int64_t most =
-      is_narrow ? std::clamp(kBytesOfProcessor / of_thread, kMostThreads, 2 * kMostThreads)
-                : kMostThreads;
+  const int64_t most = is_narrow ? std::clamp(kBytesOfProcessor / of_thread, kMostThreadsOfColumns,
+                                              2 * kMostThreadsOfColumns)
+                                 : kMostThreadsOfColumns;
   if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * most * processors) {
     splitOverBlocks(problem, blocks(), 2 * most / block,
                     problem.reduced / (params.threads_y * params.unroll), params);
@@ -78,9 +78,9 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   const int64_t blocks = others * ceilDiv(columns, params.threads_x);
   const int64_t all_rows = kMostThreadsOfPass / params.threads_x * ceilDiv(wanted, blocks);
   const bool has_many = problem.reduced >= kRowsOfPass * all_rows;
-  params.threads_y =
-      std::clamp<int64_t>(ceilPow2(problem.reduced), 1,
-                          (has_many ? kMostThreadsOfPass : kMostThreads) / params.threads_x);
+  params.threads_y = std::clamp<int64_t>(
+      ceilPow2(problem.reduced), 1,
+      (has_many ? kMostThreadsOfPass : kMostThreadsOfColumns) / params.threads_x);
   const int64_t most = std::clamp<int64_t>(
       kBytesOfPass / (params.vectorization * problem.input_bytes), 1, kMostOfPass);
   params.unroll = std::clamp<int64_t>(floorPow2(problem.reduced / params.threads_y), 1, most);

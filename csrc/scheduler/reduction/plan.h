@@ -2,14 +2,9 @@
 #pragma once
 
 #include <scheduler/reduction/problem.h>
+#include <support/round.h>
 
 namespace nvfuser::reduction {
-
-int64_t ceilDiv(int64_t a, int64_t b);
-/// Largest power of two up to `value`, at least 1.
-int64_t floorPow2(int64_t value);
-/// Smallest power of two from `value` on.
-int64_t ceilPow2(int64_t value);
 
 /// Rows that lie together in memory, on a GPU: serial loops over a row, one or several rows a
 /// block, or (with `may_split`) several blocks a row.

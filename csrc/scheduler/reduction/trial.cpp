@@ -14,7 +14,7 @@ namespace {
 
 // Loops that agree have to do so for all sizes, so these are none that a reshape is likely to have.
 constexpr int64_t kVector = 13;
-constexpr int64_t kThreads = 17;
+constexpr int64_t kTriedThreads = 17;
 constexpr int64_t kBatches = 11;
 
 }  // namespace
@@ -30,12 +30,12 @@ std::optional<Refusal> tryLoops(const Fusion& fusion, const Form& form, Schedule
   trial.inner_axes = inner_axes;
   trial.vectorization = fastest_dim ? kVector : 1;  // columns are reduced in groups of V
   if (type == SchedulerType::Reduction) {
-    trial.threads_x = kThreads;
-    trial.threads_y = kThreads;
+    trial.threads_x = kTriedThreads;
+    trial.threads_y = kTriedThreads;
   } else {
     trial.persistence = Persistence::Registers;
     trial.batches = kBatches;
-    trial.threads_x = kThreads;
+    trial.threads_x = kTriedThreads;
   }
   Fusion copy(fusion);
   try {

@@ -1,7 +1,6 @@
 #include <scheduler/scan/scan.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include <id_model/id_graph.h>
@@ -12,6 +11,7 @@
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/pointwise/schedule.h>
 #include <scheduler/scan/schedule.h>
+#include <support/round.h>
 
 namespace nvfuser {
 
@@ -23,23 +23,14 @@ constexpr int64_t kHostRun = 128;       ///< elements of a row between scans (CP
 constexpr int64_t kHostRows = 4;        ///< scanned in turn (CPU)
 constexpr int64_t kHostColumns = 128;   ///< columns at once (CPU)
 constexpr int64_t kLeastHostColumns = 16;
-constexpr int64_t kThreads = 256;       ///< of a row, unless there are few
-constexpr int64_t kMostThreads = 1024;  ///< of a block
-constexpr int64_t kLeastThreads = 128;  ///< of a block
-constexpr int64_t kBusyThreads = 2048;  ///< of a multiprocessor
+constexpr int64_t kThreadsOfRow = 256;       ///< of a row, unless there are few
+constexpr int64_t kMostThreadsOfRow = 1024;  ///< of a block
+constexpr int64_t kLeastThreads = 128;       ///< of a block
+constexpr int64_t kBusyThreads = 2048;       ///< of a multiprocessor
 constexpr int64_t kMostItems = 8;
 constexpr int64_t kItemsOfColumn = 4;
 constexpr int64_t kItemsOfFewColumns = 16;  ///< threads of a column go through each other's sums
-constexpr int64_t kMostRegisters = 48;      ///< elements that a thread holds
-constexpr int64_t kWarp = 32;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t ceilPow2(int64_t n) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
-}
-int64_t floorPow2(int64_t n) {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
-}
+constexpr int64_t kMostHeld = 48;           ///< elements that a thread holds
 
 std::vector<const ScanOp*> scansOf(const Fusion& fusion) {
   std::vector<const ScanOp*> scans;
@@ -127,7 +118,7 @@ class ScanScheduler : public SchedulerEntry {
       trial.order = orderWith(reference, along);
       trial.along = static_cast<int64_t>(trial.order.size()) - 1;
       trial.host = host;
-      trial.threads = host ? 1 : kWarp;
+      trial.threads = host ? 1 : kWarpSize;
       trial.items = 4;
       if (auto refusal = refusesPlan(fusion, trial)) {
         return refusal;
@@ -242,14 +233,14 @@ class ScanScheduler : public SchedulerEntry {
       items = std::max(items, reference.vectorWidth(tv, inner, info));
     }
     items = std::min(items, kMostItems);
-    while (items > 1 && items * static_cast<int64_t>(tensors.size()) > kMostRegisters) {
+    while (items > 1 && items * static_cast<int64_t>(tensors.size()) > kMostHeld) {
       items /= 2;
     }
     params.items = items;
     const int64_t busy = info.device().multiprocessors * kBusyThreads;
     const int64_t steps = ceilPow2(ceilDiv(sizes.length, items));
-    params.threads = std::min(steps, kThreads);
-    while (params.threads < std::min(steps, kMostThreads) &&
+    params.threads = std::min(steps, kThreadsOfRow);
+    while (params.threads < std::min(steps, kMostThreadsOfRow) &&
            sizes.others * params.threads * 2 <= busy) {
       params.threads *= 2;
     }
@@ -272,12 +263,12 @@ class ScanScheduler : public SchedulerEntry {
 
   static void planColumns(const Sizes& sizes, SchedulerRuntimeInfo& info, ScanParams& params) {
     const int64_t busy = info.device().multiprocessors * kBusyThreads;
-    params.lines = std::min(ceilPow2(sizes.columns), kWarp);
+    params.lines = std::min(ceilPow2(sizes.columns), kWarpSize);
     const int64_t blocks = sizes.others * ceilDiv(sizes.columns, params.lines);
     params.items =
         std::min(ceilPow2(sizes.length),
                  blocks < info.device().multiprocessors ? kItemsOfFewColumns : kItemsOfColumn);
-    while (params.lines * params.threads < kMostThreads && params.threads < kWarp &&
+    while (params.lines * params.threads < kMostThreadsOfRow && params.threads < kWarpSize &&
            blocks * params.lines * params.threads < busy &&
            sizes.length >= 2 * params.threads * params.items) {
       params.threads *= 2;

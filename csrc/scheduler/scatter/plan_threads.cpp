@@ -3,9 +3,11 @@
 #include <bit>
 #include <numeric>
 
+#include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/scatter/plan.h>
+#include <support/round.h>
 
 namespace nvfuser::scatters {
 
@@ -15,17 +17,11 @@ constexpr int64_t kThreads = 256;   ///< of a block
 constexpr int64_t kResident = 6;    ///< blocks of a multiprocessor: 40 registers a thread
 constexpr int64_t kMostVector = 4;  ///< elements
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Elements outside of the scattered axis and along it, and inside.
 struct Extents {
   int64_t rows = 1;
   int64_t columns = 1;
 };
-
-size_t rankOf(const Val* tensor) {
-  return TensorDomain::noReductions(tensor->as<TensorView>()->getLogicalDomain()).size();
-}
 
 Extents extentsOf(const Val* tensor, int64_t dim, SchedulerRuntimeInfo& info) {
   const std::vector<IterDomain*> axes =

@@ -19,7 +19,7 @@ constexpr int64_t kLeastColumns = 8;    ///< of rows in vectors
 constexpr int64_t kColumnsOfTask = 16;  ///< at least
 constexpr int64_t kTrialVector = 2;     ///< elements of a thread of a GPU
 constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::max();
-constexpr int64_t kAlone = 16384;  ///< elements that one thread does as fast as several
+constexpr int64_t kUpdatesAlone = 16384;  ///< elements that one thread does as fast as several
 
 const ScatterOp* onlyScatter(const Fusion& fusion) {
   const ScatterOp* found = nullptr;
@@ -138,7 +138,7 @@ class ScatterScheduler : public SchedulerEntry {
     auto params = std::make_unique<ScatterParams>();
     params->rows = columns >= kLeastColumns;
     const int64_t threads = info.device().multiprocessors;
-    if (outside * entries * columns <= kAlone || threads == 1) {
+    if (outside * entries * columns <= kUpdatesAlone || threads == 1) {
       return params;
     }
     if (outside >= threads) {

@@ -9,6 +9,7 @@
 #include <scheduler/pointwise/schedule.h>
 #include <scheduler/transpose/schedule.h>
 #include <scheduler/transpose/sides.h>
+#include <support/round.h>
 #include <support/text.h>
 
 namespace nvfuser {
@@ -25,11 +26,10 @@ std::string TransposeParams::toString() const {
 
 namespace {
 
-constexpr int64_t kMostElements = 16;    ///< in one step of a thread
+constexpr int64_t kMostOfStep = 16;      ///< in one step of a thread
 constexpr int64_t kThreadElements = 16;  ///< of a tile, for each thread
 constexpr int64_t kThreadBytes = 256;    ///< loaded by a thread before it uses any
-constexpr int64_t kMostThreads = 1024;
-constexpr int64_t kWarp = 32;
+constexpr int64_t kMostThreadsOfTile = 1024;
 constexpr int64_t kLeastTile = 8;   ///< elements along a side
 constexpr int64_t kSmallTile = 32;  ///< down to which tiles shrink to occupy the device
 constexpr int64_t kMostTile = 512;
@@ -39,11 +39,6 @@ constexpr int64_t kHostLanes = 16;
 constexpr int64_t kHostLongTile = 4;
 /// Bytes from which lines that are written side by side push each other out of a cache's sets.
 constexpr double kHostStream = 2 << 20;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t ceilPow2(int64_t value) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
-}
 
 /// Whether, whatever the sizes, all tensors lie along one axis (or something is reduced).
 std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
@@ -112,7 +107,7 @@ class Planner {
     for (const TensorView* tv : tensors_) {
       width = isTurned(tv) == turned ? std::max(width, widthOf(tv)) : width;
     }
-    width = std::min(width, kMostElements);
+    width = std::min(width, kMostOfStep);
     while (extent % width != 0) {
       width /= 2;
     }
@@ -191,7 +186,7 @@ class Planner {
             static_cast<uint64_t>(kThreadBytes / std::max<int64_t>(element_bytes, 1)))),
         widest, std::max(widest, kThreadElements));
     params_.threads = std::clamp(other * compute / elements,
-                                 std::min(kWarp, other * compute / widest), kMostThreads);
+                                 std::min(kWarpSize, other * compute / widest), kMostThreadsOfTile);
   }
 
   static int64_t clampTile(int64_t preferred, int64_t extent, int64_t vector) {

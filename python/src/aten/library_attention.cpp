@@ -19,7 +19,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 /// As ATen numbers them (at::SDPBackend).
-enum class Kernel : int64_t { Math = 0, Flash = 1, Efficient = 2, CuDnn = 3 };
+enum class AttentionKernel : int64_t { Math = 0, Flash = 1, Efficient = 2, CuDnn = 3 };
 
 /// Numbers of a row for which cuDNN has gradients, too.
 constexpr int64_t kDeepestOfCudnn = 128;
@@ -66,18 +66,18 @@ class Attention {
         op->biasPlace() && call_.input(*op->biasPlace()).dtype != dtype_ && aten_.isOnCuda();
     // Bias and mask are one tensor of ATen, which the causal mask then joins.
     addedScores(op);
-    const Kernel kernel = is_wide ? Kernel::Math : choice();
-    if (dropout_p_ > 0 && !(kernel == Kernel::Flash && aten_.isOnCuda())) {
+    const AttentionKernel kernel = is_wide ? AttentionKernel::Math : choice();
+    if (dropout_p_ > 0 && !(kernel == AttentionKernel::Flash && aten_.isOnCuda())) {
       return declineDropout();
     }
-    if (kernel == Kernel::CuDnn) {
+    if (kernel == AttentionKernel::CuDnn) {
       auto made = aten_.cudnnAttention(query_, key_, value_, is_causal_, scale_);
       giveForward(std::move(made[0]), withoutLastAxis(made[1]));
-    } else if (kernel == Kernel::Flash && aten_.isOnCuda()) {
+    } else if (kernel == AttentionKernel::Flash && aten_.isOnCuda()) {
       flash();
-    } else if (kernel == Kernel::Flash) {
+    } else if (kernel == AttentionKernel::Flash) {
       flashOfCpu();
-    } else if (kernel == Kernel::Efficient) {
+    } else if (kernel == AttentionKernel::Efficient) {
       efficient();
     } else {
       auto [output, logsumexp] = attentionByProducts(aten_, scored());
@@ -96,20 +96,20 @@ class Attention {
     const auto* op = call_.op->as<SdpaBwdOp>();
     readSettings(SdpaBwdOp::kDropoutP, SdpaBwdOp::kIsCausal,
                  op->hasScale() ? std::optional(SdpaBwdOp::kScale) : std::nullopt);
-    Kernel kernel = choice();
+    AttentionKernel kernel = choice();
     // Gradients of memory-efficient attention want values as wide as queries, and leave some of
     // those of causal queries beyond the last key unwritten.
-    if (kernel == Kernel::Efficient &&
+    if (kernel == AttentionKernel::Efficient &&
         (depth_ != value_.sizes()[3] || (is_causal_ && queries_ > keys_))) {
-      kernel = Kernel::Math;
+      kernel = AttentionKernel::Math;
     }
-    if (dropout_p_ > 0 && !(kernel == Kernel::Flash && aten_.isOnCuda())) {
+    if (dropout_p_ > 0 && !(kernel == AttentionKernel::Flash && aten_.isOnCuda())) {
       return declineDropout();
     }
     const AtenTensor grad = operand(0, 2);
     const AtenTensor output = operand(4, 2);
     AtenTensor logsumexp = operand(SdpaBwdOp::kLogSumExp, 1);
-    if (kernel == Kernel::CuDnn) {
+    if (kernel == AttentionKernel::CuDnn) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor state = aten_.empty({}, DataType::Int);  // of a dropout that is none
       giveGradients(aten_.run(
@@ -117,7 +117,7 @@ class Attention {
           {grad, query_, key_, value_, output, withLastAxis(dense(std::move(logsumexp))), state,
            state, none, none, none, queries_, keys_, 0.0, is_causal_, some(scale_)},
           "TTT"));
-    } else if (kernel == Kernel::Flash && aten_.isOnCuda()) {
+    } else if (kernel == AttentionKernel::Flash && aten_.isOnCuda()) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor seed = state();
       const AtenTensor offset = aten_.empty({}, DataType::UInt64);
@@ -126,12 +126,12 @@ class Attention {
                                padded(output), dense(std::move(logsumexp)), none, none, queries_,
                                keys_, dropout_p_, is_causal_, seed, offset, some(scale_)},
                               "TTT"));
-    } else if (kernel == Kernel::Flash) {
+    } else if (kernel == AttentionKernel::Flash) {
       giveGradients(aten_.run("aten::_scaled_dot_product_flash_attention_for_cpu_backward", "",
                               {grad, query_, key_, value_, output, logsumexp, dropout_p_,
                                is_causal_, std::nullopt, some(scale_)},
                               "TTT"));
-    } else if (kernel == Kernel::Efficient) {
+    } else if (kernel == AttentionKernel::Efficient) {
       const AtenTensor none = aten_.undefined();
       const AtenTensor state = aten_.empty({}, DataType::Int);
       aten_.zero(state);
@@ -279,26 +279,27 @@ class Attention {
 
   AtenArgument added() const { return added_ ? some(*added_) : AtenArgument(std::nullopt); }
 
-  Kernel choice() const {
+  AttentionKernel choice() const {
     std::vector<int64_t> chosen;
     aten_.run("aten::_fused_sdp_choice", "",
               {query_, key_, value_, added(), dropout_p_, is_causal_, some(scale_), false}, "N",
               &chosen);
-    const auto kernel = static_cast<Kernel>(chosen.at(0));
-    if (kernel == Kernel::Flash && aten_.isOnCuda() && !AtenProgram::hasFlashAttention()) {
-      return Kernel::Math;
+    const auto kernel = static_cast<AttentionKernel>(chosen.at(0));
+    if (kernel == AttentionKernel::Flash && aten_.isOnCuda() && !AtenProgram::hasFlashAttention()) {
+      return AttentionKernel::Math;
     }
-    if (kernel != Kernel::CuDnn) {
+    if (kernel != AttentionKernel::CuDnn) {
       return kernel;
     }
     // What cuDNN takes the others take, too.
     const bool is_half = dtype_ == DataType::Half || dtype_ == DataType::BFloat16;
     const bool is_square = queries_ == keys_ || !is_causal_;
     if (!is_half || added_ || !is_square || depth_ != value_.sizes()[3]) {
-      return Kernel::Efficient;
+      return AttentionKernel::Efficient;
     }
     const bool in_both_directions = depth_ <= kDeepestOfCudnn && dropout_p_ == 0;
-    return in_both_directions && AtenProgram::hasCudnnAttention() ? Kernel::CuDnn : Kernel::Flash;
+    return in_both_directions && AtenProgram::hasCudnnAttention() ? AttentionKernel::CuDnn
+                                                                  : AttentionKernel::Flash;
   }
 
   /// cuDNN's log-sum-exp has an axis of one element more.

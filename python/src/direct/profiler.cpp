@@ -48,7 +48,7 @@ std::string dims(const Extents& extents) {
   return text("[", extents[0], ", ", extents[1], ", ", extents[2], "]");
 }
 
-constexpr int kRepeats = 5;
+constexpr int kProfiledCalls = 5;
 
 /// Of a kernel of a profile, by nvFuser's names.
 struct SegmentProfile {
@@ -92,7 +92,7 @@ bool isProfiling() { return is_profiling; }
 void recordCall(FusionExecutorCache& executor, const KernelArgumentHolder& args,
                 const KernelArgumentHolder& outputs, double host_ms) {
   CallProfile call;
-  call.measured = executor.profile(args, kRepeats);
+  call.measured = executor.profile(args, kProfiledCalls);
   call.host_ms = host_ms;
   keep(std::move(call), args, outputs);
 }
@@ -105,7 +105,7 @@ void recordKernel(KernelExecutor& executor, const KernelArgumentHolder& args,
   kernel.name = executor.name();
   kernel.scheduler = "user";
   executor.measure(args, outputs, [&](Device& device, const std::function<void()>& launch) {
-    kernel.ms = warmTime(device, launch, kRepeats);
+    kernel.ms = warmTime(device, launch, kProfiledCalls);
   });
   kernel.bytes = bytesOf(args) + bytesOf(outputs);
   const LaunchParams& launch = executor.lastLaunchParams();

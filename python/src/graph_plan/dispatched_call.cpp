@@ -16,7 +16,7 @@ using Handle = TorchShim::Handle;
 
 /// An operation on tensors of the CPU with fewer elements takes less time than to hand the
 /// interpreter's lock over.
-constexpr int64_t kFewElements = int64_t{1} << 14;
+constexpr int64_t kFewCopied = int64_t{1} << 14;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ bool DispatchedCall::canRead(Values& values, bool& takes_long) const {
       if (values.handle(operand.slot) == nullptr || !values.read(operand.slot, tensor)) {
         return false;
       }
-      takes_long |= tensor.cuda_index >= 0 || tensor.numel() >= kFewElements;
+      takes_long |= tensor.cuda_index >= 0 || tensor.numel() >= kFewCopied;
     }
     for (const PlanInteger& integer : operand.integers) {
       int64_t value = 0;

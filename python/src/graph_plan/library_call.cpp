@@ -159,13 +159,13 @@ void setAll(Values& values, std::span<const SlotIndex> results,
 
 /// Of PyTorch's attention on the CPU: (query, key, value; mask), dropout, whether it is causal, and
 /// the scale, with (result, log of sums).
-class Attention final : public LibraryCall {
+class AttentionForward final : public LibraryCall {
  public:
   using Function = Status (*)(Handle query, Handle key, Handle value, double dropout,
                               int32_t is_causal, Handle* mask, double* scale, Handle* result,
                               Handle* log_sums);
 
-  Attention(LibraryOperands operands, Function function)
+  AttentionForward(LibraryOperands operands, Function function)
       : LibraryCall(std::move(operands)), function_(function) {}
 
   bool run(Values& values, std::span<const SlotIndex> results) const override {
@@ -292,10 +292,10 @@ std::unique_ptr<LibraryCall> LibraryCall::make(std::string_view operation,
     return product(Added("aoti_torch_cpu_baddbmm_out", "aoti_torch_cuda_baddbmm_out"), 3, 2);
   }
   if (operation == "_scaled_dot_product_flash_attention_for_cpu") {
-    auto function = TorchShim::function<Attention::Function>(
+    auto function = TorchShim::function<AttentionForward::Function>(
         "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu");
     if (function != nullptr && hasOperands(operands, 4, 3, 0)) {
-      return std::make_unique<Attention>(std::move(operands), function);
+      return std::make_unique<AttentionForward>(std::move(operands), function);
     }
   }
   if (operation == "_scaled_dot_product_flash_attention_for_cpu_backward") {

@@ -16,10 +16,6 @@ namespace {
 constexpr int64_t kMostElements = 2000;
 constexpr double kRefusals = 0.4;  ///< how likely an operation may be one that some call refuses
 
-int64_t product(const std::vector<int64_t>& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
-
 }  // namespace
 
 SizesDrawer::SizesDrawer(uint64_t seed) : draw_(Draw(seed).next()) {
@@ -95,7 +91,7 @@ void SizesDrawer::addInput() {
       length.back() = length[0] + 1;  // not what is declared
     }
     for (size_t call = 0; call < calls; ++call) {
-      if (length[call] * product(sizes[call]) > kMostElements) {
+      if (length[call] * elementsOf(sizes[call]) > kMostElements) {
         length.assign(calls, 2);
       }
     }
@@ -223,7 +219,7 @@ bool SizesDrawer::try_(Call call, double bound, int64_t results) {
       if (!shapes.refused().empty() || !shapes.isTensor(id)) {
         continue;
       }
-      if (product(shapes.of(id)) > kMostElements) {
+      if (elementsOf(shapes.of(id)) > kMostElements) {
         return false;
       }
     }

@@ -7,11 +7,11 @@
 
 namespace nvfuser::fuzz {
 
-namespace {
-
-int64_t product(const std::vector<int64_t>& sizes) {
+int64_t elementsOf(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
+
+namespace {
 
 std::string shown(const std::vector<int64_t>& sizes) { return text("[", join(sizes, ", "), "]"); }
 
@@ -215,13 +215,13 @@ std::vector<int64_t> Shapes::reshaped(const std::vector<int64_t>& sizes,
     }
   }
   if (rest >= 0) {
-    if (known == 0 || product(sizes) % known != 0) {
+    if (known == 0 || elementsOf(sizes) % known != 0) {
       refuse(what);
       return {};
     }
-    shape[static_cast<size_t>(rest)] = product(sizes) / known;
+    shape[static_cast<size_t>(rest)] = elementsOf(sizes) / known;
   }
-  if (product(shape) != product(sizes)) {
+  if (elementsOf(shape) != elementsOf(sizes)) {
     refuse(what);
   }
   return shape;

@@ -18,6 +18,9 @@
 
 namespace nvfuser::fuzz {
 
+/// The number of elements of a tensor of these sizes.
+int64_t elementsOf(const std::vector<int64_t>& sizes);
+
 class Shapes {
  public:
   /// Adds an input with the sizes of this call; `declared` has those of the first one.
