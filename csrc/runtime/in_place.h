@@ -15,8 +15,9 @@
 /// - It cannot fail when it runs, nor can those after it, and none of these reads the input. (At a
 ///   plan's first run a kernel may turn out not to do; then only the last one writes directly.)
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
-/// - The argument lies as the kernel writes, but for gaps between its rows, on a GPU it is aligned
-///   like memory of its own, and no other argument has a part of its memory.
+/// - The argument lies as the kernel writes, but for gaps between its rows where no other kernel
+///   reads the output, on a GPU it is aligned like memory of its own, and no other argument has a
+///   part of its memory.
 /// - The kernel reads each element before it writes it, and writes it once: no loop around the
 ///   update is over an axis of another tensor, where it would be repeated (`directWrites`).
 ///

@@ -208,8 +208,9 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
       pairs.push_back({k, place});
       continue;
     }
+    // Other steps expect what they read to lie without gaps.
     const auto* in = segment.fusion().inputs()[place]->as<TensorView>();
-    if (tensor.sizes() == dense->sizes &&
+    if (tensor.sizes() == dense->sizes && last_use.count(out) == 0 &&
         mayTakeGaps(segment.fusion().outputs()[k]->as<TensorView>(), in) &&
         (!in_vectors || liesInVectors(tensor, in))) {
       pairs.push_back({k, place, true});
