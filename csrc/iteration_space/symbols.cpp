@@ -49,6 +49,15 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
                             axes[i]->getMaybeExpandedExtent()});
     }
   }
+  auto find = [&](const Val* val) {
+    while (true) {
+      auto up = parent_.find(val);
+      if (up == parent_.end()) {
+        return val;
+      }
+      val = up->second;
+    }
+  };
   const auto isNamed = [&](const Val* extent) {
     return isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
   };
@@ -57,20 +66,26 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
     return isNamed(extent) ||
            (product != nullptr && isKnown(product->input(0)) && isKnown(product->input(1)));
   };
+  const std::function<bool(const Val*, const Val*)> isMadeOf = [&](const Val* val,
+                                                                   const Val* factor) {
+    val = find(val);
+    const Expr* product = productOf(val);
+    return val == factor || (product != nullptr && (isMadeOf(product->input(0), factor) ||
+                                                    isMadeOf(product->input(1), factor)));
+  };
   for (int c = 0; c < exact.numClasses(); ++c) {
     for (const IterDomain* id : exact.members(c)) {
       extents_.insert(id->extent()->fingerprint());
     }
     const Val* first = nullptr;
-    // What is computed from other extents comes second: it gets the name of a known one, if there
-    // is one.
+    // What is computed from other extents comes second: it gets the name of a known one.
     for (const bool known : {true, false}) {
       for (const IterDomain* id : exact.members(c)) {
         const Val* extent = id->extent();
-        if (id->isBroadcast() || isKnown(extent) != known) {
+        if (id->isBroadcast() || isKnown(extent) != known || (!known && first == nullptr)) {
           continue;
         }
-        const Val* root = canonical(extent);
+        const Val* root = find(extent);
         if (first == nullptr) {
           first = root;
         } else if (root != first) {
@@ -80,7 +95,7 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
             std::swap(winner, loser);
           }
           if (!loser->isConst() && !isMadeOf(winner, loser)) {
-            parent_[loser->fingerprint()] = winner;
+            parent_[loser] = winner;
           }
           first = winner;
         }
@@ -91,28 +106,12 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
 
 const Val* Symbols::canonical(const Val* val) const {
   while (true) {
-    auto up = parent_.find(val->fingerprint());
+    auto up = parent_.find(val);
     if (up == parent_.end()) {
       return val;
     }
     val = up->second;
   }
-}
-
-bool Symbols::isMadeOf(const Val* val, const Val* part) const {
-  std::unordered_set<const Val*> seen;
-  std::vector<const Val*> due{val};
-  while (!due.empty()) {
-    const Val* at = canonical(due.back());
-    due.pop_back();
-    if (at->fingerprint() == part->fingerprint()) {
-      return true;
-    }
-    if (seen.insert(at).second && at->definition() != nullptr && input_extents_.count(at) == 0) {
-      due.insert(due.end(), at->definition()->inputs().begin(), at->definition()->inputs().end());
-    }
-  }
-  return false;
 }
 
 Scalar Symbols::leaf(const Val* val) {

@@ -32,12 +32,10 @@ class Symbols {
 
  private:
   const Val* canonical(const Val* val) const;
-  /// Whether `part` is needed to compute `val`, which then cannot be the name of `part`.
-  bool isMadeOf(const Val* val, const Val* part) const;
   kir::Scalar leaf(const Val* val);
 
   kir::ScalarPool& pool_;
-  std::unordered_map<Fingerprint, const Val*, FingerprintHash> parent_;  ///< equal extents
+  std::unordered_map<const Val*, const Val*> parent_;
   std::unordered_map<const Val*, kir::SymbolSource> input_extents_;
   std::unordered_set<Fingerprint, FingerprintHash> extents_;  ///< of all axes
   std::unordered_map<const Val*, kir::Scalar> cache_;
