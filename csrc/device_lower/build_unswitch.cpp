@@ -46,6 +46,22 @@ bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbo
   });
 }
 
+bool growsWithAll(kir::ScalarPool& pool, Scalar index, const std::vector<const LoopClass*>& loops,
+                  const Symbols& symbols) {
+  return std::all_of(loops.begin(), loops.end(), [&](const LoopClass* loop) {
+    return growsWith(pool, index, loop->index, symbols);
+  });
+}
+
+/// An index in the last iteration of all these loops.
+Scalar atLast(kir::ScalarPool& pool, Scalar index, const std::vector<const LoopClass*>& loops) {
+  std::unordered_map<Scalar, Scalar> last;
+  for (const LoopClass* loop : loops) {
+    last[loop->index] = pool.sub(loop->extent, pool.one());
+  }
+  return pool.substitute(index, last);
+}
+
 }  // namespace
 
 void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
@@ -79,13 +95,9 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
             conditions.insert(nullptr);
           }
           for (const auto& bound : predicates_.bounds(*inner.leaf, places)) {
-            std::unordered_map<Scalar, Scalar> last;
-            for (const LoopClass* l : inside) {
-              monotone &= growsWith(pool_, bound.index, l->index, symbols_);
-              last[l->index] = pool_.sub(l->extent, pool_.one());
-            }
+            monotone &= growsWithAll(pool_, bound.index, inside, symbols_);
             fits = pool_.logicalAnd(fits,
-                                    pool_.less(pool_.substitute(bound.index, last), bound.extent));
+                                    pool_.less(atLast(pool_, bound.index, inside), bound.extent));
           }
         }
         for (LoopNode& child : inner.children) {

@@ -48,147 +48,6 @@ bool KernelBuilder::isVectorized(const Leaf& leaf, const LoopClass** loop) const
   return true;
 }
 
-namespace {
-
-/// Product of the factors of a term that are the same for all threads and iterations: extents and
-/// strides.
-Scalar uniformPart(kir::ScalarPool& pool, Scalar term, const Symbols& symbols) {
-  const auto& sources = symbols.sources();
-  Scalar result = pool.one();
-  std::vector<Scalar> factors =
-      term->op == kir::ScalarOp::Product ? term->args : std::vector<Scalar>{term};
-  for (Scalar factor : factors) {
-    std::vector<Scalar> used = kir::ScalarPool::symbolsOf(factor);
-    const bool uniform =
-        std::all_of(used.begin(), used.end(), [&](Scalar s) { return sources.count(s) != 0; });
-    if (uniform) {
-      result = pool.mul(result, factor);
-    }
-  }
-  return result;
-}
-
-/// The innermost quotient or rest of something that the vector's variable is part of.
-Scalar divisorOf(Scalar a, Scalar variable) {
-  for (const auto& [term, coefficient] : a->terms) {
-    if (Scalar inner = divisorOf(term, variable)) {
-      return inner;
-    }
-  }
-  for (Scalar arg : a->args) {
-    if (Scalar inner = divisorOf(arg, variable)) {
-      return inner;
-    }
-  }
-  const bool divides = (a->op == kir::ScalarOp::Div || a->op == kir::ScalarOp::Mod) &&
-                       kir::ScalarPool::contains(a->args[0], variable);
-  return divides ? a->args[1] : nullptr;
-}
-
-}  // namespace
-
-void KernelBuilder::requireDivisible(Scalar value, int64_t width, const TensorView* tv) {
-  if (pool_.provesDivisible(value, pool_.constant(width))) {
-    return;
-  }
-  if (value->isConstant()) {
-    userError("lower: T", tv->name(), " is accessed in vectors of ", width,
-              " elements, which needs a multiple of ", width, ", but goes through ", value->value,
-              "\n  note: ", tv, "\n  help: split the vectorized axis by a number that divides ",
-              value->value);
-  }
-  for (const auto& check : kernel_.checks) {
-    if (check.value == value && check.divisor == width) {
-      return;
-    }
-  }
-  kernel_.checks.push_back(
-      {kir::LaunchCheck::Kind::Divisible, value, nullptr, width,
-       text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
-  if (options_.predicate_elimination) {
-    pool_.assumeDivisible(value, width);
-  }
-}
-
-kir::Ref KernelBuilder::vectorRef(const kir::Ref& at, const kir::Ref& first,
-                                  const LoopClass* vector, int64_t width, const TensorView* tv) {
-  auto notContiguous = [&]() {
-    userError("lower: T", tv->name(), " cannot be accessed in vectors of ", width,
-              " along the vectorized axis: its elements are not neighbours there (index ",
-              at.index->toString(), ")\n  note: ", tv,
-              "\n  help: vectorize an axis whose memory is contiguous, or make the tensor "
-              "contiguous");
-  };
-  // Where the index is divided by an extent, that must be a multiple of the width: n = width·n'.
-  // (width·k + v) / n is then k / n', of which quotients and rests do not depend on v.
-  Scalar index = at.index;
-  for (Scalar divisor; (divisor = divisorOf(index, vector->index)) != nullptr;) {
-    requireDivisible(divisor, width, tv);
-    std::unordered_map<Scalar, Scalar> as_multiple;
-    for (Scalar symbol : kir::ScalarPool::symbolsOf(divisor)) {
-      // One factor of the divisor carries the width; taking the innermost extent keeps the proof
-      // simple.
-      if (symbols_.sources().count(symbol) == 0) {
-        notContiguous();
-      }
-      as_multiple[symbol] =
-          pool_.mul(pool_.symbol(text(symbol->name, "/", width), nullptr, 0), width);
-      requireDivisible(symbol, width, tv);
-    }
-    Scalar simpler = pool_.substitute(index, as_multiple);
-    if (simpler == index) {
-      notContiguous();
-    }
-    index = simpler;
-  }
-  int64_t coefficient = 0;
-  Scalar rest = nullptr;
-  if (!pool_.splitLinear(index, vector->index, &coefficient, &rest) || coefficient != 1) {
-    notContiguous();
-  }
-  // The first element: every part a multiple of the width.
-  int64_t value = 0;
-  std::vector<std::pair<Scalar, int64_t>> terms;
-  pool_.decompose(rest, &value, &terms);
-  if (value % width != 0) {
-    userError("lower: T", tv->name(), " cannot be accessed in vectors of ", width,
-              ": they begin at element ", value, ", which is no multiple of ", width, " (index ",
-              at.index->toString(), ")\n  note: ", tv,
-              "\n  help: vectorize by a number that divides where a slice or a pad begins");
-  }
-  for (const auto& [term, c] : terms) {
-    Scalar part = pool_.mul(uniformPart(pool_, term, symbols_), c);
-    if (part->isConstant() && part->value % width != 0) {
-      notContiguous();
-    }
-    if (pool_.provesDivisible(part, pool_.constant(width))) {
-      continue;
-    }
-    bool made = false;  // of the symbols that stand for n / width
-    for (Scalar symbol : kir::ScalarPool::symbolsOf(part)) {
-      made |= symbol->name.find('/') != std::string::npos;
-    }
-    if (!made) {
-      requireDivisible(part, width, tv);
-    }
-  }
-  if (first.buffer->memory == MemoryType::Global) {
-    const int64_t bytes = width * dataTypeSizeByte(first.buffer->dtype);
-    const bool known = std::any_of(
-        kernel_.checks.begin(), kernel_.checks.end(),
-        [&](const auto& check) { return check.buffer == first.buffer && check.divisor == bytes; });
-    if (!known) {
-      kernel_.checks.push_back(
-          {kir::LaunchCheck::Kind::Aligned, nullptr, first.buffer, bytes,
-           text("T", tv->name(), " is accessed in vectors of ", width, " elements")});
-    }
-  } else {
-    auto* buffer = const_cast<kir::Buffer*>(first.buffer);
-    buffer->alignment = std::max(buffer->alignment, width * dataTypeSizeByte(buffer->dtype));
-  }
-  return {first.buffer, first.index, width};
-}
-
 kir::CopyVector KernelBuilder::vectorStatement(const Leaf& leaf, const LoopClass* vector) {
   auto* in = leaf.expr->input(0)->as<TensorView>();
   const int64_t width = vector->extent->value;
@@ -323,6 +182,25 @@ void KernelBuilder::vectorAtIndex(const Leaf& leaf, const LoopClass* vector, con
   guarded(condition, std::move(body), out);
 }
 
+namespace {
+
+/// One of two statements; neighbours under one condition share it.
+void addChoice(Scalar condition, kir::Stmt yes, kir::Stmt no, kir::Block& out) {
+  auto* before = out.empty() ? nullptr : std::get_if<kir::If>(&out.back().node);
+  if (before == nullptr || before->condition != condition || !before->else_body) {
+    kir::If branch;
+    branch.condition = condition;
+    branch.then_body = std::make_shared<kir::Block>();
+    branch.else_body = std::make_shared<kir::Block>();
+    out.push_back({std::move(branch)});
+    before = &std::get<kir::If>(out.back().node);
+  }
+  before->then_body->push_back(std::move(yes));
+  before->else_body->push_back(std::move(no));
+}
+
+}  // namespace
+
 void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& out) {
   const int64_t width = vector->extent->value;
   if (width == 0) {
@@ -394,18 +272,7 @@ void KernelBuilder::vectorCopy(Leaf& leaf, const LoopClass* vector, kir::Block& 
       elements = {std::move(branch)};
     }
   }
-  // Neighbours under one condition share it.
-  auto* before = out.empty() ? nullptr : std::get_if<kir::If>(&out.back().node);
-  if (before == nullptr || before->condition != condition || !before->else_body) {
-    kir::If branch;
-    branch.condition = condition;
-    branch.then_body = std::make_shared<kir::Block>();
-    branch.else_body = std::make_shared<kir::Block>();
-    out.push_back({std::move(branch)});
-    before = &std::get<kir::If>(out.back().node);
-  }
-  before->then_body->push_back({std::move(statement)});
-  before->else_body->push_back(std::move(elements));
+  addChoice(condition, {std::move(statement)}, std::move(elements), out);
 }
 
 }  // namespace nvfuser

@@ -1,7 +1,6 @@
 #include <device_lower/indexer.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include <ir/axis_map.h>
@@ -290,30 +289,21 @@ void Indexer::requireComputed(const TensorView* producer, const TensorView* cons
   if (writer == writer_.end()) {
     return;
   }
-  const auto& axes = producer->getLoopDomain();
-  std::optional<Places> of_writer;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const int position = static_cast<int>(i);
-    auto read = known.find(axes[i]);
-    if (axes[i]->isBroadcast() || axes[i]->isReduction() || axes[i]->extent()->isOneInt() ||
-        read == known.end() || !holdsOneIndex(producer, position)) {
-      continue;
+  std::vector<int> held;
+  for (int position = 0; position < static_cast<int>(producer->nDims()); ++position) {
+    if (holdsOneIndex(producer, position)) {
+      held.push_back(position);
     }
-    const LoopClass& loop = loops_.of(producer, position);
-    Scalar written = iteration(&loop);
-    if (!exact_.mapped(loop.promoted, axes[i])) {
-      if (!of_writer) {
-        of_writer = around(*writer->second);
-      }
-      written = of_writer->index(axes[i]);
-    }
-    if (places.areEqual(written, read->second, consumer)) {
-      continue;
-    }
+  }
+  const WriterAt at{producer, [&] { return around(*writer->second); },
+                    [&](const LoopClass* loop) { return iteration(loop); }};
+  const auto apart = elementsApart(at, held, consumer, places, known, loops_, exact_);
+  if (apart) {
     userError("lower: the loops that T", producer->name(), " shares with its consumer T",
-              consumer->name(), " compute it at other elements than are read: axis ", i, " (",
-              axes[i], ") is at ", written ? written->toString() : "no known index", ", where T",
-              consumer->name(), " reads ", read->second->toString(), "\n  note: ", producer,
+              consumer->name(), " compute it at other elements than are read: axis ",
+              apart->position, " (", producer->axis(apart->position), ") is at ",
+              apart->written ? apart->written->toString() : "no known index", ", where T",
+              consumer->name(), " reads ", apart->read->toString(), "\n  note: ", producer,
               "\n  note: ", consumer,
               "\n  help: inline it at a position before that axis, or bind both alike");
   }

@@ -7,12 +7,9 @@
 
 #include <device_lower/allocation.h>
 #include <device_lower/loop_tree.h>
-#include <iteration_space/places.h>
+#include <iteration_space/same_element.h>
 
 namespace nvfuser {
-
-/// Indices of a tensor's axes where a statement reads or writes it.
-using AxisIndex = std::unordered_map<const IterDomain*, kir::Scalar>;
 
 class Indexer {
  public:

@@ -41,6 +41,9 @@ void nameExtents(Lowering& l) {
 
 void modelLoops(Lowering& l) {
   l.loops = std::make_unique<LoopModel>(*l.fusion, *l.exact, *l.symbols, l.options);
+  if (const auto& refusal = l.loops->refusal()) {
+    userError(*refusal);
+  }
 }
 
 void checkSchedule(Lowering& l) {

@@ -1,15 +1,13 @@
 #include <device_lower/validate_schedule.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include <device_lower/async_copy.h>
 #include <device_lower/held_by_few.h>
 #include <device_lower/loop_tree.h>
 #include <device_lower/schedule_error.h>
-#include <ir/scan_loops.h>
-#include <iteration_space/places.h>
+#include <device_lower/validate_scans.h>
+#include <iteration_space/refused_loops.h>
 
 namespace nvfuser {
 
@@ -27,10 +25,7 @@ class ScheduleCheck {
       circularBuffer(tv);
       validateBulk(tv, loops_);
       covered(tv);
-      if (scanOf(tv) != nullptr) {
-        scannedInOrder(tv);
-        operandInTime(tv);
-      }
+      validateScan(tv, exact_, loops_, symbols_);
       for (TensorView* consumer : consumersOf(tv)) {
         visible(tv, consumer);
       }
@@ -81,22 +76,7 @@ class ScheduleCheck {
     for (const LoopAxis& axis : places.foreign(tv, true)) {
       writtenOnce(tv, axis);
     }
-    // The result of a reduction is stored outside of its loops, behind the first of them in loops
-    // of its own (loop_tree.h).
-    const auto& axes = tv->getLoopDomain();
-    bool behind = false;
-    std::vector<LoopAt> around;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      behind |= axes[i]->isReduction();
-      if (!axes[i]->isReduction()) {
-        around.push_back({path[i], behind ? axes[i] : path[i]->promoted, path[i]->index});
-      }
-    }
-    if (!behind) {
-      return;
-    }
-    const Places stored({tv}, around, exact_, symbols_);
-    if (const IterDomain* missing = stored.uncovered(tv, false)) {
+    if (const IterDomain* missing = notStored(tv, loops_, exact_, symbols_)) {
       refuseSchedule(
           tv,
           text("the loops in which the result of T", tv->name(),
@@ -105,115 +85,6 @@ class ScheduleCheck {
                "merged in, those behind it are its own"),
           text("reorder() the axes that T", tv->name(),
                " reduces behind all others, or inline what it reads at a smaller position"));
-    }
-  }
-
-  /// Whether the loops along a scan's axis come to its elements in order, where each step can see
-  /// what the one before it left.
-  void scannedInOrder(const TensorView* tv) const {
-    const ScanLoops along = scanLoops(tv);
-    if (!along.broken.empty()) {
-      refuseSchedule(
-          tv, text("T", tv->name(), " is scanned in order, but ", along.broken),
-          "keep the parts of that axis apart from others, and each inside of the part that "
-          "it was split from");
-    }
-    noneRepeatsWithin(tv, along.positions);
-    int threads = -1;  // the innermost loop bound to threads so far
-    for (size_t i = 0; i < along.positions.size(); ++i) {
-      const int position = along.positions[i];
-      const LoopClass& loop = loops_.of(tv, position);
-      const ParallelType type = loop.parallel;
-      const auto axis = axisText(tv, static_cast<size_t>(position));
-      if (isParallelTypeBlockDim(type) && loops_.isUsed(type)) {
-        refuseSchedule(tv,
-                       text("T", tv->name(), " is scanned along ", axis, ", which is bound to ",
-                            parallelTypeName(type), ", but blocks do not wait for each other"),
-                       "bind it to threads of a block, or to none");
-      }
-      if (type == ParallelType::Vectorize || type == ParallelType::Group ||
-          type == ParallelType::Bulk) {
-        refuseSchedule(tv,
-                       text("T", tv->name(), " is scanned along ", axis, ", which is bound to ",
-                            parallelTypeName(type), ", but each step needs the one before it"),
-                       "bind it to threads of a block, or to none");
-      }
-      if (loop.descending != scanOf(tv)->isBackward() && !loop.extent->isConstant(1)) {
-        refuseSchedule(tv,
-                       text("T", tv->name(), " is scanned forward along ", axis,
-                            ", in a loop that it shares with a scan backward"),
-                       "inline one of them at a position before it");
-      }
-      if (!isParallelTypeThreadDim(type) || !loops_.isUsed(type)) {
-        continue;
-      }
-      for (size_t k = static_cast<size_t>(threads + 1); threads >= 0 && k < i; ++k) {
-        if (!loops_.of(tv, along.positions[k]).extent->isConstant(1)) {
-          refuseSchedule(
-              tv,
-              text("T", tv->name(), " is scanned along threads in ", axis, " and outside of ",
-                   axisText(tv, static_cast<size_t>(along.positions[k]))),
-              "split so that the parts bound to threads are neighbours");
-        }
-      }
-      if (threads >= 0 &&
-          type < loops_.of(tv, along.positions[static_cast<size_t>(threads)]).parallel) {
-        refuseSchedule(
-            tv,
-            text("T", tv->name(),
-                 " is scanned along threads, whose order in a block is x "
-                 "inside of y inside of z, but ",
-                 axis, " is inside of ",
-                 axisText(tv, static_cast<size_t>(along.positions[static_cast<size_t>(threads)]))),
-            "bind the inner one to threadIdx.x");
-      }
-      threads = static_cast<int>(i);
-    }
-  }
-
-  /// A loop that comes to the elements again may stand around a scan, which starts anew then, or
-  /// inside of it, at one element; not between its loops, where the next turn goes on with the sum.
-  void noneRepeatsWithin(const TensorView* tv, const std::vector<int>& along) const {
-    const std::vector<const LoopClass*> path = loops_.path(tv);
-    if (along.size() < 2 || areOwn(tv, path, exact_)) {
-      return;
-    }
-    const Places places = placesOf(tv->definition(), loops_, exact_, symbols_);
-    for (int position = along.front() + 1; position < along.back(); ++position) {
-      const LoopClass* loop = path[static_cast<size_t>(position)];
-      const bool is_serial = !loop->isThread() && !loop->extent->isConstant(1);
-      const auto& foreign = places.foreign(tv, true);
-      const bool repeats = std::any_of(foreign.begin(), foreign.end(), [&](const LoopAxis& axis) {
-        return std::find(axis.loops.begin(), axis.loops.end(), loop) != axis.loops.end();
-      });
-      if (is_serial && repeats) {
-        refuseSchedule(tv,
-                       text("T", tv->name(), " is scanned in loops of which one, over ",
-                            loop->promoted, ", comes to the same elements again"),
-                       text("inline what T", tv->name(), " reads at position ", position,
-                            " at most, or reorder() that loop outside of those that scan"));
-      }
-    }
-  }
-
-  /// Threads that share the axis combine their own elements before they go through them.
-  void operandInTime(const TensorView* tv) const {
-    const std::vector<int> threads = threadsOfScan(tv, loops_);
-    for (int position : threads.empty() ? std::vector<int>() : scanLoops(tv).positions) {
-      if (position < threads.back() || isParallelTypeThreadDim(loops_.of(tv, position).parallel)) {
-        continue;
-      }
-      for (const TensorView* in : tensorInputs(tv->definition())) {
-        if (in->definition() != nullptr && in->getComputeAtPosition() > position) {
-          refuseSchedule(in,
-                         text("T", tv->name(),
-                              " is scanned along threads, each of which needs all of "
-                              "its elements of T",
-                              in->name(), " first, but T", in->name(), " is computed inside ",
-                              axisText(tv, static_cast<size_t>(position))),
-                         text("inline T", in->name(), " at position ", position, " at most"));
-        }
-      }
     }
   }
 
@@ -293,29 +164,6 @@ class ScheduleCheck {
     return -1;
   }
 
-  /// Whether each thread (block) of the dimension reads what it wrote itself. `once`: what is not
-  /// spread over it is written by the first one alone, not by each for itself.
-  bool sameThread(const TensorView* tv, const TensorView* consumer, ParallelType type,
-                  bool once) const {
-    const int written = boundAxis(tv, type);
-    if (written < 0) {
-      return true;  // all of them hold all of it
-    }
-    const IterDomain* of = tv->getLoopDomain()[static_cast<size_t>(written)];
-    // (Loops that are shared may run over more than the tensor's own axis: what they run over is
-    // what a thread's index means. Of i0 merged with b1 and split, the outer part may be one, and
-    // several in the loops over i0·i1: the elements along i0 are then spread over these.)
-    const bool is_one = of->extent()->isOneInt() && !isHeldByFew(tv, type, held_by_few_) &&
-                        exact_.mapped(loops_.of(tv, written).promoted, of);
-    if (!once && (of->isReduction() || of->isBroadcast() || is_one)) {
-      return true;  // all of them hold the result
-    }
-    const int read = boundAxis(consumer, type);
-    return read >= 0 &&
-           (&loops_.of(tv, written) == &loops_.of(consumer, read) ||
-            exact_.mapped(loops_.of(tv, written).promoted, loops_.of(consumer, read).promoted));
-  }
-
   void visible(const TensorView* tv, const TensorView* consumer) const {
     if (tv->isFusionInput()) {
       return;
@@ -341,7 +189,8 @@ class ScheduleCheck {
           loops_.isRepeated(tv, type)) {
         readsOfFirstBlock(tv, type);
       }
-      if (sameThread(tv, consumer, type, global)) {
+      if (readsItsOwn(tv, consumer, type, global, isHeldByFew(tv, type, held_by_few_), loops_,
+                      exact_)) {
         continue;
       }
       const int written = boundAxis(tv, type);

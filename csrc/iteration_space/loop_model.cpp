@@ -36,7 +36,7 @@ LoopModel::LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbol
     }
   }
   makeLoops(fusion, exact);
-  if (!reducedBlocksHaveOneState()) {
+  if (!refusal_ && !reducedBlocksHaveOneState()) {
     serial_blocks_ = true;
     last_tasks_.clear();
     paths_.clear();
@@ -51,6 +51,9 @@ void LoopModel::makeLoops(const Fusion& fusion, const IdGraph& exact) {
   for (auto& loop : classes_) {
     promote(*loop, exact);
     bind(*loop);
+  }
+  if (refusal_) {
+    return;
   }
   setDirections(fusion);
   setDimensions();
@@ -110,9 +113,10 @@ void LoopModel::group(const Fusion& fusion) {
     for (TensorView* consumer : consumersOf(tv)) {
       for (int i = 0; i < tv->getComputeAtPosition(); ++i) {
         if (i >= consumer->nDims()) {
-          userError("lower: ", tv, " is inlined at position ", tv->getComputeAtPosition(),
-                    ", but its consumer ", consumer, " has only ", consumer->nDims(),
-                    " loop axes; inline it again after scheduling the consumer");
+          refuse("lower: ", tv, " is inlined at position ", tv->getComputeAtPosition(),
+                 ", but its consumer ", consumer, " has only ", consumer->nDims(),
+                 " loop axes; inline it again after scheduling the consumer");
+          break;
         }
         unite(tv, consumer, i);
       }
@@ -144,9 +148,9 @@ void LoopModel::promote(LoopClass& loop, const IdGraph& exact) {
   loop.promoted = promotion.over;
   if (promotion.uncovered) {
     const auto [tv, position] = *promotion.uncovered;
-    userError("lower: axis ", position, " of ", tv, " cannot share a loop with ", loop.promoted,
-              " of ", exact.tensorOf(loop.promoted),
-              ": neither axis covers the other; inline it at a position before that axis");
+    refuse("lower: axis ", position, " of ", tv, " cannot share a loop with ", loop.promoted,
+           " of ", exact.tensorOf(loop.promoted),
+           ": neither axis covers the other; inline it at a position before that axis");
   }
 }
 
@@ -191,10 +195,10 @@ void LoopModel::bind(LoopClass& loop) {
     loop.clustered |= isParallelTypeBlockDim(type) &&
                       tv->getLoopDomain()[static_cast<size_t>(position)]->isClusteredBlockDim();
     if (loop.parallel != ParallelType::Serial && loop.parallel != type) {
-      userError("lower: axis ", position, " of ", tv, " is bound to ", parallelTypeName(type),
-                ", but it shares its loop with an axis of ", owner, " that is bound to ",
-                parallelTypeName(loop.parallel),
-                "; bind both alike (scheduler_utils::parallelizeAllLike)");
+      refuse("lower: axis ", position, " of ", tv, " is bound to ", parallelTypeName(type),
+             ", but it shares its loop with an axis of ", owner, " that is bound to ",
+             parallelTypeName(loop.parallel),
+             "; bind both alike (scheduler_utils::parallelizeAllLike)");
     }
     loop.parallel = type;
     owner = tv;

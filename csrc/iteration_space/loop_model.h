@@ -11,6 +11,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ir/last_task.h>
@@ -40,6 +42,10 @@ class LoopModel {
  public:
   LoopModel(const Fusion& fusion, const IdGraph& exact, Symbols& symbols,
             const LowerOptions& options);
+
+  /// Why the schedule has no loops: axes that would be one loop cannot share it. Nothing else may
+  /// be asked then.
+  const std::optional<std::string>& refusal() const { return refusal_; }
 
   const LoopClass& of(const TensorView* tv, int position) const;
   /// Loop classes of all loop axes of a tensor, outermost first.
@@ -82,6 +88,12 @@ class LoopModel {
   void makeLoops(const Fusion& fusion, const IdGraph& exact);
   /// Whether what the CPU's tasks share is one number for each: no loop goes around it.
   bool reducedBlocksHaveOneState() const;
+  template <typename... Parts>
+  void refuse(const Parts&... parts) {
+    if (!refusal_) {
+      refusal_ = text(parts...);
+    }
+  }
   void group(const Fusion& fusion);
   void promote(LoopClass& loop, const IdGraph& exact);
   void bind(LoopClass& loop);
@@ -92,6 +104,7 @@ class LoopModel {
 
   Symbols& symbols_;
   LowerOptions options_;
+  std::optional<std::string> refusal_;
   bool serial_blocks_ = false;
   LastTasks last_tasks_;
   std::unordered_map<const TensorView*, std::vector<LoopClass*>> paths_;

@@ -36,6 +36,18 @@ bool better(const Val* a, const Val* b) {
 }  // namespace
 
 Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& pool) : pool_(pool) {
+  readInputs(fusion);
+  spellOutProducts(exact);
+  // What is computed from other extents comes second: it gets the name of a known one. Where all
+  // are computed, what is known of other classes has names by then.
+  for (const bool with_computed : {false, true}) {
+    for (int c = 0; c < exact.numClasses(); ++c) {
+      unite(exact.members(c), with_computed);
+    }
+  }
+}
+
+void Symbols::readInputs(const Fusion& fusion) {
   for (const Val* input : fusion.inputs()) {
     if (!input->isA<TensorView>()) {
       continue;
@@ -43,62 +55,64 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
     auto* tv = input->as<TensorView>();
     const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
     for (size_t i = 0; i < axes.size(); ++i) {
+      const Val* extent = axes[i]->getMaybeExpandedExtent();
       input_extents_.emplace(
-          axes[i]->getMaybeExpandedExtent(),
-          kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv, static_cast<int64_t>(i),
-                            axes[i]->getMaybeExpandedExtent()});
+          extent->fingerprint(),
+          kir::SymbolSource{kir::SymbolSource::Kind::Extent, tv, static_cast<int64_t>(i), extent});
     }
   }
-  auto find = [&](const Val* val) {
-    while (true) {
-      auto up = parent_.find(val);
-      if (up == parent_.end()) {
-        return val;
-      }
-      val = up->second;
-    }
-  };
-  const auto isNamed = [&](const Val* extent) {
-    return isLeaf(extent) || extent->isConst() || input_extents_.count(extent) != 0;
-  };
-  const std::function<bool(const Val*)> isKnown = [&](const Val* extent) {
-    const Expr* product = productOf(extent);
-    return isNamed(extent) ||
-           (product != nullptr && isKnown(product->input(0)) && isKnown(product->input(1)));
-  };
-  const std::function<bool(const Val*, const Val*)> isMadeOf = [&](const Val* val,
-                                                                   const Val* factor) {
-    val = find(val);
-    const Expr* product = productOf(val);
-    return val == factor || (product != nullptr && (isMadeOf(product->input(0), factor) ||
-                                                    isMadeOf(product->input(1), factor)));
-  };
+}
+
+void Symbols::spellOutProducts(const IdGraph& exact) {
+  std::unordered_set<const Val*> of_inputs;
+  for (const auto& [extent, source] : input_extents_) {
+    of_inputs.insert(source.val);
+  }
+  std::unordered_set<Fingerprint, FingerprintHash> spelled;
   for (int c = 0; c < exact.numClasses(); ++c) {
     for (const IterDomain* id : exact.members(c)) {
-      extents_.insert(id->extent()->fingerprint());
+      const Val* extent = id->extent();
+      extents_.insert(extent->fingerprint());
+      const Expr* product = productOf(extent);
+      if (product != nullptr && of_inputs.count(extent) == 0 && isKnown(product->input(0)) &&
+          isKnown(product->input(1))) {
+        spelled.insert(extent->fingerprint());
+      }
     }
-    const Val* first = nullptr;
-    // What is computed from other extents comes second: it gets the name of a known one.
-    for (const bool known : {true, false}) {
-      for (const IterDomain* id : exact.members(c)) {
-        const Val* extent = id->extent();
-        if (id->isBroadcast() || isKnown(extent) != known || (!known && first == nullptr)) {
-          continue;
+  }
+  for (const Fingerprint& extent : spelled) {
+    input_extents_.erase(extent);
+  }
+}
+
+bool Symbols::isKnown(const Val* extent) const {
+  const Expr* product = productOf(extent);
+  return isLeaf(extent) || extent->isConst() || isOfInput(extent) ||
+         (product != nullptr && isKnown(product->input(0)) && isKnown(product->input(1)));
+}
+
+void Symbols::unite(const std::vector<IterDomain*>& axes, bool with_computed) {
+  const Val* first = nullptr;
+  for (const bool known : {true, false}) {
+    for (const IterDomain* id : axes) {
+      const Val* extent = id->extent();
+      if (id->isBroadcast() || isKnown(extent) != known ||
+          (!known && !with_computed && first == nullptr)) {
+        continue;
+      }
+      const Val* root = canonical(extent);
+      if (first == nullptr) {
+        first = root;
+      } else if (root->fingerprint() != first->fingerprint()) {
+        const Val* winner = isKnown(root) && better(root, first) ? root : first;
+        const Val* loser = winner == root ? first : root;
+        if (isMadeOf(winner, loser)) {
+          std::swap(winner, loser);
         }
-        const Val* root = find(extent);
-        if (first == nullptr) {
-          first = root;
-        } else if (root != first) {
-          const Val* winner = isKnown(root) && better(root, first) ? root : first;
-          const Val* loser = winner == root ? first : root;
-          if (isMadeOf(winner, loser)) {
-            std::swap(winner, loser);
-          }
-          if (!loser->isConst() && !isMadeOf(winner, loser)) {
-            parent_[loser] = winner;
-          }
-          first = winner;
+        if (!loser->isConst() && !isMadeOf(winner, loser)) {
+          parent_[loser->fingerprint()] = winner;
         }
+        first = winner;
       }
     }
   }
@@ -106,7 +120,7 @@ Symbols::Symbols(const Fusion& fusion, const IdGraph& exact, kir::ScalarPool& po
 
 const Val* Symbols::canonical(const Val* val) const {
   while (true) {
-    auto up = parent_.find(val);
+    auto up = parent_.find(val->fingerprint());
     if (up == parent_.end()) {
       return val;
     }
@@ -114,9 +128,25 @@ const Val* Symbols::canonical(const Val* val) const {
   }
 }
 
+bool Symbols::isMadeOf(const Val* val, const Val* part) const {
+  std::unordered_set<const Val*> seen;
+  std::vector<const Val*> due{val};
+  while (!due.empty()) {
+    const Val* at = canonical(due.back());
+    due.pop_back();
+    if (at->fingerprint() == part->fingerprint()) {
+      return true;
+    }
+    if (seen.insert(at).second && at->definition() != nullptr && !isOfInput(at)) {
+      due.insert(due.end(), at->definition()->inputs().begin(), at->definition()->inputs().end());
+    }
+  }
+  return false;
+}
+
 Scalar Symbols::leaf(const Val* val) {
   // An extent is never negative; any other scalar may be.
-  auto source = input_extents_.find(val);
+  auto source = input_extents_.find(val->fingerprint());
   const bool is_extent = source != input_extents_.end() ||
                          (val->dtype() == DataType::Index && val->definition() == nullptr) ||
                          extents_.count(val->fingerprint()) != 0;
@@ -126,7 +156,7 @@ Scalar Symbols::leaf(const Val* val) {
     lo = 0;
     hi = 1;
   }
-  std::string name = val->toString();
+  std::string name = (source != input_extents_.end() ? source->second.val : val)->toString();
   if (name == "i8" || name == "i16" || name == "i32" || name == "i64") {
     name += '_';  // types of generated text have these names
   }
@@ -139,109 +169,100 @@ Scalar Symbols::leaf(const Val* val) {
 
 Scalar Symbols::of(const Val* val) {
   val = canonical(val);
-  auto found = cache_.find(val);
+  const auto found = cache_.find(val->fingerprint());
   if (found != cache_.end()) {
     return found->second;
   }
   Scalar result = nullptr;
-  if (!isSpelledOut(val) && input_extents_.count(val) == 0) {
-    Scalar& named = named_[val->fingerprint()];
-    named = named == nullptr ? leaf(val) : named;
-    result = named;
-  } else if (val->isConst() && !val->value().is<double>()) {
+  if (val->isConst() && !val->value().is<double>()) {
     result = pool_.constant(val->value().as<int64_t>());
-  } else if (const Expr* def = val->definition();
-             def != nullptr && !val->isConst() && input_extents_.count(val) == 0) {
-    auto operand = [&](size_t i) { return of(def->input(i)); };
-    const bool integral = std::all_of(def->inputs().begin(), def->inputs().end(), [](Val* in) {
-      return in->isScalar() && (isIntegralType(in->dtype()) || isBooleanType(in->dtype()));
-    });
-    if (integral && def->isA<BinaryOp>()) {
-      using enum BinaryOpType;
-      switch (def->as<BinaryOp>()->getBinaryOpType()) {
-        case Add:
-          result = pool_.add(operand(0), operand(1));
-          break;
-        case Sub:
-          result = pool_.sub(operand(0), operand(1));
-          break;
-        case Mul:
-          result = pool_.mul(operand(0), operand(1));
-          break;
-        case Div:
-          result = pool_.div(operand(0), operand(1));
-          break;
-        case Mod:
-          result = pool_.mod(operand(0), operand(1));
-          break;
-        case CeilDiv:
-          result = pool_.ceilDiv(operand(0), operand(1));
-          break;
-        case Max:
-          result = pool_.max(operand(0), operand(1));
-          break;
-        case Min:
-          result = pool_.min(operand(0), operand(1));
-          break;
-        case Eq:
-          result = pool_.equal(operand(0), operand(1));
-          break;
-        case NE:
-          result = pool_.logicalNot(pool_.equal(operand(0), operand(1)));
-          break;
-        case LT:
-          result = pool_.less(operand(0), operand(1));
-          break;
-        case LE:
-          result = pool_.lessEqual(operand(0), operand(1));
-          break;
-        case GT:
-          result = pool_.less(operand(1), operand(0));
-          break;
-        case GE:
-          result = pool_.lessEqual(operand(1), operand(0));
-          break;
-        case LogicalAnd:
-          result = pool_.logicalAnd(operand(0), operand(1));
-          break;
-        case LogicalOr:
-          result = pool_.logicalOr(operand(0), operand(1));
-          break;
-        default:
-          break;
-      }
-    } else if (integral && def->isA<UnaryOp>()) {
-      using enum UnaryOpType;
-      switch (def->as<UnaryOp>()->getUnaryOpType()) {
-        case Neg:
-          result = pool_.mul(operand(0), -1);
-          break;
-        case LogicalNot:
-          result = pool_.logicalNot(operand(0));
-          break;
-        case Abs:
-          result = pool_.max(operand(0), pool_.mul(operand(0), -1));
-          break;
-        case Cast:
-          if (dataTypeSizeBit(val->dtype()) == 64) {
-            result = operand(0);
-          }
-          break;
-        default:
-          break;
-      }
-    } else if (integral && def->isA<TernaryOp>() &&
-               def->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Where) {
-      result = pool_.select(operand(0), operand(1), operand(2));
-    } else if (integral && def->isA<LoadStoreOp>()) {
-      result = operand(0);
-    }
+  } else if (val->definition() != nullptr && !val->isConst() && !isOfInput(val) &&
+             isSpelledOut(val)) {
+    result = computed(val->definition());
   }
   if (result == nullptr) {
     result = leaf(val);
   }
-  cache_[val] = result;
+  cache_[val->fingerprint()] = result;
   return result;
+}
+
+Scalar Symbols::computed(const Expr* def) {
+  const bool integral = std::all_of(def->inputs().begin(), def->inputs().end(), [](Val* in) {
+    return in->isScalar() && (isIntegralType(in->dtype()) || isBooleanType(in->dtype()));
+  });
+  if (!integral) {
+    return nullptr;
+  }
+  const auto operand = [&](size_t i) { return of(def->input(i)); };
+  switch (def->kind()) {
+    case ExprKind::BinaryOp:
+      return binary(def->as<BinaryOp>()->getBinaryOpType(), def);
+    case ExprKind::UnaryOp:
+      switch (def->as<UnaryOp>()->getUnaryOpType()) {
+        case UnaryOpType::Neg:
+          return pool_.mul(operand(0), -1);
+        case UnaryOpType::LogicalNot:
+          return pool_.logicalNot(operand(0));
+        case UnaryOpType::Abs:
+          return pool_.max(operand(0), pool_.mul(operand(0), -1));
+        case UnaryOpType::Cast:
+          return dataTypeSizeBit(def->output(0)->dtype()) == 64 ? operand(0) : nullptr;
+        default:
+          return nullptr;
+      }
+    case ExprKind::TernaryOp:
+      return def->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Where
+                 ? pool_.select(operand(0), operand(1), operand(2))
+                 : nullptr;
+    case ExprKind::LoadStoreOp:
+      return operand(0);
+    default:
+      return nullptr;
+  }
+}
+
+Scalar Symbols::binary(BinaryOpType type, const Expr* def) {
+  // (Operands of what has no index form would be parameters that nothing reads.)
+  const auto a = [&] { return of(def->input(0)); };
+  const auto b = [&] { return of(def->input(1)); };
+  using enum BinaryOpType;
+  switch (type) {
+    case Add:
+      return pool_.add(a(), b());
+    case Sub:
+      return pool_.sub(a(), b());
+    case Mul:
+      return pool_.mul(a(), b());
+    case Div:
+      return pool_.div(a(), b());
+    case Mod:
+      return pool_.mod(a(), b());
+    case CeilDiv:
+      return pool_.ceilDiv(a(), b());
+    case Max:
+      return pool_.max(a(), b());
+    case Min:
+      return pool_.min(a(), b());
+    case Eq:
+      return pool_.equal(a(), b());
+    case NE:
+      return pool_.logicalNot(pool_.equal(a(), b()));
+    case LT:
+      return pool_.less(a(), b());
+    case LE:
+      return pool_.lessEqual(a(), b());
+    case GT:
+      return pool_.less(b(), a());
+    case GE:
+      return pool_.lessEqual(b(), a());
+    case LogicalAnd:
+      return pool_.logicalAnd(a(), b());
+    case LogicalOr:
+      return pool_.logicalOr(a(), b());
+    default:
+      return nullptr;
+  }
 }
 
 namespace {

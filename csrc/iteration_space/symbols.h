@@ -31,15 +31,30 @@ class Symbols {
   kir::ScalarPool& pool() { return pool_; }
 
  private:
+  void readInputs(const Fusion& fusion);
+  /// An input's extent that is a known product in the kernel, too, is that product: more is known
+  /// of it than of a name.
+  void spellOutProducts(const IdGraph& exact);
+  /// Axes of one class have one extent. Those that are all computed are united `with_computed`.
+  void unite(const std::vector<IterDomain*>& axes, bool with_computed);
+  bool isOfInput(const Val* extent) const {
+    return input_extents_.count(extent->fingerprint()) != 0;
+  }
+  /// Whether it is a name, a constant, or a product of such.
+  bool isKnown(const Val* extent) const;
   const Val* canonical(const Val* val) const;
+  /// Whether `part` is needed to compute `val`, which then cannot be the name of `part`.
+  bool isMadeOf(const Val* val, const Val* part) const;
   kir::Scalar leaf(const Val* val);
+  /// What an operation computes of integers; null where that has no index form.
+  kir::Scalar computed(const Expr* def);
+  kir::Scalar binary(BinaryOpType type, const Expr* def);
 
   kir::ScalarPool& pool_;
-  std::unordered_map<const Val*, const Val*> parent_;
-  std::unordered_map<const Val*, kir::SymbolSource> input_extents_;
+  std::unordered_map<Fingerprint, const Val*, FingerprintHash> parent_;  ///< equal extents
+  std::unordered_map<Fingerprint, kir::SymbolSource, FingerprintHash> input_extents_;
   std::unordered_set<Fingerprint, FingerprintHash> extents_;  ///< of all axes
-  std::unordered_map<const Val*, kir::Scalar> cache_;
-  std::unordered_map<Fingerprint, kir::Scalar, FingerprintHash> named_;  ///< long ones
+  std::unordered_map<Fingerprint, kir::Scalar, FingerprintHash> cache_;
   std::unordered_map<kir::Scalar, kir::SymbolSource> sources_;
 };
 

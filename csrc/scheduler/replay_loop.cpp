@@ -6,7 +6,6 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
-#include <scheduler/schedule_error.h>
 
 namespace nvfuser {
 
@@ -359,62 +358,6 @@ class Replayer {
 
 }  // namespace
 
-void applyTransform(std::vector<IterDomain*>& ids, const Expr* transform) {
-  auto place = ids.end();
-  for (Val* in : transform->inputs()) {
-    auto found = std::find(ids.begin(), ids.end(), in);
-    if (found == ids.end()) {
-      continue;
-    }
-    place = place == ids.end() ? found : std::min(place, found);
-  }
-  if (place == ids.end()) {
-    return;
-  }
-  std::vector<IterDomain*> outputs;
-  for (Val* out : transform->outputs()) {
-    outputs.push_back(out->as<IterDomain>());
-  }
-  place = ids.insert(place, outputs.begin(), outputs.end());
-  std::erase_if(ids, [&](const IterDomain* id) {
-    return std::find(transform->inputs().begin(), transform->inputs().end(), id) !=
-           transform->inputs().end();
-  });
-}
-
-std::vector<Expr*> transformsBefore(const std::vector<IterDomain*>& ends,
-                                    const std::vector<IterDomain*>& stop) {
-  const std::unordered_set<const Val*> stops(stop.begin(), stop.end());
-  std::vector<Expr*> sorted;
-  std::unordered_set<const Expr*> visited;
-  std::unordered_set<const Expr*> done;
-  for (IterDomain* end : ends) {
-    std::vector<std::pair<IterDomain*, bool>> open{{end, false}};
-    while (!open.empty()) {
-      auto [id, inputs_done] = open.back();
-      open.pop_back();
-      Expr* def = stops.count(id) != 0 ? nullptr : id->definition();
-      if (def == nullptr) {
-        continue;
-      }
-      if (inputs_done) {
-        if (done.insert(def).second) {
-          sorted.push_back(def);
-        }
-        continue;
-      }
-      if (!visited.insert(def).second) {
-        continue;
-      }
-      open.emplace_back(id, true);
-      for (auto in = def->inputs().rbegin(); in != def->inputs().rend(); ++in) {
-        open.emplace_back((*in)->as<IterDomain>(), false);
-      }
-    }
-  }
-  return sorted;
-}
-
 LoopReplay replayLoop(const TensorView* reference, int64_t pos, const TensorView* target,
                       ReplayDirection direction) {
   return Replayer(reference, pos, target, direction, true).result();
@@ -431,31 +374,6 @@ int64_t matchingLoops(const TensorView* reference, int64_t pos, const TensorView
     ++matched;
   }
   return matched;
-}
-
-void applyReplay(TensorView* target, const LoopReplay& replay) {
-  const auto& now = target->getLoopDomain();
-  if (replay.loop == now) {
-    return;
-  }
-  const auto shared = static_cast<size_t>(
-      std::max(target->getComputeAtPosition(), target->getMaxProducerPosition()));
-  for (size_t i = 0; i < shared; ++i) {
-    if (i < replay.loop.size() && replay.loop[i] == now[i]) {
-      continue;
-    }
-    scheduleError(
-        "transform replay", target,
-        text(axisText(target, static_cast<int64_t>(i)),
-             " would change, but it is a loop shared with other tensors: the first ", shared,
-             " axes are fixed by inlining; the replay asks for [", join(replay.loop, ", "), "]"),
-        "propagate transforms before inlining, or call resetInlining(fusion) before");
-  }
-  for (auto [id, axis] : replay.added) {
-    target->domain()->addAdditionalId(id);
-    target->fusion()->registerExactMapping(id, axis);
-  }
-  target->setLoopDomain(replay.loop);
 }
 
 }  // namespace nvfuser

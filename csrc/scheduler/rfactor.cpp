@@ -4,6 +4,8 @@
 ///   T1[i0, r1] = sum(T0),  split(1, 4): [i0, r1/4, r4],  rFactor({1}):
 ///   T2[i0, r1/4, i4] = sum(T0)   root [i0, r1], logical [i0, r1/4, i4]
 ///   T1[i0, r4]       = sum(T2)
+#include <scheduler/rfactor.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -190,49 +192,65 @@ void requireFree(const TensorView* tv) {
       "factor before inlining, or call resetInlining(fusion) before");
 }
 
-/// The positions counted from the front, all of them reductions, and not all reductions.
+/// An axis that the tensor keeps and that a loop axis has merged in; null if there is none.
+const IterDomain* keptPartOf(const TensorView* tv, int64_t axis) {
+  const auto& logical = tv->getLogicalDomain();
+  for (const Expr* transform : transformsBefore({tv->axis(axis)}, logical)) {
+    for (const Val* in : transform->inputs()) {
+      const auto* id = in->as<IterDomain>();
+      if (!id->isReduction() && std::find(logical.begin(), logical.end(), id) != logical.end()) {
+        return id;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// The positions counted from the front, in order.
 std::vector<int64_t> requireReductionAxes(const TensorView* tv, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> chosen;
+  for (int64_t axis : axes) {
+    chosen.push_back(requireAxis("rFactor", tv, axis));
+  }
+  if (const auto problem = refusesRFactor(tv, chosen)) {
+    scheduleError("rFactor", tv, problem->what, problem->help);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+}  // namespace
+
+std::optional<ScheduleProblem> refusesRFactor(const TensorView* tv,
+                                              const std::vector<int64_t>& axes) {
   if (axes.empty()) {
-    scheduleError("rFactor", tv, text("no axis of T", tv->name(), " was chosen"),
-                  "name the reduction axes that the first step reduces");
+    return ScheduleProblem{text("no axis of T", tv->name(), " was chosen"),
+                           "name the reduction axes that the first step reduces"};
   }
   std::set<int64_t> chosen;
   for (int64_t axis : axes) {
-    const int64_t at = requireAxis("rFactor", tv, axis);
-    if (!tv->axis(at)->isReduction()) {
-      scheduleError("rFactor", tv, text(axisText(tv, at), " is no reduction"),
-                    "choose reduction axes");
+    if (!tv->axis(axis)->isReduction()) {
+      return ScheduleProblem{text(axisText(tv, axis), " is no reduction"), "choose reduction axes"};
     }
-    for (const Expr* transform : transformsBefore({tv->axis(at)}, tv->getLogicalDomain())) {
-      for (const Val* in : transform->inputs()) {
-        const auto* id = in->as<IterDomain>();
-        const auto& logical = tv->getLogicalDomain();
-        if (!id->isReduction() && std::find(logical.begin(), logical.end(), id) != logical.end()) {
-          scheduleError("rFactor", tv,
-                        text(axisText(tv, at), " has ", id, " merged in, which T", tv->name(),
-                             " does not reduce"),
-                        "choose an axis that is made of reductions alone");
-        }
-      }
+    if (const IterDomain* kept = keptPartOf(tv, axis)) {
+      return ScheduleProblem{text(axisText(tv, axis), " has ", kept, " merged in, which T",
+                                  tv->name(), " does not reduce"),
+                             "choose an axis that is made of reductions alone"};
     }
-    if (!chosen.insert(at).second) {
-      scheduleError("rFactor", tv, text(axisText(tv, at), " is chosen twice"),
-                    "name each axis once");
+    if (!chosen.insert(axis).second) {
+      return ScheduleProblem{text(axisText(tv, axis), " is chosen twice"), "name each axis once"};
     }
   }
   const auto& loop = tv->getLoopDomain();
   const auto reductions = std::count_if(loop.begin(), loop.end(),
                                         [](const IterDomain* id) { return id->isReduction(); });
   if (reductions == static_cast<int64_t>(chosen.size())) {
-    scheduleError("rFactor", tv,
-                  text("all reduction axes of T", tv->name(),
-                       " were chosen, so nothing is left for the second step"),
-                  "split a reduction axis first and choose a part of it");
+    return ScheduleProblem{text("all reduction axes of T", tv->name(),
+                                " were chosen, so nothing is left for the second step"),
+                           "split a reduction axis first and choose a part of it"};
   }
-  return {chosen.begin(), chosen.end()};
+  return std::nullopt;
 }
-
-}  // namespace
 
 TensorView* TensorView::rFactor(const std::vector<int64_t>& axes) {
   requireReduction(this);

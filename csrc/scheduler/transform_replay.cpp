@@ -150,4 +150,29 @@ void MostInlinedTransformPropagator::propagateSibling(TensorView* from, TensorVi
   replayOnto(from, from->nDims(), to, Sibling);
 }
 
+void applyReplay(TensorView* target, const LoopReplay& replay) {
+  const auto& now = target->getLoopDomain();
+  if (replay.loop == now) {
+    return;
+  }
+  const auto shared = static_cast<size_t>(
+      std::max(target->getComputeAtPosition(), target->getMaxProducerPosition()));
+  for (size_t i = 0; i < shared; ++i) {
+    if (i < replay.loop.size() && replay.loop[i] == now[i]) {
+      continue;
+    }
+    scheduleError(
+        "transform replay", target,
+        text(axisText(target, static_cast<int64_t>(i)),
+             " would change, but it is a loop shared with other tensors: the first ", shared,
+             " axes are fixed by inlining; the replay asks for [", join(replay.loop, ", "), "]"),
+        "propagate transforms before inlining, or call resetInlining(fusion) before");
+  }
+  for (auto [id, axis] : replay.added) {
+    target->domain()->addAdditionalId(id);
+    target->fusion()->registerExactMapping(id, axis);
+  }
+  target->setLoopDomain(replay.loop);
+}
+
 }  // namespace nvfuser

@@ -58,3 +58,53 @@ TEST_CASE("symbols: an extent is no product of itself") {
   Extents extents(fusion);
   CHECK(extents.of(rows, 0) == extents.of(first, 0));
 }
+
+TEST_CASE("symbols: extents that are all computed are one, whatever node they are") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 1);
+  Val* n = x->axis(0)->extent();
+  const auto tail = [&](Val* begin) { return slice(x, {{begin, n}}); };
+  Val* two = IrBuilder::create<Val>(int64_t{2});
+  Val* three = IrBuilder::create<Val>(int64_t{3});
+  TensorView* second = tail(div(n, two));
+  TensorView* third = tail(div(n, three));
+  TensorView* alike = tail(div(n, three));  // the same length by other nodes
+  fusion.addOutput(add(second, third));
+  fusion.addOutput(neg(alike));
+  Extents extents(fusion);
+  CHECK(extents.of(second, 0) == extents.of(third, 0));
+  CHECK(extents.of(alike, 0) == extents.of(third, 0));
+}
+
+TEST_CASE("symbols: an extent is not computed of itself") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 1);
+  Val* zero = IrBuilder::create<Val>(int64_t{0});
+  Val* n = x->axis(0)->extent();
+  Val* half = ceilDiv(n, IrBuilder::create<Val>(int64_t{2}));
+  TensorView* first = slice(x, {{zero, half}});
+  TensorView* rest = slice(x, {{half, n}});  // n - half elements
+  fusion.addOutput(add(rest, first));
+  fusion.addOutput(add(first, rest));
+  Extents extents(fusion);
+  CHECK(extents.of(rest, 0) == extents.of(first, 0));
+}
+
+TEST_CASE("symbols: an input of a computed length is the product that the kernel knows") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 2);
+  TensorView* rows = flatten(x, 0, 1);
+  // What another kernel wrote: its extent is the same product, by a node of its own.
+  TensorView* given = TensorViewBuilder()
+                          .shape({mul(x->axis(0)->extent(), x->axis(1)->extent())})
+                          .contiguity(true)
+                          .build();
+  fusion.addInput(given);
+  fusion.addOutput(add(given, rows));
+  Extents extents(fusion);
+  CHECK(extents.of(given, 0) == extents.of(rows, 0));
+  CHECK(extents.of(given, 0).find(" * ") != std::string::npos);
+}

@@ -98,7 +98,7 @@ TEST_CASE("inner-outer scheduler: rows that are reshaped, in another order in me
     fusion.addOutput(sub(flat, broadcast(sum(x, {0}), {true, false})));
     fusion.addOutput(sum(x, {1}));
   };
-  has(planned(rows_twice, {{{64, 64}}}), "is read by other threads along");
+  has(planned(rows_twice, {{{64, 64}}}), "has no columns behind the sums of its rows");
 }
 
 TEST_CASE("inner-outer scheduler: rows selected of a tensor that has others beside them") {

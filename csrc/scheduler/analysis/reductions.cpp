@@ -78,6 +78,75 @@ std::variant<ReductionSignature, Refusal> reductionSignature(const Fusion& fusio
   return result;
 }
 
+namespace {
+
+/// The reductions of two kinds, `outer_like` one of the outer ones, if these come last.
+std::variant<InnerOuterReductions, Refusal> withOuter(
+    const Expr* outer_like, const std::vector<Expr*>& exprs,
+    const std::map<const Expr*, ReductionAxes>& axes, const IdGraph& permissive) {
+  const ReductionAxes& outer_axes = axes.at(outer_like);
+  InnerOuterReductions result;
+  result.inner.reduced = outer_axes.kept;
+  result.inner.kept = outer_axes.reduced;
+  std::set<const Val*> in_tail;
+  bool fits = true;
+  std::string why;
+  for (Expr* expr : exprs) {
+    if (axes.count(expr) != 0) {
+      const bool outer = axes.at(expr).reduced == outer_axes.reduced;
+      (outer ? result.outer : result.inner.reductions).push_back(expr);
+      if (outer && !expr->isA<ReductionOp>()) {
+        fits = false;
+        why = text(expr->output(0), " is one of several results of a reduction");
+      }
+      if (std::any_of(expr->inputs().begin(), expr->inputs().end(),
+                      [&](const Val* in) { return in_tail.count(in) != 0; })) {
+        fits = false;
+        why = text(expr->output(0), " reduces what is computed from ", outer_like->output(0));
+      }
+      if (outer) {
+        in_tail.insert(expr->outputs().begin(), expr->outputs().end());
+      }
+      continue;
+    }
+    const bool reads_tail = std::any_of(expr->inputs().begin(), expr->inputs().end(),
+                                        [&](const Val* in) { return in_tail.count(in) != 0; });
+    if (!reads_tail) {
+      continue;
+    }
+    result.tail.push_back(expr);
+    for (const Val* out : expr->outputs()) {
+      in_tail.insert(out);
+      const auto* tv = out->as<TensorView>();
+      std::set<int> has;
+      for (const IterDomain* id : tv->getLogicalDomain()) {
+        if (id->isBroadcast() || tv->hasRoot()) {
+          has.insert(-1);
+        } else {
+          has.insert(permissive.classOf(id));
+        }
+      }
+      if (has != outer_axes.kept) {
+        fits = false;
+        why = text(tv, " reads ", outer_like->output(0), " and has other axes");
+      }
+    }
+    for (const Val* in : expr->inputs()) {
+      if (in->isA<TensorView>() && in_tail.count(in) == 0) {
+        fits = false;
+        why = text(expr->output(0), " reads ", outer_like->output(0), " and ", in,
+                   ", which is computed elsewhere");
+      }
+    }
+  }
+  if (!fits) {
+    return Refusal{why};
+  }
+  return result;
+}
+
+}  // namespace
+
 std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& fusion,
                                                                  const IdGraph& permissive) {
   // The outer ones come last: nothing that has their reduced axes reads what they give.
@@ -113,64 +182,10 @@ std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& f
     return Refusal{"all reductions are over the same axes"};
   }
   // Whoever is read by the other kind is the inner one.
-  std::string why;
-  for (const Expr* outer_like : {other, static_cast<const Expr*>(reductions.front())}) {
-    const ReductionAxes& outer_axes = axes.at(outer_like);
-    InnerOuterReductions result;
-    result.inner.reduced = outer_axes.kept;
-    result.inner.kept = outer_axes.reduced;
-    std::set<const Val*> in_tail;
-    bool fits = true;
-    for (Expr* expr : exprs) {
-      if (axes.count(expr) != 0) {
-        const bool outer = axes.at(expr).reduced == outer_axes.reduced;
-        (outer ? result.outer : result.inner.reductions).push_back(expr);
-        fits = fits && !(outer && !expr->isA<ReductionOp>());
-        if (std::any_of(expr->inputs().begin(), expr->inputs().end(),
-                        [&](const Val* in) { return in_tail.count(in) != 0; })) {
-          fits = false;
-          why = text(expr->output(0), " reduces what is computed from ", outer_like->output(0));
-        }
-        if (outer) {
-          in_tail.insert(expr->outputs().begin(), expr->outputs().end());
-        }
-        continue;
-      }
-      const bool reads_tail = std::any_of(expr->inputs().begin(), expr->inputs().end(),
-                                          [&](const Val* in) { return in_tail.count(in) != 0; });
-      if (!reads_tail) {
-        continue;
-      }
-      result.tail.push_back(expr);
-      for (const Val* out : expr->outputs()) {
-        in_tail.insert(out);
-        const auto* tv = out->as<TensorView>();
-        std::set<int> has;
-        for (const IterDomain* id : tv->getLogicalDomain()) {
-          if (id->isBroadcast() || tv->hasRoot()) {
-            has.insert(-1);
-          } else {
-            has.insert(permissive.classOf(id));
-          }
-        }
-        if (has != outer_axes.kept) {
-          fits = false;
-          why = text(tv, " reads ", outer_like->output(0), " and has other axes");
-        }
-      }
-      for (const Val* in : expr->inputs()) {
-        if (in->isA<TensorView>() && in_tail.count(in) == 0) {
-          fits = false;
-          why = text(expr->output(0), " reads ", outer_like->output(0), " and ", in,
-                     ", which is computed elsewhere");
-        }
-      }
-    }
-    if (fits) {
-      return result;
-    }
-  }
-  return Refusal{why};
+  std::variant<InnerOuterReductions, Refusal> found = withOuter(other, exprs, axes, permissive);
+  return std::holds_alternative<Refusal>(found)
+             ? withOuter(reductions.front(), exprs, axes, permissive)
+             : std::move(found);
 }
 
 std::variant<ReductionSignature, Refusal> rowSignature(const Fusion& fusion,

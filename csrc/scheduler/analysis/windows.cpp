@@ -18,6 +18,18 @@ int64_t startOf(const Expr* window, size_t axis, SchedulerRuntimeInfo& info) {
                                 : -info.evaluate(window->as<PadOp>()->leftWidth(axis));
 }
 
+/// Whether neighbours along the axis are known to be neighbours in memory, whatever strides a call
+/// has: kernels are made from what is declared.
+bool isInnermostInMemory(const TensorView* tv, const IterDomain* axis) {
+  const auto& memory = tv->getMaybeAllocationDomain();
+  for (size_t i = memory.size(); i-- > 0;) {
+    if (!memory[i]->isBroadcast() && !memory[i]->isReduction()) {
+      return memory[i] == axis && tv->getContiguity()[i].value_or(false);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion) {
@@ -47,7 +59,7 @@ int64_t windowWidth(const TensorView* window, const IterDomain* along, Scheduler
   const auto inner = static_cast<size_t>(place - logical.begin());
   const std::vector<int64_t> strides = info.strides(input);
   const bool steps = op->isA<SliceOp>() && info.evaluate(op->as<SliceOp>()->step(inner)) != 1;
-  if (strides[inner] != 1 || axes[inner]->isBroadcast() || steps) {
+  if (strides[inner] != 1 || !isInnermostInMemory(input, axes[inner]) || steps) {
     return 1;
   }
   const int64_t size = SchedulerRuntimeInfo::elementBytes(input);

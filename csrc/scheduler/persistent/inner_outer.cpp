@@ -47,11 +47,7 @@ std::optional<Refusal> tryOrder(const Fusion& fusion, const Form& form,
   trial.order = std::move(order);
   trial.vectorization = trial.batches = trial.warps = trial.rows = trial.grid = trial.unroll = 2;
   Fusion copy(fusion);
-  try {
-    return inner_outer::schedule(&copy, trial);
-  } catch (const UserError& error) {
-    return Refusal{error.what()};  // a primitive says what it cannot do
-  }
+  return inner_outer::schedule(&copy, trial);
 }
 
 class InnerOuterScheduler : public SchedulerEntry {

@@ -4,12 +4,14 @@
 #include <map>
 #include <set>
 
-#include <ir/axis_map.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/reduction/problem.h>
 #include <scheduler/reduction/refuses_loops.h>
 #include <scheduler/reduction/row_statistics.h>
+#include <scheduler/reduction/schedule.h>
+#include <scheduler/rfactor.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::inner_outer {
@@ -32,9 +34,15 @@ class Scheduler {
     findParts();
     scheduleRows();
     for (TensorView* sum : sums_) {
+      if (auto refusal = refusesStages(sum)) {
+        return refusal;
+      }
       makeStages(sum);
     }
     for (TensorView* tv : tail_) {
+      if (auto refusal = refusesColumns(tv)) {
+        return refusal;
+      }
       scheduleColumns(tv);
     }
     for (auto [tv, width] : vectors_) {
@@ -97,12 +105,7 @@ class Scheduler {
     for (Expr* expr : found.tail) {
       tail_.push_back(expr->output(0)->as<TensorView>());
     }
-    for (Expr* expr : found.inner.reductions) {
-      auto* tv = expr->output(0)->as<TensorView>();
-      if (reference_ == nullptr || tv->name() == params_.reference) {
-        reference_ = tv;
-      }
-    }
+    reference_ = reduction::referenceOf(*fusion_, params_.reference);
   }
 
   /// [blocks, threads of rows, rows, 1, batches, warps, lanes, V] for everything.
@@ -142,6 +145,20 @@ class Scheduler {
     scheduler_utils::parallelizeAllLike(reference_);
   }
 
+  /// Why a sum of columns is none of the loops over rows; nothing if it is.
+  std::optional<Refusal> refusesStages(const TensorView* sum) const {
+    const int64_t innermost = params_.rows > 1 ? kRowsOnly - 1 : kRowsOnly;
+    for (int64_t axis = kRowsOnly; axis >= innermost; --axis) {
+      const auto problem = axis < sum->nDims()
+                               ? refusesRFactor(sum, {axis})
+                               : ScheduleProblem{text(sum, " has no such loop"), ""};
+      if (problem) {
+        return Refusal{problem->what};
+      }
+    }
+    return std::nullopt;
+  }
+
   /// A sum of columns: of a thread's rows in registers, of a block's threads, then of blocks.
   void makeStages(TensorView* sum) {
     TensorView* partial = sum->rFactor({kRowsOnly});
@@ -163,15 +180,34 @@ class Scheduler {
     tail_.push_back(read);
   }
 
+  /// How many axes of blocks and threads of rows it has, in front.
+  int64_t partialAxes(const TensorView* tv) const {
+    const bool has_partials = contains(read_, tv) || contains(sums_, tv);
+    return !has_partials ? 0 : params_.rows > 1 ? 1 : kRowsOnly;
+  }
+
+  /// Why what is computed of columns has no such loops: it has no columns, or they come before the
+  /// sums of rows.
+  std::optional<Refusal> refusesColumns(const TensorView* tv) const {
+    const auto& axes = tv->getLogicalDomain();
+    const auto partials = static_cast<size_t>(partialAxes(tv));
+    for (size_t i = 0; i < std::max(axes.size(), partials + 1); ++i) {
+      const bool is_partial = i < partials && contains(sums_, tv);
+      if (i >= axes.size() || axes[i]->isReduction() != is_partial) {
+        return Refusal{text("T", tv->name(), " has no columns behind the sums of its rows")};
+      }
+    }
+    return std::nullopt;
+  }
+
   /// [blocks, columns, (steps, U, threads of rows, warps,) lanes] anew.
   void scheduleColumns(TensorView* tv) const {
     tv->setLoopDomain(tv->getLogicalDomain());
     for (IterDomain* id : tv->getLoopDomain()) {
       id->parallelize(ParallelType::Serial);
     }
-    // Axes of blocks and threads of rows, in front.
-    const bool has_partials = contains(read_, tv) || contains(sums_, tv);
-    const int64_t partials = !has_partials ? 0 : params_.rows > 1 ? 1 : kRowsOnly;
+    const int64_t partials = partialAxes(tv);
+    const bool has_partials = partials > 0;
     while (tv->nDims() > partials + 1) {
       tv->merge(partials);
     }
@@ -238,11 +274,6 @@ class Scheduler {
           stored_.count(tv) != 0 || isReduction(tv->definition())) {
         continue;
       }
-      for (const TensorView* consumer : consumersOf(tv)) {
-        if (const IterDomain* id = reduction::threadsApart(tv, consumer, permissive)) {
-          return Refusal{text("T", tv->name(), " is read by other threads along ", id)};
-        }
-      }
       if (const IterDomain* id =
               contains(tail_, tv) ? nullptr : reduction::loopOfOwn(tv, reference_, permissive)) {
         return Refusal{text("T", tv->name(), " has an axis, ", id, ", that no reduction has")};
@@ -258,6 +289,10 @@ class Scheduler {
       if (rest && !one_of_row) {
         return Refusal{text("T", tv->name(), " is not read at the element that is computed")};
       }
+    }
+    const IdGraph exact(*fusion_, IdGraph::Mode::Exact);
+    if (auto why = refusedLoops(*fusion_, exact, LowerTarget::Cuda)) {
+      return Refusal{std::move(*why)};
     }
     return std::nullopt;
   }

@@ -35,6 +35,11 @@ const TensorView* outputOf(const Fusion& fusion, size_t position) {
 /// Random numbers are those of one operation; results of several tensors stay together.
 bool canCopy(const Expr* expr) { return expr->outputs().size() == 1 && !expr->isA<RNGOp>(); }
 
+bool isOutputOf(const Fusion& fusion, const LoopNest& nest, const TensorView* tv) {
+  return std::any_of(nest.outputs.begin(), nest.outputs.end(),
+                     [&](size_t position) { return fusion.outputs()[position] == tv; });
+}
+
 TensorView* copyOf(TensorView* tv) {
   Fusion* fusion = tv->fusion();
   const std::vector<IterDomain*>& from = tv->getMaybeRootDomain();
@@ -128,6 +133,10 @@ bool separate(Fusion* fusion, const std::vector<LoopNest>& nests) {
       TensorView* copy = copyOf(out);
       copyOperation(expr, std::move(operands), {copy});
       copies[out] = copy;
+      // An output is computed in its own nest, however many others need it on the way to theirs.
+      if (out->isFusionOutput() && isOutputOf(*fusion, nest, out)) {
+        fusion->replaceOutput(out, copy);
+      }
     }
     for (TensorView* tv : tensorsOf(*fusion, nest)) {
       if (!tv->isFusionInput()) {

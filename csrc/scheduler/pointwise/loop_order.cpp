@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include <id_model/id_graph.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/pointwise/schedule.h>
 
@@ -40,6 +41,9 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const std::vector<L
                     [](const IterDomain* id) { return !id->isBroadcast(); })) {
       return Refusal{text(tv, " is not read at the element that is computed")};
     }
+  }
+  if (auto why = refusedLoops(scheduled, exact, LowerTarget::Cuda)) {
+    return Refusal{std::move(*why)};
   }
   return std::nullopt;
 }

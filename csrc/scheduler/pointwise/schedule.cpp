@@ -123,12 +123,11 @@ void inlineAroundRows(Fusion* fusion) {
   inlineMost(others);
 }
 
-}  // namespace
+using Vectors = std::vector<std::pair<TensorView*, int64_t>>;
 
-void schedule(Fusion* fusion, const PointwiseParams& params) {
-  FusionGuard guard(fusion);
-  scheduler_utils::clearMemorySpace(fusion);
-  const std::vector<LoopNest> nests = loopNests(*fusion);
+/// By tensor: its nest. Each computed tensor belongs to one afterwards.
+std::unordered_map<const TensorView*, int64_t> separateNests(Fusion* fusion,
+                                                             const std::vector<LoopNest>& nests) {
   std::unordered_map<const TensorView*, int64_t> nest_of;
   if (nests.size() > 1) {
     separate(fusion, nests);
@@ -138,12 +137,17 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
       }
     }
   }
-  // Copies at the borders, each with the width of its tensor.
+  return nest_of;
+}
+
+/// Copies at the borders and windows, each with the width of its tensor.
+Vectors copyAtBorders(Fusion* fusion, const PointwiseParams& params,
+                      const std::unordered_map<const TensorView*, int64_t>& nest_of) {
   std::map<const Val*, int64_t> width_of;
   for (size_t i = 0; i < fusion->inputs().size(); ++i) {
     width_of[fusion->inputs()[i]] = params.inputs.empty() ? 0 : params.inputs[i];
   }
-  std::vector<std::pair<TensorView*, int64_t>> vectors;
+  Vectors vectors;
   const auto byNest = [&](const TensorView*, const Expr* use) -> int64_t {
     const auto nest = nest_of.find(tensorOutputs(use)[0]);
     return nest == nest_of.end() ? 0 : nest->second;
@@ -167,25 +171,63 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     const auto place = std::find(inputs.begin(), inputs.end(), window->definition()->input(0));
     vectors.emplace_back(window, params.windows[static_cast<size_t>(place - inputs.begin())]);
   }
-  for (const LoopNest& nest : nests) {
-    auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
-    if (reference->nDims() == 0) {
-      continue;
-    }
-    // Inputs that several nests read have no loops, and lead from one nest to the other.
-    std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
-    std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
-    scheduleNest(reference, params, nests.size() == 1 ? nullptr : &own);
-    if (params.vectorization > 1) {
-      std::vector<TensorView*> ordered = fusion->allTvs();
-      std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-      const OwnLoops loops(*fusion, reference, ordered);
-      for (auto& [tv, width] : vectors) {
-        if (own.count(tv) != 0 && !loops.mayHaveInnermost(tv)) {
-          width = 1;
-        }
+  return vectors;
+}
+
+std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& own) {
+  std::vector<TensorView*> ordered = fusion.allTvs();
+  std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+  return ordered;
+}
+
+/// Loops for all of a nest. What may have no vectors of its own gets a width of 1.
+void scheduleAlone(Fusion* fusion, const LoopNest& nest, bool is_only,
+                   const PointwiseParams& params, Vectors& vectors) {
+  auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
+  if (reference->nDims() == 0) {
+    return;
+  }
+  // Inputs that several nests read have no loops, and lead from one nest to the other.
+  std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
+  std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
+  scheduleNest(reference, params, is_only ? nullptr : &own);
+  if (params.vectorization > 1) {
+    const OwnLoops loops(*fusion, reference, inOrder(*fusion, own));
+    for (auto& [tv, width] : vectors) {
+      if (own.count(tv) != 0 && !loops.mayHaveInnermost(tv)) {
+        width = 1;
       }
     }
+  }
+}
+
+/// What rows and columns have one of stands in front of their loops.
+void inlineAroundTiles(Fusion* fusion, const std::vector<LoopNest>& nests, bool column_values) {
+  std::unordered_map<const TensorView*, int64_t> held;
+  for (const LoopNest& nest : nests) {
+    const auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
+    const std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
+    // In front of a tile and the vectors in it.
+    holdRowValues({own.begin(), own.end()}, std::max<int64_t>(reference->nDims() - 2, 0), held);
+    if (column_values) {  // [left / Y, right / T, Y, T, 1]
+      holdColumnValues(*fusion, reference, inOrder(*fusion, own), 2, 3, held);
+    }
+  }
+  MaxPosCalculator most(*fusion, held);
+  for (TensorView* tv : fusion->allTvs()) {
+    tv->inlineAt(-1, true, &most);
+  }
+}
+
+}  // namespace
+
+void schedule(Fusion* fusion, const PointwiseParams& params) {
+  FusionGuard guard(fusion);
+  scheduler_utils::clearMemorySpace(fusion);
+  const std::vector<LoopNest> nests = loopNests(*fusion);
+  Vectors vectors = copyAtBorders(fusion, params, separateNests(fusion, nests));
+  for (const LoopNest& nest : nests) {
+    scheduleAlone(fusion, nest, nests.size() == 1, params, vectors);
   }
   for (auto [tv, width] : vectors) {
     vectorizeInnermost(tv, width, params.vectorization);
@@ -193,22 +235,7 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
   if (params.rows > 1) {
     inlineAroundRows(fusion);
   } else if (params.row_values) {
-    std::unordered_map<const TensorView*, int64_t> held;
-    for (const LoopNest& nest : nests) {
-      const auto* reference = fusion->outputs()[nest.reference]->as<TensorView>();
-      const std::unordered_set<TensorView*> own = tensorsOf(*fusion, nest);
-      // In front of a tile and the vectors in it.
-      holdRowValues({own.begin(), own.end()}, std::max<int64_t>(reference->nDims() - 2, 0), held);
-      if (params.column_values) {  // [left / Y, right / T, Y, T, 1]
-        std::vector<TensorView*> ordered = fusion->allTvs();
-        std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-        holdColumnValues(*fusion, reference, ordered, 2, 3, held);
-      }
-    }
-    MaxPosCalculator most(*fusion, held);
-    for (TensorView* tv : fusion->allTvs()) {
-      tv->inlineAt(-1, true, &most);
-    }
+    inlineAroundTiles(fusion, nests, params.column_values);
   } else {
     inlineMost();
   }

@@ -104,8 +104,7 @@ void shareRows(const Problem& problem, ReductionParams& params) {
   ReductionParams shared = params;
   shared.grid = floorPow2(tasks);
   Fusion copy(problem.fusion);
-  schedule(&copy, shared);
-  if (findLastTasks(copy)) {
+  if (!trySchedule(&copy, shared) && findLastTasks(copy)) {
     params.grid = shared.grid;
   }
 }

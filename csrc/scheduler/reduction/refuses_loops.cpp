@@ -4,6 +4,7 @@
 #include <set>
 
 #include <ir/axis_map.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/indexed_reads.h>
@@ -50,22 +51,9 @@ const IterDomain* loopOfOwn(const TensorView* tv, const TensorView* reference,
   return nullptr;
 }
 
-const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
-                               const IdGraph& graph) {
-  for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
-    const IterDomain* id = tv->axis(i);
-    if (id->isThread() && !id->isBroadcast() &&
-        (i >= consumer->nDims() || consumer->axis(i)->isBroadcast() ||
-         !graph.mapped(id, consumer->axis(i)) ||
-         consumer->axis(i)->getParallelType() != id->getParallelType())) {
-      return id;
-    }
-  }
-  return nullptr;
-}
-
 std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params) {
   const IdGraph graph(scheduled, IdGraph::Mode::Permissive);
+  const IdGraph exact(scheduled, IdGraph::Mode::Exact);
   const auto signature = reductionSignature(scheduled, graph);
   const auto* of_copy = std::get_if<ReductionSignature>(&signature);
   const TensorView* reference = nullptr;
@@ -119,11 +107,6 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
       }
       continue;
     }
-    for (const TensorView* consumer : consumersOf(tv)) {
-      if (const IterDomain* id = threadsApart(tv, consumer, graph)) {
-        return Refusal{text(nameIn(tv), " is read by other threads along ", id)};
-      }
-    }
     bool rest = false;  // elements that are computed before they are read
     for (int64_t i = tv->getComputeAtPosition(); i < tv->nDims(); ++i) {
       rest |= !tv->axis(i)->isBroadcast() && !tv->axis(i)->isThread();
@@ -137,6 +120,10 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionPara
                           " is needed both before and behind a reduction, or is not read at "
                           "the element that is computed")};
     }
+  }
+  if (auto why =
+          refusedLoops(scheduled, exact, params.host ? LowerTarget::Cpu : LowerTarget::Cuda)) {
+    return Refusal{std::move(*why)};
   }
   return std::nullopt;
 }

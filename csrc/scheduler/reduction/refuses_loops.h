@@ -15,11 +15,6 @@ namespace nvfuser::reduction {
 const IterDomain* loopOfOwn(const TensorView* tv, const TensorView* reference,
                             const IdGraph& permissive);
 
-/// A loop of `tv`, kept for `consumer`, that is spread over threads or blocks and is no loop of the
-/// consumer's; null if there is none.
-const IterDomain* threadsApart(const TensorView* tv, const TensorView* consumer,
-                               const IdGraph& graph);
-
 /// Why the loops that `schedule` made of a copy are not those of every tensor; nothing if they are.
 std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ReductionParams& params);
 

@@ -12,6 +12,7 @@
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
+#include <scheduler/rfactor.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::reduction {
@@ -22,7 +23,8 @@ class Scheduler {
  public:
   Scheduler(Fusion* fusion, const ReductionParams& params) : fusion_(fusion), params_(params) {}
 
-  void run() {
+  /// Why a reduction that has other loops than the reference cannot be cut; nothing if all is done.
+  std::optional<Refusal> run() {
     scheduler_utils::clearMemorySpace(fusion_);
     if (params_.moments_in_passes) {
       computeMomentsInPasses(fusion_);
@@ -34,7 +36,7 @@ class Scheduler {
       held_ = holdBesideReductions(fusion_);
     }
     copyAtBorders();
-    reference_ = findReference();
+    reference_ = referenceOf(*fusion_, params_.reference);
     const LoopSteps loops = loopsOf(params_, reducedAxes(reference_));
     loops.apply(reference_);
     const std::vector<ParallelType> types = loops.bindings();
@@ -71,6 +73,11 @@ class Scheduler {
     } else {
       dropOwnLoops();  // while the reference has all loops
       keepChunks(scheduler_utils::getReductionTvs(fusion_));
+    }
+    if (refusal_) {
+      return refusal_;
+    }
+    if (!params_.host) {
       groupVectors();
       for (auto [tv, width] : vectors_) {
         vectorizeInnermost(tv, width, params_.vectorization);
@@ -90,6 +97,7 @@ class Scheduler {
         }
       }
     }
+    return std::nullopt;
   }
 
  private:
@@ -156,20 +164,6 @@ class Scheduler {
     }
   }
 
-  TensorView* findReference() const {
-    for (TensorView* tv : fusion_->allTvs()) {
-      if (tv->name() != params_.reference) {
-        continue;
-      }
-      // An output's reduction may have moved to a copy before it.
-      while (!isReduction(tv->definition())) {
-        tv = tv->definition()->input(0)->as<TensorView>();
-      }
-      return tv;
-    }
-    throw InternalError("the reference of a plan is a tensor of the fusion");
-  }
-
   static std::vector<int64_t> reductionLoops(const TensorView* tv) {
     std::vector<int64_t> positions;
     for (int64_t i = 0; i < tv->nDims(); ++i) {
@@ -180,6 +174,15 @@ class Scheduler {
     return positions;
   }
 
+  /// The reduction of these loops, which another one goes on with. Where that cannot be, why, and
+  /// the tensor.
+  TensorView* factor(TensorView* tv, const std::vector<int64_t>& loops) {
+    if (const auto problem = refusal_ ? std::nullopt : refusesRFactor(tv, loops)) {
+      refusal_ = Refusal{problem->what};
+    }
+    return refusal_ ? tv : tv->rFactor(loops, tensorOutputs(tv->definition())).front();
+  }
+
   /// A row, or a task's share of it, is reduced into V partial results, which are reduced at its
   /// end. The reductions over steps, of lanes or whole.
   std::vector<TensorView*> keepLanes() {
@@ -188,7 +191,7 @@ class Scheduler {
       for (TensorView*& of_row : of_steps) {
         std::vector<int64_t> own = reductionLoops(of_row);
         std::erase_if(own, [&](int64_t axis) { return of_row->axis(axis)->isBlockDim(); });
-        of_row = of_row->rFactor(own, tensorOutputs(of_row->definition())).front();
+        of_row = factor(of_row, own);
       }
     }
     if (!params_.fastest_dim || params_.vectorization == 1) {
@@ -197,13 +200,13 @@ class Scheduler {
     for (TensorView*& of_row : of_steps) {
       TensorView* tv = of_row;
       std::vector<int64_t> axes = reductionLoops(tv);
-      axes.pop_back();
-      of_row = tv->rFactor(axes, tensorOutputs(tv->definition())).front();
-      if (params_.vectorization > kLanes) {
+      axes.resize(std::max<size_t>(axes.size(), 1) - 1);
+      of_row = factor(tv, axes);
+      if (!refusal_ && params_.vectorization > kLanes) {
         // [rows…, V]: whole registers are combined first.
         const int64_t lanes = reductionLoops(tv).back();
         tv->split(lanes, kLanes);
-        tv->rFactor({lanes}, tensorOutputs(tv->definition()));
+        factor(tv, {lanes});
       }
     }
     return of_steps;
@@ -220,8 +223,8 @@ class Scheduler {
       std::vector<int64_t> axes = reductionLoops(tv);
       std::erase_if(axes, [&](int64_t axis) { return tv->axis(axis)->isThread(); });
       const bool in_runs = params_.schedule_3d && params_.fastest_dim && params_.chunk > 0;
-      const std::ptrdiff_t outer = in_runs ? 2 : 1;
-      tv->rFactor({axes.begin() + outer, axes.end()}, tensorOutputs(tv->definition()));
+      const size_t outer = std::min<size_t>(in_runs ? 2 : 1, axes.size());
+      factor(tv, {axes.begin() + static_cast<std::ptrdiff_t>(outer), axes.end()});
     }
   }
 
@@ -257,15 +260,35 @@ class Scheduler {
   std::vector<TensorView*> loads_;
   std::vector<TensorView*> held_;  ///< in memory, for later passes over the row
   std::vector<std::pair<TensorView*, int64_t>> vectors_;
+  std::optional<Refusal> refusal_;
   /// Position behind the serial loop of the reduction.
   int64_t unroll_at_ = 0;
 };
 
 }  // namespace
 
+TensorView* referenceOf(const Fusion& fusion, int64_t name) {
+  for (TensorView* tv : fusion.allTvs()) {
+    if (tv->name() != name) {
+      continue;
+    }
+    while (!isReduction(tv->definition())) {
+      tv = tv->definition()->input(0)->as<TensorView>();
+    }
+    return tv;
+  }
+  throw InternalError("the reference of a plan is a tensor of the fusion");
+}
+
+std::optional<Refusal> trySchedule(Fusion* copy, const ReductionParams& params) {
+  FusionGuard guard(copy);
+  return Scheduler(copy, params).run();
+}
+
 void schedule(Fusion* fusion, const ReductionParams& params) {
-  FusionGuard guard(fusion);
-  Scheduler(fusion, params).run();
+  if (const auto refusal = trySchedule(fusion, params)) {
+    userError("reduction: ", refusal->why);
+  }
 }
 
 }  // namespace nvfuser::reduction

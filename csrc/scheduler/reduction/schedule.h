@@ -16,9 +16,16 @@
 
 #include <ir/fusion.h>
 #include <scheduler/reduction/params.h>
+#include <scheduler/registry.h>
 
 namespace nvfuser::reduction {
 
+/// The reduction that a plan has its loops from: of the tensor of that name, or, where it is an
+/// output, of the copy that is now in front of it.
+TensorView* referenceOf(const Fusion& fusion, int64_t name);
+/// Of a plan whose form was tried: a `UserError` if its loops do not suit the Fusion.
 void schedule(Fusion* fusion, const ReductionParams& params);
+/// The same on a copy, which is left as it is where something refuses the loops: why.
+std::optional<Refusal> trySchedule(Fusion* copy, const ReductionParams& params);
 
 }  // namespace nvfuser::reduction

@@ -38,10 +38,8 @@ std::optional<Refusal> tryLoops(const Fusion& fusion, const Form& form, Schedule
     trial.threads_x = kTriedThreads;
   }
   Fusion copy(fusion);
-  try {
-    schedule(&copy, trial);
-  } catch (const UserError& error) {
-    return Refusal{error.what()};  // a primitive says what it cannot do
+  if (auto refusal = trySchedule(&copy, trial)) {
+    return refusal;
   }
   return refusesLoops(copy, trial);
 }

@@ -6,6 +6,7 @@
 #include <id_model/id_graph.h>
 #include <ir/axis_map.h>
 #include <ir/scan_loops.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/own_loops.h>
 #include <scheduler/utils.h>
 
@@ -236,6 +237,10 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ScanParams& p
     if (scanOf(tv) == nullptr && !own.mayHave(tv, tv->getComputeAtPosition())) {
       return Refusal{text(tv, " shares loops with a tensor that has more axes in them")};
     }
+  }
+  if (auto why =
+          refusedLoops(scheduled, exact, params.host ? LowerTarget::Cpu : LowerTarget::Cuda)) {
+    return Refusal{std::move(*why)};
   }
   return std::nullopt;
 }

@@ -57,6 +57,129 @@ struct MaxPosCalculator::State {
         uninlinable(uninlinable_ids.begin(), uninlinable_ids.end()),
         exprs(fusion.exprs()) {}
 
+  using Consumers = std::unordered_map<const TensorView*, std::vector<TensorView*>>;
+  Consumers consumers() const {
+    Consumers result;
+    for (const Expr* expr : exprs) {
+      for (TensorView* in : tensorInputs(expr)) {
+        for (TensorView* out : tensorOutputs(expr)) {
+          result[in].push_back(out);
+        }
+      }
+    }
+    return result;
+  }
+
+  /// How far a statement's outputs and each of their consumers alone allow it, and what holds them
+  /// in memory.
+  Limit ownLimit(const MaxPosCalculator& calc, const std::vector<TensorView*>& outputs,
+                 Consumers& consumers,
+                 const std::unordered_map<const TensorView*, int64_t>& held) const {
+    Limit limit;
+    for (TensorView* out : outputs) {
+      for (const TensorView* consumer : consumers[out]) {
+        const Limit of_both = pairLimit(calc, out, consumer);
+        if (limit.reason == Limit::Reason::NoConsumer || of_both.pos < limit.pos) {
+          limit = of_both;
+        }
+      }
+    }
+    for (TensorView* out : outputs) {
+      const auto most = held.find(out);
+      if (most != held.end() && most->second < limit.pos) {
+        limit = {most->second, Limit::Reason::Held, out, out, {}, {}};
+      }
+    }
+    return limit;
+  }
+
+  static Limit pairLimit(const MaxPosCalculator& calc, const TensorView* out,
+                         const TensorView* consumer) {
+    using Reason = Limit::Reason;
+    const int64_t own = calc.getMaxPosSelf(out);
+    const int64_t both = calc.getMaxProducerPosFromConsumer(out, consumer);
+    if (both == own) {
+      return {own, own < out->nDims() ? Reason::OwnAxis : Reason::OtherEnds, out, out, {}, {}};
+    }
+    Reason reason = Reason::Unmapped;
+    if (scanOf(consumer) != nullptr && both < consumer->nDims() &&
+        both == scanOperandPosition(consumer)) {
+      reason = Reason::Scanned;
+    } else if (both >= consumer->nDims()) {
+      reason = Reason::OtherEnds;
+    } else if (!calc.isAllowedID(consumer->axis(both), true)) {
+      reason = Reason::Consumer;
+    }
+    return {both, reason, consumer, out, {}, {}};
+  }
+
+  /// By statement: those that read what it writes.
+  std::vector<std::vector<int>> readers() const {
+    std::unordered_map<const Expr*, int> number;
+    for (Expr* expr : exprs) {
+      number.emplace(expr, static_cast<int>(number.size()));
+    }
+    std::vector<std::vector<int>> result(exprs.size());
+    for (size_t s = 0; s < exprs.size(); ++s) {
+      for (const TensorView* in : tensorInputs(exprs[s])) {
+        if (in->definition() == nullptr) {
+          continue;
+        }
+        auto& of_writer = result[static_cast<size_t>(number.at(in->definition()))];
+        if (of_writer.empty() || of_writer.back() != static_cast<int>(s)) {
+          of_writer.push_back(static_cast<int>(s));
+        }
+      }
+    }
+    return result;
+  }
+
+  /// By statement and depth: what its loop goes through, and what it is bound to.
+  std::vector<std::vector<LoopGroups::Sizes>> sizes(LoopSizes& loop_sizes) const {
+    std::vector<std::vector<LoopGroups::Sizes>> result;
+    for (const Expr* expr : exprs) {
+      const std::vector<TensorView*> outputs = tensorOutputs(expr);
+      std::vector<LoopGroups::Sizes>& of_statement = result.emplace_back();
+      if (outputs.empty()) {
+        continue;
+      }
+      const std::vector<IterDomain*>& loops = outputs.front()->getLoopDomain();
+      of_statement = loop_sizes.of(outputs.front());
+      of_statement.resize(loops.size());
+      for (size_t depth = 0; depth < loops.size(); ++depth) {
+        const ParallelType type = loops[depth]->getParallelType();
+        if (type != ParallelType::Serial) {
+          of_statement[depth].emplace(LoopGroups::kBinding, static_cast<int>(type));
+        }
+      }
+    }
+    return result;
+  }
+
+  /// Puts a statement into the loops of its readers, as many as its limit says and can be shared,
+  /// which becomes the limit.
+  void shareLoops(int statement, LoopGroups& groups, const LoopSizes& loop_sizes,
+                  Limit& limit) const {
+    const std::vector<TensorView*> outputs = tensorOutputs(exprs[static_cast<size_t>(statement)]);
+    for (int depth = 0; depth < limit.pos; ++depth) {
+      TensorView* out = outputs.front();
+      if (!groups.isRunnable(statement, depth)) {
+        limit = {depth, Limit::Reason::Waiting, out, out, {}, {}};
+      } else if (auto found = groups.disagreement(statement, depth)) {
+        const auto [first, second] = found->sizes;
+        limit = {depth, Limit::Reason::Sizes, out, out, {}, {}};
+        if (found->axis_class == LoopGroups::kBinding) {
+          limit.reason = Limit::Reason::Bindings;
+          limit.bindings = {static_cast<ParallelType>(first), static_cast<ParallelType>(second)};
+        } else {
+          limit.sizes = {loop_sizes.axisOf(first), loop_sizes.axisOf(second)};
+        }
+      } else {
+        groups.join(statement, depth);
+      }
+    }
+  }
+
   IdGraph graph;
   std::unordered_set<const IterDomain*> uninlinable;
   std::vector<Expr*> exprs;
@@ -78,100 +201,14 @@ MaxPosCalculator::MaxPosCalculator(const Fusion& fusion,
                                    const std::unordered_set<IterDomain*>& uninlinable_ids,
                                    const std::unordered_map<const TensorView*, int64_t>& held)
     : state_(std::make_unique<State>(fusion, uninlinable_ids)) {
-  using Limit = State::Limit;
-  std::unordered_map<const Expr*, int> number;
-  for (Expr* expr : state_->exprs) {
-    number.emplace(expr, static_cast<int>(number.size()));
-  }
-  std::unordered_map<const TensorView*, std::vector<TensorView*>> consumers;
-  std::vector<std::vector<int>> statement_consumers(state_->exprs.size());
-  for (size_t s = 0; s < state_->exprs.size(); ++s) {
-    for (TensorView* in : tensorInputs(state_->exprs[s])) {
-      for (TensorView* out : tensorOutputs(state_->exprs[s])) {
-        consumers[in].push_back(out);
-      }
-      if (in->definition() == nullptr) {
-        continue;
-      }
-      auto& readers = statement_consumers[static_cast<size_t>(number.at(in->definition()))];
-      if (readers.empty() || readers.back() != static_cast<int>(s)) {
-        readers.push_back(static_cast<int>(s));
-      }
-    }
-  }
-
+  State::Consumers consumers = state_->consumers();
   LoopSizes loop_sizes(fusion, state_->graph);
-  std::vector<std::vector<LoopGroups::Sizes>> statement_sizes;
-  for (const Expr* expr : state_->exprs) {
-    const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    std::vector<LoopGroups::Sizes>& sizes = statement_sizes.emplace_back();
-    if (outputs.empty()) {
-      continue;
-    }
-    const std::vector<IterDomain*>& loops = outputs.front()->getLoopDomain();
-    sizes = loop_sizes.of(outputs.front());
-    sizes.resize(loops.size());
-    for (size_t depth = 0; depth < loops.size(); ++depth) {
-      const ParallelType type = loops[depth]->getParallelType();
-      if (type != ParallelType::Serial) {
-        sizes[depth].emplace(LoopGroups::kBinding, static_cast<int>(type));
-      }
-    }
-  }
-  LoopGroups groups(std::move(statement_consumers), std::move(statement_sizes));
+  LoopGroups groups(state_->readers(), state_->sizes(loop_sizes));
   for (size_t s = state_->exprs.size(); s-- > 0;) {
-    const std::vector<TensorView*> outputs = tensorOutputs(state_->exprs[s]);
     // The outputs of one expression are computed at one place: the innermost that suits them all.
-    Limit limit;
-    auto lower = [&](int64_t pos, Limit::Reason reason, const TensorView* tv,
-                     const TensorView* producer) {
-      if (limit.reason == Limit::Reason::NoConsumer || pos < limit.pos) {
-        limit = {pos, reason, tv, producer, {}, {}};
-      }
-    };
-    for (TensorView* out : outputs) {
-      for (TensorView* consumer : consumers[out]) {
-        const int64_t own = getMaxPosSelf(out);
-        const int64_t both = getMaxProducerPosFromConsumer(out, consumer);
-        if (both == own) {
-          lower(own, own < out->nDims() ? Limit::Reason::OwnAxis : Limit::Reason::OtherEnds, out,
-                out);
-        } else if (scanOf(consumer) != nullptr && both < consumer->nDims() &&
-                   both == scanOperandPosition(consumer)) {
-          lower(both, Limit::Reason::Scanned, consumer, out);
-        } else if (both >= consumer->nDims()) {
-          lower(both, Limit::Reason::OtherEnds, consumer, out);
-        } else if (!isAllowedID(consumer->axis(both), true)) {
-          lower(both, Limit::Reason::Consumer, consumer, out);
-        } else {
-          lower(both, Limit::Reason::Unmapped, consumer, out);
-        }
-      }
-    }
-    for (TensorView* out : outputs) {
-      const auto most = held.find(out);
-      if (most != held.end() && most->second < limit.pos) {
-        limit = {most->second, Limit::Reason::Held, out, out, {}, {}};
-      }
-    }
-    const auto statement = static_cast<int>(s);
-    for (int depth = 0; depth < limit.pos; ++depth) {
-      TensorView* out = outputs.front();
-      if (!groups.isRunnable(statement, depth)) {
-        limit = {depth, Limit::Reason::Waiting, out, out, {}, {}};
-      } else if (auto found = groups.disagreement(statement, depth)) {
-        const auto [first, second] = found->sizes;
-        limit = {depth, Limit::Reason::Sizes, out, out, {}, {}};
-        if (found->axis_class == LoopGroups::kBinding) {
-          limit.reason = Limit::Reason::Bindings;
-          limit.bindings = {static_cast<ParallelType>(first), static_cast<ParallelType>(second)};
-        } else {
-          limit.sizes = {loop_sizes.axisOf(first), loop_sizes.axisOf(second)};
-        }
-      } else {
-        groups.join(statement, depth);
-      }
-    }
+    const std::vector<TensorView*> outputs = tensorOutputs(state_->exprs[s]);
+    State::Limit limit = state_->ownLimit(*this, outputs, consumers, held);
+    state_->shareLoops(static_cast<int>(s), groups, loop_sizes, limit);
     for (TensorView* out : outputs) {
       state_->limits[out] = limit;
     }

@@ -181,7 +181,9 @@ class Scheduler {
     if (width < elements) {
       tv->split(tile_at_ + 3, width);
     }
-    tv->axis(loopAxes(tv) - 1)->parallelize(ParallelType::Vectorize);
+    // Behind axes that nobody else has, too: a vector is the innermost loop.
+    tv->reorder({{loopAxes(tv) - 1, tv->nDims() - 1}});
+    tv->axis(-1)->parallelize(ParallelType::Vectorize);
   }
 
   /// On a GPU all loads of a thread are under way before the first is used; on the CPU a tile is
