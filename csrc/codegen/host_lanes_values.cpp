@@ -2,6 +2,7 @@
 /// written as one vector, a value that all iterations share fills one, and everything else is
 /// gathered lane by lane.
 #include <algorithm>
+#include <bit>
 
 #include <codegen/host_emitter.h>
 
@@ -186,6 +187,33 @@ Scalar distanceOf(Scalar index, Scalar var, kir::ScalarPool& pool) {
   return kir::ScalarPool::contains(distance, var) ? nullptr : distance;
 }
 
+/// The one term of an index that a lane changes, if it is the lane's place by a number: where it is
+/// in a period, or how many elements are repeated before it.
+Scalar placeAmid(Scalar index, const LaneLoop& lanes, kir::ScalarPool& pool) {
+  const std::vector<std::pair<Scalar, int64_t>> terms =
+      index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
+  Scalar place = nullptr;
+  for (const auto& [term, times] : terms) {
+    if (!kir::ScalarPool::contains(term, lanes.var)) {
+      continue;
+    }
+    const bool is_quotient = term->op == kir::ScalarOp::Div;
+    if (times != 1 || place != nullptr || (!is_quotient && term->op != kir::ScalarOp::Mod)) {
+      return nullptr;
+    }
+    const Scalar number = term->args[1];
+    int64_t coefficient = 0;
+    Scalar rest = nullptr;
+    if (!number->isConstant() || number->value < 2 || number->value > lanes.width ||
+        (is_quotient && !std::has_single_bit(static_cast<uint64_t>(number->value))) ||
+        !pool.splitLinear(term->args[0], lanes.var, &coefficient, &rest) || coefficient != 1) {
+      return nullptr;
+    }
+    place = term;
+  }
+  return place;
+}
+
 }  // namespace
 
 std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> stride,
@@ -218,34 +246,21 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
     return text("lanesSpaced<", lanes.width, ">(", addressText(ref), ", ", scalar_(distance), ", ",
                 lanes.count, ")");
   }
-  // index = rest + (linear % period)
-  const std::vector<std::pair<Scalar, int64_t>> terms =
-      index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
-  Scalar place = nullptr;
-  for (const auto& [term, times] : terms) {
-    if (!kir::ScalarPool::contains(term, lanes.var)) {
-      continue;
-    }
-    int64_t coefficient = 0;
-    Scalar rest = nullptr;
-    const bool periodic = times == 1 && place == nullptr && term->op == kir::ScalarOp::Mod &&
-                          term->args[1]->isConstant() && term->args[1]->value > 1 &&
-                          term->args[1]->value <= lanes.width &&
-                          pool.splitLinear(term->args[0], lanes.var, &coefficient, &rest) &&
-                          coefficient == 1;
-    if (!periodic) {
-      return "";
-    }
-    place = term;
-  }
+  // index = rest + (linear / times), or rest + (linear % period)
+  const Scalar place = placeAmid(index, lanes, pool);
   if (place == nullptr) {
     return "";
   }
+  snippets_.add("cpu/lanes_apart.h");
+  const Scalar number = place->args[1];
+  if (place->op == kir::ScalarOp::Div) {
+    return text("lanesRepeated<", lanes.width, ", ", number->value, ">(", addressText(ref), ", ",
+                scalar_(pool.mod(place->args[0], number)), ", ", lanes.count, ")");
+  }
   kir::Ref base = ref;
   base.index = pool.sub(index, place);
-  snippets_.add("cpu/lanes_apart.h");
-  return text("lanesPeriodic<", lanes.width, ", ", place->args[1]->value, ">(", addressText(base),
-              ", ", scalar_(place), ")");
+  return text("lanesPeriodic<", lanes.width, ", ", number->value, ">(", addressText(base), ", ",
+              scalar_(place), ")");
 }
 
 std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes) {

@@ -12,9 +12,9 @@ constexpr size_t kMostReaders = 8;  ///< kernels that one tensor is computed aga
 
 class Recomputing {
  public:
-  Recomputing(const FusionTraits& traits, const MergeCosts& costs, Questions& questions,
-              std::vector<Part>& parts)
-      : traits_(traits), costs_(costs), questions_(questions), parts_(parts) {
+  Recomputing(const FusionTraits& traits, const MergeCosts& costs, const CostlyRepeats& costly,
+              Questions& questions, std::vector<Part>& parts)
+      : traits_(traits), costs_(costs), costly_(costly), questions_(questions), parts_(parts) {
     home_.assign(static_cast<size_t>(traits.numUnits()), -1);
     readers_.resize(traits.tensors().size());
     for (size_t p = 0; p < parts.size(); ++p) {
@@ -145,7 +145,8 @@ class Recomputing {
     change.parts.emplace_back(home, std::move(producer));
     for (int reader : readers) {
       Part next = part(reader);
-      if (traits_.unit(next.units.back()).alone) {
+      if (traits_.unit(next.units.back()).alone ||
+          costly_.keepApart({copied.begin(), copied.end()}, next.units)) {
         return std::nullopt;
       }
       std::vector<int> units;
@@ -186,6 +187,7 @@ class Recomputing {
 
   const FusionTraits& traits_;
   const MergeCosts& costs_;
+  const CostlyRepeats& costly_;
   Questions& questions_;
   std::vector<Part>& parts_;
   std::vector<int> home_;               ///< by unit
@@ -195,9 +197,10 @@ class Recomputing {
 
 }  // namespace
 
-void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs, Questions& questions,
+void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs,
+                        const CostlyRepeats& costly, Questions& questions,
                         std::vector<Part>& parts) {
-  Recomputing(traits, costs, questions, parts).run();
+  Recomputing(traits, costs, costly, questions, parts).run();
 }
 
 }  // namespace nvfuser

@@ -6,9 +6,11 @@
 ///
 /// A tensor that only other kernels need is computed by those instead, from inputs and from what is
 /// stored anyway or is narrower, if that moves fewer bytes and the schedulers still take all
-/// kernels concerned. Never random numbers, reductions or indexed reads.
+/// kernels concerned. Never random numbers, reductions or indexed reads, nor what is costly to
+/// compute at all places where it is read.
 #pragma once
 
+#include <segmenter/costly_repeats.h>
 #include <segmenter/merge_groups.h>
 #include <segmenter/questions.h>
 
@@ -16,7 +18,8 @@ namespace nvfuser {
 
 /// `parts`: every unit is in one of them. Afterwards some units are in several and some parts are
 /// empty.
-void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs, Questions& questions,
+void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs,
+                        const CostlyRepeats& costly, Questions& questions,
                         std::vector<Part>& parts);
 
 }  // namespace nvfuser

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <segmenter/costly_joins.h>
+#include <segmenter/costly_repeats.h>
 #include <segmenter/cut_part.h>
 #include <segmenter/merge_groups.h>
 #include <segmenter/order_parts.h>
@@ -60,7 +60,7 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   std::vector<int> all(traits.units().size());
   std::iota(all.begin(), all.end(), 0);
   const MergeCosts costs = MergeCosts::of(call.device);
-  const CostlyJoins costly(traits, costs);
+  const CostlyRepeats costly(traits, costs);
   const bool may_be_one = costly.empty() && withinLimits(traits, costs);
   if (all.size() == 1 || (may_be_one && questions.takes(makePart(traits, all)))) {
     return {makePart(traits, std::move(all))};
@@ -105,7 +105,7 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   for (std::vector<int>& units : graph.parts()) {
     parts.push_back(makePart(traits, std::move(units)));
   }
-  recomputeAtBorders(traits, costs, questions, parts);
+  recomputeAtBorders(traits, costs, costly, questions, parts);
   return parts;
 }
 

@@ -6,6 +6,8 @@
 //   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
+//   lanesRepeated<N, C>(p, i, n)  p[0], p[(i + 1) / C], p[(i + 2) / C], …, for 0 <= i < C, a power
+//                                 of two: pixels of a smaller image
 //
 // needs: cpu/lanes.h
 template <class V, int S>
@@ -132,6 +134,37 @@ __forceinline__ Lanes<T, N> lanesPeriodic(const T* p, i64 first) {
   }
   from += (I)first;
   from = from >= (I)P ? from - (I)P : from;
+  return lanesFromBits<T, N>(__builtin_shuffle(all, from));
+#endif
+}
+
+template <int N, int C, class T>
+__forceinline__ Lanes<T, N> lanesRepeated(const T* p, i64 first, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  using V = Simd<B, N>;
+  constexpr int kWhole = (N - 1) / C + 1;  // elements that there are, whatever `first` is
+  B elements[N] = {};
+  if (__builtin_expect(n >= N, 1)) {
+    __builtin_memcpy(elements, p, kWhole * sizeof(B));
+    elements[kWhole] = ((const B*)p)[(first + N - 1) / C];
+  } else {
+    for (i64 e = 0; e < n; e++) {
+      elements[(first + e) / C] = ((const B*)p)[(first + e) / C];
+    }
+  }
+#if defined(__clang__)
+  V result;
+  for (int e = 0; e < N; e++) {
+    result[e] = elements[(first + e) / C];
+  }
+  return lanesFromBits<T, N>(result);
+#else
+  const V all = *(const typename SimdOf<B, N>::anywhere*)elements;
+  MaskOf<V> from;
+  for (int e = 0; e < N; e++) {
+    from[e] = e;
+  }
+  from = (from + (LaneOf<MaskOf<V>>)first) >> __builtin_ctz(C);
   return lanesFromBits<T, N>(__builtin_shuffle(all, from));
 #endif
 }

@@ -137,6 +137,39 @@ TEST_CASE("cpu lanes: the same few elements over and over") {
   }
 }
 
+TEST_CASE("cpu lanes: each element several times") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      for (size_t times : {2U, 4U, 8U}) {
+        CAPTURE(type);
+        CAPTURE(times);
+        SharedObject object =
+            compiled(text("extern \"C\" void run(", type, "* y, const ", type,
+                          "* x, long first, long n) {\n  lanesWrite(y, lanesRepeated<8, ", times,
+                          ">(x, first, n), n);\n}\n"),
+                     flags);
+        auto run = reinterpret_cast<void (*)(void*, const void*, long, long)>(object.symbol("run"));
+        const size_t size = sizeOf(type);
+        for (size_t first = 0; first < times; ++first) {
+          for (size_t n : {8U, 3U, 1U}) {
+            // Nothing but the elements may be read.
+            std::vector<unsigned char> x(((first + n - 1) / times + 1) * size), y(n * size);
+            for (size_t i = 0; i < x.size(); ++i) {
+              x[i] = static_cast<unsigned char>(i * 7 + 1);
+            }
+            run(y.data(), x.data(), static_cast<long>(first), static_cast<long>(n));
+            int wrong = 0;
+            for (size_t i = 0; i < y.size(); ++i) {
+              wrong += y[i] != x[(i / size + first) / times * size + i % size];
+            }
+            CHECK(wrong == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: 8-bit floats are converted as one by one") {
   for (const auto& flags : hostVariants()) {
     for (std::string type : {"fp8_e4m3_t", "fp8_e5m2_t"}) {

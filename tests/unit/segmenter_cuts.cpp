@@ -100,6 +100,45 @@ TEST_CASE("on the CPU the steps of a recurrence are stored before they are joine
   }
 }
 
+/// Rows that are negated, and one whose tanh is joined to them.
+std::vector<Group> joinedRow(Draft& draft, int64_t rows, DeviceKind device) {
+  TensorView* others = neg(draft.input({16, rows, 64}));
+  draft.output(cat({others, tanh(draft.input({16, 1, 64}))}, 1));
+  return draft.cut(takesAll, device);
+}
+
+TEST_CASE("on the CPU the costly one of two parts is stored before it is joined") {
+  Draft gpu;
+  CHECK(joinedRow(gpu, 255, DeviceKind::Cuda).size() == 1);
+  Draft few;
+  CHECK(joinedRow(few, 3, DeviceKind::Cpu).size() == 1);  // a launch takes longer
+  Draft draft;
+  const std::vector<Group> groups = joinedRow(draft, 255, DeviceKind::Cpu);
+  REQUIRE(groups.size() == 2);  // rows are negated where they are joined
+  for (const Group& group : groups) {
+    CHECK(std::count_if(group.exprs.begin(), group.exprs.end(),
+                        [](const Expr* expr) { return expr->isA<UnaryOp>(); }) == 1);
+  }
+}
+
+TEST_CASE("on the CPU what is stretched between two axes is stored where that takes less") {
+  const auto groups = [](std::vector<bool> stretched, bool costly, DeviceKind device) {
+    Draft draft;
+    TensorView* query = draft.input({16, 64});
+    query = costly ? tanh(query) : query;
+    draft.output(sum(mul(draft.input({16, 1024, 64}), broadcast(query, stretched)), {2}));
+    return draft.cut(takesAll, device).size();
+  };
+  const std::vector<bool> between{false, true, false};
+  CHECK(groups(between, true, DeviceKind::Cuda) == 1);
+  CHECK(groups(between, false, DeviceKind::Cpu) == 1);
+  CHECK(groups(between, true, DeviceKind::Cpu) == 2);
+  Draft draft;  // along inner axes it is computed outside of their loops
+  TensorView* scale = broadcast(tanh(draft.input({16, 1024})), {false, false, true});
+  draft.output(mul(draft.input({16, 1024, 64}), scale));
+  CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
+}
+
 TEST_CASE("kernels run in the order that leaves least in memory") {
   Draft draft;
   TensorView* x = draft.input({1024, 1024});

@@ -1,5 +1,5 @@
 """More programs of the kinds beside this folder, written after these and of none of their rules: `--further`."""
 
-from . import data, images, learning, nets, numbers, scenes, sequences
+from . import cells, data, images, learning, motions, nets, numbers, scenes, sequences
 
-TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning)]
+TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells)]

@@ -72,7 +72,7 @@ def distill(s, t, y):
 
 
 TABLE.add(
-    "distillation, trained",
+    "distilled and smoothed, trained",
     distill,
     lambda n, c: [normal(n, c), normal(n, c), integers(c, n)],
     (16, 10),
@@ -130,7 +130,12 @@ def lion(*a):
 
 
 TABLE.add(
-    "Lion", lion, lambda n, m, k: [normal(n, m) for _ in range(3 * k)], (16, 16, 8), (128, 256, 8), tolerance=0.0001
+    "Lion in place",
+    lion,
+    lambda n, m, k: [normal(n, m) for _ in range(3 * k)],
+    (16, 16, 8),
+    (128, 256, 8),
+    tolerance=0.0001,
 )
 
 
@@ -145,7 +150,7 @@ def adafactor(p, g, r, c):
 
 
 TABLE.add(
-    "Adafactor",
+    "Adafactor, clipped",
     adafactor,
     lambda n, m: [normal(n, m), normal(n, m), uniform(n), uniform(m)],
     (16, 32),

@@ -28,8 +28,8 @@ def gi(n, t, w):
     ]
 
 
-TABLE.add("GRU", gru_cell, gi, (2, 8, 16), (32, 8, 128), tolerance=0.0001)
-TABLE.add("GRU, trained", gru_cell, gi, (2, 8, 16), (32, 8, 128), trained=True, tolerance=0.0001)
+TABLE.add("GRU with biases", gru_cell, gi, (2, 8, 16), (32, 8, 128), tolerance=0.0001)
+TABLE.add("GRU with biases, trained", gru_cell, gi, (2, 8, 16), (32, 8, 128), trained=True, tolerance=0.0001)
 
 
 def peephole_lstm(x, wi, wh, b, p):

@@ -5,6 +5,7 @@ PyTorch's core decompositions, and those of normalisations, softmax and activati
 """
 
 import functools
+import operator
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
@@ -14,6 +15,7 @@ from .fallback import guarded
 from .foreach import foreach_decompositions
 from .layout import hint
 from .pooling import pooling_decompositions
+from .vector_products import vector_product_decompositions
 
 aten = torch.ops.aten
 
@@ -369,6 +371,7 @@ def decompositions():
     for kept in _KEPT:
         table.pop(kept, None)
     ours = {operation: decompose for operations, decompose in _OURS.items() for operation in operations}
-    for operation, decompose in {**ours, **foreach_decompositions(), **pooling_decompositions()}.items():
+    more = (foreach_decompositions(), pooling_decompositions(), vector_product_decompositions())
+    for operation, decompose in functools.reduce(operator.or_, more, ours).items():
         table[operation] = guarded(str(operation), decompose)
     return table

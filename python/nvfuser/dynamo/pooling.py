@@ -116,7 +116,9 @@ def _max_pool(rank):
         if not windows.fuse():
             return NotImplemented
         best, place = _largest(windows)
-        return windows.laid_out(best), windows.laid_out(_position(windows, place))
+        position = windows.laid_out(_position(windows, place))
+        position.place_in_window = windows.laid_out(place)  # for the gradient, which is given the position
+        return windows.laid_out(best), position
 
     return define
 
@@ -156,22 +158,42 @@ def _max_pool_backward(rank):
         windows = _Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
         if not windows.fuse() or not windows.cover():
             return NotImplemented
-        here = torch.arange(math.prod(windows.sizes), device=x.device).view(windows.sizes)
-        grad, largest = (_over_windows(windows, each) for each in (grad, indices))
-        return windows.laid_out(torch.where(largest == here, grad, 0))
+        place = getattr(indices, "place_in_window", None)
+        if place is None:  # of a forward that was not traced with it
+            here = torch.arange(math.prod(windows.sizes), device=x.device).view(windows.sizes)
+            grad, largest = (_over_windows(windows, each) for each in (grad, indices))
+            return windows.laid_out(torch.where(largest == here, grad, 0))
+        numbers = torch.arange(math.prod(windows.kernel), dtype=place.dtype, device=x.device)
+        grad, place = (_beside_places(windows, each) for each in (grad, place))
+        return windows.laid_out(_merged(windows, torch.where(place == _of_places(windows, numbers), grad, 0)))
 
     return define
 
 
+def _beside_places(windows, value):
+    """Each window's value (…, n, m), with axes for the places in it: (…, n, 1, m, 1)."""
+    first = value.dim() - len(windows.axes)
+    for axis in reversed(windows.axes):
+        value = value.unsqueeze(first + axis + 1)
+    return value
+
+
+def _of_places(windows, numbers):
+    """A number for each place of a window, beside each window: (k, 1, k)."""
+    return numbers.view([size for each in windows.kernel for size in (1, each)][1:])
+
+
+def _merged(windows, value):
+    """Places of windows as those of the tensor: (…, n, k, m, k) as (…, n k, m k)."""
+    rank = len(windows.axes)
+    return value.reshape([*value.shape[: value.dim() - 2 * rank], *windows.sizes])
+
+
 def _over_windows(windows, value):
     """Each window's value, at all of its elements; they lie side by side."""
-    rank = len(windows.axes)
-    for axis in reversed(windows.axes):
-        at = axis - rank
-        wide = [-1] * (value.dim() + 1)
-        wide[at] = windows.kernel[axis]
-        value = value.unsqueeze(at).expand(wide).flatten(at - 1, at)
-    return value
+    value = _beside_places(windows, value)
+    wide = [size for each in zip(windows.counts, windows.kernel, strict=True) for size in each]
+    return _merged(windows, value.expand([*value.shape[: value.dim() - len(wide)], *wide]))
 
 
 def _avg_pool(rank):

@@ -1,0 +1,189 @@
+#include <segmenter/costly_repeats.h>
+
+#include <algorithm>
+#include <set>
+
+#include <ir/internal_nodes.h>
+
+namespace nvfuser {
+
+namespace {
+
+/// What is computed for one element.
+struct Cone {
+  std::set<int> units;  ///< but for what is a matter of indices
+  double work = 0;  ///< of an element, where each place that a unit is read at is computed apart
+};
+
+/// Whether an operation reads its operand at another place than its own.
+bool moves(const UnitTraits& unit) {
+  const ExprKind kind = unit.exprs.back()->kind();
+  return kind == ExprKind::SelectOp || kind == ExprKind::SliceOp;
+}
+
+/// Operations for each element of a unit, where its operands are known.
+double workAtElement(const UnitTraits& unit) {
+  const ExprKind kind = unit.exprs.back()->kind();
+  const bool is_copy = kind == ExprKind::LoadStoreOp || kind == ExprKind::ReshapeOp;
+  return is_copy || unit.elements == 0 ? 0 : unit.work / static_cast<double>(unit.elements);
+}
+
+/// Parts along the innermost axis are columns of vectors (scheduler/pointwise/innermost_apart.h).
+bool isInnermost(const FusionTraits& traits, const UnitTraits& join) {
+  const TensorView* joined = traits.tensor(join.writes[0]).tv;
+  return join.exprs.back()->as<CatOp>()->concatenatedDim() + 1 >= joined->nDims();
+}
+
+/// Whether what a unit gives is stored, whatever reads it.
+bool isStored(const FusionTraits& traits, const UnitTraits& unit) {
+  return unit.signature != -1 || unit.alone || (unit.parts > 0 && !isInnermost(traits, unit));
+}
+
+/// Of tensors that a unit reads.
+Cone coneOf(const FusionTraits& traits, const std::vector<int>& tensors) {
+  Cone cone;
+  // Units, and the one that reads them elsewhere; −1 for none.
+  std::vector<std::pair<int, int>> open;
+  std::set<std::pair<int, int>> seen;
+  const auto add = [&](int tensor, int place) {
+    const int source = traits.tensor(tensor).unit;
+    if (source < 0 || isStored(traits, traits.unit(source)) ||
+        !seen.insert({source, place}).second) {
+      return;
+    }
+    const UnitTraits& unit = traits.unit(source);
+    open.emplace_back(source, place);
+    const double work = workAtElement(unit);
+    if (work > 0) {
+      cone.units.insert(source);
+    }
+    cone.work += work;
+  };
+  for (int tensor : tensors) {
+    add(tensor, -1);
+  }
+  while (!open.empty()) {
+    const auto [reader, place] = open.back();
+    open.pop_back();
+    for (int tensor : traits.unit(reader).reads) {
+      add(tensor, moves(traits.unit(reader)) ? reader : place);
+    }
+  }
+  return cone;
+}
+
+/// Bytes that could be moved in the time that it takes to compute `cone` at so many elements, and
+/// not once.
+double bytesInstead(const FusionTraits& traits, const MergeCosts& costs, const Cone& cone,
+                    int64_t elements) {
+  double once = 0;
+  for (int unit : cone.units) {
+    once += traits.unit(unit).work;
+  }
+  return (cone.work * static_cast<double>(elements) - once) / costs.work_per_byte;
+}
+
+/// To store tensors and to read them once.
+double bytesOf(const FusionTraits& traits, const std::vector<int>& tensors) {
+  double bytes = 0;
+  for (int tensor : tensors) {
+    bytes += 2 * static_cast<double>(traits.tensor(tensor).bytes);
+  }
+  return bytes;
+}
+
+/// Whether it gives its operand an axis that lies between two of the operand's.
+bool stretchesBetween(const FusionTraits& traits, const UnitTraits& unit) {
+  if (unit.exprs.back()->kind() != ExprKind::BroadcastOp) {
+    return false;
+  }
+  const auto* stretch = unit.exprs.back()->as<BroadcastOp>();
+  const std::vector<IterDomain*> axes = traits.tensor(unit.writes[0]).tv->getLogicalDomain();
+  bool outer = false;
+  bool between = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool counts = !axes[i]->isBroadcast() && traits.extent(axes[i]) > 1;
+    if (counts && between) {
+      return true;
+    }
+    outer = outer || counts;
+    between = between || (outer && stretch->isBroadcastDim(i));
+  }
+  return false;
+}
+
+/// Units that do something with a tensor's elements, views of it passed over.
+std::vector<int> readersOf(const FusionTraits& traits, int tensor) {
+  std::vector<int> readers;
+  std::vector<int> open{tensor};
+  while (!open.empty()) {
+    const int next = open.back();
+    open.pop_back();
+    for (int reader : traits.tensor(next).readers) {
+      const UnitTraits& unit = traits.unit(reader);
+      if (unit.work > 0 || unit.parts > 0 || unit.alone) {
+        readers.push_back(reader);
+      } else {
+        open.insert(open.end(), unit.writes.begin(), unit.writes.end());
+      }
+    }
+  }
+  return readers;
+}
+
+}  // namespace
+
+CostlyRepeats::CostlyRepeats(const FusionTraits& traits, const MergeCosts& costs) {
+  for (int i = 0; costs.repeats_parts && i < traits.numUnits(); ++i) {
+    const UnitTraits& unit = traits.unit(i);
+    if (unit.parts > 0 && !isInnermost(traits, unit)) {
+      findParts(traits, costs, i);
+    } else if (stretchesBetween(traits, unit)) {
+      findStretched(traits, costs, i);
+    }
+  }
+}
+
+void CostlyRepeats::findParts(const FusionTraits& traits, const MergeCosts& costs, int join) {
+  const UnitTraits& unit = traits.unit(join);
+  std::vector<int> costly;
+  for (int part : unit.reads) {
+    const double instead = bytesInstead(traits, costs, coneOf(traits, {part}), unit.elements);
+    if (instead > bytesOf(traits, {part})) {
+      costly.push_back(part);
+    }
+  }
+  const Cone cone = coneOf(traits, costly);
+  if (bytesInstead(traits, costs, cone, unit.elements) >
+      bytesOf(traits, costly) + costs.bytes_per_launch) {
+    repeats_.push_back({join, {cone.units.begin(), cone.units.end()}});
+  }
+}
+
+void CostlyRepeats::findStretched(const FusionTraits& traits, const MergeCosts& costs,
+                                  int stretch) {
+  const UnitTraits& unit = traits.unit(stretch);
+  const Cone cone = coneOf(traits, unit.reads);
+  for (int reader : readersOf(traits, unit.writes[0])) {
+    if (bytesInstead(traits, costs, cone, traits.unit(reader).elements) >
+        bytesOf(traits, unit.reads) + costs.bytes_per_launch) {
+      repeats_.push_back({reader, {cone.units.begin(), cone.units.end()}});
+    }
+  }
+}
+
+bool CostlyRepeats::keepApart(const std::vector<int>& a, const std::vector<int>& b) const {
+  const auto reads = [](const Repeat& repeat, const std::vector<int>& group) {
+    return std::find(group.begin(), group.end(), repeat.reader) != group.end();
+  };
+  const auto makes = [](const Repeat& repeat, const std::vector<int>& group) {
+    return std::any_of(group.begin(), group.end(), [&](int unit) {
+      return std::binary_search(repeat.made_of.begin(), repeat.made_of.end(), unit);
+    });
+  };
+  return std::any_of(repeats_.begin(), repeats_.end(), [&](const Repeat& repeat) {
+    return (reads(repeat, a) && makes(repeat, b)) || (reads(repeat, b) && makes(repeat, a));
+  });
+}
+
+}  // namespace nvfuser
