@@ -39,15 +39,6 @@ def run_exact(programs, device="cpu"):
 # Graphs, forward and backward -----------------------------------------------------------------------
 
 
-def run_graphs(programs, dynamic=False):
-    """Each alone."""
-    found = []
-    for program in programs:
-        expected = Expected(program)
-        found.append(expected.wrong(Observed(_compiled(expected.function, dynamic=dynamic), program.tensors())))
-    return found
-
-
 def run_together(programs, dynamic=False):
     """All in one graph; if any is wrong, each alone."""
     if len(programs) == 1:
@@ -131,8 +122,8 @@ def _failing_aloud():
 # Name: how programs are drawn, how they are run, how many at once.
 WAYS = {
     "exact": (pointwise.draw, run_exact, 24),
-    "graphs": (graphs.draw, run_graphs, 8),
-    "dynamic": (graphs.draw, functools.partial(run_graphs, dynamic=True), 8),
+    "graphs": (graphs.draw, run_together, 8),
+    "dynamic": (graphs.draw, functools.partial(run_together, dynamic=True), 8),
     "kinds": (kind_programs.draw, run_together, 12),
     "kinds-dynamic": (kind_programs.draw, functools.partial(run_together, dynamic=True), 12),
     "scripts": (graphs.draw, run_scripts, 8),
