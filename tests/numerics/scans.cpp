@@ -205,8 +205,8 @@ TEST_CASE("running maxima keep NaN") {
   }
 }
 
-// A scan in loops that are cut from its columns and copies of them would have no first iteration for
-// each of its values.
+// A scan in loops that are cut from its columns and copies of them would have no first iteration
+// for each of its values.
 TEST_CASE("scans beside a tensor that has more axes within theirs") {
   struct Sizes {
     int64_t rows, columns, copies;
