@@ -19,6 +19,7 @@
 
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <device_lower/bounds.h>
@@ -80,6 +81,12 @@ class Predicates {
   /// the same, at an index of a broadcast axis that blocks have a part in: each block needs the
   /// element in memory of its own, but at no index all of them come by.
   void requireOneWriter(const TensorView* tv, const LoopAxis& axis, MemoryType memory) const;
+
+  /// A `UserError` where index 0 of the axis does not stand for one iteration of each state.
+  /// `everywhere`: the axes with the indices that they have in the loops `outside`, too.
+  void requireOneIteration(const Leaf& leaf, const LoopAxis& axis,
+                           const std::vector<LoopAxis>& everywhere, const Indexer& indexer,
+                           const std::unordered_map<const LoopClass*, kir::Scalar>& outside) const;
 
   const IdGraph& exact_;
   LoopModel& loops_;

@@ -149,6 +149,14 @@ TensorView* expand(TensorView* inp, const std::vector<Val*>& expanded_sizes) {
               inp, "; each axis needs one");
   }
   TensorView* x = ops::maybe_broadcast_inner_to_rank(inp, expanded_sizes.size());
+  for (size_t i = 0; i < expanded_sizes.size(); ++i) {
+    // One element that is iterated (a row that a scatter writes) can be stretched all the same.
+    const auto wanted = constantOf(expanded_sizes[i]);
+    const IterDomain* id = axesOf(x)[i];
+    if (ops::isUnitAxis(id) && !id->isBroadcast() && wanted != 1 && wanted != -1) {
+      x = ops::asBroadcast(x, i);
+    }
+  }
   const std::vector<Val*> own = ops::sizesOf(x);
   std::vector<IterDomain*> axes = ops::freshAxes(x);
   std::vector<Val*> extents;

@@ -212,6 +212,30 @@ TensorView* maybe_broadcast_inner_to_rank(TensorView* t, size_t rank) {
   return broadcast(t, is_new);
 }
 
+namespace {
+
+bool isStretchable(const IterDomain* id) { return isUnitAxis(id) && !id->isBroadcast(); }
+
+/// Where one operand has one element and another more, the one has a broadcast axis, also if it is
+/// a loop where it is computed (in a scatter, say).
+void stretchUnits(std::vector<Val*>& operands, size_t axis) {
+  const auto axisOfOperand = [&](const Val* operand) -> const IterDomain* {
+    return operand->isA<TensorView>() ? axesOf(operand->as<TensorView>()).at(axis) : nullptr;
+  };
+  const bool has_more = std::any_of(operands.begin(), operands.end(), [&](const Val* operand) {
+    const IterDomain* id = axisOfOperand(operand);
+    return id != nullptr && !isUnitAxis(id);
+  });
+  for (Val*& operand : operands) {
+    const IterDomain* id = axisOfOperand(operand);
+    if (has_more && id != nullptr && isStretchable(id)) {
+      operand = asBroadcast(operand->as<TensorView>(), axis);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Val*> maybeBroadcast(const std::vector<Val*>& vals) {
   size_t rank = 0;
   for (Val* val : vals) {
@@ -223,6 +247,9 @@ std::vector<Val*> maybeBroadcast(const std::vector<Val*>& vals) {
   for (Val* val : vals) {
     bool is_tensor = val->isA<TensorView>();
     result.push_back(is_tensor ? maybe_broadcast_inner_to_rank(val->as<TensorView>(), rank) : val);
+  }
+  for (size_t axis = 0; axis < rank; ++axis) {
+    stretchUnits(result, axis);
   }
   return result;
 }

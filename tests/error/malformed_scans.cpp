@@ -43,6 +43,19 @@ std::vector<Case> scans() {
          c.like([](TensorView* tv) { tv->merge(0); });
          p.lower();
        }},
+      {"a scan in loops over its columns and copies of them, cut anywhere",
+       "combines elements once",
+       [](Program& p) {
+         TensorView* sums = cumsum(set(p.input({8, 5})), 0);
+         TensorView* out = p.output(add(broadcast(sums, {false, false, true}), p.input({8, 5, 5})));
+         out->merge(1);
+         out->split(1, 16);
+         out->reorder({{0, 1}, {1, 0}});
+         TransformPropagator propagator(out);
+         MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
+         inlineMost();
+         p.lower();
+       }},
       {"a scanned axis shared by blocks", "but blocks do not wait for each other",
        [](Program& p) {
          Scanned c(p);

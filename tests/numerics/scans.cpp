@@ -204,3 +204,29 @@ TEST_CASE("running maxima keep NaN") {
     }
   }
 }
+
+// A scan in loops that are cut from its columns and copies of them would have no first iteration
+// for each of its values.
+TEST_CASE("scans beside a tensor that has more axes within theirs") {
+  struct Sizes {
+    int64_t rows, columns, copies;
+  };
+  for (const Sizes& n : {Sizes{17, 5, 5}, Sizes{9, 7, 3}, Sizes{4, 33, 2}, Sizes{30, 3, 11}}) {
+    for (bool backward : {false, true}) {
+      CAPTURE(n.columns);
+      CAPTURE(backward);
+      automatic::check(
+          [&](Fusion& fusion) {
+            TensorView* x = makeContigConcreteTensor({n.rows, n.columns});
+            TensorView* y = makeContigConcreteTensor({n.rows, n.columns, n.copies});
+            fusion.addInput(x);
+            fusion.addInput(y);
+            TensorView* sums = scan(x, 0, BinaryOpType::Add, nullptr, backward);
+            fusion.addOutput(mul(broadcast(sums, {false, false, true}), y));
+          },
+          {{{{n.rows, n.columns}, DataType::Float},
+            {{n.rows, n.columns, n.copies}, DataType::Float}}},
+          "", 2);
+    }
+  }
+}

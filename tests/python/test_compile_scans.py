@@ -47,6 +47,23 @@ def test_the_gradient_of_a_running_sum_is_one_kernel():
     assert "in 1 region" in backward and "runs in 1 kernel" in backward, text
 
 
+def test_parts_of_sums_from_the_end():
+    """A part of a scan is read from memory, which a library may have written."""
+
+    def written(x, y):
+        y[:1].copy_(x[:1])
+        return y.cumsum(-1) * torch.arange(4.0), x.flip(0).cumsum(0).flip(0)[1:3] * 2
+
+    assert_as_eager(written, torch.arange(1.0, 5.0, requires_grad=True), torch.ones(4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.int8, torch.bool])
+def test_lone_sums_from_the_end(dtype):
+    x = torch.tensor([[1, 0, 3], [2, 1, 0]]).to(dtype)
+    assert_as_eager(lambda x: x.flip(1).cumsum(1).flip(1), x, exact=True)
+    assert_as_eager(lambda x: x.flip(0).cumprod(0).flip(0)[:1], x, exact=True)
+
+
 def test_flips_that_only_look_like_a_gradient():
     def flips(x):
         return (
@@ -74,3 +91,11 @@ def test_a_moving_average():
         return (total[..., 16:] - total[..., :-16]) / 16
 
     assert_as_eager(average, torch.randn(4, 200))
+
+
+@pytest.mark.parametrize("sizes", [(17, 5, 5), (9, 3, 4), (4, 33, 2)])
+def test_a_sum_whose_elements_are_shared_by_many(sizes):
+    """The gradient of the mean stretches that of the running sum along an axis inside of it."""
+    x = torch.randn(*sizes, requires_grad=True)
+    weights = torch.linspace(-1, 1, sizes[0] * sizes[1]).view(sizes[:2])
+    assert_as_eager(lambda x: (x.mean(2).cumsum(0) * weights, x.cumsum(0).amax(2)), x)

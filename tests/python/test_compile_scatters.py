@@ -201,3 +201,17 @@ def test_deterministic_algorithms_are_pytorchs():
         assert all(torch.equal(first, compiled(added)(*inputs)) for _ in range(3))
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_axes_of_one_element_meet_larger_ones(dim):
+    def added(x, index, values, other):
+        return x.scatter_add(dim, index, values) * other
+
+    x, other = torch.randn(1, 5, 1), torch.randn(4, 5, 3)
+    index = torch.randint(x.shape[dim], (1, 5, 1))
+    assert not failures(assert_as_eager(added, x, index, torch.randn(1, 5, 1), other, exact=EXACT))
+    sizes = [1, 5, 1]
+    sizes[dim] = 7
+    index = torch.randint(x.shape[dim], sizes)
+    assert not failures(assert_as_eager(added, x, index, torch.randn(sizes), other, exact=EXACT))

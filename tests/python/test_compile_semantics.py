@@ -352,3 +352,24 @@ def test_a_threshold_has_the_dtype_of_its_operand(dtype):
 
     x = torch.arange(-4, 8).to(dtype)
     torch.testing.assert_close(compiled(program)(x), program(x), rtol=0, atol=0)
+
+
+def test_truth_values_over_no_axes():
+    """An empty list of axes: none for `any` and `all`, all of them for sums and extremes."""
+    both(
+        lambda x: ((x > 0).any(()), (x > 0).all((), keepdim=True), x.sum(()), x.amax(()), (x > 0).any()),
+        torch.randn(3, 4),
+    )
+
+
+def test_gradients_behind_an_assertion():
+    """Its token is the first of the forward's outputs, and none that a gradient keeps."""
+
+    def function(x, y):
+        return torch.linalg.inv(x + 5 * torch.eye(3)) @ y
+
+    def gradients(function):
+        x, y = torch.ones(3, 3, requires_grad=True), torch.linspace(-1, 1, 12).view(3, 4).requires_grad_()
+        return torch.autograd.grad(function(x, y).square().sum(), (x, y))
+
+    torch.testing.assert_close(gradients(compiled(function)), gradients(function))

@@ -182,6 +182,21 @@ def test_scans_of_any_dtype(dtype):
         expect(run(lambda fd, t: fd.ops.cummax(t, 1), x), full(x).cummax(1).values.to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [*REALS, *INTEGERS])
+def test_scans_from_the_end(dtype):
+    x = rand(3, 12, dtype=dtype)
+    scale = (0.1, 0.1) if dtype in HALVES else None
+    wide = full(x)
+    expect(
+        run(lambda fd, t: fd.ops.cumsum(t, 1, backward=True), x),
+        wide.flip(1).cumsum(1).flip(1).to(dtype),
+        tolerance=scale,
+    )
+    expect(run(lambda fd, t: fd.ops.cummax(t, 0, backward=True), x), wide.flip(0).cummax(0).values.flip(0).to(dtype))
+    behind = wide.flip(0).cumsum(0).flip(0).to(dtype) + torch.tensor(3).to(dtype)
+    expect(run(lambda fd, t: fd.ops.cumsum(t, 0, 3, backward=True), x), behind, tolerance=scale)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16])
 def test_scans_behind_a_number(dtype):
     x = rand(4, 9, dtype=dtype)

@@ -3,8 +3,9 @@ docs/fuzzing.md tells how to run more."""
 
 import pytest
 import torch
-from torch_fuzz import graphs
+from torch_fuzz import graphs, kind_programs
 from torch_fuzz.compare import differences
+from torch_fuzz.kinds import KINDS
 from torch_fuzz.program import Program, needed, shrink
 from torch_fuzz.ways import run
 
@@ -22,9 +23,26 @@ def test_random_graphs(way):
     assert not wrong
 
 
+@pytest.mark.parametrize("way", ["kinds", "kinds-dynamic"])
+def test_random_programs_of_each_kind(way):
+    count = 2 * len(KINDS)
+    programs = [
+        program for program in map(kind_programs.draw, range(7_000_000, 7_000_000 + count)) if program is not None
+    ]
+    batches = [programs[place : place + 12] for place in range(0, len(programs), 12)]
+    wrong = {p.text(): text for batch in batches for p, text in zip(batch, run(way, batch), strict=True) if text}
+    assert not wrong
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("half", "empty", "missing")])  # others' rows
+def test_each_statement_of_a_kind_is_one(kind):
+    assert not [row for row in kind_programs.ROWS[kind] if not kind_programs.can_be_taken(kind, row)]
+
+
 def test_a_seed_draws_the_same_program():
     for seed in range(7_100_000, 7_100_020):
         assert graphs.draw(seed) == graphs.draw(seed)
+        assert kind_programs.draw(seed) == kind_programs.draw(seed)
 
 
 def test_failures_are_cut_down():

@@ -69,12 +69,14 @@ def put_channels_last(graph, arguments, num_returned):
 
 
 def tell_strides(graph):
-    """AOTAutograd learns what the forward's outputs are in fact."""
+    """AOTAutograd learns what the forward's outputs are in fact, but for tokens of side effects (of an assertion, say),
+    which stand in front of them and which it takes off."""
     context = TracingContext.try_get()
     if context is None or context.output_strides is None:
         return
     (output,) = (node for node in graph.nodes if node.op == "output")
-    values = [meta(node) if isinstance(node, torch.fx.Node) else None for node in output.args[0]]
+    results = output.args[0][_num_tokens(context) :]
+    values = [meta(node) if isinstance(node, torch.fx.Node) else None for node in results]
     context.output_strides.clear()
     context.output_strides.extend(
         tuple(value.stride())
@@ -85,9 +87,16 @@ def tell_strides(graph):
 
 
 def num_returned():
-    """How many of the forward's outputs the program sees; the others are kept for the backward."""
+    """How many of the forward's outputs the program sees (and tokens in front of them); the others are kept for the
+    backward."""
     context = TracingContext.try_get()
-    return None if context is None or context.fw_metadata is None else context.fw_metadata.num_forward_returns
+    if context is None or context.fw_metadata is None:
+        return None
+    return _num_tokens(context) + context.fw_metadata.num_forward_returns
+
+
+def _num_tokens(context):
+    return len(context.fw_metadata.tokens) if context.fw_metadata is not None else 0
 
 
 def _pays(graph):

@@ -13,6 +13,7 @@ from nvfuser._C.direct import ops
 
 from .layout import order_of
 from .operators import RULES, meta
+from .operators.table import lowest_bits
 
 DTYPES = {
     torch.float64: DataType.Double,
@@ -200,7 +201,7 @@ class Scope:
             value = torch.tensor(value, dtype=dtype, device="cpu").item()
         if dtype.is_floating_point:
             return direct.define_scalar(float(value), self.dtype(dtype))
-        return direct.define_scalar(int(value), DTYPES[dtype])
+        return direct.define_scalar(lowest_bits(value, dtype), DTYPES[dtype])
 
     def rounded(self, tensor, dtype):
         """The tensor in exactly this dtype, rounded to half precision where that is it."""

@@ -39,6 +39,14 @@ AtenTensor part(const AtenProgram& aten, const AtenTensor& of, size_t axis, int6
   return aten.view(of, sizes, of.strides(), begin * stride);
 }
 
+/// The elements from the axis's end to its beginning, in memory of their own.
+AtenTensor flipped(const AtenProgram& aten, const AtenTensor& of, int64_t axis, DataType dtype) {
+  AtenTensor turned = aten.empty(of.sizes(), dtype);
+  const std::vector<int64_t> axes{axis};
+  aten.run("aten::flip", "out", {of, axes, turned});
+  return turned;
+}
+
 }  // namespace
 
 bool runArgsort(const AtenProgram& aten) {
@@ -95,14 +103,20 @@ bool runScan(const AtenProgram& aten) {
                {from, op->dim(), some(sum_dtype), to});
     }
   };
+  const bool is_backward = op->isBackward() && in.rank() > 0;
   if (call.inputs.size() == 1) {
-    if (!is_widened) {
+    if (!is_widened && !is_backward) {
       scan(aten.operand(0), aten.result(0));
       return true;
     }
     const AtenTensor sums = aten.empty(in.sizes, sum_dtype);
-    scan(aten.operand(0), sums);
-    aten.copy(aten.result(0), sums);
+    if (is_backward) {
+      scan(flipped(aten, aten.operand(0), op->dim(), dtype), sums);
+      aten.copy(aten.result(0), flipped(aten, sums, op->dim(), sum_dtype));
+    } else {
+      scan(aten.operand(0), sums);
+      aten.copy(aten.result(0), sums);
+    }
     return true;
   }
   // The initial value is one more element in front.
@@ -114,10 +128,14 @@ bool runScan(const AtenProgram& aten) {
   ++longer[axis];
   const AtenTensor all = aten.empty(longer, dtype);
   aten.fill(part(aten, all, axis, 0, 1), call.scalar(1));
-  aten.copy(part(aten, all, axis, 1, in.sizes[axis]), aten.operand(0));
+  const AtenTensor behind = part(aten, all, axis, 1, in.sizes[axis]);
+  aten.copy(behind,
+            is_backward ? flipped(aten, aten.operand(0), op->dim(), dtype) : aten.operand(0));
   const AtenTensor sums = aten.empty(longer, sum_dtype);
   scan(all, sums);
-  aten.copy(aten.result(0), part(aten, sums, axis, 1, in.sizes[axis]));
+  const AtenTensor found = part(aten, sums, axis, 1, in.sizes[axis]);
+  aten.copy(aten.result(0),
+            is_backward ? flipped(aten, found, op->dim(), sum_dtype) : aten.another(found));
   return true;
 }
 

@@ -5,6 +5,7 @@ that crashes is one failure. What fails is cut down, and written to a file that 
 """
 
 import argparse
+import collections
 import json
 import logging
 import multiprocessing
@@ -17,31 +18,36 @@ from pathlib import Path
 import nvfuser.dynamo  # noqa: F401  (children have it)
 import torch
 
+from .kind_programs import numbers as numbers_of
+from .kinds import KINDS
+from .observed import takes
 from .program import shrink
-from .ways import WAYS, run
+from .ways import LEFT, WAYS, run
 
 _PER_PROCESS = 20  # batches
 _SECONDS = 900  # of a process
 
 
-def _examine(way, first, count, results):
+def _examine(way, numbers, results):
     """In a child: one line for each program that fails."""
     logging.disable(logging.CRITICAL)
     draw, _, batch = WAYS[way]
     with open(results, "w", buffering=1) as file:
-        for begin in range(first, first + count, batch):
-            programs = [draw(number) for number in range(begin, min(begin + batch, first + count))]
+        for begin in range(0, len(numbers), batch):
+            programs = [draw(number) for number in numbers[begin : begin + batch]]
             programs = [program for program in programs if program is not None]
-            print(json.dumps({"at": begin, "programs": len(programs)}), file=file)
+            print(json.dumps({"at": numbers[begin], "programs": len(programs)}), file=file)
             for program, text in zip(programs, run(way, programs), strict=True):
                 if text:
                     print(json.dumps({"seed": program.seed, "wrong": text}), file=file)
+            print(json.dumps({"left": LEFT}), file=file)
+            LEFT.clear()
 
 
-def _in_child(way, first, count, folder):
+def _in_child(way, numbers, folder, left):
     """(programs, {seed: what is wrong})"""
-    results = folder / f"{os.getpid()}.{first}.jsonl"
-    child = multiprocessing.get_context("fork").Process(target=_examine, args=(way, first, count, results))
+    results = folder / f"{os.getpid()}.{numbers[0]}.jsonl"
+    child = multiprocessing.get_context("fork").Process(target=_examine, args=(way, numbers, results))
     child.start()
     child.join(_SECONDS)
     if child.is_alive():
@@ -51,8 +57,10 @@ def _in_child(way, first, count, folder):
     results.unlink(missing_ok=True)
     programs = sum(line.get("programs", 0) for line in lines)
     wrong = {line["seed"]: line["wrong"] for line in lines if "seed" in line}
+    for line in lines:
+        left.update(line.get("left", {}))
     if child.exitcode != 0:
-        at = max((line["at"] for line in lines if "at" in line), default=first)
+        at = max((line["at"] for line in lines if "at" in line), default=numbers[0])
         wrong[at] = f"crash or hang (exit {child.exitcode}) in the batch from {at}"
     return programs, wrong
 
@@ -60,6 +68,8 @@ def _in_child(way, first, count, folder):
 _CALLS = {
     "exact": 'torch.compile(program, backend="nvfuser", options={"exact_numerics": True}, dynamic=False)(*tensors())',
     "graphs": 'torch.compile(program, backend="nvfuser", dynamic=False)(*tensors())  # and gradients: torch_fuzz.ways',
+    "kinds": 'torch.compile(program, backend="nvfuser", dynamic=False)(*tensors())  # and more: observed.py',
+    "kinds-dynamic": 'torch.compile(program, backend="nvfuser", dynamic=True)(*tensors())  # and more: observed.py',
     "dynamic": 'torch.compile(program, backend="nvfuser", dynamic=True)(*tensors())  # and gradients: torch_fuzz.ways',
     "scripts": "torch.jit.trace(program, tensors())(*tensors())  # four times, in torch.jit.fuser('fuser2')",
 }
@@ -71,7 +81,7 @@ def _report(way, seed, text, folder):
     print(f"\n{way} {seed}: {text}", flush=True)
     if program is None or text.startswith("crash"):
         return
-    small = shrink(program, lambda candidate: bool(run(way, [candidate])[0]), 60)
+    small = shrink(program, lambda candidate: takes(candidate) and bool(run(way, [candidate])[0]), 40)
     path = folder / f"{way}_{seed}.py"
     path.write_text(small.script(_CALLS[way]))
     print(f"{small.text()}  inputs: {', '.join(map(repr, small.inputs.values()))}\n  in {path}", flush=True)
@@ -84,6 +94,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="begin at this program")
     parser.add_argument("--folder", type=Path, default=Path("build/fuzz/torch"), help="for files that repeat failures")
+    parser.add_argument("--kind", choices=list(KINDS), help="of the ways `kinds` and `kinds-dynamic`: this kind alone")
+    parser.add_argument("--left", action="store_true", help="print what was left to PyTorch, and why")
     parser.add_argument("--only", type=int, help="the program of this number")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -95,15 +107,19 @@ def main():
         print(program.text())
         print(run(given.way, [program])[0] or "equal")
         return 0
-    begin, total, wrong = time.time(), 0, {}
+    begin, total, wrong, left = time.time(), 0, {}, collections.Counter()
     first = given.seed * 1_000_000 + given.first
+    numbers = range(first, first + given.count)
+    numbers = numbers_of(given.kind, first, given.count) if given.kind else numbers
     step = _PER_PROCESS * WAYS[given.way][2]
-    for place in range(first, first + given.count, step):
-        programs, failed = _in_child(given.way, place, min(step, first + given.count - place), given.folder)
+    for place in range(0, len(numbers), step):
+        programs, failed = _in_child(given.way, numbers[place : place + step], given.folder, left)
         total += programs
         wrong.update(failed)
         for seed, text in failed.items():
             _report(given.way, seed, text, given.folder)
+    for text, count in left.most_common() if given.left else ():
+        print(f"{count:6} left to PyTorch: {text}")
     crashes = sum(text.startswith("crash") for text in wrong.values())
     print(
         f"torch_fuzz {given.way}: {total} programs of seed {given.seed}, {len(wrong) - crashes} mismatches, "

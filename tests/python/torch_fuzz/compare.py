@@ -23,11 +23,15 @@ def differences(ours, theirs, equal=same_bits):
     return f"{count} of {theirs.numel()} elements, at {place} {ours[place].item()!r} for {theirs[place].item()!r}"
 
 
-def near(ours, theirs):
-    """Elements that are equal within what fused arithmetic may come to. (Eager has constants of float32 in some kernels
+def near(ours, theirs, least=0.0):
+    """Elements that are equal within what fused arithmetic may come to, and within the `least` relative distance.
+    (Eager has constants of float32 in some kernels
     of float64, such as the sixth of `hardsigmoid`'s gradient.)"""
+    if theirs.is_complex():
+        return near(torch.view_as_real(ours), torch.view_as_real(theirs), least).all(-1)
     if not theirs.dtype.is_floating_point:
         return ours == theirs
     loose = {torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float32: 1e-3, torch.float64: 1e-7}[theirs.dtype]
+    loose = max(loose, least)
     scale = theirs.double().nan_to_num(0, 0, 0).abs().max().item() if theirs.numel() else 0.0
     return torch.isclose(ours.double(), theirs.double(), rtol=loose, atol=loose * max(scale, 1e-3), equal_nan=True)

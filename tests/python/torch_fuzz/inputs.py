@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 import torch
 
+MISSING = [math.nan, math.inf, -math.inf, 0.0, -0.0]
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.5, 1e-30, 1e-40, 2e4, 3e38, -3e38, 7.0]
 
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor: what is needed to make it again. `values`: "special", "ordinary" (normal numbers of many sizes),
-    "positive" or "index:N" (integers below N)."""
+    """A tensor: what is needed to make it again. `values`: "special", "missing" (NaN, infinities and zeros among
+    ordinary ones, nothing that overflows by the order of operations), "ordinary" (normal numbers of many sizes),
+    "positive", "probability" or "index:N" (integers below N)."""
 
     seed: int
     dtype: torch.dtype
@@ -34,18 +36,24 @@ def _elements(of):
         return torch.randint(int(of.values[6:]), of.shape, generator=draw, dtype=of.dtype)
     if of.dtype is torch.bool:
         return torch.rand(of.shape, generator=draw) < 0.5
+    if of.dtype.is_complex:
+        return torch.randn(of.shape, generator=draw, dtype=torch.complex128).to(of.dtype)
     if not of.dtype.is_floating_point:
         ends = torch.iinfo(of.dtype)
         low, high = (ends.min, ends.max) if of.values == "special" else (max(ends.min, -50), 50)
         return torch.randint(low, high, of.shape, generator=draw, dtype=of.dtype)
     numbers = torch.randn(count, generator=draw, dtype=torch.float64)
-    if of.values == "special":
-        numbers *= 10 ** (torch.rand(count, generator=draw, dtype=torch.float64) * 8 - 4)
-        chosen = torch.randint(len(SPECIAL), (count,), generator=draw)
-        is_special = torch.rand(count, generator=draw) < 0.25
-        numbers = torch.where(is_special, torch.tensor(SPECIAL, dtype=torch.float64)[chosen], numbers)
+    if of.values in ("special", "missing"):
+        others = SPECIAL if of.values == "special" else MISSING
+        if others is SPECIAL:
+            numbers *= 10 ** (torch.rand(count, generator=draw, dtype=torch.float64) * 8 - 4)
+        chosen = torch.randint(len(others), (count,), generator=draw)
+        is_special = torch.rand(count, generator=draw) < (0.25 if others is SPECIAL else 0.1)
+        numbers = torch.where(is_special, torch.tensor(others, dtype=torch.float64)[chosen], numbers)
     if of.values == "positive":
         numbers = numbers.abs() + 0.125
+    if of.values == "probability":
+        numbers = 0.1 + 0.8 * numbers.sigmoid()
     return numbers.to(of.dtype).view(of.shape)
 
 

@@ -1,5 +1,6 @@
 """A random program: inputs and statements as text, so that it can be printed, run in several ways, and cut down."""
 
+import contextlib
 import re
 import sys
 import types
@@ -24,16 +25,19 @@ _NAMES = vars(_MODULE)
 
 @dataclass
 class Program:
-    """`statements`: (name, expression) in order; `outputs`: names."""
+    """`statements`: (name, expression) in order; `outputs`: names; `within`: what they run in, as text."""
 
     seed: int
     inputs: dict = field(default_factory=dict)  # name: Input
     statements: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
+    within: str = ""
 
     def text(self, name="program"):
         lines = [f"def {name}({', '.join(self.inputs)}):"]
-        lines += [f"    {result} = {expression}" for result, expression in self.statements]
+        lines += [f"    with {self.within}:"] if self.within else []
+        indent = "        " if self.within else "    "
+        lines += [f"{indent}{result} = {expression}" for result, expression in self.statements]
         return "\n".join([*lines, f"    return ({', '.join(self.outputs)},)"]) + "\n"
 
     def function(self, name="program"):
@@ -61,6 +65,7 @@ class Program:
 
 
 _WORD = re.compile(r"\b[a-z]\d+\b")
+_WRITES = re.compile(r"\.\w+[a-z]_\(|out=")
 
 
 def names_in(expression):
@@ -68,11 +73,15 @@ def names_in(expression):
     return _WORD.findall(expression)
 
 
+def _read(statements):
+    return {name for _, expression in statements for name in names_in(expression)}
+
+
 def needed(program):
-    """The program without what no output needs."""
+    """The program without what no output needs. What is written in place may be seen in any tensor."""
     wanted, statements = set(program.outputs), []
     for name, expression in reversed(program.statements):
-        if name in wanted:
+        if name in wanted or _WRITES.search(expression):
             statements.append((name, expression))
             wanted.update(names_in(expression))
     inputs = {name: each for name, each in program.inputs.items() if name in wanted}
@@ -111,6 +120,10 @@ def _smaller(program):
     for name, _ in program.statements[:-1]:
         yield needed(replace(program, outputs=[name]))
     for position, (name, expression) in enumerate(program.statements):
+        rest = program.statements[:position] + program.statements[position + 1 :]
+        if _WRITES.search(expression) and name not in program.outputs and name not in _read(rest):
+            yield needed(replace(program, statements=rest))
+    for position, (name, expression) in enumerate(program.statements):
         for operand in dict.fromkeys(names_in(expression)):
             renamed = [
                 (other, _WORD.sub(lambda m: operand if m.group() == name else m.group(), text))  # noqa: B023
@@ -122,15 +135,19 @@ def _smaller(program):
     for name, each in program.inputs.items():
         if each.layout != "contiguous":
             yield replace(program, inputs={**program.inputs, name: replace(each, layout="contiguous")})
-        if each.values == "special":
+        if each.values in ("special", "missing"):
             yield replace(program, inputs={**program.inputs, name: replace(each, values="ordinary")})
+
+
+# What PyTorch says of operands that it does not take.
+_REFUSALS = (RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError, AttributeError)
 
 
 class Builder:
     """Draws a program statement by statement, each run at once: what PyTorch refuses is not taken."""
 
-    def __init__(self, seed, rng, device="cpu"):
-        self.program, self.rng, self.device = Program(seed), rng, device
+    def __init__(self, seed, rng, device="cpu", within=""):
+        self.program, self.rng, self.device = Program(seed, within=within), rng, device
         self.values = {}  # name: tensor
         self._scope, self._fake_scope = dict(_NAMES), dict(_NAMES)
         self._fake = FakeTensorMode()
@@ -144,15 +161,15 @@ class Builder:
         self._keep(name, tensor, self._fake.from_tensor(tensor))
         return name
 
-    def fill(self, wanted, tries, statement):
-        """Draws statements until there are `wanted`, and gives the program: the last result and some others. None where
-        PyTorch took no statement."""
+    def fill(self, wanted, tries, statement, outputs=0.2):
+        """Draws statements until there are `wanted`, and gives the program: the last result and a share of the others.
+        None where PyTorch took no statement."""
         for _ in range(tries):
             if len(self.program.statements) >= wanted:
                 break
             statement()
         names = [name for name, _ in self.program.statements]
-        return self.finish([names[-1], *(name for name in names if self.rng.random() < 0.2)]) if names else None
+        return self.finish([names[-1], *(name for name in names if self.rng.random() < outputs)]) if names else None
 
     def _keep(self, name, tensor, fake):
         self.values[name] = tensor
@@ -163,10 +180,11 @@ class Builder:
         """The name of the result, or None where PyTorch refuses (eager or tracing), or `accept` does."""
         name = f"v{len(self.program.statements)}"
         try:
-            tensor = eval(expression, self._scope)
-            with self._fake:
-                fake = eval(expression, self._fake_scope)
-        except (RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError):
+            with self._within():
+                tensor = eval(expression, self._scope)
+                with self._fake:
+                    fake = eval(expression, self._fake_scope)
+        except _REFUSALS:
             return None
         if not isinstance(tensor, torch.Tensor) or not accept(tensor):
             return None
@@ -175,6 +193,9 @@ class Builder:
         self.program.statements.append((name, expression))
         self._keep(name, tensor, fake)
         return name
+
+    def _within(self):
+        return eval(self.program.within, dict(_NAMES)) if self.program.within else contextlib.nullcontext()
 
     def pick(self, suits=lambda tensor: True):
         """A name: recent ones more often."""

@@ -1,17 +1,20 @@
 """How programs are run: each way gives, for each program, what is wrong as text; empty if nothing is."""
 
+import collections
 import contextlib
 import functools
+import os
+from unittest import mock
 
 import torch
+from nvfuser.dynamo.backend import backend, observing
 
-from . import graphs, pointwise
-from .compare import differences, near
+from . import graphs, kind_programs, pointwise
+from .compare import differences
+from .observed import Expected, Observed
 
 
 def _compiled(function, options=None, dynamic=False):
-    from nvfuser.dynamo.backend import backend
-
     torch._dynamo.reset()
     return torch.compile(function, backend=backend, options=options, dynamic=dynamic)
 
@@ -36,72 +39,53 @@ def run_exact(programs, device="cpu"):
 # Graphs, forward and backward -----------------------------------------------------------------------
 
 
-def with_gradients(function, tensors):
-    """Results, then gradients of a weighted sum of them."""
-    outputs = list(function(*tensors))
-    wanted = [tensor for tensor in tensors if tensor.requires_grad]
-    total = [
-        (y * torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view(y.shape)).sum().double()
-        for y in outputs
-        if y.requires_grad
-    ]
-    if not wanted or not total:
-        return [y.detach() for y in outputs]
-    found = torch.autograd.grad(sum(total), wanted, allow_unused=True)
-    return [y.detach() for y in outputs] + [gradient for gradient in found if gradient is not None]
+def run_together(programs, dynamic=False):
+    """All in one graph; if any is wrong, each alone."""
+    if len(programs) == 1:
+        return [_run_alone(programs[0], dynamic)]
+    expected = [Expected(program) for program in programs]
+    with observing() as seen:
+        compiled = _compiled(_all_of(programs), dynamic=dynamic)
+        found = Observed.of_many(compiled, [program.tensors() for program in programs])
+    _count_left(seen)
+    wrong = [each.wrong(one) for each, one in zip(expected, found, strict=True)]
+    if not any(wrong):
+        return wrong
+    return [text and _run_alone(program, dynamic) for program, text in zip(programs, wrong, strict=True)]
 
 
-def _moved(program, amount):
-    """Its tensors, each element moved by a relative `amount` at most."""
-    tensors = []
-    for place, each in enumerate(program.tensors()):
-        generator = torch.Generator().manual_seed(place)
-        drawn = torch.rand(each.shape, generator=generator, dtype=torch.float64, device="cpu")
-        factor = 1 + amount * (drawn * 2 - 1).to(each.device)
-        moved = each.detach() * factor.to(each.dtype)
-        tensors.append(moved.requires_grad_(each.requires_grad))
-    return tensors
+def _run_alone(program, dynamic):
+    """What is wrong; nothing where PyTorch itself gives that once it has traced the program."""
+    expected = Expected(program)
+    try:
+        with observing() as seen:
+            ours = Observed(_compiled(expected.function, dynamic=dynamic), program.tensors())
+        _count_left(seen)
+        text = expected.wrong(ours)
+    except Exception as error:
+        ours, text = None, f"{type(error).__name__}: {str(error).strip()[:300]}"
+    if not text:
+        return ""
+    torch._dynamo.reset()
+    try:
+        traced = torch.compile(expected.function, backend="aot_eager", dynamic=dynamic)
+        expected.observed = Observed(traced, program.tensors())
+    except Exception:
+        return "" if ours is None else text
+    return text if ours is None or expected.wrong(ours) else ""
 
 
-_STEP = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 4e-3}
+def _count_left(seen):
+    for graph in seen.graphs:
+        LEFT.update(f"{_operation(node)}: {reason}" for node, reason in graph.cut.reasons.items())
 
 
-class _Expected:
-    """Eager's results, and how far rounding may move each: what moved operands come to."""
-
-    def __init__(self, program):
-        self.function = program.function()
-        self.results = with_gradients(self.function, program.tensors())
-        dtypes = {each.dtype for each in program.inputs.values()}
-        dtypes |= {torch.float32} if ".float()" in program.text() else set()
-        step = max(_STEP[dtype] for dtype in dtypes)
-        others = [with_gradients(self.function, _moved(program, amount)) for amount in (step, -step)]
-        self.slack = [
-            max((other[place].double() - result.double()).abs().max().item() for other in others)
-            if result.is_floating_point() and result.numel()
-            else 0.0
-            for place, result in enumerate(self.results)
-        ]
-
-    def wrong(self, found):
-        if len(found) != len(self.results):
-            return f"{len(found)} results for {len(self.results)}"
-        texts = []
-        for place, (mine, other) in enumerate(zip(found, self.results, strict=True)):
-            text = differences(mine, other, functools.partial(self._near, place))
-            texts += [f"result {place}: {text}"] if text else []
-        return "; ".join(texts)
-
-    def _near(self, place, mine, other):
-        return near(mine, other) | ((mine.double() - other.double()).abs() <= 20 * self.slack[place])
+# Operations that were left to PyTorch, why, and how often, in this process.
+LEFT = collections.Counter()
 
 
-def run_graphs(programs, dynamic=False):
-    found = []
-    for program in programs:
-        expected = _Expected(program)
-        found.append(expected.wrong(with_gradients(_compiled(expected.function, dynamic=dynamic), program.tensors())))
-    return found
+def _operation(node):
+    return str(getattr(node, "target", node))
 
 
 @contextlib.contextmanager
@@ -118,10 +102,10 @@ def run_scripts(programs):
     found = []
     with _fuser2():
         for program in programs:
-            expected = _Expected(program)
+            expected = Expected(program)
             traced = torch.jit.trace(expected.function, program.tensors(), check_trace=False)
             for _ in range(4):
-                text = expected.wrong(with_gradients(traced, program.tensors()))
+                text = expected.wrong(Observed(traced, program.tensors()), layout=False)
                 if text:
                     break
             found.append(text)
@@ -130,20 +114,18 @@ def run_scripts(programs):
 
 @contextlib.contextmanager
 def _failing_aloud():
-    """What this backend cannot do is no error to users; here its warnings are."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", message="nvfuser")
+    """What this backend cannot do is no error to users; here it is."""
+    with mock.patch.dict(os.environ, {"NVFUSER_DISABLE": "fallback"}):
         yield
 
 
 # Name: how programs are drawn, how they are run, how many at once.
 WAYS = {
     "exact": (pointwise.draw, run_exact, 24),
-    "graphs": (graphs.draw, run_graphs, 8),
-    "dynamic": (graphs.draw, functools.partial(run_graphs, dynamic=True), 8),
+    "graphs": (graphs.draw, run_together, 8),
+    "dynamic": (graphs.draw, functools.partial(run_together, dynamic=True), 8),
+    "kinds": (kind_programs.draw, run_together, 12),
+    "kinds-dynamic": (kind_programs.draw, functools.partial(run_together, dynamic=True), 12),
     "scripts": (graphs.draw, run_scripts, 8),
 }
 

@@ -7,24 +7,29 @@ from nvfuser._C.direct import ops
 
 from ..placement import Kind
 from .sizes import minus, steps
-from .table import meta, rule
+from .table import has_not, meta, rule
 
 _FREE = {"kind": Kind.FREE}
 
 
-@rule("full", **_FREE)
+def _beyond_dtype(node):
+    """The value is the last argument."""
+    return has_not(node.meta["val"].dtype, meta(node.args[-1]))
+
+
+@rule("full", refuse=_beyond_dtype, **_FREE)
 def _full(scope, node, size, value, **_):
     dtype = node.meta["val"].dtype
     return ops.full(scope.sizes(size, node), scope.operand(value, dtype), scope.dtype(dtype))
 
 
-@rule("scalar_tensor", **_FREE)
+@rule("scalar_tensor", refuse=_beyond_dtype, **_FREE)
 def _scalar_tensor(scope, node, value, **_):
     dtype = node.meta["val"].dtype
     return ops.full([], scope.operand(value, dtype), scope.dtype(dtype))
 
 
-@rule("full_like")
+@rule("full_like", refuse=_beyond_dtype)
 def _full_like(scope, node, x, value, **_):
     """Of sizes that are only known in a call; prepare.py has made a `full` of the others."""
     dtype = node.meta["val"].dtype

@@ -9,16 +9,19 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from nvfuser._C.direct import ops
 
 from .pointwise import compute_dtype, operands, quotient
-from .table import meta, rule
+from .table import lowest_bits, meta, rule
 
 _DEFAULT = Promotion.DEFAULT
 
 
 def _may_be_zero(node):
     a, b = node.args[:2]
-    if compute_dtype(_DEFAULT, a, b).is_floating_point:
+    dtype = compute_dtype(_DEFAULT, a, b)
+    if dtype.is_floating_point:
         return None
     divisor = meta(b)
+    if isinstance(divisor, int) and dtype is not torch.bool:
+        divisor = lowest_bits(divisor, dtype)
     if not isinstance(divisor, torch.Tensor) and statically_known_true(divisor != 0):
         return None
     return "integers divided by zero are an error in PyTorch"

@@ -6,7 +6,7 @@ from nvfuser._C.direct import ops
 
 from .scans import backward_scan
 from .sizes import bound, extent, minus, plus, times
-from .table import meta, rule
+from .table import has_not, meta, rule
 from .views import along, counted, part
 
 
@@ -23,7 +23,11 @@ def _cat(scope, node, tensors, dim=0):
     return ops.cat([scope.rounded(scope.operand(t, dtype), dtype) for t in tensors], dim % node.meta["val"].dim())
 
 
-@rule("constant_pad_nd", moves_only=True)
+def _beyond_dtype(node):
+    return has_not(node.meta["val"].dtype, *map(meta, node.args[2:]))
+
+
+@rule("constant_pad_nd", refuse=_beyond_dtype, moves_only=True)
 def _pad(scope, node, x, widths, value=0):
     """Negative widths cut: those that are numbers by slices, outside of which there is nothing to look for."""
     dtype, rank = node.meta["val"].dtype, meta(x).dim()

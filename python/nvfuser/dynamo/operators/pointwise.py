@@ -23,7 +23,7 @@ from torch._prims_common import elementwise_dtypes, get_computation_dtype
 
 from nvfuser._C.direct import ops
 
-from .table import add, meta, rule
+from .table import add, has_not, meta, rule
 
 _DEFAULT = Promotion.DEFAULT
 _TO_FLOAT = Promotion.INT_TO_FLOAT
@@ -147,17 +147,29 @@ def _sum(operation, scope, node, a, b, alpha):
     return operation(scope.operand(a, dtype, exact), _scaled(scope, dtype, b, alpha, exact))
 
 
-@rule("add.Tensor add.Scalar")
+def _odd_factor(node):
+    alpha = node.kwargs.get("alpha", node.args[2] if len(node.args) > 2 else 1)
+    return has_not(compute_dtype(_DEFAULT, *node.args[:2]), meta(alpha))
+
+
+def _truth_values(node):
+    a, b = map(meta, node.args[:2])
+    if any(isinstance(x, bool) or getattr(x, "dtype", None) is torch.bool for x in (a, b)):
+        return "PyTorch subtracts no truth values"
+    return _odd_factor(node)
+
+
+@rule("add.Tensor add.Scalar", refuse=_odd_factor)
 def _add(scope, node, a, b, alpha=1):
     return _sum(ops.add, scope, node, a, b, alpha)
 
 
-@rule("sub.Tensor sub.Scalar")
+@rule("sub.Tensor sub.Scalar", refuse=_truth_values)
 def _sub(scope, node, a, b, alpha=1):
     return _sum(ops.sub, scope, node, a, b, alpha)
 
 
-@rule("rsub.Tensor rsub.Scalar")
+@rule("rsub.Tensor rsub.Scalar", refuse=_truth_values)
 def _rsub(scope, node, a, b, alpha=1):
     return _sum(ops.sub, scope, node, b, a, alpha)
 
@@ -276,7 +288,11 @@ def _where(scope, node, condition, a, b):
     return ops.where(scope.operand(condition, torch.bool), scope.operand(a, dtype), scope.operand(b, dtype))
 
 
-@rule("masked_fill.Scalar masked_fill.Tensor")
+def _beyond_dtype(node):
+    return has_not(node.meta["val"].dtype, *map(meta, (*node.args[1:], *node.kwargs.values())))
+
+
+@rule("masked_fill.Scalar masked_fill.Tensor", refuse=_beyond_dtype)
 def _masked_fill(scope, node, x, mask, value):
     dtype = node.meta["val"].dtype
     return ops.where(scope.operand(mask, torch.bool), scope.operand(value, dtype), scope.operand(x, dtype))
@@ -298,17 +314,17 @@ def _not_beyond(scope, x, bound, is_beyond, nearer):
     return ops.where(is_beyond(x, bound), bound, x) if scope.exactly else nearer(x, bound)
 
 
-@rule("clamp clamp.Tensor")
+@rule("clamp clamp.Tensor", refuse=_beyond_dtype)
 def _clamp(scope, node, x, min=None, max=None):
     return _clamped(scope, node, x, min, max)
 
 
-@rule("clamp_min clamp_min.Tensor")
+@rule("clamp_min clamp_min.Tensor", refuse=_beyond_dtype)
 def _clamp_min(scope, node, x, min):
     return _clamped(scope, node, x, min, None)
 
 
-@rule("clamp_max clamp_max.Tensor")
+@rule("clamp_max clamp_max.Tensor", refuse=_beyond_dtype)
 def _clamp_max(scope, node, x, max):
     return _clamped(scope, node, x, None, max)
 

@@ -103,8 +103,9 @@ def _min_all(scope, node, x):
 
 
 def _truth(scope, x, dim, keepdim, operation):
+    """Over all axes for none (None), over no axis for an empty list: sums, means, extremes take both for all axes."""
     truth = ops.cast(_bool_of(scope, x), DataType.Int32)
-    if meta(x).dim() == 0:
+    if meta(x).dim() == 0 or (dim is not None and not isinstance(dim, int) and not dim):
         return ops.cast(truth, DataType.Bool)
     return ops.cast(operation(truth, _axes(x, dim), keepdim), DataType.Bool)
 
@@ -119,8 +120,11 @@ def _all(scope, node, x, dim=None, keepdim=False):
     return _truth(scope, x, dim, keepdim, ops.min)
 
 
-def _no_axes(node):
-    return "of a tensor without axes" if meta(node.args[0]).dim() == 0 else None
+def _no_variance(node):
+    of = meta(node.args[0])
+    if not of.dtype.is_floating_point:
+        return "PyTorch has variances of floating point alone"
+    return "of a tensor without axes" if of.dim() == 0 else None
 
 
 def _variance(scope, x, dim, correction, keepdim, operation):
@@ -143,12 +147,12 @@ def _variance(scope, x, dim, correction, keepdim, operation):
     return [scaled, *found[1:]] if isinstance(found, tuple | list) else scaled
 
 
-@rule("var.correction", refuse=_no_axes)
+@rule("var.correction", refuse=_no_variance)
 def _var(scope, node, x, dim=None, *, correction=None, keepdim=False):
     return _variance(scope, x, dim, correction, keepdim, ops.var)
 
 
-@rule("var_mean.correction", refuse=_no_axes)
+@rule("var_mean.correction", refuse=_no_variance)
 def _var_mean(scope, node, x, dim=None, *, correction=None, keepdim=False):
     return _variance(scope, x, dim, correction, keepdim, _moments_of_sums if scope.exactly else ops.var_mean)
 

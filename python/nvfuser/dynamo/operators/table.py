@@ -5,6 +5,7 @@ they are and `scope` (definition.py) to turn them into tensors and scalars of th
 reason that explain() shows. An overload without a rule is left to PyTorch, never an error.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -143,6 +144,25 @@ WITHIN = "nvfuser_within"  # of a node that reads at indices: none is negative, 
 def meta(argument):
     """What is known of an argument before the call: a FakeTensor, a SymInt, a tuple of them, or the number itself."""
     return argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
+
+
+def lowest_bits(number, dtype):
+    """A whole number as an integer dtype keeps it: PyTorch casts it, whatever is lost."""
+    ends = torch.iinfo(dtype)
+    return (int(number) - ends.min) % (ends.max - ends.min + 1) + ends.min
+
+
+def has_not(dtype, *numbers):
+    """Why PyTorch refuses to fill memory of a dtype with these numbers, or to take them as bounds; None: it takes them.
+    (An unsigned dtype takes those below zero, from its end.)"""
+    if dtype is torch.bool or dtype.is_complex:
+        return None
+    ends = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    least = -ends.max if ends.min == 0 else ends.min
+    known = [number for number in numbers if isinstance(number, int | float) and math.isfinite(number)]
+    if all(least <= number <= ends.max for number in known):
+        return None
+    return "a number that the dtype does not have is an error in PyTorch"
 
 
 def is_symbolic(*values):
