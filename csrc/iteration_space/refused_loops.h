@@ -1,7 +1,7 @@
 /// Why a scheduled Fusion has no kernel, as far as its loops tell: axes cannot share one, the loops
 /// around a tensor do not lead to all of it, or a thread needs what another one has in registers.
-/// Schedulers ask before they propose a plan;
-/// lowering, which asks the same model, then has nothing to refuse.
+/// Schedulers ask before they propose a plan; lowering, which asks the same model, then has nothing
+/// to refuse.
 #pragma once
 
 #include <optional>

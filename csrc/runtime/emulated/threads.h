@@ -9,13 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include <ir/type.h>
 #include <runtime/emulated/fiber.h>
 #include <runtime/emulated/hook_table.h>
 #include <runtime/emulated/memory.h>
 
 namespace nvfuser::emulated {
 
-inline constexpr unsigned kWarpSize = 32;
+inline constexpr auto kWarpSize = static_cast<unsigned>(nvfuser::kWarpSize);
 
 /// What blocks have made known to others through one location (an atomic variable, or a barrier). A
 /// release says: everything of `block` in intervals below `frontier` is visible to who acquires

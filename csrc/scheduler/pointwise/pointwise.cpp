@@ -1,7 +1,6 @@
 #include <scheduler/pointwise/pointwise.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -333,8 +332,8 @@ class PointwiseScheduler : public SchedulerEntry {
       // The tile does not follow the sizes: one kernel serves many.
       params.threads_x = params.apart ? kApartTile : kHostTile;
       if (params.break_point > 0) {
-        params.threads_y = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
-            std::clamp<int64_t>(kHostTile / std::max<int64_t>(right, 1), 1, kMostHostRows))));
+        params.threads_y = floorPow2(
+            std::clamp<int64_t>(kHostTile / std::max<int64_t>(right, 1), 1, kMostHostRows));
       }
     } else {
       for (const TensorView* tv : tensors) {
@@ -348,8 +347,7 @@ class PointwiseScheduler : public SchedulerEntry {
       }
       if (params.break_point > 0) {
         const int64_t columns = ceilDiv(right, elements);
-        params.threads_x = std::min<int64_t>(
-            kThreads, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(columns))));
+        params.threads_x = std::min(kThreads, ceilPow2(columns));
         params.threads_y = kThreads / params.threads_x;
       }
     }

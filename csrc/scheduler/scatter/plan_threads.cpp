@@ -1,6 +1,5 @@
 /// What a GPU's kernel is to look like (scatter.h).
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include <ir/axis_map.h>
@@ -68,8 +67,7 @@ class Planner {
     params.vectorization = width;
     params.threads_x = kThreads;
     if (params.rows) {
-      const auto vectors = static_cast<uint64_t>(std::max<int64_t>(ceilDiv(columns, width), 1));
-      params.threads_x = std::min(kThreads, static_cast<int64_t>(std::bit_ceil(vectors)));
+      params.threads_x = std::min(kThreads, ceilPow2(ceilDiv(columns, width)));
     }
     params.threads_y = kThreads / params.threads_x;
   }
@@ -83,11 +81,9 @@ class Planner {
     const int64_t rows = std::max<int64_t>({entries_.rows, target_.rows, 1});
     const int64_t across = params.vectorization * params.threads_x;
     const int64_t wanted = ceilDiv(rows, params.rows ? params.threads_y : across);
-    params.blocks =
-        std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(wanted))), most);
+    params.blocks = std::min(ceilPow2(wanted), most);
     if (params.rows) {
-      const auto turns = static_cast<uint64_t>(ceilDiv(entries_.columns, across));
-      params.blocks_y = std::min(static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(turns, 1))),
+      params.blocks_y = std::min(ceilPow2(ceilDiv(entries_.columns, across)),
                                  std::max<int64_t>(most / params.blocks, 1));
     }
   }

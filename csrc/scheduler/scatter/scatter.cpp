@@ -1,7 +1,6 @@
 #include <scheduler/scatter/scatter.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include <ir/exact_numerics.h>
@@ -10,6 +9,7 @@
 #include <scheduler/analysis/operations.h>
 #include <scheduler/scatter/plan.h>
 #include <scheduler/scatter/schedule.h>
+#include <support/round.h>
 
 namespace nvfuser {
 
@@ -144,8 +144,7 @@ class ScatterScheduler : public SchedulerEntry {
     if (outside >= threads) {
       params->tasks = threads;
     } else if (params->rows && columns >= 2 * kColumnsOfTask) {
-      const auto each = static_cast<uint64_t>((columns + threads - 1) / threads);
-      params->columns = std::max(kColumnsOfTask, static_cast<int64_t>(std::bit_ceil(each)));
+      params->columns = std::max(kColumnsOfTask, ceilPow2(ceilDiv(columns, threads)));
     }
     return params;
   }

@@ -1,7 +1,6 @@
 #include <scheduler/transpose/transpose.h>
 
 #include <algorithm>
-#include <bit>
 
 #include <id_model/id_graph.h>
 #include <ir/internal_nodes.h>
@@ -181,10 +180,9 @@ class Planner {
     while (blocks() < 2 * info_.device().multiprocessors && shrink(kSmallTile)) {
     }
     const int64_t widest = std::max(params_.other_vector, params_.compute_vector);
-    const int64_t elements = std::clamp<int64_t>(
-        static_cast<int64_t>(std::bit_floor(
-            static_cast<uint64_t>(kThreadBytes / std::max<int64_t>(element_bytes, 1)))),
-        widest, std::max(widest, kThreadElements));
+    const int64_t elements =
+        std::clamp<int64_t>(floorPow2(kThreadBytes / std::max<int64_t>(element_bytes, 1)), widest,
+                            std::max(widest, kThreadElements));
     params_.threads = std::clamp(other * compute / elements,
                                  std::min(kWarpSize, other * compute / widest), kMostThreadsOfTile);
   }
