@@ -16,7 +16,7 @@
 struct nvf_fusion : nvfuser::capi::Definition {
   std::unique_ptr<nvfuser::FusionExecutorCache> executor;     ///< from the first execution on
   std::mutex mutex;                                           ///< of the making of the executor
-  std::atomic<nvfuser::FusionExecutorCache*> made = nullptr;  ///< the executor, for who has no lock
+  std::atomic<nvfuser::FusionExecutorCache*> made = nullptr;  ///< the executor, without the lock
   std::optional<nvfuser::Options> options;  ///< of its executions; none: those of the caller
 };
 

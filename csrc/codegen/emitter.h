@@ -87,8 +87,8 @@ class Emitter {
   std::string pointwise(const kir::PointwiseType& op, DataType compute, DataType out,
                         const std::vector<std::string>& operands);
   std::string comment(const kir::Buffer& buffer) const;
-  /// Whether no other pointer of the kernel leads to the memory of a tensor argument that somebody
-  /// writes.
+  /// Whether no other pointer of the kernel leads to the memory of a tensor argument that the
+  /// kernel writes.
   bool isRestrict(const kir::Buffer& buffer) const;
   const kir::Buffer* bufferOf(const kir::Param& param) const;
   /// `const float* __restrict__`, `const Index`: the type of a parameter.

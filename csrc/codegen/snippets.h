@@ -1,6 +1,6 @@
 /// The device-side library: the files of `runtime/`, embedded in the shared library as text. A
-/// generated kernel gets the snippets that it uses and nothing else; who needs which is the code
-/// generator's to say.
+/// generated kernel gets the snippets that it uses and nothing else; the code generator says which
+/// it needs.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,7 @@
 #include <optional>
 #include <span>
 
-#include <external/product.h>
+#include <external/cublaslt_form.h>
 
 namespace nvfuser::external {
 
@@ -30,64 +30,6 @@ constexpr uint32_t kLeastAlignmentOfEpilogue = 16;  ///< bytes, of a bias (pytor
 constexpr int64_t kLongSum = int64_t{1} << 15;
 constexpr int64_t kLongestPart = int64_t{1} << 12;  ///< of a long sum
 constexpr int kMostProposals = 8;
-
-/// A matrix, column by column as the library has it, or transposed.
-struct Operand {
-  int64_t rows, columns;  ///< as stored
-  int64_t ld;
-  bool transposed;
-};
-
-std::optional<Operand> operand(int64_t rows, int64_t columns, int64_t row_stride,
-                               int64_t column_stride) {
-  if ((row_stride == 1 || rows == 1) && (column_stride >= rows || columns == 1)) {
-    return Operand{rows, columns, columns == 1 ? rows : column_stride, false};
-  }
-  if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) {
-    return Operand{columns, rows, rows == 1 ? columns : row_stride, true};
-  }
-  return std::nullopt;
-}
-
-struct Kinds {
-  DataKind data;
-  ComputeKind compute;
-  DataKind scale;
-};
-std::optional<Kinds> kindsOf(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Half:
-      return Kinds{R_16F, Compute32F, R_32F};
-    case PrimDataType::BFloat16:
-      return Kinds{R_16BF, Compute32F, R_32F};
-    case PrimDataType::Float:
-      return Kinds{R_32F, Compute32F, R_32F};
-    case PrimDataType::Double:
-      return Kinds{R_64F, Compute64F, R_64F};
-    case PrimDataType::ComplexFloat:
-      return Kinds{C_32F, Compute32F, C_32F};
-    case PrimDataType::ComplexDouble:
-      return Kinds{C_64F, Compute64F, C_64F};
-    default:
-      return std::nullopt;
-  }
-}
-
-/// C with its columns side by side in memory: where its rows are, the transposed product.
-Product rowMajor(Product p) {
-  if (p.c_column == 1 || p.n == 1) {
-    return p;
-  }
-  std::swap(p.m, p.n);
-  std::swap(p.a, p.b);
-  std::swap(p.a_row, p.b_column);
-  std::swap(p.a_column, p.b_row);
-  std::swap(p.c_row, p.c_column);
-  for (Product::Batch& batch : p.batches) {
-    std::swap(batch.a, batch.b);
-  }
-  return p;
-}
 
 void throwIfFailed(Status status, const char* call, const Call& of) {
   if (status == kSuccess) {
@@ -196,6 +138,101 @@ const char* at(const void* data, int64_t elements, int64_t size) {
   return static_cast<const char*>(data) + elements * size;
 }
 
+/// What the library is told of a product, and the algorithm that it proposes for it.
+class Plan {
+ public:
+  Plan(const Table& table, Handle handle, const Call& call, const Form& form)
+      : table_(table), handle_(handle), form_(form), made_(table, call) {
+    const Product::Batch inner = form.inner();
+    a = made_.layout(form.kinds.data, form.a, inner.size, inner.b);
+    b = made_.layout(form.kinds.data, form.b, inner.size, inner.a);
+    c = d = made_.layout(form.kinds.data, form.d, inner.size, inner.c);
+    preference_ = made_.preference();
+    made_.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
+    made_.prefer(ReductionSchemes, kWideReductionSchemes);
+    made_.prefer(AlignA, alignmentOfAll(form.p.b, &Product::Batch::b));
+    made_.prefer(AlignB, alignmentOfAll(form.p.a, &Product::Batch::a));
+    made_.prefer(AlignC, alignmentOfAll(form.p.c, &Product::Batch::c));
+    made_.prefer(AlignD, alignmentOfAll(form.p.c, &Product::Batch::c));
+    if (!chooseWithBiasAsEpilogue()) {
+      chooseWithBiasAsMatrix();
+    }
+  }
+
+  MatmulDesc desc = nullptr;
+  Layout a, b, c, d;  ///< c is d where nothing is added by it
+  std::optional<Heuristic> choice;
+  Status status = kSuccess;  ///< the library's, where it proposes nothing
+
+ private:
+  bool isNarrow() const { return form_.elementSize() < dataTypeSizeByte(DataType::Float); }
+
+  /// The alignment of an operand's part in each batch.
+  uint32_t alignmentOfAll(const void* data, int64_t Product::Batch::* step) const {
+    uint32_t least = alignmentOf(data, 0);
+    for (const Product::Batch& batch : form_.p.batches) {
+      least = std::min(least, alignmentOf(data, batch.*step * form_.elementSize()));
+    }
+    return least;
+  }
+
+  void describe(uint32_t more_of_epilogue) {
+    desc = made_.desc(form_.kinds);
+    if (form_.a.transposed) {
+      made_.set(desc, TransA, kTransposed);
+    }
+    if (form_.b.transposed) {
+      made_.set(desc, TransB, kTransposed);
+    }
+    const uint32_t end = form_.given.end == Epilogue::Relu       ? kEpilogueRelu
+                         : form_.given.end == Epilogue::TanhGelu ? kEpilogueGelu
+                                                                 : 0;
+    if ((end | more_of_epilogue) != 0) {
+      made_.set(desc, EpilogueKind, end | more_of_epilogue);
+    }
+  }
+
+  void choose() {
+    const int64_t length = form_.p.k;
+    const bool is_long = isNarrow() && length > kLongSum;
+    std::array<Heuristic, kMostProposals> proposals{};
+    int found = 0;
+    status = table_.MatmulAlgoGetHeuristic(handle_, desc, a, b, c, d, preference_,
+                                           is_long ? kMostProposals : 1, proposals.data(), &found);
+    const size_t usable = status == kSuccess ? static_cast<size_t>(found) : 0;
+    const Heuristic* best = bestOf(table_, {proposals.data(), usable}, is_long, length);
+    choice = best != nullptr ? std::optional(*best) : std::nullopt;
+  }
+
+  bool chooseWithBiasAsEpilogue() {
+    const void* bias = form_.given.bias;
+    if (bias == nullptr || form_.isWide() || alignmentOf(bias, 0) < kLeastAlignmentOfEpilogue) {
+      return false;
+    }
+    describe(kEpilogueBias);
+    made_.set(desc, BiasPointer, bias);
+    choose();
+    return choice && !(isNarrow() && partsOfSum(table_, choice->algorithm) != 1);
+  }
+
+  /// The bias, if there is one, is C.
+  void chooseWithBiasAsMatrix() {
+    if (form_.given.bias != nullptr) {
+      const Operand column{form_.d.rows, form_.d.columns, 0, false};
+      c = made_.layout(form_.kinds.data, column, form_.inner().size, 0);
+      made_.prefer(AlignC, alignmentOf(form_.given.bias, 0));
+    }
+    describe(0);
+    choose();
+  }
+
+  const Table& table_;
+  Handle handle_;
+  const Form& form_;
+  Descriptors made_;
+  Preference preference_ = nullptr;
+};
+
 struct Workspace {
   const Machine& machine;
   void* data;
@@ -205,6 +242,46 @@ struct Workspace {
     }
   }
 };
+
+/// One call of the library for each index of the outer axes of batches.
+void multiplyBatches(const Table& table, Handle handle, const Call& call, const Form& form,
+                     const Plan& plan) {
+  const bool in_double = form.kinds.scale == R_64F || form.kinds.scale == C_64F;
+  const std::array<double, 2> one_double{1, 0}, zero_double{0, 0};
+  const std::array<float, 2> one_float{1, 0}, zero_float{0, 0};
+  const void* one = in_double ? static_cast<const void*>(&one_double) : &one_float;
+  const void* zero = in_double ? static_cast<const void*>(&zero_double) : &zero_float;
+  const size_t bytes = plan.choice->workspace_bytes;
+  const Workspace workspace{*call.machine, bytes > 0 ? call.machine->allocate(bytes) : nullptr};
+  std::vector<Product::Batch> outer = form.p.batches;
+  if (!outer.empty()) {
+    outer.pop_back();
+  }
+  int64_t calls = 1;
+  for (const Product::Batch& batch : outer) {
+    calls *= batch.size;
+  }
+  for (int64_t index = 0; index < calls; ++index) {
+    int64_t offset_a = 0, offset_b = 0, offset_c = 0;
+    int64_t rest = index;
+    for (size_t i = outer.size(); i-- > 0;) {
+      const int64_t here = rest % outer[i].size;
+      rest /= outer[i].size;
+      offset_a += here * outer[i].a;
+      offset_b += here * outer[i].b;
+      offset_c += here * outer[i].c;
+    }
+    const int64_t size = form.elementSize();
+    auto* result = const_cast<char*>(at(form.p.c, offset_c, size));
+    const bool adds_c = plan.c != plan.d;
+    throwIfFailed(
+        table.Matmul(handle, plan.desc, one, at(form.p.b, offset_b, size), plan.a,
+                     at(form.p.a, offset_a, size), plan.b, adds_c ? one : zero,
+                     adds_c ? form.given.bias : result, plan.c, result, plan.d,
+                     &plan.choice->algorithm, workspace.data, bytes, call.machine->stream),
+        "Matmul", call);
+  }
+}
 
 }  // namespace
 
@@ -221,144 +298,20 @@ bool runCublasLt(const Call& call, std::string* why) {
 
 bool runCublasLt(const Table& table, Handle handle, const Call& call, std::string* why) {
   const Product given = productOf(call);
-  const auto kinds = kindsOf(given.dtype);
-  if (!kinds) {
-    *why = text("cuBLASLt has no products of ", dataTypeName(given.dtype));
-    return false;
-  }
-  if (given.numBatches() * given.m * given.n == 0) {
+  if (kindsOf(given.dtype) && given.numBatches() * given.m * given.n == 0) {
     return true;
   }
-  const int64_t size = dataTypeSizeByte(given.dtype);
-  const Product p = rowMajor(given);
-  // The library's A, B and D: Bᵗ, Aᵗ and Cᵗ.
-  const auto a = operand(p.n, p.k, p.b_column, p.b_row);
-  const auto b = operand(p.k, p.m, p.a_column, p.a_row);
-  const auto d = operand(p.n, p.m, p.c_column, p.c_row);
-  if (p.k == 0 || !a || !b || !d || d->transposed) {
-    *why = p.k == 0 ? "nothing is summed"
-                    : "cuBLASLt takes matrices whose rows or columns lie side by side";
+  const std::optional<Form> form = formOf(given, why);
+  if (!form) {
     return false;
   }
-  const bool has_bias = given.bias != nullptr;
-  const bool is_wide = kinds->compute == Compute64F || kinds->data == C_32F;
-  if (has_bias && (p.m != given.m || p.a != given.a || (given.bias_step != 1 && given.n != 1))) {
-    *why = "cuBLASLt adds a dense bias to row-major results only";
-    return false;
-  }
-  const bool rounds_twice =
-      given.dtype != DataType::Float && (given.end == Epilogue::TanhGelu || given.bias_is_epilogue);
-  if (given.end != Epilogue::None && is_wide) {
-    *why = text("cuBLASLt ends no products of ", dataTypeName(given.dtype), " with a function");
-    return false;
-  }
-  if (rounds_twice) {
-    *why = "cuBLASLt does not round a product before its epilogue";
-    return false;
-  }
-  const Product::Batch inner = p.batches.empty() ? Product::Batch{1, 0, 0, 0} : p.batches.back();
-  Descriptors made(table, call);
-  const auto describe = [&](uint32_t epilogue) {
-    const MatmulDesc desc = made.desc(*kinds);
-    if (a->transposed) {
-      made.set(desc, TransA, kTransposed);
-    }
-    if (b->transposed) {
-      made.set(desc, TransB, kTransposed);
-    }
-    if (epilogue != 0) {
-      made.set(desc, EpilogueKind, epilogue);
-    }
-    return desc;
-  };
-  const uint32_t end = given.end == Epilogue::Relu       ? kEpilogueRelu
-                       : given.end == Epilogue::TanhGelu ? kEpilogueGelu
-                                                         : 0;
-  const Layout of_a = made.layout(kinds->data, *a, inner.size, inner.b);
-  const Layout of_b = made.layout(kinds->data, *b, inner.size, inner.a);
-  const Layout of_d = made.layout(kinds->data, *d, inner.size, inner.c);
-  int64_t outer = 1;
-  uint32_t align_a = alignmentOf(p.b, inner.b * size);
-  uint32_t align_b = alignmentOf(p.a, inner.a * size);
-  uint32_t align_d = alignmentOf(p.c, inner.c * size);
-  for (size_t i = 0; i + 1 < p.batches.size(); ++i) {
-    outer *= p.batches[i].size;
-    align_a = std::min(align_a, alignmentOf(p.b, p.batches[i].b * size));
-    align_b = std::min(align_b, alignmentOf(p.a, p.batches[i].a * size));
-    align_d = std::min(align_d, alignmentOf(p.c, p.batches[i].c * size));
-  }
-  const Preference preference = made.preference();
-  made.prefer(MaxWorkspaceBytes, kWorkspaceBytes);
-  made.prefer(ReductionSchemes, kWideReductionSchemes);
-  made.prefer(AlignA, align_a);
-  made.prefer(AlignB, align_b);
-  made.prefer(AlignC, align_d);
-  made.prefer(AlignD, align_d);
-  const bool is_narrow = size < dataTypeSizeByte(DataType::Float);
-  const bool is_long = is_narrow && p.k > kLongSum;
-  Heuristic choice{};
-  Status status = kSuccess;
-  bool is_found = false;
-  MatmulDesc desc = nullptr;
-  Layout of_c = of_d;
-  const auto choose = [&] {
-    std::array<Heuristic, kMostProposals> proposals{};
-    int found = 0;
-    status = table.MatmulAlgoGetHeuristic(handle, desc, of_a, of_b, of_c, of_d, preference,
-                                          is_long ? kMostProposals : 1, proposals.data(), &found);
-    const Heuristic* best =
-        bestOf(table, {proposals.data(), status == kSuccess ? static_cast<size_t>(found) : 0},
-               is_long, p.k);
-    is_found = best != nullptr;
-    choice = is_found ? *best : Heuristic{};
-  };
-  bool by_epilogue =
-      has_bias && !is_wide && alignmentOf(given.bias, 0) >= kLeastAlignmentOfEpilogue;
-  if (by_epilogue) {
-    desc = describe(end | kEpilogueBias);
-    made.set(desc, BiasPointer, given.bias);
-    choose();
-    by_epilogue = is_found && !(is_narrow && partsOfSum(table, choice.algorithm) != 1);
-  }
-  if (!by_epilogue) {
-    if (has_bias) {
-      of_c = made.layout(kinds->data, {d->rows, d->columns, 0, false}, inner.size, 0);
-      made.prefer(AlignC, alignmentOf(given.bias, 0));
-    }
-    desc = describe(end);
-    choose();
-  }
-  if (!is_found) {
+  const Plan plan(table, handle, call, *form);
+  if (!plan.choice) {
     *why = text("cuBLASLt has no algorithm for a product of ", given.m, " x ", given.k, " and ",
-                given.k, " x ", given.n, " (status ", status, ")");
+                given.k, " x ", given.n, " (status ", plan.status, ")");
     return false;
   }
-  const bool in_double = kinds->scale == R_64F || kinds->scale == C_64F;
-  const std::array<double, 2> one_double{1, 0}, zero_double{0, 0};
-  const std::array<float, 2> one_float{1, 0}, zero_float{0, 0};
-  const void* one = in_double ? static_cast<const void*>(&one_double) : &one_float;
-  const void* zero = in_double ? static_cast<const void*>(&zero_double) : &zero_float;
-  const Workspace workspace{*call.machine, choice.workspace_bytes > 0
-                                               ? call.machine->allocate(choice.workspace_bytes)
-                                               : nullptr};
-  for (int64_t batch = 0; batch < outer; ++batch) {
-    int64_t offset_a = 0, offset_b = 0, offset_c = 0;
-    int64_t rest = batch;
-    for (size_t i = p.batches.size() < 2 ? 0 : p.batches.size() - 1; i-- > 0;) {
-      const int64_t here = rest % p.batches[i].size;
-      rest /= p.batches[i].size;
-      offset_a += here * p.batches[i].a;
-      offset_b += here * p.batches[i].b;
-      offset_c += here * p.batches[i].c;
-    }
-    auto* result = const_cast<char*>(at(p.c, offset_c, size));
-    throwIfFailed(
-        table.Matmul(handle, desc, one, at(p.b, offset_b, size), of_a, at(p.a, offset_a, size),
-                     of_b, of_c == of_d ? zero : one, of_c == of_d ? result : given.bias, of_c,
-                     result, of_d, &choice.algorithm, workspace.data, choice.workspace_bytes,
-                     call.machine->stream),
-        "Matmul", call);
-  }
+  multiplyBatches(table, handle, call, *form, plan);
   return true;
 }
 

@@ -32,7 +32,7 @@ struct Machine {
   /// Memory of the device, in the order of the stream.
   std::function<void*(size_t bytes)> allocate = {};
   std::function<void(void* data)> release = {};
-  /// What gave the results' memory, for those who know it; null: the device.
+  /// The allocator that gave the results' memory, as its owner knows it; null: the device.
   const void* allocator = nullptr;
   /// The other devices; null where there are none.
   Communicator* communicator = nullptr;
@@ -52,7 +52,7 @@ struct Call {
   std::optional<TensorRef> added_bias = {};
   /// Where the results' memory comes later: sets `data` of those of `outputs` that have none yet.
   std::function<void()> allocate = {};
-  /// Makes a result of memory that whoever runs the call has: of the result's sizes and strides, a
+  /// Makes a result of memory that the provider allocated: of the result's sizes and strides, a
   /// block of the machine's allocator, which `handle` names to it. Null: results are written where
   /// `outputs` says.
   std::function<void(size_t output, void* data, void* handle)> adopt = {};
@@ -60,7 +60,7 @@ struct Call {
   /// elsewhere than the tensor; null where that is nothing to it.
   std::function<void*(size_t input)> handleOfInput = {};
   std::function<void*(size_t output)> handleOfOutput = {};
-  /// Where who declines the call may say why, and what would help.
+  /// Where a provider that declines the call may say why, and what would help.
   std::string* declined = nullptr;
 
   bool hasEpilogue() const { return epilogue != Epilogue::None || added_bias.has_value(); }

@@ -50,6 +50,46 @@ void checkBatch(const Call& call, const MatrixView& view, const MatrixView& out)
   }
 }
 
+/// Batches that are just more rows of A.
+void takeBatchesAsRows(Product& product) {
+  if (product.m == 1 && !product.batches.empty() && product.batches.back().b == 0) {
+    const Product::Batch rows = product.batches.back();
+    product.batches.pop_back();
+    product.m = rows.size;
+    product.a_row = rows.a;
+    product.c_row = rows.c;
+  }
+  while (!product.batches.empty()) {
+    const Product::Batch& last = product.batches.back();
+    if (last.b != 0 || last.a != product.m * product.a_row || last.c != product.m * product.c_row) {
+      break;
+    }
+    product.m *= last.size;
+    product.batches.pop_back();
+  }
+}
+
+/// The third operand of a linear, or what an epilogue adds.
+void takeBias(Product& product, const Call& call) {
+  if (call.op->isA<LinearOp>() && call.inputs.size() > 2) {
+    const TensorRef& bias = call.input(2);
+    const int64_t length = bias.rank() == 0 ? 1 : bias.sizes[0];
+    if (length != product.n) {
+      userError("linear: the bias ", call.op->input(2)->toInlineString(), " has ", length,
+                " elements for ", product.n, " columns; it needs one for each row of the weight");
+    }
+    product.bias = bias.data;
+    product.dtype_bias = bias.dtype;
+    product.bias_step = bias.rank() == 0 ? 0 : bias.strides[0];
+  } else if (call.added_bias) {
+    check(call.added_bias->numel() == product.n, "an epilogue's bias has a number for each column");
+    product.bias = call.added_bias->data;
+    product.dtype_bias = call.added_bias->dtype;
+    product.bias_step = call.added_bias->strides.back();
+    product.bias_is_epilogue = true;
+  }
+}
+
 }  // namespace
 
 int64_t Product::numBatches() const {
@@ -112,38 +152,8 @@ Product productOf(const Call& call) {
                                  strideAt(b, i, c.sizes.size()), c.strides[i]});
     }
   }
-  if (product.m == 1 && !product.batches.empty() && product.batches.back().b == 0) {
-    const Product::Batch rows = product.batches.back();
-    product.batches.pop_back();
-    product.m = rows.size;
-    product.a_row = rows.a;
-    product.c_row = rows.c;
-  }
-  while (!product.batches.empty()) {
-    const Product::Batch& last = product.batches.back();
-    if (last.b != 0 || last.a != product.m * product.a_row || last.c != product.m * product.c_row) {
-      break;
-    }
-    product.m *= last.size;
-    product.batches.pop_back();
-  }
-  if (is_linear && call.inputs.size() > 2) {
-    const TensorRef& bias = call.input(2);
-    const int64_t length = bias.rank() == 0 ? 1 : bias.sizes[0];
-    if (length != product.n) {
-      userError("linear: the bias ", call.op->input(2)->toInlineString(), " has ", length,
-                " elements for ", product.n, " columns; it needs one for each row of the weight");
-    }
-    product.bias = bias.data;
-    product.dtype_bias = bias.dtype;
-    product.bias_step = bias.rank() == 0 ? 0 : bias.strides[0];
-  } else if (call.added_bias) {
-    check(call.added_bias->numel() == product.n, "an epilogue's bias has a number for each column");
-    product.bias = call.added_bias->data;
-    product.dtype_bias = call.added_bias->dtype;
-    product.bias_step = call.added_bias->strides.back();
-    product.bias_is_epilogue = true;
-  }
+  takeBatchesAsRows(product);
+  takeBias(product, call);
   return product;
 }
 

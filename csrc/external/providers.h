@@ -35,13 +35,14 @@ int64_t registerProvider(std::string operation, DeviceKind device, std::string n
                          Results results = Results::Allocated);
 void unregisterProvider(int64_t id);
 
-/// Whether a product on this kind of device may be called with an epilogue: nobody comes before the
-/// library (they are asked for the operation alone), and the values are those of the operations
-/// one by one. cuBLASLt rounds once, at the end; that is the same in Float, and for a relu.
+/// Whether a product on this kind of device may be called with an epilogue: no provider comes
+/// before the library (providers get the operation alone), and the values are those of the
+/// operations one by one. cuBLASLt rounds once, at the end; that is the same in Float, and for a
+/// relu.
 bool takesEpilogue(const Expr* product, Epilogue end, bool adds_bias, DeviceKind device);
 
-/// Runs the call on its device, by whom is returned; nothing if nobody takes it. `why` then says
-/// what is missing, where there is something.
+/// Runs the call on its device. Returns the provider's name, or nothing if none takes the call;
+/// `why` then says what is missing, where there is something.
 std::optional<std::string> runOnDevice(const Call& call, std::string* why);
 
 }  // namespace nvfuser::external

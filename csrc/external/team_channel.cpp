@@ -124,7 +124,8 @@ void TeamChannel::say(std::span<const int64_t> team, std::string_view own, std::
   const std::string message = text(kSays, own);
   for (const int64_t device : team) {
     if (device != rank_) {
-      sendMessage(sockets_[static_cast<size_t>(device)], message);  // (who has gone is not heard)
+      sendMessage(sockets_[static_cast<size_t>(device)],
+                  message);  // (a device that has left does not hear it)
     }
   }
 }

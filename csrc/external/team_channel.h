@@ -53,7 +53,7 @@ class TeamChannel {
   /// Ends all: later calls here throw `error`, and so do those of devices that wait for this one.
   void fail(const std::string& error);
 
-  /// A device that has gone without having been done; for whoever watches. None: all are there.
+  /// A device that left before it was done, for a thread that watches. None: all are there.
   std::optional<int64_t> gone() const;
 
  private:

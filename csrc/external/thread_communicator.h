@@ -6,7 +6,7 @@
 ///
 /// A team's exchange begins when its last device has come. Devices that bring unlike exchanges, or
 /// one that does not come, are an error of each device of the team, which names both sides. A
-/// device whose communicator has gone has left: who waits for it ends at once.
+/// device whose communicator is destroyed has left: devices that wait for it end at once.
 #pragma once
 
 #include <memory>

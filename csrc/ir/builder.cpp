@@ -19,11 +19,6 @@ Fusion* containerOf(Val* lhs, Val* rhs) {
   return lhs->fusion();
 }
 
-/// Widest of the two as an index: Int and Index mixed give Index.
-DataType resultType(BinaryOpType type, Val* lhs, Val* rhs) {
-  return isPredicateOp(type) ? DataType(DataType::Bool) : promoteType(lhs->dtype(), rhs->dtype());
-}
-
 int64_t wrapAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -32,6 +27,10 @@ int64_t wrapMul(int64_t a, int64_t b) {
 }
 
 }  // namespace
+
+DataType scalarResultType(BinaryOpType type, DataType lhs, DataType rhs) {
+  return isPredicateOp(type) ? DataType(DataType::Bool) : promoteType(lhs, rhs);
+}
 
 std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicValue& lhs,
                                            const PolymorphicValue& rhs) {
@@ -130,33 +129,11 @@ std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicV
   }
 }
 
-namespace {
-
-/// Of a size, x where lhs = x · rhs for a positive constant rhs; null elsewhere. (Other integers
-/// may wrap: x · 2 / 2 is not x then.)
-Val* exactQuotient(Val* lhs, Val* rhs) {
-  const Expr* def =
-      lhs->dtype() == DataType::Index && rhs->isConstInt() ? lhs->definition() : nullptr;
-  if (def == nullptr || !def->isA<BinaryOp>() ||
-      def->as<BinaryOp>()->getBinaryOpType() != BinaryOpType::Mul || !rhs->isConst() ||
-      rhs->value().as<int64_t>() <= 0) {
-    return nullptr;
-  }
-  for (const size_t i : {size_t{0}, size_t{1}}) {
-    if (def->input(i)->isConst() && def->input(i)->value() == rhs->value()) {
-      return def->input(1 - i);
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 // ---- IrBuilder
 
 Val* IrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
   Fusion* fusion = containerOf(lhs, rhs);
-  Val* out = createInContainer<Val>(fusion, resultType(type, lhs, rhs));
+  Val* out = createInContainer<Val>(fusion, scalarResultType(type, lhs->dtype(), rhs->dtype()));
   createInContainer<BinaryOp>(fusion, type, out, lhs, rhs);
   return out;
 }
@@ -243,171 +220,6 @@ Val* IrBuilder::whereExpr(Val* pred, Val* lhs, Val* rhs) {
   Val* out = createInContainer<Val>(fusion, promoteType(lhs->dtype(), rhs->dtype()));
   createInContainer<TernaryOp>(fusion, TernaryOpType::Where, out, pred, lhs, rhs);
   return out;
-}
-
-// ---- SimplifyingIrBuilder
-
-Val* SimplifyingIrBuilder::binaryExpr(BinaryOpType type, Val* lhs, Val* rhs) {
-  using enum BinaryOpType;
-  Fusion* fusion = containerOf(lhs, rhs);
-  const DataType dtype = resultType(type, lhs, rhs);
-  if (lhs->isConst() && rhs->isConst()) {
-    if (auto folded = foldBinary(type, lhs->value(), rhs->value())) {
-      return IrBuilder::createInContainer<Val>(fusion, *folded, dtype);
-    }
-  }
-  auto kept = [&](Val* val) { return IrBuilder::maybeCastExpr(dtype, val); };
-  // Neutral and absorbing operands; for floating point only those that are exact for NaN and −0
-  // too.
-  const bool exact = isIntegralType(dtype);
-  switch (type) {
-    case Add:
-      if (exact && rhs->isZero()) {
-        return kept(lhs);
-      }
-      if (exact && lhs->isZero()) {
-        return kept(rhs);
-      }
-      break;
-    case Sub:
-      if (rhs->isZero()) {
-        return kept(lhs);
-      }
-      if (exact && lhs->sameAs(rhs)) {
-        return fusion->zeroVal(dtype);
-      }
-      break;
-    case Mul:
-      if (rhs->isOne()) {
-        return kept(lhs);
-      }
-      if (lhs->isOne()) {
-        return kept(rhs);
-      }
-      if (exact && (lhs->isZero() || rhs->isZero())) {
-        return fusion->zeroVal(dtype);
-      }
-      break;
-    case Div:
-    case CeilDiv:
-      if (rhs->isOne()) {
-        return kept(lhs);
-      }
-      if (Val* quotient = exactQuotient(lhs, rhs)) {
-        return kept(quotient);
-      }
-      break;
-    case Mod:
-      if (rhs->isOne() && exact) {
-        return fusion->zeroVal(dtype);
-      }
-      break;
-    case Max:
-    case Min:
-      if (lhs->sameAs(rhs)) {
-        return kept(lhs);
-      }
-      break;
-    case Gcd:
-      if (lhs->isOne() || rhs->isOne()) {
-        return fusion->oneVal(dtype);
-      }
-      break;
-    case LogicalAnd:
-      if (lhs->isFalse() || rhs->isFalse()) {
-        return fusion->falseVal();
-      }
-      if (lhs->isTrue()) {
-        return rhs;
-      }
-      if (rhs->isTrue()) {
-        return lhs;
-      }
-      break;
-    case LogicalOr:
-      if (lhs->isTrue() || rhs->isTrue()) {
-        return fusion->trueVal();
-      }
-      if (lhs->isFalse()) {
-        return rhs;
-      }
-      if (rhs->isFalse()) {
-        return lhs;
-      }
-      break;
-    case Eq:
-    case LE:
-    case GE:
-      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) {
-        return fusion->trueVal();
-      }
-      break;
-    case NE:
-    case LT:
-    case GT:
-      if (isIntegralType(lhs->dtype()) && lhs->sameAs(rhs)) {
-        return fusion->falseVal();
-      }
-      break;
-    default:
-      break;
-  }
-  return IrBuilder::binaryExpr(type, lhs, rhs);
-}
-
-Val* SimplifyingIrBuilder::addExpr(Val* lhs, int64_t rhs) {
-  return addExpr(
-      lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs), lhs->dtype()));
-}
-
-Val* SimplifyingIrBuilder::mulExpr(Val* lhs, int64_t rhs) {
-  return mulExpr(
-      lhs, IrBuilder::createInContainer<Val>(lhs->fusion(), PolymorphicValue(rhs), lhs->dtype()));
-}
-
-Val* SimplifyingIrBuilder::negExpr(Val* val) {
-  if (val->isConst() && val->value().is<int64_t>()) {
-    return IrBuilder::createInContainer<Val>(
-        val->fusion(), PolymorphicValue(wrapMul(val->value().as<int64_t>(), -1)), val->dtype());
-  }
-  if (val->isConst() && val->value().is<double>()) {
-    return IrBuilder::createInContainer<Val>(
-        val->fusion(), PolymorphicValue(-val->value().as<double>()), val->dtype());
-  }
-  return IrBuilder::negExpr(val);
-}
-
-Val* SimplifyingIrBuilder::logicalNotExpr(Val* val) {
-  if (val->isTrue()) {
-    return val->fusion()->falseVal();
-  }
-  if (val->isFalse()) {
-    return val->fusion()->trueVal();
-  }
-  return IrBuilder::logicalNotExpr(val);
-}
-
-Val* SimplifyingIrBuilder::maybeCastExpr(DataType dtype, Val* val) {
-  if (val->dtype() == dtype) {
-    return val;
-  }
-  if (val->isConst()) {
-    return IrBuilder::createInContainer<Val>(val->fusion(), val->value(), dtype);
-  }
-  return IrBuilder::maybeCastExpr(dtype, val);
-}
-
-Val* SimplifyingIrBuilder::whereExpr(Val* pred, Val* lhs, Val* rhs) {
-  if (pred->isTrue()) {
-    return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), lhs);
-  }
-  if (pred->isFalse()) {
-    return maybeCastExpr(promoteType(lhs->dtype(), rhs->dtype()), rhs);
-  }
-  if (lhs->sameAs(rhs)) {
-    return lhs;
-  }
-  return IrBuilder::whereExpr(pred, lhs, rhs);
 }
 
 }  // namespace nvfuser

@@ -103,6 +103,10 @@ class SimplifyingIrBuilder {
   static Val* binaryExpr(BinaryOpType type, Val* lhs, Val* rhs);
 };
 
+/// Of a scalar expression: Bool for comparisons and logic, else the wider of both (of Int and
+/// Index, Index).
+DataType scalarResultType(BinaryOpType type, DataType lhs, DataType rhs);
+
 /// Integer result of `op` on two int64 constants with C++ meaning (division truncates); nullopt
 /// where it has none (division by zero). The one place that folds integer scalars.
 std::optional<PolymorphicValue> foldBinary(BinaryOpType type, const PolymorphicValue& lhs,

@@ -183,7 +183,7 @@ Fingerprint Val::fingerprint() const {
 void Val::forgetFingerprint() noexcept {
   // What is computed from a scalar is known only while the scalar is, so that a walk ends where
   // nothing is known, and forgetting costs no more than remembering did. Those that are still to be
-  // looked at are a list through their own fingerprints: whoever rolls back may have no memory.
+  // looked at are a list through their own fingerprints: a roll back may happen for lack of memory.
   Val* open = nullptr;
   const auto forget = [&open](Val* val) {
     if (FingerprintReader::known(val)) {

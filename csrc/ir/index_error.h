@@ -1,5 +1,5 @@
-/// The error of an index that its axis does not have, whoever met it: the interpreter, a launch, a
-/// kernel on the CPU, an operation of the library.
+/// The error of an index that its axis does not have. The interpreter, a launch, a kernel on the
+/// CPU and an operation of the library report it with the same words.
 #pragma once
 
 #include <cstdint>

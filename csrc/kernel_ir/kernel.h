@@ -280,7 +280,7 @@ struct Combine {
 };
 
 /// dst = combine(dst, value) in memory that other threads may combine with, too, at any time and in
-/// any order: atomically. Without `op`, dst = value: of those who write, one stays. The elements of
+/// any order: atomically. Without `op`, dst = value: of several values, one stays. The elements of
 /// a vector are combined one by one, in no order.
 struct CombineAt {
   std::optional<BinaryOpType> op;

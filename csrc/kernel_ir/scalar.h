@@ -34,6 +34,7 @@ namespace nvfuser::kir {
 
 struct ScalarNode;
 using Scalar = const ScalarNode*;
+using ScalarTerms = std::vector<std::pair<Scalar, int64_t>>;  ///< (term, coefficient)
 
 enum class ScalarOp : uint8_t {
   Constant,
@@ -55,13 +56,13 @@ enum class ScalarOp : uint8_t {
 
 struct ScalarNode {
   ScalarOp op;
-  int id;             ///< order of creation: deterministic
-  int64_t value = 0;  ///< of a Constant; the constant part of a Sum
-  std::vector<std::pair<Scalar, int64_t>> terms = {};  ///< of a Sum: (term, coefficient), by id
-  std::vector<Scalar> args = {};                       ///< factors (by id) or operands
-  std::string name = {};                               ///< of a Symbol
-  Scalar bound = nullptr;                              ///< of a Symbol: value < bound, where known
-  int64_t lo = 0;                                      ///< lo ≤ value ≤ hi
+  int id;                         ///< order of creation: deterministic
+  int64_t value = 0;              ///< of a Constant; the constant part of a Sum
+  ScalarTerms terms = {};         ///< of a Sum: (term, coefficient), by id
+  std::vector<Scalar> args = {};  ///< factors (by id) or operands
+  std::string name = {};          ///< of a Symbol
+  Scalar bound = nullptr;         ///< of a Symbol: value < bound, where known
+  int64_t lo = 0;                 ///< lo ≤ value ≤ hi
   int64_t hi = 0;
 
   bool isConstant() const { return op == ScalarOp::Constant; }
@@ -124,7 +125,7 @@ class ScalarPool {
   /// Coefficient of `symbol` if the expression is linear in it, and the rest; false otherwise.
   bool splitLinear(Scalar a, Scalar symbol, int64_t* coefficient, Scalar* rest);
   /// a = constant + Σ coefficient·term.
-  void decompose(Scalar a, int64_t* constant, std::vector<std::pair<Scalar, int64_t>>* terms);
+  void decompose(Scalar a, int64_t* constant, ScalarTerms* terms);
   /// a = coefficient·rest, with the largest coefficient that all terms of `a` have in common.
   std::pair<int64_t, Scalar> splitCoefficient(Scalar a);
   /// Constants k, with b = k·f and its f, that terms of `a` may be multiples of.
@@ -144,7 +145,14 @@ class ScalarPool {
   };
 
   Scalar intern(ScalarNode node);
-  Scalar makeSum(int64_t constant, std::vector<std::pair<Scalar, int64_t>> terms);
+  Scalar makeSum(int64_t constant, ScalarTerms terms);
+  // Rules of sums (scalar_sum.cpp): whether the m-th term, one of whose factors is `remainder`, and
+  // others have become one.
+  using JoinTerms = bool (ScalarPool::*)(size_t m, Scalar remainder, int64_t* value,
+                                         ScalarTerms* terms);
+  bool joinQuotient(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms);
+  bool joinRemainders(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms);
+  bool joinFirst(JoinTerms rule, int64_t* value, ScalarTerms* terms);
   Scalar makeProduct(int64_t coefficient, std::vector<Scalar> factors);
   Scalar makeBinary(ScalarOp op, Scalar a, Scalar b);
   Scalar makeQuotient(Scalar a, Scalar b);

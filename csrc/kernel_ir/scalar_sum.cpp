@@ -6,8 +6,7 @@
 
 namespace nvfuser::kir {
 
-void ScalarPool::decompose(Scalar a, int64_t* constant,
-                           std::vector<std::pair<Scalar, int64_t>>* terms) {
+void ScalarPool::decompose(Scalar a, int64_t* constant, ScalarTerms* terms) {
   if (a->isConstant()) {
     *constant = saturate(static_cast<__int128>(*constant) + a->value);
   } else if (a->op == ScalarOp::Sum) {
@@ -23,7 +22,7 @@ Scalar ScalarPool::makeProduct(int64_t coefficient, std::vector<Scalar> factors)
     return zero_;
   }
   if (factors.size() > 1) {
-    // (4·n + 8)·k is 4·((n + 2)·k), whoever multiplied what first.
+    // (4·n + 8)·k is 4·((n + 2)·k), in whichever order they were multiplied.
     for (Scalar& factor : factors) {
       const auto [common, rest] = splitCoefficient(factor);
       coefficient = mulSat(coefficient, common);
@@ -62,111 +61,114 @@ Scalar ScalarPool::makeProduct(int64_t coefficient, std::vector<Scalar> factors)
   return makeSum(0, {{product, coefficient}});
 }
 
-Scalar ScalarPool::makeSum(int64_t value, std::vector<std::pair<Scalar, int64_t>> terms) {
-  // Collect equal terms.
-  auto collect = [&] {
-    std::sort(terms.begin(), terms.end(),
-              [](const auto& a, const auto& b) { return a.first->id < b.first->id; });
-    std::vector<std::pair<Scalar, int64_t>> merged;
-    for (const auto& [term, coefficient] : terms) {
-      if (!merged.empty() && merged.back().first == term) {
-        merged.back().second += coefficient;
-      } else {
-        merged.emplace_back(term, coefficient);
-      }
-    }
-    std::erase_if(merged, [](const auto& term) { return term.second == 0; });
-    terms = std::move(merged);
-  };
-  collect();
+namespace {
 
-  // k·(x div y)·y·F + k·(x mod y)·F = k·x·F.
-  auto recombine = [&]() -> bool {
-    for (size_t m = 0; m < terms.size(); ++m) {
-      std::vector<Scalar> mod_factors = factorsOf(terms[m].first);
-      for (Scalar remainder : std::vector<Scalar>(mod_factors)) {
-        if (remainder->op != ScalarOp::Mod) {
-          continue;
-        }
-        std::vector<Scalar> rest = mod_factors;
-        removeFactor(&rest, remainder);
-        Scalar x = remainder->args[0];
-        Scalar y = remainder->args[1];
-        // The partner: (x div y)·y·rest with the same coefficient. Its quotient may have been
-        // simplified away, so it is built and compared.
-        Scalar partner = mul(makeProduct(terms[m].second, rest), mul(div(x, y), y));
-        int64_t partner_value = 0;
-        std::vector<std::pair<Scalar, int64_t>> partner_terms;
-        decompose(partner, &partner_value, &partner_terms);
-        if (partner_terms.empty()) {
-          continue;
-        }
-        bool present = true;
-        for (const auto& [term, coefficient] : partner_terms) {
-          auto found = std::find_if(terms.begin(), terms.end(),
-                                    [&, t = term](const auto& p) { return p.first == t; });
-          present &= found != terms.end() && found->second == coefficient;
-        }
-        if (!present) {
-          continue;
-        }
-        const int64_t k = terms[m].second;
-        terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(m));
-        for (const auto& [term, coefficient] : partner_terms) {
-          std::erase_if(terms, [&, t = term](const auto& p) { return p.first == t; });
-        }
-        value -= partner_value;
-        decompose(mul(makeProduct(k, rest), x), &value, &terms);
+/// Equal terms become one; those that cancel go.
+void collect(ScalarTerms& terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const auto& a, const auto& b) { return a.first->id < b.first->id; });
+  ScalarTerms merged;
+  for (const auto& [term, coefficient] : terms) {
+    if (!merged.empty() && merged.back().first == term) {
+      merged.back().second += coefficient;
+    } else {
+      merged.emplace_back(term, coefficient);
+    }
+  }
+  std::erase_if(merged, [](const auto& term) { return term.second == 0; });
+  terms = std::move(merged);
+}
+
+bool has(const ScalarTerms& terms, const std::pair<Scalar, int64_t>& term) {
+  return std::find(terms.begin(), terms.end(), term) != terms.end();
+}
+
+void erase(ScalarTerms& terms, size_t place) {
+  terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+/// The factors of a term without one of them.
+std::vector<Scalar> otherFactors(Scalar term, Scalar factor) {
+  std::vector<Scalar> rest = factorsOf(term);
+  removeFactor(&rest, factor);
+  return rest;
+}
+
+}  // namespace
+
+/// k·(x div y)·y·F + k·(x mod y)·F = k·x·F, where the m-th term has the remainder x mod y.
+bool ScalarPool::joinQuotient(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms) {
+  const int64_t k = (*terms)[m].second;
+  const std::vector<Scalar> rest = otherFactors((*terms)[m].first, remainder);
+  const Scalar x = remainder->args[0];
+  const Scalar y = remainder->args[1];
+  // The partner: (x div y)·y·rest with the same coefficient. Its quotient may have been simplified
+  // away, so it is built and compared.
+  int64_t partner_value = 0;
+  ScalarTerms partner;
+  decompose(mul(makeProduct(k, rest), mul(div(x, y), y)), &partner_value, &partner);
+  if (partner.empty() || !std::all_of(partner.begin(), partner.end(),
+                                      [&](const auto& term) { return has(*terms, term); })) {
+    return false;
+  }
+  erase(*terms, m);
+  std::erase_if(*terms, [&](const auto& term) { return has(partner, term); });
+  *value -= partner_value;
+  decompose(mul(makeProduct(k, rest), x), value, terms);
+  return true;
+}
+
+/// k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F, where the m-th term has the remainder
+/// x mod y; and the same of (x mod y·z) div y.
+bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms) {
+  const Scalar x = remainder->args[0];
+  const Scalar y = remainder->args[1];
+  const Scalar around = makeProduct((*terms)[m].second, otherFactors((*terms)[m].first, remainder));
+  const Scalar scale = mul(around, y);
+  const Scalar quotient = div(x, y);
+  for (size_t n = 0; n < terms->size(); ++n) {
+    if (n == m) {
+      continue;
+    }
+    const auto [term, coefficient] = (*terms)[n];
+    for (Scalar outer : factorsOf(term)) {
+      const bool is_remainder = outer->op == ScalarOp::Mod && outer->args[0] == quotient;
+      const bool is_quotient = outer->op == ScalarOp::Div && outer->args[1] == y &&
+                               outer->args[0]->op == ScalarOp::Mod &&
+                               outer->args[0]->args[0] == x &&
+                               exactQuotient(outer->args[0]->args[1], y) != nullptr;
+      if ((!is_remainder && !is_quotient) ||
+          makeProduct(coefficient, otherFactors(term, outer)) != scale) {
+        continue;
+      }
+      erase(*terms, std::max(m, n));
+      erase(*terms, std::min(m, n));
+      const Scalar joined = is_quotient ? outer->args[0] : mod(x, mul(y, outer->args[1]));
+      decompose(mul(around, joined), value, terms);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Applies `rule` to the first remainder of the terms that it takes.
+bool ScalarPool::joinFirst(JoinTerms rule, int64_t* value, ScalarTerms* terms) {
+  for (size_t m = 0; m < terms->size(); ++m) {
+    for (Scalar factor : factorsOf((*terms)[m].first)) {
+      if (factor->op == ScalarOp::Mod && (this->*rule)(m, factor, value, terms)) {
         return true;
       }
     }
-    return false;
-  };
-  // k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F, and the same of
-  // (x mod y·z) div y.
-  auto joinRemainders = [&]() -> bool {
-    for (size_t m = 0; m < terms.size(); ++m) {
-      for (Scalar inner : factorsOf(terms[m].first)) {
-        if (inner->op != ScalarOp::Mod) {
-          continue;
-        }
-        std::vector<Scalar> rest = factorsOf(terms[m].first);
-        removeFactor(&rest, inner);
-        Scalar x = inner->args[0];
-        Scalar y = inner->args[1];
-        Scalar around = makeProduct(terms[m].second, rest);
-        Scalar scale = mul(around, y);
-        Scalar quotient = div(x, y);
-        for (size_t n = 0; n < terms.size(); ++n) {
-          for (Scalar outer : factorsOf(terms[n].first)) {
-            const bool is_remainder = outer->op == ScalarOp::Mod && outer->args[0] == quotient;
-            const bool is_quotient = outer->op == ScalarOp::Div && outer->args[1] == y &&
-                                     outer->args[0]->op == ScalarOp::Mod &&
-                                     outer->args[0]->args[0] == x &&
-                                     exactQuotient(outer->args[0]->args[1], y) != nullptr;
-            if (n == m || (!is_remainder && !is_quotient)) {
-              continue;
-            }
-            std::vector<Scalar> others = factorsOf(terms[n].first);
-            removeFactor(&others, outer);
-            if (makeProduct(terms[n].second, others) != scale) {
-              continue;
-            }
-            terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::max(m, n)));
-            terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(std::min(m, n)));
-            const Scalar joined = is_quotient ? outer->args[0] : mod(x, mul(y, outer->args[1]));
-            decompose(mul(around, joined), &value, &terms);
-            return true;
-          }
-        }
-      }
-    }
-    return false;
-  };
-  while (recombine() || joinRemainders()) {
-    collect();
   }
+  return false;
+}
 
+Scalar ScalarPool::makeSum(int64_t value, ScalarTerms terms) {
+  collect(terms);
+  while (joinFirst(&ScalarPool::joinQuotient, &value, &terms) ||
+         joinFirst(&ScalarPool::joinRemainders, &value, &terms)) {
+    collect(terms);
+  }
   if (terms.empty()) {
     return constant(value);
   }
@@ -195,7 +197,7 @@ Scalar ScalarPool::add(Scalar a, Scalar b) {
     return a;
   }
   int64_t value = 0;
-  std::vector<std::pair<Scalar, int64_t>> terms;
+  ScalarTerms terms;
   decompose(a, &value, &terms);
   decompose(b, &value, &terms);
   return makeSum(value, std::move(terms));

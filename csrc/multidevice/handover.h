@@ -1,4 +1,4 @@
-/// A tensor that devices of another mesh get: which pieces of it each sends to whom, so that a
+/// A tensor that devices of another mesh get: which pieces each device sends to which, so that a
 /// device receives what it lacks and nothing else.
 ///
 ///   on {0 1}, rows cut → on {2}, whole      rows 0 to 1/2: 0 to 2;  rows 1/2 to 1: 1 to 2

@@ -53,9 +53,9 @@ class OperandNeeds {
   void find(const std::vector<Expr*>& exprs, const Flows& flows, const Shardings& targets,
             const PartsPlanner& planner);
   const std::vector<Need>& of(const Val* tv) const;
-  /// The first of them; whole where somebody needs all of it, or nobody anything.
+  /// The first of them; whole where a reader needs all of it, or none needs anything.
   Sharding common(const Val* val) const;
-  /// Whether somebody needs it whole along an axis of the mesh, and not as a product's rows, which
+  /// Whether a reader needs it whole along an axis of the mesh, and not as a product's rows, which
   /// come part by part while it is computed.
   bool isNeededWhole(const TensorView* tv, ParallelType mesh_axis) const;
 

@@ -1,12 +1,12 @@
 /// Reductions. A broadcast axis has nothing to reduce: it is dropped, and counts as often as it is
 /// expanded.
 #include <algorithm>
-#include <limits>
 
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
+#include <ops/broadcast_reductions.h>
 #include <ops/define_pointwise.h>
 #include <ops/utils.h>
 
@@ -40,63 +40,6 @@ TensorView* withKeptAxes(TensorView* tv, const std::vector<int64_t>& axes, int64
     is_new.at(static_cast<size_t>(axis)) = true;
   }
   return broadcast(tv, is_new);
-}
-
-/// What is left to reduce after the broadcast axes among `axes` were dropped.
-struct Squeezed {
-  TensorView* tv;
-  std::vector<int64_t> axes;
-  /// How often each element counts: the product of the expanded extents; null for once.
-  Val* times = nullptr;
-};
-
-Squeezed squeezeBroadcasts(TensorView* tv, const std::vector<int64_t>& axes) {
-  std::vector<IterDomain*> domain = ops::axesOf(tv);
-  std::vector<bool> drop(domain.size(), false);
-  Squeezed result{.tv = tv, .axes = {}, .times = nullptr};
-  int64_t dropped = 0;
-  for (int64_t axis : axes) {
-    const IterDomain* id = domain.at(static_cast<size_t>(axis));
-    if (!id->isBroadcast()) {
-      result.axes.push_back(axis - dropped);
-      continue;
-    }
-    drop[static_cast<size_t>(axis)] = true;
-    ++dropped;
-    if (!id->hasExpandedExtent()) {
-      continue;
-    }
-    Val* extent = ops::sizesOf(tv)[static_cast<size_t>(axis)];  // another operand may be longer
-    result.times = result.times ? SimplifyingIrBuilder::mulExpr(result.times, extent) : extent;
-  }
-  if (dropped > 0) {
-    result.tv = squeeze(tv, drop, /*squeeze_expanded=*/true);
-  }
-  return result;
-}
-
-/// x ∘ x ∘ … (`times` operands).
-TensorView* repeatCombination(BinaryOpType type, TensorView* tv, Val* times) {
-  switch (type) {
-    case BinaryOpType::Add:
-      return binaryOp(BinaryOpType::Mul, tv, optionalCastStrict(tv->dtype(), times), tv->dtype());
-    case BinaryOpType::Mul:
-      return binaryOp(BinaryOpType::Pow, tv, optionalCastStrict(tv->dtype(), times), tv->dtype());
-    case BinaryOpType::BitwiseXor:
-      userError("reduction: an expanded axis cannot be reduced by ", pointwiseRow(type).name,
-                "; materialise it with repeat() first");
-    default:
-      return tv;  // x ∘ x == x
-  }
-}
-
-/// `tv`, or `nothing` where it was combined 0 times: an axis may be expanded to no elements.
-TensorView* unlessNothing(TensorView* tv, Val* times, Val* nothing) {
-  if (ops::constantOf(times).value_or(0) > 0) {
-    return tv;
-  }
-  Val* combined = SimplifyingIrBuilder::gtExpr(times, tv->fusion()->zeroVal(DataType::Index));
-  return maybeCastOp(tv->dtype(), where(combined, tv, nothing));
 }
 
 }  // namespace
@@ -158,7 +101,7 @@ TensorView* reduce(std::string_view op, BinaryOpType reduction_op_type,
   std::vector<int64_t> reduced = ops::canonicalizeAxes(axes, v1, op);
   initialValue(op, init, accumulated);
 
-  Squeezed rest = squeezeBroadcasts(maybeCastOp(accumulated, v1), reduced);
+  ops::Squeezed rest = ops::squeezeBroadcasts(maybeCastOp(accumulated, v1), reduced);
   TensorView* out = rest.tv;
   if (!rest.axes.empty()) {
     // The initial value counts once, whatever is repeated.
@@ -166,8 +109,8 @@ TensorView* reduce(std::string_view op, BinaryOpType reduction_op_type,
     out = reductionOpRaw(reduction_op_type, rest.axes, start, out);
   }
   if (rest.times) {
-    out = unlessNothing(repeatCombination(reduction_op_type, out, rest.times), rest.times,
-                        ops::binOpIdentity(reduction_op_type, accumulated));
+    out = ops::unlessNothing(ops::repeatCombination(reduction_op_type, out, rest.times), rest.times,
+                             ops::binOpIdentity(reduction_op_type, accumulated));
   }
   if (rest.axes.empty() || rest.times) {
     Val* identity = ops::binOpIdentity(reduction_op_type, accumulated);
@@ -293,115 +236,6 @@ TensorView* sum_to(TensorView* v1, const std::vector<int64_t>& sum_to_size) {
     is_one.push_back(size == 1);
   }
   return sumTo(v1, sum_to_size.size(), is_one);
-}
-
-// ---- Welford -----------------------------------------------------------------------------------
-
-namespace {
-
-/// The reduced axes as positions from the left; checks operand and axes.
-std::vector<int64_t> welfordAxes(TensorView* tv, const std::vector<int64_t>& axes) {
-  requireTensorOperand("welford", tv);
-  if (tv->dtype() != DataType::Float && tv->dtype() != DataType::Double) {
-    userError("welford: not supported for ", tv->dtype(), " (", tv->toInlineString(),
-              "); please upcast to float");
-  }
-  if (ops::rankOf(tv) == 0) {
-    userError("welford: ", tv->toInlineString(), " has no axes, so there is none to reduce");
-  }
-  if (axes.empty()) {
-    userError("welford: No reduction axis specified");
-  }
-  return ops::canonicalizeAxes(axes, tv, "welford");
-}
-
-void requireWelfordInit(const TensorView* init_avg, const TensorView* init_var, const Val* init_N) {
-  bool all = init_avg && init_var && init_N;
-  bool none = !init_avg && !init_var && !init_N;
-  if (!all && !none) {
-    userError("welford: initial average, variance and count are given together or not at all");
-  }
-}
-
-Val* notANumber(DataType dtype) {
-  return IrBuilder::create<Val>(PolymorphicValue(std::numeric_limits<double>::quiet_NaN()), dtype);
-}
-
-/// How many elements the axes have together, as a scalar.
-Val* countOver(const TensorView* tv, const std::vector<int64_t>& axes) {
-  const std::vector<Val*> sizes = ops::sizesOf(tv);
-  Val* count = tv->fusion()->oneVal(DataType::Index);
-  for (int64_t axis : axes) {
-    count = SimplifyingIrBuilder::mulExpr(count, sizes[static_cast<size_t>(axis)]);
-  }
-  return count;
-}
-
-/// `tv` where the scalar `number` is above 0, else `other`. Decided here if it is a constant.
-TensorView* ifAny(Val* number, TensorView* tv, TensorView* other) {
-  if (const auto constant = ops::constantOf(number)) {
-    return *constant > 0 ? tv : other;
-  }
-  Val* any = SimplifyingIrBuilder::gtExpr(number, number->fusion()->zeroVal(number->dtype()));
-  return where(any, tv, other)->as<TensorView>();
-}
-
-/// Both sides' statistics as one (Chan's formula): `a`, of `own` numbers, and those of `n` numbers.
-/// A side without numbers counts for nothing.
-WelfordResult combined(WelfordResult a, Val* own, TensorView* avg, TensorView* var, Val* n) {
-  DataType dtype = a.avg->dtype();
-  TensorView* own_n = castOp(dtype, a.n);
-  Val* other_n = optionalCastStrict(dtype, n);
-  TensorView* total = add(own_n, other_n);
-  TensorView* delta = sub(a.avg, avg);
-  TensorView* share = truediv(own_n, total);
-  TensorView* moved = mul(mul(mul(delta, delta), share), other_n);
-  auto of_both = [&](TensorView* both, TensorView* ours, TensorView* given) {
-    return ifAny(n, ifAny(own, both, given), ours);
-  };
-  return {.avg = of_both(add(avg, mul(delta, share)), a.avg, avg),
-          .var_sum = of_both(add(add(a.var_sum, var), moved), a.var_sum, var),
-          .n = castOp(DataType::Index, total)};
-}
-
-}  // namespace
-
-WelfordResult WelfordRaw(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
-                         TensorView* init_var, Val* init_N) {
-  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
-  requireWelfordInit(init_avg, init_var, init_N);
-  Fusion* fusion = tv->fusion();
-  WelfordResult result{.avg = newForReduction(tv, reduced),
-                       .var_sum = newForReduction(tv, reduced),
-                       .n = newForReduction(tv, reduced, DataType::Index)};
-  IrBuilder::create<WelfordOp>(result.avg, result.var_sum, result.n, tv,
-                               fusion->zeroVal(tv->dtype()), fusion->oneVal(DataType::Index));
-  return init_N ? combined(result, countOver(tv, reduced), init_avg, init_var, init_N) : result;
-}
-
-WelfordResult Welford(TensorView* tv, const std::vector<int64_t>& axes, TensorView* init_avg,
-                      TensorView* init_var, Val* init_N) {
-  const std::vector<int64_t> reduced = welfordAxes(tv, axes);
-  requireWelfordInit(init_avg, init_var, init_N);
-  Squeezed rest = squeezeBroadcasts(tv, reduced);
-  WelfordResult result{};
-  if (!rest.axes.empty()) {
-    result = WelfordRaw(rest.tv, rest.axes);
-  } else {
-    // (Of an infinity or NaN, which lies no way from itself, it is NaN.)
-    Val* one = tv->fusion()->oneVal(DataType::Index);
-    result = {.avg = rest.tv,
-              .var_sum = sub(rest.tv, rest.tv),
-              .n = full_like(rest.tv, one, DataType::Index)};
-  }
-  if (rest.times) {
-    Val* zero = tv->fusion()->zeroVal(tv->dtype());
-    result.avg = unlessNothing(result.avg, rest.times, notANumber(tv->dtype()));
-    result.var_sum = unlessNothing(repeatCombination(BinaryOpType::Add, result.var_sum, rest.times),
-                                   rest.times, zero);
-    result.n = repeatCombination(BinaryOpType::Add, result.n, rest.times);
-  }
-  return init_N ? combined(result, countOver(tv, reduced), init_avg, init_var, init_N) : result;
 }
 
 }  // namespace nvfuser

@@ -1,6 +1,6 @@
 /// Pass `hoist-reads`: what reads a part of a computed tensor (slice, select, index-select, gather)
-/// reads that part of the operands instead, if the tensor is computed element by element and nobody
-/// needs it whole.
+/// reads that part of the operands instead, if the tensor is computed element by element and
+/// nothing reads it whole.
 ///
 ///   T1_l_float[iS2{i0}, iS3{64}]   = sin(T0_g_float[iS0{i0}, iS1{64}])
 ///   T2_g_float[iS4{i0}, iS6rf{8}]  = slice(T1, 0, i0, 1, 0, 8, 1)

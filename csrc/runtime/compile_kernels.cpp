@@ -188,7 +188,7 @@ bool startThread(const std::shared_ptr<Work>& work) {
   return started;
 }
 
-/// Those who wait for the kernels of a text go on without them.
+/// Calls that wait for the kernels of a text go on without them.
 void leaveBehind(std::span<const Wanted> late, double seconds) {
   const std::string names = join(late, ", ", [](const Wanted& one) { return one.generated.entry; });
   const CompileError error(text("compiling ", names, " took longer than ", seconds,
@@ -254,7 +254,7 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors, Cancellati
     Clock::time_point wake =
         std::min(may_leave ? first_deadline : Clock::time_point::max(), progress.next());
     if (cancellation != nullptr) {
-      lock.unlock();  // whoever is asked may take long
+      lock.unlock();  // the caller's `cancellation` may take long
       try {
         cancellation->check();
       } catch (...) {
@@ -273,8 +273,8 @@ void compileAll(const std::shared_ptr<Work>& work, size_t processors, Cancellati
   }
 }
 
-/// The tickets of a call. Where it fails before anybody compiles for them, those who wait for the
-/// same kernels are told; otherwise they would wait forever.
+/// The tickets of a call. Where it fails before anything is compiled for them, other calls that
+/// wait for the same kernels are told; otherwise they would wait forever.
 struct ClaimedTickets {
   explicit ClaimedTickets(size_t count) : tickets(count) {}
   ~ClaimedTickets() {

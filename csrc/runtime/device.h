@@ -106,7 +106,7 @@ class Device {
   virtual void synchronize(Stream stream) = 0;
 
   /// Whether compiling ends by itself at the deadline, with a `CompileError`. Where it does not,
-  /// whoever cannot wait leaves it behind (compile_kernels.h).
+  /// a call that cannot wait leaves it behind (compile_kernels.h).
   virtual bool obeysDeadline() const { return true; }
   virtual std::unique_ptr<LoadedKernel> compile(const KernelSource& source) = 0;
   /// The kernel as a device takes it that runs the IR itself instead of its text; it refers to

@@ -86,7 +86,7 @@ class KernelExecutor {
                            int repeats);
   /// Is given the launch, to repeat it as it likes.
   using Measure = std::function<void(Device& device, const std::function<void()>& launch)>;
-  /// The same by whoever measures.
+  /// The same launch, measured by `measure`.
   void measure(const KernelArgumentHolder& args, const KernelArgumentHolder& outputs,
                const Measure& measure, const Whole* whole = nullptr);
 

@@ -183,7 +183,7 @@ FusionExecutorCache::Prepared& FusionExecutorCache::planFor(Kept& kept, const Ca
   return *kept.plan;
 }
 
-/// With `making` held: those who wait for it look for the key again.
+/// With `making` held: the calls that wait for it look for the key again.
 void FusionExecutorCache::drop(Kept& kept) {
   kept.dropped = true;
   std::unique_lock<std::shared_mutex> lock(keys_);

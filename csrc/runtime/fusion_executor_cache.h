@@ -164,6 +164,10 @@ class FusionExecutorCache {
                                         size_t last_risk, Call& call);
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
+  static void planSlots(const Variant& variant, const std::vector<PlannedView>& views,
+                        Prepared& plan);
+  static void planReturned(Prepared& plan);
+  static void planDead(const std::vector<size_t>& kept, Prepared& plan);
   static void planExchanges(Prepared& plan);
   bool discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
                    std::string_view what, const std::exception& error);

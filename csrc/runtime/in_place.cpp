@@ -135,8 +135,8 @@ class DirectWrites {
 
  private:
   /// Each element at one turn of the loops. Where several threads come to it, one of them writes
-  /// (predicates.h: `writesOnce`). The others may read what it wrote; but what they compute of it
-  /// is for nobody, since `isReadBefore` asks the same threads of all that is computed from `in`.
+  /// (predicates.h: `writesOnce`). The others may read what it wrote; but what they compute from
+  /// it is not used, since `isReadBefore` asks the same of all that is computed from `in`.
   bool isWrittenOnce(const TensorView* out) {
     if (hasMostAxes(out)) {
       return true;

@@ -9,7 +9,7 @@
 ///   add_output(transpose(a))      shows a as it was
 ///
 /// So such an output is computed into memory of its own and copied when all kernels have run
-/// (`writeBack`). A kernel writes straight to the argument only where nobody can tell the
+/// (`writeBack`). A kernel writes straight to the argument only where the caller cannot tell the
 /// difference:
 ///
 /// - It cannot fail when it runs, nor can those after it, and none of these reads the input. (At a
@@ -54,9 +54,9 @@ std::vector<std::optional<size_t>> updatedInputs(const Fusion& fusion);
 void requireUpdatable(const Fusion& fusion, const Fusion& written, const KernelArgumentHolder& args,
                       ExpressionEvaluator& evaluator);
 
-/// Those of `wanted` that a kernel of the scheduled `fusion` may write itself: whoever reads an
-/// element of the input does so for the output's same element, in the thread that then writes it.
-/// (Threads that compute it, too, but do not write it, may read what is there by then.)
+/// Those of `wanted` that a kernel of the scheduled `fusion` may write itself: each
+/// read of an element of the input serves the output's same element, in the thread that then writes
+/// it. (Threads that compute that element, too, but do not write it, may read either value.)
 std::vector<InPlace> directWrites(const Fusion& fusion, const std::vector<InPlace>& wanted,
                                   LowerTarget target);
 

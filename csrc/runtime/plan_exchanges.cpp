@@ -47,7 +47,7 @@ class FusionExecutorCache::ExchangePlanner {
  private:
   /// A step that reads a tensor, as it is or by views of it.
   struct Reader {
-    size_t step;                 ///< behind the last one: whoever called
+    size_t step;                 ///< behind the last one: the caller
     size_t input;                ///< of the step
     bool is_dense;               ///< it reads all elements, in their order
     std::vector<int64_t> sizes;  ///< of what it reads; none: of the tensor as it is

@@ -138,10 +138,6 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
 
 namespace {
 
-size_t positionIn(const std::vector<const Val*>& list, const Val* val) {
-  return static_cast<size_t>(std::find(list.begin(), list.end(), val) - list.begin());
-}
-
 /// Whether running it can fail for what the tensors hold: at an index that there is not, or in a
 /// library.
 bool mayFail(const FusionSegment& segment) {
@@ -151,73 +147,7 @@ bool mayFail(const FusionSegment& segment) {
   });
 }
 
-/// Whether a tensor's rows, along the axis that `in` declares to be innermost and without gaps, are
-/// of whole vectors, each at a multiple of their width.
-bool liesInVectors(const Tensor& tensor, const TensorView* in) {
-  const int64_t width = kMaxVectorBytes / dataTypeSizeByte(tensor.dtype());
-  const std::vector<IterDomain*> logical = TensorDomain::noReductions(in->getLogicalDomain());
-  const std::vector<IterDomain*>& memory = in->getMaybeAllocationDomain();
-  bool is_row = true;
-  for (size_t place = memory.size(); place-- > 0;) {
-    const auto axis = std::find(logical.begin(), logical.end(), memory[place]) - logical.begin();
-    if (memory[place]->isBroadcast() || axis == std::ssize(logical)) {
-      continue;
-    }
-    const auto at = static_cast<size_t>(axis);
-    if (is_row ? in->getContiguity()[place] != true || tensor.sizes()[at] % width != 0
-               : tensor.strides()[at] % width != 0) {
-      return false;
-    }
-    is_row = false;
-  }
-  return !is_row;
-}
-
 }  // namespace
-
-/// Outputs of a step that may go straight to the inputs that they reuse, as far as the call can
-/// tell (in_place.h). `last_use`: the last step that reads each input; `last_risk`: the last step
-/// that may fail.
-std::vector<InPlace> FusionExecutorCache::inPlaceOf(
-    const Variant& variant, const FusionSegment& segment, size_t step,
-    const std::unordered_map<const Val*, size_t>& last_use, size_t last_risk, Call& call) {
-  if (step < last_risk) {
-    return {};
-  }
-  std::vector<InPlace> pairs;
-  for (size_t k = 0; k < segment.outputs().size(); ++k) {
-    const AliasInfo& alias = variant.fusion->getOutputAlias(segment.outputs()[k]);
-    const size_t place = positionIn(segment.inputs(), alias.aliased_io);
-    if (alias.type != AllocationType::ReuseBuffer || alias.aliased_io == nullptr ||
-        place == segment.inputs().size() || alias.aliased_io->isFusionOutput() ||
-        last_use.at(alias.aliased_io) > step) {
-      continue;
-    }
-    const auto& arguments = variant.fusion->inputs();
-    const auto argument = std::find(arguments.begin(), arguments.end(), alias.aliased_io);
-    const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
-    const auto* out = segment.outputs()[k]->as<TensorView>();
-    const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    // A kernel of a GPU writes in vectors, as to memory of its own; on a CPU these begin anywhere.
-    const bool in_vectors = call.device->kind() != DeviceKind::Cpu;
-    const int64_t unit = in_vectors ? kMaxVectorBytes : dataTypeSizeByte(tensor.dtype());
-    if (!dense || alignmentOf(tensor.data()) < unit) {
-      continue;
-    }
-    if (sameLayout(tensor, dense->sizes, dense->strides)) {
-      pairs.push_back({k, place});
-      continue;
-    }
-    // Other steps expect what they read to lie without gaps.
-    const auto* in = segment.fusion().inputs()[place]->as<TensorView>();
-    if (tensor.sizes() == dense->sizes && last_use.count(out) == 0 &&
-        mayTakeGaps(segment.fusion().outputs()[k]->as<TensorView>(), in) &&
-        (!in_vectors || liesInVectors(tensor, in))) {
-      pairs.push_back({k, place, true});
-    }
-  }
-  return pairs;
-}
 
 /// Where falling back is allowed: says why, and does not ask that scheduler again.
 bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
@@ -302,7 +232,7 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
 namespace {
 
 /// The groups, each product joined with the group that is its epilogue and its only reader, where
-/// who runs products on the device takes it.
+/// the device's library takes it.
 std::vector<Group> withEpilogues(std::vector<Group> groups, DeviceKind device) {
   for (size_t i = 0; i < groups.size(); ++i) {
     const Expr* product = groups[i].exprs.size() == 1 ? groups[i].exprs[0] : nullptr;
@@ -427,67 +357,7 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   result->updated = updatedInputs(*form.graph);
   result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
-  // Slots.
-  std::map<const Val*, size_t> slot_of;
-  auto slot = [&](const Val* val) {
-    auto [place, is_new] = slot_of.emplace(val, result->slots.size());
-    if (is_new) {
-      result->slots.push_back(val);
-    }
-    return place->second;
-  };
-  for (const Val* input : variant.fusion->inputs()) {
-    slot(input);
-  }
-  for (Step& step : result->steps) {
-    for (const Val* val : step.segment->inputs()) {
-      step.inputs.push_back(slot(val));
-    }
-    for (const Val* val : step.segment->outputs()) {
-      step.outputs.push_back(slot(val));
-    }
-  }
-  std::vector<size_t> kept;  // to the end of a call
-  for (const Val* output : variant.outputs) {
-    result->outputs.push_back(output == nullptr ? kNoSlot : slot(output));
-    if (output != nullptr) {
-      kept.push_back(result->outputs.back());
-    }
-  }
-  for (size_t i = 0; i < views.size(); ++i) {
-    kept.push_back(slot(variant.sources[i]));
-    result->views.push_back({views[i], kept.back(), kNoSlot});
-  }
-  for (Prepared::ViewStep& step : result->views) {
-    step.result = result->slots.size();
-    result->outputs[step.view.output] = step.result;
-    result->slots.push_back(form.graph->outputs()[step.view.output]);
-  }
-  const bool updates = std::any_of(result->updated.begin(), result->updated.end(),
-                                   [](const auto& input) { return input.has_value(); });
-  for (size_t i = 0; i < result->outputs.size(); ++i) {
-    const AliasInfo& alias = form.graph->getOutputAlias(form.graph->outputs()[i]);
-    if (!result->updated[i] || alias.visibility != OutputVisibility::kHidden) {
-      result->returned.push_back(i);
-    }
-    const bool is_argument = result->outputs[i] < form.graph->inputs().size();
-    result->shows_arguments |= updates && (is_argument || !views.empty());
-  }
-  std::vector<bool> seen(result->slots.size(), false);
-  for (size_t used : kept) {
-    seen[used] = true;
-  }
-  std::fill_n(seen.begin(), form.graph->inputs().size(), true);  // the caller's
-  for (auto step = result->steps.rbegin(); step != result->steps.rend(); ++step) {
-    for (const auto& list : {step->outputs, step->inputs}) {
-      for (size_t used : list) {
-        if (!seen[used]) {
-          seen[used] = true;
-          step->dead.push_back(used);
-        }
-      }
-    }
-  }
+  planSlots(variant, views, *result);
   planExchanges(*result);
   if (call.params.options->dumps(DebugDumpOption::PassTimes)) {
     dump(*call.params.options, name(), "pass_times", call.stages.lines());

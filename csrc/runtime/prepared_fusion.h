@@ -97,7 +97,7 @@ struct FusionExecutorCache::Kept {
 
   const std::string key;
   std::mutex making;  ///< held until it is ready
-  /// Set once, before `used`; what changes in it until it is ready is read by nobody else.
+  /// Set once, before `used`; what changes in it until it is ready is read by no other thread.
   std::shared_ptr<Prepared> plan;
   bool dropped = false;  ///< the plan did not do: look for the key again
   std::atomic<bool> compiled{false};

@@ -187,7 +187,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::runFirst(Kept& kept, Ca
   if (kept.dropped) {
     return std::nullopt;
   }
-  if (kept.ready.load()) {  // by whom this thread waited for
+  if (kept.ready.load()) {  // by the thread that held `making`
     making.unlock();
     touch(kept);
     return run(*kept.plan, call, nullptr);
@@ -204,7 +204,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::runFirst(Kept& kept, Ca
   return std::nullopt;
 }
 
-/// Each call draws numbers of its own, whoever runs beside it.
+/// Each call draws numbers of its own, also beside other calls.
 std::pair<uint64_t, uint64_t> FusionExecutorCache::takeDraws(const RunContext& context) {
   if (num_draws_ == 0) {
     return {0, 0};

@@ -16,7 +16,7 @@ struct Tensor::Storage {
   void* data = nullptr;
   DeviceMemory memory;  ///< where `data` is our own
   std::shared_ptr<void> owner;
-  const Allocator* lender = nullptr;  ///< who knows somebody else's memory as
+  const Allocator* lender = nullptr;  ///< the owner of borrowed memory, which names it by
   void* lent_as = nullptr;
 };
 

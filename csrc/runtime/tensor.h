@@ -121,10 +121,10 @@ class Tensor {
   /// The same as the caller's own. Nothing where other tensors have the storage too; else this
   /// tensor is undefined then.
   std::optional<Allocator::Block> takeBlock(const Allocator* allocator);
-  /// What the memory of the whole tensor is to `allocator`: the block's handle, or that of somebody
-  /// else's memory (`setLender`). Null where it is nothing to it.
+  /// The allocator's handle of the whole tensor's memory: of its block, or of memory that it lends
+  /// (`setLender`). Null where the memory is of another origin.
   void* handleFor(const Allocator* allocator) const;
-  /// Somebody else's memory is `lender`'s, who calls it `handle`, for as long as it is lent.
+  /// The tensor's memory is borrowed from `lender`, which names it by `handle`.
   void setLender(const Allocator* lender, void* handle);
   /// "float[2, 3] on cpu"; the strides as well where it is not contiguous.
   std::string toString() const;

@@ -221,8 +221,6 @@ TensorView* scaledProduct(const Op* op) {
   }
 }
 
-/// A scalar init is an input of the expression only where it is given.
-
 }  // namespace
 
 std::vector<TensorView*> redefine(Expr* expr) {

@@ -1,13 +1,13 @@
-/// Ending long work early because its caller asks for it (Ctrl-C): whoever calls the library makes
-/// one, it is passed down with the call, and what may take long looks at it between its steps.
+/// Ending long work early because its caller asks for it (Ctrl-C): the library's caller makes a
+/// `Cancellation`, each call passes it down, and long work looks at it between its steps.
 #pragma once
 
 #include <chrono>
 
 namespace nvfuser {
 
-/// Thrown where the caller's wish was seen. No std::exception, since it is no failure: nobody may
-/// do the work in another way because of it, and what is half done is dropped.
+/// Thrown where the caller's wish was seen. No std::exception, since it is no failure: no handler
+/// may try the work in another way because of it, and what is half done is dropped.
 class Cancelled {};
 
 /// Belongs to one call, and to the thread that makes it.
@@ -17,7 +17,7 @@ class Cancellation {
   using Asked = bool (*)(void* data);
   explicit Cancellation(Asked asked, void* data = nullptr) : asked_(asked), data_(data) {}
 
-  /// How long nobody is asked: a third of the time in which a wish is to be seen, at the most.
+  /// The time between two questions: at most a third of the time in which a wish is to be seen.
   static constexpr std::chrono::milliseconds kPeriod{50};
 
   /// Throws `Cancelled` if the caller wishes that, from then on always. Costs a look at the clock.
@@ -32,7 +32,7 @@ class Cancellation {
   using Clock = std::chrono::steady_clock;
 
   void ask(Clock::time_point now) {
-    // The first look only starts the clock: short work asks nobody.
+    // The first look only starts the clock: short work never asks.
     const bool first = next_ == Clock::time_point{};
     next_ = now + kPeriod;
     if (!first && (wished_ || asked_(data_))) {

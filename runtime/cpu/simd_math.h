@@ -9,7 +9,7 @@
 //   simdSigmoid          2.5 ulp           where the result is normal
 //   simdSqrt, simdRsqrt  0.5, 1.5 ulp      all numbers
 //
-// (Without FMA 1.1 instead of 1; `tests/unit/runtime_cpu_functions.cpp` holds them to it.) NaN in,
+// (Without FMA 1.1 instead of 1; `tests/numerics/cpu_functions.cpp` holds them to it.) NaN in,
 // NaN out. Fast ones of float, for results that are rounded to bfloat16: simdExpFast 1e-5,
 // simdReciprocalFast and simdRsqrtFast 6e-5, simdSigmoidFast, simdTanhFast 1e-4 relative,
 // simdDivideFast 2 ulp.

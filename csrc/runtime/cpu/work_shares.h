@@ -1,6 +1,6 @@
-/// How the tasks of one region are shared out among its threads, whoever owns these: each begins
-/// with a contiguous share of its own (the same one in every region of that size, so that data
-/// stays in its cache) and then takes what others have left. All tasks are done as soon as one
+/// How the tasks of one region are shared out among its threads, ours or an OpenMP runtime's: each
+/// begins with a contiguous share of its own (the same one in every region of that size, so that
+/// data stays in its cache) and then takes what others have left. All tasks are done as soon as one
 /// thread comes back from `run`, but for the pieces that others are at.
 #pragma once
 

@@ -6,7 +6,9 @@
 
 #include <runtime/cuda/cubin_cache.h>
 #include <runtime/cuda/cuda_kernel.h>
+#include <runtime/cuda/device_properties.h>
 #include <runtime/cuda/driver.h>
+#include <runtime/cuda/driver_scopes.h>
 #include <runtime/cuda/encode_tensor_map.h>
 #include <runtime/kernel_cache/process_cache.h>
 #include <runtime/launch_help.h>
@@ -14,9 +16,11 @@
 
 namespace nvfuser {
 
+using cuda::ContextScope;
 using cuda::DeviceAttribute;
 using cuda::DevicePointer;
 using cuda::Driver;
+using cuda::EventPair;
 using cuda::StreamHandle;
 using cuda::throwIfFailed;
 
@@ -29,93 +33,11 @@ constexpr size_t kPoolKeepsOneIn =
 DevicePointer pointer(const void* data) { return reinterpret_cast<DevicePointer>(data); }
 StreamHandle handle(Stream stream) { return static_cast<StreamHandle>(stream); }
 
-/// Makes a context current unless it is, and undoes exactly that.
-class ContextScope {
- public:
-  ContextScope(const Driver& driver, cuda::Context context) : driver_(driver) {
-    cuda::Context current = nullptr;
-    throwIfFailed(driver, driver.CtxGetCurrent(&current), "cuCtxGetCurrent");
-    if (current == context) {
-      return;
-    }
-    throwIfFailed(driver, driver.CtxPushCurrent(context), "cuCtxPushCurrent");
-    pushed_ = true;
-  }
-  ~ContextScope() {
-    cuda::Context popped = nullptr;
-    if (pushed_) {
-      driver_.CtxPopCurrent(&popped);
-    }
-  }
-  ContextScope(const ContextScope&) = delete;
-  ContextScope& operator=(const ContextScope&) = delete;
-
- private:
-  const Driver& driver_;
-  bool pushed_ = false;
-};
-
-/// Two events, destroyed at the end of a scope. The context must be current.
-struct EventPair {
-  const Driver& driver;
-  cuda::Event begin = nullptr, end = nullptr;
-  explicit EventPair(const Driver& d) : driver(d) {
-    throwIfFailed(driver, driver.EventCreate(&begin, cuda::kEventDefault), "cuEventCreate");
-    throwIfFailed(driver, driver.EventCreate(&end, cuda::kEventDefault), "cuEventCreate");
-  }
-  ~EventPair() {
-    if (begin) {
-      driver.EventDestroy(begin);
-    }
-    if (end) {
-      driver.EventDestroy(end);
-    }
-  }
-  EventPair(const EventPair&) = delete;
-  EventPair& operator=(const EventPair&) = delete;
-};
-
-DeviceProperties readProperties(const Driver& driver, cuda::DeviceId id) {
-  auto attribute = [&](DeviceAttribute which, int offset = 0) {
-    int value = 0;
-    auto shifted = static_cast<DeviceAttribute>(static_cast<int>(which) + offset);
-    throwIfFailed(driver, driver.DeviceGetAttribute(&value, shifted, id), "cuDeviceGetAttribute");
-    return value;
-  };
-  DeviceProperties properties;
-  char name[256] = "";
-  throwIfFailed(driver, driver.DeviceGetName(name, sizeof name, id), "cuDeviceGetName");
-  properties.name = name;
-  properties.major = attribute(DeviceAttribute::ComputeCapabilityMajor);
-  properties.minor = attribute(DeviceAttribute::ComputeCapabilityMinor);
-  properties.multiprocessors = attribute(DeviceAttribute::MultiprocessorCount);
-  properties.warp_size = attribute(DeviceAttribute::WarpSize);
-  properties.max_threads_per_block = attribute(DeviceAttribute::MaxThreadsPerBlock);
-  properties.max_threads_per_multiprocessor =
-      attribute(DeviceAttribute::MaxThreadsPerMultiprocessor);
-  for (int axis = 0; axis < 3; axis++) {
-    properties.max_block[axis] = attribute(DeviceAttribute::MaxBlockDimX, axis);
-    properties.max_grid[axis] = attribute(DeviceAttribute::MaxGridDimX, axis);
-  }
-  properties.shared_bytes_per_block = attribute(DeviceAttribute::MaxSharedMemoryPerBlock);
-  properties.shared_bytes_per_block_optin =
-      attribute(DeviceAttribute::MaxSharedMemoryPerBlockOptin);
-  properties.shared_bytes_per_multiprocessor =
-      attribute(DeviceAttribute::MaxSharedMemoryPerMultiprocessor);
-  properties.registers_per_multiprocessor =
-      attribute(DeviceAttribute::MaxRegistersPerMultiprocessor);
-  properties.l2_bytes = attribute(DeviceAttribute::L2CacheSize);
-  size_t memory = 0;
-  throwIfFailed(driver, driver.DeviceTotalMem(&memory, id), "cuDeviceTotalMem");
-  properties.memory_bytes = static_cast<int64_t>(memory);
-  return properties;
-}
-
 class CudaDevice final : public Device {
  public:
   CudaDevice(const Driver& driver, int index) : driver_(driver), index_(index) {
     throwIfFailed(driver, driver.DeviceGet(&id_, index), "cuDeviceGet");
-    properties_ = readProperties(driver, id_);
+    properties_ = cuda::readProperties(driver, id_);
     // The primary context is the one that the CUDA runtime, and so PyTorch, uses: pointers and
     // streams are shared. It is never released: kernels and memory may live as long as the process.
     throwIfFailed(driver, driver.DevicePrimaryCtxRetain(&context_, id_),
@@ -439,35 +361,6 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
-
-std::string cudaArchitecture(const DeviceProperties& properties, bool specific) {
-  return text("sm_", properties.major, properties.minor,
-              specific && properties.major >= 9 ? "a" : "");
-}
-
-namespace {
-
-cuda::CubinOptions cubinOptions(const KernelSource& source) {
-  cuda::CubinOptions options;
-  options.max_registers = source.max_registers;
-  options.more = source.options;
-  return options;
-}
-
-}  // namespace
-
-std::vector<std::string> cudaCompilerOptions(const KernelSource& source, const std::string& arch) {
-  return cuda::nvrtcOptions(arch, cubinOptions(source));
-}
-
-std::string cudaBinaryKey(const KernelSource& source, const std::string& arch) {
-  return text("nvrtc ", cuda::nvrtcVersion(arch), "\n",
-              join(cudaCompilerOptions(source, arch), " "));
-}
-
-cuda::CompiledCubin compileCudaSource(const KernelSource& source, const std::string& arch) {
-  return cuda::compileToCubin(source.text, source.entry + ".cu", arch, cubinOptions(source));
-}
 
 std::unique_ptr<LoadedKernel> loadCudaBinary(Device& device, const KernelSource& source,
                                              std::string_view cubin, std::string ptx) {

@@ -96,7 +96,7 @@ std::vector<std::string> nvrtcOptions(const std::string& arch, const CubinOption
       "--gpu-architecture=" + arch,
       "--std=c++17",
       "--device-as-default-execution-space",
-      "--fmad=false",  // a product is one number, whoever reads it (docs/numerics.md)
+      "--fmad=false",  // a product is one number for all its readers (docs/numerics.md)
       "--ftz=false",
       "--diag-suppress=177",  // a snippet's function that this kernel does not call
       "--ptxas-options=-v",

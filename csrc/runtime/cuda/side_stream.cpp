@@ -55,7 +55,7 @@ SideStream::~SideStream() {
   idleLanes(device_.index()).push_back(std::move(lane_));
 }
 
-/// An event serves again in the next call: who waits for it waits for what was recorded last.
+/// An event serves again in the next call: a stream that waits for it waits for the last record.
 Event SideStream::nextEvent() {
   if (used_ == lane_.events.size()) {
     Event event = nullptr;

@@ -5,8 +5,8 @@
 // arrive) each thread has intervals of its own:
 //   - a barrier, of all or some threads, gives them a new one, and each knows what all of them
 //   knew;
-//   - an arrival at an mbarrier ends the interval of its thread; whoever waits for the phase knows
-//     what those knew that arrived in it.
+//   - an arrival at an mbarrier ends the interval of its thread; a thread that waited for the phase
+//     knows what the threads knew that arrived in it.
 #include <algorithm>
 
 #include <runtime/emulated/engine.h>

@@ -19,8 +19,8 @@ namespace nvfuser::emulated {
 inline constexpr auto kWarpSize = static_cast<unsigned>(nvfuser::kWarpSize);
 
 /// What blocks have made known to others through one location (an atomic variable, or a barrier). A
-/// release says: everything of `block` in intervals below `frontier` is visible to who acquires
-/// this version or a later one, and besides everything of `thread` up to interval `own`.
+/// release says: everything of `block` in intervals below `frontier` is visible to a block that
+/// acquires this version or a later one, and besides everything of `thread` up to interval `own`.
 struct SyncLocation {
   struct Release {
     uint32_t version;

@@ -48,8 +48,8 @@ struct HostKernel {
   double compile_ms = 0;  ///< of the whole object; 0 from the cache
 };
 
-/// The kernel `entry` of the text of `request`, if somebody compiled it, under whatever name and
-/// beside whatever others. An object is loaded once.
+/// The kernel `entry` of the text of `request`, if it was ever compiled, under any name and beside
+/// any others. An object is loaded once.
 std::optional<HostKernel> findHostKernel(const HostCompiler& compiler,
                                          const HostCompileRequest& request,
                                          const std::string& entry, DiskCache* cache);

@@ -144,7 +144,7 @@ std::vector<std::string> hostFlags(const HostCompiler& compiler) {
 #else
       "-march=native",
 #endif
-      "-ffp-contract=off",     // a product is one number, whoever reads it (docs/numerics.md)
+      "-ffp-contract=off",     // a product is one number for all its readers (docs/numerics.md)
       "-fno-strict-aliasing",  // tiles are turned as integers, vectors read what scalars wrote
       "-fno-math-errno",
       "-fno-trapping-math",

@@ -18,8 +18,7 @@ struct LoadedKernels::Slot {
   Kernel kernel;
   std::exception_ptr error;
   uint64_t used = 0;
-  pid_t process =
-      getpid();  ///< who compiles: a fork's child waits in vain for its parent's threads
+  pid_t process = getpid();  ///< that compiles: a fork's child has none of its parent's threads
 };
 
 LoadedKernels::Ticket LoadedKernels::claim(const std::string& key) {
@@ -28,7 +27,7 @@ LoadedKernels::Ticket LoadedKernels::claim(const std::string& key) {
   std::shared_ptr<Slot> slot = found != slots_.end() ? found->second : nullptr;
   const bool mine = slot == nullptr || (slot->kernel == nullptr && slot->process != getpid());
   if (mine) {
-    // Whole before it is in the table: others would wait forever for one that nobody compiles.
+    // Whole before it is in the table: others would wait forever for one that is never compiled.
     slot = std::make_shared<Slot>();
     slot->key = key;
     slots_[key] = slot;
@@ -73,7 +72,7 @@ LoadedKernels::Kernel LoadedKernels::wait(const Ticket& ticket, Cancellation* ca
     changed_.wait(lock, answered);
   }
   while (!changed_.wait_for(lock, Cancellation::kPeriod, answered)) {
-    lock.unlock();  // whoever is asked may take long
+    lock.unlock();  // the caller's `cancellation` may take long
     cancellation->check();
     lock.lock();
   }

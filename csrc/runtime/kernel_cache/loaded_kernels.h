@@ -5,10 +5,11 @@
 ///   if (ticket.mine) { …compile…; kernels.finish(ticket, kernel); }   // or fail(ticket, error)
 ///   kernel = kernels.wait(ticket);
 ///
-/// Whoever claims a key first compiles it; the others wait for that. A failure is told to those who
-/// wait and then forgotten: the next one to ask tries again. So is `Cancelled`, of who compiles: it
-/// is not the wish of those who wait, who ask again. Where a compilation is given up but
-/// cannot be stopped, all who ask get the error until it ends after all; then they get the kernel.
+/// The first call to claim a key compiles it; the others wait for that call. A failure is told to
+/// the calls that wait and then forgotten: the next claim tries again. `Cancelled` is the wish of
+/// the compiling call alone: the calls that wait claim the key again. Where a compilation is given
+/// up but cannot be stopped, all claims get the error until it ends after all; then they get the
+/// kernel.
 #pragma once
 
 #include <condition_variable>
@@ -34,11 +35,11 @@ class LoadedKernels {
     bool mine = false;  ///< then `finish` or `fail` is due
   };
 
-  /// Of kernels that nobody uses any more it keeps the `most_unused` used last.
+  /// Of the kernels that are not in use it keeps the `most_unused` that were used last.
   explicit LoadedKernels(size_t most_unused) : most_unused_(most_unused) {}
 
   Ticket claim(const std::string& key);
-  /// A ticket that nobody shares, for a kernel that is to be compiled anew.
+  /// A ticket of this call alone, for a kernel that is to be compiled anew.
   static Ticket claimAlone();
   void finish(const Ticket& ticket, Kernel kernel);
   void fail(const Ticket& ticket, std::exception_ptr error);
