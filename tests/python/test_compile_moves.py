@@ -65,6 +65,14 @@ def test_corners_of_all_boxes():
     assert_as_eager(function, torch.rand(23, 4))
 
 
+def test_waves_side_by_side():
+    def function(x, mask):
+        waves = [wave(x * 2**k) for k in range(4) for wave in (torch.sin, torch.cos)]
+        return torch.cat(waves, -1), torch.stack([x.exp() * 2, x.tanh() + 1, torch.where(mask, x.sin(), x)], -1)
+
+    assert_as_eager(function, torch.randn(37, 5, 3, requires_grad=True), torch.rand(5, 1) > 0.5)
+
+
 def test_flipped_colours_and_their_grey():
     def function(x, flips):
         x = x.permute(0, 3, 1, 2).float() / 255

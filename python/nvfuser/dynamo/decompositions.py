@@ -159,12 +159,6 @@ def _roll(x, shifts, dims=()):
     return rolled if back is None else rolled.permute(back)
 
 
-def _cross(a, b, dim=-1):
-    """Of the three parts of each. (PyTorch's decomposition reads both at indices.)"""
-    a, b = (each.unbind(dim) for each in torch.broadcast_tensors(a, b))
-    return torch.stack([a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)], dim)
-
-
 def _value_at_mask(x, indices, values, accumulate):
     """One value where a mask is true. (Other masks say how many elements there are, and places are PyTorch's.)"""
     given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
@@ -354,7 +348,6 @@ _OURS = {
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,
-    (aten.linalg_cross.default,): _cross,
     (aten.copy.default,): _copy,
     (aten.eye.default, aten.eye.m): _eye,
     (aten.index_put.default, aten._unsafe_index_put.default): _index_put,
