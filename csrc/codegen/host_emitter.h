@@ -34,6 +34,7 @@ struct LaneLoop {
   int64_t part = 0;  ///< of the vectors that a sum is kept in
   /// Small arrays of the task that it goes through stay in registers (host_lanes_written_out.cpp).
   bool written_out = false;
+  std::unordered_map<const kir::Buffer*, int64_t> reads;  ///< of each buffer in the loop
   /// Sums over the loop, with the name of their vectors.
   std::vector<std::pair<const kir::Combine*, std::string>> sums;
 };
@@ -116,9 +117,15 @@ class HostEmitter final : public Emitter {
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
   bool choosesAroundLanes(const kir::For& loop);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
+  void laneStatement(const kir::Stmt& stmt, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);
   void laneStatement(const kir::LoadIndex& load, LaneLoop& lanes);
+
+  // ---- host_lanes_unread.cpp: what a choice leaves unread
+  /// For each statement the condition, in C++, without which nobody reads what it computes; "": it
+  /// is read always, or costs less than a branch.
+  std::vector<std::string> readUnder(const kir::Block& block, const LaneLoop& lanes) const;
 
   // ---- host_lane_functions.cpp: pointwise operations
   void laneStatement(const kir::Compute& compute, LaneLoop& lanes);

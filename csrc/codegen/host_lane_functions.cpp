@@ -36,14 +36,26 @@ DataType operandType(const kir::Compute& compute, size_t i, DataType compute_typ
                                                                     : compute_type;
 }
 
-/// More than an instruction or two on vectors: of runtime/cpu/simd_math.h, or lane by lane.
+/// Whether a text calls a function of simd.h or its like, extremes not counted: these are four
+/// instructions, and a call makes its caller store the vectors that it holds.
+bool callsFunction(std::string_view pattern) {
+  for (size_t at = pattern.find("simd"); at != std::string_view::npos;
+       at = pattern.find("simd", at + 1)) {
+    const std::string_view name = pattern.substr(at);
+    if (!name.starts_with("simdMaxNan") && !name.starts_with("simdMinNan")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// More than a few instructions on vectors: of runtime/cpu/simd_math.h, or lane by lane.
 bool isFunction(const kir::Compute& compute, DataType compute_type) {
   if (isUnary(compute, UnaryOpType::Cast) || isUnary(compute, UnaryOpType::BitCast)) {
     return false;
   }
   const std::string_view pattern = lanesPattern(rowOf(compute).name, compute_type);
-  return pattern.empty() || pattern.find("simd") != std::string_view::npos ||
-         pattern.starts_with("lanesWhole");
+  return pattern.empty() || callsFunction(pattern) || pattern.starts_with("lanesWhole");
 }
 
 struct FunctionFile {

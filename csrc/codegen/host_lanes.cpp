@@ -118,89 +118,107 @@ void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
 }
 
 void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
-  for (const kir::Stmt& stmt : block) {
-    if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
-      const kir::Buffer& buffer = *declare->buffer;
-      if (lanes.places.count(&buffer) != 0) {
-        continue;
+  const std::vector<std::string> conditions = readUnder(block, lanes);
+  std::string under;
+  for (size_t i = 0; i <= block.size(); ++i) {
+    const std::string condition = i < block.size() ? conditions[i] : std::string();
+    if (condition != under) {
+      if (!under.empty()) {
+        out_.close();
       }
-      if (lanes.scalars.count(&buffer) != 0) {
-        Emitter::emit(*declare);
-        continue;
+      if (!condition.empty()) {
+        out_.open(text("if (", condition, ") {"));
       }
-      out_.line(text(laneType(storedAs(buffer), lanes), " ", buffer.name, ";"), comment(buffer));
-    } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
-      Emitter::emit(*let);
-    } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
-      laneStatement(*load, lanes);
-    } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-      if (lanes.scalars.count(compute->dst.buffer) != 0) {
-        Emitter::emit(*compute);
-        continue;
-      }
-      laneStatement(*compute, lanes);
-    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-      if (lanes.scalars.count(assign->dst.buffer) != 0) {
-        Emitter::emit(*assign);
-        continue;
-      }
-      if (lanes.places.count(assign->dst.buffer) != 0) {
-        continue;
-      }
-      const auto* src = std::get_if<kir::Ref>(&assign->src);
-      if (src != nullptr && lanes.registers.count(src->buffer) == 0 && strideOf(*src, lanes) == 0) {
-        lanes.filled.insert(assign->dst.buffer);
-      }
-      laneStore(assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
-                assign->cache_op == CacheOp::Streaming &&
-                    assign->dst.buffer->memory == MemoryType::Global);
-    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-      if (lanes.scalars.count(guarded->dst.buffer) != 0) {
-        Emitter::emit(*guarded);
-        continue;
-      }
-      const DataType dtype = storedAs(*guarded->dst.buffer);
-      std::string value = laneWindow(*guarded, lanes);
-      value = value.empty() ? laneChoice(*guarded, lanes) : value;
-      if (!value.empty()) {
-        laneStore(guarded->dst, value, lanes);
-        continue;
-      }
-      laneStore(guarded->dst,
-                laneEach(text(scalar_.operand(atLane(guarded->condition, lanes)), " ? ",
-                              laneElement(guarded->src, dtype, lanes), " : ",
-                              laneElement(guarded->otherwise, dtype, lanes)),
-                         dtype, lanes),
-                lanes);
-    } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
-      laneStatement(*random, lanes);
-    } else if (auto* fetch = std::get_if<kir::Fetch>(&stmt.node)) {
-      out_.line(text("lanesFetch<", fetch->to_write ? "true" : "false", ">(",
-                     fetch->at.buffer->name, " + (", scalar_(fetch->at.index), "));"));
-    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
-      laneStatement(*combine, lanes);
-    } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-      const LaneRange prefix = *prefixOf(branch->condition, lanes);
-      const std::string around = lanes.count;
-      kir::ScalarPool& pool = *kernel_.pool;
-      const int64_t limit = lanes.width;
-      Scalar count = around == text(limit) ? pool.constant(limit) : pool.symbol(around);
-      if (prefix.end != nullptr) {
-        count = pool.min(count, pool.sub(prefix.end, lanes.var));
-      }
-      // A condition in a condition counts fewer of the lanes: m_, mm_, …
-      lanes.count = around.starts_with('m') ? "m" + around : text("m_", scalar_.name(lanes.var));
-      out_.open("{");
-      out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
-      out_.open(text("if (", lanes.count, " > 0",
-                     prefix.uniform->isConstant(1) ? std::string()
-                                                   : text(" && (", scalar_(prefix.uniform), ")"),
-                     ") {"));
-      laneBlock(*branch->then_body, lanes);
-      out_.close();
-      out_.close();
-      lanes.count = around;
+      under = condition;
     }
+    if (i < block.size()) {
+      laneStatement(block[i], lanes);
+    }
+  }
+}
+
+void HostEmitter::laneStatement(const kir::Stmt& stmt, LaneLoop& lanes) {
+  if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
+    const kir::Buffer& buffer = *declare->buffer;
+    if (lanes.places.count(&buffer) != 0) {
+      return;
+    }
+    if (lanes.scalars.count(&buffer) != 0) {
+      Emitter::emit(*declare);
+      return;
+    }
+    out_.line(text(laneType(storedAs(buffer), lanes), " ", buffer.name, ";"), comment(buffer));
+  } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
+    Emitter::emit(*let);
+  } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
+    laneStatement(*load, lanes);
+  } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+    if (lanes.scalars.count(compute->dst.buffer) != 0) {
+      Emitter::emit(*compute);
+      return;
+    }
+    laneStatement(*compute, lanes);
+  } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+    if (lanes.scalars.count(assign->dst.buffer) != 0) {
+      Emitter::emit(*assign);
+      return;
+    }
+    if (lanes.places.count(assign->dst.buffer) != 0) {
+      return;
+    }
+    const auto* src = std::get_if<kir::Ref>(&assign->src);
+    if (src != nullptr && lanes.registers.count(src->buffer) == 0 && strideOf(*src, lanes) == 0) {
+      lanes.filled.insert(assign->dst.buffer);
+    }
+    laneStore(
+        assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
+        assign->cache_op == CacheOp::Streaming && assign->dst.buffer->memory == MemoryType::Global);
+  } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+    if (lanes.scalars.count(guarded->dst.buffer) != 0) {
+      Emitter::emit(*guarded);
+      return;
+    }
+    const DataType dtype = storedAs(*guarded->dst.buffer);
+    std::string value = laneWindow(*guarded, lanes);
+    value = value.empty() ? laneChoice(*guarded, lanes) : value;
+    if (!value.empty()) {
+      laneStore(guarded->dst, value, lanes);
+      return;
+    }
+    laneStore(guarded->dst,
+              laneEach(text(scalar_.operand(atLane(guarded->condition, lanes)), " ? ",
+                            laneElement(guarded->src, dtype, lanes), " : ",
+                            laneElement(guarded->otherwise, dtype, lanes)),
+                       dtype, lanes),
+              lanes);
+  } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
+    laneStatement(*random, lanes);
+  } else if (auto* fetch = std::get_if<kir::Fetch>(&stmt.node)) {
+    out_.line(text("lanesFetch<", fetch->to_write ? "true" : "false", ">(", fetch->at.buffer->name,
+                   " + (", scalar_(fetch->at.index), "));"));
+  } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
+    laneStatement(*combine, lanes);
+  } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+    const LaneRange prefix = *prefixOf(branch->condition, lanes);
+    const std::string around = lanes.count;
+    kir::ScalarPool& pool = *kernel_.pool;
+    const int64_t limit = lanes.width;
+    Scalar count = around == text(limit) ? pool.constant(limit) : pool.symbol(around);
+    if (prefix.end != nullptr) {
+      count = pool.min(count, pool.sub(prefix.end, lanes.var));
+    }
+    // A condition in a condition counts fewer of the lanes: m_, mm_, …
+    lanes.count = around.starts_with('m') ? "m" + around : text("m_", scalar_.name(lanes.var));
+    out_.open("{");
+    out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
+    out_.open(text(
+        "if (", lanes.count, " > 0",
+        prefix.uniform->isConstant(1) ? std::string() : text(" && (", scalar_(prefix.uniform), ")"),
+        ") {"));
+    laneBlock(*branch->then_body, lanes);
+    out_.close();
+    out_.close();
+    lanes.count = around;
   }
 }
 
@@ -208,8 +226,10 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   snippets_.addBasics();
   snippets_.add(kernel_.bounds != nullptr ? "cpu/checked_lanes.h" : "cpu/lanes.h");
+  lanes.reads.clear();
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
-    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool) {
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
+      lanes.reads[ref.buffer] += is_write ? 0 : 1;
       if (isFp8(storedAs(*ref.buffer))) {
         snippets_.add("cpu/simd_fp8.h");
       }

@@ -113,7 +113,23 @@ class Parts {
     if (def->isA<CatOp>()) {
       return joined(def->as<CatOp>(), axis, k);
     }
+    if (def->isA<GatherOp>()) {
+      return readAlong(def->as<GatherOp>(), axis, k);
+    }
     return def->isA<SliceOp>() ? sliced(def->as<SliceOp>(), axis, k) : nullptr;
+  }
+
+  /// Of what is read at an index along another axis.
+  TensorView* readAlong(const GatherOp* op, size_t axis, int64_t k) {
+    const auto dim = static_cast<size_t>(op->dim());
+    if (!op->exactSizes() || dim == axis) {
+      return nullptr;
+    }
+    TensorView* from = of(op->input(0)->as<TensorView>(), axis, k);
+    TensorView* index = of(op->input(1)->as<TensorView>(), axis, k);
+    return from == nullptr || index == nullptr
+               ? nullptr
+               : takeAlongAxis(from, index, static_cast<int64_t>(dim - (axis < dim ? 1 : 0)));
   }
 
   /// Of what is repeated along the axis alone, the one element.

@@ -1,6 +1,7 @@
 #include <segmenter/costly_repeats.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <ir/internal_nodes.h>
@@ -19,6 +20,12 @@ struct Cone {
 bool moves(const UnitTraits& unit) {
   const ExprKind kind = unit.exprs.back()->kind();
   return kind == ExprKind::SelectOp || kind == ExprKind::SliceOp;
+}
+
+/// Whether it is a part of its operand, or its operand with a frame around it.
+bool isWindow(const UnitTraits& unit) {
+  const ExprKind kind = unit.exprs.back()->kind();
+  return kind == ExprKind::SliceOp || kind == ExprKind::PadOp;
 }
 
 /// Operations for each element of a unit, where its operands are known.
@@ -140,6 +147,8 @@ CostlyRepeats::CostlyRepeats(const FusionTraits& traits, const MergeCosts& costs
       findParts(traits, costs, i);
     } else if (stretchesBetween(traits, unit)) {
       findStretched(traits, costs, i);
+    } else if (!isStored(traits, unit)) {
+      findWindows(traits, costs, i);
     }
   }
 }
@@ -168,6 +177,28 @@ void CostlyRepeats::findStretched(const FusionTraits& traits, const MergeCosts& 
     if (bytesInstead(traits, costs, cone, traits.unit(reader).elements) >
         bytesOf(traits, unit.reads) + costs.bytes_per_launch) {
       repeats_.push_back({reader, {cone.units.begin(), cone.units.end()}});
+    }
+  }
+}
+
+void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& costs, int source) {
+  for (int tensor : traits.unit(source).writes) {
+    const std::vector<int>& readers = traits.tensor(tensor).readers;
+    std::vector<int> windows;
+    std::copy_if(readers.begin(), readers.end(), std::back_inserter(windows),
+                 [&](int reader) { return isWindow(traits.unit(reader)); });
+    if (windows.size() < 2) {
+      continue;
+    }
+    const Cone cone = coneOf(traits, {tensor});
+    const int64_t places = std::accumulate(
+        windows.begin(), windows.end(), int64_t{0},
+        [&](int64_t sum, int window) { return sum + traits.unit(window).elements; });
+    if (bytesInstead(traits, costs, cone, places) >
+        bytesOf(traits, {tensor}) + costs.bytes_per_launch) {
+      for (int window : windows) {
+        repeats_.push_back({window, {cone.units.begin(), cone.units.end()}});
+      }
     }
   }
 }

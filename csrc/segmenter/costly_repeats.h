@@ -8,6 +8,9 @@
 /// What is stretched along an axis between others, as one query for all rows of its cache, would be
 /// computed for each row. (Along inner axes it is computed outside of their loops, along outer ones
 /// it is held: scheduler/analysis/column_values.h.)
+///
+/// What is read through windows, as by a pool of nine places, is computed in each: a sigmoid nine
+/// times, where storing it is two accesses.
 #pragma once
 
 #include <vector>
@@ -32,6 +35,7 @@ class CostlyRepeats {
   };
   void findParts(const FusionTraits& traits, const MergeCosts& costs, int join);
   void findStretched(const FusionTraits& traits, const MergeCosts& costs, int stretch);
+  void findWindows(const FusionTraits& traits, const MergeCosts& costs, int source);
 
   std::vector<Repeat> repeats_;
 };

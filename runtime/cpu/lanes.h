@@ -162,12 +162,26 @@ __forceinline__ void lanesWrite(T* p, V v, i64 n) {
 }
 
 template <int N, class B>
-__attribute__((noinline, cold)) static Simd<B, N> lanesWindowPart(const B* p, i64 i, i64 first,
-                                                                  i64 end, Simd<B, N> otherwise) {
+__attribute__((noinline, cold)) static Simd<B, N> lanesWindowEach(const B* p, i64 first, i64 end,
+                                                                  Simd<B, N> otherwise) {
   for (i64 e = first > 0 ? first : 0; e < end && e < N; e++) {
-    otherwise[e] = p[i + e];
+    otherwise[e] = p[e];
   }
   return otherwise;
+}
+// A row of an image has an edge every few vectors, so that these count.
+template <int N, class B>
+__forceinline__ Simd<B, N> lanesWindowPart(const B* p, i64 first, i64 end, Simd<B, N> otherwise) {
+#define NVFUSER_WINDOW(bytes, lanes, lane, mask, name)                                         \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                                            \
+    u64 below = (u64(1) << (end < N ? end : N)) - 1;                                           \
+    u64 from = ~u64(0) << (first > 0 ? first : 0);                                             \
+    return (Simd<B, N>)__builtin_ia32_load##name((const lane*)p, (Simd<lane, lanes>)otherwise, \
+                                                 (mask)(below & from));                        \
+  }
+  NVFUSER_MASKS(NVFUSER_WINDOW)
+#undef NVFUSER_WINDOW
+  return lanesWindowEach<N, B>(p, first, end, otherwise);
 }
 template <int N, class T>
 __forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 i, i64 first, i64 end,
@@ -180,7 +194,7 @@ __forceinline__ Lanes<T, N> lanesWindow(const T* p, i64 i, i64 first, i64 end,
     return otherwise;
   }
   return lanesFromBits<T, N>(
-      lanesWindowPart<N, B>((const B*)p, i, first, end, lanesToBits<T, N>(otherwise)));
+      lanesWindowPart<N, B>((const B*)(p + i), first, end, lanesToBits<T, N>(otherwise)));
 }
 
 template <bool kToWrite, class T>

@@ -73,6 +73,31 @@ TEST_CASE("short axes apart: not where all tensors have them, or they are longer
   CHECK(!isApart(longer, {{{900, 5}}, {{900}}}));
 }
 
+TEST_CASE("short axes apart: longer ones where what is joined along them is costly") {
+  const auto joined = [](bool costly) {
+    return [=](Fusion& fusion) {
+      TensorView* x = points(fusion, 3, DataType::Float);
+      TensorView* mask = gt(x, IrBuilder::create<Val>(0.25));
+      std::vector<TensorView*> parts{where(mask, sin(x), x)};
+      for (int64_t k = 1; k < 4; ++k) {
+        x = mul(x, IrBuilder::create<Val>(1.5));
+        parts.push_back(costly ? sin(x) : neg(x));
+        parts.push_back(costly ? cos(x) : abs(x));
+      }
+      output(fusion, cat(parts, 1), DataType::Float);
+    };
+  };
+  std::vector<std::vector<Input>> inputs;
+  for (int64_t rows : {1, 7, 16, 2048, 5001}) {
+    inputs.push_back({{{rows, 3}}});
+  }
+  for (bool costly : {true, false}) {
+    CAPTURE(costly);
+    check(joined(costly), inputs, "pointwise");
+    CHECK(isApart(joined(costly), inputs.back()) == costly);
+  }
+}
+
 TEST_CASE("short axes apart: between outer axes with a cut, several outputs, turned memory") {
   const Define planes = [](Fusion& fusion) {
     TensorView* x = input(fusion, 2, DataType::Float);

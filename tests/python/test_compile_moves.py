@@ -29,6 +29,61 @@ def test_extremes_of_windows(size, step):
     assert_as_eager(lambda x: x.unfold(-1, size, step).amax(-1), torch.randn(3, 50), exact=True)
 
 
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("reduce", [torch.amin, torch.sum, torch.mean])
+def test_what_is_made_of_windows(reduce, dim):
+    def function(x):
+        windows = (x * 2).unfold(dim, 5, 2)
+        return reduce(windows, -1), reduce(windows, (-1,), keepdim=True) * 3, reduce(windows, 0)
+
+    x = torch.randn(9, 11, 13)
+    x[4, 5, 6] = float("nan")
+    assert_as_eager(function, x)
+    assert_as_eager(lambda x: function(x)[0], torch.randn(9, 11, 13, requires_grad=True))
+
+
+def test_windows_of_whole_numbers():
+    assert_as_eager(lambda x: (x.unfold(0, 3, 1).sum(-1), x.unfold(0, 3, 1).amax(-1)), torch.randint(99, (40,)))
+
+
+@pytest.mark.parametrize(
+    "shape, other, dim", [((5, 3), (5, 3), -1), ((3, 1, 8), (3, 4, 8), 0), ((2, 3, 5), (2, 3, 5), 1)]
+)
+def test_products_of_directions(shape, other, dim):
+    def function(a, b):
+        return torch.linalg.cross(a * 2, b, dim=dim) * 3, torch.linalg.cross(b, a * 2, dim=dim).sum(dim)
+
+    assert_as_eager(function, torch.randn(shape, requires_grad=True), torch.randn(other, requires_grad=True))
+
+
+def test_corners_of_all_boxes():
+    def function(boxes):
+        low = torch.maximum(boxes[:, None, :2], boxes[None, :, :2])
+        high = torch.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+        return (high - low).clamp(min=0).prod(-1).triu(1).amax(0), boxes.t()[1:, None] * boxes[:, 0]
+
+    assert_as_eager(function, torch.rand(23, 4))
+
+
+def test_waves_side_by_side():
+    def function(x, mask):
+        waves = [wave(x * 2**k) for k in range(4) for wave in (torch.sin, torch.cos)]
+        return torch.cat(waves, -1), torch.stack([x.exp() * 2, x.tanh() + 1, torch.where(mask, x.sin(), x)], -1)
+
+    assert_as_eager(function, torch.randn(37, 5, 3, requires_grad=True), torch.rand(5, 1) > 0.5)
+
+
+def test_flipped_colours_and_their_grey():
+    def function(x, flips):
+        x = x.permute(0, 3, 1, 2).float() / 255
+        x = torch.where(flips[:, None, None, None], x.flip(-1), x)
+        return (x - x.sum(1, keepdim=True) / 3).clamp(0, 1)
+
+    assert_as_eager(
+        function, torch.randint(0, 256, (3, 9, 21, 3), dtype=torch.uint8), torch.tensor([True, False, True])
+    )
+
+
 def test_sums_over_what_is_stacked():
     def function(x, y, place):
         chosen = place[None] == torch.arange(6).view(-1, 1, 1)

@@ -10,6 +10,8 @@ _POOLS = {
     "average, everywhere": lambda x: F.avg_pool2d(x, 3, 1, 1),
     "average, everywhere, without padding": lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False),
     "average, everywhere, another divisor": lambda x: F.avg_pool2d(x, (2, 3), 1, (0, 1), divisor_override=5),
+    "average of many, everywhere": lambda x: F.avg_pool2d(x, 5, 1, 2, count_include_pad=False),
+    "largest of many, everywhere": lambda x: F.max_pool2d(x, 7, 1, 3),
     "average, with steps": lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
     "largest, side by side": lambda x: F.max_pool2d(x, 2),
     "largest, everywhere": lambda x: F.max_pool2d(x, 3, 1, 1),

@@ -139,6 +139,28 @@ TEST_CASE("on the CPU what is stretched between two axes is stored where that ta
   CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
 }
 
+TEST_CASE("on the CPU what is read through windows is stored where that takes less") {
+  const auto index = [](int64_t value) { return IrBuilder::create<Val>(value, DataType::Index); };
+  const auto groups = [&](bool costly, DeviceKind device) {
+    Draft draft;
+    TensorView* x = draft.input({256, 1024});
+    TensorView* row = costly ? tanh(x) : neg(x);
+    TensorView* sum = row;
+    for (int64_t k = 1; k < 5; ++k) {
+      sum = add(sum, pad(row, {index(k), index(-k)}));
+    }
+    draft.output(sum);
+    return draft.cut(takesAll, device).size();
+  };
+  CHECK(groups(true, DeviceKind::Cuda) == 1);
+  CHECK(groups(false, DeviceKind::Cpu) == 1);
+  CHECK(groups(true, DeviceKind::Cpu) == 2);
+  Draft draft;  // parts beside each other are computed once
+  TensorView* row = tanh(draft.input({256, 1024}));
+  draft.output(mul(slice(row, {0, 0}, {256, 512}), slice(row, {0, 512}, {256, 1024})));
+  CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
+}
+
 TEST_CASE("kernels run in the order that leaves least in memory") {
   Draft draft;
   TensorView* x = draft.input({1024, 1024});

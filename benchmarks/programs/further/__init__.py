@@ -1,5 +1,5 @@
 """More programs of the kinds beside this folder, written after these and of none of their rules: `--further`."""
 
-from . import cells, data, images, learning, motions, nets, numbers, scenes, sequences
+from . import bodies, cells, data, images, learning, motions, nets, numbers, scenes, sequences
 
-TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells)]
+TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells, bodies)]

@@ -22,7 +22,9 @@ bool isBroadcastIn(const TensorView* tv, int64_t from, int64_t to) {
                      [](const IterDomain* id) { return id->isBroadcast(); });
 }
 
-int64_t costOf(const Expr* expr) {
+}  // namespace
+
+int64_t costOfElement(const Expr* expr) {
   if (expr->isA<UnaryOp>()) {
     return pointwiseRow(expr->as<UnaryOp>()->getUnaryOpType()).cost;
   }
@@ -38,6 +40,8 @@ int64_t costOf(const Expr* expr) {
   return expr->isA<IotaOp>() ? 1 : 0;
 }
 
+namespace {
+
 /// Of a tensor and what it is made of.
 int64_t costBehind(const TensorView* tv) {
   int64_t cost = 0;
@@ -49,7 +53,7 @@ int64_t costBehind(const TensorView* tv) {
     if (expr == nullptr || !expr->output(0)->isA<TensorView>() || !seen.insert(expr).second) {
       continue;
     }
-    cost += costOf(expr);
+    cost += costOfElement(expr);
     open.insert(open.end(), expr->inputs().begin(), expr->inputs().end());
   }
   return cost;

@@ -14,6 +14,7 @@
 
 namespace nvfuser {
 
+class Expr;
 class Fusion;
 
 /// Adds the computed tensors without an axis among their loops [from, to), which go over rows, that
@@ -23,6 +24,9 @@ class Fusion;
 void holdColumnValues(const Fusion& fusion, const TensorView* reference,
                       const std::vector<TensorView*>& tensors, int64_t from, int64_t to,
                       std::unordered_map<const TensorView*, int64_t>& held);
+
+/// What an operation takes for an element, in additions; 0 for what is a matter of indices.
+int64_t costOfElement(const Expr* expr);
 
 /// Elements of a row of which a few arrays stay in a core's nearest cache.
 constexpr int64_t kMostHeldColumns = 1024;

@@ -1,12 +1,67 @@
 #include <scheduler/pointwise/innermost_apart.h>
 
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include <ir/internal_nodes.h>
+#include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/reference_axes.h>
 
 namespace nvfuser::pointwise {
 
 namespace {
 
-constexpr int64_t kShortAxis = 4;  ///< elements, at most
+constexpr int64_t kShortAxis = 4;    ///< elements, at most
+constexpr int64_t kJoinedAxis = 32;  ///< of one along which three tensors or more are joined
+/// Additions for an element of each of the tensors. A vector along the joined axis computes all
+/// parts for each of its elements; a loop for each place computes one, and stores it far from the
+/// others.
+constexpr int64_t kLeastCost = 64;
+
+/// Whether a tensor has an axis of the reference and no other one.
+bool hasAlone(const ReferenceAxes& reference, const TensorView* tv, size_t axis,
+              SchedulerRuntimeInfo& info) {
+  for (size_t i = 0; i < reference.axes().size(); ++i) {
+    if (i != axis && reference.find(tv, i) != nullptr && info.extent(reference.axes()[i]) > 1) {
+      return false;
+    }
+  }
+  return reference.find(tv, axis) != nullptr;
+}
+
+/// How often one of two tensors is chosen by the place along an axis alone.
+int64_t choicesAlong(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
+                     size_t axis, SchedulerRuntimeInfo& info) {
+  return std::count_if(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
+    const auto* op = dynamic_cast<const TernaryOp*>(tv->definition());
+    const auto* condition = op == nullptr || op->getTernaryOpType() != TernaryOpType::Where
+                                ? nullptr
+                                : dynamic_cast<const TensorView*>(op->in1());
+    return condition != nullptr && !condition->isFusionInput() &&
+           hasAlone(reference, condition, axis, info);
+  });
+}
+
+/// Of what has the axis and others. What lacks it, as numbers that are stacked, is computed once
+/// for all of its places.
+int64_t costAlong(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
+                  size_t axis, SchedulerRuntimeInfo& info) {
+  return std::accumulate(
+      tensors.begin(), tensors.end(), int64_t{0}, [&](int64_t cost, const TensorView* tv) {
+        const Expr* def = tv->definition();
+        const bool counts = def != nullptr && reference.find(tv, axis) != nullptr &&
+                            !hasAlone(reference, tv, axis, info);
+        return cost + (counts ? costOfElement(def) : 0);
+      });
+}
+
+/// Whether it pays that each loop along a longer axis computes one of the parts that are joined.
+bool joinsCostly(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
+                 size_t axis, SchedulerRuntimeInfo& info) {
+  return choicesAlong(reference, tensors, axis, info) >= 2 &&
+         costAlong(reference, tensors, axis, info) >= kLeastCost;
+}
 
 }  // namespace
 
@@ -21,10 +76,12 @@ bool isInnermostApart(const Fusion& fusion, const std::vector<LoopNest>& nests,
     const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
     const Val* extent = reference.axes()[last]->extent();
     const int64_t elements = extent->isConst() ? extent->value().as<int64_t>() : 0;
-    if (elements < 2 || elements > kShortAxis) {
+    const auto tensors = tensorsOf(fusion, nest);
+    if (elements < 2 || elements > kJoinedAxis ||
+        (elements > kShortAxis && !joinsCostly(reference, tensors, last, info))) {
       return false;
     }
-    for (const TensorView* tv : tensorsOf(fusion, nest)) {
+    for (const TensorView* tv : tensors) {
       bool has_other = false;
       for (size_t i = 0; i < reference.axes().size(); ++i) {
         has_other |=

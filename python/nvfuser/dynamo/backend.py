@@ -28,6 +28,7 @@ from .plan import build
 from .prepare import copied, note_results, prepare
 from .products import pad_products
 from .regions import Cut, cut, levels_of
+from .sliding_windows import combine_windows
 from .strides import note_strides
 
 
@@ -63,6 +64,8 @@ class CompiledGraph:
             if not self.exactly:
                 flatten_indices(graph)
         note_results(graph)
+        if not self.exactly:
+            combine_windows(graph)
         draws = not (self.exactly or self.captured) and draw_in_kernels(graph)
         note_strides(graph)
         if not self.exactly:

@@ -187,6 +187,13 @@ def _neighbours(node, kinds):
 
 
 _PARTS = (torch.ops.aten.slice.Tensor, torch.ops.aten.select.int)
+# Between a part and what it is a part of, as in `boxes[:, None, 2:]`.
+_AXES_ONLY = (
+    torch.ops.aten.unsqueeze.default,
+    torch.ops.aten.squeeze.dim,
+    torch.ops.aten.expand.default,
+    torch.ops.aten.permute.default,
+)
 
 
 class _Cutter:
@@ -347,20 +354,24 @@ class _Cutter:
         read = dict.fromkeys(source for node in region.nodes for source in node.all_input_nodes)
         known, once = set(read) - members, set()
         for part in read:
-            source = part
-            while source.target in _PARTS and self.kinds.get(source) is Kind.FREE:
-                source = source.args[0]
-            if source is not part:
+            for source in self._wholes(part):
                 (known if source in once else once).add(source)
         return known
 
     def _is_part(self, source, known):
         """Whether it is a slice (of a slice …) of one of these."""
-        while source.target in _PARTS and self.kinds.get(source) is Kind.FREE:
-            source = source.args[0]
-            if source in known:
-                return True
-        return False
+        return any(whole in known for whole in self._wholes(source))
+
+    def _wholes(self, part):
+        """What it is a slice of, that of what that one is a slice of, and so on. On the CPU axes may be added and
+        turned on the way: a kernel's vectors want strides that it knows, which a view that PyTorch makes hides."""
+        through = _PARTS + (_AXES_ONLY if _is_on_cpu(meta(part)) else ())
+        is_cut = False
+        while part.target in through and self.kinds.get(part) is Kind.FREE:
+            is_cut |= part.target in _PARTS
+            part = part.args[0]
+            if is_cut:
+                yield part
 
     def _leaves(self, node, region, seen):
         """Whether something outside of the region reads the node, itself or by way of a view."""
@@ -380,6 +391,10 @@ class _Cutter:
                 elif kind is Kind.LIBRARY or self.region_of[user] is not region:
                     return True
         return False
+
+
+def _is_on_cpu(value):
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu"
 
 
 def _bytes(value):
