@@ -21,8 +21,8 @@
 
 #include <map>
 
-#include <device_lower/held_by_few.h>
 #include <device_lower/loop_tree.h>
+#include <iteration_space/held_by_few.h>
 #include <iteration_space/places.h>
 
 namespace nvfuser {

@@ -16,6 +16,7 @@
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
 #include <ir/exact_numerics.h>
+#include <ir/scan_loops.h>
 
 namespace nvfuser {
 

@@ -6,6 +6,8 @@
 #include <ops/all_ops.h>
 #include <scheduler/rfactor.h>
 #include <scheduler/tools/inlining.h>
+#include <scheduler/tools/maxinfo_propagator.h>
+#include <scheduler/utils.h>
 
 using namespace nvfuser;
 
@@ -62,10 +64,44 @@ TEST_CASE("refused loops: what one thread has in registers is not there for othe
   fusion.addOutput(z);
   y->axis(1)->parallelize(ParallelType::TIDx);
   z->axis(0)->parallelize(ParallelType::TIDx);
-  CHECK(says(refusal(fusion), "is read by other threads of threadIdx.x"));
+  CHECK(says(refusal(fusion), "each thread of threadIdx.x sees its own part"));
   z->axis(0)->parallelize(ParallelType::Serial);
   z->axis(1)->parallelize(ParallelType::TIDx);
   CHECK(refusal(fusion) == "none");
+}
+
+TEST_CASE("refused loops: an element is there in the turn in which it is read") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigConcreteTensor({6, 6});
+  fusion.addInput(x);
+  TensorView* y = neg(x);
+  TensorView* z = add(x, transpose(y, 0, 1));
+  fusion.addOutput(z);
+  CHECK(refusal(fusion) == "none");
+  y->inlineAt(1);
+  z->definition()->input(1)->as<TensorView>()->inlineAt(1);
+  CHECK(says(refusal(fusion), "compute it at other elements than are read"));
+}
+
+TEST_CASE("refused loops: a sum takes each element once in the loops that it shares") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigConcreteTensor({8, 5});
+  TensorView* w = makeContigConcreteTensor({8, 5, 5});
+  fusion.addInput(x);
+  fusion.addInput(w);
+  TensorView* sums = cumsum(set(x), 0);
+  TensorView* out = add(broadcast(sums, {false, false, true}), w);
+  fusion.addOutput(out);
+  out->merge(1);
+  out->split(1, 16);
+  out->reorder({{0, 1}, {1, 0}});
+  TransformPropagator propagator(out);
+  MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
+  CHECK(refusal(fusion) == "none");
+  inlineMost();
+  CHECK(says(refusal(fusion), "combines elements once"));
 }
 
 TEST_CASE("refused rFactor: asked before it is done") {
