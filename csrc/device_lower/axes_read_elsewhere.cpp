@@ -1,5 +1,8 @@
 #include <device_lower/axes_read_elsewhere.h>
 
+#include <algorithm>
+
+#include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -17,20 +20,10 @@ std::unordered_set<const Val*> axesReadElsewhere(const Leaf& reader, const Tenso
   return result;
 }
 
-bool isMadeOf(const Val* id, const std::unordered_set<const Val*>& axes) {
-  std::vector<const Val*> open{id};
-  std::unordered_set<const Val*> seen;
-  while (!open.empty()) {
-    const Val* axis = open.back();
-    open.pop_back();
-    if (axes.count(axis) != 0) {
-      return true;
-    }
-    if (const Expr* def = axis->definition(); def != nullptr && seen.insert(axis).second) {
-      open.insert(open.end(), def->inputs().begin(), def->inputs().end());
-    }
-  }
-  return false;
+bool isMadeOf(const IterDomain* id, const std::unordered_set<const Val*>& axes) {
+  const std::vector<const IterDomain*> before = axesBefore({id}, {});
+  return std::any_of(before.begin(), before.end(),
+                     [&](const IterDomain* axis) { return axes.count(axis) != 0; });
 }
 
 }  // namespace nvfuser

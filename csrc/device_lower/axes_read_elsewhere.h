@@ -12,6 +12,6 @@ namespace nvfuser {
 std::unordered_set<const Val*> axesReadElsewhere(const Leaf& reader, const TensorView* tv);
 
 /// Whether one of `axes` is a part of `id`, or what it was made from.
-bool isMadeOf(const Val* id, const std::unordered_set<const Val*>& axes);
+bool isMadeOf(const IterDomain* id, const std::unordered_set<const Val*>& axes);
 
 }  // namespace nvfuser

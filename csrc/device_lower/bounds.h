@@ -5,8 +5,9 @@
 /// bound is a choice, made for two reasons only:
 ///
 /// - memory that several threads come to is written by one of them, where the foreign index is 0;
-/// - where all readers of a value ask for a bound, nobody misses it beyond, and one `if` serves
-///   the statement and its readers.
+/// - where all readers of a value ask for a bound, no reader misses the value beyond it, and one
+/// `if`
+///   serves the statement and its readers.
 ///
 ///   T1[b0, i1] = …           loops (i0·i1) / 4, 4      if (k0·4 + k1 < |i0|·|i1|) {
 ///   T2[i0, i1] = x + T1                                  T1 = …;  T2 = x + T1 }
@@ -21,8 +22,8 @@
 
 #include <map>
 
-#include <device_lower/held_by_few.h>
 #include <device_lower/loop_tree.h>
+#include <iteration_space/held_by_few.h>
 #include <iteration_space/places.h>
 
 namespace nvfuser {
@@ -38,7 +39,7 @@ class Bounds {
  private:
   bool mayHaveForeign(const Leaf& leaf) const;
   std::vector<AxisBound> find(const Leaf& leaf, MemoryType memory);
-  /// Of foreign axes: those that the statement needs, whoever asks for them.
+  /// Whether the statement itself needs a bound of a foreign axis, whether its readers ask or not.
   bool isNeeded(const Leaf& leaf, const LoopAxis& axis, const AxisBound& bound,
                 MemoryType memory) const;
   /// Whether threads (blocks) that come to an element of `tv` at several indices of the axis share
@@ -48,7 +49,8 @@ class Bounds {
   /// the statement's own walk.
   void addOfReaders(const Leaf& leaf, const std::vector<AxisBound>& foreign,
                     std::vector<AxisBound>& bounds);
-  /// Whether who asks for the bound is in the same turn of all loops that it is made of.
+  /// Whether the readers are in the same turn as the statement of all loops that the bound is made
+  /// of.
   bool isInTurn(const Leaf& leaf, const AxisBound& bound, MemoryType memory) const;
 
   const IdGraph& exact_;

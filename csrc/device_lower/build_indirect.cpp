@@ -5,6 +5,7 @@
 /// device sees such a read, and what is written goes to the nearest end of the axis.
 #include <algorithm>
 
+#include <device_lower/axes_read_elsewhere.h>
 #include <device_lower/counted_index.h>
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
@@ -166,25 +167,8 @@ bool KernelBuilder::writesInOrder(const Leaf& leaf, const LoopClass& loop) {
   }
   const std::vector<IterDomain*>& axes = leaf.out->getLogicalDomain();
   const IterDomain* counted = axes[static_cast<size_t>(leaf.expr->as<WriteAtOp>()->dim())];
-  std::vector<const IterDomain*> open;
-  for (const auto& [tv, position] : loop.members) {
-    if (tv == leaf.out) {
-      open.push_back(tv->getLoopDomain()[static_cast<size_t>(position)]);
-    }
-  }
-  while (!open.empty()) {
-    const IterDomain* id = open.back();
-    open.pop_back();
-    if (id == counted) {
-      return true;
-    }
-    if (id->definition() != nullptr) {
-      for (const Val* in : id->definition()->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    }
-  }
-  return false;
+  const IterDomain* own = ownAxis(leaf.out, loop);
+  return own != nullptr && isMadeOf(own, {counted});
 }
 
 }  // namespace nvfuser

@@ -16,6 +16,7 @@
 #include <device_lower/kernel_builder.h>
 #include <ir/axis_map.h>
 #include <ir/exact_numerics.h>
+#include <ir/scan_loops.h>
 
 namespace nvfuser {
 
@@ -272,7 +273,9 @@ Scalar KernelBuilder::takesOnce(const Leaf& leaf, bool accumulates) const {
   for (int position : loopsBehindFolded(leaf.out, loops_)) {
     const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
     const LoopClass* loop = loopOf(leaf, leaf.out, position);
-    if (exact_.mapped(loop->promoted, id) && (!id->isBroadcast() || accumulates)) {
+    // Memory has one sum for all indices of a broadcast axis, and so for the parts that it has in a
+    // loop; registers have one for each turn.
+    if (exact_.mapped(loop->promoted, id) && (!LoopModel::isRepeated(id) || accumulates)) {
       separate.push_back(loop);
     }
   }

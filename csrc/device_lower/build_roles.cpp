@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include <device_lower/kernel_builder.h>
-#include <device_lower/schedule_error.h>
+#include <iteration_space/schedule_refusal.h>
 
 namespace nvfuser {
 
@@ -40,17 +40,17 @@ void KernelBuilder::findRoles(const Fusion& fusion) {
       continue;
     }
     if (asyncKindOf(tv->definition(), options_.target) != kir::AsyncKind::BulkLoad) {
-      refuseSchedule(tv,
-                     text("T", tv->name(), " is a circular buffer that threads of ",
-                          parallelTypeName(special->on),
-                          " fill which do nothing else, but it is no bulk copy"),
-                     "bind its innermost axes to Bulk, or use Pipelined");
+      refuseSchedule({tv,
+                      text("T", tv->name(), " is a circular buffer that threads of ",
+                           parallelTypeName(special->on),
+                           " fill which do nothing else, but it is no bulk copy"),
+                      "bind its innermost axes to Bulk, or use Pipelined"});
     }
     if (!special_loads_.empty() && *special != *specialisation(special_loads_.front(), options_)) {
-      refuseSchedule(tv,
-                     text("T", tv->name(), " and T", special_loads_.front()->name(),
-                          " are filled by threads of their own, but not by the same ones"),
-                     "give both the same dimension and registers");
+      refuseSchedule({tv,
+                      text("T", tv->name(), " and T", special_loads_.front()->name(),
+                           " are filled by threads of their own, but not by the same ones"),
+                      "give both the same dimension and registers"});
     }
     special_loads_.push_back(tv);
   }
@@ -72,17 +72,17 @@ void KernelBuilder::countThreads(const WarpSpecialized& special) {
     }
     if (!extent->isConstant()) {
       refuseSchedule(
-          tv,
-          text("threads of a block have roles, but how many there are along ",
-               parallelTypeName(kDimensions[d]), " is no constant: ", extent->toString()),
-          "split the axis that is bound to it by a constant");
+          {tv,
+           text("threads of a block have roles, but how many there are along ",
+                parallelTypeName(kDimensions[d]), " is no constant: ", extent->toString()),
+           "split the axis that is bound to it by a constant"});
     }
     if (d > on && extent->value > 1) {
-      refuseSchedule(
-          tv,
-          text("T", tv->name(), " is filled by threads of ", parallelTypeName(special.on), ", but ",
-               parallelTypeName(kDimensions[d]), " is outside of it and has ", extent->value),
-          text("use WarpSpecialized(ParallelType::", "TID", "xyz"[d], ")"));
+      refuseSchedule({tv,
+                      text("T", tv->name(), " is filled by threads of ",
+                           parallelTypeName(special.on), ", but ", parallelTypeName(kDimensions[d]),
+                           " is outside of it and has ", extent->value),
+                      text("use WarpSpecialized(ParallelType::", "TID", "xyz"[d], ")")});
     }
     roles.computing[d] = extent->value;
     inner *= d < on ? extent->value : 1;
@@ -91,11 +91,12 @@ void KernelBuilder::countThreads(const WarpSpecialized& special) {
   roles.loading = std::max(kWarpgroup / inner, int64_t{1}) * inner;
   const int64_t computing = roles.firstLoading();
   if (computing % unit != 0 || roles.loading % unit != 0) {
-    refuseSchedule(tv,
-                   text(computing, " threads compute and ", roles.loading, " load, but a role has ",
-                        special.num_registers ? "warpgroups of 128 threads, which share registers"
-                                              : "whole warps"),
-                   text("bind axes of a multiple of ", unit, " elements to threads"));
+    refuseSchedule(
+        {tv,
+         text(computing, " threads compute and ", roles.loading, " load, but a role has ",
+              special.num_registers ? "warpgroups of 128 threads, which share registers"
+                                    : "whole warps"),
+         text("bind axes of a multiple of ", unit, " elements to threads")});
   }
   if (special.num_registers) {
     const auto [loading_registers, computing_registers] = *special.num_registers;
@@ -104,16 +105,16 @@ void KernelBuilder::countThreads(const WarpSpecialized& special) {
                                    kMostOfThread / kUnitOfRegisters * kUnitOfRegisters);
     const int64_t wanted = loading_registers * roles.loading + computing_registers * computing;
     if (wanted > entry * threads || loading_registers > entry || computing_registers < entry) {
-      refuseSchedule(
-          tv,
-          text(roles.loading, " threads that load with ", loading_registers, " registers and ",
-               computing, " that compute with ", computing_registers, " need ", wanted,
-               ", but a block of ", threads, " threads starts with ", entry, " each, ",
-               entry * threads, " in all"),
-          text("give at most ", entry, " to those that load, and at least ", entry, " and at most ",
-               (entry * threads - loading_registers * roles.loading) / computing /
-                   kUnitOfRegisters * kUnitOfRegisters,
-               " to those that compute"));
+      refuseSchedule({tv,
+                      text(roles.loading, " threads that load with ", loading_registers,
+                           " registers and ", computing, " that compute with ", computing_registers,
+                           " need ", wanted, ", but a block of ", threads, " threads starts with ",
+                           entry, " each, ", entry * threads, " in all"),
+                      text("give at most ", entry, " to those that load, and at least ", entry,
+                           " and at most ",
+                           (entry * threads - loading_registers * roles.loading) / computing /
+                               kUnitOfRegisters * kUnitOfRegisters,
+                           " to those that compute")});
     }
   }
   kernel_.roles = roles;
@@ -143,8 +144,8 @@ void setRole(kir::Block& body, kir::Role role, const TensorView* tv) {
   kir::forEach(body, [&](kir::Stmt& stmt) {
     if (auto* sync = std::get_if<kir::Sync>(&stmt.node)) {
       if (sync->kind == kir::SyncKind::GridBarrier) {
-        refuseSchedule(tv, "blocks wait for each other in a kernel with threads that only load",
-                       "use Pipelined");
+        refuseSchedule({tv, "blocks wait for each other in a kernel with threads that only load",
+                        "use Pipelined"});
       }
       sync->role = role;
     } else if (auto* bulk = std::get_if<kir::BulkCopy>(&stmt.node)) {
@@ -159,8 +160,8 @@ void setRole(kir::Block& body, kir::Role role, const TensorView* tv) {
       scan->role = role;
     } else if (std::holds_alternative<kir::GridReduce>(stmt.node) ||
                std::holds_alternative<kir::ClusterReduce>(stmt.node)) {
-      refuseSchedule(tv, "a kernel with threads that only load reduces across blocks",
-                     "use Pipelined, or reduce in a block");
+      refuseSchedule({tv, "a kernel with threads that only load reduces across blocks",
+                      "use Pipelined, or reduce in a block"});
     }
   });
 }

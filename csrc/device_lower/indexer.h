@@ -1,20 +1,23 @@
 /// Where in memory a statement reads and writes: the one way from places to offsets.
 ///
 /// The places of a statement (iteration_space/places.h) give the index of each axis of what it
-/// writes. A producer's axes follow from the consumer's axis by axis (`mapAxes`), so that
-/// x + transpose(x) reads x at two places; a broadcast axis has index 0.
+/// writes; iteration_space/reads.h those of what it reads.
 #pragma once
 
 #include <device_lower/allocation.h>
 #include <device_lower/loop_tree.h>
-#include <iteration_space/same_element.h>
+#include <iteration_space/reads.h>
 
 namespace nvfuser {
 
 class Indexer {
  public:
   Indexer(const IdGraph& exact, LoopModel& loops, Symbols& symbols, Allocations& allocations)
-      : exact_(exact), loops_(loops), symbols_(symbols), allocations_(allocations) {}
+      : exact_(exact),
+        loops_(loops),
+        symbols_(symbols),
+        allocations_(allocations),
+        reads_(loops, exact, symbols) {}
 
   /// The statement that completes a tensor. Reading requires that it ran at the element that is
   /// read, in the same iteration of the loops that both share.
@@ -58,25 +61,9 @@ class Indexer {
 
  private:
   kir::Scalar offset(const TensorView* tv, const AxisIndex& known) const;
-  /// Axes of the producer that are read at the index of loops around the consumer, where these lead
-  /// to the logical axes in `known`: a loop's variable need not be computed back.
-  void followLoops(const TensorView* producer, const Places& places, AxisIndex& known) const;
-  /// Fills in the axes that the producer's logical axes were made into.
-  void followTransforms(const TensorView* producer, AxisIndex& known) const;
-  void requireComputed(const TensorView* producer, const TensorView* consumer, const Places& places,
-                       const AxisIndex& known) const;
   /// A `UserError` where threads that write shared memory in one iteration have elements of several
   /// of the tensor's own: a loop over the axes of another tensor goes through these otherwise.
   void requireRoom(const TensorView* tv, const AxisIndex& known) const;
-  /// Where a tensor is kept as its readers see it: what only one task of the CPU, or the GPU, has
-  /// is as good as in registers.
-  MemoryType placedIn(const TensorView* tv) const;
-  /// Whether an element is there at each index of a broadcast axis that loops go through, not at
-  /// the first alone (predicates.h: `isReadAgain`).
-  bool storesRepeats(const TensorView* tv) const;
-  /// Whether one place in memory serves all indices of an axis, one after the other or one for each
-  /// thread.
-  bool holdsOneIndex(const TensorView* tv, int position) const;
   kir::Scalar taskBase(const Allocation& allocation) const;
   kir::Scalar stageBase(const TensorView* tv) const;
 
@@ -84,6 +71,7 @@ class Indexer {
   LoopModel& loops_;
   Symbols& symbols_;
   Allocations& allocations_;
+  Reads reads_;
   std::unordered_map<const TensorView*, const Leaf*> writer_;
   std::unordered_map<const LoopClass*, kir::Scalar> shifted_;
 };

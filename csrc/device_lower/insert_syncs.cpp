@@ -98,7 +98,7 @@ class SyncInserter {
   }
 
   /// Of a scatter (ir/internal_nodes.h): any thread writes any element of the target, which is
-  /// filled before and read afterwards, if anybody reads it.
+  /// filled before, and read afterwards where it has a reader.
   std::optional<kir::SyncKind> atAnyPlace(const Leaf& writer, const Leaf& reader,
                                           const TensorView* tv, MemoryType memory) const {
     const bool is_target = reader.expr->isA<WriteAtOp>() && reader.expr->input(0) == tv;

@@ -88,7 +88,7 @@ void KernelBuilder::requireIterations(const Leaf& leaf) {
   if (!takesElements(leaf.role) || areOwn(leaf.out, leaf.path, exact_)) {
     return;
   }
-  // What stays in registers is missed only by who reads it behind the loop.
+  // Only readers behind the loop miss what stays in registers.
   const bool in_registers = whole && allocations_.of(leaf.out).buffer->memory == MemoryType::Local;
   const auto shared =
       leaf.path.begin() + std::min<std::ptrdiff_t>(leaf.out->getComputeAtPosition(),
@@ -270,8 +270,8 @@ void KernelBuilder::loop(LoopNode& node, kir::Block& out) {
 
 bool KernelBuilder::isSimd(const LoopNode& node) const {
   // Threads have no order, nor have elements that are computed each by itself, nor have sums that
-  // lie beside each other. A sum along the loop has one, and so has a scan, whoever is to be its
-  // loop.
+  // lie beside each other. A sum along the loop has an order, and so has a scan, whichever axis
+  // its loop is over.
   const LoopClass& loop = *node.loop;
   auto axisOf = [](const auto& member) {
     return member.first->getLoopDomain()[static_cast<size_t>(member.second)];

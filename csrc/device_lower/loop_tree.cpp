@@ -6,6 +6,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/scan_loops.h>
+#include <iteration_space/refused_scans.h>
 
 namespace nvfuser {
 
@@ -231,33 +232,11 @@ void print(const LoopNode& node, int depth, std::string* out) {
 
 }  // namespace
 
-std::vector<bool> foldedLoops(const TensorView* tv) {
-  std::vector<bool> folded;
-  for (const IterDomain* id : tv->getLoopDomain()) {
-    folded.push_back(id->isReduction());
-  }
-  if (scanOf(tv) != nullptr) {
-    for (int position : scanLoops(tv).positions) {
-      folded[static_cast<size_t>(position)] = true;
-    }
-  }
-  return folded;
-}
-
 bool isFoldedIn(const Leaf& leaf, const LoopClass& loop) {
   const std::vector<bool> folded = foldedLoops(leaf.out);
   return std::any_of(loop.members.begin(), loop.members.end(), [&](const auto& member) {
     return member.first == leaf.out && folded[static_cast<size_t>(member.second)];
   });
-}
-
-std::vector<int> threadsOfScan(const TensorView* scanned, const LoopModel& loops) {
-  std::vector<int> threads = scanLoops(scanned).positions;
-  std::erase_if(threads, [&](int position) {
-    const ParallelType type = loops.of(scanned, position).parallel;
-    return !isParallelTypeThreadDim(type) || !loops.isUsed(type);
-  });
-  return threads;
 }
 
 LoopNode buildLoopTree(const Fusion& fusion, LoopModel& loops) {

@@ -45,14 +45,8 @@ struct Leaf {
   int order = 0;                       ///< of definition
 };
 
-/// Which of a tensor's loops are over axes that it reduces, or scans along.
-std::vector<bool> foldedLoops(const TensorView* tv);
 /// Whether the loop is one of these, of the leaf's tensor.
 bool isFoldedIn(const Leaf& leaf, const LoopClass& loop);
-/// Positions of the loops along the axis of a scan that threads of a block share; none: each goes
-/// along all of it.
-std::vector<int> threadsOfScan(const TensorView* scanned, const LoopModel& loops);
-
 /// A loop with what is in it, or (without a loop) one statement, barrier or wait.
 struct LoopNode {
   const LoopClass* loop = nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include <device_lower/async_copy.h>
 #include <device_lower/collect_parameters.h>
 #include <device_lower/fetch_ahead.h>
 #include <device_lower/hoist_indices.h>
@@ -12,10 +13,10 @@
 #include <device_lower/share_conditions.h>
 #include <device_lower/share_draws.h>
 #include <device_lower/validate_domains.h>
-#include <device_lower/validate_schedule.h>
 #include <device_lower/wait_for_grid.h>
 #include <device_lower/wrap_remainders.h>
 #include <ir/axis_map.h>
+#include <iteration_space/refused_loops.h>
 #include <kernel_ir/verifier.h>
 
 namespace nvfuser {
@@ -47,7 +48,13 @@ void modelLoops(Lowering& l) {
 }
 
 void checkSchedule(Lowering& l) {
-  validateSchedule(*l.fusion, *l.exact, *l.loops, *l.symbols, l.options.target);
+  for (const TensorView* tv : computedTensors(*l.fusion)) {
+    validateBulk(tv, *l.loops);
+  }
+  if (const auto refusal =
+          refusedSchedule(*l.fusion, *l.exact, *l.loops, *l.symbols, l.options.target)) {
+    refuseSchedule(*refusal);
+  }
 }
 
 void allocate(Lowering& l) {

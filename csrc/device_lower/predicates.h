@@ -82,12 +82,6 @@ class Predicates {
   /// element in memory of its own, but at no index all of them come by.
   void requireOneWriter(const TensorView* tv, const LoopAxis& axis, MemoryType memory) const;
 
-  /// A `UserError` where index 0 of the axis does not stand for one iteration of each state.
-  /// `everywhere`: the axes with the indices that they have in the loops `outside`, too.
-  void requireOneIteration(const Leaf& leaf, const LoopAxis& axis,
-                           const std::vector<LoopAxis>& everywhere, const Indexer& indexer,
-                           const std::unordered_map<const LoopClass*, kir::Scalar>& outside) const;
-
   const IdGraph& exact_;
   LoopModel& loops_;
   Symbols& symbols_;

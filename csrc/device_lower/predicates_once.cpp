@@ -88,42 +88,15 @@ Scalar Predicates::takesOnce(const Leaf& leaf, const Indexer& indexer,
     }
   }
   const Places places = indexer.around(leaf, outside);
-  const std::vector<LoopAxis> everywhere = indexer.around(leaf).foreign(leaf.out, true);
   for (const LoopAxis& axis : places.foreign(leaf.out, true)) {
     const bool repeats =
         std::any_of(axis.loops.begin(), axis.loops.end(),
                     [&](const LoopClass* loop) { return outside.count(loop) == 0; });
     if (repeats) {
-      requireOneIteration(leaf, axis, everywhere, indexer, outside);
       condition = pool.logicalAnd(condition, pool.equal(axis.index, pool.zero()));
     }
   }
   return condition;
-}
-
-/// Where the loops outside have a part in a foreign axis' index, an iteration inside may come to
-/// the statement's element without ever coming to index 0: (i0·b) / 4, 4 has rows of b that begin
-/// before.
-void Predicates::requireOneIteration(
-    const Leaf& leaf, const LoopAxis& axis, const std::vector<LoopAxis>& everywhere,
-    const Indexer& indexer, const std::unordered_map<const LoopClass*, Scalar>& outside) const {
-  const auto same = std::find_if(everywhere.begin(), everywhere.end(),
-                                 [&](const LoopAxis& other) { return other.id == axis.id; });
-  if (same == everywhere.end()) {
-    return;
-  }
-  for (const LoopClass* loop : axis.loops) {
-    const Scalar iteration = indexer.iteration(loop);
-    if (outside.count(loop) != 0 && !loop->isThread() && !iteration->isConstant() &&
-        kir::ScalarPool::contains(same->index, iteration)) {
-      userError("lower: ", leaf.out, " combines elements once for all of axis ", axis.id,
-                ", which another tensor has in the loops that they share, merged with its own and "
-                "split: ",
-                same->index->toString(),
-                "\n  help: inline it at a position before those loops, or split by a multiple of "
-                "that axis");
-    }
-  }
 }
 
 }  // namespace nvfuser

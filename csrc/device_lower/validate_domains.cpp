@@ -3,69 +3,35 @@
 #include <algorithm>
 #include <set>
 
-#include <device_lower/schedule_error.h>
+#include <id_model/axes_before.h>
+#include <iteration_space/schedule_refusal.h>
 
 namespace nvfuser {
 
 namespace {
 
-/// Logical axes that some axis of `list` is made of.
-std::set<const IterDomain*> sourcesOf(const std::vector<IterDomain*>& list, const TensorView* tv) {
-  const auto& logical = tv->getLogicalDomain();
-  std::set<const IterDomain*> found;
-  std::set<const IterDomain*> seen;
-  std::vector<const IterDomain*> open(list.begin(), list.end());
-  while (!open.empty()) {
-    const IterDomain* id = open.back();
-    open.pop_back();
-    if (!seen.insert(id).second) {
-      continue;
-    }
-    if (std::find(logical.begin(), logical.end(), id) != logical.end()) {
-      found.insert(id);
-    } else if (id->definition() != nullptr) {
-      for (const Val* in : id->definition()->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    }
-  }
-  return found;
-}
-
 /// Outputs of transforms of which one is in `list` (or made into one that is): all must be.
 void requireComplete(const TensorView* tv, const std::vector<IterDomain*>& list,
                      std::string_view which, std::string_view help) {
-  const std::set<const IterDomain*> sources = sourcesOf(list, tv);
+  const std::vector<const IterDomain*> before =
+      axesBefore({list.begin(), list.end()}, tv->getLogicalDomain());
+  const std::set<const Val*> used(before.begin(), before.end());
   for (const IterDomain* id : tv->getLogicalDomain()) {
-    if (sources.count(id) == 0 && !id->isBroadcast() &&
+    if (used.count(id) == 0 && !id->isBroadcast() &&
         !(which == "allocation" && id->isReduction())) {
-      refuseSchedule(
-          tv, text("the ", which, " domain of T", tv->name(), " leaves out its axis ", id), help);
+      refuseSchedule({tv,
+                      text("the ", which, " domain of T", tv->name(), " leaves out its axis ", id),
+                      std::string(help)});
     }
   }
   // Both parts of a split, both axes of a swizzle.
-  std::set<const IterDomain*> used(list.begin(), list.end());
-  std::vector<const IterDomain*> open(list.begin(), list.end());
-  std::set<const Expr*> transforms;
-  while (!open.empty()) {
-    const Expr* def = open.back()->definition();
-    const bool is_logical = sources.count(open.back()) != 0;
-    open.pop_back();
-    if (def == nullptr || is_logical || !transforms.insert(def).second) {
-      continue;
-    }
-    for (const Val* in : def->inputs()) {
-      used.insert(in->as<IterDomain>());
-      open.push_back(in->as<IterDomain>());
-    }
-  }
-  for (const Expr* transform : transforms) {
+  for (const Expr* transform : transformsBefore(list, tv->getLogicalDomain())) {
     for (const Val* out : transform->outputs()) {
-      if (used.count(out->as<IterDomain>()) == 0 && !out->as<IterDomain>()->isBroadcast()) {
-        refuseSchedule(tv,
-                       text("the ", which, " domain of T", tv->name(), " leaves out ", out,
-                            ", one of the axes that a split made"),
-                       help);
+      if (used.count(out) == 0 && !out->as<IterDomain>()->isBroadcast()) {
+        refuseSchedule({tv,
+                        text("the ", which, " domain of T", tv->name(), " leaves out ", out,
+                             ", one of the axes that a split made"),
+                        std::string(help)});
       }
     }
   }
@@ -79,26 +45,26 @@ void validateVectors(const TensorView* tv) {
       continue;
     }
     if (vectorized < axes.size()) {
-      refuseSchedule(tv,
-                     text(axisText(tv, i), " and axis ", vectorized,
-                          " are both bound to Vectorize; a vector has one axis"),
-                     "merge the two, or bind one of them to Unroll");
+      refuseSchedule({tv,
+                      text(axisText(tv, i), " and axis ", vectorized,
+                           " are both bound to Vectorize; a vector has one axis"),
+                      "merge the two, or bind one of them to Unroll"});
     }
     vectorized = i;
     if (axes[i]->isReduction()) {
       refuseSchedule(
-          tv, text(axisText(tv, i), " is a reduction and cannot be bound to Vectorize"),
-          "vectorize the copy that it reads (cacheAfter of the input), and bind this axis to "
-          "Unroll");
+          {tv, text(axisText(tv, i), " is a reduction and cannot be bound to Vectorize"),
+           "vectorize the copy that it reads (cacheAfter of the input), and bind this axis to "
+           "Unroll"});
     }
   }
   for (size_t i = vectorized + 1; i < axes.size(); ++i) {
     if (!axes[i]->isBroadcast()) {
-      refuseSchedule(tv,
-                     text(axisText(tv, vectorized),
-                          " is bound to Vectorize but is not the innermost axis: axis ", i, " (",
-                          axes[i], ") is inside it"),
-                     text("reorder({{", vectorized, ", -1}}) the axes, innermost last"));
+      refuseSchedule({tv,
+                      text(axisText(tv, vectorized),
+                           " is bound to Vectorize but is not the innermost axis: axis ", i, " (",
+                           axes[i], ") is inside it"),
+                      text("reorder({{", vectorized, ", -1}}) the axes, innermost last")});
     }
   }
 }
@@ -121,10 +87,10 @@ void validateDomains(const Fusion& fusion) {
       const IterDomain* id = tv->getLoopDomain()[i];
       if (id->hasPaddingToMultipleOfWarp() && id->getParallelType() != ParallelType::TIDx) {
         refuseSchedule(
-            tv,
-            text(axisText(tv, i), " is padded to whole warps but is bound to ",
-                 parallelTypeName(id->getParallelType()), "; warps are made of threadIdx.x"),
-            "bind it to TIDx, or leave out padToMultipleOfWarp()");
+            {tv,
+             text(axisText(tv, i), " is padded to whole warps but is bound to ",
+                  parallelTypeName(id->getParallelType()), "; warps are made of threadIdx.x"),
+             "bind it to TIDx, or leave out padToMultipleOfWarp()"});
       }
     }
   }

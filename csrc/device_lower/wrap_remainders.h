@@ -12,8 +12,8 @@
 ///     T2[k] = T1[n % i2 + k < i2 ? n % i2 + k : (n % i2 + k) % i2]
 ///
 /// and (n + k) / i2 is n / i2 + (n % i2 + k < i2 ? 0 : (n % i2 + k) / i2). What does not depend on
-/// k gets a name in front of the loop (hoist_indices.h), so a division is left only for those who
-/// do pass the end.
+/// k gets a name in front of the loop (hoist_indices.h), so only the neighbours that pass the end
+/// still divide.
 ///
 /// Why: a division of integers is some twenty instructions. Rows of an odd length are one run of
 /// memory that vectors go along (scheduler/pointwise), and what is broadcast along them, a bias, is

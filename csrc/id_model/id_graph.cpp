@@ -80,6 +80,42 @@ bool sameIndex(const IterDomain* p, const IterDomain* c) {
           !c->hasExpandedExtent());
 }
 
+/// Axes that operations make one: those of what is read and what is computed of it, and of results
+/// that are computed together; then those that the user named.
+std::vector<std::pair<IterDomain*, IterDomain*>> axesInCommon(const Fusion& fusion,
+                                                              IdGraph::Mode mode) {
+  const bool permissive = mode == IdGraph::Mode::Permissive;
+  std::vector<std::pair<IterDomain*, IterDomain*>> pairs;
+  for (Expr* expr : fusion.exprs()) {
+    const std::vector<TensorView*> outputs = tensorOutputs(expr);
+    for (TensorView* consumer : outputs) {
+      for (TensorView* producer : tensorInputs(expr)) {
+        for (auto [p, c] : mapAxes(expr, producer, consumer)) {
+          if (permissive || sameIndex(p, c)) {
+            pairs.emplace_back(p, c);
+          }
+        }
+      }
+    }
+    for (size_t i = 1; i < outputs.size() && !resultsDifferInAxes(expr); ++i) {
+      const auto& first = outputs[0]->getMaybeRootDomain();
+      const auto& other = outputs[i]->getMaybeRootDomain();
+      for (size_t axis = 0; axis < std::min(first.size(), other.size()); ++axis) {
+        pairs.emplace_back(first[axis], other[axis]);
+      }
+    }
+  }
+  for (auto [a, b] : fusion.registeredExactMappings()) {
+    // A broadcast axis of one element and one that is gone through several times are no one index.
+    const bool alike =
+        a->isBroadcast() == b->isBroadcast() && (!a->isBroadcast() || sameExtent(a, b));
+    if (permissive || alike) {
+      pairs.emplace_back(a, b);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
@@ -112,33 +148,8 @@ IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
     }
   }
 
-  for (Expr* expr : fusion.exprs()) {
-    const std::vector<TensorView*> outputs = tensorOutputs(expr);
-    for (TensorView* consumer : outputs) {
-      for (TensorView* producer : tensorInputs(expr)) {
-        for (auto [p, c] : mapAxes(expr, producer, consumer)) {
-          if (mode == Mode::Permissive || sameIndex(p, c)) {
-            unite(p, c);
-          }
-        }
-      }
-    }
-    for (size_t i = 1; i < outputs.size() && !resultsDifferInAxes(expr); ++i) {
-      const auto& first = outputs[0]->getMaybeRootDomain();
-      const auto& other = outputs[i]->getMaybeRootDomain();
-      for (size_t axis = 0; axis < std::min(first.size(), other.size()); ++axis) {
-        unite(first[axis], other[axis]);
-      }
-    }
-  }
-  for (auto [a, b] : fusion.registeredExactMappings()) {
-    if (nodeOf(a) < 0 || nodeOf(b) < 0) {
-      continue;
-    }
-    // A broadcast axis of one element and one that is gone through several times are no one index.
-    const bool alike =
-        a->isBroadcast() == b->isBroadcast() && (!a->isBroadcast() || sameExtent(a, b));
-    if (mode == Mode::Permissive || alike) {
+  for (auto [a, b] : axesInCommon(fusion, mode)) {
+    if (nodeOf(a) >= 0 && nodeOf(b) >= 0) {
       unite(a, b);
     }
   }

@@ -73,4 +73,17 @@ int64_t scanOperandPosition(const TensorView* scanned) {
   return scanned->nDims();
 }
 
+std::vector<bool> foldedLoops(const TensorView* tv) {
+  std::vector<bool> folded;
+  for (const IterDomain* id : tv->getLoopDomain()) {
+    folded.push_back(id->isReduction());
+  }
+  if (scanOf(tv) != nullptr) {
+    for (int position : scanLoops(tv).positions) {
+      folded[static_cast<size_t>(position)] = true;
+    }
+  }
+  return folded;
+}
+
 }  // namespace nvfuser

@@ -40,4 +40,7 @@ ScanLoops scanLoops(const TensorView* scanned);
 /// the first loop along the axis behind those bound to threads. All positions, where none is.
 int64_t scanOperandPosition(const TensorView* scanned);
 
+/// Which of a tensor's loops are over axes that it reduces, or scans along.
+std::vector<bool> foldedLoops(const TensorView* tv);
+
 }  // namespace nvfuser

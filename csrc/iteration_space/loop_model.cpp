@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
+#include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 #include <ir/scan_loops.h>
 #include <iteration_space/promotion.h>
@@ -330,24 +330,10 @@ bool LoopModel::isRepeated(const TensorView* tv, ParallelType type) const {
 }
 
 bool LoopModel::isRepeated(const IterDomain* axis) {
-  std::vector<const IterDomain*> open{axis};
-  std::unordered_set<const IterDomain*> seen;
-  while (!open.empty()) {
-    const IterDomain* id = open.back();
-    open.pop_back();
-    if (!seen.insert(id).second) {
-      continue;
-    }
-    if (id->isBroadcast() && !id->extent()->isOneInt()) {
-      return true;
-    }
-    if (id->definition() != nullptr) {
-      for (const Val* in : id->definition()->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    }
-  }
-  return false;
+  const std::vector<const IterDomain*> before = axesBefore({axis}, {});
+  return std::any_of(before.begin(), before.end(), [](const IterDomain* id) {
+    return id->isBroadcast() && !id->extent()->isOneInt();
+  });
 }
 
 bool LoopModel::isUsed(ParallelType type) const {

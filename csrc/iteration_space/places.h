@@ -15,7 +15,7 @@
 /// - An axis is the statement's *own* where the loops' axis beside it is as long: of one class, or
 ///   of one extent. The statement is then at each of its indices once, whatever the loops' axis
 ///   means to others. (Whether the element that a consumer reads was computed in the same turn is
-///   asked of both places, indexer.h.)
+///   asked of both places, reads.h.)
 /// - What is left of the loops is *foreign*: the statement has nothing that changes along it, and
 ///   is at one element again at each of its indices.
 /// - An axis that the walk does not meet is searched among the axes that the loops were made from
@@ -115,6 +115,11 @@ class Places {
 
 /// Places of the statement that reads what `expr` reads, in all loops of what it computes.
 Places placesOf(const Expr* expr, const LoopModel& loops, const IdGraph& exact, Symbols& symbols);
+
+/// Places of the statement that stores `tv`. The result of a reduction is stored outside of its
+/// loops, behind the first of them in loops of its own (loop_tree.h).
+Places storedAt(const TensorView* tv, const LoopModel& loops, const IdGraph& exact,
+                Symbols& symbols);
 
 /// The tensor's own axis in a loop around it; null outside of its loops.
 const IterDomain* ownAxis(const TensorView* tv, const LoopClass& loop);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
-#include <unordered_set>
 
+#include <id_model/axes_before.h>
 #include <iteration_space/visited_axes.h>
 
 namespace nvfuser {
@@ -15,22 +15,12 @@ namespace {
 /// `to_root`, of its root. Broadcast axes are left out.
 std::set<int> concreteSources(const IterDomain* id, const IdGraph& exact, bool to_root) {
   const auto& logical = exact.tensorOf(id)->getLogicalDomain();
+  const std::vector<IterDomain*> stop = to_root ? std::vector<IterDomain*>() : logical;
   std::set<int> sources;
-  std::vector<const IterDomain*> open{id};
-  std::unordered_set<const IterDomain*> seen;
-  while (!open.empty()) {
-    const IterDomain* axis = open.back();
-    open.pop_back();
-    if (!seen.insert(axis).second) {
-      continue;
-    }
-    const Expr* def = axis->definition();
-    const bool stop = !to_root && std::find(logical.begin(), logical.end(), axis) != logical.end();
-    if (def != nullptr && !stop) {
-      for (const Val* in : def->inputs()) {
-        open.push_back(in->as<IterDomain>());
-      }
-    } else if (!axis->isBroadcast()) {
+  for (const IterDomain* axis : axesBefore({id}, stop)) {
+    const bool is_source =
+        axis->definition() == nullptr || std::find(stop.begin(), stop.end(), axis) != stop.end();
+    if (is_source && !axis->isBroadcast()) {
       sources.insert(exact.classOf(axis));
     }
   }
@@ -60,25 +50,16 @@ const IterDomain* axisOf(const LoopMember& member) {
 /// How many transforms of concrete axes an axis was scheduled by.
 size_t transformsOf(const IterDomain* id, const IdGraph& exact) {
   const auto& logical = exact.tensorOf(id)->getLogicalDomain();
-  std::unordered_set<const Expr*> seen;
-  size_t concrete = 0;
-  std::vector<const IterDomain*> open{id};
-  while (!open.empty()) {
-    const IterDomain* axis = open.back();
-    open.pop_back();
+  std::set<const Expr*> concrete;
+  for (const IterDomain* axis : axesBefore({id}, logical)) {
     const Expr* def = axis->definition();
-    if (def == nullptr || std::find(logical.begin(), logical.end(), axis) != logical.end() ||
-        !seen.insert(def).second) {
-      continue;
+    if (def != nullptr && std::find(logical.begin(), logical.end(), axis) == logical.end() &&
+        std::none_of(def->inputs().begin(), def->inputs().end(),
+                     [](const Val* in) { return in->as<IterDomain>()->isBroadcast(); })) {
+      concrete.insert(def);
     }
-    bool is_concrete = true;
-    for (const Val* in : def->inputs()) {
-      open.push_back(in->as<IterDomain>());
-      is_concrete &= !open.back()->isBroadcast();
-    }
-    concrete += is_concrete ? 1 : 0;
   }
-  return concrete;
+  return concrete.size();
 }
 
 /// The axis with most sources; among equals, one that is not broadcast, and of these one of fewest

@@ -1,29 +1,28 @@
-/// Why a scheduled Fusion has no kernel, as far as its loops tell: axes cannot share one, the loops
-/// around a tensor do not lead to all of it, or a thread needs what another one has in registers.
-/// Schedulers ask before they propose a plan; lowering, which asks the same model, then has nothing
-/// to refuse.
+/// Why a scheduled Fusion has no kernel, as far as its loops tell. Schedulers ask before they
+/// propose a plan; lowering asks the same.
+///
+/// The loops that a tensor shares with others cover it, also those in which a reduction's result is
+/// stored; a block or thread dimension belongs to one axis of a tensor; circular buffers have a
+/// loop to run ahead in; scans come to their elements in order; and no value is kept where its
+/// reader cannot see it:
+///
+///   T1[i0, i1 threadIdx.x]  in registers       thread t holds T1[·, t]
+///   T2[i0 threadIdx.x, i1] = exp(T1)           thread t reads T1[t, ·]: held by other threads
+///
+/// What it does not do: look at domains alone (device_lower/validate_domains.h) or at bulk copies
+/// (device_lower/async_copy.h), check sizes and addresses that are known only at a launch.
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include <iteration_space/places.h>
+#include <iteration_space/loop_model.h>
+#include <iteration_space/schedule_refusal.h>
 
 namespace nvfuser {
 
-/// An axis of `tv` that the loops in which it is stored do not lead to, or null. The result of a
-/// reduction is stored outside of its loops, behind the first of them in loops of its own
-/// (loop_tree.h).
-const IterDomain* notStored(const TensorView* tv, const LoopModel& loops, const IdGraph& exact,
-                            Symbols& symbols);
+/// `exact`: of the scheduled Fusion, whose `loops` share what they have to.
+MaybeRefused refusedSchedule(const Fusion& fusion, const IdGraph& exact, const LoopModel& loops,
+                             Symbols& symbols, LowerTarget target);
 
-/// Whether each thread (block) of the dimension reads of `tv` what it wrote itself. `once`: what is
-/// not spread over the dimension is written by the first one alone, not by each for itself.
-/// `by_few`: where its loop has one turn, not all threads have the element.
-bool readsItsOwn(const TensorView* tv, const TensorView* consumer, ParallelType type, bool once,
-                 bool by_few, const LoopModel& loops, const IdGraph& exact);
-
-/// `exact`: of the scheduled Fusion. Nothing where the loops are those of a kernel.
+/// All that lowering would find, in words; nothing where the loops are those of a kernel.
 std::optional<std::string> refusedLoops(const Fusion& scheduled, const IdGraph& exact,
                                         LowerTarget target);
 

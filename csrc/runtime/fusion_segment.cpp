@@ -1,6 +1,7 @@
 #include <runtime/fusion_segment.h>
 
 #include <ir/exact_numerics.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/fetch_ahead.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/resize_to_inputs.h>
@@ -10,6 +11,16 @@
 #include <support/dump.h>
 
 namespace nvfuser {
+
+namespace {
+
+/// Plans of one name are one kernel.
+std::string nameOf(const HeuristicParams& params) {
+  return text(schedulerTypeName(params.scheduler_type), " ", params.max_registers,
+              params.fetch_ahead ? " fetched ahead " : " ", params.toString());
+}
+
+}  // namespace
 
 FusionSegment::FusionSegment(const Fusion& whole, const Group& group)
     : extracted_(extractGroup(whole, group)) {}
@@ -76,24 +87,24 @@ Proposal FusionSegment::propose(SchedulerRuntimeInfo& info) {
     }
     Plan plan = entry->plan(fusion(), info);
     if (auto* params = std::get_if<std::unique_ptr<HeuristicParams>>(&plan)) {
-      proposal.params = std::move(*params);
-      proposal.params->fetch_ahead = worthFetchingAhead(fusion(), info);
-      return proposal;
+      (*params)->fetch_ahead = worthFetchingAhead(fusion(), info);
+      const auto refused = refused_.find(nameOf(**params));
+      if (refused == refused_.end()) {
+        proposal.params = std::move(*params);
+        return proposal;
+      }
+      plan = refused->second;
     }
     proposal.refusals.emplace_back(entry->type(), std::get<Refusal>(std::move(plan)));
   }
   return proposal;
 }
 
-SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
+SegmentKernel* FusionSegment::kernelFor(const HeuristicParams* params,
                                         const std::vector<InPlace>& wanted, Device& device,
                                         PrimDataType index_type, const CompileParams& compile,
                                         int64_t fusion_id, int64_t& next_name) {
-  std::string key =
-      params == nullptr
-          ? std::string("as scheduled")
-          : text(schedulerTypeName(params->scheduler_type), " ", params->max_registers,
-                 params->fetch_ahead ? " fetched ahead " : " ", params->toString());
+  std::string key = params == nullptr ? std::string("as scheduled") : nameOf(*params);
   for (const InPlace& pair : wanted) {
     key += text(" in place ", pair.output, " ", pair.input, pair.with_gaps ? " with gaps" : "");
   }
@@ -124,6 +135,11 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
       if (params->fetch_ahead) {
         scheduled.kernelHints().fetch_ahead = true;
       }
+      const IdGraph exact(scheduled, IdGraph::Mode::Exact);
+      if (auto why = refusedLoops(scheduled, exact, lowerTargetOf(device))) {
+        refused_.emplace(nameOf(*params), Refusal{std::move(*why)});
+        return nullptr;
+      }
       checkCancelled(compile.cancellation);
     }
     made->in_place = directWrites(scheduled, wanted, lowerTargetOf(device));
@@ -138,7 +154,7 @@ SegmentKernel& FusionSegment::kernelFor(const HeuristicParams* params,
   } else {
     kernel->executor->lower(device, index_type, compile);
   }
-  return *kernel;
+  return kernel.get();
 }
 
 SegmentKernel& FusionSegment::interpreted() {

@@ -33,14 +33,14 @@ class FusionSegment {
   const std::vector<const Val*>& inputs() const { return extracted_.inputs; }
   const std::vector<const Val*>& outputs() const { return extracted_.outputs; }
 
-  /// The first plan of a scheduler that is not in `failed()`. The refusals of its predecessors are
-  /// kept for reports.
+  /// The first plan of a scheduler that did not fail, and that has a kernel as far as known. The
+  /// refusals of its predecessors are kept for reports.
   Proposal propose(SchedulerRuntimeInfo& info);
   /// The kernel of a plan (null: as the user scheduled it): found, or scheduled and lowered (not
-  /// compiled) for `device`, named by `next_name`. A scheduler's or a lowering's failure is thrown
-  /// as it is.
-  /// Of `wanted`, it writes to inputs what it may (`directWrites`).
-  SegmentKernel& kernelFor(const HeuristicParams* params, const std::vector<InPlace>& wanted,
+  /// compiled) for `device`, named by `next_name`. Null where the model of loops has no kernel for
+  /// the plan, which is not proposed again. A failure of a scheduler or of lowering is thrown as it
+  /// is. Of `wanted`, it writes to inputs what it may (`directWrites`).
+  SegmentKernel* kernelFor(const HeuristicParams* params, const std::vector<InPlace>& wanted,
                            Device& device, PrimDataType index_type, const CompileParams& compile,
                            int64_t fusion_id, int64_t& next_name);
   /// Runs on the host, one operation after the other.
@@ -69,6 +69,7 @@ class FusionSegment {
   std::map<SchedulerType, std::optional<Refusal>> form_;  ///< what was said about its form
   std::map<std::string, std::unique_ptr<SegmentKernel>> kernels_;
   std::set<SchedulerType> failed_;
+  std::map<std::string, Refusal> refused_;  ///< plans, by name, that have no kernel
 };
 
 }  // namespace nvfuser

@@ -213,8 +213,8 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
         if (auto_schedule_) {
           wanted = inPlaceOf(variant, *segment, place, last_use, last_risk, call);
         }
-        step.kernel = &segment->kernelFor(proposal.params.get(), wanted, *call.device,
-                                          call.index_type, call.params, fusion_id_, next_kernel_);
+        step.kernel = segment->kernelFor(proposal.params.get(), wanted, *call.device,
+                                         call.index_type, call.params, fusion_id_, next_kernel_);
       } catch (const std::bad_alloc&) {
         throw;  // says nothing against the plan: the next call makes it
       } catch (const std::exception& error) {

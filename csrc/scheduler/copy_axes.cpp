@@ -1,8 +1,8 @@
 #include <scheduler/copy_axes.h>
 
+#include <id_model/axes_before.h>
 #include <ir/builder.h>
 #include <scheduler/copy_operation.h>
-#include <scheduler/replay_loop.h>
 
 namespace nvfuser {
 

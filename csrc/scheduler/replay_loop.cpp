@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 

@@ -52,11 +52,6 @@ int64_t matchingLoops(const TensorView* reference, int64_t pos, const TensorView
 /// already.
 void applyReplay(TensorView* target, const LoopReplay& replay);
 
-/// Transforms between the axes `ends` and the axes where a walk back stops (those of `stop`, or
-/// without a definition), producers first.
-std::vector<Expr*> transformsBefore(const std::vector<IterDomain*>& ends,
-                                    const std::vector<IterDomain*>& stop);
-
 /// Replaces the inputs of `transform` among `ids` by its outputs, at the place of the first of
 /// them.
 void applyTransform(std::vector<IterDomain*>& ids, const Expr* transform);

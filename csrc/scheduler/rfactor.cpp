@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_set>
 
+#include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <scheduler/copy_axes.h>

@@ -34,6 +34,14 @@ def test_random_programs_of_each_kind(way):
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("way", "seeds"), [("kinds", (2_000_429, 3_000_220)), ("kinds-dynamic", (5_000_123, 5_000_149, 5_000_520))]
+)
+def test_programs_whose_plans_had_no_kernel(way, seeds):
+    programs = [program for program in map(kind_programs.draw, seeds) if program is not None]
+    assert programs and not any(run(way, programs))
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("half", "empty", "missing")])  # others' rows
 def test_each_statement_of_a_kind_is_one(kind):
     assert not [row for row in kind_programs.ROWS[kind] if not kind_programs.can_be_taken(kind, row)]

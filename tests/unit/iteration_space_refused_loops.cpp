@@ -6,6 +6,8 @@
 #include <ops/all_ops.h>
 #include <scheduler/rfactor.h>
 #include <scheduler/tools/inlining.h>
+#include <scheduler/tools/maxinfo_propagator.h>
+#include <scheduler/utils.h>
 
 using namespace nvfuser;
 
@@ -62,10 +64,51 @@ TEST_CASE("refused loops: what one thread has in registers is not there for othe
   fusion.addOutput(z);
   y->axis(1)->parallelize(ParallelType::TIDx);
   z->axis(0)->parallelize(ParallelType::TIDx);
-  CHECK(says(refusal(fusion), "is read by other threads of threadIdx.x"));
+  CHECK(says(refusal(fusion), "each thread of threadIdx.x sees its own part"));
   z->axis(0)->parallelize(ParallelType::Serial);
   z->axis(1)->parallelize(ParallelType::TIDx);
   CHECK(refusal(fusion) == "none");
+}
+
+TEST_CASE("refused loops: a thread has the element that it reads") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigConcreteTensor({6, 4});
+  fusion.addInput(x);
+  TensorView* y = neg(x);
+  TensorView* turned = transpose(y, 0, 1);
+  TensorView* a = reshape(y, {6, 4}, {24});
+  TensorView* b = reshape(turned, {4, 6}, {24});
+  TensorView* z = add(a, b);
+  fusion.addOutput(z);
+  y->merge(0);
+  turned->merge(0);
+  CHECK(refusal(fusion) == "none");
+  // The merged axes are one class, that of z's axis, but of other elements.
+  for (TensorView* tv : {y, turned, a, b, z}) {
+    tv->axis(0)->parallelize(ParallelType::TIDx);
+  }
+  CHECK(says(refusal(fusion), "compute it at other elements than are read"));
+}
+
+TEST_CASE("refused loops: a sum takes each element once in the loops that it shares") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigConcreteTensor({8, 5});
+  TensorView* w = makeContigConcreteTensor({8, 5, 5});
+  fusion.addInput(x);
+  fusion.addInput(w);
+  TensorView* sums = cumsum(set(x), 0);
+  TensorView* out = add(broadcast(sums, {false, false, true}), w);
+  fusion.addOutput(out);
+  out->merge(1);
+  out->split(1, 16);
+  out->reorder({{0, 1}, {1, 0}});
+  TransformPropagator propagator(out);
+  MaxLogicalDomainInfoSpanningTree(out).traverse(&propagator);
+  CHECK(refusal(fusion) == "none");
+  inlineMost();
+  CHECK(says(refusal(fusion), "combines elements once"));
 }
 
 TEST_CASE("refused rFactor: asked before it is done") {

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <set>
 
-#include <scheduler/replay_loop.h>
+#include <id_model/axes_before.h>
 
 namespace nvfuser {
 
 namespace {
 
 /// Logical axes that a loop is made of.
-std::set<const Val*> sourcesOf(IterDomain* loop, const TensorView* tv) {
+std::set<const Val*> sourcesOf(const IterDomain* loop, const TensorView* tv) {
   const auto& logical = tv->getLogicalDomain();
-  std::set<const Val*> sources{loop};
-  for (const Expr* transform : transformsBefore({loop}, logical)) {
-    sources.insert(transform->inputs().begin(), transform->inputs().end());
-  }
+  const std::vector<const IterDomain*> before = axesBefore({loop}, logical);
+  std::set<const Val*> sources(before.begin(), before.end());
   std::erase_if(sources, [&](const Val* id) {
     return std::find(logical.begin(), logical.end(), id) == logical.end();
   });

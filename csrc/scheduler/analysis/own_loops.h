@@ -8,8 +8,8 @@
 ///   loops of the reference: i0·i1, i2 / 4, V = 4
 ///   m[i0, i2]   i0, i2 / 4, 4      its own V goes on: i0 is made of whole loops
 ///
-/// A shared loop runs over the axes of whoever has most of them: in max(c[b0, i1], y[i0, i1])
-/// beside sum(c), c's loops are the reference's, (1·i1) / 4, but run over (i0·i1) / 4.
+/// A shared loop runs over the axes of the tensor that has most of them: in max(c[b0, i1], y[i0,
+/// i1]) beside sum(c), c's loops are the reference's, (1·i1) / 4, but run over (i0·i1) / 4.
 #pragma once
 
 #include <vector>

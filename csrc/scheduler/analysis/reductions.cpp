@@ -181,7 +181,7 @@ std::variant<InnerOuterReductions, Refusal> innerOuterReductions(const Fusion& f
   if (other == nullptr) {
     return Refusal{"all reductions are over the same axes"};
   }
-  // Whoever is read by the other kind is the inner one.
+  // The reduction that one of the other kind reads is the inner one.
   std::variant<InnerOuterReductions, Refusal> found = withOuter(other, exprs, axes, permissive);
   return std::holds_alternative<Refusal>(found)
              ? withOuter(reductions.front(), exprs, axes, permissive)

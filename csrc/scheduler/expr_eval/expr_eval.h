@@ -1,5 +1,5 @@
 /// The scheduler of one operation that belongs to a library (ir/external_ops.h), a product with its
-/// epilogue (epilogue.h) included: no kernel is made; a run hands the operation to who knows it
+/// epilogue (epilogue.h) included: no kernel is made; a run hands the operation to its library
 /// (external/).
 #pragma once
 

@@ -21,7 +21,7 @@ struct GreedyParams : HeuristicParams {
 };
 
 /// The first tensor that is not computed inside the loops of its consumers; null if all are. A
-/// result that nobody reads (a Welford reduction's count) is not asked for.
+/// result without readers (a Welford reduction's count) is not asked for.
 const TensorView* notInlined(const Fusion& fusion) {
   for (const TensorView* tv : fusion.allTvs()) {
     if (tv->definition() != nullptr && !tv->isFusionOutput() && !fusion.usesOf(tv).empty() &&

@@ -8,6 +8,7 @@
 #include <id_model/id_graph.h>
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
+#include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/operations.h>
@@ -179,6 +180,8 @@ class PointwiseScheduler : public SchedulerEntry {
                             columnsOf(reference, *params, info) <= kMostHeldColumns;
     params->flip_grid = flipsGrid(reference, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
+    // What stands in front of the rows has loops of its own, which not all shared loops lead on to.
+    params->column_values = params->column_values && !refusesOnHost(fusion, *params);
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
       narrow(fusion, nests[n], seen, info, *params);
@@ -191,6 +194,13 @@ class PointwiseScheduler : public SchedulerEntry {
   }
 
  private:
+  static bool refusesOnHost(const Fusion& fusion, const PointwiseParams& params) {
+    Fusion scheduled(fusion);
+    pointwise::schedule(&scheduled, params);
+    const IdGraph exact(scheduled, IdGraph::Mode::Exact);
+    return refusedLoops(scheduled, exact, LowerTarget::Cpu).has_value();
+  }
+
   /// Elements right of the cut.
   static int64_t columnsOf(const ReferenceAxes& reference, const PointwiseParams& params,
                            SchedulerRuntimeInfo& info) {

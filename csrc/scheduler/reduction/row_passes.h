@@ -8,7 +8,7 @@
 
 namespace nvfuser {
 
-/// Whether there are means and variances of plain numbers whose count nobody reads.
+/// Whether there are means and variances of plain numbers whose count has no reader.
 bool hasMoments(const Fusion& fusion);
 
 /// Means and variances in two passes instead of Welford's steps, each of which divides:

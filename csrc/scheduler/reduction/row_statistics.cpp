@@ -88,7 +88,7 @@ class Separation {
   void findCopyable() {
     for (const Expr* expr : fusion_->exprs()) {
       const std::vector<TensorView*> inputs = tensorInputs(expr);
-      // An operation without operands (full) gets its loops from those who read it.
+      // An operation without operands (full) gets its loops from its readers.
       const bool can = canRecompute(expr) && !inputs.empty() &&
                        std::all_of(inputs.begin(), inputs.end(), [&](const TensorView* in) {
                          return !isShared(in) || can_copy_.at(in);

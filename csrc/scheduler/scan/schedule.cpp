@@ -195,17 +195,6 @@ class Scheduler {
   int64_t shared_ = 0;  ///< position of the loop behind which all is of a constant size
 };
 
-/// Whether the loops that a scan shares run over its own axes alone. Where another tensor's are
-/// merged into them and cut anywhere, it has no first iteration for each value that it carries.
-bool sharesWholeLoops(const TensorView* scanned, const OwnLoops& own) {
-  for (int64_t i = 0; i < scanned->getComputeAtPosition(); ++i) {
-    if (!scanned->axis(i)->isBroadcast() && !own.isShared(scanned->axis(i), i)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void schedule(Fusion* fusion, const ScanParams& params) {
@@ -245,8 +234,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const ScanParams& p
                     })) {
       return Refusal{text(tv, " is not read at the element that is computed")};
     }
-    if (scanOf(tv) != nullptr ? !sharesWholeLoops(tv, own)
-                              : !own.mayHave(tv, tv->getComputeAtPosition())) {
+    if (scanOf(tv) == nullptr && !own.mayHave(tv, tv->getComputeAtPosition())) {
       return Refusal{text(tv, " shares loops with a tensor that has more axes in them")};
     }
   }

@@ -7,8 +7,8 @@
 ///                                             T7 = T6 + T0              readers, over its axes
 ///
 /// On the CPU entries are written one after the other, as they stand along the scattered axis: what
-/// goes to one place is combined in the order that eager PyTorch has, whoever runs it. Tasks share
-/// the axes outside (A), or else the columns; each goes through all entries of its own.
+/// goes to one place is combined in the order that eager PyTorch has, in whichever task. Tasks
+/// share the axes outside (A), or else the columns; each goes through all entries of its own.
 ///
 ///   rows     axes inside of the scattered one are columns, in vectors      [A, D, B]
 ///   points   entries are computed in vectors, and written one by one       [A, D / 128, B, 128]

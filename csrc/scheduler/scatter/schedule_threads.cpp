@@ -17,8 +17,8 @@ namespace {
 
 using Tensors = std::unordered_set<TensorView*>;
 
-/// The addition of an input to sums that start with zeros, if nobody else reads these: they can
-/// start with the input, and need no reader. Null for none.
+/// The addition of an input to sums that start with zeros, if no other operation reads the sums:
+/// these can start with the input. Null for none.
 BinaryOp* additionBehind(const ScatterOp* op, const Fusion& fusion) {
   auto* result = op->output(0)->as<TensorView>();
   const Expr* start = op->input(0)->definition();

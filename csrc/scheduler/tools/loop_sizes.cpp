@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include <id_model/axes_before.h>
 #include <ir/fusion.h>
 #include <ir/internal_nodes.h>
-#include <scheduler/replay_loop.h>
 
 namespace nvfuser {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <id_model/axes_before.h>
 #include <id_model/id_graph.h>
 #include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
 #include <ir/scan_loops.h>
-#include <scheduler/replay_loop.h>
 #include <scheduler/schedule_error.h>
 #include <scheduler/tools/indices_of_loops.h>
 #include <scheduler/tools/inlining.h>

@@ -6,10 +6,10 @@
 #include <set>
 #include <unordered_map>
 
+#include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 #include <ir/fusion.h>
 #include <ir/internal_nodes.h>
-#include <scheduler/replay_loop.h>
 #include <scheduler/schedule_error.h>
 
 namespace nvfuser {

@@ -181,7 +181,7 @@ class Scheduler {
     if (width < elements) {
       tv->split(tile_at_ + 3, width);
     }
-    // Behind axes that nobody else has, too: a vector is the innermost loop.
+    // Behind axes that no other tensor has, too: a vector is the innermost loop.
     tv->reorder({{loopAxes(tv) - 1, tv->nDims() - 1}});
     tv->axis(-1)->parallelize(ParallelType::Vectorize);
   }
@@ -198,8 +198,8 @@ class Scheduler {
     }
   }
 
-  /// How many axes a tensor has without those behind that nobody else has: broadcast axes of an
-  /// input that are squeezed. (A loop that it got for an axis of the tile that it lacks counts.)
+  /// How many axes a tensor has without those behind that no other tensor has: broadcast axes of an
+  /// input that are squeezed. (A loop for an axis of the tile that the tensor lacks counts.)
   static int64_t loopAxes(const TensorView* tv) {
     const auto& logical = tv->getLogicalDomain();
     int64_t count = tv->nDims();

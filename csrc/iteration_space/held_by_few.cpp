@@ -1,4 +1,4 @@
-#include <device_lower/held_by_few.h>
+#include <iteration_space/held_by_few.h>
 
 #include <algorithm>
 
