@@ -36,6 +36,26 @@ MEASURES = {
         "build/bin/nvfuser_fuzz --interpret --schedules 8 --count 2000 --seed 26112602 --folder build/fuzz",
         r"fuzz: .*",
     ),
+    "definitions": (
+        "Random FusionDefinitions, each executed with up to five sets of sizes, beside PyTorch",
+        f"{_PYTHON} -m torch_fuzz definitions --count 400 --seed 27",
+        r"torch_fuzz .*",
+    ),
+    "uses": (
+        "Random programs of PyTorch in 27 uses that callers have, beside eager",
+        f"{_PYTHON} -m torch_fuzz uses --count 540 --seed 27",
+        r"torch_fuzz .*",
+    ),
+    "trainings": (
+        "Random modules, trained beside eager",
+        f"{_PYTHON} -m torch_fuzz trainings --count 100 --seed 27",
+        r"torch_fuzz .*",
+    ),
+    "memory": (
+        "What a process keeps of 100,000 definitions, 10,000 calls of definitions made anew, 10,000 errors",
+        f"{_PYTHON} tools/memory_kept.py",
+        r"(definitions|calls|errors): .*",
+    ),
     "exact": (
         "Random element-wise programs of PyTorch in exact mode, bit by bit beside eager",
         f"{_PYTHON} -m torch_fuzz exact --count 10000 --seed 26",

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compile_support import assert_as_eager, failures, fresh  # noqa: F401
+from compile_support import assert_as_eager, compiled, failures, fresh, results  # noqa: F401
 from torch.nn import functional as F
 
 HALF = [torch.bfloat16, torch.float16]
@@ -116,3 +116,28 @@ def test_a_reduction_casts_first(x, dtype):
 def test_a_number_of_the_host_is_rounded_as_the_first_factor(dtype):
     number = torch.tensor(0.7, dtype=torch.float64, device="cpu")
     assert_as_eager(lambda x, s: (s * x, x * s, s * x[:1], s / x, x / s), around(dtype), number, exact=True)
+
+
+@pytest.mark.parametrize("dtype", HALF)
+def test_extremes_of_what_was_cast_are_found_again_in_the_backward(dtype):
+    """The forward casts what it computes; the backward casts what was stored."""
+
+    def function(x):
+        y = F.gelu(x)
+        return torch.linalg.vector_norm(y, float("-inf"), 1, dtype=torch.float64), y.float().amax(0), y
+
+    x = torch.randn(2, 17).to(dtype).requires_grad_()
+    torch.testing.assert_close(*(found[1] for found in (results(f, x) for f in (compiled(function), function))))
+
+
+@pytest.mark.parametrize("dtype", [*HALF, torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(4, 16, 5), (4, 3)])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_weight_norm(shape, dim, dtype):
+    def function(v, g):
+        return torch._weight_norm(v, g, dim)
+
+    sizes = [1] * len(shape)
+    sizes[dim] = shape[dim]
+    v, g = torch.randn(shape).to(dtype).requires_grad_(), (torch.rand(sizes) + 0.5).to(dtype).requires_grad_()
+    assert not failures(assert_as_eager(function, v, g))

@@ -59,3 +59,13 @@ def test_positions_of_the_largest():
     x = torch.randn(2, 3, 6, 8)
     assert_as_eager(lambda x: F.max_pool2d(x + 1, 2, return_indices=True), x)
     assert_as_eager(lambda x: F.max_pool2d(x + 1, 3, 1, 1, return_indices=True), x)
+
+
+@pytest.mark.parametrize("pool", [lambda x: F.max_pool2d(x, 1), lambda x: F.adaptive_max_pool1d(x, 2)])
+def test_a_window_of_one_element_is_a_tensor_of_its_own(pool):
+    def function(x):
+        y = x * 2
+        return y, pool(y)
+
+    y, pooled = compiled(function)(torch.randn(5, 8, 2))
+    assert torch.equal(y, pooled) and y.untyped_storage().data_ptr() != pooled.untyped_storage().data_ptr()

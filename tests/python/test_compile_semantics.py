@@ -373,3 +373,42 @@ def test_gradients_behind_an_assertion():
         return torch.autograd.grad(function(x, y).square().sum(), (x, y))
 
     torch.testing.assert_close(gradients(compiled(function)), gradients(function))
+
+
+def test_a_buffer_is_moved_before_it_is_used():
+    """The backward has the value that the forward had, which PyTorch's cut of the graph does not keep."""
+
+    class Centred(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.ones(6))
+
+        def forward(self, x):
+            with torch.no_grad():
+                self.mean.lerp_(x.mean(0), 0.2)
+            return (x - self.mean).square().sum(), self.mean.view(2, 3) * 2
+
+    x = torch.randn(4, 6)
+    for dynamic in (False, True):
+        found = []
+        for compiled_ in (lambda module: module, lambda module: compiled(module, dynamic)):  # noqa: B023
+            module, given = Centred(), x.clone().requires_grad_()
+            call = compiled_(module)
+            losses = [call(given)[0] for _ in range(3)]
+            found.append((*torch.autograd.grad(sum(losses), given), module.mean, torch.stack(losses)))
+        torch.testing.assert_close(*found)
+        torch._dynamo.reset()
+
+
+def test_spectral_norm_is_trained_as_in_eager():
+    found = []
+    for compile_ in (lambda module: module, compiled):
+        torch.manual_seed(0)
+        module = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 5)).double()
+        call, optimizer = compile_(module), torch.optim.SGD(module.parameters(), 0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            call(torch.randn(3, 4, dtype=torch.float64)).square().sum().backward()
+            optimizer.step()
+        found.append([p.detach() for p in (*module.parameters(), *module.buffers())])
+    torch.testing.assert_close(*found)

@@ -86,3 +86,22 @@ TEST_CASE("promotion: what one axis is made into does not cover it twice") {
     CHECK(!promotion.uncovered);
   }
 }
+
+TEST_CASE("promotion: thousands of tensors may share a loop, or not") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  std::vector<LoopMember> members;
+  for (int chain = 0; chain < 2; ++chain) {
+    TensorView* tv = set(input(fusion, 1));
+    for (int link = 0; link < 2000; ++link) {
+      tv = neg(tv);
+      members.emplace_back(tv, 0);
+    }
+    fusion.addOutput(tv);
+  }
+  const IdGraph exact(fusion, IdGraph::Mode::Exact);
+  const Promotion promotion = promotionOf(members, exact);
+  CHECK(promotion.over == members.front().first->axis(0));
+  REQUIRE(promotion.uncovered);
+  CHECK(promotion.uncovered->first == members[2000].first);
+}

@@ -28,6 +28,7 @@ from .plan import build
 from .prepare import copied, note_results, prepare
 from .products import pad_products
 from .regions import Cut, cut, levels_of
+from .saved_arguments import copy_saved_arguments
 from .sliding_windows import combine_windows
 from .strides import note_strides
 
@@ -166,7 +167,9 @@ def _partition(exactly, joint, *args, **kwargs):
         except Exception as error:
             leave(what, "it failed", error)
     with _numbers_drawn_again_as_in_eager():
-        return min_cut_rematerialization_partition(joint, *args, **kwargs)
+        forward, backward = min_cut_rematerialization_partition(joint, *args, **kwargs)
+    copy_saved_arguments(forward, kwargs["num_fwd_outputs"])
+    return forward, backward
 
 
 def _numbers_drawn_again_as_in_eager():

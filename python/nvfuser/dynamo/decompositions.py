@@ -322,6 +322,21 @@ def _nll_loss_backward(grad, x, target, weight, reduction, ignored, total):
     return torch.where((classes == target) & (target != ignored), -grad, 0)
 
 
+def _weight_norm(v, g, dim=0):
+    """v scaled to the lengths g, and the lengths that it had: those of slices along `dim`, in float32 for half
+    precision, which PyTorch's gradient takes."""
+    wide = v.float() if v.dtype in (torch.float16, torch.bfloat16) else v
+    norm = torch.linalg.vector_norm(wide, 2, [axis for axis in range(v.dim()) if axis != dim], keepdim=True)
+    return (wide * (g / norm)).to(v.dtype), norm
+
+
+def _weight_norm_backward(grad, v, g, norm, dim):
+    wide, slope = v.to(norm.dtype), grad.to(norm.dtype)
+    along = (slope * wide).sum([axis for axis in range(v.dim()) if axis != dim], keepdim=True) / norm
+    of_v = (slope - wide * (along / norm)) * (g / norm)
+    return of_v.to(v.dtype), along.to(g.dtype)
+
+
 def _convolution(x, weight, bias, *settings):
     """On a GPU the bias is added by a kernel of its own, which a neighbour may be as well."""
     if bias is None or not _is_on_gpu(x) or bias.dtype != x.dtype:
@@ -345,6 +360,8 @@ def _convolution_backward(grad, x, weight, bias_sizes, *settings):
 _OURS = {
     (aten.convolution.default,): _convolution,
     (aten.convolution_backward.default,): _convolution_backward,
+    (aten._weight_norm_interface.default,): _weight_norm,
+    (aten._weight_norm_interface_backward.default,): _weight_norm_backward,
     (aten.native_dropout.default,): _dropout,
     (aten.nll_loss_backward.default, aten.nll_loss2d_backward.default): _nll_loss_backward,
     (aten.roll.default,): _roll,

@@ -1,7 +1,8 @@
 """Defines one region of an ATen graph as a Fusion.
 
 Values have PyTorch's dtypes, but for half precision: inside of a fusion it is computed and kept in float32, and
-rounded where the graph asks for it (a cast) and where it leaves the fusion; in exact mode by each operation.
+rounded where the graph asks for it (a cast, from it and to it) and where it leaves the fusion; in exact mode by each
+operation.
 Outputs lie in memory as the graph's FakeTensors say.
 """
 
@@ -112,12 +113,11 @@ class Scope:
 
     def add_output(self, node):
         value = meta(node)
-        self.fusion.add_output(_laid_out(self.rounded(self.value(node), value.dtype), value))
+        self.fusion.add_output(_laid_out(self.stored(node), value))
 
     def add_update(self, target, node):
         """The node's value is written to the memory of `target`, an input."""
-        value = self.rounded(self.value(node), meta(node).dtype)
-        tensor = _laid_out(self.rounded(value, meta(target).dtype), meta(target))
+        tensor = _laid_out(self.rounded(self.stored(node), meta(target).dtype), meta(target))
         self.fusion.add_output(tensor, self._values[target])
 
     # Values of nodes ------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ class Scope:
         """A tensor, scalar or number in the dtype that is computed in.
 
         What comes from another dtype to half precision is rounded to it, as PyTorch makes an operand of that dtype of
-        it; with `exact`, numbers and tensors of the host without axes are not: there PyTorch's kernels read them as
-        they are.
+        it, and half precision that meets another dtype is rounded first; with `exact`, numbers and tensors of the host
+        without axes are not: there PyTorch's kernels read them as they are.
         """
         value = meta(argument)
         if isinstance(value, bool | int | float):
@@ -192,7 +192,13 @@ class Scope:
         if dtype in _HALF and not (is_tensor and value.dtype in (dtype, torch.bool)) and not (exact and is_number):
             return ops.cast(ops.cast(tensor, DTYPES[dtype]), DataType.Float)
         wanted = self.dtype(dtype)
+        if is_tensor and dtype != value.dtype:
+            tensor = self.stored(argument)
         return tensor if is_tensor and tensor.dtype() == wanted else ops.cast(tensor, wanted)
+
+    def stored(self, node):
+        """A tensor as it would be read from memory: rounded to half precision where that is its dtype."""
+        return self.rounded(self.value(node), meta(node).dtype)
 
     def number(self, value, dtype, exact=False):
         if dtype is torch.bool:

@@ -20,7 +20,6 @@ import torch
 
 from .kind_programs import numbers as numbers_of
 from .kinds import KINDS
-from .observed import takes
 from .program import shrink
 from .ways import LEFT, WAYS, run
 
@@ -31,7 +30,7 @@ _SECONDS = 900  # of a process
 def _examine(way, numbers, results):
     """In a child: one line for each program that fails."""
     logging.disable(logging.CRITICAL)
-    draw, _, batch = WAYS[way]
+    draw, batch = WAYS[way].draw, WAYS[way].batch
     with open(results, "w", buffering=1) as file:
         for begin in range(0, len(numbers), batch):
             programs = [draw(number) for number in numbers[begin : begin + batch]]
@@ -71,17 +70,20 @@ _CALLS = {
     "kinds": 'torch.compile(program, backend="nvfuser", dynamic=False)(*tensors())  # and more: observed.py',
     "kinds-dynamic": 'torch.compile(program, backend="nvfuser", dynamic=True)(*tensors())  # and more: observed.py',
     "dynamic": 'torch.compile(program, backend="nvfuser", dynamic=True)(*tensors())  # and gradients: torch_fuzz.ways',
+    "uses": "program(*tensors())  # the use: torch_fuzz.use_programs",
+    "trainings": "",
+    "definitions": "",
     "scripts": "torch.jit.trace(program, tensors())(*tensors())  # four times, in torch.jit.fuser('fuser2')",
 }
 
 
 def _report(way, seed, text, folder):
     """Cuts a failing program down, and writes what repeats it."""
-    program = WAYS[way][0](seed)
+    program = WAYS[way].draw(seed)
     print(f"\n{way} {seed}: {text}", flush=True)
     if program is None or text.startswith("crash"):
         return
-    small = shrink(program, lambda candidate: takes(candidate) and bool(run(way, [candidate])[0]), 40)
+    small = shrink(program, lambda candidate: WAYS[way].takes(candidate) and bool(run(way, [candidate])[0]), 40)
     path = folder / f"{way}_{seed}.py"
     path.write_text(small.script(_CALLS[way]))
     print(f"{small.text()}  inputs: {', '.join(map(repr, small.inputs.values()))}\n  in {path}", flush=True)
@@ -103,7 +105,7 @@ def main():
     warnings.filterwarnings("ignore", category=UserWarning)  # PyTorch's own, of what is drawn
     torch.set_num_threads(1)
     if given.only is not None:
-        program = WAYS[given.way][0](given.only)
+        program = WAYS[given.way].draw(given.only)
         print(program.text())
         print(run(given.way, [program])[0] or "equal")
         return 0
@@ -111,7 +113,7 @@ def main():
     first = given.seed * 1_000_000 + given.first
     numbers = range(first, first + given.count)
     numbers = numbers_of(given.kind, first, given.count) if given.kind else numbers
-    step = _PER_PROCESS * WAYS[given.way][2]
+    step = _PER_PROCESS * WAYS[given.way].batch
     for place in range(0, len(numbers), step):
         programs, failed = _in_child(given.way, numbers[place : place + step], given.folder, left)
         total += programs

@@ -74,7 +74,29 @@ def _offset(x):
     return memory[1 if x.numel() else 0 :].view(x.shape)
 
 
-LAYOUTS = {"contiguous": lambda x: x, "turned": _turned, "sliced": _sliced, "expanded": _expanded, "offset": _offset}
+def _channels_last(x):
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return x.contiguous(memory_format=formats[x.dim()]) if x.dim() in formats else _turned(x)
+
+
+def _overlapping(x):
+    """Windows: each row begins one element behind the one before."""
+    if x.dim() < 2 or not x.numel():
+        return x
+    memory = torch.cat([x.flatten(0, -2)[0], x.flatten()[: x.shape[-2]]])
+    return memory.unfold(0, x.shape[-1], 1)[: x.shape[-2]].expand(x.shape)
+
+
+def _padded(x):
+    """Rows with gaps behind each."""
+    wide = torch.cat([x, x[..., :1]], -1) if x.dim() and x.shape[-1] else x
+    return wide[..., : x.shape[-1]] if x.dim() else x
+
+
+LAYOUTS = {
+    "contiguous": lambda x: x, "turned": _turned, "sliced": _sliced, "expanded": _expanded, "offset": _offset,
+    "channels last": _channels_last, "overlapping": _overlapping, "padded": _padded,
+}  # fmt: skip
 
 
 def _laid_out(x, layout):

@@ -41,7 +41,10 @@ def _rows(text):
         yield template, dict(slot.split("=", 1) for slot in slots)
 
 
-ROWS = {name: list(_rows(kind.rows)) for name, kind in KINDS.items()}
+ROWS = {
+    name: [row for row in _rows(kind.rows) if not any(part in row[0] for part in kind.without)]
+    for name, kind in KINDS.items()
+}
 _NEIGHBOURS = list(_rows(POINTWISE))
 
 
@@ -218,9 +221,9 @@ class _Draw:
         return bool(tensor.isfinite().all()) and bool((tensor.abs() < 1e5).all())
 
 
-def draw(seed):
-    """The program of a seed, whose kind is that number's; None where nothing was drawn."""
-    return _Draw(seed).program()
+def draw(seed, kind=None):
+    """The program of a seed, of a kind or of that number's; None where nothing was drawn."""
+    return _Draw(seed, kind).program()
 
 
 def can_be_taken(kind, row, tries=40):

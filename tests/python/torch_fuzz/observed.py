@@ -1,6 +1,8 @@
 """What a caller can see of a call: results and gradients, what became of the arguments, how tensors lie in memory, and
 which share it. Eager's is what is expected; rounding may move it as far as moved operands do."""
 
+import contextlib
+import contextvars
 import functools
 
 import torch
@@ -16,14 +18,22 @@ class Observed:
     """One call. `outputs` are the results of a function that was called with tensors that it may have changed."""
 
     def __init__(self, function, tensors):
-        wanted = _differentiable(tensors)
+        wanted = differentiable(tensors)
         self.read(tensors, list(function(*tensors)))
         self.take(gradients([wanted], [self.outputs])[0])
 
     @classmethod
+    def of_named(cls, tensors, outputs, found):
+        """Of a call whose gradients, `found`, were asked for otherwise."""
+        made = cls.__new__(cls)
+        made.read(tensors, outputs)
+        made.take(found)
+        return made
+
+    @classmethod
     def of_many(cls, function, lists):
         """Of programs that one function runs."""
-        wanted = [_differentiable(tensors) for tensors in lists]
+        wanted = [differentiable(tensors) for tensors in lists]
         all_outputs = [list(outputs) for outputs in function(lists)]
         made = []
         for tensors, outputs in zip(lists, all_outputs, strict=True):
@@ -60,14 +70,14 @@ def takes(program):
     return True
 
 
-def _differentiable(tensors):
+def differentiable(tensors):
     """Before the call: one that is written to may become a result."""
     return [x for x in tensors if x.requires_grad]
 
 
 def gradients(lists, all_outputs):
     """Of a weighted sum of all results, for each list of tensors."""
-    total = [_weighted(y) for outputs in all_outputs for y in outputs if y.requires_grad]
+    total = [weighted(y) for outputs in all_outputs for y in outputs if y.requires_grad]
     wanted = [x for tensors in lists for x in tensors]
     if not wanted or not total:
         return [[] for _ in lists]
@@ -75,10 +85,31 @@ def gradients(lists, all_outputs):
     return [[next(found) for _ in tensors] for tensors in lists]
 
 
-def _weighted(y):
+# What gradients of results are multiplied by: they are operands of a backward, which rounding moves, too.
+_factor = contextvars.ContextVar("_factor", default=None)
+
+
+def weighted(y):
+    """A number that hangs on each element in another way."""
     if y.is_complex():
-        return _weighted(y.real) + _weighted(y.imag)
-    return (y.double() * torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view(y.shape)).sum()
+        return weighted(y.real) + weighted(y.imag)
+    weights = torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view(y.shape)
+    factor = _factor.get()
+    return (y.double() * (weights if factor is None else weights * factor(y.shape))).sum()
+
+
+@contextlib.contextmanager
+def _moved_slopes(amount, seed):
+    generator = torch.Generator().manual_seed(seed)
+
+    def factor(shape):
+        return 1 + amount * (torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1)
+
+    token = _factor.set(factor)
+    try:
+        yield
+    finally:
+        _factor.reset(token)
 
 
 def _shared(tensors):
@@ -113,26 +144,35 @@ def _moved(program, amount, seed):
 
 
 def _overlaps(tensor):
-    return any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    """Whether two elements are one place in memory."""
+    places = torch.zeros(tensor.shape, dtype=torch.int64)
+    for axis, (size, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+        places += (torch.arange(size) * stride).view([-1] + [1] * (tensor.dim() - axis - 1))
+    return places.unique().numel() < tensor.numel()
 
 
 class Expected:
-    """Eager's results, and how far rounding may move each: what moved operands come to."""
+    """Eager's results, and how far rounding may move each: what moved operands come to. `observe` calls the function
+    with tensors and gives an Observed."""
 
-    def __init__(self, program):
-        self.function = program.function()
-        self.observed = Observed(self.function, program.tensors())
+    def __init__(self, program, function=None, observe=Observed):
+        self.function, self.observe = function or program.function(), observe
+        self.observed = observe(self.function, program.tensors())
         text = program.text()
-        self.step = step = max(
+        self.step = max(
             max((_STEP.get(each.dtype, 1e-13) for each in program.inputs.values()), default=1e-13),
             max(step if name in text else 0 for name, step in _BY_NAME.items()),
         )
-        others = [Observed(self.function, _moved(program, step, seed)) for seed in range(3)]
+        others = [self._once_more(program, seed) for seed in range(3)]
         self.slack = {
             name: _slack(value, [other.values[name] for other in others])
             for name, value in self.observed.values.items()
             if value is not None
         }
+
+    def _once_more(self, program, seed):
+        with _moved_slopes(self.step, seed):
+            return self.observe(self.function, _moved(program, self.step, seed))
 
     def wrong(self, found, layout=True):
         """`found`: an Observed of the same program."""

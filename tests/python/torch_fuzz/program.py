@@ -25,13 +25,15 @@ _NAMES = vars(_MODULE)
 
 @dataclass
 class Program:
-    """`statements`: (name, expression) in order; `outputs`: names; `within`: what they run in, as text."""
+    """`statements`: (name, expression) in order; `outputs`: names; `within`: what they run in, as text; `use`: how it
+    is called (uses.py)."""
 
     seed: int
     inputs: dict = field(default_factory=dict)  # name: Input
     statements: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
     within: str = ""
+    use: str = ""
 
     def text(self, name="program"):
         lines = [f"def {name}({', '.join(self.inputs)}):"]
@@ -40,13 +42,17 @@ class Program:
         lines += [f"{indent}{result} = {expression}" for result, expression in self.statements]
         return "\n".join([*lines, f"    return ({', '.join(self.outputs)},)"]) + "\n"
 
-    def function(self, name="program"):
+    def function(self, name="program", text=""):
+        """`text`: that of the function, where it is another one."""
         scope = dict(_NAMES)
-        exec(compile(self.text(name), f"<{name} {self.seed}>", "exec"), scope)
+        exec(compile(text or self.text(name), f"<{name} {self.seed}>", "exec"), scope)
         return scope[name]
 
     def tensors(self, device="cpu"):
         return [each.make(device) for each in self.inputs.values()]
+
+    def smaller(self):
+        return _smaller(self)
 
     def script(self, call):
         """A file that does the same: makes the inputs, runs eager and `call`, an expression over `program` and
@@ -89,7 +95,8 @@ def needed(program):
 
 
 def shrink(program, fails, most=200):
-    """A smaller program that fails, too. `fails(program)` is asked at most so many times."""
+    """A smaller program that fails, too, of those that `smaller` gives. `fails(program)` is asked at most so many
+    times."""
     asked = 0
 
     def still(candidate):
@@ -100,15 +107,10 @@ def shrink(program, fails, most=200):
         except Exception:  # no program any more
             return False
 
-    for output in program.outputs if len(program.outputs) > 1 else ():
-        candidate = needed(replace(program, outputs=[output]))
-        if still(candidate):
-            program = candidate
-            break
     changed = True
     while changed and asked < most:
         changed = False
-        for candidate in _smaller(program):
+        for candidate in program.smaller():
             if still(candidate):
                 program, changed = candidate, True
                 break
@@ -116,7 +118,9 @@ def shrink(program, fails, most=200):
 
 
 def _smaller(program):
-    """Each statement's operands instead of its result, each result as the output, plainer inputs."""
+    """One output, each statement's operands instead of its result, each result as the output, plainer inputs."""
+    for output in program.outputs if len(program.outputs) > 1 else ():
+        yield needed(replace(program, outputs=[output]))
     for name, _ in program.statements[:-1]:
         yield needed(replace(program, outputs=[name]))
     for position, (name, expression) in enumerate(program.statements):

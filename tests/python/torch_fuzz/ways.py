@@ -4,14 +4,16 @@ import collections
 import contextlib
 import functools
 import os
+from collections.abc import Callable
+from typing import NamedTuple
 from unittest import mock
 
 import torch
 from nvfuser.dynamo.backend import backend, observing
 
-from . import graphs, kind_programs, pointwise
+from . import definitions, graphs, kind_programs, pointwise, trainings, use_programs
 from .compare import differences
-from .observed import Expected, Observed
+from .observed import Expected, Observed, takes
 
 
 def _compiled(function, options=None, dynamic=False):
@@ -68,7 +70,7 @@ def _run_alone(program, dynamic):
         return ""
     torch._dynamo.reset()
     try:
-        traced = torch.compile(expected.function, backend="aot_eager", dynamic=dynamic)
+        traced = torch.compile(expected.function, backend="aot_eager_default_partitioner", dynamic=dynamic)
         expected.observed = Observed(traced, program.tensors())
     except Exception:
         return "" if ours is None else text
@@ -119,20 +121,29 @@ def _failing_aloud():
         yield
 
 
-# Name: how programs are drawn, how they are run, how many at once.
+class Way(NamedTuple):
+    draw: Callable  # seed -> program, or None
+    run: Callable  # programs -> what is wrong with each
+    batch: int  # how many are run at once
+    takes: Callable = takes  # whether eager takes a program that was cut down
+
+
 WAYS = {
-    "exact": (pointwise.draw, run_exact, 24),
-    "graphs": (graphs.draw, run_together, 8),
-    "dynamic": (graphs.draw, functools.partial(run_together, dynamic=True), 8),
-    "kinds": (kind_programs.draw, run_together, 12),
-    "kinds-dynamic": (kind_programs.draw, functools.partial(run_together, dynamic=True), 12),
-    "scripts": (graphs.draw, run_scripts, 8),
+    "definitions": Way(definitions.draw, definitions.run, 12, definitions.takes),
+    "exact": Way(pointwise.draw, run_exact, 24),
+    "graphs": Way(graphs.draw, run_together, 8),
+    "dynamic": Way(graphs.draw, functools.partial(run_together, dynamic=True), 8),
+    "kinds": Way(kind_programs.draw, run_together, 12),
+    "kinds-dynamic": Way(kind_programs.draw, functools.partial(run_together, dynamic=True), 12),
+    "trainings": Way(trainings.draw, trainings.run, 6, trainings.takes),
+    "uses": Way(use_programs.draw, use_programs.run, 9),
+    "scripts": Way(graphs.draw, run_scripts, 8),
 }
 
 
 def run(way, programs):
     """What is wrong with each program."""
-    function = WAYS[way][1]
+    function = WAYS[way].run
     with _failing_aloud():
         try:
             return function(programs)

@@ -24,7 +24,7 @@ def _axes(x, dims):
 
 def _bool_of(scope, x):
     """A tensor as truth values."""
-    return ops.cast(scope.value(x), DataType.Bool)
+    return ops.cast(scope.stored(x), DataType.Bool)
 
 
 def _over(scope, x, dtype, dims, reduce):

@@ -95,7 +95,7 @@ def _other_kind(node):
 
 @rule("view.dtype", refuse=_other_kind, **_FREE)
 def _view_bits(scope, node, x, dtype):
-    return ops.bitcast(scope.rounded(scope.value(x), meta(x).dtype), scope.exact_dtype(dtype))
+    return ops.bitcast(scope.stored(x), scope.exact_dtype(dtype))
 
 
 # Parts ----------------------------------------------------------------------------------------------
