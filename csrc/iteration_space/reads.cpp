@@ -291,7 +291,8 @@ class ReadCheck {
     });
   }
 
-  bool isAlike(const IterDomain* p, const IterDomain* c, const Partners& partners) const {
+  /// Pairs that are found alike become `partners`: a chain of merges meets each axis many times.
+  bool isAlike(const IterDomain* p, const IterDomain* c, Partners& partners) const {
     if (const auto partner = partners.find(p); partner != partners.end()) {
       return partner->second == c;
     }
@@ -312,6 +313,7 @@ class ReadCheck {
         return false;
       }
     }
+    partners.emplace(p, c);
     return true;
   }
 

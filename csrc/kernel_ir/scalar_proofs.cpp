@@ -6,6 +6,12 @@
 
 namespace nvfuser::kir {
 
+namespace {
+
+constexpr size_t kMostTerms = 256;  ///< of a product that is multiplied out
+
+}  // namespace
+
 Scalar ScalarPool::expand(Scalar a) {
   if (a->op == ScalarOp::Sum) {
     Scalar result = constant(a->value);
@@ -20,11 +26,14 @@ Scalar ScalarPool::expand(Scalar a) {
   Scalar result = one_;
   for (Scalar factor : a->args) {
     int64_t value = 0;
-    std::vector<std::pair<Scalar, int64_t>> terms;
+    ScalarTerms terms;
     decompose(factor, &value, &terms);
     int64_t left_value = 0;
-    std::vector<std::pair<Scalar, int64_t>> left;
+    ScalarTerms left;
     decompose(result, &left_value, &left);
+    if (terms.size() * left.size() > kMostTerms) {
+      return a;  // what is not multiplied out may go unproved
+    }
     Scalar product = constant(mulSat(value, left_value));
     for (const auto& [term, coefficient] : terms) {
       product = add(product, mul(makeProduct(coefficient, factorsOf(term)), left_value));
@@ -138,7 +147,7 @@ bool ScalarPool::provesDivisible(Scalar a, Scalar b) {
     return false;
   }
   int64_t value = 0;
-  std::vector<std::pair<Scalar, int64_t>> terms;
+  ScalarTerms terms;
   decompose(a, &value, &terms);
   if (value % b->value != 0) {
     return false;
@@ -164,7 +173,7 @@ int64_t ScalarPool::knownDivisor(Scalar a) const {
 
 Scalar ScalarPool::floorToMultiple(Scalar a, int64_t divisor) {
   int64_t value = 0;
-  std::vector<std::pair<Scalar, int64_t>> terms;
+  ScalarTerms terms;
   decompose(a, &value, &terms);
   Scalar multiple = zero_;
   Scalar rest = constant(value);

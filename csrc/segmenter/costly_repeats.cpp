@@ -46,15 +46,16 @@ bool isStored(const FusionTraits& traits, const UnitTraits& unit) {
   return unit.signature != -1 || unit.alone || (unit.parts > 0 && !isInnermost(traits, unit));
 }
 
-/// Of tensors that a unit reads.
-Cone coneOf(const FusionTraits& traits, const std::vector<int>& tensors) {
+/// Of tensors, as far as those that are `stored`.
+Cone coneOf(const FusionTraits& traits, const std::vector<int>& tensors,
+            const std::set<int>& stored) {
   Cone cone;
   // Units, and the one that reads them elsewhere; −1 for none.
   std::vector<std::pair<int, int>> open;
   std::set<std::pair<int, int>> seen;
   const auto add = [&](int tensor, int place) {
     const int source = traits.tensor(tensor).unit;
-    if (source < 0 || isStored(traits, traits.unit(source)) ||
+    if (source < 0 || stored.contains(tensor) || isStored(traits, traits.unit(source)) ||
         !seen.insert({source, place}).second) {
       return;
     }
@@ -157,22 +158,24 @@ void CostlyRepeats::findParts(const FusionTraits& traits, const MergeCosts& cost
   const UnitTraits& unit = traits.unit(join);
   std::vector<int> costly;
   for (int part : unit.reads) {
-    const double instead = bytesInstead(traits, costs, coneOf(traits, {part}), unit.elements);
+    const double instead =
+        bytesInstead(traits, costs, coneOf(traits, {part}, stored_), unit.elements);
     if (instead > bytesOf(traits, {part})) {
       costly.push_back(part);
     }
   }
-  const Cone cone = coneOf(traits, costly);
+  const Cone cone = coneOf(traits, costly, stored_);
   if (bytesInstead(traits, costs, cone, unit.elements) >
       bytesOf(traits, costly) + costs.bytes_per_launch) {
     repeats_.push_back({join, {cone.units.begin(), cone.units.end()}});
+    stored_.insert(costly.begin(), costly.end());
   }
 }
 
 void CostlyRepeats::findStretched(const FusionTraits& traits, const MergeCosts& costs,
                                   int stretch) {
   const UnitTraits& unit = traits.unit(stretch);
-  const Cone cone = coneOf(traits, unit.reads);
+  const Cone cone = coneOf(traits, unit.reads, stored_);
   for (int reader : readersOf(traits, unit.writes[0])) {
     if (bytesInstead(traits, costs, cone, traits.unit(reader).elements) >
         bytesOf(traits, unit.reads) + costs.bytes_per_launch) {
@@ -190,7 +193,7 @@ void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& co
     if (windows.size() < 2) {
       continue;
     }
-    const Cone cone = coneOf(traits, {tensor});
+    const Cone cone = coneOf(traits, {tensor}, stored_);
     const int64_t places = std::accumulate(
         windows.begin(), windows.end(), int64_t{0},
         [&](int64_t sum, int window) { return sum + traits.unit(window).elements; });
@@ -199,6 +202,7 @@ void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& co
       for (int window : windows) {
         repeats_.push_back({window, {cone.units.begin(), cone.units.end()}});
       }
+      stored_.insert(tensor);
     }
   }
 }

@@ -13,6 +13,7 @@
 /// times, where storing it is two accesses.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include <segmenter/merge_groups.h>
@@ -38,6 +39,7 @@ class CostlyRepeats {
   void findWindows(const FusionTraits& traits, const MergeCosts& costs, int source);
 
   std::vector<Repeat> repeats_;
+  std::set<int> stored_;  ///< tensors that later units therefore need not compute again
 };
 
 }  // namespace nvfuser

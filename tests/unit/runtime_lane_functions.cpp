@@ -79,7 +79,7 @@ TEST_CASE("functions of vectors: those without a text on vectors, of two and thr
     INFO(dtype);
     const std::string text = checkedText(dtype, 48, step);
     CHECK(count(text, "lanes_atan2_") > 8);
-    CHECK(count(text, "noinline]] static Lanes") >= 6);
+    CHECK(count(text, "noinline]] static Lanes") >= 4);  // maxima and bounds have an instruction
   }
 }
 
