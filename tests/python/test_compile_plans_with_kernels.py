@@ -42,7 +42,7 @@ def pools_at_two_steps(x, image):
     return pooled * pooled, x.float(), F.max_pool2d(image, 2, return_indices=True)[1], pooled
 
 
-@program(real(3, 17, 7, dtype=torch.float16), real(1, 16, dtype=torch.float16), dynamic=True)
+@program(real(3, 17, 7), real(1, 16), dynamic=True)
 def a_norm_of_neighbours(x, y):
     return F.tanhshrink(x), y.squeeze(-2), F.local_response_norm(x, 3)
 
