@@ -25,16 +25,22 @@ class Program:
 
 @dataclass
 class Table:
-    """The programs of one kind."""
+    """The programs of one kind, and their tolerance where they have none of their own."""
 
     kind: str
     programs: list = field(default_factory=list)
+    tolerance: float = 1e-5
 
     def add(self, name, function, inputs, small, middle, large=None, **facts):
         """Where no large sizes are given, they are the middle ones."""
         large = large or middle
         sizes = dict(zip(SIZES, (small, middle, large), strict=True))
-        self.programs.append(Program(name, function, inputs, sizes, **facts))
+        self.programs.append(Program(name, function, inputs, sizes, **{"tolerance": self.tolerance, **facts}))
+
+    def both(self, name, *program, **facts):
+        """Forward, and trained."""
+        self.add(name, *program, **facts)
+        self.add(name + ", trained", *program, trained=True, **facts)
 
 
 def normal(*sizes):

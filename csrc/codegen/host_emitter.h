@@ -220,4 +220,7 @@ class HostEmitter final : public Emitter {
   std::set<std::string> lasts_;  ///< of reductions over blocks: whether this task is the last one
 };
 
+/// What a statement that computes one element writes; null: it is another one.
+const kir::Ref* resultOf(const kir::Stmt& stmt);
+
 }  // namespace nvfuser::codegen

@@ -83,9 +83,6 @@ bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& 
   return hasLanes(dtypeOf(combine.value[0]));
 }
 
-namespace {
-
-/// What a statement that computes one element writes; null: it is another one.
 const kir::Ref* resultOf(const kir::Stmt& stmt) {
   if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
     return &compute->dst;
@@ -96,8 +93,6 @@ const kir::Ref* resultOf(const kir::Stmt& stmt) {
   auto* guarded = std::get_if<kir::Guarded>(&stmt.node);
   return guarded == nullptr ? nullptr : &guarded->dst;
 }
-
-}  // namespace
 
 /// Which integers all iterations share, and which indices from memory they do not. Nothing is a
 /// vector for the former: a row that an index names is read in vectors.

@@ -7,8 +7,8 @@
 ///                                       T4 = lanesSelect(T1, T3, T0)
 ///
 /// The parts of what is joined are such operands: a loop over the columns of eight sines and
-/// cosines side by side computes one for each of them, not eight. (The vector that is not computed
-/// has some value, which nobody looks at.)
+/// cosines side by side computes one for each of them, not eight. (A vector that is not computed
+/// has some value, which is not used.)
 #include <algorithm>
 
 #include <codegen/host_emitter.h>
@@ -28,18 +28,6 @@ struct Reader {
   size_t statement;
   std::optional<std::pair<const kir::Buffer*, bool>> choice;  ///< under which it reads
 };
-
-/// What a statement computes in a register and nothing else; null: it does more.
-const kir::Ref* valueOf(const kir::Stmt& stmt) {
-  if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-    return &compute->dst;
-  }
-  if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-    return &assign->dst;
-  }
-  auto* guarded = std::get_if<kir::Guarded>(&stmt.node);
-  return guarded == nullptr ? nullptr : &guarded->dst;
-}
 
 class Unread {
  public:
@@ -75,7 +63,7 @@ class Unread {
   }
 
  private:
-  /// Who reads and writes what, by the statement of the block that it is in.
+  /// The buffers that a statement reads and writes, by its place in the block.
   void note(const kir::Stmt& stmt, size_t statement, bool is_nested) {
     kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
       if (is_write) {
@@ -108,7 +96,7 @@ class Unread {
   }
 
   Choices choicesOf(size_t statement, const std::vector<Choices>& later) const {
-    const kir::Ref* value = valueOf(block_[statement]);
+    const kir::Ref* value = resultOf(block_[statement]);
     if (value == nullptr || lanes_.registers.count(value->buffer) == 0 ||
         writers_.at(value->buffer).size() != 1) {
       return {};

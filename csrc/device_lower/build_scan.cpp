@@ -17,7 +17,6 @@
 #include <limits>
 
 #include <device_lower/kernel_builder.h>
-#include <ir/scan_loops.h>
 #include <iteration_space/refused_scans.h>
 #include <ops/table/pointwise.h>
 

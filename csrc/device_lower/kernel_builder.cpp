@@ -5,7 +5,6 @@
 
 #include <device_lower/loop_copies.h>
 #include <device_lower/rounded_results.h>
-#include <ir/axis_map.h>
 #include <ir/exact_numerics.h>
 
 namespace nvfuser {

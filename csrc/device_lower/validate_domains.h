@@ -7,7 +7,7 @@
 ///   split
 ///
 /// Why here: it needs no loops, so it comes before all that takes domains for complete. Which loops
-/// tensors share, and who sees what, is iteration_space/refused_loops.h's.
+/// tensors share, and which threads see a value, is for iteration_space/refused_loops.h.
 #pragma once
 
 #include <ir/fusion.h>

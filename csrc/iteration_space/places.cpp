@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <ir/axis_map.h>
 #include <iteration_space/follow_transform.h>
 
 namespace nvfuser {

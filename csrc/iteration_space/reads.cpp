@@ -41,9 +41,9 @@ std::set<const IterDomain*> repeatedAxes(const TensorView* tv, const Places& pla
   return withProducts(tv, std::move(result));
 }
 
-/// Of `repeated` axes, those that loops in `shared` are a part of, and the other parts of these: of
-/// b·i0 split into a shared loop n and an own one k, the element that is read is computed at this
-/// n alone, at whichever index of b, so at the k of now.
+/// Of `repeated` axes, those that loops in `shared` are a part of, and the other parts of these. Of
+/// b·i0 split into a shared loop n and an own one k, the reader finds only what was computed in its
+/// turn of n. There an element of i0 is at one k alone, so it is read at the reader's own k.
 std::set<const IterDomain*> partlyShared(const TensorView* tv,
                                          const std::set<const IterDomain*>& repeated,
                                          std::vector<const IterDomain*> shared) {

@@ -3,12 +3,7 @@
 #include <algorithm>
 
 #include <ir/external_ops.h>
-#include <runtime/bound_arguments.h>
-#include <runtime/check_storage.h>
-#include <runtime/dump_kernel.h>
-#include <runtime/in_place.h>
 #include <runtime/launch_plan.h>
-#include <runtime/memory_overlap.h>
 
 namespace nvfuser {
 

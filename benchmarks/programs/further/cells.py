@@ -5,17 +5,8 @@ import torch.nn.functional as F
 
 from ..program import Table, integers, normal, uniform
 
-TABLE = Table("further cells")
-
-
-def add(name, function, inputs, small, middle, trained=False, tolerance=1e-4):
-    TABLE.add(name, function, inputs, small, middle, trained=trained, tolerance=tolerance)
-
-
-def both(name, function, inputs, small, middle):
-    """Forward, and trained."""
-    add(name, function, inputs, small, middle)
-    add(name + ", trained", function, inputs, small, middle, trained=True)
+TABLE = Table("further cells", tolerance=1e-4)
+add, both = TABLE.add, TABLE.both
 
 
 def dcn(x, w, b, u, v):

@@ -1,14 +1,12 @@
 """Graphs, recommenders, losses."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 
 from ..program import Table, integers, normal, uniform
 
-TABLE = Table("further data")
-add = partial(TABLE.add, tolerance=1e-4)
+TABLE = Table("further data", tolerance=1e-4)
+add = TABLE.add
 
 
 # Graphs

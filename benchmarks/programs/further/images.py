@@ -1,14 +1,12 @@
 """Image input, detection, and bytes with scales."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 
 from ..program import Table, boxes, integers, normal, uniform
 
-TABLE = Table("further images")
-add = partial(TABLE.add, tolerance=1e-4)
+TABLE = Table("further images", tolerance=1e-4)
+add = TABLE.add
 
 
 # Image input

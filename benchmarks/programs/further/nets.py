@@ -1,14 +1,12 @@
 """Norms, recurrent cells, diffusion, decoding, mixtures of experts and small nets, most of them trained."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 
 from ..program import Table, integers, normal, uniform
 
-TABLE = Table("further nets")
-add = partial(TABLE.add, tolerance=1e-4)
+TABLE = Table("further nets", tolerance=1e-4)
+add = TABLE.add
 
 
 # Norms trained

@@ -1,14 +1,12 @@
 """Signals, statistics, optimizers, physics."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 
 from ..program import Table, normal, uniform
 
-TABLE = Table("further numbers")
-add = partial(TABLE.add, tolerance=1e-4)
+TABLE = Table("further numbers", tolerance=1e-4)
+add = TABLE.add
 
 
 # Signals

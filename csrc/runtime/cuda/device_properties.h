@@ -2,7 +2,7 @@
 #pragma once
 
 #include <runtime/cuda/driver.h>
-#include <runtime/device.h>
+#include <support/device_properties.h>
 
 namespace nvfuser::cuda {
 

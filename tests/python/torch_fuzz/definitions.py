@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from .compare import differences, near
 from .inputs import LAYOUTS, Input
+from .program import names_in, renamed
 from .rows_of_definitions import AXES, POINTWISE
 
 _DTYPES = {torch.float64: 4, torch.float32: 4, torch.int64: 2, torch.int32: 1, torch.bool: 1}
@@ -65,6 +66,17 @@ class Definition:
             yield self.for_output(output)
         for name, _, _ in self.statements[:-1] if len(self.outputs) == 1 else ():
             yield self.for_output(name)
+        for place, (name, ours, _) in enumerate(self.statements):
+            for operand in dict.fromkeys(names_in(ours)):
+                if operand not in self.inputs or name not in self.outputs:
+                    yield self.without(place, operand)
+
+    def without(self, place, operand):
+        """An operand of a statement instead of its result."""
+        gone = self.statements[place][0]
+        rest = self.statements[:place] + self.statements[place + 1 :]
+        statements = [(name, *(renamed(text, gone, operand) for text in texts)) for name, *texts in rest]
+        return replace(self, statements=statements, outputs=[operand if o == gone else o for o in self.outputs])
 
     def for_output(self, output):
         """With this output alone, and what it needs."""
@@ -72,7 +84,7 @@ class Definition:
         for statement in reversed(self.statements):
             if statement[0] in wanted:
                 kept.append(statement)
-                wanted.update(re.findall(r"\b[av]\d+\b", statement[1]))
+                wanted.update(names_in(statement[1]))
         return replace(self, statements=kept[::-1], outputs=[output])
 
     def expected(self, call):

@@ -79,6 +79,11 @@ def names_in(expression):
     return _WORD.findall(expression)
 
 
+def renamed(expression, name, other):
+    """The expression with `other` where it reads `name`."""
+    return _WORD.sub(lambda match: other if match.group() == name else match.group(), expression)
+
+
 def _read(statements):
     return {name for _, expression in statements for name in names_in(expression)}
 
@@ -129,13 +134,11 @@ def _smaller(program):
             yield needed(replace(program, statements=rest))
     for position, (name, expression) in enumerate(program.statements):
         for operand in dict.fromkeys(names_in(expression)):
-            renamed = [
-                (other, _WORD.sub(lambda m: operand if m.group() == name else m.group(), text))  # noqa: B023
-                for other, text in program.statements[:position] + program.statements[position + 1 :]
-            ]
+            rest = program.statements[:position] + program.statements[position + 1 :]
+            statements = [(other, renamed(text, name, operand)) for other, text in rest]
             outputs = [operand if output == name else output for output in program.outputs]
             if not any(output in program.inputs for output in outputs):
-                yield needed(replace(program, statements=renamed, outputs=outputs))
+                yield needed(replace(program, statements=statements, outputs=outputs))
     for name, each in program.inputs.items():
         if each.layout != "contiguous":
             yield replace(program, inputs={**program.inputs, name: replace(each, layout="contiguous")})
