@@ -3,7 +3,9 @@
 //   Vec<T, N>               N elements, aligned to their size (16 bytes at most); zero cost to copy
 //   loadVec<N>(p)           N elements in one access of N * sizeof(T) bytes (several of 16 if it is
 //                           more); p must be a multiple of that
-//   loadVecStreaming<N>(p)  the same for data that is read once: evicted first
+//   loadVecStreaming<N>(p)  the same for data that is read once: evicted first; loadStreaming(p)
+//   one
+//                           element
 //   loadVecConstant<N>(p)   the same for data that no thread writes during the kernel (read-only
 //                           cache)
 //   loadVecIf<N>(c, p)      loadVec<N>(p) if c holds, else N elements of which all bits are zero
@@ -154,6 +156,11 @@ __device__ __forceinline__ Vec<T, N> loadVecIf(bool condition, const T* p) {
 template <int N, class T>
 __device__ __forceinline__ Vec<T, N> loadVecStreaming(const T* p) {
   return loadVecCached<Cache::Streaming, N>(p);
+}
+template <class T>
+__device__ __forceinline__ T loadStreaming(const T* p) {
+  return bitCast<T>(
+      loadWord<Cache::Streaming>(reinterpret_cast<const typename AccessWord<sizeof(T)>::type*>(p)));
 }
 template <int N, class T>
 __device__ __forceinline__ Vec<T, N> loadVecConstant(const T* p) {

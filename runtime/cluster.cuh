@@ -4,6 +4,9 @@
 //   clusterRank(), clusterSize()   of this block, x fastest
 //   clusterSync()                  barrier of all threads of all blocks of the cluster; orders
 //                                  their shared memory
+//   clusterArrive(), clusterWait() its two halves: a thread that has arrived waits before it
+//   arrives
+//                                  again
 //   mapSharedRank(p, rank)         the same dynamic shared address in the block of that rank. A
 //                                  block must not end, nor reuse what others read, before a
 //                                  clusterSync after the last such access.
@@ -19,6 +22,8 @@ inline u32 clusterSize() {
   return c.x * c.y * c.z;
 }
 inline void clusterSync() { __nvf_cluster_barrier(); }
+inline void clusterArrive() {}  // the barrier is where threads wait
+inline void clusterWait() { __nvf_cluster_barrier(); }
 template <class T>
 inline T* mapSharedRank(T* p, u32 rank) {
   return static_cast<T*>(__nvf_map_shared_rank(p, rank));
@@ -34,9 +39,15 @@ __device__ __forceinline__ u32 clusterSize() {
   asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
   return size;
 }
-__device__ __forceinline__ void clusterSync() {
+__device__ __forceinline__ void clusterArrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void clusterWait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void clusterSync() {
+  clusterArrive();
+  clusterWait();
 }
 template <class T>
 __device__ __forceinline__ T* mapSharedRank(T* p, u32 rank) {

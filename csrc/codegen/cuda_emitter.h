@@ -30,6 +30,8 @@ class CudaEmitter final : public Emitter {
 
   // cuda_statements.cpp
   std::string elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) override;
+  std::string_view fastFunction(const kir::Compute& compute) override;
+  void emit(const kir::Assign& assign) override;
   void emit(const kir::CopyVector& copy) override;
   void emit(const kir::Guarded& guarded) override;
   void emit(const kir::CopyAsync& copy) override;
@@ -44,6 +46,8 @@ class CudaEmitter final : public Emitter {
   void emit(const kir::FenceAsyncProxy& fence) override;
   void emit(const kir::Sync& sync) override;
   void emit(const kir::CombineAt& combine) override;
+
+  // cuda_reductions.cpp
   void emit(const kir::BlockReduce& reduce) override;
   void emit(const kir::BlockScan& scan) override;
   void emit(const kir::ClusterReduce& reduce) override;

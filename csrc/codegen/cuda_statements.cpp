@@ -1,4 +1,4 @@
-/// Vector copies, asynchronous copies, barriers, and reductions among threads and blocks.
+/// Vector copies, functions, asynchronous copies, barriers and updates in memory.
 #include <cmath>
 
 #include <codegen/cuda_emitter.h>
@@ -6,22 +6,6 @@
 namespace nvfuser::codegen {
 
 namespace {
-
-/// "true, false, false"
-std::string flags(const bool (&dims)[3]) {
-  return join(dims, ", ", [](bool along) { return std::string(along ? "true" : "false"); });
-}
-
-/// "threadIdx.x, threadIdx.z"
-std::string dimensionNames(std::string_view index, const bool (&dims)[3]) {
-  std::string out;
-  for (size_t d = 0; d < 3; ++d) {
-    if (dims[d]) {
-      append(out, text(out.empty() ? "" : ", ", index, ".", "xyz"[d]));
-    }
-  }
-  return out;
-}
 
 bool inRegisters(const kir::Ref& ref) { return ref.buffer->memory == MemoryType::Local; }
 
@@ -51,6 +35,18 @@ std::string CudaEmitter::elementText(const kir::Ref& ref, std::string_view offse
               : ref.index->isConstant(0) ? std::string(offset)
                                          : text(scalar_.operand(ref.index), " + ", offset),
               ")");
+}
+
+void CudaEmitter::emit(const kir::Assign& assign) {
+  const auto* src = std::get_if<kir::Ref>(&assign.src);
+  if (assign.cache_op != CacheOp::Streaming || assign.dst.width != 1 || src == nullptr ||
+      src->buffer->memory != MemoryType::Global || src->buffer->by_value ||
+      !inRegisters(assign.dst) || storedAs(*src->buffer) != storedAs(*assign.dst.buffer)) {
+    Emitter::emit(assign);
+    return;
+  }
+  snippets_.addBasics();
+  out_.line(text(refText(assign.dst), " = loadStreaming(", addressText(*src), ");"));
 }
 
 void CudaEmitter::emit(const kir::CopyVector& copy) {
@@ -98,6 +94,17 @@ void CudaEmitter::emit(const kir::Guarded& guarded) {
   out_.line(text("vecAt<", guarded.dst.width, ">(", addressText(guarded.dst), ") = loadVecIf<",
                  guarded.dst.width, ">(", scalar_(guarded.condition), ", ", addressText(*src),
                  ");"));
+}
+
+std::string_view CudaEmitter::fastFunction(const kir::Compute& compute) {
+  const RoundedFunction function = roundedFunction(compute);
+  if (function == RoundedFunction::None) {
+    return {};
+  }
+  snippets_.add("rounded.cuh");
+  return function == RoundedFunction::Exp       ? "expRounded"
+         : function == RoundedFunction::Sigmoid ? "sigmoidRounded"
+                                                : "divideRounded";
 }
 
 void CudaEmitter::emit(const kir::CopyAsync& copy) {
@@ -246,6 +253,10 @@ void CudaEmitter::emit(const kir::Sync& sync) {
           sync.role == kir::Role::All ? "__syncthreads();" : text(roleName(sync.role), "::sync();"),
           sync.comment);
       return;
+    case kir::SyncKind::ClusterArrive:
+      snippets_.add("cluster.cuh");
+      out_.line("clusterArrive();", sync.comment);
+      return;
     case kir::SyncKind::GridBarrier:
       check(sync.tickets != nullptr, "a grid barrier has a counter");
       snippets_.add("grid_sync.cuh");
@@ -254,44 +265,6 @@ void CudaEmitter::emit(const kir::Sync& sync) {
                 sync.comment);
       return;
   }
-}
-
-void CudaEmitter::emit(const kir::BlockReduce& reduce) {
-  snippets_.add("block_reduce.cuh");
-  const StateType& type = stateType(reduce.monoid);
-  out_.open("{",
-            text(monoidName(reduce.monoid), " over ", dimensionNames("threadIdx", reduce.dims)));
-  loadState(type, reduce.state);
-  out_.line(text("state = blockAllReduce<", flags(reduce.dims), partArgument(reduce.role),
-                 ">(state, ", reduce.workspace != nullptr ? reduce.workspace->name : "nullptr",
-                 ");"));
-  storeState(type, reduce.state);
-  out_.close();
-}
-
-void CudaEmitter::emit(const kir::BlockScan& scan) {
-  snippets_.add("block_scan.cuh");
-  const StateType& type = stateType(scan.monoid);
-  out_.open("{", text("scan by ", monoidName(scan.monoid), " along ",
-                      dimensionNames("threadIdx", scan.dims), scan.backward ? ", backward" : ""));
-  loadState(type, scan.state);
-  loadState(type, scan.total, "total");
-  out_.line(text("blockScan<", flags(scan.dims), ", ", scan.backward ? "true" : "false",
-                 partArgument(scan.role), ">(state, total, ", scan.workspace->name, ");"));
-  storeState(type, scan.state);
-  storeState(type, scan.total, "total");
-  out_.close();
-}
-
-void CudaEmitter::emit(const kir::ClusterReduce& reduce) {
-  snippets_.add("cluster_reduce.cuh");
-  const StateType& type = stateType(reduce.monoid);
-  out_.open("{", text(monoidName(reduce.monoid), " over the blocks of the cluster"));
-  loadState(type, reduce.state);
-  out_.line(text("state = clusterAllReduce<", flags(reduce.threads), ">(state, ",
-                 reduce.workspace->name, ");"));
-  storeState(type, reduce.state);
-  out_.close();
 }
 
 void CudaEmitter::emit(const kir::CombineAt& combine) {
@@ -323,49 +296,6 @@ void CudaEmitter::emit(const kir::CombineAt& combine) {
                            {converted("before", dtype, computeOf(dtype)),
                             converted("value", dtype, computeOf(dtype))}),
                  "; });"));
-  out_.close();
-}
-
-const kir::BlockReduce* CudaEmitter::blockReduceBefore(const kir::GridReduce& reduce) const {
-  const kir::BlockReduce* before = nullptr;
-  bool reached = false;
-  kir::forEach(kernel_.body, [&](const kir::Stmt& stmt) {
-    if (auto* grid = std::get_if<kir::GridReduce>(&stmt.node)) {
-      reached = reached || grid == &reduce;
-    }
-    auto* in_block = std::get_if<kir::BlockReduce>(&stmt.node);
-    if (!reached && in_block != nullptr && in_block->state[0].buffer == reduce.state[0].buffer) {
-      before = in_block;
-    }
-  });
-  return before;
-}
-
-void CudaEmitter::emit(const kir::GridReduce& reduce) {
-  snippets_.add("grid_reduce.cuh");
-  check(reduce.workspace != nullptr && reduce.tickets != nullptr,
-        "a grid reduction has a workspace and tickets");
-  const StateType& type = stateType(reduce.monoid);
-  constexpr bool kNone[3] = {false, false, false};
-  const kir::BlockReduce* in_block = blockReduceBefore(reduce);
-  const std::string arguments = text(
-      "<", flags(reduce.dims), ", ", flags(in_block != nullptr ? in_block->dims : kNone),
-      partArgument(kir::Role::All), ">(state, reinterpret_cast<", type.name, "*>(",
-      reduce.workspace->name, "), ", reduce.tickets->name, ", ",
-      in_block != nullptr && in_block->workspace != nullptr ? in_block->workspace->name : "nullptr",
-      ");");
-  std::string last;
-  if (!reduce.all) {
-    check(reduce.last != nullptr, "a grid reduction says which block has the result");
-    last = scalar_.name(reduce.last);
-    out_.line(text("bool ", last, ";"), "in the block that comes last, which has the result");
-  }
-  out_.open("{",
-            text(monoidName(reduce.monoid), " over ", dimensionNames("blockIdx", reduce.dims)));
-  loadState(type, reduce.state);
-  out_.line(reduce.all ? "state = gridAllReduce" + arguments
-                       : text(last, " = gridReduce", arguments));
-  storeState(type, reduce.state);
   out_.close();
 }
 

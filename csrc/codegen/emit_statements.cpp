@@ -83,8 +83,28 @@ void Emitter::emit(const kir::Compute& compute) {
     operands.push_back(
         operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
   }
-  out_.line(text(refText(compute.dst), " = ",
-                 pointwise(compute.op, compute.compute, stored, operands), ";"));
+  const std::string_view fast = fastFunction(compute);
+  out_.line(text(
+      refText(compute.dst), " = ",
+      fast.empty() ? pointwise(compute.op, compute.compute, stored, operands)
+                   : converted(text(fast, "(", join(operands, ", "), ")"), DataType::Float, stored),
+      ";"));
+}
+
+Emitter::RoundedFunction Emitter::roundedFunction(const kir::Compute& compute) const {
+  const int digits = compute.digits_shown;
+  if (digits == 0 || resolved(compute.compute) != DataType::Float) {
+    return RoundedFunction::None;
+  }
+  if (const auto* unary = std::get_if<UnaryOpType>(&compute.op);
+      unary != nullptr && digits <= significandBits(DataType::BFloat16)) {
+    return *unary == UnaryOpType::Exp       ? RoundedFunction::Exp
+           : *unary == UnaryOpType::Sigmoid ? RoundedFunction::Sigmoid
+                                            : RoundedFunction::None;
+  }
+  const auto* binary = std::get_if<BinaryOpType>(&compute.op);
+  return binary != nullptr && *binary == BinaryOpType::Div ? RoundedFunction::Divide
+                                                           : RoundedFunction::None;
 }
 
 void Emitter::elementwise(const kir::Ref& dst, const kir::Operand& src) {

@@ -102,7 +102,13 @@ class Emitter {
   void emit(const kir::LoadIndex& load);
   void emit(const kir::Let& let);
   void emit(const kir::Compute& compute);
-  void emit(const kir::Assign& assign);
+  /// A function of which results do not show the last digits.
+  enum class RoundedFunction : uint8_t { None, Exp, Sigmoid, Divide };
+  RoundedFunction roundedFunction(const kir::Compute& compute) const;
+  /// The name of a function of floats that is faster and right to the digits that show, with its
+  /// snippet added; empty: there is none.
+  virtual std::string_view fastFunction(const kir::Compute& /*compute*/) { return {}; }
+  virtual void emit(const kir::Assign& assign);
   virtual void emit(const kir::Guarded& guarded);
   void emit(const kir::Combine& combine);
   void emit(const kir::Random& random);

@@ -134,7 +134,7 @@ class HostEmitter final : public Emitter {
   std::string laneCall(const kir::Compute& compute, const LaneLoop& lanes,
                        const std::vector<std::string>& operands);
   /// A faster function, where its errors do not show; "": there is none.
-  std::string_view fastFunction(const kir::Compute& compute, const LaneLoop& lanes);
+  std::string_view fastLaneFunction(const kir::Compute& compute, const LaneLoop& lanes);
   /// The operation on vectors; where it has no text on them, on `element`s of the operands.
   std::string laneValue(const kir::Compute& compute, const LaneLoop& lanes,
                         const std::vector<std::string>& operands,

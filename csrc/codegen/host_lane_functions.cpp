@@ -106,20 +106,16 @@ bool HostEmitter::isCalled(const kir::Compute& compute) {
   return functions_ > kMostInlined;
 }
 
-std::string_view HostEmitter::fastFunction(const kir::Compute& compute, const LaneLoop& lanes) {
-  if (!compute.rounded || resolved(compute.compute) != DataType::Float) {
-    return {};
-  }
-  if (isUnary(compute, UnaryOpType::Exp)) {
+std::string_view HostEmitter::fastLaneFunction(const kir::Compute& compute, const LaneLoop& lanes) {
+  const RoundedFunction rounded = roundedFunction(compute);
+  if (rounded == RoundedFunction::Exp) {
     return "simdExpFast";
   }
-  if (isUnary(compute, UnaryOpType::Sigmoid)) {
+  if (rounded == RoundedFunction::Sigmoid) {
     return "simdSigmoidFast";
   }
-  const auto* binary = std::get_if<BinaryOpType>(&compute.op);
-  const auto* divisor = binary != nullptr && *binary == BinaryOpType::Div
-                            ? std::get_if<kir::Ref>(&compute.operands[1])
-                            : nullptr;
+  const auto* divisor =
+      rounded == RoundedFunction::Divide ? std::get_if<kir::Ref>(&compute.operands[1]) : nullptr;
   return divisor != nullptr && lanes.filled.count(divisor->buffer) != 0 ? "simdDivideFast"
                                                                         : std::string_view();
 }
@@ -130,7 +126,7 @@ std::string HostEmitter::laneValue(const kir::Compute& compute, const LaneLoop& 
   const DataType dtype = storedAs(*compute.dst.buffer);
   const DataType type = resolved(compute.compute);
   const PointwiseRow& row = rowOf(compute);
-  const std::string_view fast = fastFunction(compute, lanes);
+  const std::string_view fast = fastLaneFunction(compute, lanes);
   std::string value =
       !fast.empty() ? text(fast, "(", join(operands, ", "), ")")
       : isUnary(compute, UnaryOpType::BitCast)

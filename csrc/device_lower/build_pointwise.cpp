@@ -18,8 +18,9 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
     for (size_t i = 0; i < expr->inputs().size(); ++i) {
       operands.push_back(in(i));
     }
+    const auto shown = digits_shown_.find(leaf.out);
     out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr),
-                                rounded_.count(leaf.out) != 0}});
+                                shown == digits_shown_.end() ? 0 : shown->second}});
   };
   switch (expr->kind()) {
     case ExprKind::UnaryOp:

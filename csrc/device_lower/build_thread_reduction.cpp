@@ -206,14 +206,19 @@ void KernelBuilder::combineInCluster(const SpreadState& state, kir::Block& out) 
   statement.state = state.parts;
   std::copy(std::begin(state.block_dims), std::end(state.block_dims),
             std::begin(statement.threads));
-  Scalar results = pool_.one();
+  Scalar states = pool_.one();
   for (int d = 0; d < 3; ++d) {
     if (!state.block_dims[d] && loops_.dimension(kTid[d]) != nullptr) {
-      results = pool_.mul(results, loops_.dimension(kTid[d]));
+      states = pool_.mul(states, loops_.dimension(kTid[d]));
+    }
+    if (loops_.cluster(kBid[d]) != nullptr) {
+      states = pool_.mul(states, loops_.cluster(kBid[d]));
     }
   }
-  statement.workspace = workspace(state.named("cluster_work"), MemoryType::Shared,
-                                  pool_.mul(results, state.bytes), false);
+  kir::Buffer* const slots = workspace(state.named("cluster_work"), MemoryType::Shared,
+                                       pool_.mul(states, state.bytes), false);
+  slots->keeps_place = true;  // others of the cluster write to it
+  statement.workspace = slots;
   out.push_back({std::move(statement)});
 }
 

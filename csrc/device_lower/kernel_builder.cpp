@@ -23,8 +23,8 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       pool_(symbols.pool()),
       indexer_(exact, loops, symbols, allocations),
       predicates_(fusion, exact, loops, symbols, options.predicate_elimination) {
-  if (options.target == LowerTarget::Cpu && !isComputedExactly(fusion)) {
-    rounded_ = roundedResults(fusion);
+  if (!isComputedExactly(fusion)) {
+    digits_shown_ = digitsShown(fusion);
   }
   for (TensorView* tv : computedTensors(fusion)) {
     if (allocations_.of(tv).buffer->memory != MemoryType::Local) {

@@ -256,7 +256,7 @@ class KernelBuilder {
   kir::ScalarPool& pool_;
   Indexer indexer_;
   Predicates predicates_;
-  std::unordered_set<const TensorView*> rounded_;  ///< of the CPU (rounded_results.h)
+  std::unordered_map<const TensorView*, int> digits_shown_;  ///< rounded_results.h
   /// Register buffers by the innermost loop around their declaration (null: the kernel).
   std::unordered_map<const LoopClass*, std::vector<const kir::Buffer*>> declared_in_;
   std::unordered_map<const Expr*, int64_t> draw_of_;

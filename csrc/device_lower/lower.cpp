@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include <device_lower/async_copy.h>
+#include <device_lower/cluster_meetings.h>
 #include <device_lower/collect_parameters.h>
 #include <device_lower/fetch_ahead.h>
 #include <device_lower/hoist_indices.h>
@@ -103,6 +104,7 @@ void buildStatements(Lowering& l) {
 }
 
 void planMemory(Lowering& l) {
+  placeClusterMeetings(l.kernel);
   planSharedMemory(l.kernel);
   // A grid barrier counts its arrivals in a workspace.
   kir::forEach(l.kernel.body, [&](kir::Stmt& stmt) {

@@ -29,7 +29,8 @@ struct Slot {
 
 bool isBlockBarrier(const kir::Stmt& stmt) {
   auto* sync = std::get_if<kir::Sync>(&stmt.node);
-  return sync != nullptr && sync->kind != kir::SyncKind::WarpBarrier;
+  return sync != nullptr && sync->kind != kir::SyncKind::WarpBarrier &&
+         sync->kind != kir::SyncKind::ClusterArrive;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <device_lower/rounded_results.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ir/internal_nodes.h>
 
@@ -48,15 +49,32 @@ bool keepsRelativeError(const Expr* use, const TensorView* tv) {
   }
 }
 
-bool isRounding(const Expr* use) {
-  return use->isA<UnaryOp>() && use->as<UnaryOp>()->getUnaryOpType() == UnaryOpType::Cast &&
-         use->output(0)->dtype() == DataType::BFloat16;
+/// The digits that a use shows: of a rounding those of its result, on the way to one those that it
+/// shows itself; nothing where it may show all.
+std::optional<int> digitsShownBy(const Expr* use, const TensorView* tv,
+                                 const std::unordered_map<const TensorView*, int>& shown) {
+  if (use->isA<UnaryOp>() && use->as<UnaryOp>()->getUnaryOpType() == UnaryOpType::Cast &&
+      isReducedPrecisionFloat(use->output(0)->dtype())) {
+    return significandBits(use->output(0)->dtype());
+  }
+  if (!keepsRelativeError(use, tv)) {
+    return std::nullopt;
+  }
+  int digits = 0;
+  for (const Val* val : use->outputs()) {
+    const auto found = val->isA<TensorView>() ? shown.find(val->as<TensorView>()) : shown.end();
+    if (found == shown.end()) {
+      return std::nullopt;
+    }
+    digits = std::max(digits, found->second);
+  }
+  return digits;
 }
 
 }  // namespace
 
-std::unordered_set<const TensorView*> roundedResults(const Fusion& fusion) {
-  std::unordered_set<const TensorView*> rounded;
+std::unordered_map<const TensorView*, int> digitsShown(const Fusion& fusion) {
+  std::unordered_map<const TensorView*, int> shown;
   const std::vector<Expr*> exprs = fusion.exprs();
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     for (const Val* out : (*expr)->outputs()) {
@@ -64,21 +82,21 @@ std::unordered_set<const TensorView*> roundedResults(const Fusion& fusion) {
         continue;
       }
       const auto* tv = out->as<TensorView>();
-      const std::vector<Expr*> uses = fusion.usesOf(tv);
-      const bool is_rounded =
-          !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Expr* use) {
-            return isRounding(use) ||
-                   (keepsRelativeError(use, tv) &&
-                    std::all_of(use->outputs().begin(), use->outputs().end(), [&](const Val* val) {
-                      return val->isA<TensorView>() && rounded.count(val->as<TensorView>()) != 0;
-                    }));
-          });
-      if (is_rounded) {
-        rounded.insert(tv);
+      std::optional<int> digits;
+      for (const Expr* use : fusion.usesOf(tv)) {
+        const std::optional<int> by_use = digitsShownBy(use, tv, shown);
+        if (!by_use) {
+          digits.reset();
+          break;
+        }
+        digits = std::max(digits.value_or(0), *by_use);
+      }
+      if (digits) {
+        shown[tv] = *digits;
       }
     }
   }
-  return rounded;
+  return shown;
 }
 
 }  // namespace nvfuser

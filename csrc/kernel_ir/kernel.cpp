@@ -171,15 +171,16 @@ class Printer {
                      " in ", s.workspace->name));
   }
   void show(const ClusterReduce& s, int depth) {
+    static constexpr std::string_view kBefore[] = {"", ", arrived before", ", met before"};
     line(depth, text("(", refs(s.state), ") = cluster reduce ", name(s.monoid), " in ",
-                     s.workspace->name));
+                     s.workspace->name, kBefore[static_cast<size_t>(s.before)]));
   }
   void show(const GridReduce& s, int depth) {
     line(depth, text("(", refs(s.state), ") = grid reduce ", name(s.monoid), " along ",
                      dims(s.dims, 'b'), s.all ? " for all" : "", " in ", s.workspace->name));
   }
   void show(const Sync& s, int depth) {
-    static constexpr std::string_view kKinds[] = {"warp", "block", "grid"};
+    static constexpr std::string_view kKinds[] = {"warp", "block", "grid", "cluster arrive"};
     static constexpr std::string_view kRoles[] = {"", ", loading", ", computing"};
     line(depth,
          text("sync ", kKinds[static_cast<size_t>(s.kind)], kRoles[static_cast<size_t>(s.role)],

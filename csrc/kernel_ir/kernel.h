@@ -133,8 +133,9 @@ struct Compute {
   Ref dst;
   std::vector<Operand> operands;
   DataType compute;
-  /// A relative error of 1e-4 hardly shows (device_lower/rounded_results.h).
-  bool rounded = false;
+  /// Of a Float: how many of its digits results show, 8 of BFloat16, 11 of Half
+  /// (device_lower/rounded_results.h); 0: all.
+  int digits_shown = 0;
 };
 
 /// dst = src (converted if the dtypes differ).
@@ -311,6 +312,13 @@ struct BlockScan {
   Role role = Role::All;
 };
 
+/// How a block knows that the others of its cluster have started, and have done with the workspace.
+enum class ClusterMeeting : uint8_t {
+  Meets,    ///< they meet in the reduction
+  Arrived,  ///< each waits for those that have yet to do their ClusterArrive
+  Met,      ///< they met in an earlier reduction, of another workspace
+};
+
 /// Combines the states of all blocks of the cluster, in order of rank; every thread of each block
 /// gets the result. `threads`: the thread dimensions that are reduced in the block before.
 /// `workspace` is shared memory.
@@ -319,6 +327,7 @@ struct ClusterReduce {
   std::vector<Ref> state;
   bool threads[3] = {false, false, false};
   const Buffer* workspace = nullptr;
+  ClusterMeeting before = ClusterMeeting::Meets;
 };
 
 /// Combines the states of all blocks along the grid dimensions marked, through `workspace`
@@ -334,7 +343,7 @@ struct GridReduce {
   Scalar last = nullptr;  ///< a Symbol; unless `all`
 };
 
-enum class SyncKind : uint8_t { WarpBarrier, BlockBarrier, GridBarrier };
+enum class SyncKind : uint8_t { WarpBarrier, BlockBarrier, GridBarrier, ClusterArrive };
 struct Sync {
   SyncKind kind = SyncKind::BlockBarrier;
   const Buffer* tickets = nullptr;  ///< of a grid barrier

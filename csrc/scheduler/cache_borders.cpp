@@ -61,17 +61,19 @@ std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fus
   return copies;
 }
 
-void storeStreaming(TensorView* output) {
-  Expr* definition = output->definition();
-  if (definition == nullptr || !definition->isA<LoadStoreOp>()) {
-    return;
+void streamCopy(TensorView* copied) {
+  const Expr* definition = copied->definition();
+  if (definition != nullptr && definition->isA<LoadStoreOp>()) {
+    recopy(copied, definition->as<LoadStoreOp>()->opType(), CacheOp::Streaming);
   }
-  auto* copy = definition->as<LoadStoreOp>();
-  Val* computed = copy->in();
-  const LoadStoreOpType type = copy->opType();
-  Fusion* fusion = output->fusion();
-  fusion->removeExpr(copy);
-  IrBuilder::createInContainer<LoadStoreOp>(fusion, type, output, computed, CacheOp::Streaming);
+}
+
+void recopy(TensorView* copied, LoadStoreOpType type, CacheOp cache) {
+  Expr* definition = copied->definition();
+  Val* from = definition->input(0);
+  Fusion* fusion = copied->fusion();
+  fusion->removeExpr(definition);
+  IrBuilder::createInContainer<LoadStoreOp>(fusion, type, copied, from, cache);
 }
 
 void clearMemorySpace(Fusion* fusion) {

@@ -22,8 +22,12 @@ std::vector<TensorView*> cacheInputs(
 /// copy before it. Pairs of (copy, output).
 std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fusion, bool unroll);
 
-/// If an output is a copy of what was computed on the chip, it is written past the caches.
-void storeStreaming(TensorView* output);
+/// If a tensor is a copy, what is copied is not wanted in the caches: an output is written past
+/// them, and what is read of an input is the first to leave them.
+void streamCopy(TensorView* copied);
+
+/// The copy that defines `copied` becomes one of another kind.
+void recopy(TensorView* copied, LoadStoreOpType type, CacheOp cache);
 
 /// Inputs and outputs in Global memory, all else in Local: what a scheduler starts from.
 void clearMemorySpace(Fusion* fusion);

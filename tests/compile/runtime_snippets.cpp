@@ -159,6 +159,11 @@ o[threadIdx.x]=clusterAllReduce<true,false,true>(S{o[threadIdx.x]},m).v;
 
 #endif
 )"},
+    {"rounded.cuh", R"(
+extern "C" __global__ void k(float*o){
+o[0]=expRounded(o[0])+sigmoidRounded(o[1])+divideRounded(o[2],o[3]);
+}
+)"},
     {"combine_at.cuh", R"(
 extern "C" __global__ void k(float*o,double*d,int*i,i64*l,u16*h){
 addAt(o,1.0f);

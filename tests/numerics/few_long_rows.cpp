@@ -1,5 +1,5 @@
-// Normalisations of a few rows that fit no chip: blocks share each of them and wait for each other,
-// instead of one block for a row while the others have nothing to do.
+// Normalisations of a few rows that fit no cluster's memory: blocks share each of them and wait for
+// each other, instead of one block for a row while the others have nothing to do.
 #include "automatic.h"
 
 using namespace nvfuser;
@@ -48,10 +48,10 @@ TEST_CASE("few long rows: layer norm and softmax of one") {
         TensorView* x = input(fusion, 2, DataType::Float);
         fusion.addOutput(layer_norm(x, 1, nullptr, nullptr, IrBuilder::create<Val>(1e-5)).output);
       },
-      {{{{1, 300000}}}, {{{2, 280001}}}});
+      {{{{1, 500000}}}, {{{2, 280001}}}});
   checkShared(
       [](Fusion& fusion) { fusion.addOutput(softmax(input(fusion, 2, DataType::Float), 1)); },
-      {{{{1, 300000}}}, {{{1, 280001}}}});
+      {{{{1, 500000}}}, {{{1, 280001}}}});
 }
 
 TEST_CASE("few long rows: softmax of few columns") {

@@ -188,9 +188,39 @@ TEST_CASE("scheduled: layer norm over a cluster of blocks") {
     inlineMost();
   };
   check(define, {{{3, 300}}, {{1, 7}}}, DataType::Float, [](const std::string& kernel) {
-    CHECK(contains(kernel, "clusterAllReduce<true, false, false>"));
+    CHECK(contains(kernel, "clusterAllReduce<true, false, false, Cluster::Arrived>"));
     CHECK(!contains(kernel, "gridAllReduce"));
   });
+}
+
+// In a loop a later iteration writes where others may still read: the blocks meet each time.
+TEST_CASE("scheduled: sums over a cluster of blocks in line, and in a loop") {
+  for (bool in_loop : {false, true}) {
+    CAPTURE(in_loop);
+    auto define = [&](Fusion& fusion) {
+      TensorView* x = makeContigTensor(2);
+      fusion.addInput(x);
+      TensorView* shifted = sub(x, broadcast(sum(x, {1}), {false, true}));
+      TensorView* out = sub(shifted, broadcast(max(x, {1}), {false, true}));
+      fusion.addOutput(out);
+      out->split(1, 4, false);
+      out->split(2, 32);
+      if (!in_loop) {
+        out->axis(0)->parallelize(ParallelType::BIDy);
+      }
+      out->axis(1)->parallelize(ParallelType::BIDx);
+      out->axis(1)->setClusteredBlocks();
+      out->axis(3)->parallelize(ParallelType::TIDx);
+      scheduleLike(out);
+      inlineMost();
+    };
+    check(define, {{{3, 300}}, {{1, 7}}}, DataType::Float, [&](const std::string& kernel) {
+      CHECK(contains(kernel, "clusterArrive();  // others") == !in_loop);
+      CHECK(contains(kernel, "clusterAllReduce<true, false, false, Cluster::Arrived>") == !in_loop);
+      CHECK(contains(kernel, "clusterAllReduce<true, false, false, Cluster::Met>") == !in_loop);
+      CHECK(contains(kernel, "clusterAllReduce<true, false, false, Cluster::Meets>") == in_loop);
+    });
+  }
 }
 
 TEST_CASE("scheduled: shared memory is used again behind a barrier") {

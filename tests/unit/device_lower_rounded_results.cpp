@@ -27,13 +27,14 @@ TEST_CASE("rounded results: a softmax in bfloat16 from its exponentials on") {
   TensorView* along = broadcast(total, {false, true});
   TensorView* shares = div(powers, along);
   fusion.addOutput(castOp(DataType::BFloat16, shares));
-  const auto rounded = roundedResults(fusion);
+  const auto digits = digitsShown(fusion);
   for (const TensorView* tv : {powers, total, along, shares}) {
-    CHECK(rounded.count(tv) == 1);
+    REQUIRE(digits.count(tv) == 1);
+    CHECK(digits.at(tv) == 8);
   }
   // A difference on the way makes a small error a large one.
-  CHECK(rounded.count(shifted) == 0);
-  CHECK(rounded.count(x) == 0);
+  CHECK(digits.count(shifted) == 0);
+  CHECK(digits.count(x) == 0);
 }
 
 TEST_CASE("rounded results: all readers have to round") {
@@ -45,6 +46,7 @@ TEST_CASE("rounded results: all readers have to round") {
   TensorView* of_log = exp(x);
   TensorView* of_sum = exp(x);
   TensorView* of_signed = neg(exp(x));
+  TensorView* of_both = exp(x);
   TensorView* only = exp(x);
   fusion.addOutput(of_float);
   fusion.addOutput(castOp(DataType::BFloat16, of_float));
@@ -53,9 +55,16 @@ TEST_CASE("rounded results: all readers have to round") {
   fusion.addOutput(castOp(DataType::BFloat16, add(of_sum, x)));
   fusion.addOutput(castOp(DataType::BFloat16, sum(of_signed, {1})));
   fusion.addOutput(castOp(DataType::BFloat16, mul(only, x)));
-  const auto rounded = roundedResults(fusion);
-  for (const TensorView* tv : {of_float, of_half, of_log, of_sum, of_signed}) {
-    CHECK(rounded.count(tv) == 0);
+  fusion.addOutput(castOp(DataType::BFloat16, of_both));
+  fusion.addOutput(castOp(DataType::Half, of_both));
+  const auto digits = digitsShown(fusion);
+  for (const TensorView* tv : {of_float, of_log, of_sum, of_signed}) {
+    CHECK(digits.count(tv) == 0);
   }
-  CHECK(rounded.count(only) == 1);
+  REQUIRE(digits.count(of_half) == 1);
+  CHECK(digits.at(of_half) == 11);
+  REQUIRE(digits.count(of_both) == 1);
+  CHECK(digits.at(of_both) == 11);
+  REQUIRE(digits.count(only) == 1);
+  CHECK(digits.at(only) == 8);
 }

@@ -1,4 +1,5 @@
-// block_reduce.cuh and grid_reduce.cuh on the emulated device, for blocks and grids of every shape.
+// block_reduce.cuh, cluster_reduce.cuh and grid_reduce.cuh on the emulated device, for blocks and
+// grids of every shape.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -260,4 +261,60 @@ extern "C" __global__ void all(double* out, const float* in, int n, Sum* partial
     }
   }
   setEmulationSettings(before);
+}
+
+// Each thread along x holds the same number, each row of threads (y) one of its own: 1 + the
+// block's number + 100 · the row's. Twice in the same memory where the blocks meet in the call,
+// else in two.
+TEST_CASE("snippets: reductions among the blocks of a cluster, however they meet") {
+  std::string all;
+  std::set<std::string> seen;
+  addSnippet("cluster_reduce.cuh", seen, all);
+  all += R"(
+struct Sum {
+  float v;
+  static __device__ Sum combine(const Sum& a, const Sum& b) { return {a.v + b.v}; }
+};
+template <Cluster first, Cluster second>
+__device__ void twice(float* out) {
+  extern __shared__ __align__(16) unsigned char smem[];
+  if (first == Cluster::Arrived) {
+    clusterArrive();
+  }
+  const float own = 1.0f + blockIdx.x + 100.0f * threadIdx.y;
+  const u32 bytes = second == Cluster::Met ? 4 * clusterSize() * blockDim.y : 0;
+  const float once = clusterAllReduce<true, false, true, first>(Sum{own}, smem).v;
+  const float again = clusterAllReduce<true, false, true, second>(Sum{once + own}, smem + bytes).v;
+  const u32 thread = threadIdx.x + blockDim.x * threadIdx.y;
+  out[blockIdx.x * blockDim.x * blockDim.y + thread] = again;
+}
+extern "C" __global__ void meets(float* out) { twice<Cluster::Meets, Cluster::Meets>(out); }
+extern "C" __global__ void arrived(float* out) { twice<Cluster::Arrived, Cluster::Met>(out); }
+)";
+  for (const char* entry : {"meets", "arrived"}) {
+    for (unsigned x : {1U, 3U, 32U}) {  // fewer and more threads of a row than blocks
+      CAPTURE(entry);
+      CAPTURE(x);
+      constexpr unsigned kBlocks = 4;
+      constexpr unsigned kRows = 2;
+      DeviceVector<float> out(2 * kBlocks * x * kRows);
+      LaunchShape shape{.grid = {2 * kBlocks, 1, 1},
+                        .block = {x, kRows, 1},
+                        .cluster = {kBlocks, 1, 1},
+                        .shared_bytes = 2 * 4 * kBlocks * kRows};
+      launch(*compileText(all, entry), shape, {out.argument()});
+      for (unsigned block = 0; block < 2 * kBlocks; ++block) {
+        for (unsigned row = 0; row < kRows; ++row) {
+          float once = 0;
+          for (unsigned rank = 0; rank < kBlocks; ++rank) {
+            once += static_cast<float>(1 + block / kBlocks * kBlocks + rank + 100 * row);
+          }
+          for (unsigned i = 0; i < x; ++i) {
+            CHECK(out.host()[(block * kRows + row) * x + i] ==
+                  static_cast<float>(kBlocks) * once + once);
+          }
+        }
+      }
+    }
+  }
 }

@@ -20,7 +20,11 @@ constexpr int64_t kIdleWorth = 16;        ///< one in so many threads' turns is 
 constexpr int64_t kMostThreads = 512;     ///< of a block that holds a row in registers
 constexpr int64_t kCluster = 8;           ///< blocks
 constexpr int64_t kClusterBytes = 32768;  ///< of a row that is worth a cluster where rows are few
-constexpr int64_t kMostExpensive = 2;     ///< operations that are rather done again than held
+constexpr int64_t kSharedOfExchanges = 8192;  ///< bytes beside rows
+constexpr int64_t kVectorsInShared = 8;       ///< of a thread
+constexpr int64_t kLeastThreads = 128;        ///< of a block with its row in shared memory
+constexpr int64_t kMostThreadsInShared = 1024;
+constexpr int64_t kMostExpensive = 2;       ///< operations that are rather done again than held
 constexpr int64_t kHeldExponentials = 128;  ///< bytes of a thread: more cost blocks in flight
 
 /// Vectors that a thread may hold.
@@ -38,14 +42,15 @@ std::vector<int64_t> batchLadder(int64_t vectorization) {
 }
 
 /// Few threads with much in flight each: what a block does for a row besides, it does for each
-/// thread. (Of rows read element by element, a thread holds half as much.)
-int64_t threadsWanted(int64_t row_bytes, int64_t vectorization) {
+/// thread. Of rows read in narrow accesses, a thread has as many of these as it has of whole ones.
+int64_t threadsWanted(int64_t row_bytes, int64_t access_bytes) {
   const int64_t wanted = row_bytes <= 2048    ? 32
                          : row_bytes <= 8192  ? 64
                          : row_bytes <= 16384 ? 128
                          : row_bytes <= 32768 ? 256
                                               : 512;
-  return vectorization == 1 ? std::min(2 * wanted, kMostThreads) : wanted;
+  const int64_t of_whole = SchedulerRuntimeInfo::kMaxAlignment / std::max<int64_t>(access_bytes, 1);
+  return std::min(wanted * std::max<int64_t>(of_whole, 1), kMostThreads);
 }
 
 bool worthProjecting(const Problem& problem) {
@@ -109,7 +114,8 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   }
   params.vectorization = pieces ? 1 : problem.widest();
   const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
-  const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes, params.vectorization);
+  const int64_t wanted = threadsWanted(problem.reduced * problem.input_bytes,
+                                       params.vectorization * problem.full_dtype);
   const int64_t most_elements = kMostHeldBytes / std::max<int64_t>(held_bytes, 1);
   int64_t batches = 0;
   for (int64_t candidate : batchLadder(params.vectorization)) {
@@ -193,6 +199,37 @@ bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParam
   return false;
 }
 
+/// Rows of inputs in shared memory: a block's share waits there without a register, so that several
+/// blocks are on a multiprocessor while each waits for the others of its cluster.
+bool planInnerShared(const Problem& problem, ReductionParams& params) {
+  const PersistentBuffers& buffers = problem.form.buffers;
+  const DeviceProperties& device = problem.info.device();
+  const int64_t vectorization = problem.widest();
+  const bool whole_accesses =
+      vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
+  if (device.major < 9 || !whole_accesses || problem.schedule_3d || problem.reduced == 0 ||
+      buffers.notRecomputable() != nullptr || buffers.repeatsMany()) {
+    return false;
+  }
+  const int64_t held_bytes = buffers.bytesProjected(problem.info.getIndexType());
+  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
+  const int64_t threads = std::clamp<int64_t>(ceilPow2(ceilDiv(vectors, kVectorsInShared)),
+                                              kLeastThreads, kMostThreadsInShared);
+  const int64_t batches = ceilDiv(vectors, threads);
+  const int64_t padded = batches * threads * vectorization * held_bytes;
+  if (padded + kSharedOfExchanges > device.shared_bytes_per_block_optin) {
+    return false;
+  }
+  params.vectorization = vectorization;
+  params.persistence = Persistence::Shared;
+  params.project_persistent_buffers = true;
+  params.most_threads = threads;
+  params.batches = batches;
+  params.pad_to_warp = true;
+  params.cluster = kCluster;
+  return true;
+}
+
 bool planOuterRegisters(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
   if (problem.reduced == 0) {
     return false;
@@ -271,9 +308,10 @@ class PersistentScheduler : public SchedulerEntry {
                      problem.reduced * problem.input_bytes >= kClusterBytes;
     bool fits = false;
     if (inner_) {
-      fits = (few && planInnerCluster(problem, held_bytes, *params)) ||
+      fits = (few && (planInnerShared(problem, *params) ||
+                      planInnerCluster(problem, held_bytes, *params))) ||
              planInnerRegisters(problem, held_bytes, *params) ||
-             planInnerCluster(problem, held_bytes, *params);
+             planInnerShared(problem, *params) || planInnerCluster(problem, held_bytes, *params);
     } else {
       fits = planOuterRegisters(problem, held_bytes, *params);
     }
@@ -288,11 +326,12 @@ class PersistentScheduler : public SchedulerEntry {
       inner_ ? planInner(problem, true, *params) : planOuterPasses(problem, *params);
       planChunks(problem, *params);
     }
-    if (params->persistence == Persistence::Registers && inner_) {
+    if (params->persistence != Persistence::None && inner_) {
       const int64_t held_numbers = params->batches * params->vectorization;
       params->moments_in_passes = hasMoments(fusion);
       params->hold_expensive =
-          params->project_persistent_buffers && buffers.expensiveRepeated() > 0 &&
+          params->persistence == Persistence::Registers && params->project_persistent_buffers &&
+          buffers.expensiveRepeated() > 0 &&
           held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials;
     }
     problem.setWidths(*params);

@@ -158,7 +158,7 @@ Vectors copyAtBorders(Fusion* fusion, const PointwiseParams& params,
   scheduler_utils::cacheAndForkOutputs(fusion, true);
   for (Val* output : fusion->outputs()) {
     if (params.streaming) {
-      scheduler_utils::storeStreaming(output->as<TensorView>());
+      scheduler_utils::streamCopy(output->as<TensorView>());
     }
   }
   for (size_t i = 0; i < fusion->outputs().size(); ++i) {

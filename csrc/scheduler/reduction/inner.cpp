@@ -6,7 +6,7 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kBytesInFlight = 64;   ///< that a thread loads in one step
+constexpr int64_t kBytesInFlight = 32;   ///< that a thread loads in one step
 constexpr int64_t kThreadsOfRows = 256;  ///< of a block, where there are blocks enough
 constexpr int64_t kMostThreadsOfRows = 512;
 constexpr int64_t kResident = 2;  ///< blocks of most threads that a multiprocessor holds at once
@@ -24,7 +24,9 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t bytes = params.vectorization * problem.input_bytes;
   const int64_t most_unroll = std::clamp<int64_t>(kBytesInFlight / bytes, 1, 8);
   const bool few_rows = problem.kept < 2 * processors;
-  const int64_t most_threads = few_rows ? kMostThreadsOfRows : kThreadsOfRows;
+  const bool whole_accesses =
+      params.vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
+  const int64_t most_threads = few_rows || whole_accesses ? kMostThreadsOfRows : kThreadsOfRows;
   int64_t threads = 0;
   if (vectors < device.warp_size) {
     threads = ceilPow2(vectors);

@@ -19,6 +19,8 @@ namespace nvfuser::reduction {
 
 namespace {
 
+constexpr int64_t kWholeAccess = 16;  ///< bytes
+
 class Scheduler {
  public:
   Scheduler(Fusion* fusion, const ReductionParams& params) : fusion_(fusion), params_(params) {}
@@ -81,6 +83,10 @@ class Scheduler {
       groupVectors();
       for (auto [tv, width] : vectors_) {
         vectorizeInnermost(tv, width, params_.vectorization);
+        if (tv->getMemoryType() == MemoryType::Shared &&
+            width * dataTypeSizeByte(tv->dtype()) >= 4) {
+          scheduler_utils::recopy(tv, LoadStoreOpType::CpAsync, CacheOp::Unspecified);
+        }
       }
     }
     fusion_->kernelHints().most_threads = params_.most_threads;
@@ -119,9 +125,9 @@ class Scheduler {
       for (Val* input : fusion_->inputs()) {
         if (input->isA<TensorView>()) {
           auto* tv = input->as<TensorView>();
-          again[tv] =
-              signature.spansReduced(tv, permissive) &&
-              (params_.persistence == Persistence::None || !signature.spansRows(tv, permissive));
+          again[tv] = signature.spansReduced(tv, permissive) &&
+                      (params_.persistence != Persistence::Registers ||
+                       !signature.spansRows(tv, permissive));
         }
       }
       loads_ = scheduler_utils::cacheInputs(fusion_, true,
@@ -130,6 +136,11 @@ class Scheduler {
                                             });
       for (TensorView* copy : loads_) {
         vectors_.emplace_back(copy, width_of[copy->definition()->input(0)]);
+      }
+      if (params_.persistence == Persistence::None) {
+        streamSingleReads(signature, permissive, width_of);
+      } else if (params_.persistence == Persistence::Shared) {
+        holdRows(signature, permissive, width_of);
       }
     }
     for (TensorView* window : windowsOfInputs(*fusion_)) {
@@ -141,7 +152,7 @@ class Scheduler {
     scheduler_utils::cacheAndForkOutputs(fusion_, params_.streaming);
     if (params_.streaming) {
       for (Val* output : fusion_->outputs()) {
-        scheduler_utils::storeStreaming(output->as<TensorView>());
+        scheduler_utils::streamCopy(output->as<TensorView>());
       }
     }
     computeStatisticsApart(fusion_);
@@ -160,6 +171,48 @@ class Scheduler {
       if (!done) {
         out->cacheBefore();
         vectors_.emplace_back(out, params_.outputs[i]);
+      }
+    }
+  }
+
+  static bool isOfRows(const Val* input, const ReductionSignature& signature,
+                       const IdGraph& permissive) {
+    const auto* tv = input->as<TensorView>();
+    return signature.spansReduced(tv, permissive) && signature.spansRows(tv, permissive);
+  }
+
+  /// What is read once is the first to leave the caches: others keep what the next kernel wants of
+  /// them. (Not columns in narrow accesses: neighbours share lines.)
+  void streamSingleReads(const ReductionSignature& signature, const IdGraph& permissive,
+                         const std::map<const Val*, int64_t>& width_of) {
+    std::map<const Val*, std::vector<TensorView*>> reads;
+    for (TensorView* copy : loads_) {
+      reads[copy->definition()->input(0)].push_back(copy);
+    }
+    for (const auto& [input, copies] : reads) {
+      const int64_t bytes = width_of.at(input) * dataTypeSizeByte(input->dtype());
+      if (copies.size() == 1 && (params_.fastest_dim || bytes >= kWholeAccess) &&
+          isOfRows(input, signature, permissive)) {
+        scheduler_utils::streamCopy(copies.front());
+      }
+    }
+  }
+
+  /// Rows of inputs in shared memory, of which each pass reads what it needs to registers.
+  void holdRows(const ReductionSignature& signature, const IdGraph& permissive,
+                const std::map<const Val*, int64_t>& width_of) {
+    std::map<const Val*, std::vector<Expr*>> reads;
+    for (TensorView* copy : loads_) {
+      if (const Val* input = copy->definition()->input(0); isOfRows(input, signature, permissive)) {
+        reads[input].push_back(copy->definition());
+      }
+    }
+    for (Val* input : fusion_->inputs()) {
+      if (const auto passes = reads.find(input); passes != reads.end()) {
+        TensorView* row = input->as<TensorView>()->cacheAfter(
+            LoadStoreOpType::Set, CacheOp::Unspecified, false, passes->second);
+        row->setMemoryType(MemoryType::Shared);
+        vectors_.emplace_back(row, width_of.at(input));
       }
     }
   }

@@ -71,7 +71,7 @@ class Scheduler {
         addTile(turned->cacheBefore(), false);
       }
       if (params_.streaming) {
-        scheduler_utils::storeStreaming(output);
+        scheduler_utils::streamCopy(output);
       }
     }
   }
