@@ -11,6 +11,9 @@ namespace nvfuser {
 
 namespace {
 
+/// Operations that are more than reading their result: not weights that are scaled or converted.
+constexpr double kLeastRepeated = 8;
+
 /// What is computed for one element.
 struct Cone {
   std::set<int> units;  ///< but for what is a matter of indices
@@ -101,6 +104,11 @@ double bytesOf(const FusionTraits& traits, const std::vector<int>& tensors) {
   return bytes;
 }
 
+/// Operations for each element of what a unit reads.
+double workBehind(const FusionTraits& traits, const UnitTraits& unit) {
+  return coneOf(traits, unit.reads, {}).work;
+}
+
 /// Whether it gives its operand an axis that lies between two of the operand's, or outside of more
 /// elements than are held for its loop (scheduler/analysis/column_values.h).
 bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
@@ -123,7 +131,7 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
     outside = outside || (!outer && stretch->isBroadcastDim(i));
     inside *= counts ? static_cast<double>(traits.extent(axes[i])) : 1;
   }
-  return outside && inside > kMostHeldColumns;
+  return outside && inside > kMostHeldColumns && workBehind(traits, unit) >= kLeastRepeated;
 }
 
 /// Units that do something with a tensor's elements, views of it passed over.
