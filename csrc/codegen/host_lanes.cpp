@@ -226,10 +226,8 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   snippets_.addBasics();
   snippets_.add(kernel_.bounds != nullptr ? "cpu/checked_lanes.h" : "cpu/lanes.h");
-  lanes.reads.clear();
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
-    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
-      lanes.reads[ref.buffer] += is_write ? 0 : 1;
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool) {
       if (isFp8(storedAs(*ref.buffer))) {
         snippets_.add("cpu/simd_fp8.h");
       }

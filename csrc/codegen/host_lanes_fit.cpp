@@ -175,13 +175,14 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
     if (dst.width != 1 || !note(storedAs(*dst.buffer))) {
       return false;
     }
-    // A value that all iterations share is no vector.
+    // A value that all iterations share is no vector, but one lane of a vector may be stored there.
     const bool shared = lanes.registers.count(dst.buffer) == 0 && strideOf(dst, lanes) == 0;
-    return !shared && std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
-      auto* ref = std::get_if<kir::Ref>(&operand);
-      // Others are converted before they become a vector.
-      return ref == nullptr || (ref->width == 1 && note(dtypeOf(operand)));
-    });
+    return !(shared && lanes.reads[dst.buffer] != 0) &&
+           std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
+             auto* ref = std::get_if<kir::Ref>(&operand);
+             // Others are converted before they become a vector.
+             return ref == nullptr || (ref->width == 1 && note(dtypeOf(operand)));
+           });
   };
   for (const kir::Stmt& stmt : block) {
     if (const kir::Ref* dst = resultOf(stmt); dst != nullptr && lanes.scalars.count(dst->buffer)) {
@@ -278,6 +279,11 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   lanes.var = loop.var;
   lanes.width = vector_bytes_ / 4;
   lanes.count = "n_" + scalar_.name(loop.var);
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
+      lanes.reads[ref.buffer] += is_write ? 0 : 1;
+    });
+  });
   findShared(loop, lanes);
   const std::set<const kir::Buffer*> compared = placesOnlyCompared(loop);
   bool fits = false;

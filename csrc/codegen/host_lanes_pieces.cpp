@@ -95,6 +95,9 @@ class Pieces {
     if (!kir::ScalarPool::contains(index, loop_.var) || index == loop_.var) {
       return index;
     }
+    if (const Scalar whole = wholeQuotient(index)) {
+      return inLines(whole);
+    }
     std::unordered_map<Scalar, Scalar> parts;
     for (const auto& [term, times] : index->terms) {
       parts[term] = inLines(term);
@@ -109,6 +112,25 @@ class Pieces {
       }
     }
     return pool_.substitute(index, parts);
+  }
+
+  /// (p + x div y) div z = (p·y + x) div (y·z): its steps are z times further apart. Null: it is
+  /// nothing like that.
+  Scalar wholeQuotient(Scalar index) {
+    if (index->op != kir::ScalarOp::Div) {
+      return nullptr;
+    }
+    for (const auto& [term, times] : index->args[0]->terms) {
+      const Scalar rest = pool_.sub(index->args[0], pool_.mul(term, times));
+      if (times != 1 || term->op != kir::ScalarOp::Div ||
+          !kir::ScalarPool::contains(term, loop_.var) || rest->lo < 0 || term->args[0]->lo < 0) {
+        continue;
+      }
+      const Scalar numerator = pool_.add(pool_.mul(rest, term->args[1]), term->args[0]);
+      const Scalar whole = pool_.div(numerator, pool_.mul(term->args[1], index->args[1]));
+      return whole == index ? nullptr : whole;
+    }
+    return nullptr;
   }
 
   /// What a quotient or a remainder is in a piece; null: no line, or steps are short or many.

@@ -315,12 +315,14 @@ void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const
   }
   kir::Ref at = dst;
   at.index = atLane(dst.index, lanes);
+  // All iterations store the same value in a place that they share.
+  const std::string count = strideOf(dst, lanes) == 0 ? std::string("1") : lanes.count;
   const std::string element = isBooleanType(dtype) ? std::string("x != 0")
                               : isReducedPrecisionFloat(dtype)
                                   ? text(typeName(dtype), "::fromBits(x)")
                                   : std::string("x");
   const std::string target = refText(at);
-  out_.line(text("lanesSpread(", value, ", ", lanes.count, ", [&](int e, auto x) { ",
+  out_.line(text("lanesSpread(", value, ", ", count, ", [&](int e, auto x) { ",
                  laneIndices(target, lanes), target, " = ", element, "; });"));
 }
 

@@ -94,6 +94,11 @@ std::vector<Scalar> otherFactors(Scalar term, Scalar factor) {
   return rest;
 }
 
+/// Whether a sum has `part` as one of its terms, or is it.
+bool isPart(Scalar part, Scalar sum) {
+  return sum == part || has(sum->terms, std::pair<Scalar, int64_t>(part, 1));
+}
+
 }  // namespace
 
 /// k·(x div y)·y·F + k·(x mod y)·F = k·x·F, where the m-th term has the remainder x mod y.
@@ -118,8 +123,8 @@ bool ScalarPool::joinQuotient(size_t m, Scalar remainder, int64_t* value, Scalar
   return true;
 }
 
-/// k·((x div y) mod z)·y·F + k·(x mod y)·F = k·(x mod y·z)·F, where the m-th term has the remainder
-/// x mod y; and the same of (x mod y·z) div y.
+/// k·((p + x div y) mod z)·y·F + k·(x mod y)·F = k·((p·y + x) mod y·z)·F, where the m-th term has
+/// the remainder x mod y; and, without p, the same of (x mod y·z) div y.
 bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms) {
   const Scalar x = remainder->args[0];
   const Scalar y = remainder->args[1];
@@ -132,7 +137,10 @@ bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, Scal
     }
     const auto [term, coefficient] = (*terms)[n];
     for (Scalar outer : factorsOf(term)) {
-      const bool is_remainder = outer->op == ScalarOp::Mod && outer->args[0] == quotient;
+      const Scalar more = outer->op == ScalarOp::Mod && isPart(quotient, outer->args[0])
+                              ? sub(outer->args[0], quotient)
+                              : nullptr;
+      const bool is_remainder = more != nullptr && more->lo >= 0 && x->lo >= 0;
       const bool is_quotient = outer->op == ScalarOp::Div && outer->args[1] == y &&
                                outer->args[0]->op == ScalarOp::Mod &&
                                outer->args[0]->args[0] == x &&
@@ -143,7 +151,8 @@ bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, Scal
       }
       erase(*terms, std::max(m, n));
       erase(*terms, std::min(m, n));
-      const Scalar joined = is_quotient ? outer->args[0] : mod(x, mul(y, outer->args[1]));
+      const Scalar joined =
+          is_quotient ? outer->args[0] : mod(add(mul(more, y), x), mul(y, outer->args[1]));
       decompose(mul(around, joined), value, terms);
       return true;
     }

@@ -5,10 +5,14 @@
 #include <set>
 
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/column_values.h>
 
 namespace nvfuser {
 
 namespace {
+
+/// Operations that are more than reading their result: not weights that are scaled or converted.
+constexpr double kLeastRepeated = 8;
 
 /// What is computed for one element.
 struct Cone {
@@ -100,8 +104,14 @@ double bytesOf(const FusionTraits& traits, const std::vector<int>& tensors) {
   return bytes;
 }
 
-/// Whether it gives its operand an axis that lies between two of the operand's.
-bool stretchesBetween(const FusionTraits& traits, const UnitTraits& unit) {
+/// Operations for each element of what a unit reads.
+double workBehind(const FusionTraits& traits, const UnitTraits& unit) {
+  return coneOf(traits, unit.reads, {}).work;
+}
+
+/// Whether it gives its operand an axis that lies between two of the operand's, or outside of more
+/// elements than are held for its loop (scheduler/analysis/column_values.h).
+bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
   if (unit.exprs.back()->kind() != ExprKind::BroadcastOp) {
     return false;
   }
@@ -109,6 +119,8 @@ bool stretchesBetween(const FusionTraits& traits, const UnitTraits& unit) {
   const std::vector<IterDomain*> axes = traits.tensor(unit.writes[0]).tv->getLogicalDomain();
   bool outer = false;
   bool between = false;
+  bool outside = false;
+  double inside = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
     const bool counts = !axes[i]->isBroadcast() && traits.extent(axes[i]) > 1;
     if (counts && between) {
@@ -116,8 +128,10 @@ bool stretchesBetween(const FusionTraits& traits, const UnitTraits& unit) {
     }
     outer = outer || counts;
     between = between || (outer && stretch->isBroadcastDim(i));
+    outside = outside || (!outer && stretch->isBroadcastDim(i));
+    inside *= counts ? static_cast<double>(traits.extent(axes[i])) : 1;
   }
-  return false;
+  return outside && inside > kMostHeldColumns && workBehind(traits, unit) >= kLeastRepeated;
 }
 
 /// Units that do something with a tensor's elements, views of it passed over.
@@ -146,7 +160,7 @@ CostlyRepeats::CostlyRepeats(const FusionTraits& traits, const MergeCosts& costs
     const UnitTraits& unit = traits.unit(i);
     if (unit.parts > 0 && !isInnermost(traits, unit)) {
       findParts(traits, costs, i);
-    } else if (stretchesBetween(traits, unit)) {
+    } else if (repeatsOperand(traits, unit)) {
       findStretched(traits, costs, i);
     } else if (!isStored(traits, unit)) {
       findWindows(traits, costs, i);

@@ -6,8 +6,9 @@
 /// join copies them. So is one new row that is joined to a cache of many.
 ///
 /// What is stretched along an axis between others, as one query for all rows of its cache, would be
-/// computed for each row. (Along inner axes it is computed outside of their loops, along outer ones
-/// it is held: scheduler/analysis/column_values.h.)
+/// computed for each row. So is what is stretched along an outer axis, as places of pixels for all
+/// channels, if it has many elements. (Along inner axes it is computed outside of their loops; of
+/// few elements it is held: scheduler/analysis/column_values.h.)
 ///
 /// What is read through windows, as by a pool of nine places, is computed in each: a sigmoid nine
 /// times, where storing it is two accesses.

@@ -301,6 +301,12 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   const Scalar rest = pool.mod(index, row);
   const Scalar next = pool.mod(pool.div(index, row), rows);
   CHECK(pool.add(rest, pool.mul(row, next)) == pool.mod(index, pool.mul(row, rows)));
+  // So it is where whole multiples of the divisor left the quotient.
+  const Scalar place = pool.add(pool.mul(o, 8192), t);
+  const Scalar three = pool.constant(3);
+  const Scalar point = pool.mod(pool.div(place, three), pool.constant(127));
+  CHECK(pool.add(pool.mul(point, 3), pool.mod(place, three)) ==
+        pool.mod(place, pool.constant(381)));
   // So it is where a size is a sum, multiplied out: (n + 5)·row and 129·n + 645.
   const Scalar padded = pool.add(n, pool.constant(5));
   const Scalar outer = pool.mul(pool.div(index, padded), pool.mul(padded, 129));

@@ -69,3 +69,17 @@ TEST_CASE("pieces of loops: axes in another order, and numbers of rows and colum
       });
   CHECK(text.find("from_k") != std::string::npos);
 }
+
+TEST_CASE("pieces of loops: steps between points of three numbers, in tasks of many") {
+  const std::string text =
+      checkedText(DataType::Float, {{64, 128, 3}, {5, 7, 3}, {300, 40, 3}}, [](TensorView* x) {
+        Val* points = x->axis(1)->extent();
+        auto from = [&](int64_t begin, int64_t end) {
+          return slice(x, {{number(0), x->axis(0)->extent(), number(1)},
+                           {number(begin), sub(points, number(end)), number(1)},
+                           {number(0), x->axis(2)->extent(), number(1)}});
+        };
+        return sub(from(2, 0), from(0, 2));
+      });
+  CHECK(text.find("from_k") != std::string::npos);
+}

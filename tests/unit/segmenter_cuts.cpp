@@ -139,6 +139,21 @@ TEST_CASE("on the CPU what is stretched between two axes is stored where that ta
   CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
 }
 
+TEST_CASE(
+    "on the CPU what is stretched along an outer axis is stored where it is too long to hold") {
+  const auto groups = [](int64_t elements, bool costly, DeviceKind device) {
+    Draft draft;
+    TensorView* of_all = draft.input({elements});
+    of_all = broadcast(costly ? tanh(of_all) : of_all, {true, false});
+    draft.output(mul(draft.input({64, elements}), of_all));
+    return draft.cut(takesAll, device).size();
+  };
+  CHECK(groups(8192, true, DeviceKind::Cpu) == 2);
+  CHECK(groups(512, true, DeviceKind::Cpu) == 1);
+  CHECK(groups(8192, false, DeviceKind::Cpu) == 1);
+  CHECK(groups(8192, true, DeviceKind::Cuda) == 1);
+}
+
 TEST_CASE("on the CPU what is read through windows is stored where that takes less") {
   const auto index = [](int64_t value) { return IrBuilder::create<Val>(value, DataType::Index); };
   const auto groups = [&](bool costly, DeviceKind device) {

@@ -1,5 +1,7 @@
 """More programs of the kinds beside this folder, written after these and of none of their rules: `--further`."""
 
-from . import bodies, cells, data, images, learning, motions, nets, numbers, scenes, sequences
+from . import bodies, cells, data, fields, images, learning, motions, nets, numbers, scenes, sequences
 
-TABLES = [kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells, bodies)]
+TABLES = [
+    kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells, bodies, fields)
+]

@@ -9,6 +9,7 @@
 #include <scheduler/analysis/persistent_buffers.h>
 #include <scheduler/analysis/row_values.h>
 #include <scheduler/analysis/windows.h>
+#include <scheduler/indexed_reads.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
@@ -143,6 +144,9 @@ class Scheduler {
         holdRows(signature, permissive, width_of);
       }
     }
+    if (params_.host && params_.scheduler_type == SchedulerType::Reduction) {
+      copyForOneNest();
+    }
     for (TensorView* window : windowsOfInputs(*fusion_)) {
       const Val* input = window->definition()->input(0);
       if (!params_.host && readThroughWindows(input->as<TensorView>())) {
@@ -213,6 +217,25 @@ class Scheduler {
             LoadStoreOpType::Set, CacheOp::Unspecified, false, passes->second);
         row->setMemoryType(MemoryType::Shared);
         vectors_.emplace_back(row, width_of.at(input));
+      }
+    }
+  }
+
+  /// What several tensors read of a whole input is read once, in loops that they share: without
+  /// it, each would have loops of its own through the same memory.
+  void copyForOneNest() {
+    const IdGraph permissive(*fusion_, IdGraph::Mode::Permissive);
+    const auto signature = std::get<ReductionSignature>(reductionSignature(*fusion_, permissive));
+    for (Val* input : fusion_->inputs()) {
+      auto* tv = input->isA<TensorView>() ? input->as<TensorView>() : nullptr;
+      if (tv == nullptr || tv->isCpuScalar() || !isOfRows(tv, signature, permissive)) {
+        continue;
+      }
+      std::vector<Expr*> uses = fusion_->usesOf(tv);
+      std::erase_if(uses,
+                    [&](const Expr* use) { return scheduler_tools::readsElsewhere(use, tv); });
+      if (uses.size() > 1) {
+        tv->cacheAfter(LoadStoreOpType::Set, CacheOp::Unspecified, false, uses);
       }
     }
   }
