@@ -33,7 +33,7 @@ SHAPES = {
     "random numbers": "random numbers*",
     "circular buffers in registers": "a circular buffer in registers*",
     "families": "families run in few kernels",
-    "library operations": "matmul of all shapes,neighbours of a product*",
+    "library operations": "matmul of all shapes,neighbours of a product*,on a GPU sorting*,products of groups*",
 }
 # What a tool says of a kernel. Copies to the host read the gaps of strided tensors, which nobody writes, and what
 # bulk stores wrote, which initcheck does not see: those are no complaints.

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include <evaluator/element_codec.h>
-
 namespace nvfuser::external {
 
 namespace {
@@ -60,11 +58,10 @@ void readSettings(const Call& call, std::optional<size_t> scale, Attention& atte
   }
 }
 
-uint64_t word(const TensorRef& tensor, int64_t i) {
+Attention::Word wordAt(const TensorRef& tensor, int64_t i) {
   const int64_t at = tensor.rank() == 0 ? 0 : i * tensor.strides[0];
-  return static_cast<uint64_t>(
-      loadInteger(static_cast<const std::byte*>(tensor.data) + at * dataTypeSizeByte(tensor.dtype),
-                  tensor.dtype));
+  return {static_cast<const std::byte*>(tensor.data) + at * dataTypeSizeByte(tensor.dtype),
+          tensor.dtype};
 }
 
 Attention forwardOf(const Call& call, const SdpaFwdOp* op) {
@@ -129,8 +126,8 @@ Attention backwardOf(const Call& call, const SdpaBwdOp* op) {
     userError("sdpfa_bwd: philox_seed has ", seed.sizes[0],
               " elements; it is the result of sdpfa_fwd, with 2: the seed and the offset");
   }
-  attention.seed = word(seed, 0);
-  attention.offset = has_both ? word(seed, 1) : word(call.input(SdpaBwdOp::kOffset), 0);
+  attention.seed_at = wordAt(seed, 0);
+  attention.offset_at = has_both ? wordAt(seed, 1) : wordAt(call.input(SdpaBwdOp::kOffset), 0);
   return attention;
 }
 

@@ -35,12 +35,17 @@ struct Attention {
   bool is_causal = false;
   double dropout_p = 0;
   uint64_t seed = 0, offset = 0;  ///< of the dropout
+  /// Backward: integers that are those.
+  struct Word {
+    const void* at = nullptr;
+    DataType dtype = DataType::UInt64;
+  } seed_at, offset_at;
 
   int64_t numHeads() const;
 };
 
-/// Of an `SdpaFwdOp` or an `SdpaBwdOp`, whose operands are in memory of the host. Throws
-/// `UserError` for sizes that do not go together.
+/// Of an `SdpaFwdOp` or an `SdpaBwdOp`. No element is read. Throws `UserError` for sizes that do
+/// not go together.
 Attention attentionOf(const Call& call);
 
 // In memory of the host.

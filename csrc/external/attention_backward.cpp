@@ -10,6 +10,7 @@
 // gradient is summed over blocks in ascending order in either case, so the bits are the same.
 #include <cmath>
 
+#include <evaluator/element_codec.h>
 #include <external/attention_scores.h>
 #include <external/exponential.h>
 #include <external/panels.h>
@@ -226,7 +227,12 @@ class Backward {
 }  // namespace
 
 void runAttentionBackward(const Call& call) {
-  const Attention attention = attentionOf(call);
+  Attention attention = attentionOf(call);
+  const auto word = [](const Attention::Word& of) {
+    return static_cast<uint64_t>(loadInteger(of.at, of.dtype));
+  };
+  attention.seed = word(attention.seed_at);
+  attention.offset = word(attention.offset_at);
   withAttentionType(attention.query.dtype,
                     [&](auto type) { Backward<decltype(type)>(attention).run(*call.machine); });
 }

@@ -112,14 +112,14 @@ class Finish {
         for (int64_t j = 0; j < p_.n; ++j) {
           bias_[static_cast<size_t>(j)] =
               static_cast<T>(numberOf(static_cast<const From*>(p_.bias)[j * p_.bias_step])) *
-              static_cast<T>(p_.beta);
+              static_cast<T>(p_.beta ? *p_.beta : 1.0f);
         }
       }
     });
   }
 
   void operator()(T* sums, int64_t row, int64_t column, int64_t count) const {
-    const T factor = static_cast<T>(p_.alpha) *
+    const T factor = static_cast<T>(p_.alpha ? *p_.alpha : 1.0f) *
                      (p_.row_scale ? static_cast<T>(p_.row_scale[row * p_.row_scale_step]) : T{1});
     if (factor != T{1}) {
       for (int64_t j = 0; j < count; ++j) {

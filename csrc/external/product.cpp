@@ -102,7 +102,7 @@ int64_t Product::numBatches() const {
 
 bool Product::isPlain() const {
   return dtype_a == dtype && dtype_b == dtype && (bias == nullptr || dtype_bias == dtype) &&
-         row_scale == nullptr && column_scale == nullptr && alpha == 1 && beta == 1;
+         row_scale == nullptr && column_scale == nullptr && alpha == nullptr && beta == nullptr;
 }
 
 Product productOf(const Call& call) {

@@ -34,7 +34,7 @@ struct Product {
   const float* row_scale = nullptr;  ///< null: 1
   const float* column_scale = nullptr;
   int64_t row_scale_step = 0, column_scale_step = 0;
-  float alpha = 1, beta = 1;
+  const float *alpha = nullptr, *beta = nullptr;  ///< one number; null: 1
   Epilogue end = Epilogue::None;
   /// The bias and `end` are operations after the product: it is rounded to `dtype` before the first
   /// of them, as it would be if it were stored. An own bias belongs to the product.
@@ -44,6 +44,24 @@ struct Product {
   /// Whether C, A, B and the bias have one dtype and nothing is scaled.
   bool isPlain() const;
 };
+
+/// Products of groups that follow each other along an axis: 'M' (rows of C), 'N' (its columns) or
+/// 'K' (what is summed over).
+struct GroupedProduct {
+  Product all;  ///< of the first group's matrices, along the whole axis
+  char axis = 'M';
+  int64_t groups = 0;
+  const int32_t* ends = nullptr;  ///< where each group ends; the first one begins at 0
+  int64_t ends_step = 0;
+  /// From one group to the next.
+  int64_t a = 0, b = 0, c = 0, row_scale = 0, column_scale = 0, alpha = 0, bias = 0, beta = 0;
+
+  Product of(int64_t group, int64_t begin, int64_t end) const;
+};
+
+/// Of a `ScaledMmaOp`, and of a `GroupedMmaOp`. No element is read.
+Product scaledProductOf(const Call& call);
+GroupedProduct groupedProductOf(const Call& call);
 
 /// Of a `MatmulOp` or a `LinearOp`. Batches that are just more rows of A are made rows. Throws
 /// `UserError` where the lengths that are summed over differ.

@@ -57,93 +57,66 @@ const void* moved(const void* data, int64_t elements, DataType dtype) {
   return static_cast<const std::byte*>(data) + elements * dataTypeSizeByte(dtype);
 }
 
+/// Along all of each axis, of the first group.
 template <typename Op>
-class ScaledProducts {
- public:
-  explicit ScaledProducts(const Call& call) : call_(call), named_(call) {
-    const auto* op = call.op->as<Op>();
-    a_ = named_.strides(0, false);
-    b_ = named_.strides(1, false);
-    if constexpr (std::is_same_v<Op, GroupedMmaOp>) {
-      named_.strides(2, false);
-    }
-    places_ = op->places();
-    scale1_ = strides(places_.scale1);
-    scale2_ = strides(places_.scale2);
-    alpha_ = strides(places_.alpha);
-    bias_ = strides(places_.bias);
-    beta_ = strides(places_.beta);
-    c_ = named_.strides(call.outputs.at(0), op->axesOfOutput(0), op->output(0), false);
+GroupedProduct productsOf(const Call& call) {
+  const auto* op = call.op->as<Op>();
+  Named<Op> named(call);
+  const TensorRef &a = call.input(0), &b = call.input(1), &c = call.outputs.at(0);
+  const auto a_axes = named.strides(0, false), b_axes = named.strides(1, false);
+  if constexpr (std::is_same_v<Op, GroupedMmaOp>) {
+    named.strides(2, false);
   }
-
-  int64_t size(char name) const { return named_.size(name); }
-  bool outHasGroups() const { return c_.count('G') != 0; }
-  int64_t strideOfOut(char name) const { return strideOf(c_, name); }
-
-  /// What `group` does of the axis `name` between two places; without groups all of it.
-  Product productOf(int64_t group, char name, int64_t begin, int64_t end) const {
-    Product p;
-    const TensorRef &a = call_.input(0), &b = call_.input(1), &c = call_.outputs.at(0);
-    const auto at = [&](char axis) { return axis == name ? begin : 0; };
-    const auto length = [&](char axis) { return axis == name ? end - begin : size(axis); };
-    const auto place = [&](const std::map<char, int64_t>& s, std::string_view axes) {
-      int64_t offset = strideOf(s, 'G') * group;
-      for (char axis : axes) {
-        offset += strideOf(s, axis) * at(axis);
-      }
-      return offset;
-    };
-    p.m = length('M');
-    p.n = length('N');
-    p.k = length('K');
-    p.a = moved(a.data, place(a_, "MK"), a.dtype);
-    p.b = moved(b.data, place(b_, "KN"), b.dtype);
-    p.c = const_cast<void*>(moved(c.data, place(c_, "MN"), c.dtype));
-    p.dtype = c.dtype;
-    p.dtype_a = a.dtype;
-    p.dtype_b = b.dtype;
-    p.a_row = strideOf(a_, 'M');
-    p.a_column = strideOf(a_, 'K');
-    p.b_row = strideOf(b_, 'K');
-    p.b_column = strideOf(b_, 'N');
-    p.c_row = strideOf(c_, 'M');
-    p.c_column = strideOf(c_, 'N');
-    if (places_.scale1) {
-      p.row_scale = numbers(*places_.scale1) + place(scale1_, "M");
-      p.row_scale_step = strideOf(scale1_, 'M');
-    }
-    if (places_.scale2) {
-      p.column_scale = numbers(*places_.scale2) + place(scale2_, "N");
-      p.column_scale_step = strideOf(scale2_, 'N');
-    }
-    if (places_.alpha) {
-      p.alpha = numbers(*places_.alpha)[place(alpha_, "")];
-    }
-    if (places_.bias) {
-      const TensorRef& bias = call_.input(*places_.bias);
-      p.bias = moved(bias.data, place(bias_, "N"), bias.dtype);
-      p.dtype_bias = bias.dtype;
-      p.bias_step = strideOf(bias_, 'N');
-    }
-    if (places_.beta) {
-      p.beta = numbers(*places_.beta)[place(beta_, "")];
-    }
-    return p;
+  const ScaledProductPlaces places = op->places();
+  const auto strides = [&](std::optional<size_t> place) {
+    return place ? named.strides(*place, true) : std::map<char, int64_t>{};
+  };
+  const auto numbers = [&](std::optional<size_t> place) {
+    return place ? static_cast<const float*>(call.input(*place).data) : nullptr;
+  };
+  const auto scale1 = strides(places.scale1), scale2 = strides(places.scale2);
+  const auto alpha = strides(places.alpha), bias = strides(places.bias);
+  const auto beta = strides(places.beta);
+  const auto c_axes = named.strides(c, op->axesOfOutput(0), op->output(0), false);
+  GroupedProduct of;
+  Product& p = of.all;
+  p.m = named.size('M');
+  p.n = named.size('N');
+  p.k = named.size('K');
+  p.a = a.data;
+  p.b = b.data;
+  p.c = c.data;
+  p.dtype = c.dtype;
+  p.dtype_a = a.dtype;
+  p.dtype_b = b.dtype;
+  p.a_row = strideOf(a_axes, 'M');
+  p.a_column = strideOf(a_axes, 'K');
+  p.b_row = strideOf(b_axes, 'K');
+  p.b_column = strideOf(b_axes, 'N');
+  p.c_row = strideOf(c_axes, 'M');
+  p.c_column = strideOf(c_axes, 'N');
+  p.row_scale = numbers(places.scale1);
+  p.row_scale_step = strideOf(scale1, 'M');
+  p.column_scale = numbers(places.scale2);
+  p.column_scale_step = strideOf(scale2, 'N');
+  p.alpha = numbers(places.alpha);
+  p.beta = numbers(places.beta);
+  if (places.bias) {
+    const TensorRef& added = call.input(*places.bias);
+    p.bias = added.data;
+    p.dtype_bias = added.dtype;
+    p.bias_step = strideOf(bias, 'N');
   }
-
- private:
-  std::map<char, int64_t> strides(std::optional<size_t> place) {
-    return place ? named_.strides(*place, true) : std::map<char, int64_t>{};
-  }
-  const float* numbers(size_t place) const {
-    return static_cast<const float*>(call_.input(place).data);
-  }
-
-  const Call& call_;
-  Named<Op> named_;
-  ScaledProductPlaces places_;
-  std::map<char, int64_t> a_, b_, c_, scale1_, scale2_, alpha_, bias_, beta_;
-};
+  of.a = strideOf(a_axes, 'G');
+  of.b = strideOf(b_axes, 'G');
+  of.c = strideOf(c_axes, 'G');
+  of.row_scale = strideOf(scale1, 'G');
+  of.column_scale = strideOf(scale2, 'G');
+  of.alpha = strideOf(alpha, 'G');
+  of.bias = strideOf(bias, 'G');
+  of.beta = strideOf(beta, 'G');
+  return of;
+}
 
 /// Zeros in rows, or columns, from `begin` on: those of no group.
 void clearBehind(const TensorRef& c, size_t axis, int64_t begin) {
@@ -157,28 +130,57 @@ void clearBehind(const TensorRef& c, size_t axis, int64_t begin) {
 
 }  // namespace
 
-void runScaledProduct(const Call& call) {
-  multiply(ScaledProducts<ScaledMmaOp>(call).productOf(0, 'K', 0, call.input(0).sizes[1]),
-           *call.machine);
+Product GroupedProduct::of(int64_t group, int64_t begin, int64_t end) const {
+  Product p = all;
+  const int64_t m = axis == 'M' ? begin : 0;
+  const int64_t n = axis == 'N' ? begin : 0;
+  const int64_t k = axis == 'K' ? begin : 0;
+  (axis == 'M' ? p.m : axis == 'N' ? p.n : p.k) = end - begin;
+  const auto next = [&](const float* numbers, int64_t offset) {
+    return numbers == nullptr ? nullptr : numbers + offset;
+  };
+  p.a = moved(p.a, a * group + m * p.a_row + k * p.a_column, p.dtype_a);
+  p.b = moved(p.b, b * group + k * p.b_row + n * p.b_column, p.dtype_b);
+  p.c = const_cast<void*>(moved(p.c, c * group + m * p.c_row + n * p.c_column, p.dtype));
+  p.row_scale = next(p.row_scale, row_scale * group + m * p.row_scale_step);
+  p.column_scale = next(p.column_scale, column_scale * group + n * p.column_scale_step);
+  p.alpha = next(p.alpha, alpha * group);
+  p.beta = next(p.beta, beta * group);
+  if (p.bias != nullptr) {
+    p.bias = moved(p.bias, bias * group + n * p.bias_step, p.dtype_bias);
+  }
+  return p;
 }
 
-void runGroupedProduct(const Call& call) {
-  const ScaledProducts<GroupedMmaOp> products(call);
+Product scaledProductOf(const Call& call) { return productsOf<ScaledMmaOp>(call).all; }
+
+GroupedProduct groupedProductOf(const Call& call) {
+  GroupedProduct of = productsOf<GroupedMmaOp>(call);
   const TensorRef& offsets = call.input(2);
-  const char grouped = call.input(0).rank() == 3 ? 'N' : call.input(1).rank() == 3 ? 'M' : 'K';
+  of.axis = call.input(0).rank() == 3 ? 'N' : call.input(1).rank() == 3 ? 'M' : 'K';
+  of.groups = offsets.sizes[0];
+  of.ends = static_cast<const int32_t*>(offsets.data);
+  of.ends_step = offsets.strides[0];
+  return of;
+}
+
+void runScaledProduct(const Call& call) { multiply(scaledProductOf(call), *call.machine); }
+
+void runGroupedProduct(const Call& call) {
+  const GroupedProduct of = groupedProductOf(call);
+  const int64_t length = of.axis == 'M' ? of.all.m : of.axis == 'N' ? of.all.n : of.all.k;
   int64_t begin = 0;
-  for (int64_t group = 0; group < offsets.sizes[0]; ++group) {
-    const int64_t end = static_cast<const int32_t*>(offsets.data)[group * offsets.strides[0]];
-    if (end < begin || end > products.size(grouped)) {
+  for (int64_t group = 0; group < of.groups; ++group) {
+    const int64_t end = of.ends[group * of.ends_step];
+    if (end < begin || end > length) {
       userError("grouped_mm: group ", group, " ends at ", end, ", but the one before at ", begin,
-                " and all at ", products.size(grouped), "; offsets ascend up to that, in ",
-                call.op->toString());
+                " and all at ", length, "; offsets ascend up to that, in ", call.op->toString());
     }
-    multiply(products.productOf(group, grouped, begin, end), *call.machine);
+    multiply(of.of(group, begin, end), *call.machine);
     begin = end;
   }
-  if (!products.outHasGroups() && call.outputs.at(0).rank() == 2) {
-    clearBehind(call.outputs.at(0), grouped == 'M' ? 0 : 1, begin);
+  if (of.axis != 'K') {
+    clearBehind(call.outputs.at(0), of.axis == 'M' ? 0 : 1, begin);
   }
 }
 

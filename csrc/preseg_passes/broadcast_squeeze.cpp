@@ -120,7 +120,10 @@ void cancelBroadcastSqueeze(Fusion& fusion) {
     }
     TensorView* replacement = simpler(expr);
     auto* out = expr->output(0)->as<TensorView>();
-    if (replacement != nullptr && sameForm(out, replacement)) {
+    // Two outputs, or an input and an output, stay views of each other: a copy would be a kernel.
+    const bool is_view = out->isFusionOutput() && replacement != nullptr &&
+                         (replacement->isFusionInput() || replacement->isFusionOutput());
+    if (replacement != nullptr && !is_view && sameForm(out, replacement)) {
       replaceTensor(out, replacement);
     }
   }

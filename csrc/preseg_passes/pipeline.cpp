@@ -20,6 +20,7 @@
 #include <preseg_passes/short_axes.h>
 #include <preseg_passes/spread_selections.h>
 #include <preseg_passes/substitute_extents.h>
+#include <preseg_passes/wide_combines.h>
 #include <support/dump.h>
 
 namespace nvfuser::preseg_passes {
@@ -33,6 +34,9 @@ constexpr std::array kPasses = {
          "sizes, provided that equal ones were checked to be equal", substituteExtents},
     Pass{"remove-empty", "tensors without elements, and what only they need, are not computed",
          "values; a reduction of nothing is its neutral element", removeEmpty},
+    Pass{"wide-combines",
+         "on a GPU, scans and sums at an index are done in dtypes that its threads exchange",
+         "every value; sums in half precision are rounded once", widenCombines, true},
     Pass{"consecutive-casts", "a cast of a lossless cast is one cast, or none",
          "every value, bit by bit", mergeConsecutiveCasts},
     Pass{"short-axes", "sums over an axis of few elements are chains of pointwise operations",

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <mutex>
-#include <numeric>
 
 #include <codegen/snippet_set.h>
 #include <ir/composite_nodes.h>
 #include <runtime/dense_copy.h>
+#include <runtime/device_kernels.h>
 #include <support/round.h>
 
 namespace nvfuser {
@@ -66,7 +64,7 @@ std::optional<KeyType> keyTypeOf(DataType dtype) {
 }
 
 /// All kernels of a key, one text: they are compiled together, each dtype once.
-std::string kernelsOf(const KeyType& key) {
+std::string kernelsOf(const std::string& key) {
   codegen::SnippetSet snippets(Target::Cuda);
   snippets.add("first_of_tiles.cuh");
   std::string body = R"(
@@ -114,33 +112,15 @@ extern "C" __global__ void take_first(const Bits* in, const i64* order, i64 leng
                "      descending, starts, totals, out_keys, out_positions);\n}\n");
     }
   }
-  body.replace(body.find("KEY"), 3, key.key);
+  body.replace(body.find("KEY"), 3, key);
   return snippets.text() + body;
 }
 
-using Kernels = std::map<std::string, std::shared_ptr<const LoadedKernel>>;
-
-constexpr const char* kEntries[] = {
-    "sort_rows",  "first_of_tiles",     "digit_starts",       "take_first",     "count_Elements",
-    "count_Keys", "place_Elements_u32", "place_Elements_i64", "place_Keys_u32", "place_Keys_i64"};
-
-/// Of the device for a key, compiled by the first call; another call of the key waits for that.
-const Kernels& kernelsOn(Device& device, const KeyType& key) {
-  static std::mutex mutex;
-  static auto* all = new std::map<std::pair<Device*, std::string>, Kernels>;
-  const std::lock_guard lock(mutex);
-  Kernels& kernels = (*all)[{&device, key.key}];
-  if (kernels.empty()) {
-    KernelSource source;
-    source.text = kernelsOf(key);
-    std::vector<std::string> entries(std::begin(kEntries), std::end(kEntries));
-    source.entry = entries.front();
-    auto compiled = device.compileEntries(source, entries);
-    for (size_t i = 0; i < entries.size(); ++i) {
-      kernels[entries[i]] = std::move(compiled[i]);
-    }
-  }
-  return kernels;
+const std::vector<std::string>& entries() {
+  static const auto* all = new std::vector<std::string>{
+      "sort_rows",  "first_of_tiles",     "digit_starts",       "take_first",     "count_Elements",
+      "count_Keys", "place_Elements_u32", "place_Elements_i64", "place_Keys_u32", "place_Keys_i64"};
+  return *all;
 }
 
 /// Launches for rows of one tensor.
@@ -151,7 +131,7 @@ class Orders {
         descending_(descending),
         device_(device),
         context_(context),
-        kernels_(kernelsOn(device, key)) {}
+        kernels_(deviceKernels(device, key.key, entries(), kernelsOf)) {}
 
   /// The first `count` of each row, in order; `values` may be null.
   void first(const void* in, int64_t rows, int64_t length, int64_t count, void* values,
@@ -190,8 +170,7 @@ class Orders {
     shape.block[0] = block.x;
     shape.block[1] = block.y;
     shape.shared_bytes = shared_bytes;
-    void* addresses[] = {const_cast<void*>(static_cast<const void*>(&args))...};
-    device_.launch(*kernels_.at(entry), shape, addresses, context_.stream, nullptr);
+    launchKernel(device_, *kernels_.at(entry), shape, context_, args...);
   }
 
   void sortRows(const void* in, const void* in_positions, int64_t rows, int64_t length,
@@ -271,7 +250,7 @@ class Orders {
   bool descending_;
   Device& device_;
   const RunContext& context_;
-  const Kernels& kernels_;
+  const DeviceKernels& kernels_;
 };
 
 /// The order of axes in which `dim` is the innermost one.
@@ -308,16 +287,6 @@ std::vector<int64_t> stridesIn(const std::vector<int64_t>& sizes,
   return strides;
 }
 
-/// A tensor of the layout's sizes and strides with these elements.
-Tensor inLayout(const Tensor& tensor, const ViewLayout& layout, const RunContext& context) {
-  std::vector<int64_t> order(layout.sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return layout.strides[static_cast<size_t>(a)] > layout.strides[static_cast<size_t>(b)];
-  });
-  return denseOnDevice(tensor.permute(order), context).asStrided(layout.sizes, layout.strides, 0);
-}
-
 }  // namespace
 
 std::optional<std::vector<Tensor>> orderOnDevice(const Expr* op, const Tensor& in,
@@ -350,7 +319,7 @@ std::optional<std::vector<Tensor>> orderOnDevice(const Expr* op, const Tensor& i
                is_topk ? results[0].data() : nullptr, results.back().data());
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    results[i] = inLayout(results[i], layouts[i], context);
+    results[i] = denseInOrder(results[i], layouts[i].strides, context);
   }
   return results;
 }

@@ -14,7 +14,8 @@
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/nvrtc_search.h>
 #include <runtime/dense_copy.h>
-#include <runtime/device_orders.h>
+#include <runtime/device_operations.h>
+#include <runtime/device_products.h>
 #include <runtime/run_context.h>
 #include <scheduler/expr_eval/epilogue.h>
 #include <segmenter/group.h>
@@ -290,6 +291,10 @@ void runProductOfRows(const Fusion& segment, const KernelArgumentHolder& args, T
     std::string why, declined;
     call.declined = &declined;
     ran_by = external::runOnDevice(call, &why);
+    if (!ran_by && device.kind() == DeviceKind::Cuda &&
+        multiplyOnDevice(external::productOf(call), device, context)) {
+      ran_by = "kernels of this compiler";
+    }
   }
   if (ran_by) {
     run.ran_by->set({text(*ran_by, ", by parts that are exchanged")});
@@ -369,11 +374,8 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
       return results[i].handleFor(allocator);
     };
     ran_by = external::runOnDevice(call, &why);
-    if (!ran_by && device.kind() != DeviceKind::Cpu && operands[0].isTensor()) {
-      if (auto own = orderOnDevice(op, operands[0].tensor(), run.results, device, context)) {
-        results = std::move(*own);
-        ran_by = "kernels of this compiler";
-      }
+    if (!ran_by && runOwnKernels(call, operands, run.results, results, device, context)) {
+      ran_by = "kernels of this compiler";
     }
     call.allocate();
     for (size_t i = 0; i < results.size(); ++i) {

@@ -155,6 +155,7 @@ GroupGraph::Union GroupGraph::unionOf(int a, int b) const {
     // One of the two stores it, the other reads it.
     result.connected = true;
     const TensorTraits& tensor = traits_.tensor(t);
+    result.crosses_cut |= tensor.cuts;
     result.saved_bytes += static_cast<double>(tensor.bytes);
     --result.num_borders;
     if (!tensor.is_output && num_readers_[static_cast<size_t>(t)] == 1) {

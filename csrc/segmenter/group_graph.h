@@ -50,9 +50,10 @@ class GroupGraph {
     size_t num_units = 0;
     size_t num_transforms = 0;
     size_t weight = 0;
-    bool joins_wide = false;  ///< it would have several concatenations, one of them of many parts
-    size_t num_borders = 0;   ///< tensors read and stored
-    bool connected = false;   ///< one reads what the other stores
+    bool crosses_cut = false;  ///< one reads what a segment_set of the other stores
+    bool joins_wide = false;   ///< it would have several concatenations, one of them of many parts
+    size_t num_borders = 0;    ///< tensors read and stored
+    bool connected = false;    ///< one reads what the other stores
   };
 
   /// `parts`: units of each group; every unit is in one.

@@ -184,7 +184,7 @@ class Merging {
         continue;
       }
       const bool fits = both.weight <= costs_.most_weight && !both.joins_wide &&
-                        both.num_borders <= costs_.most_borders &&
+                        !both.crosses_cut && both.num_borders <= costs_.most_borders &&
                         both.num_units * both.num_transforms <= costs_.most_replayed;
       pair.gain = gain;
       if (gain > 0 && fits && accepts_(a, b, both) && graph_.merge(a, b).has_value()) {

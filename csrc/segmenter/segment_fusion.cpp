@@ -23,6 +23,9 @@ bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
                     [](const TensorTraits& tensor) { return tensor.unit < 0 || tensor.is_output; });
   const bool all_have_kernels = std::none_of(traits.units().begin(), traits.units().end(),
                                              [](const UnitTraits& unit) { return unit.alone; });
+  const bool cut = std::any_of(
+      traits.tensors().begin(), traits.tensors().end(),
+      [](const TensorTraits& tensor) { return tensor.cuts && !tensor.readers.empty(); });
   int joins = 0;
   int widest = 0;
   size_t weight = 0;
@@ -33,7 +36,7 @@ bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
     weight += static_cast<size_t>(unit.weight);
     transforms += static_cast<size_t>(unit.transforms);
   }
-  return all_have_kernels && static_cast<size_t>(borders) <= costs.most_borders &&
+  return all_have_kernels && !cut && static_cast<size_t>(borders) <= costs.most_borders &&
          weight <= costs.most_weight && (joins <= 1 || widest < kWideJoin) &&
          traits.units().size() * transforms <= costs.most_replayed;
 }

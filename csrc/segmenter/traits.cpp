@@ -133,6 +133,13 @@ double workOf(const Expr* expr) {
   }
 }
 
+/// Whether a kernel ends with this operation. Behind an input of the Fusion there is none to end.
+bool isCut(const Expr* expr) {
+  return expr->isA<LoadStoreOp>() &&
+         expr->as<LoadStoreOp>()->opType() == LoadStoreOpType::SegmenterSet &&
+         expr->input(0)->definition() != nullptr;
+}
+
 /// Whether an operation may be computed again by whoever needs it: each element from the same
 /// elements of its operands, and the same each time.
 bool copies(const Expr* expr) {
@@ -148,7 +155,7 @@ bool copies(const Expr* expr) {
     case ExprKind::EyeOp:
       return true;
     case ExprKind::LoadStoreOp:
-      return !tensorOutputs(expr)[0]->hasRoot();
+      return !tensorOutputs(expr)[0]->hasRoot() && !isCut(expr);
     default:
       return false;
   }
@@ -237,6 +244,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
       const int tensor = addTensor(out);
       unit.writes.push_back(tensor);
       tensors_[static_cast<size_t>(tensor)].unit = number;
+      tensors_[static_cast<size_t>(tensor)].cuts = isCut(expr);
     }
     const TensorView* out = tensors_[static_cast<size_t>(unit.writes[0])].tv;
     const std::set<int> kept = spaces.sourcesOf(out->getLogicalDomain(), false);

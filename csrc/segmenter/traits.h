@@ -39,6 +39,7 @@ struct TensorTraits {
   int unit = -1;             ///< that computes it; −1 for inputs of the Fusion
   std::vector<int> readers;  ///< units, ascending, each once
   bool is_output = false;
+  bool cuts = false;  ///< by segment_set: kernels that read it compute nothing that it is made of
   int64_t elements = 1;  ///< without broadcasts
   int64_t bytes = 0;
   int space = 0;

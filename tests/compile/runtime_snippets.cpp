@@ -31,6 +31,30 @@ asyncCopyWait<0>();
 o[0]=m[0];
 }
 )"},
+    {"attention_rows.cuh", R"(
+extern "C" __global__ void k(float*s,float*p,const float*b,const bool*m,float*l,const u64*w,AttentionForm f){
+attentionRows(s,p,b,m,l,w,w,f);
+attentionSlopes(s,p,b,b,w,w,f);
+}
+)"},
+    {"scatter_entries.cuh", R"(
+extern "C" __global__ void k(const i64*i,const float*s,float*o,ScatterForm f){
+scatterEntries<Stored>(i,s,o,f);
+scatterEntries<Added>(i,s,o,f);
+scatterEntries<Multiplied>(i,s,o,f);
+scatterEntries<Greatest>(i,s,o,f);
+scatterEntries<Least>(i,s,o,f);
+}
+extern "C" __global__ void l(const i32*i,const u16*s,u16*o,ScatterForm f){scatterEntries<Stored>(i,s,o,f);}
+)"},
+    {"strided_product.cuh", R"(
+extern "C" __global__ void __launch_bounds__(256) k(const float*a,double*c,const float*s,const i32*e,ProductForm f){
+stridedProduct<double>(a,a,c,s,s,s,a,s,e,f);
+}
+extern "C" __global__ void __launch_bounds__(256) l(const float*a,float*c,const float*s,const i32*e,ProductForm f){
+stridedProduct<float>(a,a,c,s,s,s,a,s,e,f);
+}
+)"},
     {"first_of_tiles.cuh", R"(
 extern "C" __global__ void __launch_bounds__(256) k(const u32*in,i64 n,u32*o,i64*p){extern __shared__ __align__(16) char m[];
 firstOfTiles<FloatKey<u32,0x7f800000u>>(in,p,n,2,5,64,true,o,p,m);

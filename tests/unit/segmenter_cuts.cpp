@@ -16,6 +16,32 @@ TEST_CASE("nothing to compute gives no group, and what is taken whole is one") {
   CHECK(draft.cut([](const Group&) { return false; }).size() == 2);
 }
 
+TEST_CASE("no kernel goes across a segment_set, unless it copies an input") {
+  const auto groups = [](bool cuts) {
+    Draft draft;
+    TensorView* x = draft.input({-1, -1});
+    TensorView* first = sin(segment_set(x));
+    TensorView* second = cuts ? segment_set(first) : set(first);
+    draft.output(add(exp(second), cos(second)));
+    return draft.cut(takesAll);
+  };
+  CHECK(groups(false).size() == 1);
+  const std::vector<Group> cut = groups(true);
+  REQUIRE(cut.size() == 2);
+  CHECK(cut[0].exprs.size() == 3);
+  CHECK(cut[0].outputs == cut[1].inputs);
+
+  Draft last;  // nobody reads it
+  last.output(segment_set(sin(last.input({-1, -1}))));
+  CHECK(last.cut(takesAll).size() == 1);
+
+  Draft around;  // not by computing it again, and not by way of another reader
+  TensorView* x = around.input({-1, -1});
+  TensorView* middle = segment_set(neg(x));
+  around.output(sub(broadcast(max(middle, {1}), {false, true}), add(middle, x)));
+  CHECK(around.cut(takesAll).size() == 2);
+}
+
 TEST_CASE("a merge that would make a cycle is not made") {
   // b and d could be one kernel, but the sort between them reads one and feeds the other.
   Draft draft;
