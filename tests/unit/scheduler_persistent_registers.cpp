@@ -66,10 +66,11 @@ TEST_CASE("persistent scheduler: rows of vectors that whole warps share leave no
   CHECK(says(softmaxPlanned(1000, 768), "batches 3"));   // 32 threads rather than 24 of 4
   CHECK(says(softmaxPlanned(1000, 1024), "batches 4"));  // 32 threads
   CHECK(says(softmaxPlanned(1000, 1600), "batches 4"));  // 200 vectors: no whole warps
-  // 2049 vectors of two: 86 threads of 24 in three warps, where 65 of 32 need them, too.
+  // 2049 vectors of two, narrow accesses: 257 threads of 8. Sizes that are known: 410 of 5, which
+  // leave 6 lanes of 13 warps idle rather than 31 of 9.
   CHECK(says(rmsNormPlanned(4098, false), "V 2, unroll 1, held in registers, computed again"));
-  CHECK(says(rmsNormPlanned(4098, false), "batches 24"));
-  CHECK(says(rmsNormPlanned(4098, true), "batches 22"));  // sizes are known: any number will do
+  CHECK(says(rmsNormPlanned(4098, false), "batches 8,"));
+  CHECK(says(rmsNormPlanned(4098, true), "batches 5,"));
 }
 
 TEST_CASE("persistent scheduler: a vector is one access of the widest large output") {

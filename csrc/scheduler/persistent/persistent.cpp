@@ -86,8 +86,8 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 }
 
 /// Vectors of a thread, from half of `batches` to `most`, that leave the fewest threads of warps
-/// idle: 96 vectors are 32 threads with 3 each rather than 24 with 4, and 2049 are 94 with 22
-/// rather than 65, a third warp for one thread, with 32. A kernel of changing sizes (not
+/// idle: 96 vectors are 32 threads with 3 each rather than 24 with 4, and 2049 are 410 with 5
+/// rather than 257, a ninth warp for one thread, with 8. A kernel of changing sizes (not
 /// `is_fixed`) has one of few numbers, so that it serves many of them.
 int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, bool is_fixed, int64_t warp) {
   auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
