@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include <ops/table/pointwise.h>
+
 namespace nvfuser {
 
 const DeviceKernels& deviceKernels(Device& device, const std::string& name,
@@ -24,42 +26,9 @@ const DeviceKernels& deviceKernels(Device& device, const std::string& name,
 }
 
 std::optional<std::string> deviceTypeOf(DataType dtype) {
-  switch (dtype.type) {
-    case PrimDataType::Char:
-      return "i8";
-    case PrimDataType::Byte:
-      return "u8";
-    case PrimDataType::Short:
-      return "i16";
-    case PrimDataType::UInt16:
-      return "u16";
-    case PrimDataType::Int32:
-      return "i32";
-    case PrimDataType::UInt32:
-      return "u32";
-    case PrimDataType::Int:
-      return "i64";
-    case PrimDataType::UInt64:
-      return "u64";
-    case PrimDataType::Half:
-      return "half_t";
-    case PrimDataType::BFloat16:
-      return "bf16_t";
-    case PrimDataType::Float8_e4m3fn:
-      return "fp8_e4m3_t";
-    case PrimDataType::Float8_e5m2:
-      return "fp8_e5m2_t";
-    case PrimDataType::Float:
-      return "float";
-    case PrimDataType::Double:
-      return "double";
-    case PrimDataType::ComplexFloat:
-      return "complex<float>";
-    case PrimDataType::ComplexDouble:
-      return "complex<double>";
-    default:
-      return std::nullopt;
-  }
+  const bool is_number = isFloatingPointType(dtype) || isComplexType(dtype) ||
+                         (isIntegralType(dtype) && dtype != DataType::Index);
+  return is_number ? std::optional(std::string(typeText(dtype))) : std::nullopt;
 }
 
 }  // namespace nvfuser

@@ -168,6 +168,24 @@ TEST_CASE("scheduled: a group of reductions is one grid reduction") {
   });
 }
 
+namespace {
+
+/// [i0, 4 blocks of a cluster, i1/4/32, 32]; i0 blocks, too, or a loop.
+void shareByCluster(TensorView* out, bool rows_are_blocks) {
+  out->split(1, 4, false);
+  out->split(2, 32);
+  if (rows_are_blocks) {
+    out->axis(0)->parallelize(ParallelType::BIDy);
+  }
+  out->axis(1)->parallelize(ParallelType::BIDx);
+  out->axis(1)->setClusteredBlocks();
+  out->axis(3)->parallelize(ParallelType::TIDx);
+  scheduleLike(out);
+  inlineMost();
+}
+
+}  // namespace
+
 TEST_CASE("scheduled: layer norm over a cluster of blocks") {
   auto define = [](Fusion& fusion) {
     TensorView* x = makeContigTensor(2);
@@ -177,15 +195,7 @@ TEST_CASE("scheduled: layer norm over a cluster of blocks") {
     TensorView* out = sub(x, mean);
     fusion.addOutput(out);
     fusion.addOutput(stats.var_sum);
-    // [i0, 4 blocks of a cluster, i1/4/32, 32]
-    out->split(1, 4, false);
-    out->split(2, 32);
-    out->axis(0)->parallelize(ParallelType::BIDy);
-    out->axis(1)->parallelize(ParallelType::BIDx);
-    out->axis(1)->setClusteredBlocks();
-    out->axis(3)->parallelize(ParallelType::TIDx);
-    scheduleLike(out);
-    inlineMost();
+    shareByCluster(out, true);
   };
   check(define, {{{3, 300}}, {{1, 7}}}, DataType::Float, [](const std::string& kernel) {
     CHECK(contains(kernel, "clusterAllReduce<true, false, false, Cluster::Arrived>"));
@@ -203,16 +213,7 @@ TEST_CASE("scheduled: sums over a cluster of blocks in line, and in a loop") {
       TensorView* shifted = sub(x, broadcast(sum(x, {1}), {false, true}));
       TensorView* out = sub(shifted, broadcast(max(x, {1}), {false, true}));
       fusion.addOutput(out);
-      out->split(1, 4, false);
-      out->split(2, 32);
-      if (!in_loop) {
-        out->axis(0)->parallelize(ParallelType::BIDy);
-      }
-      out->axis(1)->parallelize(ParallelType::BIDx);
-      out->axis(1)->setClusteredBlocks();
-      out->axis(3)->parallelize(ParallelType::TIDx);
-      scheduleLike(out);
-      inlineMost();
+      shareByCluster(out, !in_loop);
     };
     check(define, {{{3, 300}}, {{1, 7}}}, DataType::Float, [&](const std::string& kernel) {
       CHECK(contains(kernel, "clusterArrive();  // others") == !in_loop);

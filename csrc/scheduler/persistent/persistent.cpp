@@ -173,60 +173,58 @@ bool fitsOnline(const Problem& problem) {
   return of != nullptr && !tryForm(exchanged, **of, SchedulerType::Reduction);
 }
 
-/// Rows that few blocks or no single one can do: a cluster of blocks each.
-bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
-  const DeviceProperties& device = problem.info.device();
-  const int64_t vectorization = problem.widest();
-  const bool whole_accesses =
-      vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
-  if (device.major < 9 || !whole_accesses || problem.schedule_3d) {
-    return false;
-  }
-  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
-  for (int64_t batches : {4, 8}) {
-    if (batches * vectorization * held_bytes > kMostHeldBytes ||
-        ceilDiv(vectors, batches) > kMostThreads) {
-      continue;
-    }
-    params.vectorization = vectorization;
-    params.persistence = Persistence::Registers;
-    params.most_threads = kMostThreads;
-    params.batches = batches;
-    params.pad_to_warp = true;
-    params.cluster = kCluster;
-    return true;
-  }
-  return false;
+/// Whether the blocks of a cluster can have parts of a row each, in whole accesses.
+bool suitsCluster(const Problem& problem) {
+  return problem.info.device().major >= 9 && !problem.schedule_3d && problem.reduced > 0 &&
+         problem.widest() * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
 }
 
-/// Rows of inputs in shared memory: a block's share waits there without a register, so that several
-/// blocks are on a multiprocessor while each waits for the others of its cluster.
-bool planInnerShared(const Problem& problem, ReductionParams& params) {
-  const PersistentBuffers& buffers = problem.form.buffers;
-  const DeviceProperties& device = problem.info.device();
-  const int64_t vectorization = problem.widest();
-  const bool whole_accesses =
-      vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;
-  if (device.major < 9 || !whole_accesses || problem.schedule_3d || problem.reduced == 0 ||
-      buffers.notRecomputable() != nullptr || buffers.repeatsMany()) {
-    return false;
-  }
-  const int64_t held_bytes = buffers.bytesProjected(problem.info.getIndexType());
-  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
-  const int64_t threads = std::clamp<int64_t>(ceilPow2(ceilDiv(vectors, kVectorsInShared)),
-                                              kLeastThreads, kMostThreadsInShared);
-  const int64_t batches = ceilDiv(vectors, threads);
-  const int64_t padded = batches * threads * vectorization * held_bytes;
-  if (padded + kSharedOfExchanges > device.shared_bytes_per_block_optin) {
-    return false;
-  }
-  params.vectorization = vectorization;
-  params.persistence = Persistence::Shared;
-  params.project_persistent_buffers = true;
+/// A cluster for each row, of blocks of up to `threads` with `batches` accesses each.
+void planCluster(const Problem& problem, Persistence where, int64_t threads, int64_t batches,
+                 ReductionParams& params) {
+  params.vectorization = problem.widest();
+  params.persistence = where;
   params.most_threads = threads;
   params.batches = batches;
   params.pad_to_warp = true;
   params.cluster = kCluster;
+}
+
+/// Rows that few blocks or no single one can do, in registers.
+bool planInnerCluster(const Problem& problem, int64_t held_bytes, ReductionParams& params) {
+  if (!suitsCluster(problem)) {
+    return false;
+  }
+  const int64_t vectorization = problem.widest();
+  const int64_t vectors = ceilDiv(problem.reduced, vectorization * kCluster);
+  for (int64_t batches : {4, 8}) {
+    if (batches * vectorization * held_bytes <= kMostHeldBytes &&
+        ceilDiv(vectors, batches) <= kMostThreads) {
+      planCluster(problem, Persistence::Registers, kMostThreads, batches, params);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Rows of inputs in shared memory: a block's part waits there without a register, so that several
+/// blocks are on a multiprocessor while each waits for the others of its cluster.
+bool planInnerShared(const Problem& problem, ReductionParams& params) {
+  const PersistentBuffers& buffers = problem.form.buffers;
+  if (!suitsCluster(problem) || buffers.notRecomputable() != nullptr || buffers.repeatsMany()) {
+    return false;
+  }
+  const int64_t vectors = ceilDiv(problem.reduced, problem.widest() * kCluster);
+  const int64_t threads = std::clamp<int64_t>(ceilPow2(ceilDiv(vectors, kVectorsInShared)),
+                                              kLeastThreads, kMostThreadsInShared);
+  const int64_t batches = ceilDiv(vectors, threads);
+  const int64_t bytes =
+      batches * threads * problem.widest() * buffers.bytesProjected(problem.info.getIndexType());
+  if (bytes + kSharedOfExchanges > problem.info.device().shared_bytes_per_block_optin) {
+    return false;
+  }
+  planCluster(problem, Persistence::Shared, threads, batches, params);
+  params.project_persistent_buffers = true;
   return true;
 }
 
