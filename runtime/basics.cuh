@@ -3,9 +3,8 @@
 //   Vec<T, N>               N elements, aligned to their size (16 bytes at most); zero cost to copy
 //   loadVec<N>(p)           N elements in one access of N * sizeof(T) bytes (several of 16 if it is
 //                           more); p must be a multiple of that
-//   loadVecStreaming<N>(p)  the same for data that is read once: evicted first; loadStreaming(p)
-//   one
-//                           element
+//   loadVecStreaming<N>(p)  the same for data that is read once: evicted first
+//   loadStreaming(p)        one element of such data
 //   loadVecConstant<N>(p)   the same for data that no thread writes during the kernel (read-only
 //                           cache)
 //   loadVecIf<N>(c, p)      loadVec<N>(p) if c holds, else N elements of which all bits are zero

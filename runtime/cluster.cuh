@@ -4,9 +4,9 @@
 //   clusterRank(), clusterSize()   of this block, x fastest
 //   clusterSync()                  barrier of all threads of all blocks of the cluster; orders
 //                                  their shared memory
-//   clusterArrive(), clusterWait() its two halves: a thread that has arrived waits before it
-//   arrives
-//                                  again
+//   clusterArrive()                its first half: a thread that has arrived waits before it
+//                                  arrives again
+//   clusterWait()                  its second half
 //   mapSharedRank(p, rank)         the same dynamic shared address in the block of that rank. A
 //                                  block must not end, nor reuse what others read, before a
 //                                  clusterSync after the last such access.

@@ -1,11 +1,10 @@
 // Functions of float for results that are rounded to 16 bits, from the processor's own
 // approximations. Zeros, infinities, NaN and subnormal numbers as the exact functions have them.
 //
-//   expRounded(x)        exp(x) to |x| 1e-7 relative, so 1e-5 where it is finite (PTX:
-//   ex2.approx.f32) sigmoidRounded(x)    1 / (1 + exp(-x)), likewise divideRounded(x, s)  x / s to
-//   2 ulp; numbers that are divided by one s share its reciprocal
-//   reciprocalApprox(x)  1 / x to 1 ulp (PTX: rcp.approx.f32), also where it is subnormal: several
-//                        times shorter than an exact division
+//   reciprocalApprox(x)  1 / x to 1 ulp (PTX: rcp.approx.f32), much shorter than a division
+//   expRounded(x)        exp(x) to |x| 1e-7 relative: 1e-5 where it is finite (PTX: ex2.approx.f32)
+//   sigmoidRounded(x)    1 / (1 + exp(-x)), likewise
+//   divideRounded(x, s)  x / s to 2 ulp; all that is divided by one s shares its reciprocal
 //
 // needs: basics.cuh
 __device__ __forceinline__ float reciprocalApprox(float x) {
