@@ -112,6 +112,8 @@ class Device {
   /// The kernel as a device takes it that runs the IR itself instead of its text; it refers to
   /// `kernel`. Null: text is compiled. (tests/fuzz/kernel_interpreter has such devices.)
   virtual std::shared_ptr<const LoadedKernel> loadIr(const kir::Kernel&) { return nullptr; }
+  /// Whether it has kernels that exist as text alone, such as those of the device-side library.
+  virtual bool takesText() const { return true; }
   /// Where kernels of one text are found on the disk each by itself: the kernel, if an earlier
   /// process compiled it, beside whatever others. Null: it is to be compiled.
   virtual std::unique_ptr<LoadedKernel> find(const KernelSource&) { return nullptr; }

@@ -16,7 +16,7 @@ bool runOwnKernels(external::Call& call, const std::vector<KernelArgument>& oper
   const bool are_there = std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
     return !operand.isTensor() || &operand.tensor().device() == &device;
   });
-  if (device.kind() == DeviceKind::Cpu || !are_there) {
+  if (device.kind() == DeviceKind::Cpu || !device.takesText() || !are_there) {
     return false;
   }
   switch (op->kind()) {

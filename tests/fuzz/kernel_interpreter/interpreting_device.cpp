@@ -70,6 +70,7 @@ class InterpretingDevice final : public Device {
   std::shared_ptr<const LoadedKernel> loadIr(const kir::Kernel& kernel) override {
     return std::make_shared<IrKernel>(kernel);
   }
+  bool takesText() const override { return false; }
   std::unique_ptr<LoadedKernel> compile(const KernelSource&) override { hasNoCompiler(); }
   std::vector<std::unique_ptr<LoadedKernel>> compileEntries(const KernelSource&,
                                                             std::span<const std::string>) override {
