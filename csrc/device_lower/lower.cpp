@@ -103,8 +103,9 @@ void buildStatements(Lowering& l) {
   l.kernel.least_blocks = l.fusion->kernelHints().least_blocks;
 }
 
+void placeMeetings(Lowering& l) { placeClusterMeetings(l.kernel); }
+
 void planMemory(Lowering& l) {
-  placeClusterMeetings(l.kernel);
   planSharedMemory(l.kernel);
   // A grid barrier counts its arrivals in a workspace.
   kir::forEach(l.kernel.body, [&](kir::Stmt& stmt) {
@@ -233,6 +234,9 @@ constexpr std::array kPasses = {
     LoweringPass{"build-statements", "all of the above",
                  "kernel.body (loops, predicates, indexed operations) and the launch extents",
                  "indices, predicates, vectors, reductions", buildStatements},
+    LoweringPass{"cluster-meetings", "kernel.body",
+                 "one arrival, and how each reduction of a cluster knows that the others are ready",
+                 "the blocks of a cluster meet once, not for each reduction", placeMeetings, true},
     LoweringPass{"plan-shared-memory", "kernel.body",
                  "an offset to each shared buffer, and the workspace of grid barriers",
                  "offsets of all shared buffers, reductions' workspaces included", planMemory},

@@ -123,20 +123,23 @@ Bytes bytesOf(const Request& request, const std::vector<KernelArgument>& operand
   return bytes;
 }
 
-/// That a call copies operands to the host and results back: once a process for each operation,
-/// silent on the emulated device, where the host stands in for one.
-void warnOfCopies(const std::string& operation, const std::string& why, const Device& device,
-                  const Bytes& bytes) {
+/// That an operation is slow, and why: once a process for each operation, silent on the emulated
+/// device, where the host stands in for a library.
+void warnOnce(const std::string& operation, std::string_view is_slow, const std::string& why,
+              const Device& device) {
   static std::mutex mutex;
   static auto* said = new std::set<std::string>;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (device.kind() != DeviceKind::Cuda || !said->insert(operation).second) {
-    return;
+  if (device.kind() == DeviceKind::Cuda && said->insert(operation).second) {
+    warn(text(operation, is_slow, why.empty() ? "there is no library for it on the device" : why));
   }
-  warn(text(operation, " runs on the host: this call, and others like it, copy ", bytes.operands,
-            " bytes of operands there and ", bytes.results,
-            " bytes of results back, and wait for that: ",
-            why.empty() ? "there is no library for it on the device" : why));
+}
+
+/// Of a call that copies operands to the host and results back.
+std::string copiesText(const Bytes& bytes) {
+  return text(" runs on the host: this call, and others like it, copy ", bytes.operands,
+              " bytes of operands there and ", bytes.results,
+              " bytes of results back, and wait for that: ");
 }
 
 /// Sizes by name and the scalars among the arguments.
@@ -376,6 +379,9 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     ran_by = external::runOnDevice(call, &why);
     if (!ran_by && runOwnKernels(call, operands, run.results, results, device, context)) {
       ran_by = "kernels of this compiler";
+      if (op->isOneOf<MatmulOp, LinearOp>()) {
+        warnOnce(op->getOpString(), " runs in a kernel without tensor cores: ", why, device);
+      }
     }
     call.allocate();
     for (size_t i = 0; i < results.size(); ++i) {
@@ -390,7 +396,7 @@ KernelArgumentHolder runExternal(const Fusion& segment, const KernelArgumentHold
     if (!declined.empty()) {
       why += text(why.empty() ? "" : "; ", declined);
     }
-    warnOfCopies(op->getOpString(), why, device, bytes);
+    warnOnce(op->getOpString(), copiesText(bytes), why, device);
     for (KernelArgument& operand : operands) {
       if (operand.isTensor()) {
         operand = Tensor::fromHostTensor(operand.tensor().toHostTensor(context.stream));
