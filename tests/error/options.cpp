@@ -74,10 +74,10 @@ TEST_CASE("options: files and passes that are not there") {
              "NVFUSER_EXTERNAL_SRC: /nonexistent/a.cpp cannot be read");
   checkError([] { runWith(sunk().set("DUMP_DIR", "/nonexistent/a/b").dump("kernel_ir")); },
              "dump: the folder /nonexistent/a/b cannot be made: No such file");
-  checkError(
-      [] { runWith(sunk().set("SKIP_PASS", "allocate")); },
-      "lower: 'allocate' is no pass that can be skipped; those are share-draws, share-conditions, "
-      "wrap-remainders, fetch-ahead, hoist-indices, limit-unrolling");
+  checkError([] { runWith(sunk().set("SKIP_PASS", "allocate")); },
+             "lower: 'allocate' is no pass that can be skipped; those are cluster-meetings, "
+             "share-draws, share-conditions, "
+             "wrap-remainders, fetch-ahead, hoist-indices, limit-unrolling");
 }
 
 TEST_CASE("options: a kernel's text for another launch than its own") {
