@@ -8,6 +8,7 @@
 #include <preseg_passes/cat_to_repeat.h>
 #include <preseg_passes/consecutive_casts.h>
 #include <preseg_passes/hoist_reads.h>
+#include <preseg_passes/hoist_selections.h>
 #include <preseg_passes/join_equal.h>
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
@@ -56,6 +57,9 @@ constexpr std::array kPasses = {
     Pass{"spread-selections",
          "on a GPU, selected rows are read at an index that is spread along them",
          "every element that is read", spreadSelections, true},
+    Pass{"hoist-selections",
+         "one place of a computed tensor is computed from operands at that place", "every value",
+         hoistSelections},
     Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
          "every element that is read; the others are not computed", hoistReads},
     Pass{"own-spreads",

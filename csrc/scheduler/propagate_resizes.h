@@ -33,6 +33,10 @@ class ResizePropagation {
   /// Whether an axis that is repeated is windowed, and others read the one element that there was:
   /// loops with that axis and loops without it would share its computation.
   static bool isSharedBeforeRepeat(const Expr* repeat, const Windows& windows);
+  /// The repeat of an operand that is computed for it alone.
+  TensorView* repeatedApart(const Expr* repeat, TensorView* tv, const Windows& windows);
+  /// The tensor computed once more from inputs; null: not element by element.
+  TensorView* apart(TensorView* tv);
   TensorView* through(TensorView* tv, const Windows& windows);
   /// An input at an index, through windows: those of axes that are the index's are windows of the
   /// index; along the others the read itself has one, and gives anything outside of it.

@@ -96,6 +96,48 @@ bool ResizePropagation::isSharedBeforeRepeat(const Expr* repeat, const Windows& 
   return false;
 }
 
+TensorView* ResizePropagation::repeatedApart(const Expr* repeat, TensorView* tv,
+                                             const Windows& windows) {
+  auto* in = repeat->input(0)->as<TensorView>();
+  TensorView* own = apart(in);
+  TensorView* operand = own == nullptr ? nullptr : at(own, windowsOf(repeat, in, tv, windows));
+  if (operand == nullptr) {
+    return nullptr;
+  }
+  TensorView* out = make_.tensor({}, make_.axesThrough(tv, windows), tv->dtype());
+  copyOperation(repeat, {operand}, {out});
+  return out;
+}
+
+TensorView* ResizePropagation::apart(TensorView* tv) {
+  if (--left_ < 0) {
+    return nullptr;
+  }
+  TensorView* out = make_.tensor({}, IterDomain::clone(axesOf(tv)), tv->dtype());
+  if (!isComputed(tv)) {
+    IrBuilder::createInContainer<LoadStoreOp>(fusion_, LoadStoreOpType::Set, out, tv);
+    return out;
+  }
+  const Expr* def = tv->definition();
+  const bool reads_input = def->isA<SelectOp>() && !isComputed(def->input(0));
+  const bool is_plain =
+      def->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, SqueezeOp, FullOp, LoadStoreOp>();
+  if (tv->hasRoot() || !(reads_input || is_plain)) {
+    return nullptr;
+  }
+  std::vector<Val*> operands = def->inputs();
+  for (Val*& operand : operands) {
+    if (operand->isA<TensorView>() && !reads_input) {
+      operand = apart(operand->as<TensorView>());
+    }
+    if (operand == nullptr) {
+      return nullptr;
+    }
+  }
+  copyOperation(def, std::move(operands), {out});
+  return out;
+}
+
 TensorView* ResizePropagation::through(TensorView* tv, const Windows& windows) {
   Expr* def = tv->definition();
   switch (def->kind()) {
@@ -108,7 +150,7 @@ TensorView* ResizePropagation::through(TensorView* tv, const Windows& windows) {
       return again(def, tv, windows, make_.axesThrough(tv, windows));
     case ExprKind::RepeatOp:
       return isSharedBeforeRepeat(def, windows)
-                 ? nullptr
+                 ? repeatedApart(def, tv, windows)
                  : again(def, tv, windows, make_.axesThrough(tv, windows));
     case ExprKind::LoadStoreOp:
       return tv->hasRoot() ? permuted(def, tv, windows)

@@ -59,6 +59,17 @@ struct Case {
   std::vector<std::pair<size_t, std::vector<int64_t>>> indices = {};
 };
 
+/// Rows of 40, rolled by one: the element at `first`, 0 or 39, changes its end.
+TensorView* rolled(TensorView* x, int64_t first) {
+  auto place = [](int64_t k) { return IrBuilder::create<Val>(k); };
+  TensorView* end = unsqueeze(select(x, 1, place(first)), 1);
+  std::vector<Slice> others(2);
+  others[1] =
+      first == 0 ? Slice{place(1), place(40), nullptr} : Slice{place(0), place(39), nullptr};
+  TensorView* rest = slice(x, others);
+  return first == 0 ? cat({rest, end}, 1) : cat({end, rest}, 1);
+}
+
 void check(const Case& c) {
   CAPTURE(c.title);
   auto define = [&](Fusion&) { c.define(); };
@@ -238,6 +249,18 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
            parts.push_back(neg(input({-1, 3})));
          }
          output(cat(parts, 0));
+       }},
+      {"hoist-selections",
+       "what is made of rolled rows, rolled back",
+       1,
+       2,
+       {{{11, 40}}},
+       [] {
+         TensorView* u = input({-1, 40});
+         TensorView* flux = mul(u, neg(u));
+         TensorView* sum = add(flux, rolled(flux, 0));
+         TensorView* step = sub(mul(sum, rolled(u, 0)), u);
+         output(sub(step, rolled(step, 39)));
        }},
       {"hoist-reads",
        "two halves",

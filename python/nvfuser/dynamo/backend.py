@@ -12,6 +12,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from . import exact
 from .attention_masks import lay_out_masks
 from .channels_last import num_returned, put_channels_last, tell_strides
+from .circular_pads import join_circular_pads
 from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
@@ -180,12 +181,14 @@ def _numbers_drawn_again_as_in_eager():
     return contextlib.nullcontext()
 
 
-def _prepare_attention(gm):
-    try:
-        lay_out_masks(gm.graph)
-        gm.recompile()
-    except Exception as error:
-        leave("masks of attention", "they cannot be laid out anew", error)
+def _prepare_calls(gm):
+    """Rewrites what tracing would take apart."""
+    for rewrite, what in ((lay_out_masks, "masks of attention"), (join_circular_pads, "circular pads")):
+        try:
+            rewrite(gm.graph)
+            gm.recompile()
+        except Exception as error:
+            leave(what, "they cannot be written anew", error)
 
 
 _noted_modes = set()
@@ -216,7 +219,7 @@ def backend(gm, example_inputs, **options):
     exactly = exact.switched_on(given)
     _note_mode(options.get("mode"))
     if not exactly:
-        _prepare_attention(gm)
+        _prepare_calls(gm)
     compile_ = aot_autograd(
         fw_compiler=partial(_compile, "forward", exactly),
         bw_compiler=partial(_compile, "backward", exactly),

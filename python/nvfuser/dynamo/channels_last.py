@@ -5,7 +5,8 @@
     returned                              clone(…), laid out as eager has it
 
 cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
-them in front of its kernel, and the result behind it.
+them in front of its kernel, and the result behind it. (Float32 stays: other kernels would round it where eager's do
+not.)
 
 A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
 may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that

@@ -11,6 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._prims_common import suggest_memory_format
 
+from .extremes import extreme_decompositions
 from .fallback import guarded
 from .foreach import foreach_decompositions
 from .layout import hint
@@ -388,7 +389,12 @@ def decompositions():
     for kept in _KEPT:
         table.pop(kept, None)
     ours = {operation: decompose for operations, decompose in _OURS.items() for operation in operations}
-    more = (foreach_decompositions(), pooling_decompositions(), vector_product_decompositions())
+    more = (
+        extreme_decompositions(),
+        foreach_decompositions(),
+        pooling_decompositions(),
+        vector_product_decompositions(),
+    )
     for operation, decompose in functools.reduce(operator.or_, more, ours).items():
         table[operation] = guarded(str(operation), decompose)
     return table

@@ -9,7 +9,8 @@
 
 What is read in order needs no index in memory, and a gradient is a sum instead of additions wherever an index says.
 Other reads at known indices, as of bilinear upsampling, have them as constants: each kernel would make them again for
-each element, and see to it that none is beyond its axis.
+each element, and see to it that none is beyond its axis. On a GPU an index along one axis that takes few steps with
+whole numbers, as of padding by replication, is less than reading it.
 """
 
 import torch
@@ -21,7 +22,10 @@ from .prepare import note_result
 
 aten = torch.ops.aten
 
+DEVICES_THAT_COUNT = ("cuda",)  # where indices of few steps are worked out by kernels
+
 _MOST_ELEMENTS = 1 << 16  # of an index that is worked out
+_FEW_STEPS = 3  # of whole numbers of 64 bits, where a load would wait in a cache
 
 _READS = (aten._unsafe_index.Tensor, aten.index.Tensor)
 _SUMS = (aten._unsafe_index_put.default, aten.index_put.default)
@@ -118,6 +122,10 @@ def _rewrite(graph, node, tensor, indices, define, *rest):
 def _note_constants(graph, node, module):
     """Constants instead of what the indices are made of, if all are known and within their axes."""
     tensor, indices = meta(node.args[0]), node.args[1]
+    given = [(index, tensor.shape[axis]) for axis, index in enumerate(indices) if index is not None]
+    if tensor.device.type in DEVICES_THAT_COUNT and len(given) == 1 and _is_counted(*given[0]):
+        node.meta[WITHIN] = True
+        return
     mode = detect_fake_mode([tensor])
     values = []
     for axis, index in enumerate(indices):
@@ -140,6 +148,20 @@ def _note_constants(graph, node, module):
         constants.append(constant)
     node.update_arg(1, constants)
     node.meta[WITHIN] = True
+
+
+def _is_counted(index, size):
+    """Whether an index within its axis is made of few steps, all of whole numbers."""
+    steps, pending = set(), [index]
+    while pending:
+        step = pending.pop()
+        if meta(step) is None or meta(step).dtype not in (torch.int32, torch.int64) or len(steps) > _FEW_STEPS:
+            return False
+        steps.add(step)
+        pending += [source for source in step.all_input_nodes if source not in steps]
+    with _disable_current_modes(), torch.no_grad():
+        value = _worked_out(index) if isinstance(size, int) else None
+        return value is not None and value.numel() > 0 and value.min() >= 0 and value.max() < size
 
 
 def _inside(index, size):

@@ -150,21 +150,23 @@ def _alone(graph, kinds):
         if kinds.get(node) is not Kind.FUSED:
             continue
         rule = RULES.get(node.target)
-        is_copy = rule is not None and rule.moves_only and not _reorders(node)
+        is_copy = rule is not None and rule.moves_only and not _is_slow(node)
         if is_copy and not any(kinds.get(other) is Kind.FUSED for other in _neighbours(node, kinds)):
             found.append(node)
     return found
 
 
-def _reorders(node):
-    """Whether it is a GPU's copy that moves elements to other places: eager's goes element by element, and divides for
-    each."""
-    if node.target is not torch.ops.aten.clone.default or meta(node).device.type != "cuda":
+def _is_slow(node):
+    """Whether it is a GPU's copy that moves elements to other places, or joins tensors with gaps: eager's go element
+    by element, and divide for each."""
+    source, result = node.args[0], meta(node)
+    if result.device.type != "cuda":
         return False
-    source, result = meta(node.args[0]), meta(node)
-    return any(
+    if node.target is torch.ops.aten.cat.default:
+        return not all(meta(part).is_contiguous() for part in source)
+    return node.target is torch.ops.aten.clone.default and any(
         not statically_known_true(size == 1) and not statically_known_true(old == new)
-        for size, old, new in zip(result.shape, source.stride(), result.stride(), strict=True)
+        for size, old, new in zip(result.shape, meta(source).stride(), result.stride(), strict=True)
     )
 
 

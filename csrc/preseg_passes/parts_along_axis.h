@@ -1,0 +1,55 @@
+/// Tensors at one place of an axis, computed from the operands at that place.
+///
+///   T3[n, 3] = T1[n, 3] * T2[n]           of(T3, 1, k) = select(T1, k, dim = 1) * T2
+///   T4[n, 4] = cat(T0[n, 1], T3[n, 3])    of(T4, 1, k) = of(T3, 1, k - 1), for k > 0
+///
+/// The way leads over pointwise operations, broadcasts, joins (of which a place along the joined
+/// axis has one operand), slices along the axis, and reads at an index along other axes.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include <ir/internal_nodes.h>
+
+namespace nvfuser::preseg_passes {
+
+/// An operation whose result at a place takes its operands at that place alone.
+bool isPointwise(const Expr* expr);
+
+class PartsAlongAxis {
+ public:
+  /// `tv` at element `k` of its axis number `axis`, which goes; null: it cannot be computed from
+  /// parts of inputs.
+  TensorView* of(TensorView* tv, size_t axis, int64_t k);
+
+  /// Whether some part was read from an input that has an element for each of its own.
+  bool readsWhole(const TensorView* tv) const;
+
+ private:
+  struct Key {
+    int64_t tensor;
+    size_t axis;
+    int64_t element;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  TensorView* computed(TensorView* tv, size_t axis, int64_t k);
+  /// Of what is read at an index along another axis.
+  TensorView* readAlong(const GatherOp* op, size_t axis, int64_t k);
+  /// Of what is repeated along the axis alone, the one element.
+  TensorView* repeated(const RepeatOp* op, size_t axis, int64_t k);
+  TensorView* stretched(const ExpandOp* op, size_t axis, int64_t k);
+  /// Of what is joined along the axis, the element of the operand that has it; else the parts of
+  /// all operands, joined.
+  TensorView* joined(const CatOp* op, size_t axis, int64_t k);
+  TensorView* pointwise(const Expr* def, size_t axis, int64_t k);
+  TensorView* spread(const BroadcastOp* op, size_t axis, int64_t k);
+  /// A slice along the axis alone, from a place that is known.
+  TensorView* sliced(const SliceOp* op, size_t axis, int64_t k);
+
+  std::map<Key, TensorView*> parts_;
+  std::vector<const TensorView*> read_;  ///< inputs
+};
+
+}  // namespace nvfuser::preseg_passes

@@ -1,0 +1,51 @@
+"""Circular pads are joins, which fuse with what is around them."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from nvfuser.dynamo.backend import observing
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(
+    ("shape", "widths"),
+    [((2, 3, 5), (2, 1)), ((2, 3, 5), (5, 5)), ((2, 3, 5, 7), (2, 1, 3, 0)), ((1, 2, 3, 4, 5), (1, 1, 0, 2, 3, 1))],
+)
+def test_values_strides_and_gradients(shape, widths):
+    def program(x):
+        return F.pad(x, widths, mode="circular") * 2
+
+    x = torch.randn(shape, requires_grad=True)
+    with observing() as seen:
+        got = torch.compile(program, backend="nvfuser")(x)
+    wanted = program(x)
+    torch.testing.assert_close(got, wanted, rtol=0, atol=0)
+    assert got.stride() == wanted.stride()
+    grad = torch.randn_like(wanted)
+    torch.testing.assert_close(torch.autograd.grad(got, x, grad), torch.autograd.grad(wanted, x, grad))
+    assert not [why for graph in seen.graphs for why in graph.cut.reasons.values() if why == "memory without values"]
+
+
+def test_a_negative_width_crops_and_too_wide_a_one_is_eagers_error():
+    x = torch.randn(2, 3, 4)
+    crop = torch.compile(lambda x: F.pad(x, (-1, 2), mode="circular") + 1, backend="nvfuser")
+    torch.testing.assert_close(crop(x), F.pad(x, (-1, 2), mode="circular") + 1)
+    with pytest.raises(Exception, match="wrapping around"):
+        torch.compile(lambda x: F.pad(x, (5, 0), mode="circular"), backend="nvfuser")(x)
+
+
+def test_of_changing_sizes():
+    program = torch.compile(lambda x: F.pad(x, (2, 1, 0, 1), mode="circular") * 2, backend="nvfuser", dynamic=True)
+    for shape in ((3, 5, 7), (3, 4, 2), (2, 6, 9)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(program(x), F.pad(x, (2, 1, 0, 1), mode="circular") * 2)
+
+
+def test_a_convolution_with_circular_padding():
+    conv = torch.nn.Conv2d(3, 4, 3, padding=1, padding_mode="circular")
+    x = torch.randn(2, 3, 8, 8)
+    torch.testing.assert_close(torch.compile(conv, backend="nvfuser")(x), conv(x))
