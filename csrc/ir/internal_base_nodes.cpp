@@ -174,9 +174,10 @@ void IterDomain::parallelize(ParallelType type) {
 }
 
 void IterDomain::padToMultipleOfWarp(std::optional<int64_t> to_size) {
-  if (to_size && (*to_size <= 0 || *to_size % 32 != 0)) {
+  const bool divides_warp = to_size && *to_size > 0 && *to_size <= 32 && 32 % *to_size == 0;
+  if (to_size && !divides_warp && (*to_size <= 0 || *to_size % 32 != 0)) {
     userError("padToMultipleOfWarp: axis ", toString(), " cannot be padded to ", *to_size,
-              "; the size must be a positive multiple of 32");
+              "; the size must be a positive multiple of 32, or divide it");
   }
   fields_.is_padded = true;
   fields_.padded_to = to_size;

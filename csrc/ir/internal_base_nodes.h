@@ -129,7 +129,8 @@ class IterDomain : public Val {
   bool isThread() const { return isParallelTypeThread(fields_.parallel_type); }
   bool isThreadDim() const { return isParallelTypeThreadDim(fields_.parallel_type); }
   bool isBlockDim() const { return isParallelTypeBlockDim(fields_.parallel_type); }
-  /// The launch rounds this TIDx axis up to whole warps, or to `to_size`.
+  /// The launch rounds this TIDx axis up to whole warps, or to `to_size`: several warps, or a part
+  /// of one that others share with it.
   void padToMultipleOfWarp(std::optional<int64_t> to_size = std::nullopt);
   bool hasPaddingToMultipleOfWarp() const { return fields_.is_padded; }
   std::optional<int64_t> getMaybeSizeAfterPadding() const { return fields_.padded_to; }

@@ -222,10 +222,13 @@ void LoopModel::setDimensions() {
       if (!id->hasPaddingToMultipleOfWarp()) {
         continue;
       }
-      if (auto size = id->getMaybeSizeAfterPadding()) {
+      const auto size = id->getMaybeSizeAfterPadding();
+      if (size) {
         extent = pool.max(extent, pool.constant(*size));
       }
-      extent = pool.mul(pool.ceilDiv(extent, pool.constant(32)), 32);
+      if (!size || *size >= 32) {
+        extent = pool.mul(pool.ceilDiv(extent, pool.constant(32)), 32);
+      }
     }
     Scalar& slot = dimension_[static_cast<size_t>(loop->parallel)];
     slot = slot == nullptr ? extent : pool.max(slot, extent);

@@ -63,26 +63,48 @@ bool worthProjecting(const Problem& problem) {
          buffers.bytesProjected(index) < buffers.bytesHeld(index);
 }
 
-/// Rows that leave more than half of a warp idle: several a warp, each by a power of two of
-/// threads, which exchange by shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3
-/// each, 8 rows.
+/// Threads of whole warps that a row of so many vectors takes.
+int64_t lanesOf(int64_t vectors, int64_t batches, int64_t warp) {
+  return ceilDiv(ceilDiv(vectors, batches), warp) * warp;
+}
+
+/// Rows of few vectors: several a warp, each by a power of two of threads, which exchange by
+/// shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows. Of 5 vectors 8
+/// threads have one each, and three have none, where a whole warp would leave 27 idle.
 void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
                 ReductionParams& params) {
   constexpr int64_t kBlock = 128;
+  constexpr int64_t kMostBatches = 5;
+  constexpr int64_t kLeastOfRow = 4;  // threads, which read side by side
+  constexpr double kWorth = 1.25;  // more turns that have a vector, than in whole warps
   const int64_t warp = problem.info.device().warp_size;
-  for (int64_t batches : {1, 3}) {
-    const int64_t threads = vectors / batches;
-    if (batches > most_batches || threads * batches != vectors || threads < 2 ||
-        threads * 2 >= warp || (threads & (threads - 1)) != 0) {
+  const auto used = [&](int64_t batches, int64_t threads) {
+    return static_cast<double>(vectors) / static_cast<double>(batches * threads);
+  };
+  double best = kWorth * used(params.batches, lanesOf(vectors, params.batches, warp));
+  const int64_t least = std::min<int64_t>(kLeastOfRow, ceilPow2(vectors));
+  int64_t threads = 0;
+  // A kernel of changing sizes has one batch, or three without a rest, so that it serves many.
+  const bool is_fixed = problem.isReducedByConstants();
+  for (int64_t batches = 1; batches <= std::min(most_batches, kMostBatches); ++batches) {
+    const int64_t needed = ceilPow2(ceilDiv(vectors, batches));
+    if (!is_fixed && batches > 1 && (batches != 3 || needed * batches != vectors)) {
       continue;
     }
-    params.batches = batches;
-    params.pad_to_warp = false;
-    const int64_t blocks = ceilDiv(problem.kept * threads, kBlock);
-    const bool many = blocks >= 2 * problem.info.device().multiprocessors;
-    params.rows = (many ? kBlock : warp) / threads;
+    if (needed > 1 && needed >= least && needed < warp && used(batches, needed) > best) {
+      best = used(batches, needed);
+      threads = needed;
+      params.batches = batches;
+    }
+  }
+  if (threads == 0) {
     return;
   }
+  params.pad_to_warp = false;
+  params.padded_to = ceilDiv(vectors, params.batches) == threads ? 0 : threads;
+  const int64_t blocks = ceilDiv(problem.kept * threads, kBlock);
+  const bool many = blocks >= 2 * problem.info.device().multiprocessors;
+  params.rows = (many ? kBlock : warp) / threads;
 }
 
 /// Vectors of a thread, from half of `batches` to `most`, that leave the fewest threads of warps
@@ -90,7 +112,7 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
 /// rather than 257, a ninth warp for one thread, with 8. A kernel of changing sizes (not
 /// `is_fixed`) has one of few numbers, so that it serves many of them.
 int64_t withoutIdle(int64_t vectors, int64_t batches, int64_t most, bool is_fixed, int64_t warp) {
-  auto lanes = [&](int64_t n) { return n * ceilDiv(ceilDiv(vectors, n), warp) * warp; };
+  auto lanes = [&](int64_t n) { return n * lanesOf(vectors, n, warp); };
   int64_t best = batches;
   for (int64_t other = batches / 2 + 1; other <= most; ++other) {
     const bool is_one_of_few = batches >= kManyBatches && other % (batches / 8) == 0;
@@ -146,7 +168,7 @@ bool planInnerRegisters(const Problem& problem, int64_t held_bytes, ReductionPar
   params.batches = batches;
   params.pad_to_warp = true;
   params.rows = threads <= 32 && batches <= ladder[1] ? 4 : 1;
-  if (vectors < 16) {
+  if (threads <= device.warp_size) {
     shareWarps(problem, vectors, std::max<int64_t>(most_elements / params.vectorization, 1),
                params);
   }

@@ -37,6 +37,7 @@ std::string ReductionParams::toString() const {
   if (pad_to_warp) {
     append(result, ", whole warps");
   }
+  add("padded to", padded_to, 0);
   add("at most threads", most_threads, 0);
   add("grid", grid, 1);
   add("resident blocks", resident_blocks, 0);

@@ -49,8 +49,9 @@ class Scheduler {
     for (size_t i = 0; i < types.size(); ++i) {
       IterDomain* id = reference_->axis(static_cast<int64_t>(i));
       id->parallelize(types[i]);
-      if (types[i] == ParallelType::TIDx && params_.pad_to_warp) {
-        id->padToMultipleOfWarp();
+      if (types[i] == ParallelType::TIDx && (params_.pad_to_warp || params_.padded_to > 0)) {
+        id->padToMultipleOfWarp(params_.padded_to > 0 ? std::optional(params_.padded_to)
+                                                      : std::nullopt);
       }
       if (types[i] == ParallelType::BIDy && params_.cluster > 1) {
         id->setClusteredBlocks();
