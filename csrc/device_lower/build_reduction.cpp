@@ -343,7 +343,8 @@ void KernelBuilder::finishReduction(Leaf& leaf, const LoopClass* group, kir::Blo
   forEachOfGroup([&] {
     const Places places = indexer_.around(leaf);
     const std::vector<kir::Ref> from = state(leaf, places);
-    const Scalar has_result = atFirstOfBroadcasts(leaf, nullptr);
+    const Scalar has_result =
+        pool_.logicalAnd(atFirstOfBroadcasts(leaf, nullptr), atFirstOfParts(leaf, places));
     for (size_t i = 0; i < from.size(); ++i) {
       auto accumulator = accumulators_.find(outputs[i]);
       if (accumulator == accumulators_.end() || accumulator->second == nullptr) {
@@ -377,6 +378,27 @@ Scalar KernelBuilder::atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* gro
     const LoopClass* loop = loopOf(leaf, leaf.out, position);
     if (loop != group && leaf.out->getLoopDomain()[static_cast<size_t>(position)]->isBroadcast()) {
       condition = pool_.logicalAnd(condition, pool_.equal(indexer_.iteration(loop), pool_.zero()));
+    }
+  }
+  return condition;
+}
+
+Scalar KernelBuilder::atFirstOfParts(const Leaf& leaf, const Places& places) const {
+  std::vector<const LoopClass*> parts;
+  for (int position : loopsBehindFolded(leaf.out, loops_)) {
+    const IterDomain* id = leaf.out->getLoopDomain()[static_cast<size_t>(position)];
+    const LoopClass* loop = loopOf(leaf, leaf.out, position);
+    if (!id->isBroadcast() && !loop->isThread() && LoopModel::isRepeated(id)) {
+      parts.push_back(loop);
+    }
+  }
+  Scalar condition = pool_.one();
+  for (const LoopAxis& axis : places.foreign(leaf.out, true)) {
+    if (axis.id->isBroadcast() &&
+        std::any_of(axis.loops.begin(), axis.loops.end(), [&](const LoopClass* loop) {
+          return std::find(parts.begin(), parts.end(), loop) != parts.end();
+        })) {
+      condition = pool_.logicalAnd(condition, pool_.equal(axis.index, pool_.zero()));
     }
   }
   return condition;

@@ -133,6 +133,10 @@ class KernelBuilder {
   /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
   /// for `group`: they are one element, whose sum the first of their accumulators holds.
   kir::Scalar atFirstOfBroadcasts(const Leaf& leaf, const LoopClass* group) const;
+  /// The same of a part of a broadcast axis that is merged into such a loop: where the sum is taken
+  /// in the loops of what it reads, which may lack the part, the accumulators beside the first are
+  /// empty.
+  kir::Scalar atFirstOfParts(const Leaf& leaf, const Places& places) const;
   /// The same, where the state is combined across threads in place: once.
   kir::Scalar finishesOnce(const Leaf& leaf, const LoopClass* group) const;
   bool isGroup(const LoopNode& node) const;

@@ -61,6 +61,21 @@ std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fus
   return copies;
 }
 
+void handOverOutput(Fusion* fusion, TensorView* output, TensorView* with) {
+  if (output->hasAllocation()) {
+    const std::vector<IterDomain*>& logical = output->getLogicalDomain();
+    std::vector<IterDomain*> ordered;
+    for (const IterDomain* id : output->getAllocationDomain()) {
+      const auto place = std::find(logical.begin(), logical.end(), id) - logical.begin();
+      ordered.push_back(with->getLogicalDomain()[static_cast<size_t>(place)]);
+    }
+    with->setAllocationDomain(std::move(ordered), output->getContiguity());
+    output->setAllocationDomain(
+        {}, TensorDomain::getContiguityFilledWith(output->getLogicalDomain(), true));
+  }
+  fusion->replaceOutput(output, with);
+}
+
 void streamCopy(TensorView* copied) {
   const Expr* definition = copied->definition();
   if (definition != nullptr && definition->isA<LoadStoreOp>()) {

@@ -22,6 +22,10 @@ std::vector<TensorView*> cacheInputs(
 /// copy before it. Pairs of (copy, output).
 std::vector<std::pair<TensorView*, TensorView*>> cacheAndForkOutputs(Fusion* fusion, bool unroll);
 
+/// `with` is an output in place of `output`, in the same order in memory; `output` stays on the
+/// chip, where it has none.
+void handOverOutput(Fusion* fusion, TensorView* output, TensorView* with);
+
 /// If a tensor is a copy, what is copied is not wanted in the caches: an output is written past
 /// them, and what is read of an input is the first to leave them.
 void streamCopy(TensorView* copied);

@@ -5,6 +5,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <scheduler/cache_borders.h>
 #include <scheduler/propagate_resizes.h>
 
 namespace nvfuser::scheduler_tools {
@@ -74,17 +75,7 @@ void ResizePropagation::replace(TensorView* old, TensorView* with) {
     IrBuilder::createInContainer<LoadStoreOp>(fusion_, LoadStoreOpType::Set, copy, with);
     with = copy;
   }
-  // In the same order in memory.
-  const std::vector<IterDomain*>& logical = old->getLogicalDomain();
-  if (old->hasAllocation()) {
-    std::vector<IterDomain*> ordered;
-    for (const IterDomain* id : old->getAllocationDomain()) {
-      const auto place = std::find(logical.begin(), logical.end(), id) - logical.begin();
-      ordered.push_back(with->getLogicalDomain()[static_cast<size_t>(place)]);
-    }
-    with->setAllocationDomain(ordered, old->getContiguity());
-  }
-  fusion_->replaceOutput(old, with);
+  scheduler_utils::handOverOutput(fusion_, old, with);
 }
 
 void ResizePropagation::sweep() {

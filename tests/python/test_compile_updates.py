@@ -190,3 +190,27 @@ def test_optimizers(name, foreach):
         return [parameter.detach() for parameter in parameters]
 
     torch.testing.assert_close(trained(compiled), trained(lambda step: step))
+
+
+IN_PLACE = {
+    "silu": lambda x: torch.nn.functional.silu(x, inplace=True),
+    "hardswish": lambda x: torch.nn.functional.hardswish(x, inplace=True),
+    "sin": torch.Tensor.sin_,
+    "cos and scale": lambda x: x.cos_().mul_(1.5),
+    "a part": lambda x: (x[1:].sin_(), x)[1],
+}
+
+
+@pytest.mark.skipif(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 9), reason="PyTorch notes no such writes")
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_was_computed_with_a_gradient_is_updated_by_another_graph(name):
+    """AOTAutograd writes to such an argument behind the graph: what the backward needs of it is a copy."""
+    found = []
+    for function in (IN_PLACE[name], compiled(IN_PLACE[name])):
+        x = (torch.arange(24.0).reshape(4, 6) / 12 - 1).requires_grad_()
+        before = x * 1.5
+        y = function(before)
+        (y.square().sum() + before.sum()).backward()
+        found.append((y.detach(), before.detach(), x.grad))
+    for mine, theirs in zip(*reversed(found), strict=True):
+        torch.testing.assert_close(mine, theirs)

@@ -8,7 +8,7 @@ from torch_fuzz.compare import differences
 from torch_fuzz.kinds import KINDS
 from torch_fuzz.program import Program, needed, shrink
 from torch_fuzz.uses import USES
-from torch_fuzz.ways import run
+from torch_fuzz.ways import WAYS, run
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,14 @@ def test_random_programs_in_each_use(use):
     program = next(program for program in map(use_programs.draw, own) if program is not None)
     assert program.use == use
     assert not run("uses", [program])[0], program.text()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_number_is_a_program(way):
+    drawn = [WAYS[way].draw(number) for number in (27_000_002, 27_000_026, 27_000_029, 27_112_710_000_018)]
+    assert all(program is not None for program in drawn)
+    again = [WAYS[way].draw(program.seed) for program in drawn]
+    assert [each.text() for each in again] == [each.text() for each in drawn]
 
 
 def test_random_definitions():

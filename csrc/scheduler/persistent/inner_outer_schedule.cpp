@@ -270,15 +270,16 @@ class Scheduler {
         return Refusal{
             text("T", tv->name(), " has no axis of the rows or columns that are reduced")};
       }
-      if (tv->isFusionInput() || tv->isFusionOutput() || partial_.count(tv) != 0 ||
-          stored_.count(tv) != 0 || isReduction(tv->definition())) {
+      if (tv->isFusionInput() || partial_.count(tv) != 0 || stored_.count(tv) != 0 ||
+          isReduction(tv->definition())) {
         continue;
       }
+      // (An output's, too: its innermost loop is the one of vectors.)
       if (const IterDomain* id =
               contains(tail_, tv) ? nullptr : reduction::loopOfOwn(tv, reference_, permissive)) {
         return Refusal{text("T", tv->name(), " has an axis, ", id, ", that no reduction has")};
       }
-      if (held_.count(tv) != 0 || contains(weights_, tv)) {
+      if (tv->isFusionOutput() || held_.count(tv) != 0 || contains(weights_, tv)) {
         continue;
       }
       bool rest = false;

@@ -7,6 +7,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/cache_borders.h>
 #include <scheduler/copy_axes.h>
 #include <scheduler/copy_operation.h>
 #include <scheduler/pointwise/schedule.h>
@@ -135,7 +136,7 @@ bool separate(Fusion* fusion, const std::vector<LoopNest>& nests) {
       copies[out] = copy;
       // An output is computed in its own nest, however many others need it on the way to theirs.
       if (out->isFusionOutput() && isOutputOf(*fusion, nest, out)) {
-        fusion->replaceOutput(out, copy);
+        scheduler_utils::handOverOutput(fusion, out, copy);
       }
     }
     for (TensorView* tv : tensorsOf(*fusion, nest)) {

@@ -15,6 +15,31 @@ namespace {
 
 constexpr int64_t kLeastRun = 16;  ///< elements of a loop of the CPU that is worth vectors
 
+/// Refuses a reduction that keeps an axis of one element along which a reader has many: loops are
+/// those of all tensors, so that the reader's rows would each have the reduction again. (Nor do
+/// blocks that share a row know how many rows there are.)
+///
+///   T2[b0, r1] = sum(T0[b0, i1])   T3[i2] = T2[b0] + T1[i2]
+///
+std::optional<Refusal> refusesRepeats(const std::vector<Expr*>& reductions,
+                                      const IdGraph& permissive) {
+  for (const Expr* expr : reductions) {
+    const auto* out = expr->output(0)->as<TensorView>();
+    for (const IterDomain* id : out->getLogicalDomain()) {
+      if (!id->isBroadcast()) {
+        continue;
+      }
+      for (const IterDomain* other : permissive.members(permissive.classOf(id))) {
+        if (!other->isBroadcast() && !other->extent()->isOneInt()) {
+          return Refusal{text(out, " has one element along ", id, ", and would be computed again ",
+                              "for each of ", other)};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Form::Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph)
@@ -26,6 +51,9 @@ std::variant<std::unique_ptr<Form>, Refusal> Form::of(const Fusion& fusion) {
   IdGraph graph(fusion, IdGraph::Mode::Permissive);
   auto signature = reductionSignature(fusion, graph);
   if (auto* refusal = std::get_if<Refusal>(&signature)) {
+    return std::move(*refusal);
+  }
+  if (auto refusal = refusesRepeats(std::get<ReductionSignature>(signature).reductions, graph)) {
     return std::move(*refusal);
   }
   return std::unique_ptr<Form>(

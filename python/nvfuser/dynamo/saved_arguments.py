@@ -4,7 +4,9 @@
 
 PyTorch's cut between forward and backward saves the argument itself, as what is cheapest to save; so a buffer that a
 module moves before it uses it (a running mean, the vectors of a spectral norm) has its next value when the backward
-computes again what the forward made of the one before.
+computes again what the forward made of the one before. Where the argument has a gradient of its own, as what one
+module hands to another one that works in place, AOTAutograd writes to it behind the graph, and autograd then refuses
+what was saved.
 """
 
 import torch
@@ -24,6 +26,8 @@ def copy_saved_arguments(module, num_results):
                 written.setdefault(argument, set(seen))
         seen.add(node)
     (output,) = (node for node in graph.nodes if node.op == "output")
+    for argument in _written_behind(output):
+        written[argument] = seen
     results = list(output.args[0])
     copies = {}
     for place in range(num_results, len(results)):
@@ -35,6 +39,13 @@ def copy_saved_arguments(module, num_results):
     if copies:
         output.args = (type(output.args[0])(results),)
         module.recompile()
+
+
+def _written_behind(output):
+    """Arguments that AOTAutograd writes to once the graph has run, from what PyTorch notes of results (since 2.9)."""
+    notes = output.meta.get("desc") or ()
+    written = {note.mutated_input for note in notes if hasattr(note, "mutated_input")}
+    return [node for node in output.graph.nodes if node.op == "placeholder" and node.meta.get("desc") in written]
 
 
 def _copied(graph, saved):
