@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from compile_support import assert_as_eager, failures, fresh  # noqa: F401
+from compile_support import assert_as_eager, compiled, failures, fresh  # noqa: F401
+from nvfuser.dynamo.backend import observing
 from torch.nn import functional as F
 
 
@@ -22,6 +23,28 @@ def test_stencils_of_what_is_padded_by_mode(mode):
         return (padded[..., :-2, 1:-1] - padded[..., 2:, 2:]).square() + padded[..., 1:-1, :-2]
 
     assert_as_eager(function, torch.randn(2, 1, 19, 35, requires_grad=True))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("widths", [(2, 0), (3, 4, 1, 2), (0, 1, 0, 0), (1, 1, 2, 0, 0, 3)])
+def test_paddings_by_mode_and_their_gradients(mode, widths):
+    x = torch.randn(2, 3, *[5 + i for i in range(len(widths) // 2)], requires_grad=True)
+    assert_as_eager(lambda x: F.pad(x * 2, widths, mode=mode).sin(), x)
+
+
+def test_a_circular_padding_of_a_whole_axis():
+    assert_as_eager(lambda x: F.pad(x, (5, 5), mode="circular") * 2, torch.randn(2, 5, requires_grad=True))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_gradients_of_paddings_read_nothing_at_an_index(mode):
+    x = torch.randn(1, 2, 9, 20, requires_grad=True)
+    with observing() as seen:
+        compiled(lambda x: F.pad(x, (2, 1, 1, 1), mode=mode).square())(x).sum().backward()
+    graph = seen.graphs[-1]
+    assert graph.direction == "backward" and len(graph.regions) == 1 and not graph.cut.reasons
+    operations = {str(node.target) for node in graph.regions[0].region.nodes}
+    assert not any("index" in name or "scatter" in name for name in operations)
 
 
 @pytest.mark.parametrize("size, step", [(9, 1), (4, 3), (5, 7)])

@@ -12,7 +12,6 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from . import exact
 from .attention_masks import lay_out_masks
 from .channels_last import num_returned, put_channels_last, tell_strides
-from .circular_pads import join_circular_pads
 from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
@@ -24,6 +23,7 @@ from .fresh_tensors import write_in_place
 from .known_indices import use_known_indices
 from .known_values import fold_known_values
 from .memory import handed_on
+from .paddings import join_circular
 from .part_writes import write_parts
 from .plan import build
 from .prepare import copied, note_results, prepare
@@ -183,7 +183,7 @@ def _numbers_drawn_again_as_in_eager():
 
 def _prepare_calls(gm):
     """Rewrites what tracing would take apart."""
-    for rewrite, what in ((lay_out_masks, "masks of attention"), (join_circular_pads, "circular pads")):
+    for rewrite, what in ((lay_out_masks, "masks of attention"), (join_circular, "circular paddings")):
         try:
             rewrite(gm.graph)
             gm.recompile()

@@ -15,6 +15,7 @@ from .extremes import extreme_decompositions
 from .fallback import guarded
 from .foreach import foreach_decompositions
 from .layout import hint
+from .paddings import padding_decompositions
 from .pooling import pooling_decompositions
 from .vector_products import vector_product_decompositions
 
@@ -392,6 +393,7 @@ def decompositions():
     more = (
         extreme_decompositions(),
         foreach_decompositions(),
+        padding_decompositions(),
         pooling_decompositions(),
         vector_product_decompositions(),
     )

@@ -1,0 +1,100 @@
+"""Paddings by mode as joins and sums of parts, axis by axis, which kernels read in vectors. PyTorch writes the circular
+one part after the other into memory without values, and reads the gradients of the others at an index and under a mask
+for each corner.
+
+    pad(x, (1, 2), "circular")     cat([x[-1:], x, x[:2]])
+
+    gradient of the reflected one      the middle of `grad`, and its borders turned, where they were read
+    gradient of the replicated one     the middle of `grad`, and the sums of its borders at the ends
+"""
+
+import torch
+
+aten = torch.ops.aten
+
+_PADS = (torch.nn.functional.pad, torch._C._nn.pad)
+
+_MOST_SUMMED = 8  # elements of a border that are added one by one
+
+
+def join_circular(graph):
+    """Changes a graph of Dynamo's, before it is traced: widths that are known numbers, and no wider than the tensor (of
+    changing sizes that is checked before each call)."""
+    for node in graph.nodes:
+        if node.op != "call_function" or node.target not in _PADS:
+            continue
+        given = dict(zip(("input", "pad", "mode", "value"), node.args, strict=False)) | node.kwargs
+        if given.get("mode") == "circular" and _are_within(given["input"], given["pad"]):
+            node.target, node.args, node.kwargs = _circular, (given["input"], list(given["pad"])), {}
+
+
+def _are_within(x, widths):
+    x = x.meta.get("example_value") if isinstance(x, torch.fx.Node) else None
+    if not isinstance(x, torch.Tensor) or not all(isinstance(width, int) for width in widths):
+        return False
+    return all(width >= 0 and bool(width <= x.shape[axis]) for axis, both in _by_axis(x, widths) for width in both)
+
+
+def _circular(x, widths):
+    for axis, (before, after) in _by_axis(x, widths):
+        size = x.shape[axis]
+        parts = [x.narrow(axis, size - before, before)] * (before > 0) + [x]
+        x = torch.cat(parts + [x.narrow(axis, 0, after)] * (after > 0), axis)
+    return x
+
+
+def padding_decompositions():
+    return {
+        gradient: decompose
+        for name, decompose in (("reflection", _reflected), ("replication", _replicated))
+        for gradient in (getattr(aten, f"{name}_pad{rank}d_backward").default for rank in (1, 2, 3))
+    }
+
+
+def _reflected(grad, x, widths):
+    def ends(first, last, axis, size):
+        before, after = first.shape[axis], last.shape[axis]
+        yield first.flip(axis), 1, size - 1 - before
+        yield last.flip(axis), size - 1 - after, 1
+
+    return _folded(grad, x, widths, ends)
+
+
+def _replicated(grad, x, widths):
+    def ends(first, last, axis, size):
+        yield _total(first, axis), 0, size - 1
+        yield _total(last, axis), size - 1, 0
+
+    return _folded(grad, x, widths, ends)
+
+
+def _folded(grad, x, widths, ends):
+    """`ends(first, last, axis, size)`: what borders give along an axis, with the zeros before and behind it."""
+    if grad.device.type != "cpu" or any(not isinstance(n, int) for n in (*widths, *x.shape)) or min(widths) < 0:
+        return NotImplemented
+    wide = grad.float() if grad.dtype in (torch.float16, torch.bfloat16) else grad
+    for axis, (before, after) in _by_axis(x, widths):
+        size = x.shape[axis]
+        total = wide.narrow(axis, before, size)
+        first, last = wide.narrow(axis, 0, before), wide.narrow(axis, before + size, after)
+        for part, zeros_before, zeros_behind in ends(first, last, axis, size):
+            if part.shape[axis]:
+                others = [0, 0] * (x.dim() - 1 - axis)
+                total = total + aten.constant_pad_nd(part, [*others, zeros_before, zeros_behind])
+        wide = total
+    return wide.to(grad.dtype)
+
+
+def _total(border, axis):
+    """The sum along an axis, which stays."""
+    count = border.shape[axis]
+    if not 0 < count <= _MOST_SUMMED:
+        return border if count == 0 else border.sum(axis, keepdim=True)
+    total = border.narrow(axis, 0, 1)
+    for i in range(1, count):
+        total = total + border.narrow(axis, i, 1)
+    return total
+
+
+def _by_axis(x, widths):
+    return [(x.dim() - 1 - i // 2, (widths[i], widths[i + 1])) for i in range(0, len(widths), 2)]
