@@ -77,6 +77,20 @@ __forceinline__ Simd<i32, kLanes<V>> lanesWiden(V v) {
   return __builtin_convertvector(v, Simd<i32, kLanes<V>>);
 }
 
+/// The low bits of 32-bit integers, as 8-bit or 16-bit ones. (GCC 12 takes bytes one by one.)
+template <class T, class V>
+__forceinline__ Simd<T, kLanes<V>> lanesNarrow(V v) {
+#if defined(__AVX2__) && !defined(__AVX512VL__) && !defined(__clang__)
+  if constexpr (kLanes<V> == 8 && sizeof(T) == 1) {
+    const Simd<char, 32> low = {0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    const auto words = (Simd<u32, 8>)__builtin_ia32_pshufb256((Simd<char, 32>)v, low);
+    return bitCast<Simd<T, 8>>((u64)words[4] << 32 | words[0]);
+  }
+#endif
+  return __builtin_convertvector(v, Simd<T, kLanes<V>>);
+}
+
 template <class T, int N>
 __forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bits) {
   if constexpr (__is_same(T, bool)) {
@@ -88,7 +102,7 @@ __forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bit
 template <class T, int N>
 __forceinline__ Simd<typename LaneFor<T>::bits, N> lanesToBits(Lanes<T, N> v) {
   if constexpr (__is_same(T, bool)) {
-    return __builtin_convertvector(v & 1, Simd<u8, N>);
+    return lanesNarrow<u8>(v & 1);
   } else {
     return v;
   }
@@ -108,8 +122,8 @@ __attribute__((noinline, cold)) static void lanesWriteEach(B* p, Simd<B, N> v, i
     p[i] = v[i];
   }
 }
-// Of 0 < n < N elements. Where the CPU has masks for them (AVX-512), an access does not fault in
-// lanes that are left out.
+// Of 0 < n < N elements. Where the CPU has masks for them (AVX-512; AVX2 for lanes of 32 and 64
+// bits), an access does not fault in lanes that are left out.
 #if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
 #define NVFUSER_MASKS(of)                                                        \
   of(4, 16, float, u16, ups512_mask) of(4, 8, float, u8, ups256_mask)            \
@@ -118,6 +132,22 @@ __attribute__((noinline, cold)) static void lanesWriteEach(B* p, Simd<B, N> v, i
               of(2, 8, short, u8, dquhi128_mask) of(1, 16, char, u16, dquqi128_mask)
 #else
 #define NVFUSER_MASKS(of)
+#endif
+#if defined(__AVX2__) && !defined(__AVX512VL__) && !defined(__clang__)
+#define NVFUSER_SIGNS(of)                                                                 \
+  of(4, 8, float, i32, ps256) of(4, 4, float, i32, ps) of(8, 4, double, long long, pd256) \
+      of(8, 2, double, long long, pd)
+// The first n lanes negative, which is what such an access looks at.
+template <int N, class I>
+__forceinline__ Simd<I, N> lanesSigns(i64 n) {
+  Simd<I, N> place;
+  for (int e = 0; e < N; e++) {
+    place[e] = e;
+  }
+  return place < (I)n;
+}
+#else
+#define NVFUSER_SIGNS(of)
 #endif
 template <int N, class B>
 __forceinline__ Simd<B, N> lanesReadPart(const B* p, i64 n) {
@@ -128,6 +158,13 @@ __forceinline__ Simd<B, N> lanesReadPart(const B* p, i64 n) {
   }
   NVFUSER_MASKS(NVFUSER_READ)
 #undef NVFUSER_READ
+#define NVFUSER_READ(bytes, lanes, lane, sign, name)                              \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                               \
+    return (Simd<B, N>)__builtin_ia32_maskload##name((const Simd<lane, lanes>*)p, \
+                                                     lanesSigns<lanes, sign>(n)); \
+  }
+  NVFUSER_SIGNS(NVFUSER_READ)
+#undef NVFUSER_READ
   return lanesReadEach<N>(p, n);
 }
 template <int N, class B>
@@ -137,6 +174,13 @@ __forceinline__ void lanesWritePart(B* p, Simd<B, N> v, i64 n) {
     return __builtin_ia32_store##name((lane*)p, (Simd<lane, lanes>)v, (mask)((u64(1) << n) - 1)); \
   }
   NVFUSER_MASKS(NVFUSER_WRITE)
+#undef NVFUSER_WRITE
+#define NVFUSER_WRITE(bytes, lanes, lane, sign, name)                                        \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                                          \
+    return __builtin_ia32_maskstore##name((Simd<lane, lanes>*)p, lanesSigns<lanes, sign>(n), \
+                                          (Simd<lane, lanes>)v);                             \
+  }
+  NVFUSER_SIGNS(NVFUSER_WRITE)
 #undef NVFUSER_WRITE
   lanesWriteEach<N>(p, v, n);
 }
@@ -295,6 +339,8 @@ __forceinline__ Simd<T, kLanes<V>> lanesConvert(V v) {
   using From = LaneOf<V>;
   if constexpr (sizeof(From) < 4 && sizeof(T) >= 4) {
     return __builtin_convertvector(lanesWiden(v), Simd<T, kLanes<V>>);
+  } else if constexpr (sizeof(From) == 4 && sizeof(T) == 1) {
+    return lanesNarrow<T>(__builtin_convertvector(v, Simd<i32, kLanes<V>>));
   } else {
     return __builtin_convertvector(v, Simd<T, kLanes<V>>);
   }

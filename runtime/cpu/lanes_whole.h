@@ -141,7 +141,7 @@ __forceinline__ Simd<T, kLanes<V>> lanesCut(V x) {
 template <class T, class V>
 __forceinline__ Simd<T, kLanes<V>> lanesWholeOf(V x) {
   if constexpr (sizeof(T) < 4) {
-    return __builtin_convertvector(lanesWholeOf<i32>(x), Simd<T, kLanes<V>>);
+    return lanesNarrow<T>(lanesWholeOf<i32>(x));
   } else {
     static_assert(T(-1) < T(0), "unsigned integers are cut one by one");
     using I = Simd<T, kLanes<V>>;

@@ -51,7 +51,7 @@ __forceinline__ Simd<u8, kLanes<V>> simdToFp8Bits(V x) {
   U value = magnitude < kLeastNormal ? small : normal;
   value = magnitude >= Form::kOverflow ? U{} + Form::kOverflowBits : value;
   value = magnitude > 0x7f800000u ? U{} + 0x7fu : value;
-  return __builtin_convertvector(sign | value, Simd<u8, N>);
+  return lanesNarrow<u8>((Simd<i32, N>)(sign | value));
 }
 
 template <class T, class V>

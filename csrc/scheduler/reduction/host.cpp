@@ -18,10 +18,12 @@ constexpr int64_t kStripBytes = 4096;     ///< of sums of columns
 constexpr int64_t kRowsAtOnce = 4;        ///< of sums of columns
 constexpr int64_t kLeastShare = 1 << 15;  ///< elements of a row for which a task is worth its start
 
-/// Lanes for rows that are shorter than a register: half or a quarter of one, where a row has whole
-/// ones. (A part of a vector goes through memory.)
-int64_t lanesOfShortRow(int64_t elements) {
-  return elements % 8 == 0 ? 8 : elements % 4 == 0 ? 4 : 1;
+/// Lanes for rows that are shorter than a register: a part of one where there are masks for that,
+/// else half or a quarter of one, where a row has whole ones. (Without masks, a part of a vector
+/// goes through memory.)
+int64_t lanesOfShortRow(int64_t elements, int64_t lanes, bool has_masks) {
+  const bool is_part = has_masks && elements >= kLeastMaskedRun && elements % 8 != 0;
+  return is_part ? lanes : elements % 8 == 0 ? 8 : elements % 4 == 0 ? 4 : 1;
 }
 
 /// Whether no cache could hold what is written, in whole lines, and read: then it need not be in
@@ -47,10 +49,11 @@ void planHost(const Problem& problem, ReductionParams& params) {
   int64_t parallel = problem.kept;
   if (problem.fastest_dim) {
     // Several registers of partial results hide the latency of additions.
-    params.vectorization = problem.inner_extent >= 4 * lanes ? 4 * lanes
-                           : problem.inner_extent >= lanes
-                               ? lanes
-                               : lanesOfShortRow(std::max<int64_t>(problem.inner_extent, 1));
+    params.vectorization =
+        problem.inner_extent >= 4 * lanes ? 4 * lanes
+        : problem.inner_extent >= lanes
+            ? lanes
+            : lanesOfShortRow(std::max<int64_t>(problem.inner_extent, 1), lanes, problem.has_masks);
   } else {
     int64_t strip = lanes;
     const int64_t most = kStripBytes / std::max<int64_t>(problem.largest_dtype, 4);

@@ -13,7 +13,9 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kLeastRun = 16;  ///< elements of a loop of the CPU that is worth vectors
+constexpr int64_t kVectorsOfAllMasks = 64;   ///< bytes of AVX-512's registers
+constexpr int64_t kVectorsOfWideMasks = 32;  ///< of AVX2's: masks for elements of 4 and 8 bytes
+constexpr int64_t kLeastRun = 16;  ///< elements of a loop that is worth vectors, without masks
 
 /// Refuses a reduction that keeps an axis of one element along which a reader has many: loops are
 /// those of all tensors, so that the reader's rows would each have the reduction again. (Nor do
@@ -100,6 +102,12 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
       }
     }
   }
+  const int64_t masked = info.device().vector_bytes >= kVectorsOfAllMasks    ? 1
+                         : info.device().vector_bytes >= kVectorsOfWideMasks ? 4
+                                                                             : kMaxVectorBytes;
+  has_masks = info.isHost() && std::all_of(border.begin(), border.end(), [&](const TensorView* tv) {
+                return tv->isCpuScalar() || SchedulerRuntimeInfo::elementBytes(tv) >= masked;
+              });
   if (info.isHost() && fastest_dim && !reshapes()) {
     keepRuns(border);
   }
@@ -194,6 +202,7 @@ void Problem::keepRuns(const std::vector<TensorView*>& tensors) {
   const auto extent = [&](int64_t axis) {
     return info.extent(axes.axes()[static_cast<size_t>(axis)]);
   };
+  const int64_t least = has_masks ? kLeastMaskedRun : kLeastRun;
   std::vector<int64_t> best = inner;
   std::vector<int64_t> along = inner;
   int64_t length = inner_extent;
@@ -201,7 +210,7 @@ void Problem::keepRuns(const std::vector<TensorView*>& tensors) {
   while (along.size() > 1) {
     length /= std::max<int64_t>(extent(along.front()), 1);
     along.erase(along.begin());
-    if (length >= kLeastRun && runsAlong(along) > most) {
+    if (length >= least && runsAlong(along) > most) {
       most = runsAlong(along);
       best = along;
       inner_extent = length;

@@ -32,6 +32,10 @@ struct Form {
 using SuitsLoops =
     std::function<bool(const std::vector<int64_t>& order, bool fastest_dim, int64_t inner_axes)>;
 
+/// Elements of a loop of the CPU that are worth a vector of which they are a part, where accesses
+/// have masks.
+inline constexpr int64_t kLeastMaskedRun = 5;
+
 struct Problem {
   /// With the loops that `schedule` makes.
   Problem(const Fusion& fusion, const Form& form, SchedulerRuntimeInfo& info);
@@ -55,6 +59,7 @@ struct Problem {
   int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
   int64_t largest_dtype = 1;
   int64_t full_dtype = 1;  ///< the largest of full tensors
+  bool has_masks = false;  ///< for parts of the CPU's vectors, of all border tensors' elements
 
   /// Widest access to any tensor along the inner axes that divides them.
   int64_t widest() const;
