@@ -1,4 +1,4 @@
-"""Extremes with their positions are reductions of kernels, with eager's places: of equal ones the first; of NaN, too."""
+"""Extremes with their positions are reductions of kernels, with eager's places: of equal ones, and of NaN, the first."""
 
 import math
 
