@@ -76,7 +76,7 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
   constexpr int64_t kBlock = 128;
   constexpr int64_t kMostBatches = 5;
   constexpr int64_t kLeastOfRow = 4;  // threads, which read side by side
-  constexpr double kWorth = 1.25;  // more turns that have a vector, than in whole warps
+  constexpr double kWorth = 1.25;     // more turns that have a vector, than in whole warps
   const int64_t warp = problem.info.device().warp_size;
   const auto used = [&](int64_t batches, int64_t threads) {
     return static_cast<double>(vectors) / static_cast<double>(batches * threads);
@@ -84,11 +84,13 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
   double best = kWorth * used(params.batches, lanesOf(vectors, params.batches, warp));
   const int64_t least = std::min<int64_t>(kLeastOfRow, ceilPow2(vectors));
   int64_t threads = 0;
-  // A kernel of changing sizes has one batch, or three without a rest, so that it serves many.
   const bool is_fixed = problem.isReducedByConstants();
   for (int64_t batches = 1; batches <= std::min(most_batches, kMostBatches); ++batches) {
     const int64_t needed = ceilPow2(ceilDiv(vectors, batches));
-    if (!is_fixed && batches > 1 && (batches != 3 || needed * batches != vectors)) {
+    // Rows of changing sizes: few numbers, so that a kernel serves many of them.
+    const bool is_one_of_few =
+        vectors < 16 && (batches == 1 || batches == 3) && needed * batches == vectors;
+    if (!is_fixed && !is_one_of_few) {
       continue;
     }
     if (needed > 1 && needed >= least && needed < warp && used(batches, needed) > best) {
