@@ -1,4 +1,4 @@
-"""Extremes with their positions are reductions of kernels, with the places that eager gives: of equal ones the first."""
+"""Extremes with their positions are reductions of kernels, with the places of eager: of equal ones the first."""
 
 import math
 
