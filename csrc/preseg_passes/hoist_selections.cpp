@@ -1,7 +1,6 @@
 #include <preseg_passes/hoist_selections.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include <ops/axes.h>
 #include <preseg_passes/parts_along_axis.h>
@@ -11,75 +10,56 @@ namespace nvfuser::preseg_passes {
 
 namespace {
 
-/// Operations for each element of a tensor that others read whole.
+/// Operations that are done again for each element of a tensor that others read whole.
 constexpr int64_t kMostAgain = 32;
+/// Operations that may be made beside as many as the fusion has: more would be a kernel of twice
+/// the length and longer, as of each of a thousand steps that a long chain has computed at once.
+constexpr int64_t kMoreOperations = 128;
 
 /// The place that an operation selects, if it is known.
 std::optional<int64_t> placeOf(const Expr* expr) {
   return expr->isA<SelectOp>() ? ops::constantOf(expr->input(1)) : std::nullopt;
 }
 
-/// Whether what the operation gives at a place takes no more than its operands at places.
-bool isThroughPlaces(const Expr* expr) {
-  return isPointwise(expr) || expr->isOneOf<BroadcastOp, CatOp, ExpandOp, PadOp, RepeatOp>() ||
-         (expr->isA<LoadStoreOp>() && !expr->output(0)->as<TensorView>()->hasRoot());
-}
-
-/// Pointwise operations behind a tensor, as far as parts of it are computed.
-int64_t operationsBehind(const TensorView* tv) {
-  std::unordered_set<const Expr*> seen;
-  std::vector<const TensorView*> open{tv};
-  int64_t count = 0;
-  while (!open.empty()) {
-    const TensorView* next = open.back();
-    open.pop_back();
-    const Expr* def = next->isFusionInput() ? nullptr : next->definition();
-    if (def == nullptr || !isThroughPlaces(def) || !seen.insert(def).second) {
+/// Exchanges all selections of known places of `tv`, or none.
+void hoistSelectionsOf(TensorView* tv, PartsAlongAxis& parts) {
+  const std::vector<Expr*> readers = tv->fusion()->usesOf(tv);
+  std::vector<std::pair<TensorView*, TensorView*>> exchanged;
+  double again = 0;  // operations for each element of the tensor
+  for (const Expr* reader : readers) {
+    const std::optional<int64_t> place = placeOf(reader);
+    if (!place) {
       continue;
     }
-    count += isPointwise(def) ? 1 : 0;
-    for (const TensorView* in : tensorInputs(def)) {
-      open.push_back(in);
+    const auto axis = static_cast<size_t>(reader->as<SelectOp>()->dim());
+    const int64_t before = parts.left();
+    TensorView* part = parts.of(tv, axis, *place);
+    auto* old = reader->output(0)->as<TensorView>();
+    if (part == nullptr || !sameForm(old, part)) {
+      return;
     }
+    const int64_t extent = ops::constantOf(ops::axesOf(tv)[axis]->extent()).value_or(kMostAgain);
+    again += static_cast<double>(before - parts.left()) / static_cast<double>(extent);
+    exchanged.emplace_back(old, part);
   }
-  return count;
-}
-
-/// Whether places of `tv` may be computed apart from the rest of it.
-bool pays(const TensorView* tv, const std::vector<Expr*>& readers) {
-  const bool whole =
-      tv->isFusionOutput() || std::any_of(readers.begin(), readers.end(),
-                                          [](const Expr* reader) { return !placeOf(reader); });
-  if (!whole) {
-    return true;
+  const bool is_whole = tv->isFusionOutput() || exchanged.size() < readers.size();
+  if (is_whole && again > kMostAgain) {
+    return;
   }
-  double elements = 0;  // for each element of the tensor
-  for (const Expr* reader : readers) {
-    if (placeOf(reader)) {
-      const IterDomain* axis = ops::axesOf(tv)[static_cast<size_t>(reader->as<SelectOp>()->dim())];
-      elements += 1.0 / static_cast<double>(ops::constantOf(axis->extent()).value_or(kMostAgain));
-    }
+  for (auto [old, part] : exchanged) {
+    replaceTensor(old, part);
   }
-  return elements * static_cast<double>(operationsBehind(tv)) <= kMostAgain;
 }
 
 }  // namespace
 
 void hoistSelections(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  PartsAlongAxis parts;
-  for (const Expr* expr : fusion.exprs()) {
-    const std::optional<int64_t> place = placeOf(expr);
-    auto* from = place ? expr->input(0)->as<TensorView>() : nullptr;
-    if (from == nullptr || from->isFusionInput() || from->definition() == nullptr ||
-        !isThroughPlaces(from->definition()) || !pays(from, fusion.usesOf(from))) {
-      continue;
-    }
-    auto* old = expr->output(0)->as<TensorView>();
-    const auto axis = static_cast<size_t>(expr->as<SelectOp>()->dim());
-    TensorView* result = parts.of(from, axis, *place);
-    if (result != nullptr && sameForm(old, result)) {
-      replaceTensor(old, result);
+  const std::vector<Expr*> exprs = fusion.exprs();
+  PartsAlongAxis parts(kMoreOperations + static_cast<int64_t>(exprs.size()));
+  for (const Expr* expr : exprs) {
+    for (TensorView* tv : tensorOutputs(expr)) {
+      hoistSelectionsOf(tv, parts);
     }
   }
 }

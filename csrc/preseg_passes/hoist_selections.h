@@ -11,7 +11,8 @@
 ///
 /// Left alone: places that only a call knows (hoist_reads.h); tensors that are computed by more
 /// than operations element by element; those that others read whole, where all places together cost
-/// many operations for each of their elements.
+/// many operations for each of their elements; all, once the operations that are made are more than
+/// the fusion had.
 #pragma once
 
 #include <ir/fusion.h>

@@ -160,7 +160,7 @@ TensorView* PartsAlongAxis::pointwise(const Expr* def, size_t axis, int64_t k) {
       return nullptr;
     }
   }
-  return applyTo(def, operands);
+  return --left_ < 0 ? nullptr : applyTo(def, operands);
 }
 
 TensorView* PartsAlongAxis::spread(const BroadcastOp* op, size_t axis, int64_t k) {

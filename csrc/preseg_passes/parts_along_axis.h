@@ -7,6 +7,7 @@
 /// axis has one operand), slices along the axis, and reads at an index along other axes.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -19,12 +20,18 @@ bool isPointwise(const Expr* expr);
 
 class PartsAlongAxis {
  public:
+  /// `most`: pointwise operations that may be made; from there on nothing has parts.
+  explicit PartsAlongAxis(int64_t most = std::numeric_limits<int64_t>::max()) : left_(most) {}
+
   /// `tv` at element `k` of its axis number `axis`, which goes; null: it cannot be computed from
   /// parts of inputs.
   TensorView* of(TensorView* tv, size_t axis, int64_t k);
 
   /// Whether some part was read from an input that has an element for each of its own.
   bool readsWhole(const TensorView* tv) const;
+
+  /// How many more operations may be made.
+  int64_t left() const { return left_; }
 
  private:
   struct Key {
@@ -48,6 +55,7 @@ class PartsAlongAxis {
   /// A slice along the axis alone, from a place that is known.
   TensorView* sliced(const SliceOp* op, size_t axis, int64_t k);
 
+  int64_t left_;
   std::map<Key, TensorView*> parts_;
   std::vector<const TensorView*> read_;  ///< inputs
 };

@@ -51,8 +51,7 @@ struct ReductionParams : HeuristicParams {
   int64_t threads_y = 0;
   int64_t rows = 1;  ///< inner reductions of several rows in one block
   bool pad_to_warp = false;
-  int64_t padded_to =
-      0;  ///< threads of a row that shares its warp with others; 0: as many as it needs
+  int64_t padded_to = 0;  ///< threads of a row that shares its warp; 0: as many as it needs
   /// Of a block whose threads follow from the batches; 0: they are constants.
   int64_t most_threads = 0;
   int64_t grid = 1;              ///< blocks (tasks, on the CPU) that share one row's reduction
