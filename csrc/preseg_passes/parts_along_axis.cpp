@@ -67,8 +67,11 @@ TensorView* PartsAlongAxis::computed(TensorView* tv, size_t axis, int64_t k) {
   if (def->isA<BroadcastOp>()) {
     return spread(def->as<BroadcastOp>(), axis, k);
   }
-  if (def->isA<LoadStoreOp>() && !tv->hasRoot()) {
-    return of(def->input(0)->as<TensorView>(), axis, k);
+  if (def->isA<SqueezeOp>()) {
+    return squeezed(def->as<SqueezeOp>(), axis, k);
+  }
+  if (def->isA<LoadStoreOp>()) {
+    return permuted(tv, axis, k);
   }
   if (def->isA<RepeatOp>()) {
     return repeated(def->as<RepeatOp>(), axis, k);
@@ -78,8 +81,14 @@ TensorView* PartsAlongAxis::computed(TensorView* tv, size_t axis, int64_t k) {
   }
   if (def->isA<IotaOp>()) {
     const auto* op = def->as<IotaOp>();
-    Val* place = IrBuilder::createInContainer<Val>(tv->fusion(), PolymorphicValue(k), tv->dtype());
-    return full({}, add(op->start(), mul(op->step(), place)), tv->dtype());
+    const auto constant = [&](int64_t value) {
+      return IrBuilder::createInContainer<Val>(tv->fusion(), PolymorphicValue(value), tv->dtype());
+    };
+    const auto start = ops::constantOf(op->start());
+    const auto step = ops::constantOf(op->step());
+    Val* value = start && step ? constant(*start + k * *step)
+                               : add(op->start(), mul(op->step(), constant(k)));
+    return full({}, value, tv->dtype());
   }
   if (def->isA<CatOp>()) {
     return joined(def->as<CatOp>(), axis, k);
@@ -87,19 +96,47 @@ TensorView* PartsAlongAxis::computed(TensorView* tv, size_t axis, int64_t k) {
   if (def->isA<GatherOp>()) {
     return readAlong(def->as<GatherOp>(), axis, k);
   }
-  return def->isA<SliceOp>() ? sliced(def->as<SliceOp>(), axis, k) : nullptr;
+  if (def->isA<SliceOp>()) {
+    return sliced(def->as<SliceOp>(), axis, k);
+  }
+  if (def->isA<PadOp>()) {
+    return padded(def->as<PadOp>(), axis, k);
+  }
+  return def->isA<ScanOp>() ? scanned(def->as<ScanOp>(), axis, k) : nullptr;
 }
 
 TensorView* PartsAlongAxis::readAlong(const GatherOp* op, size_t axis, int64_t k) {
   const auto dim = static_cast<size_t>(op->dim());
-  if (!op->exactSizes() || dim == axis) {
+  auto* in = op->input(0)->as<TensorView>();
+  if (!op->exactSizes()) {
     return nullptr;
   }
-  TensorView* from = of(op->input(0)->as<TensorView>(), axis, k);
+  if (dim == axis) {
+    const std::optional<int64_t> place = placeAt(op->input(1)->as<TensorView>(), axis, k);
+    const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
+    return place && extent && 0 <= *place && *place < *extent ? of(in, axis, *place) : nullptr;
+  }
+  TensorView* from = of(in, axis, k);
   TensorView* index = of(op->input(1)->as<TensorView>(), axis, k);
   return from == nullptr || index == nullptr
              ? nullptr
              : takeAlongAxis(from, index, static_cast<int64_t>(dim - (axis < dim ? 1 : 0)));
+}
+
+std::optional<int64_t> PartsAlongAxis::placeAt(TensorView* index, size_t axis, int64_t k) {
+  const std::vector<IterDomain*> axes = ops::axesOf(index);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (i != axis && (!axes[i]->isBroadcast() || axes[i]->hasExpandedExtent())) {
+      return std::nullopt;
+    }
+  }
+  const TensorView* part = of(index, axis, k);
+  while (part != nullptr && part->definition() != nullptr &&
+         part->definition()->isOneOf<BroadcastOp, SqueezeOp>()) {
+    part = part->definition()->input(0)->as<TensorView>();
+  }
+  const auto* filled = part == nullptr ? nullptr : dynamic_cast<const FullOp*>(part->definition());
+  return filled == nullptr ? std::nullopt : ops::constantOf(filled->getFillValue());
 }
 
 TensorView* PartsAlongAxis::repeated(const RepeatOp* op, size_t axis, int64_t k) {
@@ -180,18 +217,111 @@ TensorView* PartsAlongAxis::spread(const BroadcastOp* op, size_t axis, int64_t k
   return in == nullptr || !any ? in : broadcast(in, flags);
 }
 
+TensorView* PartsAlongAxis::squeezed(const SqueezeOp* op, size_t axis, int64_t k) {
+  std::vector<int64_t> dropped;
+  size_t of_in = 0;
+  for (size_t i = 0, kept = 0; i < op->flags().size(); ++i) {
+    if (!op->isSqueezeDim(i) && kept++ == axis) {
+      of_in = i;
+    }
+  }
+  for (size_t i = 0; i < op->flags().size(); ++i) {
+    if (op->isSqueezeDim(i)) {
+      dropped.push_back(static_cast<int64_t>(i - (of_in < i ? 1 : 0)));
+    }
+  }
+  TensorView* part = of(op->in()->as<TensorView>(), of_in, k);
+  return part == nullptr ? nullptr : squeeze(part, dropped);
+}
+
+TensorView* PartsAlongAxis::permuted(TensorView* tv, size_t axis, int64_t k) {
+  auto* in = tv->definition()->input(0)->as<TensorView>();
+  if (!tv->hasRoot()) {
+    return of(in, axis, k);
+  }
+  const std::vector<IterDomain*>& root = tv->getRootDomain();
+  std::vector<int64_t> order;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    const auto place = std::find(root.begin(), root.end(), id);
+    if (place == root.end()) {
+      return nullptr;
+    }
+    order.push_back(place - root.begin());
+  }
+  const int64_t gone = order[axis];
+  TensorView* part = of(in, static_cast<size_t>(gone), k);
+  order.erase(order.begin() + static_cast<std::ptrdiff_t>(axis));
+  for (int64_t& place : order) {
+    place -= gone < place ? 1 : 0;
+  }
+  return part == nullptr ? nullptr : permute(part, order);
+}
+
 TensorView* PartsAlongAxis::sliced(const SliceOp* op, size_t axis, int64_t k) {
   auto* in = op->in()->as<TensorView>();
   const std::vector<IterDomain*> axes = ops::axesOf(in);
+  const auto start = ops::constantOf(op->start(axis));
+  if (!start || !op->step(axis)->isOne()) {
+    return nullptr;
+  }
+  std::vector<Slice> ranges;
+  bool cuts = false;
   for (size_t i = 0; i < axes.size(); ++i) {
+    if (i == axis) {
+      continue;
+    }
     const bool whole = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(axes[i])) &&
                        op->step(i)->isOne();
-    if (i != axis && !whole) {
-      return nullptr;
+    ranges.push_back(whole ? Slice() : Slice{op->start(i), op->stop(i), op->step(i)});
+    cuts = cuts || !whole;
+  }
+  TensorView* part = of(in, axis, *start + k);
+  return part == nullptr || !cuts ? part : slice(part, ranges, true);
+}
+
+TensorView* PartsAlongAxis::padded(const PadOp* op, size_t axis, int64_t k) {
+  auto* in = op->in()->as<TensorView>();
+  const auto left = ops::constantOf(op->leftWidth(axis));
+  const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
+  if (!left || !extent) {
+    return nullptr;
+  }
+  if (k < *left || *left + *extent <= k) {
+    auto* out = op->out()->as<TensorView>();
+    return full(sizesWithout(out, axis), op->value(), out->dtype());
+  }
+  std::vector<Val*> widths;  // of the last axis first
+  bool any = false;
+  for (size_t i = ops::axesOf(in).size(); i-- > 0;) {
+    if (i != axis) {
+      widths.insert(widths.end(), {op->leftWidth(i), op->rightWidth(i)});
+      any = any || !op->leftWidth(i)->isZero() || !op->rightWidth(i)->isZero();
     }
   }
-  const auto start = ops::constantOf(op->start(axis));
-  return start && op->step(axis)->isOne() ? of(in, axis, *start + k) : nullptr;
+  TensorView* part = of(in, axis, k - *left);
+  return part == nullptr || !any ? part : pad(part, widths, op->value());
+}
+
+TensorView* PartsAlongAxis::scanned(const ScanOp* op, size_t axis, int64_t k) {
+  auto* in = op->input(0)->as<TensorView>();
+  const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
+  if (static_cast<size_t>(op->dim()) != axis || !extent) {
+    return nullptr;
+  }
+  const int64_t step = op->isBackward() ? -1 : 1;
+  const bool is_first = k == (op->isBackward() ? *extent - 1 : 0);
+  TensorView* part = of(in, axis, k);
+  Val* before = op->init();
+  if (!is_first) {
+    before = of(op->output(0)->as<TensorView>(), axis, k - step);
+  }
+  if (part == nullptr || (!is_first && before == nullptr)) {
+    return nullptr;
+  }
+  if (before == nullptr) {
+    return part;
+  }
+  return --left_ < 0 ? nullptr : binaryOp(op->scanType(), before, part);
 }
 
 }  // namespace nvfuser::preseg_passes

@@ -3,14 +3,19 @@
 ///   T3[n, 3] = T1[n, 3] * T2[n]           of(T3, 1, k) = select(T1, k, dim = 1) * T2
 ///   T4[n, 4] = cat(T0[n, 1], T3[n, 3])    of(T4, 1, k) = of(T3, 1, k - 1), for k > 0
 ///
-/// The way leads over pointwise operations, broadcasts, joins (of which a place along the joined
-/// axis has one operand), slices along the axis, and reads at an index along other axes.
+///   T6[n, 3] = scan_add(T5[n, 3])         of(T6, 1, k) = of(T6, 1, k - 1) + of(T5, 1, k)
+///
+/// The way leads over pointwise operations, broadcasts, permutations, slices, pads, joins (of which
+/// a place along the joined axis has one operand), scans along the axis, and reads at an index:
+/// along other axes, or along this one where the place is known, as that of a reversed order.
 #pragma once
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include <ir/composite_nodes.h>
 #include <ir/internal_nodes.h>
 
 namespace nvfuser::preseg_passes {
@@ -42,7 +47,7 @@ class PartsAlongAxis {
   };
 
   TensorView* computed(TensorView* tv, size_t axis, int64_t k);
-  /// Of what is read at an index along another axis.
+  /// Of what is read at an index.
   TensorView* readAlong(const GatherOp* op, size_t axis, int64_t k);
   /// Of what is repeated along the axis alone, the one element.
   TensorView* repeated(const RepeatOp* op, size_t axis, int64_t k);
@@ -52,8 +57,14 @@ class PartsAlongAxis {
   TensorView* joined(const CatOp* op, size_t axis, int64_t k);
   TensorView* pointwise(const Expr* def, size_t axis, int64_t k);
   TensorView* spread(const BroadcastOp* op, size_t axis, int64_t k);
-  /// A slice along the axis alone, from a place that is known.
+  TensorView* squeezed(const SqueezeOp* op, size_t axis, int64_t k);
+  TensorView* permuted(TensorView* tv, size_t axis, int64_t k);
+  /// Along the axis a slice begins, and a pad ends, at a place that is known.
   TensorView* sliced(const SliceOp* op, size_t axis, int64_t k);
+  TensorView* padded(const PadOp* op, size_t axis, int64_t k);
+  TensorView* scanned(const ScanOp* op, size_t axis, int64_t k);
+  /// What an index says at element `k`, where it says the same along all other axes.
+  std::optional<int64_t> placeAt(TensorView* index, size_t axis, int64_t k);
 
   int64_t left_;
   std::map<Key, TensorView*> parts_;

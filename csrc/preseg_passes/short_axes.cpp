@@ -36,6 +36,41 @@ bool isOfJoined(const TensorView* tv, size_t axis) {
   });
 }
 
+/// Joins tensors that lack an axis along it.
+TensorView* joinedAlong(std::vector<TensorView*> parts, size_t axis) {
+  for (TensorView*& part : parts) {
+    std::vector<bool> flags(ops::axesOf(part).size() + 1, false);
+    flags[axis] = true;
+    part = broadcast(part, flags);
+  }
+  return cat(parts, static_cast<int64_t>(axis));
+}
+
+bool isPlain(DataType dtype) {
+  return dtype == DataType::Float || dtype == DataType::Double || isIntegralType(dtype) ||
+         isBooleanType(dtype);
+}
+
+/// A scan along a short axis, or its elements in another order, as the parts joined; null: it
+/// stays.
+TensorView* joinedParts(const Expr* expr, size_t axis) {
+  auto* in = expr->input(0)->as<TensorView>();
+  auto* out = expr->output(0)->as<TensorView>();
+  const auto extent = shortExtent(ops::axesOf(out)[axis]);
+  if (!extent || in->isFusionInput() || (expr->isA<ScanOp>() && !isPlain(in->dtype()))) {
+    return nullptr;
+  }
+  PartsAlongAxis of_axis;
+  std::vector<TensorView*> parts;
+  for (int64_t k = 0; k < *extent; ++k) {
+    parts.push_back(of_axis.of(out, axis, k));
+    if (parts.back() == nullptr) {
+      return nullptr;
+    }
+  }
+  return joinedAlong(std::move(parts), axis);
+}
+
 class TakingApart {
  public:
   /// `alone`: the fusion has no other reduction. `of_planes`: of inputs, too.
@@ -49,13 +84,11 @@ class TakingApart {
   /// What the reduction gives, from parts; null: it stays.
   TensorView* run() {
     const DataType dtype = in_->dtype();
-    const bool plain = dtype == DataType::Float || dtype == DataType::Double ||
-                       isIntegralType(dtype) || isBooleanType(dtype);
     const std::vector<IterDomain*>& axes = out_->getLogicalDomain();
     const Expr* def = in_->isFusionInput() ? nullptr : in_->definition();
     const bool is_apart =
         in_->isFusionInput() ? of_planes_ && readsPlanes() : def != nullptr && isPointwise(def);
-    if (!plain || out_->dtype() != dtype || op_->isAllreduce() || !is_apart) {
+    if (!isPlain(dtype) || out_->dtype() != dtype || op_->isAllreduce() || !is_apart) {
       return nullptr;
     }
     if (axes.size() != ops::axesOf(in_).size()) {
@@ -172,11 +205,9 @@ class TakingApart {
     }
     for (TensorView*& part : parts) {
       part = reduced(part, [&](size_t axis) { return axis == last; });
-      std::vector<bool> flags(ops::axesOf(part).size() + 1, false);
-      flags.back() = true;
-      part = broadcast(part, flags);
     }
-    return cat(parts, -1);
+    const size_t innermost = ops::axesOf(parts[0]).size();
+    return joinedAlong(std::move(parts), innermost);
   }
 
   const ReductionOp* op_;
@@ -196,11 +227,15 @@ void takeApart(Fusion& fusion, bool of_planes) {
   const auto reductions =
       std::count_if(exprs.begin(), exprs.end(), [](const Expr* expr) { return isReduction(expr); });
   for (const Expr* expr : exprs) {
-    if (!expr->isA<ReductionOp>()) {
-      continue;
+    auto* old = dynamic_cast<TensorView*>(expr->output(0));
+    TensorView* result = nullptr;
+    if (expr->isA<ReductionOp>()) {
+      result = TakingApart(expr->as<ReductionOp>(), reductions == 1, of_planes).run();
+    } else if (expr->isA<ScanOp>() && !of_planes) {
+      result = joinedParts(expr, static_cast<size_t>(expr->as<ScanOp>()->dim()));
+    } else if (expr->isA<GatherOp>() && !of_planes) {
+      result = joinedParts(expr, static_cast<size_t>(expr->as<GatherOp>()->dim()));
     }
-    auto* old = expr->output(0)->as<TensorView>();
-    TensorView* result = TakingApart(expr->as<ReductionOp>(), reductions == 1, of_planes).run();
     if (result != nullptr && sameForm(old, result)) {
       replaceTensor(old, result);
     }

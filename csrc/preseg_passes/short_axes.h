@@ -8,7 +8,12 @@
 ///
 /// Points, boxes, colours: a loop of three elements is no loop for vectors or for threads, while
 /// those of the other axes are. The three parts are pointwise, so what is around them is one kernel
-/// with them, and loops go along the long axes.
+/// with them, and loops go along the long axes. So are scans along such an axis of what is
+/// computed, and its elements in another order that is known: parts that are joined, of which
+/// readers of one place have one.
+///
+///   T2[n, 3] = scan_mul(T1[n, 3])           T2[n, 3] = cat(T1[n, 0], T1[n, 0] * T1[n, 1], …)
+///   T4[n, 3] = gather(T2, 2 - iota)    →    T4[n, 3] = cat(T1[n, 0] * T1[n, 1] * T1[n, 2], …)
 ///
 /// Pass `short-planes`, for GPUs: planes of an input, whose elements along the short axis lie far
 /// from each other, are such parts, too. (On the CPU, loops over the short axis are faster.)

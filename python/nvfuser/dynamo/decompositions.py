@@ -11,6 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._prims_common import suggest_memory_format
 
+from .components import component_decompositions
 from .extremes import extreme_decompositions
 from .fallback import guarded
 from .foreach import foreach_decompositions
@@ -391,6 +392,7 @@ def decompositions():
         table.pop(kept, None)
     ours = {operation: decompose for operations, decompose in _OURS.items() for operation in operations}
     more = (
+        component_decompositions(),
         extreme_decompositions(),
         foreach_decompositions(),
         padding_decompositions(),
