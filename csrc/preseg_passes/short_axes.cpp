@@ -1,6 +1,7 @@
 #include <preseg_passes/short_axes.h>
 
 #include <algorithm>
+#include <set>
 
 #include <ir/exact_numerics.h>
 #include <ir/internal_nodes.h>
@@ -70,6 +71,42 @@ TensorView* joinedParts(const Expr* expr, size_t axis) {
   }
   return joinedAlong(std::move(parts), axis);
 }
+
+/// Whether pointwise operations lead to `tv` from a computed tensor whose elements they take from
+/// other places along its axis.
+class MovesAlong {
+ public:
+  explicit MovesAlong(size_t axis) : axis_(axis) {}
+
+  bool leadTo(const TensorView* tv) {
+    const Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
+    if (def == nullptr || !seen_.insert(tv).second) {
+      return false;
+    }
+    if (movesComputed(def)) {
+      return true;
+    }
+    const bool passes = isPointwise(def) || (def->isA<LoadStoreOp>() && !tv->hasRoot());
+    const std::vector<TensorView*> operands =
+        passes ? tensorInputs(def) : std::vector<TensorView*>();
+    return std::any_of(operands.begin(), operands.end(), [&](const TensorView* operand) {
+      return axis_ < ops::axesOf(operand).size() && leadTo(operand);
+    });
+  }
+
+ private:
+  bool movesComputed(const Expr* def) const {
+    if (def->isA<CatOp>()) {
+      return static_cast<size_t>(def->as<CatOp>()->concatenatedDim()) == axis_;
+    }
+    const auto* op = dynamic_cast<const PadOp*>(def);
+    return op != nullptr && !op->in()->isFusionInput() &&
+           (!op->leftWidth(axis_)->isZero() || !op->rightWidth(axis_)->isZero());
+  }
+
+  size_t axis_;
+  std::set<const TensorView*> seen_;
+};
 
 class TakingApart {
  public:
@@ -242,7 +279,35 @@ void takeApart(Fusion& fusion, bool of_planes) {
   }
 }
 
+/// Operations that parts of results may take beside as many as the fusion has.
+constexpr int64_t kMoreOperations = 128;
+
 }  // namespace
+
+void takeShortResultsApart(Fusion& fusion) {
+  FusionGuard guard(&fusion);
+  PartsAlongAxis parts(kMoreOperations + static_cast<int64_t>(fusion.exprs().size()));
+  for (Val* output : std::vector<Val*>(fusion.outputs())) {
+    auto* tv = output->as<TensorView>();
+    const std::vector<IterDomain*> axes = ops::axesOf(tv);
+    const auto extent = axes.empty() ? std::nullopt : shortExtent(axes.back());
+    const size_t last = axes.size() - 1;
+    if (!extent || tv->isFusionInput() || !MovesAlong(last).leadTo(tv)) {
+      continue;
+    }
+    std::vector<TensorView*> joined;
+    for (int64_t k = 0; k < *extent; ++k) {
+      joined.push_back(parts.of(tv, last, k));
+    }
+    if (std::find(joined.begin(), joined.end(), nullptr) != joined.end()) {
+      continue;
+    }
+    TensorView* result = joinedAlong(std::move(joined), last);
+    if (sameForm(tv, result)) {
+      replaceTensor(tv, result);
+    }
+  }
+}
 
 void takeShortAxesApart(Fusion& fusion) { takeApart(fusion, false); }
 void takeShortPlanesApart(Fusion& fusion) { takeApart(fusion, true); }

@@ -268,6 +268,20 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
          output(sum(neg(wider), {1}));
        },
        false},
+      {"short-results",
+       "gradients of boxes from those of corners, sizes and products",
+       0,
+       0,
+       {{{77, 4}}},
+       [] {
+         auto place = [](int64_t k) { return IrBuilder::create<Val>(k); };
+         TensorView* x = input({-1, 4});
+         const auto corners = chunk(abs(x), 2, 1);
+         TensorView* products = scan(sub(corners[1], corners[0]), 1, BinaryOpType::Mul);
+         TensorView* of_first = pad(products, {place(0), place(2)});
+         TensorView* of_second = pad(neg(mul(products, corners[0])), {place(2), place(0)});
+         output(add(add(of_first, of_second), mul(x, x)));
+       }},
       {"hoist-selections",
        "what is made of rolled rows, rolled back",
        1,

@@ -19,7 +19,7 @@ PROGRAMS = {
     "of a product": (triple, (9, 3), (9, 3)),
     "dihedral angles": (lambda a, b: (triple(a[1:], a[:-1]) * b[1:]).sum(-1).atan2(b[:-1].sum(-1)), (9, 3), (9, 3)),
     "areas": (lambda a, b: (a - b).clamp(min=-1).prod(-1), (11, 2), (11, 2)),
-    "volumes, by rows": (lambda a, b: (a * b.prod(0)).prod(0), (3, 11), (3, 11)),
+    "volumes, by rows": (lambda a, b: (a * b.prod(0, keepdim=True)).prod(0), (3, 11), (3, 11)),
     "running sums of four": (lambda a, b: (a * b).cumsum(-1).flip(-1) * b, (5, 4), (5, 4)),
 }
 DTYPES = (torch.float32, torch.bfloat16)
