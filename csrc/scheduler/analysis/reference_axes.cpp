@@ -245,6 +245,20 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
   return width;
 }
 
+int64_t ReferenceAxes::step(const TensorView* tv, const std::vector<int64_t>& inner,
+                            SchedulerRuntimeInfo& info) const {
+  const auto last = std::find_if(inner.rbegin(), inner.rend(), [&](int64_t axis) {
+    return !axes_[static_cast<size_t>(axis)]->isBroadcast();
+  });
+  const IterDomain* id = last == inner.rend() ? nullptr : find(tv, static_cast<size_t>(*last));
+  for (const MemoryAxis& axis : memoryAxes(tv, info)) {
+    if (axis.id == id && axis.extent > 1) {
+      return axis.stride;
+    }
+  }
+  return 0;
+}
+
 std::vector<TensorView*> borderTensors(const Fusion& fusion) {
   std::vector<TensorView*> tensors;
   for (Val* input : fusion.inputs()) {

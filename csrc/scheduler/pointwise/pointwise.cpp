@@ -9,6 +9,7 @@
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <iteration_space/refused_loops.h>
+#include <scheduler/analysis/cache_lines.h>
 #include <scheduler/analysis/column_values.h>
 #include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/operations.h>
@@ -173,7 +174,7 @@ class PointwiseScheduler : public SchedulerEntry {
     if (all_covered) {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
-    chooseVectors(fusion, reference, tensors, info, *params);
+    chooseVectors(fusion, reference, tensors, windows, info, *params);
     pointwise::chooseRows(fusion, reference, first, info, *params);
     params->row_values = info.isHost() && params->break_point > 0 && !params->apart;
     params->column_values = params->row_values && params->threads_y > 1 &&
@@ -323,8 +324,32 @@ class PointwiseScheduler : public SchedulerEntry {
            });
   }
 
+  /// What a nest reads and stores, each place once.
+  static std::vector<LineAccess> lineAccesses(const ReferenceAxes& reference,
+                                              const std::vector<TensorView*>& tensors,
+                                              const std::vector<TensorView*>& windows,
+                                              const std::vector<int64_t>& inner,
+                                              SchedulerRuntimeInfo& info) {
+    std::vector<LineAccess> result;
+    for (const TensorView* tv : tensors) {
+      if (scheduler_tools::isReadAtIndex(tv)) {
+        continue;
+      }
+      const bool is_apart = tv->isFusionInput() && reference.step(tv, inner, info) > 1;
+      const auto uses = static_cast<int64_t>(tv->fusion()->usesOf(tv).size());
+      result.push_back({tv, reference.vectorWidth(tv, inner, info, true), is_apart ? uses : 1});
+    }
+    for (const TensorView* window : windows) {
+      const IterDomain* along =
+          inner.size() == 1 ? reference.find(window, static_cast<size_t>(inner.back())) : nullptr;
+      result.push_back({window, along == nullptr ? 1 : windowWidth(window, along, info)});
+    }
+    return result;
+  }
+
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
-                            const std::vector<TensorView*>& tensors, SchedulerRuntimeInfo& info,
+                            const std::vector<TensorView*>& tensors,
+                            const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
                             PointwiseParams& params) {
     const auto cut = params.order.begin() + params.break_point;
     const std::vector<int64_t> inner(cut, params.order.end());
@@ -354,6 +379,16 @@ class PointwiseScheduler : public SchedulerEntry {
                               elements * static_cast<int64_t>(tensors.size()) > kMostLoaded ||
                               left * right / (elements * kThreads) < processors)) {
         elements /= 2;
+      }
+      if (elements > 1) {
+        const std::vector<LineAccess> lines =
+            lineAccesses(reference, tensors, windows, inner, info);
+        double bytes = 0;
+        for (const TensorView* tv : borderTensors(fusion)) {
+          bytes += static_cast<double>(info.bytes(tv));
+        }
+        const double moved = bytes / static_cast<double>(std::max<int64_t>(left * right, 1));
+        elements = elementsOfLines(lines, reference, inner, moved, elements, info);
       }
       if (params.break_point > 0) {
         const int64_t columns = ceilDiv(right, elements);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include <scheduler/analysis/cache_lines.h>
 #include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/windows.h>
 #include <scheduler/reduction/loops.h>
@@ -269,7 +270,19 @@ int64_t Problem::widest() const {
   while (width > 1 && inner_extent % width != 0) {
     width /= 2;
   }
-  return width;
+  if (info.isHost() || width == 1) {
+    return width;
+  }
+  std::vector<LineAccess> lines;
+  double bytes = 0;
+  for (const TensorView* tv : borderTensors(fusion)) {
+    const bool is_apart = tv->isFusionInput() && axes.step(tv, inner, info) > 1;
+    const auto uses = static_cast<int64_t>(fusion.usesOf(tv).size());
+    lines.push_back({tv, axes.vectorWidth(tv, inner, info), is_apart ? uses : 1});
+    bytes += static_cast<double>(info.bytes(tv));
+  }
+  const double elements = static_cast<double>(kept) * static_cast<double>(reduced);
+  return elementsOfLines(lines, axes, inner, bytes / std::max(elements, 1.0), width, info);
 }
 
 bool Problem::isReducedByConstants() const {

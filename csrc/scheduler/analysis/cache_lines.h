@@ -1,0 +1,35 @@
+/// How many elements a thread of a GPU may have side by side before its first cache, which hands a
+/// warp one line at a time, takes longer than the memory.
+///
+///   T1[n] = select(T0[n, 4], 0)     a warp's read of T0 for 32 elements is in 4 lines; each of
+///   four
+///                                   reads for 128 elements, 4 side by side, is in 16
+///   16 windows of T0[n], shifted    each element has a read of its own: with one a thread a warp's
+///   is
+///                                   in one line, with 4 side by side in 4
+///
+/// Vectors move a line for each line of memory; what is read element by element moves as many more
+/// as its neighbours in a warp lie apart.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <scheduler/analysis/reference_axes.h>
+
+namespace nvfuser {
+
+/// A tensor of a kernel's border, or a window of one, and the elements of it that one access moves.
+struct LineAccess {
+  const TensorView* tensor = nullptr;
+  int64_t width = 1;  ///< 0: the same element along the innermost loop
+  int64_t times = 1;  ///< reads of it, at different places
+};
+
+/// The largest power of two, at most `elements`. `moved`: bytes of memory for each element of loops
+/// over `inner`.
+int64_t elementsOfLines(std::span<const LineAccess> accesses, const ReferenceAxes& axes,
+                        const std::vector<int64_t>& inner, double moved, int64_t elements,
+                        SchedulerRuntimeInfo& info);
+
+}  // namespace nvfuser
