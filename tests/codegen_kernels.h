@@ -573,6 +573,29 @@ inline Case longLines() {
   return {"long_lines", m.finish()};
 }
 
+/// Reads at computed places in two loops: under a condition that no iteration changes, and under
+/// one that each does.
+inline Case gathers() {
+  Maker m("gathers");
+  Buffer* t0 = m.input("T0");
+  Buffer* t1 = m.output("T1");
+  Buffer* t2 = m.output("T2");
+  Scalar n = m.indexParam("i0");
+  m.launch(1, m.number(1));
+  const auto add = [&](const std::string& name, const Buffer* to, bool in_each) {
+    Scalar k = m.pool.symbol(name, m.number(64));
+    Scalar condition = m.pool.less(in_each ? k : n, m.number(in_each ? 50 : 1));
+    kir::Block inside;
+    inside.push_back({kir::Compute{
+        UnaryOpType::Neg, m.at(to, k), {m.at(t0, m.pool.div(k, m.number(32)))}, DataType::Float}});
+    m.body.push_back(m.loop(k, m.number(64), kir::LoopKind::Serial, to->name,
+                            {m.ifThen(condition, std::move(inside))}));
+  };
+  add("k0", t1, false);
+  add("k1", t2, true);
+  return {"gathers", m.finish()};
+}
+
 inline std::vector<Case> all() {
   std::vector<Case> cases;
   auto add = [&](Case made, bool cuda, bool host) {
@@ -597,6 +620,7 @@ inline std::vector<Case> all() {
   cases.push_back(rows());
   cases.push_back(joinedRows());
   cases.push_back(longLines());
+  add(gathers(), false, true);
   return cases;
 }
 

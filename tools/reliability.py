@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "data" / "reliability"
 PAGE = ROOT / "docs" / "reliability.md"
+_FUZZ = "NVFUSER_DISABLE=fallback build/bin/nvfuser_fuzz"
 _PYTHON = "PYTHONPATH=build/python:tests/python .venv/bin/python"
 
 # Name: what is measured, the command, and the line of its output that has the figure.
@@ -36,19 +37,29 @@ MEASURES = {
         "build/bin/nvfuser_fuzz --interpret --schedules 8 --count 2000 --seed 26112602 --folder build/fuzz",
         r"fuzz: .*",
     ),
+    "fusions_axes": (
+        "Random fusions of few operations in which one axis is met in several ways",
+        f"{_FUZZ} --focus axes --count 2000 --seed 28112701 --folder build/fuzz",
+        r"fuzz: .*",
+    ),
+    "fusions_sizes": (
+        "Random fusions whose sizes vary from call to call, to and from 1 and 0",
+        f"{_FUZZ} --focus sizes --count 2000 --seed 28112702 --folder build/fuzz",
+        r"fuzz: .*",
+    ),
     "definitions": (
         "Random FusionDefinitions, each executed with up to five sets of sizes, beside PyTorch",
-        f"{_PYTHON} -m torch_fuzz definitions --count 400 --seed 27",
+        f"{_PYTHON} -m torch_fuzz definitions --count 400 --seed 2811",
         r"torch_fuzz .*",
     ),
     "uses": (
         "Random programs of PyTorch in 27 uses that callers have, beside eager",
-        f"{_PYTHON} -m torch_fuzz uses --count 540 --seed 27",
+        f"{_PYTHON} -m torch_fuzz uses --count 540 --seed 2811",
         r"torch_fuzz .*",
     ),
     "trainings": (
         "Random modules, trained beside eager",
-        f"{_PYTHON} -m torch_fuzz trainings --count 100 --seed 27",
+        f"{_PYTHON} -m torch_fuzz trainings --count 100 --seed 2811",
         r"torch_fuzz .*",
     ),
     "memory": (
@@ -63,17 +74,22 @@ MEASURES = {
     ),
     "graphs": (
         "Random graphs of PyTorch, forward and backward, by torch.compile, beside eager",
-        f"{_PYTHON} -m torch_fuzz graphs --count 1000 --seed 26",
+        f"{_PYTHON} -m torch_fuzz graphs --count 1000 --seed 2811",
         r"torch_fuzz .*",
     ),
     "dynamic": (
         "The same with symbolic sizes",
-        f"{_PYTHON} -m torch_fuzz dynamic --count 400 --seed 27",
+        f"{_PYTHON} -m torch_fuzz dynamic --count 400 --seed 2811",
         r"torch_fuzz .*",
     ),
     "scripts": (
         "The same by TorchScript's fuser2",
-        f"{_PYTHON} -m torch_fuzz scripts --count 400 --seed 28",
+        f"{_PYTHON} -m torch_fuzz scripts --count 400 --seed 2811",
+        r"torch_fuzz .*",
+    ),
+    "kinds": (
+        "Random programs of PyTorch of one kind each: dtypes, strides, memory that is shared, arguments that change",
+        f"{_PYTHON} -m torch_fuzz kinds --count 1000 --seed 2811",
         r"torch_fuzz .*",
     ),
     "kills": (

@@ -25,6 +25,7 @@ void Emitter::emit(const kir::For& loop) {
                 ? text("for (Index ", var, " = ", extent, " - 1; ", var, " >= 0; --", var, ") {")
                 : text("for (Index ", var, " = 0; ", var, " < ", extent, "; ++", var, ") {"),
             loop.comment);
+  loopStart(loop);
   block(*loop.body);
   out_.close();
 }

@@ -41,6 +41,8 @@ class Emitter {
   virtual void function(TextWriter& out, const std::string& body) = 0;
   /// Before a `for`, where it is to be unrolled or vectorized.
   virtual void loopPragma(const kir::For& loop) = 0;
+  /// Before the first statement of its body.
+  virtual void loopStart(const kir::For&) {}
   /// Alignment in bytes of a register array; 0: that of its elements.
   virtual int64_t alignmentOf(const kir::Buffer& buffer) const = 0;
   virtual void emit(const kir::CopyVector& copy) = 0;

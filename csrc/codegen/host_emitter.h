@@ -68,6 +68,7 @@ class HostEmitter final : public Emitter {
 
   void function(TextWriter& out, const std::string& body) override;
   void loopPragma(const kir::For& loop) override;
+  void loopStart(const kir::For& loop) override;
   std::string addressText(const kir::Ref& ref) const override;
   int64_t alignmentOf(const kir::Buffer& buffer) const override;
 
@@ -99,6 +100,10 @@ class HostEmitter final : public Emitter {
   void emit(const kir::BlockScan& scan) override;
   void emit(const kir::ClusterReduce& reduce) override;
   void emit(const kir::GridReduce& reduce) override;
+
+  // ---- host_masked_gathers.cpp: loops of which the host's compiler must not make vectors
+  /// Whether, under a condition that no iteration changes, it reads at places that are not linear.
+  bool gathersUnderOneCondition(const kir::For& loop);
 
   // ---- host_lanes_fit.cpp: which loops are written in vectors
   /// How the loop is written in vectors; none: element by element.

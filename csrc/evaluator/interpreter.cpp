@@ -257,7 +257,9 @@ void disturb(const Expr* expr, std::vector<Array>& arrays, size_t position, Cont
   } else if (isComplexPower(expr)) {
     arrays[0] = disturbedComplexPower(expr->as<BinaryOp>(), arrays[0], seed, context);
   } else if (isArithmetic(expr)) {
-    arrays[0] = disturbed(arrays[0], seed);
+    arrays[0] = expr->isA<UnaryOp>()
+                    ? disturbedFunction(expr->as<UnaryOp>(), arrays[0], seed, context)
+                    : disturbed(arrays[0], seed);
   } else if (expr->isA<RNGOp>()) {
     arrays[0] = disturbedDraw(expr->as<RNGOp>(), arrays[0], seed, context);
   } else if (expr->isA<ReductionOp>()) {

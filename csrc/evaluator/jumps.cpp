@@ -1,5 +1,6 @@
 // Where roundings decide between results that lie far apart: beside a jump, a pole, a zero or the
-// end of a function's domain, and where a number may be any.
+// end of a function's domain, where terms cancel inside of a function, and where a number may be
+// any.
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include <evaluator/operations.h>
 #include <evaluator/rounding_error.h>
 #include <ir/internal_nodes.h>
+#include <ops/table/accuracy.h>
 #include <ops/table/pointwise.h>
 #include <ops/table/reference_math.h>
 
@@ -120,6 +122,25 @@ std::optional<Array> resultAcrossJump(const UnaryOp* op, uint64_t seed, Context&
   Array result = unary(op, context);
   context.arrays[op->in()] = operand;
   return result;
+}
+
+Array disturbedFunction(const UnaryOp* op, const Array& result, uint64_t seed, Context& context) {
+  const Array moved = disturbed(result, seed);
+  const RoundedTerms terms_of = roundedTerms(op->getUnaryOpType());
+  if (terms_of == nullptr || result.kind() != HostNumber::Real) {
+    return moved;
+  }
+  const double unit = roundoff(result.dtype);
+  uint64_t i = 0;
+  return mapElements<double, double>(
+      std::array<Array, 3>{moved, result, convert(context.operand(op->in()), result.dtype)},
+      result.sizes, result.dtype, [&](double by_itself, double exact, double x) {
+        const double terms = terms_of(x, result.dtype);
+        const uint64_t element = i++;
+        return terms > std::abs(exact)
+                   ? nvfuser::reference::moved(exact, unit * terms, seed, element)
+                   : by_itself;
+      });
 }
 
 Array disturbedSilu(const UnaryOp* op, const Array& result, uint64_t seed, Context& context) {

@@ -63,6 +63,8 @@ void forEachReduced(const ReductionOp* op, Context& context,
 
 // disturbance.cpp: `Rounding::Disturbed`, by a unit of rounding times the size that matters.
 Array disturbed(const Array& array, uint64_t seed);
+/// Of a function: by units of its result, or of larger terms that cancel on the way to it.
+Array disturbedFunction(const UnaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Of a comparison: either result where rounding errors of both operands may decide.
 Array disturbedComparison(const BinaryOp* op, const Array& result, uint64_t seed, Context& context);
 /// Of a power of complex numbers.

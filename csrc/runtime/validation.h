@@ -3,9 +3,9 @@
 /// The Fusion is interpreted (evaluator/interpreter.h) exactly but for the roundings that the
 /// program asks for, which gives the expected value v, and again in several ways that a correct
 /// kernel could have computed, values w: rounding after each operation, and with disturbances,
-/// which move each result of arithmetic by a unit of rounding of its dtype, and each sum of n terms
-/// by √n/2 units of the largest sum on the way, in directions chosen by seeds. An element passes if
-/// |got − v| is at most
+/// which move each result of arithmetic by a unit of rounding of its dtype (of the terms that
+/// cancel in a function: ops/table/accuracy.h), and each sum of n terms by √n/2 units of the
+/// largest sum on the way, in directions chosen by seeds. An element passes if |got − v| is at most
 ///
 ///     2·u_out·|v|  +  u·(8 + 4·k)·|v|  +  8·(D + d)
 ///

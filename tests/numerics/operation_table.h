@@ -16,6 +16,7 @@
 
 #include <ir/fusion.h>
 #include <ir/interface_nodes.h>
+#include <ops/table/accuracy.h>
 #include <runtime/executor_kernel_arg.h>
 #include <runtime/fusion_executor_cache.h>
 
@@ -38,10 +39,9 @@ enum class Values : uint8_t {
 
 /// How an error is measured.
 struct Accuracy {
-  double ulps = 4;        ///< of the compute dtype
-  bool absolute = false;  ///< relative to the largest operand, too: results that cancel
-  double roots_from = 0;  ///< the same, of a function with roots between these operands
-  double roots_to = 0;
+  double ulps = 4;               ///< of the compute dtype
+  bool absolute = false;         ///< relative to the largest operand, too: results that cancel
+  RoundedTerms terms = nullptr;  ///< the same where a function has such
   bool may_overflow = false;  ///< infinite instead of within the tolerance of the greatest number
   bool exact = false;         ///< bit for bit, but for NaN's bits
   bool statistical = false;   ///< testValidate's bound, for chains of operations and reductions

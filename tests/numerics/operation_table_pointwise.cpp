@@ -106,10 +106,8 @@ Accuracy accuracyOf(std::string_view function, DataType dtype, const Device& dev
     accuracy.may_overflow = function == "abs";
   }
   if (function == "lgamma" && device.kind() == DeviceKind::Cuda) {
-    const bool is_double = dtype == DataType::Double;
-    accuracy.ulps = is_double ? 4 : 6;
-    accuracy.roots_from = is_double ? -11.0001 : -10.001;
-    accuracy.roots_to = is_double ? -2.2637 : -2.264;
+    accuracy.ulps = dtype == DataType::Double ? 4 : 6;
+    accuracy.terms = roundedTerms(UnaryOpType::Lgamma);
   }
   return accuracy;
 }

@@ -208,7 +208,7 @@ void Table::runOnce(Program& program, Layout layout, int variant) {
         double largest = 0;
         for (double size : sizes) {
           largest = std::isfinite(size) ? std::max(largest, std::fabs(size)) : largest;
-          accuracy.absolute |= accuracy.roots_from < size && size < accuracy.roots_to;
+          accuracy.absolute |= accuracy.terms != nullptr && accuracy.terms(size, got.dtype()) > 0;
         }
         problem = wrongElement(got, expected, i, accuracy, largest);
         if (!problem.empty() && wrong++ < 3) {

@@ -69,6 +69,7 @@ def breaking(module, name):
 
 # Where it breaks: how, and what is left to PyTorch.
 STAGES = {
+    "tracing": (lambda patch: patch.setattr(BACKEND, "aot_autograd", lambda **given: breaks), "a graph"),
     "padding": (breaking(BACKEND, "pad_products"), "padding of products"),
     "a decomposition": (
         lambda patch: patch.setattr(
@@ -123,6 +124,15 @@ def test_it_is_an_error_without_fallback(stage, monkeypatch):
     monkeypatch.setenv("PYTORCH_NVFUSER_DISABLE", "fallback")
     with pytest.raises(Exception, match="no such thing"):
         results(compiled(program), *inputs())
+
+
+def test_a_gradient_that_pytorch_cannot_trace_is_eagers():
+    """Of x ** k with a k that changes: PyTorch 2.13 compares a symbol there, which it says it cannot."""
+    x, power = torch.randn(3, 4, requires_grad=True), compiled(lambda x, k: x**k)
+    for k in (2, 3, 5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.testing.assert_close(results(power, x, k), results(lambda x, k: x**k, x, k))
 
 
 def test_the_rest_of_a_region_stays_fused(monkeypatch):

@@ -94,6 +94,23 @@ TEST_CASE_FIXTURE(Disturbances, "a number beside a pole, a zero or the end of a 
   CHECK(comesTo(0));
 }
 
+TEST_CASE_FIXTURE(Disturbances,
+                  "beside a root, terms of a function that cancel are what is rounded") {
+  // lgamma is 0 at −2.4570247…: a device that subtracts logarithms is off by roundings of these.
+  const double x = -2.453125;  // of a few digits, so x itself is exact
+  const double unit = 0x1p-24;
+  const double exact = exactly(lgamma(numbers({x})));
+  CHECK(std::abs(exact) < 0.02);
+  const std::vector<double> moved = disturbed();
+  CHECK(moved[0] + moved[1] == doctest::Approx(2 * exact));
+  CHECK(std::abs(moved[0] - exact) == doctest::Approx(unit * std::abs(x)));
+  // Where no roots are, by its own.
+  const double above = exactly(lgamma(numbers({-0.3})));
+  CHECK(std::abs(disturbed()[0] - above) == doctest::Approx(unit * std::abs(above)));
+  const double below = exactly(lgamma(numbers({-10.25})));
+  CHECK(std::abs(disturbed()[0] - below) == doctest::Approx(unit * std::abs(below)));
+}
+
 TEST_CASE_FIXTURE(Disturbances, "a number beside a multiple of a divisor has any remainder there") {
   CHECK(exactly(remainder(third(-3), numbers({0.5}))) > 0.4);
   CHECK(comesTo(0));

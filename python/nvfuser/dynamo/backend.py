@@ -6,6 +6,7 @@ from functools import partial
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import TorchDynamoException
 from torch._functorch import config as functorch_config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
@@ -228,4 +229,10 @@ def backend(gm, example_inputs, **options):
         partition_fn=partial(_partition, exactly),
         keep_inference_input_mutations=True,
     )
-    return compile_(gm, example_inputs)
+    try:
+        return compile_(gm, example_inputs)
+    except TorchDynamoException:
+        raise  # Dynamo's own: it starts again, or says what a program may not do
+    except Exception as error:
+        leave("a graph", "PyTorch cannot trace it", error)
+        return gm.forward
