@@ -248,6 +248,16 @@ __forceinline__ Simd<B, N> lanesWindowPart(const B* p, i64 first, i64 end, Simd<
   }
   NVFUSER_MASKS(NVFUSER_WINDOW)
 #undef NVFUSER_WINDOW
+#define NVFUSER_WINDOW(bytes, lanes, lane, sign, name)                                        \
+  if constexpr (sizeof(B) == bytes && N == lanes) {                                           \
+    const auto mine = lanesSigns<lanes, sign>(end < N ? end : N) &                            \
+                      ~lanesSigns<lanes, sign>(first > 0 ? first : 0);                        \
+    const auto read = __builtin_ia32_maskload##name((const Simd<lane, lanes>*)p, mine);       \
+    using Bits = Simd<sign, lanes>;                                                           \
+    return (Simd<B, N>)((Bits)read | (~mine & (Bits)otherwise)); /* read: 0 where not mine */ \
+  }
+  NVFUSER_SIGNS(NVFUSER_WINDOW)
+#undef NVFUSER_WINDOW
   return lanesWindowEach<N, B>(p, first, end, otherwise);
 }
 template <int N, class T>
