@@ -345,7 +345,15 @@ template <class V, class F>
 __forceinline__ void lanesSpread(V v, i64 n, F f) {
   LaneOf<V> elements[kLanes<V>];
   *(typename SimdOf<LaneOf<V>, kLanes<V>>::anywhere*)elements = v;
-  for (int e = 0; e < kLanes<V> && e < n; e++) {  // n is what is left of the loop: often more
+  if (__builtin_expect(n >= kLanes<V>, 1)) {  // n is what is left of the loop: often more
+#pragma GCC unroll 16
+    for (int e = 0; e < kLanes<V>; e++) {
+      f(e, elements[e]);
+    }
+    return;
+  }
+#pragma GCC unroll 1
+  for (int e = 0; e < n; e++) {
     f(e, elements[e]);
   }
 }
