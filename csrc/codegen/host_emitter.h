@@ -31,7 +31,8 @@ struct LaneLoop {
   }
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;
-  int64_t part = 0;  ///< of the vectors that a sum is kept in
+  const kir::For* copied = nullptr;  ///< a loop around, whose iterations are written inside
+  int64_t part = 0;                  ///< of the vectors that a sum is kept in
   /// Small arrays of the task that it goes through stay in registers (host_lanes_written_out.cpp).
   bool written_out = false;
   std::unordered_map<const kir::Buffer*, int64_t> reads;  ///< of each buffer in the loop
@@ -121,6 +122,9 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes.cpp: their statements
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
   bool choosesAroundLanes(const kir::For& loop);
+  bool placesInLanes(const kir::For& loop);
+  /// Writes what `body` writes for each iteration, whose number the compiler knows.
+  void forEachCopy(const kir::For& loop, const std::function<void()>& body);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Stmt& stmt, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);

@@ -20,8 +20,8 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kMostCopies = 4;    ///< of a loop around loops of vectors
-constexpr int64_t kMostCopied = 200;  ///< statements
+constexpr int64_t kMostCopies = 16;    ///< of a loop around loops of vectors
+constexpr int64_t kMostCopied = 2400;  ///< statements in all of them
 
 constexpr int64_t kSumParts = 4;
 constexpr int64_t kMostSimpleStatements = 6;
@@ -261,7 +261,7 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
                      laneFill(operandText(combine->monoid.identity[0], dtype), dtype, lanes), ";"));
     }
   }
-  auto body = [&] {
+  auto once = [&] {
     if (branch == nullptr) {
       laneBlock(*loop.body, lanes);
       return;
@@ -274,6 +274,13 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     }
     laneBlock(before, lanes);
     laneBlock(*branch->then_body, lanes);
+  };
+  auto body = [&] {
+    if (lanes.copied == nullptr) {
+      once();
+      return;
+    }
+    forEachCopy(*lanes.copied, once);
   };
   const std::string count = lanes.count;
   std::string begin = "0";
@@ -353,7 +360,32 @@ bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
     chooses |= number != nullptr && kir::ScalarPool::contains(number->index, loop.var);
     ++statements;
   });
-  return has_lanes && chooses && statements <= kMostCopied;
+  return has_lanes && chooses && statements * loop.extent->value <= kMostCopied;
+}
+
+void HostEmitter::forEachCopy(const kir::For& loop, const std::function<void()>& body) {
+  for (int64_t k = 0; k < loop.extent->value; ++k) {
+    out_.open("{", loop.comment);
+    out_.line(text("constexpr Index ", scalar_.name(loop.var), " = ", k, ";"));
+    body();
+    out_.close();
+  }
+}
+
+/// Copies of such a loop go into the one loop of vectors that it consists of: what several places
+/// are made of is read and computed once then, and they are stored together.
+bool HostEmitter::placesInLanes(const kir::For& loop) {
+  const auto* inner =
+      loop.body->size() == 1 ? std::get_if<kir::For>(&loop.body->front().node) : nullptr;
+  std::optional<LaneLoop> lanes = inner == nullptr ? std::nullopt : lanesOf(*inner);
+  if (!lanes.has_value() || !lanes->sums.empty() ||
+      kir::ScalarPool::contains(inner->extent, loop.var) ||
+      (lanes->branch != nullptr && kir::ScalarPool::contains(lanes->branch->condition, loop.var))) {
+    return false;
+  }
+  lanes->copied = &loop;
+  laneLoop(*inner, *lanes);
+  return true;
 }
 
 void HostEmitter::emit(const kir::For& loop) {
@@ -366,13 +398,8 @@ void HostEmitter::emit(const kir::For& loop) {
   }
   if (!choosesAroundLanes(loop)) {
     Emitter::emit(loop);
-    return;
-  }
-  for (int64_t k = 0; k < loop.extent->value; ++k) {
-    out_.open("{", loop.comment);
-    out_.line(text("constexpr Index ", scalar_.name(loop.var), " = ", k, ";"));
-    block(*loop.body);
-    out_.close();
+  } else if (!placesInLanes(loop)) {
+    forEachCopy(loop, [&] { block(*loop.body); });
   }
 }
 

@@ -17,6 +17,7 @@ constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not
 /// Of elements that lie a few apart, as colours of pixels: gathering and spreading them is worth
 /// it.
 constexpr int64_t kLeastOperations = 3;
+constexpr int64_t kNearStride = 16;  ///< elements, that most floats on a line of memory are apart
 
 bool hasLanes(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
@@ -315,7 +316,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
       const std::optional<int64_t> stride = strideOf(ref, lanes);
       const bool in_memory = lanes.registers.count(ref.buffer) == 0 && stride.has_value();
       neighbours |= in_memory && (*stride == 1 || *stride == -1);
-      near |= in_memory && *stride > 1 && *stride <= kMostStride;
+      near |= in_memory && *stride > 1 && *stride <= kNearStride;
     };
     operations += std::holds_alternative<kir::Compute>(stmt.node) ? 1 : 0;
     auto lookAt = [&](const kir::Operand& operand) {

@@ -173,14 +173,22 @@ Scalar distanceOf(Scalar index, Scalar var, kir::ScalarPool& pool) {
     }
     std::vector<Scalar> factors =
         term->op == kir::ScalarOp::Product ? term->args : std::vector<Scalar>{term};
-    const auto place = std::find(factors.begin(), factors.end(), var);
-    if (place == factors.end()) {
-      return nullptr;
+    const auto place = std::find_if(factors.begin(), factors.end(), [&](Scalar factor) {
+      return kir::ScalarPool::contains(factor, var);
+    });
+    const Scalar factor = *place;
+    Scalar part = pool.constant(times);
+    if (factor != var) {  // stride * (task * 2048 + var)
+      const Scalar inner =
+          factor->op == kir::ScalarOp::Sum ? distanceOf(factor, var, pool) : nullptr;
+      if (inner == nullptr) {
+        return nullptr;
+      }
+      part = pool.mul(part, inner);
     }
     factors.erase(place);
-    Scalar part = pool.constant(times);
-    for (Scalar factor : factors) {
-      part = pool.mul(part, factor);
+    for (Scalar other : factors) {
+      part = pool.mul(part, other);
     }
     distance = pool.add(distance, part);
   }

@@ -88,9 +88,13 @@ __forceinline__ Lanes<T, N> lanesBackwards(const T* p, i64 n) {
 template <int N, class T>
 __attribute__((noinline)) static Lanes<T, N> lanesSpacedEach(const T* p, i64 distance, i64 n) {
   using B = typename LaneFor<T>::bits;
-  B elements[N] = {};
   const B* from = (const B*)p;
-  for (i64 e = 0; e < n && e < N; e++, from += distance) {
+  if (__builtin_expect(n >= N, 1)) {
+    return lanesFromBits<T, N>(lanesMade<Simd<B, N>>(
+        [&](i64 e) __attribute__((always_inline)) { return from[e * distance]; }));
+  }
+  B elements[N] = {};
+  for (i64 e = 0; e < n; e++, from += distance) {
     elements[e] = *from;
   }
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
@@ -115,19 +119,16 @@ template <int N, int P, class T>
 __forceinline__ Lanes<T, N> lanesPeriodic(const T* p, i64 first) {
   using B = typename LaneFor<T>::bits;
   using V = Simd<B, N>;
-  B elements[N] = {};
-  for (int e = 0; e < P; e++) {
-    elements[e] = ((const B*)p)[e];
-  }
 #if defined(__clang__)
   V result;
   for (int e = 0; e < N; e++) {
-    result[e] = elements[(first + e) % P];
+    result[e] = ((const B*)p)[(first + e) % P];
   }
   return lanesFromBits<T, N>(result);
 #else
   using I = LaneOf<MaskOf<V>>;
-  const V all = *(const typename SimdOf<B, N>::anywhere*)elements;
+  const V all = lanesMade<V>(
+      [&](int e) __attribute__((always_inline)) { return e < P ? ((const B*)p)[e] : B(0); });
   MaskOf<V> from;
   for (int e = 0; e < N; e++) {
     from[e] = (I)(e % P);
@@ -143,23 +144,26 @@ __forceinline__ Lanes<T, N> lanesRepeated(const T* p, i64 first, i64 n) {
   using B = typename LaneFor<T>::bits;
   using V = Simd<B, N>;
   constexpr int kWhole = (N - 1) / C + 1;  // elements that there are, whatever `first` is
-  B elements[N] = {};
+  const B* from_p = (const B*)p;
+  V all;
   if (__builtin_expect(n >= N, 1)) {
-    __builtin_memcpy(elements, p, kWhole * sizeof(B));
-    elements[kWhole] = ((const B*)p)[(first + N - 1) / C];
+    all = lanesMade<V>([&](int e) __attribute__((always_inline)) {
+      return e <= kWhole ? from_p[e < kWhole ? e : (first + N - 1) / C] : B(0);
+    });
   } else {
+    B elements[N] = {};
     for (i64 e = 0; e < n; e++) {
-      elements[(first + e) / C] = ((const B*)p)[(first + e) / C];
+      elements[(first + e) / C] = from_p[(first + e) / C];
     }
+    all = *(const typename SimdOf<B, N>::anywhere*)elements;
   }
 #if defined(__clang__)
   V result;
   for (int e = 0; e < N; e++) {
-    result[e] = elements[(first + e) / C];
+    result[e] = all[(first + e) / C];
   }
   return lanesFromBits<T, N>(result);
 #else
-  const V all = *(const typename SimdOf<B, N>::anywhere*)elements;
   MaskOf<V> from;
   for (int e = 0; e < N; e++) {
     from[e] = e;

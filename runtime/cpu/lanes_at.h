@@ -41,6 +41,10 @@ __forceinline__ Lanes<T, N> lanesAt(const T* p, Simd<i64, N> at, i64 n) {
     return lanesFromBits<T, N>(__builtin_shuffle(near, __builtin_convertvector(place, MaskOf<V>)));
   }
 #endif
+  if (__builtin_expect(n >= N, 1)) {
+    return lanesFromBits<T, N>(
+        lanesMade<V>([&](int e) __attribute__((always_inline)) { return from[at[e]]; }));
+  }
   B elements[N] = {};
   for (int e = 0; e < N && e < n; e++) {
     elements[e] = from[at[e]];

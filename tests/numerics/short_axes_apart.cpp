@@ -98,6 +98,39 @@ TEST_CASE("short axes apart: longer ones where what is joined along them is cost
   }
 }
 
+TEST_CASE("short axes apart: longer ones where each of the parts is narrow") {
+  for (DataType dtype : {DataType::Float, DataType::BFloat16, DataType::Double}) {
+    for (int64_t parts : {5, 9, 15}) {
+      CAPTURE(dtype);
+      CAPTURE(parts);
+      const auto stacked = [=](bool narrow) {
+        return [=](Fusion& fusion) {
+          TensorView* x = wide(input(fusion, 1, dtype));
+          TensorView* y = wide(input(fusion, 1, dtype));
+          std::vector<TensorView*> all;
+          for (int64_t i = 0; i < parts; ++i) {
+            x = add(mul(x, y), y);
+            all.push_back(broadcast(x, {false, true}));
+          }
+          if (!narrow) {  // a run of each is a vector
+            all = {points(fusion, 8, dtype), points(fusion, 8, dtype), points(fusion, 8, dtype)};
+          }
+          output(fusion, cat(all, 1), dtype);
+        };
+      };
+      std::vector<std::vector<Input>> inputs;
+      for (int64_t rows : {1, 7, 16, 2048, 5001}) {
+        inputs.push_back({{{rows}, dtype}, {{rows}, dtype}});
+      }
+      check(stacked(true), inputs, "pointwise");
+      CHECK(isApart(stacked(true), inputs.back()));
+      const Input wide_part = {{5001, 8}, dtype};
+      CHECK(!isApart(stacked(false),
+                     {{{5001}, dtype}, {{5001}, dtype}, wide_part, wide_part, wide_part}));
+    }
+  }
+}
+
 TEST_CASE("short axes apart: between outer axes with a cut, several outputs, turned memory") {
   const Define planes = [](Fusion& fusion) {
     TensorView* x = input(fusion, 2, DataType::Float);

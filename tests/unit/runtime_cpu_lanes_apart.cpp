@@ -106,6 +106,36 @@ TEST_CASE("cpu lanes: elements at a distance that a call knows") {
   }
 }
 
+TEST_CASE("cpu lanes: elements in any order, and none beyond the last") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      CAPTURE(type);
+      SharedObject object =
+          compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
+                        "  lanesWrite(y, lanesEach<8, ", type,
+                        ">(n, [&](int e) { return x[(e * 5 + 3) % 8]; }),", " 8);\n}\n"),
+                   flags);
+      auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
+      const size_t size = sizeOf(type);
+      std::vector<unsigned char> x(8 * size);
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<unsigned char>(i * 7 + 1);
+      }
+      for (size_t n = 0; n <= 9; ++n) {
+        std::vector<unsigned char> y(8 * size, 0xee);
+        run(y.data(), x.data(), static_cast<long>(n));
+        int wrong = 0;
+        for (size_t i = 0; i < y.size(); ++i) {
+          const size_t e = i / size;
+          wrong += y[i] != (e < n ? x[(e * 5 + 3) % 8 * size + i % size] : 0);
+        }
+        CAPTURE(n);
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: the same few elements over and over") {
   for (const auto& flags : hostVariants()) {
     for (std::string type : {"u8", "half_t", "float", "double"}) {

@@ -18,6 +18,9 @@ constexpr int64_t kJoinedAxis = 32;  ///< of one along which three tensors or mo
 /// parts for each of its elements; a loop for each place computes one, and stores it far from the
 /// others.
 constexpr int64_t kLeastCost = 64;
+/// Places of each part on average, up to which parts are narrow: the runs that a vector along the
+/// joined axis would read of each are shorter than any vector.
+constexpr int64_t kNarrowPart = 2;
 
 /// Whether a tensor has an axis of the reference and no other one.
 bool hasAlone(const ReferenceAxes& reference, const TensorView* tv, size_t axis,
@@ -33,14 +36,22 @@ bool hasAlone(const ReferenceAxes& reference, const TensorView* tv, size_t axis,
 /// How often one of two tensors is chosen by the place along an axis alone.
 int64_t choicesAlong(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
                      size_t axis, SchedulerRuntimeInfo& info) {
-  return std::count_if(tensors.begin(), tensors.end(), [&](const TensorView* tv) {
+  int64_t choices = 0;
+  for (const TensorView* tv : tensors) {
+    if (const auto* joined = dynamic_cast<const CatOp*>(tv->definition())) {
+      const auto place = static_cast<size_t>(joined->concatenatedDim());
+      const bool along = reference.find(tv, axis) == tv->getLogicalDomain()[place];
+      choices += along ? static_cast<int64_t>(joined->inputs().size()) - 1 : 0;
+      continue;
+    }
     const auto* op = dynamic_cast<const TernaryOp*>(tv->definition());
     const auto* condition = op == nullptr || op->getTernaryOpType() != TernaryOpType::Where
                                 ? nullptr
                                 : dynamic_cast<const TensorView*>(op->in1());
-    return condition != nullptr && !condition->isFusionInput() &&
-           hasAlone(reference, condition, axis, info);
-  });
+    choices += condition != nullptr && !condition->isFusionInput() &&
+               hasAlone(reference, condition, axis, info);
+  }
+  return choices;
 }
 
 /// Of what has the axis and others. What lacks it, as numbers that are stacked, is computed once
@@ -57,10 +68,11 @@ int64_t costAlong(const ReferenceAxes& reference, const std::unordered_set<Tenso
 }
 
 /// Whether it pays that each loop along a longer axis computes one of the parts that are joined.
-bool joinsCostly(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
-                 size_t axis, SchedulerRuntimeInfo& info) {
-  return choicesAlong(reference, tensors, axis, info) >= 2 &&
-         costAlong(reference, tensors, axis, info) >= kLeastCost;
+bool joinsApart(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
+                size_t axis, int64_t elements, SchedulerRuntimeInfo& info) {
+  const int64_t choices = choicesAlong(reference, tensors, axis, info);
+  return choices >= 2 && (elements <= kNarrowPart * (choices + 1) ||
+                          costAlong(reference, tensors, axis, info) >= kLeastCost);
 }
 
 }  // namespace
@@ -78,7 +90,7 @@ bool isInnermostApart(const Fusion& fusion, const std::vector<LoopNest>& nests,
     const int64_t elements = extent->isConst() ? extent->value().as<int64_t>() : 0;
     const auto tensors = tensorsOf(fusion, nest);
     if (elements < 2 || elements > kJoinedAxis ||
-        (elements > kShortAxis && !joinsCostly(reference, tensors, last, info))) {
+        (elements > kShortAxis && !joinsApart(reference, tensors, last, elements, info))) {
       return false;
     }
     for (const TensorView* tv : tensors) {

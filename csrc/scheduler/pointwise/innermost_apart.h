@@ -3,6 +3,7 @@
 ///   T2[n, 3] = T0[n, 3] * T1[n]          three loops of vectors along n
 ///   T2[n, 2] = cat(T0[n, 1], T1[n, 1])   two, each of which knows what it joins
 ///   T9[n, 24] = cat(sin(T0[n, 3]), …)    24, each of which computes one of the costly parts
+///   T9[n, 9] = stack(T0[n], T1[n], …)    9, each of which computes one of the narrow parts
 ///   T2[n, 3] = T0[n, 3] * T1[n, 3]       one, along both axes
 ///
 /// Vectors along a short axis and the next one at once would divide each element's index, where a
