@@ -231,7 +231,7 @@ TensorView* PartsAlongAxis::squeezed(const SqueezeOp* op, size_t axis, int64_t k
     }
   }
   TensorView* part = of(op->in()->as<TensorView>(), of_in, k);
-  return part == nullptr ? nullptr : squeeze(part, dropped);
+  return part == nullptr ? nullptr : squeeze(part, dropped, true);
 }
 
 TensorView* PartsAlongAxis::permuted(TensorView* tv, size_t axis, int64_t k) {

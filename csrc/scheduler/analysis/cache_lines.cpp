@@ -1,29 +1,60 @@
 #include <scheduler/analysis/cache_lines.h>
 
 #include <algorithm>
+#include <set>
+
+#include <ir/internal_nodes.h>
+#include <support/round.h>
 
 namespace nvfuser {
 
 namespace {
 
 constexpr int64_t kLineBytes = 128;
+constexpr int64_t kWarp = 32;
 /// What the caches of all multiprocessors of an H100 hand out while its memory hands out a byte:
 /// 132 lines a clock of 1.7 GHz, beside 3 TB/s; less what stores and other work take.
 constexpr double kCacheBytes = 8;
 
-/// Bytes of lines that are touched for each element, if a thread has `elements` side by side.
-double touched(const LineAccess& access, int64_t step, int64_t elements) {
-  const int64_t size = SchedulerRuntimeInfo::elementBytes(access.tensor);
-  if (access.width == 0) {
+/// Bytes of lines that a warp touches for each of its elements, if a thread has `elements` side by
+/// side.
+double touched(const LineAccess& access, const ReferenceAxes::Step& step, int64_t elements) {
+  if (access.width == 0 && step.elements == 0) {
     return 0;
   }
-  const int64_t apart = elements <= access.width
-                            ? std::max<int64_t>(step, 1) * size
-                            : elements / access.width * std::max<int64_t>(step, 1) * size;
-  return static_cast<double>(access.times * std::min(apart, kLineBytes));
+  const int64_t size = SchedulerRuntimeInfo::elementBytes(access.tensor);
+  const int64_t width = std::max<int64_t>(access.width, 1);
+  const int64_t apart =
+      std::max<int64_t>(elements / width, 1) * std::max<int64_t>(step.elements, 1) * size;
+  // (What repeats within a warp is in few lines, wherever its elements lie.)
+  const int64_t span = ceilDiv(std::max<int64_t>(step.span, 1) * size, kLineBytes) * kLineBytes;
+  const int64_t bytes = std::min(kWarp * std::min(apart, kLineBytes), span);
+  return access.times * static_cast<double>(bytes) / static_cast<double>(kWarp);
 }
 
 }  // namespace
+
+double placesOf(const TensorView* input) {
+  std::set<std::pair<int64_t, std::string>> places;
+  for (const Expr* use : input->fusion()->usesOf(input)) {
+    if (use->isA<SelectOp>()) {
+      places.emplace(use->as<SelectOp>()->dim(), use->input(1)->toInlineString());
+    }
+  }
+  return static_cast<double>(std::max<size_t>(places.size(), 1));
+}
+
+double readOfWindow(const TensorView* window, SchedulerRuntimeInfo& info) {
+  const auto* input = window->definition()->input(0)->as<TensorView>();
+  const std::vector<IterDomain*> from = TensorDomain::noReductions(input->getLogicalDomain());
+  const std::vector<IterDomain*>& axes = window->getLogicalDomain();
+  double part = 1;
+  for (size_t i = 0; i < axes.size() && i < from.size(); ++i) {
+    const auto whole = static_cast<double>(std::max<int64_t>(info.extent(axes[i]), 1));
+    part *= std::min(1.0, static_cast<double>(info.extent(from[i])) / whole);
+  }
+  return part;
+}
 
 int64_t elementsOfLines(std::span<const LineAccess> accesses, const ReferenceAxes& axes,
                         const std::vector<int64_t>& inner, double moved, int64_t elements,

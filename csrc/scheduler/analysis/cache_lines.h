@@ -23,8 +23,14 @@ namespace nvfuser {
 struct LineAccess {
   const TensorView* tensor = nullptr;
   int64_t width = 1;  ///< 0: the same element along the innermost loop
-  int64_t times = 1;  ///< reads of it, at different places
+  double times = 1;   ///< reads of it for each element, at different places
 };
+
+/// At how many places an input is selected; 1 where it is read whole.
+double placesOf(const TensorView* input);
+
+/// The part of a window's elements that lie in its input; for the others nothing is read.
+double readOfWindow(const TensorView* window, SchedulerRuntimeInfo& info);
 
 /// The largest power of two, at most `elements`. `moved`: bytes of memory for each element of loops
 /// over `inner`.

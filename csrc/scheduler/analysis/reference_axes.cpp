@@ -245,18 +245,25 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
   return width;
 }
 
-int64_t ReferenceAxes::step(const TensorView* tv, const std::vector<int64_t>& inner,
-                            SchedulerRuntimeInfo& info) const {
-  const auto last = std::find_if(inner.rbegin(), inner.rend(), [&](int64_t axis) {
-    return !axes_[static_cast<size_t>(axis)]->isBroadcast();
-  });
-  const IterDomain* id = last == inner.rend() ? nullptr : find(tv, static_cast<size_t>(*last));
-  for (const MemoryAxis& axis : memoryAxes(tv, info)) {
-    if (axis.id == id && axis.extent > 1) {
-      return axis.stride;
+ReferenceAxes::Step ReferenceAxes::step(const TensorView* tv, const std::vector<int64_t>& inner,
+                                        SchedulerRuntimeInfo& info) const {
+  const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
+  Step step;
+  for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
+    const auto i = static_cast<size_t>(*axis);
+    if (axes_[i]->isBroadcast()) {
+      continue;
     }
+    const IterDomain* id = find(tv, i);
+    const auto own =
+        std::find_if(memory.begin(), memory.end(), [&](const MemoryAxis& m) { return m.id == id; });
+    if (id == nullptr || own == memory.end()) {
+      break;
+    }
+    step.elements = step.span == 0 ? own->stride : step.elements;
+    step.span = std::max(step.span, own->stride * own->extent);
   }
-  return 0;
+  return step;
 }
 
 std::vector<TensorView*> borderTensors(const Fusion& fusion) {

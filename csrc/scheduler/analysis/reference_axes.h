@@ -57,10 +57,13 @@ class ReferenceAxes {
   int64_t vectorWidth(const TensorView* tv, const std::vector<int64_t>& inner,
                       SchedulerRuntimeInfo& info, bool tail = false) const;
 
-  /// How many elements of `tv`'s memory lie between neighbours along the innermost loop over
-  /// `inner`; 0: it has one element for all of them, or a reshape lies between.
-  int64_t step(const TensorView* tv, const std::vector<int64_t>& inner,
-               SchedulerRuntimeInfo& info) const;
+  /// What the innermost of the loops over `inner` goes through of a tensor's memory.
+  struct Step {
+    int64_t elements = 0;  ///< between neighbours; 0: it has one for all, or a reshape lies between
+    int64_t span = 0;      ///< from the first to the last before it is at the first again
+  };
+  Step step(const TensorView* tv, const std::vector<int64_t>& inner,
+            SchedulerRuntimeInfo& info) const;
 
   /// Whether loops over `inner` go through `tv` in one run of memory, or stay at one element of it.
   /// Otherwise each element's place is found by divisions.

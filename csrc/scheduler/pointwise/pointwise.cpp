@@ -332,17 +332,18 @@ class PointwiseScheduler : public SchedulerEntry {
                                               SchedulerRuntimeInfo& info) {
     std::vector<LineAccess> result;
     for (const TensorView* tv : tensors) {
-      if (scheduler_tools::isReadAtIndex(tv)) {
-        continue;
+      const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
+      const bool selects = std::any_of(uses.begin(), uses.end(),
+                                       [](const Expr* use) { return use->isA<SelectOp>(); });
+      if (selects || !scheduler_tools::isReadAtIndex(tv)) {
+        result.push_back({tv, reference.vectorWidth(tv, inner, info, true), placesOf(tv)});
       }
-      const bool is_apart = tv->isFusionInput() && reference.step(tv, inner, info) > 1;
-      const auto uses = static_cast<int64_t>(tv->fusion()->usesOf(tv).size());
-      result.push_back({tv, reference.vectorWidth(tv, inner, info, true), is_apart ? uses : 1});
     }
     for (const TensorView* window : windows) {
       const IterDomain* along =
           inner.size() == 1 ? reference.find(window, static_cast<size_t>(inner.back())) : nullptr;
-      result.push_back({window, along == nullptr ? 1 : windowWidth(window, along, info)});
+      result.push_back({window, along == nullptr ? 1 : windowWidth(window, along, info),
+                        readOfWindow(window, info)});
     }
     return result;
   }

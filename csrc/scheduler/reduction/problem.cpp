@@ -276,9 +276,7 @@ int64_t Problem::widest() const {
   std::vector<LineAccess> lines;
   double bytes = 0;
   for (const TensorView* tv : borderTensors(fusion)) {
-    const bool is_apart = tv->isFusionInput() && axes.step(tv, inner, info) > 1;
-    const auto uses = static_cast<int64_t>(fusion.usesOf(tv).size());
-    lines.push_back({tv, axes.vectorWidth(tv, inner, info), is_apart ? uses : 1});
+    lines.push_back({tv, axes.vectorWidth(tv, inner, info), placesOf(tv)});
     bytes += static_cast<double>(info.bytes(tv));
   }
   const double elements = static_cast<double>(kept) * static_cast<double>(reduced);
