@@ -4,6 +4,8 @@
 #include <set>
 
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/windows.h>
+#include <scheduler/indexed_reads.h>
 #include <support/round.h>
 
 namespace nvfuser {
@@ -32,8 +34,7 @@ double touched(const LineAccess& access, const ReferenceAxes::Step& step, int64_
   return access.times * static_cast<double>(bytes) / static_cast<double>(kWarp);
 }
 
-}  // namespace
-
+/// At how many places an input is selected; 1 where it is read whole.
 double placesOf(const TensorView* input) {
   std::set<std::pair<int64_t, std::string>> places;
   for (const Expr* use : input->fusion()->usesOf(input)) {
@@ -44,7 +45,14 @@ double placesOf(const TensorView* input) {
   return static_cast<double>(std::max<size_t>(places.size(), 1));
 }
 
-double readOfWindow(const TensorView* window, SchedulerRuntimeInfo& info) {
+bool isSelected(const TensorView* tv) {
+  const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const Expr* use) { return use->isA<SelectOp>(); });
+}
+
+/// The part of a window's elements that lie in its input; for the others nothing is read.
+double partInInput(const TensorView* window, SchedulerRuntimeInfo& info) {
   const auto* input = window->definition()->input(0)->as<TensorView>();
   const std::vector<IterDomain*> from = TensorDomain::noReductions(input->getLogicalDomain());
   const std::vector<IterDomain*>& axes = window->getLogicalDomain();
@@ -56,15 +64,45 @@ double readOfWindow(const TensorView* window, SchedulerRuntimeInfo& info) {
   return part;
 }
 
-int64_t elementsOfLines(std::span<const LineAccess> accesses, const ReferenceAxes& axes,
-                        const std::vector<int64_t>& inner, double moved, int64_t elements,
+}  // namespace
+
+std::vector<LineAccess> lineAccesses(const ReferenceAxes& axes,
+                                     const std::vector<TensorView*>& tensors,
+                                     const std::vector<TensorView*>& windows,
+                                     const std::vector<int64_t>& inner,
+                                     SchedulerRuntimeInfo& info) {
+  std::vector<LineAccess> accesses;
+  for (const TensorView* tv : tensors) {
+    if (isSelected(tv) || !scheduler_tools::isReadAtIndex(tv)) {
+      accesses.push_back({tv, axes.vectorWidth(tv, inner, info, true), placesOf(tv)});
+    }
+  }
+  for (const TensorView* window : windows) {
+    const IterDomain* along =
+        inner.size() == 1 ? axes.find(window, static_cast<size_t>(inner.back())) : nullptr;
+    const int64_t width = along == nullptr ? 1 : windowWidth(window, along, info);
+    accesses.push_back({window, width, partInInput(window, info)});
+  }
+  return accesses;
+}
+
+int64_t elementsOfLines(const std::vector<LineAccess>& accesses, const ReferenceAxes& axes,
+                        const std::vector<int64_t>& inner, int64_t total, int64_t elements,
                         SchedulerRuntimeInfo& info) {
+  double moved = 0;  // by the memory, for all elements
+  std::set<const TensorView*> seen;
+  for (const LineAccess& access : accesses) {
+    const bool is_border = access.tensor->isFusionInput() || access.tensor->isFusionOutput();
+    const TensorView* tv =
+        is_border ? access.tensor : access.tensor->definition()->input(0)->as<TensorView>();
+    moved += seen.insert(tv).second ? static_cast<double>(info.bytes(tv)) : 0;
+  }
   const auto all = [&](int64_t count) {
     double bytes = 0;
     for (const LineAccess& access : accesses) {
       bytes += touched(access, axes.step(access.tensor, inner, info), count);
     }
-    return bytes;
+    return bytes * static_cast<double>(total);
   };
   while (elements > 1 && all(elements) > kCacheBytes * moved && all(elements / 2) < all(elements)) {
     elements /= 2;

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include <scheduler/analysis/reference_axes.h>
 
@@ -26,16 +26,17 @@ struct LineAccess {
   double times = 1;   ///< reads of it for each element, at different places
 };
 
-/// At how many places an input is selected; 1 where it is read whole.
-double placesOf(const TensorView* input);
+/// What a kernel reads and stores: places that are selected of a tensor one by one, and of a window
+/// the part that lies in its input. Left out: reads at an index that data decide.
+std::vector<LineAccess> lineAccesses(const ReferenceAxes& axes,
+                                     const std::vector<TensorView*>& tensors,
+                                     const std::vector<TensorView*>& windows,
+                                     const std::vector<int64_t>& inner, SchedulerRuntimeInfo& info);
 
-/// The part of a window's elements that lie in its input; for the others nothing is read.
-double readOfWindow(const TensorView* window, SchedulerRuntimeInfo& info);
-
-/// The largest power of two, at most `elements`. `moved`: bytes of memory for each element of loops
-/// over `inner`.
-int64_t elementsOfLines(std::span<const LineAccess> accesses, const ReferenceAxes& axes,
-                        const std::vector<int64_t>& inner, double moved, int64_t elements,
+/// The largest power of two, at most `elements`, for loops of `total` elements, of which those over
+/// `inner` are innermost. Memory moves each byte of a tensor once.
+int64_t elementsOfLines(const std::vector<LineAccess>& accesses, const ReferenceAxes& axes,
+                        const std::vector<int64_t>& inner, int64_t total, int64_t elements,
                         SchedulerRuntimeInfo& info);
 
 }  // namespace nvfuser

@@ -324,30 +324,6 @@ class PointwiseScheduler : public SchedulerEntry {
            });
   }
 
-  /// What a nest reads and stores, each place once.
-  static std::vector<LineAccess> lineAccesses(const ReferenceAxes& reference,
-                                              const std::vector<TensorView*>& tensors,
-                                              const std::vector<TensorView*>& windows,
-                                              const std::vector<int64_t>& inner,
-                                              SchedulerRuntimeInfo& info) {
-    std::vector<LineAccess> result;
-    for (const TensorView* tv : tensors) {
-      const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
-      const bool selects = std::any_of(uses.begin(), uses.end(),
-                                       [](const Expr* use) { return use->isA<SelectOp>(); });
-      if (selects || !scheduler_tools::isReadAtIndex(tv)) {
-        result.push_back({tv, reference.vectorWidth(tv, inner, info, true), placesOf(tv)});
-      }
-    }
-    for (const TensorView* window : windows) {
-      const IterDomain* along =
-          inner.size() == 1 ? reference.find(window, static_cast<size_t>(inner.back())) : nullptr;
-      result.push_back({window, along == nullptr ? 1 : windowWidth(window, along, info),
-                        readOfWindow(window, info)});
-    }
-    return result;
-  }
-
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
                             const std::vector<TensorView*>& tensors,
                             const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
@@ -381,16 +357,8 @@ class PointwiseScheduler : public SchedulerEntry {
                               left * right / (elements * kThreads) < processors)) {
         elements /= 2;
       }
-      if (elements > 1) {
-        const std::vector<LineAccess> lines =
-            lineAccesses(reference, tensors, windows, inner, info);
-        double bytes = 0;
-        for (const TensorView* tv : borderTensors(fusion)) {
-          bytes += static_cast<double>(info.bytes(tv));
-        }
-        const double moved = bytes / static_cast<double>(std::max<int64_t>(left * right, 1));
-        elements = elementsOfLines(lines, reference, inner, moved, elements, info);
-      }
+      elements = elementsOfLines(lineAccesses(reference, tensors, windows, inner, info), reference,
+                                 inner, left * right, elements, info);
       if (params.break_point > 0) {
         const int64_t columns = ceilDiv(right, elements);
         params.threads_x = std::min(kThreads, ceilPow2(columns));

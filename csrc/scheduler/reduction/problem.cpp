@@ -270,17 +270,11 @@ int64_t Problem::widest() const {
   while (width > 1 && inner_extent % width != 0) {
     width /= 2;
   }
-  if (info.isHost() || width == 1) {
+  if (info.isHost()) {
     return width;
   }
-  std::vector<LineAccess> lines;
-  double bytes = 0;
-  for (const TensorView* tv : borderTensors(fusion)) {
-    lines.push_back({tv, axes.vectorWidth(tv, inner, info), placesOf(tv)});
-    bytes += static_cast<double>(info.bytes(tv));
-  }
-  const double elements = static_cast<double>(kept) * static_cast<double>(reduced);
-  return elementsOfLines(lines, axes, inner, bytes / std::max(elements, 1.0), width, info);
+  const std::vector<LineAccess> lines = lineAccesses(axes, borderTensors(fusion), {}, inner, info);
+  return elementsOfLines(lines, axes, inner, kept * reduced, width, info);
 }
 
 bool Problem::isReducedByConstants() const {
