@@ -9,6 +9,7 @@ import time
 import types
 
 import torch
+from nvfuser.dynamo.backend import observing
 
 EAGER, INDUCTOR, OURS = "eager", "inductor", "nvfuser"
 BACKENDS = (EAGER, INDUCTOR, OURS)
@@ -25,7 +26,7 @@ def measure(program, size, device, seconds):
 
 
 def checked(program, size, device, backends):
-    """{backend: its calls}, {backend: what is wrong with its values, or that it failed}."""
+    """{backend: its calls}, {backend: what is wrong with its values, that it failed, or left a part to PyTorch}."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     given = [x.to(device) for x in program.inputs(*program.sizes[size])]
@@ -36,7 +37,12 @@ def checked(program, size, device, backends):
     for backend in backends:
         try:
             call = Call(program, given, backend)
-            errors = _errors(_values(call), exact)
+            with observing() as seen:
+                values = _values(call)
+            left = [str(reason) for graph in seen.graphs for reason in graph.failures()]
+            if left:
+                wrong[backend] = f"left to PyTorch: {left[0]}"
+            errors = _errors(values, exact)
             worst = max((e / a for e, a in zip(errors, allowed, strict=True)), default=0)
             if not worst <= 1:
                 wrong[backend] = f"values are {worst:.1f} times further from those in float64 than they may be"

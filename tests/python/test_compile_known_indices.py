@@ -18,6 +18,7 @@ def constants(program, *inputs):
     with observing() as seen, torch.no_grad():
         got = torch.compile(program, backend="nvfuser")(*inputs)
     torch.testing.assert_close(got, program(*inputs))
+    assert not any(graph.failures() for graph in seen.graphs)
     return sum(node.op == "get_attr" for graph in seen.graphs for node in graph.cut.kinds)
 
 
@@ -35,3 +36,25 @@ def test_indices_of_more_steps_or_axes_are_constants():
 def test_positions_between_pixels_are_constants():
     x = torch.randn(1, 2, 6, 7, device=DEVICE)
     assert constants(lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear") + 1, x) > 0
+
+
+def test_indices_that_only_a_call_knows_are_neither():
+    """Those of a sort, whose operation gives several tensors, and those made of a size that changes."""
+
+    def in_order(x, scores):
+        order = scores.sort(descending=True).indices
+        return x[order] * 2, x[scores.topk(3).indices + 1]
+
+    x = torch.randn(7, 4, device=DEVICE)
+    scores = torch.tensor([0.3, 0.1, 0.9, 0.5, 0.8, 0.2, 0.0], device=DEVICE)
+    assert constants(in_order, x, scores) == 0
+
+    def turned(x):
+        return x[x.shape[0] - 1 - torch.arange(x.shape[0], device=x.device)] + 1
+
+    for rows in (7, 9, 12):
+        x = torch.randn(rows, 4, device=DEVICE)
+        torch._dynamo.mark_dynamic(x, 0)
+        with observing() as seen:
+            torch.testing.assert_close(torch.compile(turned, backend="nvfuser")(x), turned(x))
+        assert not any(graph.failures() for graph in seen.graphs)

@@ -155,13 +155,15 @@ def _is_counted(index, size):
     steps, pending = set(), [index]
     while pending:
         step = pending.pop()
-        if meta(step) is None or meta(step).dtype not in (torch.int32, torch.int64) or len(steps) > _FEW_STEPS:
+        made = meta(step)
+        of_integers = isinstance(made, torch.Tensor) and made.dtype in (torch.int32, torch.int64)
+        if not of_integers or len(steps) > _FEW_STEPS:
             return False
         steps.add(step)
         pending += [source for source in step.all_input_nodes if source not in steps]
     with _disable_current_modes(), torch.no_grad():
         value = _worked_out(index) if isinstance(size, int) else None
-        return value is not None and value.numel() > 0 and value.min() >= 0 and value.max() < size
+        return value is not None and value.numel() > 0 and int(value.min()) >= 0 and int(value.max()) < size
 
 
 def _inside(index, size):
