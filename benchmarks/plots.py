@@ -19,18 +19,29 @@ COLUMNS = 3
 COLOURS = {"ours": "tab:blue", "definition": "tab:cyan", "best peer": "tab:orange", "predicted": "tab:gray"}
 
 
-def rows_of(path):
-    """Rows of a file by the names of its columns; lines with # are notes."""
+NEEDED = {
+    "ranks": ("program", "ranks", "ours", "best peer", "predicted"),
+    "sweep": ("case", "eager", "inductor", "defined", "compiled", "copy"),
+}
+
+
+def rows_of(path, what):
+    """Rows of a file by the names of its columns; lines with # are notes. Raises ValueError where a column is missing
+    that `what` needs."""
     with open(path, newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+        reader = csv.DictReader(line for line in file if not line.startswith("#"))
+        missing = [name for name in NEEDED[what] if name not in (reader.fieldnames or ())]
+        if missing:
+            found = ", ".join(reader.fieldnames or ()) or "none"
+            raise ValueError(f"{path}: a plot of {what} needs the column {missing[0]!r}, and the file has: {found}")
+        return list(reader)
 
 
 def ranks_series(rows):
     """For each program, for each line of its plot: (GPUs, milliseconds) in order."""
-    names = ("ours", "best peer", "predicted")
     series = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        for name in names:
+        for name in ("ours", "best peer", "predicted"):
             series[row["program"]][name].append((int(row["ranks"]), float(row[name])))
     return {program: {name: sorted(points) for name, points in lines.items()} for program, lines in series.items()}
 
@@ -57,7 +68,7 @@ def sweep_series(rows):
     }
 
 
-def draw(series, path, x_label, y_label, y_from_zero):
+def draw(series, path, x_label, y_label):
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,8 +87,7 @@ def draw(series, path, x_label, y_label, y_from_zero):
         place.xaxis.set_major_formatter(lambda x, _: f"{x:.0f}")
         place.set_title(title)
         place.set(xlabel=x_label, ylabel=y_label)
-        if y_from_zero:
-            place.set_ylim(bottom=0)
+        place.set_ylim(bottom=0)
         place.grid(alpha=0.3)
     for place in places.flat[len(series) :]:
         place.axis("off")
@@ -93,11 +103,14 @@ def main():
     parser.add_argument("figures", type=Path, help="a file of benchmarks/history")
     parser.add_argument("image", type=Path)
     arguments = parser.parse_args()
-    rows = rows_of(arguments.figures)
+    try:
+        rows = rows_of(arguments.figures, arguments.what)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     if arguments.what == "ranks":
-        draw(ranks_series(rows), arguments.image, "GPUs", "ms", y_from_zero=True)
+        draw(ranks_series(rows), arguments.image, "GPUs", "ms")
     else:
-        draw(sweep_series(rows), arguments.image, "elements of a row", "of copy", y_from_zero=True)
+        draw(sweep_series(rows), arguments.image, "elements of a row", "of copy")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,6 @@ namespace {
 
 /// Operations that are done again for each element of a tensor that others read whole.
 constexpr int64_t kMostAgain = 32;
-/// Operations that may be made beside as many as the fusion has: more would be a kernel of twice
-/// the length and longer, as of each of a thousand steps that a long chain has computed at once.
-constexpr int64_t kMoreOperations = 128;
 
 /// The place that an operation selects, if it is known.
 std::optional<int64_t> placeOf(const Expr* expr) {
@@ -55,9 +52,8 @@ void hoistSelectionsOf(TensorView* tv, PartsAlongAxis& parts) {
 
 void hoistSelections(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  const std::vector<Expr*> exprs = fusion.exprs();
-  PartsAlongAxis parts(kMoreOperations + static_cast<int64_t>(exprs.size()));
-  for (const Expr* expr : exprs) {
+  PartsAlongAxis parts(mostOperationsOfParts(fusion));
+  for (const Expr* expr : fusion.exprs()) {
     for (TensorView* tv : tensorOutputs(expr)) {
       hoistSelectionsOf(tv, parts);
     }

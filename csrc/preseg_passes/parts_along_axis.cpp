@@ -13,6 +13,8 @@ namespace nvfuser::preseg_passes {
 
 namespace {
 
+constexpr int64_t kMoreOperations = 128;  ///< of parts, beside as many as a fusion has
+
 /// Sizes of a tensor's other axes.
 std::vector<Val*> sizesWithout(const TensorView* tv, size_t axis) {
   std::vector<Val*> sizes;
@@ -26,6 +28,25 @@ std::vector<Val*> sizesWithout(const TensorView* tv, size_t axis) {
 }  // namespace
 
 bool isPointwise(const Expr* expr) { return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp>(); }
+
+std::optional<int64_t> shortExtent(const IterDomain* id, int64_t most) {
+  const auto extent = ops::constantOf(id->extent());
+  const bool fits = !id->isBroadcast() && extent && *extent > 1 && *extent <= most;
+  return fits ? extent : std::nullopt;
+}
+
+TensorView* joinedAlong(std::vector<TensorView*> parts, size_t axis) {
+  for (TensorView*& part : parts) {
+    std::vector<bool> flags(ops::axesOf(part).size() + 1, false);
+    flags[axis] = true;
+    part = broadcast(part, flags);
+  }
+  return cat(parts, static_cast<int64_t>(axis));
+}
+
+int64_t mostOperationsOfParts(const Fusion& fusion) {
+  return kMoreOperations + static_cast<int64_t>(fusion.exprs().size());
+}
 
 TensorView* PartsAlongAxis::of(TensorView* tv, size_t axis, int64_t k) {
   const bool same = ops::axesOf(tv)[axis]->isBroadcast();

@@ -23,6 +23,17 @@ namespace nvfuser::preseg_passes {
 /// An operation whose result at a place takes its operands at that place alone.
 bool isPointwise(const Expr* expr);
 
+/// Elements of an axis of few, from two to `most`; nothing for other axes.
+std::optional<int64_t> shortExtent(const IterDomain* id, int64_t most = 4);
+
+/// `parts`, which lack an axis, joined along it: axis number `axis` of the result.
+TensorView* joinedAlong(std::vector<TensorView*> parts, size_t axis);
+
+/// Pointwise operations that parts may take: as many as the fusion has, and some. More would be a
+/// kernel of twice the length and longer, as of each of a thousand steps that a long chain has
+/// computed at once.
+int64_t mostOperationsOfParts(const Fusion& fusion);
+
 class PartsAlongAxis {
  public:
   /// `most`: pointwise operations that may be made; from there on nothing has parts.

@@ -19,6 +19,7 @@
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/short_axes.h>
+#include <preseg_passes/short_results.h>
 #include <preseg_passes/spread_selections.h>
 #include <preseg_passes/substitute_extents.h>
 #include <preseg_passes/wide_combines.h>

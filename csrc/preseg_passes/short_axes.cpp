@@ -1,7 +1,6 @@
 #include <preseg_passes/short_axes.h>
 
 #include <algorithm>
-#include <set>
 
 #include <ir/exact_numerics.h>
 #include <ir/internal_nodes.h>
@@ -14,16 +13,8 @@ namespace nvfuser::preseg_passes {
 
 namespace {
 
-constexpr int64_t kMostElements = 4;  ///< of an axis that is taken apart
-constexpr int64_t kMostJoined = 8;    ///< where tensors are joined along it
-constexpr int64_t kMostParts = 8;     ///< of a tensor
-
-/// Elements of a short axis; nothing for other axes.
-std::optional<int64_t> shortExtent(const IterDomain* id, int64_t most = kMostElements) {
-  const auto extent = ops::constantOf(id->extent());
-  const bool fits = !id->isBroadcast() && extent && *extent > 1 && *extent <= most;
-  return fits ? extent : std::nullopt;
-}
+constexpr int64_t kMostJoined = 8;  ///< elements of an axis along which tensors are joined
+constexpr int64_t kMostParts = 8;   ///< of a tensor
 
 /// Whether an operand of the operation that computes `tv` is joined along its axis.
 bool isOfJoined(const TensorView* tv, size_t axis) {
@@ -37,16 +28,6 @@ bool isOfJoined(const TensorView* tv, size_t axis) {
   });
 }
 
-/// Joins tensors that lack an axis along it.
-TensorView* joinedAlong(std::vector<TensorView*> parts, size_t axis) {
-  for (TensorView*& part : parts) {
-    std::vector<bool> flags(ops::axesOf(part).size() + 1, false);
-    flags[axis] = true;
-    part = broadcast(part, flags);
-  }
-  return cat(parts, static_cast<int64_t>(axis));
-}
-
 bool isPlain(DataType dtype) {
   return dtype == DataType::Float || dtype == DataType::Double || isIntegralType(dtype) ||
          isBooleanType(dtype);
@@ -54,7 +35,7 @@ bool isPlain(DataType dtype) {
 
 /// A scan along a short axis, or its elements in another order, as the parts joined; null: it
 /// stays.
-TensorView* joinedParts(const Expr* expr, size_t axis) {
+TensorView* joinOfParts(const Expr* expr, size_t axis) {
   auto* in = expr->input(0)->as<TensorView>();
   auto* out = expr->output(0)->as<TensorView>();
   const auto extent = shortExtent(ops::axesOf(out)[axis]);
@@ -71,42 +52,6 @@ TensorView* joinedParts(const Expr* expr, size_t axis) {
   }
   return joinedAlong(std::move(parts), axis);
 }
-
-/// Whether pointwise operations lead to `tv` from a computed tensor whose elements they take from
-/// other places along its axis.
-class MovesAlong {
- public:
-  explicit MovesAlong(size_t axis) : axis_(axis) {}
-
-  bool leadTo(const TensorView* tv) {
-    const Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
-    if (def == nullptr || !seen_.insert(tv).second) {
-      return false;
-    }
-    if (movesComputed(def)) {
-      return true;
-    }
-    const bool passes = isPointwise(def) || (def->isA<LoadStoreOp>() && !tv->hasRoot());
-    const std::vector<TensorView*> operands =
-        passes ? tensorInputs(def) : std::vector<TensorView*>();
-    return std::any_of(operands.begin(), operands.end(), [&](const TensorView* operand) {
-      return axis_ < ops::axesOf(operand).size() && leadTo(operand);
-    });
-  }
-
- private:
-  bool movesComputed(const Expr* def) const {
-    if (def->isA<CatOp>()) {
-      return static_cast<size_t>(def->as<CatOp>()->concatenatedDim()) == axis_;
-    }
-    const auto* op = dynamic_cast<const PadOp*>(def);
-    return op != nullptr && !op->in()->isFusionInput() &&
-           (!op->leftWidth(axis_)->isZero() || !op->rightWidth(axis_)->isZero());
-  }
-
-  size_t axis_;
-  std::set<const TensorView*> seen_;
-};
 
 class TakingApart {
  public:
@@ -132,9 +77,10 @@ class TakingApart {
       return nullptr;
     }
     const auto extentIfReduced = [&](size_t i) {
-      return axes[i]->isReduction() ? shortExtent(ops::axesOf(in_)[i],
-                                                  isOfJoined(in_, i) ? kMostJoined : kMostElements)
-                                    : std::nullopt;
+      const IterDomain* axis = ops::axesOf(in_)[i];
+      return !axes[i]->isReduction() ? std::nullopt
+             : isOfJoined(in_, i)    ? shortExtent(axis, kMostJoined)
+                                     : shortExtent(axis);
     };
     bool all_short = true;
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -269,9 +215,9 @@ void takeApart(Fusion& fusion, bool of_planes) {
     if (expr->isA<ReductionOp>()) {
       result = TakingApart(expr->as<ReductionOp>(), reductions == 1, of_planes).run();
     } else if (expr->isA<ScanOp>() && !of_planes) {
-      result = joinedParts(expr, static_cast<size_t>(expr->as<ScanOp>()->dim()));
+      result = joinOfParts(expr, static_cast<size_t>(expr->as<ScanOp>()->dim()));
     } else if (expr->isA<GatherOp>() && !of_planes) {
-      result = joinedParts(expr, static_cast<size_t>(expr->as<GatherOp>()->dim()));
+      result = joinOfParts(expr, static_cast<size_t>(expr->as<GatherOp>()->dim()));
     }
     if (result != nullptr && sameForm(old, result)) {
       replaceTensor(old, result);
@@ -279,35 +225,7 @@ void takeApart(Fusion& fusion, bool of_planes) {
   }
 }
 
-/// Operations that parts of results may take beside as many as the fusion has.
-constexpr int64_t kMoreOperations = 128;
-
 }  // namespace
-
-void takeShortResultsApart(Fusion& fusion) {
-  FusionGuard guard(&fusion);
-  PartsAlongAxis parts(kMoreOperations + static_cast<int64_t>(fusion.exprs().size()));
-  for (Val* output : std::vector<Val*>(fusion.outputs())) {
-    auto* tv = output->as<TensorView>();
-    const std::vector<IterDomain*> axes = ops::axesOf(tv);
-    const auto extent = axes.empty() ? std::nullopt : shortExtent(axes.back());
-    const size_t last = axes.size() - 1;
-    if (!extent || tv->isFusionInput() || !MovesAlong(last).leadTo(tv)) {
-      continue;
-    }
-    std::vector<TensorView*> joined;
-    for (int64_t k = 0; k < *extent; ++k) {
-      joined.push_back(parts.of(tv, last, k));
-    }
-    if (std::find(joined.begin(), joined.end(), nullptr) != joined.end()) {
-      continue;
-    }
-    TensorView* result = joinedAlong(std::move(joined), last);
-    if (sameForm(tv, result)) {
-      replaceTensor(tv, result);
-    }
-  }
-}
 
 void takeShortAxesApart(Fusion& fusion) { takeApart(fusion, false); }
 void takeShortPlanesApart(Fusion& fusion) { takeApart(fusion, true); }

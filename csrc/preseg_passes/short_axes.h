@@ -18,14 +18,6 @@
 /// Pass `short-planes`, for GPUs: planes of an input, whose elements along the short axis lie far
 /// from each other, are such parts, too. (On the CPU, loops over the short axis are faster.)
 ///
-/// Pass `short-results`, for GPUs: an output whose parts along a short axis are made of other parts
-/// along it, as sums of padded tensors are, is the join of its parts. Where a thread has the whole
-/// axis, it computes each of them once.
-///
-///   T3[n, 4] = pad(T1[n, 2], 0, 2)          T7[n, 4] = cat(T1[n, 0], T1[n, 1],
-///   T4[n, 4] = pad(T2[n, 2], 2, 0)     →                   T2[n, 0], T2[n, 1])
-///   T5[n, 4] = T3 + T4                      (with 0 + where there is nothing)
-///
 /// Left alone: reductions of inputs along the axis that lies innermost (a kernel reads them once as
 /// they lie) and of what is computed by more than pointwise operations; half precision, which a
 /// reduction keeps in float meanwhile; of sums over other axes those whose operand is read whole
@@ -38,6 +30,5 @@ namespace nvfuser::preseg_passes {
 
 void takeShortAxesApart(Fusion& fusion);
 void takeShortPlanesApart(Fusion& fusion);
-void takeShortResultsApart(Fusion& fusion);
 
 }  // namespace nvfuser::preseg_passes

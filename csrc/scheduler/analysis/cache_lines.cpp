@@ -35,21 +35,15 @@ double touched(const LineAccess& access, const ReferenceAxes::Step& step, int64_
   return access.times * static_cast<double>(bytes) / static_cast<double>(kWarp);
 }
 
-/// At how many places an input is selected; 1 where it is read whole.
-double placesOf(const TensorView* input) {
+/// At how many places an input is selected.
+size_t placesOf(const TensorView* input) {
   std::set<std::pair<int64_t, std::string>> places;
   for (const Expr* use : input->fusion()->usesOf(input)) {
     if (use->isA<SelectOp>()) {
       places.emplace(use->as<SelectOp>()->dim(), use->input(1)->toInlineString());
     }
   }
-  return static_cast<double>(std::max<size_t>(places.size(), 1));
-}
-
-bool isSelected(const TensorView* tv) {
-  const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
-  return std::any_of(uses.begin(), uses.end(),
-                     [](const Expr* use) { return use->isA<SelectOp>(); });
+  return places.size();
 }
 
 /// The part of a window's elements that lie in its input; for the others nothing is read.
@@ -74,8 +68,10 @@ std::vector<LineAccess> lineAccesses(const ReferenceAxes& axes,
                                      SchedulerRuntimeInfo& info) {
   std::vector<LineAccess> accesses;
   for (const TensorView* tv : tensors) {
-    if (isSelected(tv) || !scheduler_tools::isReadAtIndex(tv)) {
-      accesses.push_back({tv, axes.vectorWidth(tv, inner, info, true), placesOf(tv)});
+    const size_t places = placesOf(tv);
+    if (places > 0 || !scheduler_tools::isReadAtIndex(tv)) {
+      const int64_t width = axes.vectorWidth(tv, inner, info, true);
+      accesses.push_back({tv, width, static_cast<double>(std::max<size_t>(places, 1))});
     }
   }
   for (const TensorView* window : windows) {
