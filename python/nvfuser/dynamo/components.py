@@ -37,4 +37,5 @@ def _product(x, dim, keepdim=False, *, dtype=None):
     result, *others = x.unbind(dim)
     for factor in others:
         result = result * factor
+    result = result.contiguous()  # as eager's reduction is, whatever the layout of x
     return result.unsqueeze(dim % x.dim()) if keepdim else result
