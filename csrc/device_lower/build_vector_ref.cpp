@@ -14,7 +14,11 @@ using kir::Scalar;
 
 namespace {
 
+/// n·h and 3·n·h have the factors n and h: a constant is none that a launch would have to check.
 std::vector<Scalar> factorsOf(Scalar term) {
+  if (term->value == 0 && term->terms.size() == 1) {
+    return factorsOf(term->terms.front().first);
+  }
   return term->op == kir::ScalarOp::Product ? term->args : std::vector<Scalar>{term};
 }
 

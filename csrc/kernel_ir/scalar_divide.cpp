@@ -100,24 +100,19 @@ std::pair<int64_t, Scalar> ScalarPool::splitCoefficient(Scalar a) {
 
 std::vector<std::pair<int64_t, Scalar>> ScalarPool::commonFactors(Scalar a, Scalar b) {
   const auto [coefficient, factor] = splitCoefficient(b);
-  if (!b->isConstant()) {
-    return coefficient > 1 ? std::vector<std::pair<int64_t, Scalar>>{{coefficient, factor}}
-                           : std::vector<std::pair<int64_t, Scalar>>();
-  }
-  // Of a constant divisor what the terms have in common with it, the largest first.
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
   decompose(a, &value, &terms);
+  // What the terms have in common with the divisor's constant part, the largest first.
   std::set<int64_t, std::greater<>> found;
+  found.insert(coefficient);
   for (const auto& [term, of_term] : terms) {
-    const int64_t common = std::gcd(of_term, b->value);
-    if (common > 1 && common < b->value) {
-      found.insert(common);
-    }
+    found.insert(std::gcd(of_term, coefficient));
   }
+  found.erase(1);
   std::vector<std::pair<int64_t, Scalar>> factors;
   for (int64_t k : found) {
-    factors.emplace_back(k, constant(b->value / k));
+    factors.emplace_back(k, mul(factor, coefficient / k));
   }
   return factors;
 }

@@ -307,6 +307,10 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   const Scalar point = pool.mod(pool.div(place, three), pool.constant(127));
   CHECK(pool.add(pool.mul(point, 3), pool.mod(place, three)) ==
         pool.mod(place, pool.constant(381)));
+  // The elements of a vector of 2 have one quotient by any even number.
+  const Scalar pair = pool.add(pool.mul(o, 2), pool.symbol("second", pool.constant(2)));
+  CHECK(pool.div(pair, pool.mul(n, 6)) == pool.div(o, pool.mul(n, 3)));
+  CHECK(pool.div(pair, pool.constant(6)) == pool.div(o, three));
   // So it is where a size is a sum, multiplied out: (n + 5)·row and 129·n + 645.
   const Scalar padded = pool.add(n, pool.constant(5));
   const Scalar outer = pool.mul(pool.div(index, padded), pool.mul(padded, 129));
