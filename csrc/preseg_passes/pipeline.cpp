@@ -10,6 +10,7 @@
 #include <preseg_passes/hoist_reads.h>
 #include <preseg_passes/hoist_selections.h>
 #include <preseg_passes/join_equal.h>
+#include <preseg_passes/mark_joins.h>
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
@@ -79,6 +80,9 @@ constexpr std::array kPasses = {
          "values and sizes; orders that the user declared", orderOperands},
     Pass{"mark-views", "outputs that are inputs or results in another shape are marked as views",
          "the graph", markViews},
+    Pass{"mark-joins",
+         "outputs whose parts are stored there by what computes them are marked as such",
+         "the graph", markJoins},
 };
 
 bool isDisabled(const Pass& pass, const Options& options) {

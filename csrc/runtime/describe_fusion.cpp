@@ -164,8 +164,8 @@ std::vector<std::string> FusionExecutorCache::whyApart(Variant& variant, Call& c
     return stored && contains(results, tv);
   });
   FusionSegment joined(*variant.fusion, both);
-  SchedulerRuntimeInfo info =
-      runtimeInfo(joined, *variant.fusion, call.args, call.sizes, *call.device, call.index_type);
+  SchedulerRuntimeInfo info = runtimeInfo(joined, *variant.fusion, call.planned_args, call.sizes,
+                                          *call.device, call.index_type);
   const Proposal proposal = joined.propose(info);
   if (proposal.params != nullptr && proposal.params->scheduler_type != SchedulerType::ExprEval) {
     const MergeCosts costs = MergeCosts::of(call.device->kind());
@@ -243,7 +243,8 @@ FusionDescription FusionExecutorCache::describe(const KernelArgumentHolder& give
   const Prepared& plan = *kept->plan;
   std::lock_guard<std::mutex> lock(planning_);
   std::vector<PlannedView> views;
-  Variant& variant = variantFor(*plan.form, call, views);
+  std::vector<PlannedJoin> joins;
+  Variant& variant = variantFor(*plan.form, call, views, joins);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     result.steps.push_back(describeStep(plan.steps[i], profile.kernels[i]));
   }

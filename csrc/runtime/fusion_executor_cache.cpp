@@ -121,7 +121,7 @@ FusionExecutorCache::Call FusionExecutorCache::makeCall(
   }
   Call call{args, device,  forced_index_type.value_or(args.getSmallestIndexTypeOfArguments()),
             {},   context, {},
-            {}};
+            {},   {}};
   call.params.options = Options::current();
   call.params.index_type = forced_index_type;
   call.params.cancellation = context.cancellation;

@@ -35,6 +35,7 @@
 #include <runtime/fusion_description.h>
 #include <runtime/fusion_profile.h>
 #include <runtime/fusion_segment.h>
+#include <runtime/joined_outputs.h>
 #include <runtime/repeated_call.h>
 #include <runtime/view_outputs.h>
 #include <settling/form.h>
@@ -155,7 +156,8 @@ class FusionExecutorCache {
   std::shared_ptr<const Prepared> last() const;
   Call makeCall(const KernelArgumentHolder& args, std::optional<PrimDataType> forced_index_type,
                 Device* device, const RunContext& context = {}) const;
-  static Variant& variantFor(Form& form, Call& call, std::vector<PlannedView>& views);
+  static Variant& variantFor(Form& form, Call& call, std::vector<PlannedView>& views,
+                             std::vector<PlannedJoin>& joins);
   FusionSegment& segmentOf(Variant& variant, const Group& group);
   void cutAndPlan(Variant& variant, Call& call, Prepared& result);
   static std::vector<InPlace> inPlaceOf(const Variant& variant, const FusionSegment& segment,
@@ -165,7 +167,7 @@ class FusionExecutorCache {
   bool planAll(const Variant& variant, const Cut& cut, bool all, Call& call, Prepared& result);
   std::shared_ptr<Prepared> makePrepared(Call& call);
   static void planSlots(const Variant& variant, const std::vector<PlannedView>& views,
-                        Prepared& plan);
+                        std::vector<PlannedJoin> joins, Prepared& plan);
   static void planReturned(Prepared& plan);
   static void planDead(const std::vector<size_t>& kept, Prepared& plan);
   static void planExchanges(Prepared& plan);

@@ -13,6 +13,17 @@ size_t roundedUp(size_t bytes) {
   return (bytes + kBetweenAlignment - 1) / kBetweenAlignment * kBetweenAlignment;
 }
 
+size_t bytesOf(const Allocator::Form& form) {
+  int64_t last = 0;
+  for (size_t axis = 0; axis < form.sizes.size(); ++axis) {
+    if (form.sizes[axis] == 0) {
+      return 0;
+    }
+    last += (form.sizes[axis] - 1) * form.strides[axis];
+  }
+  return static_cast<size_t>((last + 1) * dataTypeSizeByte(form.dtype));
+}
+
 }  // namespace
 
 using PlaceKind = LaunchSequence::Place::Kind;
@@ -45,15 +56,15 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
       place = launch.outputs[*first];
     } else if (const std::optional<size_t> input = plan->outputInput(i)) {
       place = launch.inputs[*input];
-      if (plan->outputIsUpdate(i)) {
-        if (place.kind != PlaceKind::Argument || place.offset != 0) {
+      if (plan->outputIsUpdate(i) && place.kind == PlaceKind::Argument) {
+        if (place.offset != 0) {
           return false;
         }
         launch.updates = true;
         updated_.push_back(place.index);
       }
     } else {
-      made_.push_back({launches_.size(), i, launches_.size()});
+      made_.push_back({launches_.size(), plan->outputForm(i), launches_.size()});
     }
     launch.outputs.push_back(place);
     slots_[outputs[i]] = place;
@@ -61,6 +72,11 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
   launch.plan = std::move(plan);
   launches_.push_back(std::move(launch));
   return true;
+}
+
+void LaunchSequence::addMemory(size_t slot, const Allocator::Form& form) {
+  slots_[slot] = {PlaceKind::Between, made_.size(), 0};
+  made_.push_back({0, form, 0});
 }
 
 void LaunchSequence::addView(size_t view, size_t source, int64_t offset) {
@@ -100,7 +116,7 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
       continue;
     }
     std::erase_if(taken, [&](const Taken& one) { return one.last_reader < made_[i].launch; });
-    const size_t bytes = roundedUp(bytesOf(made_[i]));
+    const size_t bytes = roundedUp(bytesOf(made_[i].form));
     size_t begin = 0;
     for (const Taken& one : taken) {  // in order of their bytes
       if (begin + bytes <= one.begin) {
@@ -131,21 +147,7 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
   return true;
 }
 
-size_t LaunchSequence::bytesOf(const Made& made) const {
-  const Allocator::Form form = launches_[made.launch].plan->outputForm(made.output);
-  int64_t last = 0;
-  for (size_t axis = 0; axis < form.sizes.size(); ++axis) {
-    if (form.sizes[axis] == 0) {
-      return 0;
-    }
-    last += (form.sizes[axis] - 1) * form.strides[axis];
-  }
-  return static_cast<size_t>((last + 1) * dataTypeSizeByte(form.dtype));
-}
-
-Allocator::Form LaunchSequence::outputForm(size_t i) const {
-  return launches_[returned_[i].launch].plan->outputForm(returned_[i].output);
-}
+Allocator::Form LaunchSequence::outputForm(size_t i) const { return returned_[i].form; }
 
 bool LaunchSequence::allocates() const {
   return bytes_between_ > 0 || std::any_of(launches_.begin(), launches_.end(), [](const auto& one) {

@@ -39,6 +39,8 @@ class LaunchSequence {
   LaunchSequence(size_t num_arguments, size_t num_slots);
   bool addLaunch(std::shared_ptr<const LaunchPlan> plan, std::span<const size_t> inputs,
                  std::span<const size_t> outputs);
+  /// Memory that launches write to part by part, before the first of them.
+  void addMemory(size_t slot, const Allocator::Form& form);
   /// `view` lies in the memory of `source`, so many bytes behind it.
   void addView(size_t view, size_t source, int64_t offset);
   /// `outputs`: the slots of the fusion's, of which those with an `updated` argument are written
@@ -58,14 +60,13 @@ class LaunchSequence {
   bool allocates() const;
 
  private:
-  /// What a launch computes into memory of its own.
+  /// Memory of its own that a launch computes into, the first of several perhaps.
   struct Made {
     size_t launch;
-    size_t output;  ///< of that launch
+    Allocator::Form form;
     size_t last_reader;
   };
   void noteReader(const Place& place);
-  size_t bytesOf(const Made& made) const;
 
   std::vector<Place> slots_;  ///< until it is finished, `Between` has an index into `made_`
   std::vector<Made> made_;

@@ -1,5 +1,5 @@
-// How a fusion is run for the arguments of a call: which outputs are views, the cut into segments,
-// a plan for each, and where each value is kept.
+// How a fusion is run for the arguments of a call: which outputs are views or stored part by part,
+// the cut into segments, a plan for each, and where each value is kept.
 #include <algorithm>
 
 #include <external/providers.h>
@@ -50,18 +50,29 @@ KnownScalars sizesByName(const Fusion& fusion, ExpressionEvaluator& evaluator) {
 }  // namespace
 
 FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Form& form, Call& call,
-                                                              std::vector<PlannedView>& views) {
+                                                              std::vector<PlannedView>& views,
+                                                              std::vector<PlannedJoin>& joins) {
   const Fusion* graph = form.graph;
   call.evaluator = bindAllInputs(*graph, call.args);
   views = planViews(*graph, call.args, call.evaluator);
+  joins = planJoins(*graph, call.device->kind(), call.evaluator);
+  call.planned_args = call.args;
   std::vector<size_t> positions;
   for (const PlannedView& view : views) {
     positions.push_back(view.output);
   }
+  for (const PlannedJoin& join : joins) {
+    positions.push_back(graph->outputs().size() + static_cast<size_t>(join.output->name()));
+    const KernelArgumentHolder memory = memoryOf(join, nullptr, call.context);
+    for (size_t part = 0; part < join.parts.size(); ++part) {
+      call.planned_args.push(memory[part + 1]);
+    }
+  }
   std::unique_ptr<Variant>& variant = form.variants[positions];
   if (variant == nullptr) {
     variant = std::make_unique<Variant>();
-    if (views.empty()) {
+    variant->updates_arguments = !graph->getOutputAliases().empty();
+    if (views.empty() && joins.empty()) {
       variant->fusion = graph;
       variant->outputs.assign(graph->outputs().begin(), graph->outputs().end());
     } else {
@@ -70,10 +81,13 @@ FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Form& form, Call& 
       variant->fusion = variant->own.get();
       variant->outputs = std::move(rest.outputs);
       variant->sources = std::move(rest.sources);
+      for (const PlannedJoin& join : joins) {
+        variant->joins.push_back(storeParts(*variant->own, join));
+      }
     }
   }
   if (variant->own != nullptr) {
-    call.evaluator = bindAllInputs(*variant->fusion, call.args);
+    call.evaluator = bindAllInputs(*variant->fusion, call.planned_args);
   }
   call.sizes = sizesByName(*variant->fusion, call.evaluator);
   return *variant;
@@ -91,7 +105,7 @@ FusionSegment& FusionExecutorCache::segmentOf(Variant& variant, const Group& gro
   std::unique_ptr<FusionSegment>& segment = variant.segments[names];
   if (segment == nullptr) {
     segment = std::make_unique<FusionSegment>(*variant.fusion, group);
-    if (!variant.fusion->getOutputAliases().empty()) {
+    if (variant.updates_arguments) {
       segment->setFailed(SchedulerType::NoOp);  // a view would show what is written later
     }
   }
@@ -183,8 +197,8 @@ bool FusionExecutorCache::planAll(const Variant& variant, const Cut& cut, bool a
     Step step{segment, nullptr, {}, {}, {}, {}, nullptr, {}};
     checkCancelled(call.context.cancellation);
     while (step.kernel == nullptr) {
-      SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.args, call.sizes,
-                                              *call.device, call.index_type);
+      SchedulerRuntimeInfo info = runtimeInfo(*segment, *variant.fusion, call.planned_args,
+                                              call.sizes, *call.device, call.index_type);
       Proposal proposal = auto_schedule_ ? segment->propose(info) : Proposal();
       step.refusals = std::move(proposal.refusals);
       checkCancelled(call.context.cancellation);
@@ -274,7 +288,7 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
     checkCancelled(call.context.cancellation);
     FusionSegment& segment = segmentOf(variant, group);
     SchedulerRuntimeInfo info =
-        runtimeInfo(segment, fusion, call.args, call.sizes, *call.device, call.index_type);
+        runtimeInfo(segment, fusion, call.planned_args, call.sizes, *call.device, call.index_type);
     return segment.propose(info).params != nullptr;
   };
   SegmentCall about;
@@ -284,7 +298,8 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
   };
   about.layout = [&](const TensorView* input) {
     const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
-    const Tensor& tensor = call.args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
+    const Tensor& tensor =
+        call.planned_args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
     return text(alignmentOf(tensor.data()), " ", join(tensor.strides(), ","));
   };
   // Later plans find what the schedulers said to the first, and are cut faster than a file is read.
@@ -293,7 +308,7 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
                         ? processDiskCache()
                         : nullptr;
   const std::string key = kept == nullptr ? std::string()
-                                          : cutKey(fusion, call.args, *call.device,
+                                          : cutKey(fusion, call.planned_args, *call.device,
                                                    DataType(call.index_type), *call.params.options);
   std::optional<std::vector<Group>> found =
       kept == nullptr ? std::nullopt : findCut(fusion, key, *kept);
@@ -352,12 +367,13 @@ std::shared_ptr<FusionExecutorCache::Prepared> FusionExecutorCache::makePrepared
   auto result = std::make_shared<Prepared>();
   result->form = &form;
   std::vector<PlannedView> views;
-  Variant& variant = variantFor(form, call, views);
+  std::vector<PlannedJoin> joins;
+  Variant& variant = variantFor(form, call, views, joins);
   result->sizes = call.sizes;
   result->updated = updatedInputs(*form.graph);
   result->asked = askedBy(call);
   cutAndPlan(variant, call, *result);
-  planSlots(variant, views, *result);
+  planSlots(variant, views, std::move(joins), *result);
   planExchanges(*result);
   if (call.params.options->dumps(DebugDumpOption::PassTimes)) {
     dump(*call.params.options, name(), "pass_times", call.stages.lines());

@@ -43,9 +43,6 @@ bool liesInVectors(const Tensor& tensor, const TensorView* in) {
 std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Variant& variant, const FusionSegment& segment, size_t step,
     const std::unordered_map<const Val*, size_t>& last_use, size_t last_risk, Call& call) {
-  if (step < last_risk) {
-    return {};
-  }
   std::vector<InPlace> pairs;
   for (size_t k = 0; k < segment.outputs().size(); ++k) {
     const AliasInfo& alias = variant.fusion->getOutputAlias(segment.outputs()[k]);
@@ -57,7 +54,12 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     }
     const auto& arguments = variant.fusion->inputs();
     const auto argument = std::find(arguments.begin(), arguments.end(), alias.aliased_io);
-    const Tensor& tensor = call.args[static_cast<size_t>(argument - arguments.begin())].tensor();
+    const auto position = static_cast<size_t>(argument - arguments.begin());
+    // What a call makes for parts of a join is lost with the call that fails.
+    if (step < last_risk && position < call.args.size()) {
+      continue;
+    }
+    const Tensor& tensor = call.planned_args[position].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
     // A kernel of a GPU writes in vectors, as to memory of its own; on a CPU these begin anywhere.

@@ -8,7 +8,7 @@
 namespace nvfuser {
 
 void FusionExecutorCache::planSlots(const Variant& variant, const std::vector<PlannedView>& views,
-                                    Prepared& plan) {
+                                    std::vector<PlannedJoin> joins, Prepared& plan) {
   const Fusion& graph = *plan.form->graph;
   std::map<const Val*, size_t> slot_of;
   auto slot = [&](const Val* val) {
@@ -44,6 +44,23 @@ void FusionExecutorCache::planSlots(const Variant& variant, const std::vector<Pl
     step.result = plan.slots.size();
     plan.outputs[step.view.output] = step.result;
     plan.slots.push_back(graph.outputs()[step.view.output]);
+  }
+  size_t first_place = graph.inputs().size();
+  for (size_t i = 0; i < joins.size(); ++i) {
+    const size_t parts = joins[i].parts.size();
+    plan.joins.push_back({std::move(joins[i]), slot(variant.joins[i]), first_place});
+    first_place += parts;
+  }
+  std::map<size_t, size_t> place_of;
+  for (const auto& [output, alias] : variant.fusion->getOutputAliases()) {
+    const size_t place = slot(alias.aliased_io);
+    if (place >= graph.inputs().size()) {
+      place_of[slot(output)] = place;
+    }
+  }
+  plan.place_of.assign(plan.slots.size(), kNoSlot);
+  for (const auto& [part, place] : place_of) {
+    plan.place_of[part] = place;
   }
   planReturned(plan);
   planDead(kept, plan);

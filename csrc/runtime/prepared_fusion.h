@@ -72,9 +72,19 @@ struct FusionExecutorCache::Prepared {
     size_t source;  ///< slots
     size_t result;
   };
+  /// Memory that steps write to part by part.
+  struct JoinStep {
+    PlannedJoin join;
+    size_t result;       ///< slots
+    size_t first_place;  ///< of the parts' places, one behind the other
+  };
   Form* form = nullptr;
+  std::vector<JoinStep> joins;  ///< before all steps
   std::vector<Step> steps;
-  std::vector<ViewStep> views;    ///< after all steps
+  std::vector<ViewStep> views;  ///< after all steps
+  /// By slot, for what a step computes: that of the place in a join where it belongs; kNoSlot for
+  /// what belongs nowhere.
+  std::vector<size_t> place_of;
   std::vector<const Val*> slots;  ///< the whole fusion's values; its inputs come first
   std::vector<size_t> outputs;    ///< slots of the fusion's outputs
   /// By output, the input whose storage it is written to (in_place.h).
@@ -106,12 +116,14 @@ struct FusionExecutorCache::Kept {
   std::atomic<uint64_t> used{0};   ///< the cache's clock when it was last turned to; 0: no plan
 };
 
-/// What is left to compute where some outputs are views.
+/// What is left to compute where some outputs are views, and some are stored part by part.
 struct FusionExecutorCache::Variant {
-  std::unique_ptr<Fusion> own;  ///< null where all outputs are computed
+  std::unique_ptr<Fusion> own;  ///< null where all outputs are computed, each by one kernel
   const Fusion* fusion;
   std::vector<const Val*> outputs;  ///< for each output of the whole; null for a view
   std::vector<const Val*> sources;  ///< of the views
+  std::vector<const Val*> joins;    ///< outputs that are stored part by part
+  bool updates_arguments = false;
   /// By the names of their expressions and outputs.
   std::map<std::vector<int64_t>, std::unique_ptr<FusionSegment>> segments;
 };
@@ -136,6 +148,8 @@ struct FusionExecutorCache::Call {
   PrimDataType index_type;
   CompileParams params;
   RunContext context;
+  /// For a plan: the arguments, and behind them the places of parts of joins, without memory.
+  KernelArgumentHolder planned_args = {};
   /// Knows all sizes, once a plan is needed.
   ExpressionEvaluator evaluator;
   KnownScalars sizes;

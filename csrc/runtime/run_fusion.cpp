@@ -220,8 +220,8 @@ std::pair<uint64_t, uint64_t> FusionExecutorCache::takeDraws(const RunContext& c
 
 bool FusionExecutorCache::isOneLaunch(const Prepared& plan) {
   const Fusion* graph = plan.form->graph;
-  if (plan.steps.size() != 1 || !plan.views.empty() || plan.steps[0].plan == nullptr ||
-      plan.steps[0].outputs != plan.outputs) {
+  if (plan.steps.size() != 1 || !plan.views.empty() || !plan.joins.empty() ||
+      plan.steps[0].plan == nullptr || plan.steps[0].outputs != plan.outputs) {
     return false;
   }
   return std::all_of(graph->outputs().begin(), graph->outputs().end(), [&](const Val* output) {
@@ -232,10 +232,25 @@ bool FusionExecutorCache::isOneLaunch(const Prepared& plan) {
 std::unique_ptr<const LaunchSequence> FusionExecutorCache::launchesOf(const Prepared& plan,
                                                                       size_t num_arguments) {
   auto sequence = std::make_unique<LaunchSequence>(num_arguments, plan.slots.size());
+  for (const Prepared::JoinStep& step : plan.joins) {
+    const PlannedJoin& join = step.join;
+    const DataType dtype = join.output->dtype();
+    sequence->addMemory(step.result, {dtype, join.layout.sizes, join.layout.strides});
+    for (size_t part = 0; part < join.parts.size(); ++part) {
+      sequence->addView(step.first_place + part, step.result,
+                        join.parts[part].place.offset * dataTypeSizeByte(dtype));
+    }
+  }
   for (const Step& step : plan.steps) {
     const bool makes_views = step.kernel == nullptr && !step.external;
     if (!makes_views && !sequence->addLaunch(step.plan, step.inputs, step.outputs)) {
       return nullptr;
+    }
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const bool is_part = plan.place_of[step.outputs[i]] != kNoSlot;
+      if (is_part && (makes_views || !step.plan->outputInput(i))) {
+        return nullptr;  // it is copied there
+      }
     }
     for (size_t i = 0; i < step.views.size() && makes_views; ++i) {
       const NoOpParams::View& view = step.views[i];
@@ -284,6 +299,9 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
       // A step that runs for the first time may turn out not to do; then all run again.
       const bool may_run_again = first != nullptr && number + 1 < plan.steps.size();
       for (const InPlace& pair : step.kernel->in_place) {
+        if (step.inputs[pair.input] >= call.args.size()) {
+          continue;  // a place in a join, which nobody has seen
+        }
         const Tensor& written = step_args[pair.input].tensor();
         if (may_run_again || occupied->tensorsAt(written) > 1) {  // written when all have been read
           step_args[pair.input] = copyInPlaceOf(written, call.context);
@@ -339,6 +357,12 @@ bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* f
     *has_updated |= updates;
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       slots[step.outputs[i]] = results[i];
+      if (const size_t place = plan.place_of[step.outputs[i]]; place != kNoSlot) {
+        Tensor part = slots[place].tensor();
+        if (!isSameView(results[i].tensor(), part)) {
+          part.copyFrom(results[i].tensor(), call.context.stream);
+        }
+      }
     }
     for (size_t slot : step.dead) {
       slots[slot] = KernelArgument();
@@ -367,6 +391,13 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   std::vector<KernelArgument> slots(plan.slots.size());
   for (size_t i = 0; i < call.args.size(); ++i) {
     slots[i] = call.args[i];
+  }
+  for (const Prepared::JoinStep& step : plan.joins) {
+    const KernelArgumentHolder memory = memoryOf(step.join, call.device, call.context);
+    slots[step.result] = memory[0];
+    for (size_t part = 0; part < step.join.parts.size(); ++part) {
+      slots[step.first_place + part] = memory[part + 1];
+    }
   }
   bool has_updated = false;
   try {

@@ -22,6 +22,7 @@ class Recomputing {
         home_[static_cast<size_t>(unit)] = static_cast<int>(p);
       }
       setReads(static_cast<int>(p), readsOf(parts[p]));
+      stored_of_.push_back(parts[p].stored.size());
     }
   }
 
@@ -85,6 +86,15 @@ class Recomputing {
     }
   }
 
+  /// Whether all that it stores could be computed again by its readers.
+  bool mayEnd(const Part& of) const {
+    return std::all_of(of.stored.begin(), of.stored.end(), [&](int t) {
+      const TensorTraits& tensor = traits_.tensor(t);
+      return !tensor.is_output && traits_.unit(tensor.unit).copies &&
+             readers_[static_cast<size_t>(t)].size() <= kMostReaders;
+    });
+  }
+
   /// Without units that nothing stored depends on.
   Part pruned(Part of) const {
     std::set<int> needed(of.stored.begin(), of.stored.end());
@@ -110,6 +120,7 @@ class Recomputing {
     std::vector<int> open{traits_.tensor(t).unit};
     double saved = 0;
     double work = 0;
+    bool stores_more = false;
     while (!open.empty()) {
       const UnitTraits& unit = traits_.unit(open.back());
       open.pop_back();
@@ -127,12 +138,14 @@ class Recomputing {
           open.push_back(from);
         } else if (home_[static_cast<size_t>(from)] == home) {
           producer.stored.insert(source);
+          stores_more = true;
           saved -= bytes(source);
         } else {
           return std::nullopt;
         }
       }
     }
+    const auto h = static_cast<size_t>(home);
     const std::set<int>& readers = readers_[static_cast<size_t>(t)];
     saved += bytes(t);
     Change change;
@@ -141,7 +154,10 @@ class Recomputing {
     for (int read : reads_[static_cast<size_t>(home)]) {
       saved += reads_left.count(read) == 0 ? bytes(read) : 0;
     }
-    saved += producer.units.empty() ? costs_.bytes_per_launch : 0;
+    // One kernel less, once all that it stores is computed by others: a share for each tensor.
+    saved += !stores_more && mayEnd(part(home))
+                 ? costs_.bytes_per_launch / static_cast<double>(stored_of_[h])
+                 : 0;
     change.parts.emplace_back(home, std::move(producer));
     for (int reader : readers) {
       Part next = part(reader);
@@ -191,6 +207,7 @@ class Recomputing {
   Questions& questions_;
   std::vector<Part>& parts_;
   std::vector<int> home_;               ///< by unit
+  std::vector<size_t> stored_of_;       ///< by part: tensors that it stored at first
   std::vector<std::set<int>> reads_;    ///< by part: tensors computed elsewhere
   std::vector<std::set<int>> readers_;  ///< by tensor: parts
 };

@@ -141,7 +141,8 @@ bool isCut(const Expr* expr) {
 }
 
 /// Whether an operation may be computed again by whoever needs it: each element from the same
-/// elements of its operands, and the same each time.
+/// elements of its operands, and the same each time. (What is read at a known place is stored in
+/// any case, or an input.)
 bool copies(const Expr* expr) {
   switch (expr->kind()) {
     case ExprKind::UnaryOp:
@@ -153,6 +154,8 @@ bool copies(const Expr* expr) {
     case ExprKind::FullOp:
     case ExprKind::IotaOp:
     case ExprKind::EyeOp:
+    case ExprKind::SelectOp:
+    case ExprKind::SliceOp:
       return true;
     case ExprKind::LoadStoreOp:
       return !tensorOutputs(expr)[0]->hasRoot() && !isCut(expr);

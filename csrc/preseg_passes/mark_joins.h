@@ -1,0 +1,43 @@
+/// Pass `mark-joins`: says which outputs are joins whose parts are best stored by what computes
+/// them, each at its place in the output's memory. A run then launches no kernel for the join.
+///
+///   T9[n, m]   = f(T0)                          T9, T12, … are stored where T20 has them
+///   T12[n, m]  = f(T9)                     →
+///   T20[n, k·m] = cat(T9, T12, …, dim = 1)
+///
+/// A kernel that joins computes each part apart from the others: steps of a recurrence would be
+/// computed again for each later step, and what is reduced would be stored first, then read to be
+/// stored again.
+///
+/// Marked are joins of equal parts that share most of their operations, and joins of many parts
+/// that are joins themselves (no kernel has them all); joins at least half of whose parts are made
+/// of reductions. The graph stays as it is; the marks are data of the Fusion (`joinedOutputs`).
+///
+/// Left alone: outputs that reuse an input's storage or that the fusion reads itself; fusions over
+/// several devices. Whether parts are rows long enough, a call decides (runtime/joined_outputs.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ir/fusion.h>
+
+namespace nvfuser::preseg_passes {
+
+/// Nodes by name: copies of the Fusion have the same.
+struct JoinedOutput {
+  struct Part {
+    int64_t tensor;
+    bool lacks_axis = false;  ///< it has one place along the joined axis, which it lacks
+  };
+  int64_t output;           ///< the tensor that has all parts
+  size_t axis;              ///< of its axes
+  std::vector<Part> parts;  ///< in order
+};
+
+void markJoins(Fusion& fusion);
+
+/// What `markJoins` found; empty if it did not run.
+const std::vector<JoinedOutput>& joinedOutputs(const Fusion& fusion);
+
+}  // namespace nvfuser::preseg_passes
