@@ -548,6 +548,47 @@ inline Case joinedRows() {
   return {"joined_rows", m.finish(), false, true};
 }
 
+/// Three parts stacked along a short axis, of which each is computed once.
+inline Case stackedParts() {
+  Maker m("stacked_parts");
+  Buffer* t0 = m.input("T0");
+  Buffer* t9 = m.output("T9");
+  m.launch(1, m.number(1));
+  Scalar k = m.pool.symbol("k0", m.number(3));
+  Scalar i = m.pool.symbol("k1", m.number(64));
+  kir::Block inside;
+  Buffer* parts[] = {m.local(inside, "T1"), m.local(inside, "T2"), m.local(inside, "T3")};
+  const UnaryOpType operations[] = {UnaryOpType::Neg, UnaryOpType::Abs, UnaryOpType::Sqrt};
+  for (int part = 0; part < 3; ++part) {
+    inside.push_back({kir::Compute{operations[part],
+                                   m.reg(parts[part]),
+                                   {part == 0 ? m.at(t0, i) : m.reg(parts[part - 1])},
+                                   DataType::Float}});
+  }
+  Buffer* joined = parts[2];
+  for (int part = 1; part >= 0; --part) {
+    Buffer* place = m.local(inside, text("T", 4 + part), DataType::Index);
+    Buffer* before = m.local(inside, text("T", 6 + part), DataType::Bool);
+    Buffer* chosen = m.local(inside, text("T", 10 + part));
+    inside.push_back({kir::Assign{m.reg(place), kir::IndexValue{k, DataType::Index}}});
+    inside.push_back({kir::Compute{BinaryOpType::LT,
+                                   m.reg(before),
+                                   {m.reg(place), m.literal(part + 1, DataType::Int)},
+                                   DataType::Index}});
+    inside.push_back({kir::Compute{TernaryOpType::Where,
+                                   m.reg(chosen),
+                                   {m.reg(before), m.reg(parts[part]), m.reg(joined)},
+                                   DataType::Float}});
+    joined = chosen;
+  }
+  inside.push_back(
+      {kir::Assign{m.at(t9, m.pool.add(m.pool.mul(i, m.number(3)), k)), m.reg(joined)}});
+  kir::Block around;
+  around.push_back(m.loop(i, m.number(64), kir::LoopKind::Simd, "i0", std::move(inside)));
+  m.body.push_back(m.loop(k, m.number(3), kir::LoopKind::Unrolled, "i1", std::move(around)));
+  return {"stacked_parts", m.finish(), false, true};
+}
+
 /// Names longer than a line, to see where it breaks.
 inline Case longLines() {
   Maker m("long_lines");
@@ -619,6 +660,7 @@ inline std::vector<Case> all() {
   cases.push_back(bulkCopy());
   cases.push_back(rows());
   cases.push_back(joinedRows());
+  cases.push_back(stackedParts());
   cases.push_back(longLines());
   add(gathers(), false, true);
   return cases;

@@ -121,15 +121,20 @@ class HostEmitter final : public Emitter {
 
   // ---- host_lanes.cpp: their statements
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
-  bool choosesAroundLanes(const kir::For& loop);
-  bool placesInLanes(const kir::For& loop);
-  /// Writes what `body` writes for each iteration, whose number the compiler knows.
-  void forEachCopy(const kir::For& loop, const std::function<void()>& body);
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Stmt& stmt, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);
   void laneStatement(const kir::LoadIndex& load, LaneLoop& lanes);
+
+  // ---- host_lanes_copies.cpp: short loops around them
+  /// Emits the loop if its iterations are written out.
+  bool copiesAroundLanes(const kir::For& loop);
+  bool choosesAroundLanes(const kir::For& loop);
+  bool placesInLanes(const kir::For& loop);
+  void laneCopies(const kir::For& loop, LaneLoop& lanes);
+  /// Writes what `body` writes for each iteration, whose number the compiler knows.
+  void forEachCopy(const kir::For& loop, const std::function<void(int64_t)>& body);
 
   // ---- host_lanes_unread.cpp: what a choice leaves unread
   /// For each statement the condition, in C++, without which nobody reads what it computes; "": it

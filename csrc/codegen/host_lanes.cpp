@@ -20,9 +20,6 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kMostCopies = 16;    ///< of a loop around loops of vectors
-constexpr int64_t kMostCopied = 2400;  ///< statements in all of them
-
 constexpr int64_t kSumParts = 4;
 constexpr int64_t kMostSimpleStatements = 6;
 
@@ -261,7 +258,11 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
                      laneFill(operandText(combine->monoid.identity[0], dtype), dtype, lanes), ";"));
     }
   }
-  auto once = [&] {
+  auto body = [&] {
+    if (lanes.copied != nullptr) {
+      laneCopies(loop, lanes);
+      return;
+    }
     if (branch == nullptr) {
       laneBlock(*loop.body, lanes);
       return;
@@ -274,13 +275,6 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
     }
     laneBlock(before, lanes);
     laneBlock(*branch->then_body, lanes);
-  };
-  auto body = [&] {
-    if (lanes.copied == nullptr) {
-      once();
-      return;
-    }
-    forEachCopy(*lanes.copied, once);
   };
   const std::string count = lanes.count;
   std::string begin = "0";
@@ -341,53 +335,6 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   }
 }
 
-/// Whether it has a few iterations, to be unrolled, each with loops of vectors, and chooses by
-/// their number: which of two values is joined at this place is known in each copy then. (A loop
-/// around loops the host's compiler leaves alone.)
-bool HostEmitter::choosesAroundLanes(const kir::For& loop) {
-  if (loop.kind != kir::LoopKind::Unrolled || !loop.extent->isConstant() ||
-      loop.extent->value > kMostCopies) {
-    return false;
-  }
-  bool has_lanes = false;
-  bool chooses = false;
-  int64_t statements = 0;
-  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
-    const auto* inner = std::get_if<kir::For>(&stmt.node);
-    has_lanes |= inner != nullptr && lanesOf(*inner).has_value();
-    const auto* assign = std::get_if<kir::Assign>(&stmt.node);
-    const auto* number = assign == nullptr ? nullptr : std::get_if<kir::IndexValue>(&assign->src);
-    chooses |= number != nullptr && kir::ScalarPool::contains(number->index, loop.var);
-    ++statements;
-  });
-  return has_lanes && chooses && statements * loop.extent->value <= kMostCopied;
-}
-
-void HostEmitter::forEachCopy(const kir::For& loop, const std::function<void()>& body) {
-  for (int64_t k = 0; k < loop.extent->value; ++k) {
-    out_.open("{", loop.comment);
-    out_.line(text("constexpr Index ", scalar_.name(loop.var), " = ", k, ";"));
-    body();
-    out_.close();
-  }
-}
-
-/// Copies of such a loop go into the one loop of vectors that it consists of: what several places
-/// are made of is read and computed once then, and they are stored together.
-bool HostEmitter::placesInLanes(const kir::For& loop) {
-  const auto* inner =
-      loop.body->size() == 1 ? std::get_if<kir::For>(&loop.body->front().node) : nullptr;
-  std::optional<LaneLoop> lanes = inner == nullptr ? std::nullopt : lanesOf(*inner);
-  if (!lanes.has_value() || !lanes->sums.empty() ||
-      kir::ScalarPool::contains(inner->extent, loop.var) ||
-      (lanes->branch != nullptr && kir::ScalarPool::contains(lanes->branch->condition, loop.var))) {
-    return false;
-  }
-  lanes->copied = &loop;
-  laneLoop(*inner, *lanes);
-  return true;
-}
-
 void HostEmitter::emit(const kir::For& loop) {
   if (turns(loop) || foldsLanes(loop) || laneLoopInPieces(loop)) {
     return;
@@ -396,10 +343,8 @@ void HostEmitter::emit(const kir::For& loop) {
     laneLoop(loop, *lanes);
     return;
   }
-  if (!choosesAroundLanes(loop)) {
+  if (!copiesAroundLanes(loop)) {
     Emitter::emit(loop);
-  } else if (!placesInLanes(loop)) {
-    forEachCopy(loop, [&] { block(*loop.body); });
   }
 }
 
