@@ -14,6 +14,7 @@
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
 #include <preseg_passes/move_pad.h>
+#include <preseg_passes/narrow_integers.h>
 #include <preseg_passes/narrow_joins.h>
 #include <preseg_passes/operand_order.h>
 #include <preseg_passes/own_spreads.h>
@@ -39,7 +40,7 @@ constexpr std::array kPasses = {
          "values; a reduction of nothing is its neutral element", removeEmpty},
     Pass{"wide-combines",
          "on a GPU, scans and sums at an index are done in dtypes that its threads exchange",
-         "every value; sums in half precision are rounded once", widenCombines, true},
+         "every value; sums in half precision are rounded once", widenCombines, PassFor::Gpus},
     Pass{"consecutive-casts", "a cast of a lossless cast is one cast, or none",
          "every value, bit by bit", mergeConsecutiveCasts},
     Pass{"short-axes",
@@ -47,10 +48,10 @@ constexpr std::array kPasses = {
          "operations",
          "every value, but for the order of a sum", takeShortAxesApart},
     Pass{"short-planes", "so are, on a GPU, those over few planes of an input",
-         "every value, but for the order of a sum", takeShortPlanesApart, true},
+         "every value, but for the order of a sum", takeShortPlanesApart, PassFor::Gpus},
     Pass{"short-results",
          "on a GPU, outputs made of other parts along an axis of few elements are joins of parts",
-         "every value", takeShortResultsApart, true},
+         "every value", takeShortResultsApart, PassFor::Gpus},
     Pass{"join-equal", "what is computed twice is computed once",
          "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
@@ -63,7 +64,7 @@ constexpr std::array kPasses = {
          narrowJoins},
     Pass{"spread-selections",
          "on a GPU, selected rows are read at an index that is spread along them",
-         "every element that is read", spreadSelections, true},
+         "every element that is read", spreadSelections, PassFor::Gpus},
     Pass{"hoist-selections",
          "one place of a computed tensor is computed from operands at that place", "every value",
          hoistSelections},
@@ -72,6 +73,8 @@ constexpr std::array kPasses = {
     Pass{"own-spreads",
          "parts of inputs that are spread along several axes are read for each of them",
          "every value", readEachSpread},
+    Pass{"narrow-integers", "on the CPU, integers of 64 bits that fit 32 have 32", "every value",
+         narrowIntegers, PassFor::Cpu},
     Pass{"move-pad", "a pad of a computed tensor is computed from padded operands",
          "every value: only where zeros give +0", movePad},
     Pass{"memory-order", "tensors lie in memory as the operands that they have their axes from",
@@ -84,6 +87,11 @@ constexpr std::array kPasses = {
          "outputs whose parts are stored there by what computes them are marked as such",
          "the graph", markJoins},
 };
+
+bool isFor(const Pass& pass, DeviceKind device) {
+  return pass.devices == PassFor::Everything ||
+         (pass.devices == PassFor::Cpu) == (device == DeviceKind::Cpu);
+}
 
 bool isDisabled(const Pass& pass, const Options& options) {
   if (!options.isDisabled(DisableOption::Preseg)) {
@@ -131,7 +139,7 @@ void checkNames(const Options& options) {
 void runAll(Fusion& fusion, const Options& options, std::string_view subject, DeviceKind device,
             const Observer& observer) {
   for (const Pass& pass : kPasses) {
-    if (isDisabled(pass, options) || (pass.on_gpus && device == DeviceKind::Cpu)) {
+    if (isDisabled(pass, options) || !isFor(pass, device)) {
       continue;
     }
     const bool shown = shows(pass, options);

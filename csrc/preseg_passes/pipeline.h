@@ -2,12 +2,12 @@
 /// around it sweeps, verifies, prints and skips them alike.
 ///
 /// A pass is a function of the Fusion alone: it sees no sizes of a call and no device; some are run
-/// for GPUs alone. After each,
-/// the Fusion has as many inputs and outputs, in the same order, with the same dtypes, ranks and
-/// sizes, and computes the same values; inputs keep their identity. Random operations keep their
-/// names, which say what they draw.
+/// for GPUs or for the CPU alone. After each, the Fusion has as many inputs and outputs, in the
+/// same order, with the same dtypes, ranks and sizes, and computes the same values; inputs keep
+/// their identity. Random operations keep their names, which say what they draw.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -18,12 +18,14 @@
 
 namespace nvfuser::preseg_passes {
 
+enum class PassFor : uint8_t { Everything, Gpus, Cpu };
+
 struct Pass {
   std::string_view name;   ///< kebab-case, as in options and printed IR
   std::string_view does;   ///< in one line
   std::string_view keeps;  ///< what stays true though the graph changes
   void (*run)(Fusion&);
-  bool on_gpus = false;  ///< not for the CPU
+  PassFor devices = PassFor::Everything;
 };
 
 /// In order of execution.

@@ -208,6 +208,58 @@ TEST_CASE("preseg: sizes, empty tensors, casts and broadcasts") {
   }
 }
 
+TEST_CASE("preseg: integers of 64 bits that fit 32") {
+  const auto number = [](int64_t value) { return IrBuilder::create<Val>(value, DataType::Int); };
+  const auto classes = [&](int64_t count) {
+    return broadcast(iota(number(count), number(0), number(1)), {true, false});
+  };
+  const Case cases[] = {
+      {"narrow-integers",
+       "classes of floats, cut, clamped and counted",
+       0,
+       0,
+       {{{1000}}},
+       [&] {
+         TensorView* place = castOp(DataType::Int, mul(strided(1), IrBuilder::create<Val>(1e10)));
+         output(lt(place, number(3)));
+         TensorView* kept = minimum(maximum(place, number(-7)), number(9))->as<TensorView>();
+         TensorView* is_class = eq(broadcast(kept, {false, true}), classes(16));
+         output(sum(castOp(DataType::Float, castOp(DataType::Int, is_class)), {0}));
+       }},
+      {"narrow-integers",
+       "labels of any size beside classes",
+       0,
+       0,
+       {{{7}, DataType::Int}},
+       [&] {
+         TensorView* label = broadcast(strided(1, DataType::Int), {false, true});
+         output(eq(label, classes(37)));
+         output(castOp(DataType::Float, ge(classes(37), label)));
+       },
+       true,
+       {{0, {0, 36, 37, -1, int64_t{1} << 32, -(int64_t{1} << 40), (int64_t{1} << 32) + 5}}}},
+      {"narrow-integers",
+       "products of places, and what leaves 32 bits",
+       0,
+       0,
+       {{{1}}},
+       [&] {
+         output(neg(strided(1)));
+         TensorView* rows = iota(number(41), number(-20), number(1));
+         TensorView* far = iota(number(41), number(0), number(100000000));
+         TensorView* first = broadcast(rows, {false, true});
+         const auto beside = [&](TensorView* other) { return broadcast(other, {true, false}); };
+         output(castOp(DataType::Float, sub(mul(first, beside(rows)), first)));
+         output(castOp(DataType::Float, mul(first, beside(far))));
+         output(lt(mul(first, beside(far)), number(5)));
+         output(castOp(DataType::BFloat16, mul(beside(rows), number(16777216))));
+       }},
+  };
+  for (const Case& c : cases) {
+    check(c);
+  }
+}
+
 TEST_CASE("preseg: slices, concatenations, pads and gathers") {
   const Case cases[] = {
       {"cancel-split-cat",
