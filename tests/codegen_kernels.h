@@ -548,6 +548,32 @@ inline Case joinedRows() {
   return {"joined_rows", m.finish(), false, true};
 }
 
+/// Two parts of known widths, joined: a loop for each.
+inline Case joinedParts() {
+  Maker m("joined_parts");
+  Buffer* t0 = m.input("T0");
+  Buffer* t1 = m.input("T1");
+  Buffer* t6 = m.output("T6");
+  m.launch(1, m.number(1));
+  Scalar k = m.pool.symbol("k0", m.number(96));
+  kir::Block inside;
+  Buffer* t2 = m.local(inside, "T2");
+  Buffer* t3 = m.local(inside, "T3");
+  Buffer* t4 = m.local(inside, "T4", DataType::Index);
+  Buffer* t5 = m.local(inside, "T5", DataType::Bool);
+  const kir::Literal zero = m.literal(0.0, DataType::Float);
+  inside.push_back({kir::Guarded{m.reg(t2), m.pool.less(k, m.number(32)), m.at(t0, k), zero}});
+  inside.push_back({kir::Guarded{m.reg(t3), m.pool.less(m.number(31), k),
+                                 m.at(t1, m.pool.sub(k, m.number(32))), zero}});
+  inside.push_back({kir::Assign{m.reg(t4), kir::IndexValue{k, DataType::Index}}});
+  inside.push_back({kir::Compute{
+      BinaryOpType::LT, m.reg(t5), {m.reg(t4), m.literal(32, DataType::Int)}, DataType::Index}});
+  inside.push_back({kir::Compute{
+      TernaryOpType::Where, m.at(t6, k), {m.reg(t5), m.reg(t2), m.reg(t3)}, DataType::Float}});
+  m.body.push_back(m.loop(k, m.number(96), kir::LoopKind::Simd, "i0", std::move(inside)));
+  return {"joined_parts", m.finish(), false, true};
+}
+
 /// Three parts stacked along a short axis, of which each is computed once.
 inline Case stackedParts() {
   Maker m("stacked_parts");
@@ -661,6 +687,7 @@ inline std::vector<Case> all() {
   cases.push_back(rows());
   cases.push_back(joinedRows());
   cases.push_back(stackedParts());
+  cases.push_back(joinedParts());
   cases.push_back(longLines());
   add(gathers(), false, true);
   return cases;

@@ -193,6 +193,9 @@ class HostEmitter final : public Emitter {
   bool isPlace(const kir::Assign& assign, const LaneLoop& lanes);
   bool isPlaceCompared(const kir::Compute& compute, const LaneLoop& lanes);
   std::string lanePlace(const kir::Compute& compute, const LaneLoop& lanes);
+  /// Where the parts end, but the last, that a loop joins, if these are whole vectors: a loop for
+  /// each, in which the host's compiler knows what is read, and reads nothing else.
+  std::vector<int64_t> partsByPlace(const kir::For& loop, const LaneLoop& lanes);
 
   // ---- host_lanes_written_out.cpp: arrays that stay in registers
   /// An array of the task that a few registers hold.

@@ -302,10 +302,20 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
       out_.directive(text("#pragma GCC unroll ", vectors));
     }
   }
+  lanes.count = whole ? text(lanes.width) : count;
+  if (whole && !lanes.written_out) {
+    for (int64_t part_end : partsByPlace(loop, lanes)) {
+      out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", part_end, "; ", var,
+                     " += ", lanes.width, ") {"),
+                loop.comment);
+      body();
+      out_.close();
+      begin = text(part_end);
+    }
+  }
   out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", end_text, "; ", var,
                  " += ", lanes.width, ") {"),
             loop.comment);
-  lanes.count = whole ? text(lanes.width) : count;
   if (!whole) {
     out_.line(text("const Index ", lanes.count, " = ", counted, " - ", var, ";"));
     if (lanes.written_out) {

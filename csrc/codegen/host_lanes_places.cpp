@@ -5,6 +5,9 @@
 ///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(T0, k + …, 64 - k, 128 - k, 0)
 ///   T5 = k < s ? T3 : T4                    →  T5 = lanesSelect(lanesBelow<8>(k, s), T3, T4)
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
+///
+/// Where such comparisons are with numbers, at whole vectors, as parts of 32 columns are joined, a
+/// loop becomes one for each part: the host's compiler sees that a window is whole, or nothing.
 #include <algorithm>
 
 #include <codegen/host_emitter.h>
@@ -13,6 +16,13 @@
 namespace nvfuser::codegen {
 
 using kir::Scalar;
+
+namespace {
+
+constexpr int64_t kMostPieces = 16;    ///< of a loop
+constexpr int64_t kMostWritten = 640;  ///< statements in all of them
+
+}  // namespace
 
 std::optional<LaneRange> HostEmitter::rangeOf(Scalar condition, const LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
@@ -178,6 +188,37 @@ std::set<const kir::Buffer*> HostEmitter::placesOnlyCompared(const kir::For& loo
   });
   std::erase_if(places, [&](const kir::Buffer* place) { return others.count(place) != 0; });
   return places;
+}
+
+std::vector<int64_t> HostEmitter::partsByPlace(const kir::For& loop, const LaneLoop& lanes) {
+  std::set<int64_t> ends;
+  if (!loop.extent->isConstant() || lanes.copied != nullptr || !lanes.sums.empty()) {
+    return {};
+  }
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    const auto* compute = std::get_if<kir::Compute>(&stmt.node);
+    if (compute == nullptr || !isPlaceCompared(*compute, lanes)) {
+      return;
+    }
+    const bool left = lanes.places.count(accessedBy(compute->operands[0])) != 0;
+    const Scalar place = lanes.places.at(accessedBy(compute->operands[left ? 0 : 1]));
+    const Scalar rest = kernel_.pool->sub(place, lanes.var);
+    const auto* bound = std::get_if<kir::Literal>(&compute->operands[left ? 1 : 0]);
+    if (bound == nullptr || !rest->isConstant()) {
+      return;
+    }
+    const auto op = std::get<BinaryOpType>(compute->op);
+    const bool beyond = left ? op == BinaryOpType::LE || op == BinaryOpType::GT
+                             : op == BinaryOpType::LT || op == BinaryOpType::GE;
+    const int64_t end = bound->value.as<int64_t>() - rest->value + (beyond ? 1 : 0);
+    if (end > 0 && end < loop.extent->value && end % lanes.width == 0) {
+      ends.insert(end);
+    }
+  });
+  const auto parts = static_cast<int64_t>(ends.size()) + 1;
+  return parts <= kMostPieces && parts * statementsOf(*loop.body) <= kMostWritten
+             ? std::vector<int64_t>(ends.begin(), ends.end())
+             : std::vector<int64_t>();
 }
 
 std::string HostEmitter::lanePlace(const kir::Compute& compute, const LaneLoop& lanes) {
