@@ -13,6 +13,7 @@
 #include <preseg_passes/mark_joins.h>
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
+#include <preseg_passes/merge_reductions.h>
 #include <preseg_passes/move_pad.h>
 #include <preseg_passes/narrow_integers.h>
 #include <preseg_passes/narrow_joins.h>
@@ -56,6 +57,8 @@ constexpr std::array kPasses = {
          "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
          "the axes of every output", cancelBroadcastSqueeze},
+    Pass{"merge-reductions", "a sum of sums is a sum over the axes of both, so is an extreme",
+         "every value, but for the order of a sum", mergeReductions},
     Pass{"cancel-split-cat", "slices of a tensor that are joined again in order are the tensor",
          "every value; the operations in between see the same elements", cancelSplitCat},
     Pass{"cat-to-repeat", "a tensor joined with itself is expanded along a new axis, then merged",

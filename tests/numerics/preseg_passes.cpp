@@ -390,6 +390,56 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
   }
 }
 
+TEST_CASE("preseg: sums of sums and extremes of extremes") {
+  const auto mean = [](TensorView* tv, double count) {
+    return div(sum(tv, {0}), IrBuilder::create<Val>(count));
+  };
+  check({"merge-reductions",
+         "a loss of rows",
+         1,
+         2,
+         {{{200, 33}}, {{200, 33}}},
+         [&] {
+           TensorView* x = input({200, 33});
+           TensorView* difference = sub(x, input({200, 33}));
+           output(mean(sum(mul(difference, difference), {1}), 200));
+         },
+         false});
+  check({"merge-reductions",
+         "three, of pairs",
+         1,
+         3,
+         {{{20, 17}}, {{20, 19}}},
+         [&] {
+           TensorView* x = input({20, 17});
+           TensorView* y = input({20, 19});
+           TensorView* pairs =
+               abs(sub(broadcast(x, {false, false, true}), broadcast(y, {false, true, false})));
+           output(mean(div(sum(sum(pairs, {1}), {1}), IrBuilder::create<Val>(19.0)), 20));
+         },
+         false});
+  check({"merge-reductions",
+         "sizes of a call",
+         1,
+         2,
+         {{{65, 40}}},
+         [&] { output(sum(sum(strided(2), {1}), {0})); },
+         false});
+  check({"merge-reductions", "the largest of planes", 1, 2, {{{7, 30, 50}}}, [&] {
+           output(max(max(input({7, 30, 50}), {2}), {1}));
+         }});
+  check({"merge-reductions", "integers", 1, 2, {{{31, 30}, DataType::Int}}, [&] {
+           output(sum(sum(input({31, 30}, DataType::Int), {0}), {0}));
+         }});
+  check({"merge-reductions",
+         "no rows",
+         0,
+         0,
+         {{{0, 30}}},
+         [&] { output(mean(sum(strided(2), {1}), 1)); },
+         false});
+}
+
 TEST_CASE("preseg: channels last stays channels last") {
   auto define = [](Fusion& fusion) {
     TensorView* x = TensorViewBuilder().ndims(4).contiguity(true).strideOrder({3, 0, 2, 1}).build();
