@@ -154,7 +154,10 @@ bool copies(const Expr* expr) {
     case ExprKind::FullOp:
     case ExprKind::IotaOp:
     case ExprKind::EyeOp:
+      return true;
     case ExprKind::SelectOp:
+      // Of rows; a column is stored, so that who reads it often finds its elements side by side.
+      return expr->as<SelectOp>()->dim() < tensorOutputs(expr)[0]->nDims();
     case ExprKind::SliceOp:
       return true;
     case ExprKind::LoadStoreOp:
