@@ -1,6 +1,7 @@
 #include <preseg_passes/mark_joins.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -36,8 +37,8 @@ bool changesPlaces(const Expr* expr) {
 struct Cone {
   /// Operations, each with what moved its result, so that another place is computed apart.
   std::set<std::pair<const Expr*, const Expr*>> work;
+  std::set<const Expr*> stored;  ///< reductions and the like
   bool has_joins = false;
-  bool has_stored = false;  ///< results of reductions and the like
 };
 
 Cone coneOf(const TensorView* tv) {
@@ -54,7 +55,9 @@ Cone coneOf(const TensorView* tv) {
     if (def->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
       cone.work.emplace(def, mover);
     } else if (!onlyMoves(def)) {
-      cone.has_stored |= isReduction(def) || def->isOneOf<ScanOp, ScatterOp>();
+      if (isReduction(def) || def->isOneOf<ScanOp, ScatterOp>()) {
+        cone.stored.insert(def);
+      }
       continue;
     }
     cone.has_joins |= def->isA<CatOp>();
@@ -125,25 +128,34 @@ bool areEqual(const std::vector<TensorView*>& parts, size_t axis) {
 bool areBetterStored(const std::vector<TensorView*>& parts, size_t axis) {
   size_t visited = 0;
   size_t each = 0;
-  size_t stored = 0;
   size_t given = 0;  // by inputs and libraries, to be copied
   bool joins = false;
   std::set<std::pair<const Expr*, const Expr*>> together;
+  std::vector<std::set<const Expr*>> stored;
+  std::map<const Expr*, size_t> parts_of;  // that are made of a reduction
   for (const TensorView* part : parts) {
-    const Cone cone = coneOf(withoutRepeat(part));
+    Cone cone = coneOf(withoutRepeat(part));
     visited += cone.work.size();
     if (visited > kMostVisited) {
       return false;
     }
     each += cone.work.size();
     together.insert(cone.work.begin(), cone.work.end());
-    stored += cone.has_stored ? 1 : 0;
-    given += cone.work.empty() && !cone.has_stored ? 1 : 0;
+    given += cone.work.empty() && cone.stored.empty() ? 1 : 0;
     joins |= cone.has_joins;
+    for (const Expr* expr : cone.stored) {
+      ++parts_of[expr];
+    }
+    stored.push_back(std::move(cone.stored));
   }
+  const auto own = static_cast<size_t>(
+      std::count_if(stored.begin(), stored.end(), [&](const std::set<const Expr*>& exprs) {
+        return std::any_of(exprs.begin(), exprs.end(),
+                           [&](const Expr* expr) { return parts_of.at(expr) == 1; });
+      }));
   const bool shares = each > 2 * together.size();
   return 2 * given < parts.size() &&
-         (2 * stored >= parts.size() ||
+         (2 * own >= parts.size() ||
           (areEqual(parts, axis) && (shares || (joins && parts.size() >= kWideJoin))));
 }
 

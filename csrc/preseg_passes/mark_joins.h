@@ -11,7 +11,9 @@
 ///
 /// Marked are joins of equal parts that share most of their operations, and joins of many parts
 /// that are joins themselves (no kernel has them all); joins at least half of whose parts are made
-/// of reductions. The graph stays as it is; the marks are data of the Fusion (`joinedOutputs`).
+/// of a reduction that no other part is made of (halves of a row that was normalised are not: its
+/// kernel joins them). The graph stays as it is; the marks are data of the Fusion
+/// (`joinedOutputs`).
 ///
 /// Left alone: outputs that reuse an input's storage or that the fusion reads itself; fusions over
 /// several devices. Whether parts are rows long enough, a call decides (runtime/joined_outputs.h).
