@@ -110,7 +110,8 @@ double workBehind(const FusionTraits& traits, const UnitTraits& unit) {
 }
 
 /// Whether it gives its operand an axis that lies between two of the operand's, or outside of more
-/// elements than are held for its loop (scheduler/analysis/column_values.h).
+/// elements than are held for its loop (scheduler/analysis/column_values.h), or two outside: loops
+/// may go along the inner one of these and the operand's as one, for which nothing is held.
 bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
   if (unit.exprs.back()->kind() != ExprKind::BroadcastOp) {
     return false;
@@ -119,7 +120,7 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
   const std::vector<IterDomain*> axes = traits.tensor(unit.writes[0]).tv->getLogicalDomain();
   bool outer = false;
   bool between = false;
-  bool outside = false;
+  int outside = 0;
   double inside = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
     const bool counts = !axes[i]->isBroadcast() && traits.extent(axes[i]) > 1;
@@ -128,10 +129,11 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
     }
     outer = outer || counts;
     between = between || (outer && stretch->isBroadcastDim(i));
-    outside = outside || (!outer && stretch->isBroadcastDim(i));
+    outside += !outer && stretch->isBroadcastDim(i) ? 1 : 0;
     inside *= counts ? static_cast<double>(traits.extent(axes[i])) : 1;
   }
-  return outside && inside > kMostHeldColumns && workBehind(traits, unit) >= kLeastRepeated;
+  const bool may_be_held = outside < 2 && inside <= kMostHeldColumns;
+  return outside > 0 && !may_be_held && workBehind(traits, unit) >= kLeastRepeated;
 }
 
 /// Units that do something with a tensor's elements, views of it passed over.
