@@ -2,6 +2,7 @@
 /// tests compare their text, the compile tests give it to the compilers and run it.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <string>
@@ -510,6 +511,12 @@ inline Case rows() {
   return {"rows", m.finish(), false, true};
 }
 
+/// Of two parts and their join: the elements of both, the place, and whether it is the first one's.
+inline std::array<Buffer*, 4> joinedLocals(Maker& m, kir::Block& inside) {
+  return {m.local(inside, "T2"), m.local(inside, "T3"), m.local(inside, "T4", DataType::Index),
+          m.local(inside, "T5", DataType::Bool)};
+}
+
 /// Rows of T0 and, behind them, rows of T1, as the CPU reads them: each through a window.
 inline Case joinedRows() {
   Maker m("joined_rows");
@@ -526,10 +533,7 @@ inline Case joinedRows() {
   Scalar k = m.pool.symbol("k0", width);
   Scalar behind = m.pool.sub(k, first);
   kir::Block inside;
-  Buffer* t2 = m.local(inside, "T2");
-  Buffer* t3 = m.local(inside, "T3");
-  Buffer* t4 = m.local(inside, "T4", DataType::Index);
-  Buffer* t5 = m.local(inside, "T5", DataType::Bool);
+  const auto [t2, t3, t4, t5] = joinedLocals(m, inside);
   const kir::Literal zero = m.literal(0.0, DataType::Float);
   inside.push_back({kir::Guarded{m.reg(t2), m.pool.less(k, first),
                                  m.at(t0, m.pool.add(m.pool.mul(row, first), k)), zero}});
@@ -557,10 +561,7 @@ inline Case joinedParts() {
   m.launch(1, m.number(1));
   Scalar k = m.pool.symbol("k0", m.number(96));
   kir::Block inside;
-  Buffer* t2 = m.local(inside, "T2");
-  Buffer* t3 = m.local(inside, "T3");
-  Buffer* t4 = m.local(inside, "T4", DataType::Index);
-  Buffer* t5 = m.local(inside, "T5", DataType::Bool);
+  const auto [t2, t3, t4, t5] = joinedLocals(m, inside);
   const kir::Literal zero = m.literal(0.0, DataType::Float);
   inside.push_back({kir::Guarded{m.reg(t2), m.pool.less(k, m.number(32)), m.at(t0, k), zero}});
   inside.push_back({kir::Guarded{m.reg(t3), m.pool.less(m.number(31), k),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -10,6 +11,8 @@
 #include <codegen/emitter.h>
 
 namespace nvfuser::codegen {
+
+class LaneCopies;
 
 /// A loop whose iterations are the lanes of vectors.
 struct LaneLoop {
@@ -32,7 +35,8 @@ struct LaneLoop {
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;
   const kir::For* copied = nullptr;  ///< a loop around, whose iterations are written inside
-  int64_t part = 0;                  ///< of the vectors that a sum is kept in
+  std::shared_ptr<const LaneCopies> copies = {};  ///< what the loop's body is then
+  int64_t part = 0;                               ///< of the vectors that a sum is kept in
   /// Small arrays of the task that it goes through stay in registers (host_lanes_written_out.cpp).
   bool written_out = false;
   std::unordered_map<const kir::Buffer*, int64_t> reads;  ///< of each buffer in the loop
@@ -132,7 +136,7 @@ class HostEmitter final : public Emitter {
   bool copiesAroundLanes(const kir::For& loop);
   bool choosesAroundLanes(const kir::For& loop);
   bool placesInLanes(const kir::For& loop);
-  void laneCopies(const kir::For& loop, LaneLoop& lanes);
+  void laneCopies(LaneLoop& lanes);
   /// Writes what `body` writes for each iteration, whose number the compiler knows.
   void forEachCopy(const kir::For& loop, const std::function<void(int64_t)>& body);
 

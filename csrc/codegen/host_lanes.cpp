@@ -260,7 +260,7 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
   }
   auto body = [&] {
     if (lanes.copied != nullptr) {
-      laneCopies(loop, lanes);
+      laneCopies(lanes);
       return;
     }
     if (branch == nullptr) {

@@ -68,10 +68,9 @@ void HostEmitter::forEachCopy(const kir::For& loop, const std::function<void(int
   }
 }
 
-void HostEmitter::laneCopies(const kir::For& loop, LaneLoop& lanes) {
-  const LaneCopies copies(bodyOf(loop, lanes), lanes.copied->var, *kernel_.pool);
-  laneBlock(copies.shared(), lanes);
-  forEachCopy(*lanes.copied, [&](int64_t place) { laneBlock(copies.at(place), lanes); });
+void HostEmitter::laneCopies(LaneLoop& lanes) {
+  laneBlock(lanes.copies->shared(), lanes);
+  forEachCopy(*lanes.copied, [&](int64_t place) { laneBlock(lanes.copies->at(place), lanes); });
 }
 
 bool HostEmitter::placesInLanes(const kir::For& loop) {
@@ -83,10 +82,11 @@ bool HostEmitter::placesInLanes(const kir::For& loop) {
       (lanes->branch != nullptr && kir::ScalarPool::contains(lanes->branch->condition, loop.var))) {
     return false;
   }
-  const LaneCopies copies(bodyOf(*inner, *lanes), loop.var, *kernel_.pool);
-  auto statements = static_cast<int64_t>(copies.shared().size());
+  lanes->copies =
+      std::make_shared<const LaneCopies>(bodyOf(*inner, *lanes), loop.var, *kernel_.pool);
+  auto statements = static_cast<int64_t>(lanes->copies->shared().size());
   for (int64_t k = 0; k < loop.extent->value; ++k) {
-    statements += static_cast<int64_t>(copies.at(k).size());
+    statements += static_cast<int64_t>(lanes->copies->at(k).size());
   }
   if (statements > kMostCopied) {
     return false;

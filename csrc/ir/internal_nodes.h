@@ -196,6 +196,10 @@ struct CatOpFields {
   static constexpr auto fields() { return std::tuple{Field{"dim", &CatOpFields::dim}}; }
 };
 
+/// A concatenation of so many parts shares a kernel with no other: of the parts of all of them,
+/// each element would be looked for in each (preseg_passes/narrow_joins.h).
+inline constexpr int kWideJoin = 8;
+
 /// Joins tensors that are already padded to the output's shape: each element comes from the one
 /// input whose own range holds it. Inputs: the padded tensors.
 class CatOp final : public ExprOf<CatOp, ExprKind::CatOp, CatOpFields> {

@@ -33,6 +33,17 @@ std::vector<IterDomain*> axesOf(const TensorView* tv) {
   return TensorDomain::noReductions(tv->getLogicalDomain());
 }
 
+std::vector<int64_t> reducedAxes(const TensorView* out) {
+  std::vector<int64_t> axes;
+  const auto& root = out->getMaybeRootDomain();
+  for (size_t i = 0; i < root.size(); ++i) {
+    if (root[i]->isReduction()) {
+      axes.push_back(static_cast<int64_t>(i));
+    }
+  }
+  return axes;
+}
+
 std::vector<IterDomain*> freshAxes(const TensorView* tv) {
   std::vector<IterDomain*> fresh;
   for (IterDomain* id : axesOf(tv)) {

@@ -23,7 +23,9 @@ std::string describe(const TensorView* tv);
 
 /// The logical axes that an operation on `tv` sees: all but reductions.
 std::vector<IterDomain*> axesOf(const TensorView* tv);
-/// Fresh copies of them, as a new tensor's axes. Anything that is not broadcast or Symbolic is
+/// Positions of the reduced axes among those of a reduction's operand. `out`: its result.
+std::vector<int64_t> reducedAxes(const TensorView* out);
+/// Fresh copies of `axesOf`, as a new tensor's axes. Anything that is not broadcast or Symbolic is
 /// iterated.
 std::vector<IterDomain*> freshAxes(const TensorView* tv);
 

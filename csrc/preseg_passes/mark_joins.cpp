@@ -9,15 +9,13 @@
 #include <ir/internal_nodes.h>
 #include <ops/axes.h>
 #include <preseg_passes/joined_parts.h>
+#include <preseg_passes/rewrite.h>
 
 namespace nvfuser::preseg_passes {
 
 namespace {
 
 constexpr const char* kJoinsKey = "joined_outputs";
-
-/// A join of so many parts has no kernel in common with another (segmenter/traits.h).
-constexpr size_t kWideJoin = 8;
 
 /// Operations of all parts together that are looked at: what the analysis may take.
 constexpr size_t kMostVisited = 1 << 20;
@@ -106,7 +104,7 @@ bool collectParts(const Fusion& fusion, const CatOp* cat, std::vector<TensorView
   for (TensorView* part : *joined) {
     const auto* inner = dynamic_cast<const CatOp*>(part->definition());
     const bool is_inner =
-        inner != nullptr && !part->isFusionOutput() && inner->inputs().size() >= kWideJoin &&
+        inner != nullptr && !part->isFusionOutput() && std::ssize(inner->inputs()) >= kWideJoin &&
         inner->concatenatedDim() == cat->concatenatedDim() && fusion.usesOf(part).size() == 1;
     if (!is_inner) {
       parts.push_back(part);
@@ -156,14 +154,13 @@ bool areBetterStored(const std::vector<TensorView*>& parts, size_t axis) {
   const bool shares = each > 2 * together.size();
   return 2 * given < parts.size() &&
          (2 * own >= parts.size() ||
-          (areEqual(parts, axis) && (shares || (joins && parts.size() >= kWideJoin))));
+          (areEqual(parts, axis) && (shares || (joins && std::ssize(parts) >= kWideJoin))));
 }
 
 /// What `out` joins, if it is a join, or a copy of one that nothing else reads.
 const CatOp* joinOf(const Fusion& fusion, const TensorView* out) {
   const Expr* def = out->definition();
-  while (def != nullptr && def->isA<LoadStoreOp>() && !out->hasRoot() &&
-         def->input(0)->isA<TensorView>()) {
+  while (def != nullptr && isPlainCopy(def)) {
     out = def->input(0)->as<TensorView>();
     if (out->isFusionOutput() || fusion.usesOf(out).size() > 1) {
       return nullptr;

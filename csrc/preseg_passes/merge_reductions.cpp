@@ -15,18 +15,6 @@ namespace nvfuser::preseg_passes {
 
 namespace {
 
-/// Positions of the reduced axes among those of the operand.
-std::vector<int64_t> reducedAxes(const ReductionOp* op) {
-  std::vector<int64_t> axes;
-  const auto& logical = op->out()->as<TensorView>()->getLogicalDomain();
-  for (size_t i = 0; i < logical.size(); ++i) {
-    if (logical[i]->isReduction()) {
-      axes.push_back(static_cast<int64_t>(i));
-    }
-  }
-  return axes;
-}
-
 /// Whether so many axes, of which `reduced` go, keep none between two that go.
 bool keepsOneSide(const std::vector<int64_t>& reduced, size_t axes) {
   const bool are_together =
@@ -44,11 +32,6 @@ bool scales(const Expr* expr) {
   return by_right ? op->getBinaryOpType() == BinaryOpType::Mul ||
                         op->getBinaryOpType() == BinaryOpType::Div
                   : op->lhs()->isScalar() && op->getBinaryOpType() == BinaryOpType::Mul;
-}
-
-bool isCopy(const Expr* expr) {
-  return expr->isA<LoadStoreOp>() && expr->output(0)->isA<TensorView>() &&
-         !expr->output(0)->as<TensorView>()->hasRoot();
 }
 
 /// What computes `tv` element by element is made of these: inputs and results of other operations.
@@ -125,10 +108,10 @@ class Merging {
         pair.inner = inner;
         break;
       }
-      if (!isCopy(def) && !(is_sum && scales(def))) {
+      if (!isPlainCopy(def) && !(is_sum && scales(def))) {
         return std::nullopt;
       }
-      if (!isCopy(def)) {
+      if (!isPlainCopy(def)) {
         pair.between.insert(pair.between.begin(), def);
       }
       operand = def->input(def->input(0)->isA<TensorView>() ? 0 : 1);
@@ -153,14 +136,14 @@ class Merging {
   }
 
   static std::vector<int64_t> axesOfBoth(const Nested& pair) {
-    std::vector<int64_t> reduced = reducedAxes(pair.inner);
+    std::vector<int64_t> reduced = ops::reducedAxes(pair.inner->out()->as<TensorView>());
     std::vector<int64_t> kept;
     for (int64_t axis = 0; axis < static_cast<int64_t>(axesOf(pair.inner)); ++axis) {
       if (std::find(reduced.begin(), reduced.end(), axis) == reduced.end()) {
         kept.push_back(axis);
       }
     }
-    for (int64_t axis : reducedAxes(pair.outer)) {
+    for (int64_t axis : ops::reducedAxes(pair.outer->out()->as<TensorView>())) {
       reduced.push_back(kept[static_cast<size_t>(axis)]);
     }
     std::sort(reduced.begin(), reduced.end());

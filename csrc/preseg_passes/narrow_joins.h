@@ -7,7 +7,7 @@
 ///
 /// A kernel finds the part that holds an element among all of them, at each element: of n parts
 /// that takes n comparisons, and a compiler the time of n guarded reads. The segmenter gives each
-/// of these joins a kernel of its own (`kWideJoin`, segmenter/traits.h). They move the elements
+/// of these joins a kernel of its own (`kWideJoin`). They move the elements
 /// twice, but look at a few parts each.
 ///
 /// Left alone: up to `kWidestJoin` tensors; joins whose parts overlap or leave gaps.

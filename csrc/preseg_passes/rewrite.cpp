@@ -113,6 +113,12 @@ bool sameForm(const TensorView* a, const TensorView* b) {
   return true;
 }
 
+bool isPlainCopy(const Expr* expr) {
+  const auto* op = dynamic_cast<const LoadStoreOp*>(expr);
+  return op != nullptr && op->opType() == LoadStoreOpType::Set && op->in()->isA<TensorView>() &&
+         !op->out()->as<TensorView>()->hasRoot();
+}
+
 ReaderCounts::ReaderCounts(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
     for (const Val* in : expr->inputs()) {

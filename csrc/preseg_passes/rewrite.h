@@ -29,6 +29,9 @@ class ReaderCounts {
   std::unordered_map<const Val*, int> counts_;
 };
 
+/// Whether it copies a tensor as it is: neither a permutation nor a cut between kernels.
+bool isPlainCopy(const Expr* expr);
+
 /// The operand of a pointwise operation that is a tensor, where only one is, and all else is
 /// scalars. Nothing for other operations (permutations included).
 std::optional<size_t> onlyTensorOperand(const Expr* expr);

@@ -147,18 +147,10 @@ const TensorView* storeParts(Fusion& fusion, const PlannedJoin& join) {
   return output;
 }
 
-KernelArgumentHolder memoryOf(const PlannedJoin& join, Device* device, const RunContext& context) {
-  const DataType dtype = join.output->dtype();
+KernelArgumentHolder memoryOf(const PlannedJoin& join, Device& device, const RunContext& context) {
+  const Tensor whole = Tensor::emptyStrided(join.layout.sizes, join.layout.strides,
+                                            join.output->dtype(), device, context);
   KernelArgumentHolder memory;
-  if (device == nullptr) {
-    memory.push(Tensor::meta(join.layout.sizes, join.layout.strides, dtype));
-    for (const PlannedJoin::Part& part : join.parts) {
-      memory.push(Tensor::meta(part.place.sizes, part.place.strides, dtype));
-    }
-    return memory;
-  }
-  const Tensor whole =
-      Tensor::emptyStrided(join.layout.sizes, join.layout.strides, dtype, *device, context);
   memory.push(whole);
   for (const PlannedJoin::Part& part : join.parts) {
     memory.push(whole.asStrided(part.place.sizes, part.place.strides,

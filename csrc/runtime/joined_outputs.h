@@ -43,8 +43,7 @@ std::vector<PlannedJoin> planJoins(const Fusion& fusion, DeviceKind device,
 /// nothing computes now, as a value to name its memory by.
 const TensorView* storeParts(Fusion& fusion, const PlannedJoin& join);
 
-/// Memory of a call for the output, and behind it the places of its parts. Without a device (null)
-/// no memory: sizes and strides alone.
-KernelArgumentHolder memoryOf(const PlannedJoin& join, Device* device, const RunContext& context);
+/// Memory of a call for the output, and behind it the places of its parts.
+KernelArgumentHolder memoryOf(const PlannedJoin& join, Device& device, const RunContext& context);
 
 }  // namespace nvfuser

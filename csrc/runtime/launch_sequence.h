@@ -60,7 +60,8 @@ class LaunchSequence {
   bool allocates() const;
 
  private:
-  /// Memory of its own that a launch computes into, the first of several perhaps.
+  /// Memory that is neither an argument's nor another's: of an output of one launch, or of a join
+  /// that several fill.
   struct Made {
     size_t launch;
     Allocator::Form form;

@@ -63,9 +63,9 @@ FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Form& form, Call& 
   }
   for (const PlannedJoin& join : joins) {
     positions.push_back(graph->outputs().size() + static_cast<size_t>(join.output->name()));
-    const KernelArgumentHolder memory = memoryOf(join, nullptr, call.context);
-    for (size_t part = 0; part < join.parts.size(); ++part) {
-      call.planned_args.push(memory[part + 1]);
+    for (const PlannedJoin::Part& part : join.parts) {
+      call.planned_args.push(
+          Tensor::meta(part.place.sizes, part.place.strides, join.output->dtype()));
     }
   }
   std::unique_ptr<Variant>& variant = form.variants[positions];

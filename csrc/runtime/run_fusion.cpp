@@ -347,7 +347,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
     slots[i] = call.args[i];
   }
   for (const Prepared::JoinStep& step : plan.joins) {
-    const KernelArgumentHolder memory = memoryOf(step.join, call.device, call.context);
+    const KernelArgumentHolder memory = memoryOf(step.join, *call.device, call.context);
     slots[step.result] = memory[0];
     for (size_t part = 0; part < step.join.parts.size(); ++part) {
       slots[step.first_place + part] = memory[part + 1];

@@ -45,10 +45,6 @@ struct TensorTraits {
   int space = 0;
 };
 
-/// A concatenation of so many parts shares a kernel with no other: of the parts of all of them,
-/// each element would be looked for in each (preseg_passes/narrow_joins.h).
-inline constexpr int kWideJoin = 8;
-
 struct UnitTraits {
   std::vector<Expr*> exprs;  ///< producers first; the last one is the operation
   std::vector<int> reads;    ///< tensors from outside, each once

@@ -36,17 +36,6 @@ std::vector<Val*> sizesOf(const TensorView* tv) {
   return sizes;
 }
 
-std::vector<int64_t> reducedAxes(const TensorView* out) {
-  std::vector<int64_t> axes;
-  const auto& root = out->getMaybeRootDomain();
-  for (size_t i = 0; i < root.size(); ++i) {
-    if (root[i]->isReduction()) {
-      axes.push_back(static_cast<int64_t>(i));
-    }
-  }
-  return axes;
-}
-
 /// Axes of `x` that have one element although they are not known as such.
 TensorView* withUnitAxesStretchable(TensorView* x) {
   for (size_t axis = 0; axis < axesOf(x).size(); ++axis) {
@@ -252,11 +241,11 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {viewAsScalar(in(0))};
     case ExprKind::ReductionOp: {
       auto* op = expr->as<ReductionOp>();
-      return {reductionOp(op->getReductionOpType(), reducedAxes(result(expr)), op->init(), in(0),
-                          false, result(expr)->dtype())};
+      return {reductionOp(op->getReductionOpType(), ops::reducedAxes(result(expr)), op->init(),
+                          in(0), false, result(expr)->dtype())};
     }
     case ExprKind::WelfordOp: {
-      const WelfordResult all = Welford(in(0), reducedAxes(result(expr)));
+      const WelfordResult all = Welford(in(0), ops::reducedAxes(result(expr)));
       return {all.avg, all.var_sum, all.n};
     }
     case ExprKind::FullOp:

@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "automatic.h"
+#include "current_fusion.h"
 #include <preseg_passes/optimization_pass.h>
 
 using namespace nvfuser;
@@ -14,29 +14,14 @@ using automatic::Input;
 
 namespace {
 
-TensorView* input(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
-  TensorView* tv = makeContigConcreteTensor(shape, dtype);
-  FusionGuard::getCurFusion()->addInput(tv);
-  return tv;
-}
-
 TensorView* strided(int64_t rank, DataType dtype = DataType::Float) {
   TensorView* tv = makeSymbolicTensor(rank, dtype);
   FusionGuard::getCurFusion()->addInput(tv);
   return tv;
 }
 
-void output(TensorView* tv) { FusionGuard::getCurFusion()->addOutput(tv); }
-
 Val* size(int64_t value) {
   return IrBuilder::create<Val>(PolymorphicValue(value), DataType(DataType::Index));
-}
-
-bool sameBytes(const Tensor& a, const Tensor& b) {
-  const HostTensor x = a.toHostTensor();
-  const HostTensor y = b.toHostTensor();
-  return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
-         (x.numel() == 0 || std::memcmp(x.data(), y.data(), x.sizeBytes()) == 0);
 }
 
 std::unique_ptr<FusionExecutorCache> cacheOf(const Define& define) {

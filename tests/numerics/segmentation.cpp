@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "current_fusion.h"
 #include "devices.h"
 #include <fusion.h>
 #include <ir/builder.h>
@@ -15,14 +16,6 @@
 using namespace nvfuser;
 
 namespace {
-
-TensorView* input(const std::vector<int64_t>& shape, DataType dtype = DataType::Float) {
-  TensorView* tv = makeContigConcreteTensor(shape, dtype);
-  FusionGuard::getCurFusion()->addInput(tv);
-  return tv;
-}
-
-void output(TensorView* tv) { FusionGuard::getCurFusion()->addOutput(tv); }
 
 Val* number(double value) { return IrBuilder::create<Val>(value); }
 
