@@ -18,6 +18,7 @@ constexpr double kLeastRepeated = 8;
 struct Cone {
   std::set<int> units;  ///< but for what is a matter of indices
   double work = 0;  ///< of an element, where each place that a unit is read at is computed apart
+  bool ends_in_reductions = false;
 };
 
 /// Whether an operation reads its operand at another place than its own.
@@ -59,6 +60,9 @@ Cone coneOf(const FusionTraits& traits, const std::vector<int>& tensors,
   std::set<std::pair<int, int>> seen;
   const auto add = [&](int tensor, int place) {
     const int source = traits.tensor(tensor).unit;
+    if (source >= 0 && traits.unit(source).signature != -1) {
+      cone.ends_in_reductions = true;
+    }
     if (source < 0 || stored.contains(tensor) || isStored(traits, traits.unit(source)) ||
         !seen.insert({source, place}).second) {
       return;
@@ -192,6 +196,9 @@ void CostlyRepeats::findStretched(const FusionTraits& traits, const MergeCosts& 
                                   int stretch) {
   const UnitTraits& unit = traits.unit(stretch);
   const Cone cone = coneOf(traits, unit.reads, stored_);
+  if (cone.ends_in_reductions) {
+    return;  // one kernel with these has loops along what they keep, where this is computed once
+  }
   for (int reader : readersOf(traits, unit.writes[0])) {
     if (bytesInstead(traits, costs, cone, traits.unit(reader).elements) >
         bytesOf(traits, unit.reads) + costs.bytes_per_launch) {

@@ -180,6 +180,14 @@ TEST_CASE(
   CHECK(groups(8192, true, DeviceKind::Cuda) == 1);
 }
 
+TEST_CASE("on the CPU what is stretched of a reduction stays in its kernel") {
+  Draft draft;  // statistics of columns, over two outer axes
+  TensorView* x = draft.input({16, 64, 8192});
+  TensorView* scale = broadcast(rsqrt(tanh(sum(x, {0, 1}))), {true, true, false});
+  draft.output(mul(x, scale));
+  CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
+}
+
 TEST_CASE("on the CPU what is read through windows is stored where that takes less") {
   const auto index = [](int64_t value) { return IrBuilder::create<Val>(value, DataType::Index); };
   const auto groups = [&](bool costly, DeviceKind device) {
