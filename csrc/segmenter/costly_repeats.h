@@ -8,8 +8,8 @@
 /// What is stretched along an axis between others, as one query for all rows of its cache, would be
 /// computed for each row. So is what is stretched along an outer axis, as places of pixels for all
 /// channels, if it has many elements. (Along inner axes it is computed outside of their loops; of
-/// few elements it is held: scheduler/analysis/column_values.h. What follows a reduction is computed
-/// once for each of its results, in their kernel: a norm's factors stay with it.)
+/// few elements it is held: scheduler/analysis/column_values.h. What follows a reduction is
+/// computed once for each of its results, in their kernel: a norm's factors stay with it.)
 ///
 /// What is read through windows, as by a pool of nine places, is computed in each: a sigmoid nine
 /// times, where storing it is two accesses.

@@ -17,6 +17,7 @@ from .compile_ahead import compile_ahead
 from .compiled_region import CompiledRegion, name_of
 from .decompositions import decompositions
 from .definition import UndefinedOperation
+from .direct_calls import Pieces, direct
 from .dropout import draw_in_kernels
 from .fallback import Failure, leave
 from .flat_indices import flatten_indices
@@ -145,12 +146,13 @@ class observing:
         return False
 
 
-def _compile(direction, exactly, gm, example_inputs):
+def _compile(direction, exactly, pieces, gm, example_inputs):
     compiled = CompiledGraph(gm, direction, example_inputs, exactly)
     for observe in _observers:
         observe(compiled)
 
     run = compiled.run
+    pieces.add(direction, gm.graph, run)
     run._boxed_call = True  # of AOTAutograd: the list of arguments is given away, so that inputs can be freed early
     return run
 
@@ -221,16 +223,17 @@ def backend(gm, example_inputs, **options):
     _note_mode(options.get("mode"))
     if not exactly:
         _prepare_calls(gm)
+    pieces = Pieces()
     compile_ = aot_autograd(
-        fw_compiler=partial(_compile, "forward", exactly),
-        bw_compiler=partial(_compile, "backward", exactly),
-        inference_compiler=partial(_compile, "inference", exactly),
+        fw_compiler=partial(_compile, "forward", exactly, pieces),
+        bw_compiler=partial(_compile, "backward", exactly, pieces),
+        inference_compiler=partial(_compile, "inference", exactly, pieces),
         decompositions=exact.decompositions() if exactly else decompositions(),
         partition_fn=partial(_partition, exactly),
         keep_inference_input_mutations=True,
     )
     try:
-        return compile_(gm, example_inputs)
+        return direct(compile_(gm, example_inputs), pieces, example_inputs)
     except TorchDynamoException:
         raise  # Dynamo's own: it starts again, or says what a program may not do
     except Exception as error:
