@@ -8,6 +8,7 @@
 #include <ir/internal_nodes.h>
 #include <ops/alias.h>
 #include <ops/arith.h>
+#include <ops/axes.h>
 #include <ops/define_again.h>
 #include <preseg_passes/rewrite.h>
 
@@ -79,8 +80,9 @@ class Narrow {
         narrow_[expr->output(0)] = defined(expr);
       } else if (reads(expr)) {
         auto* out = expr->output(0)->as<TensorView>();
-        replaceTensor(out, expr->isA<BinaryOp>()
-                               ? compared(expr->as<BinaryOp>())
+        replaceTensor(out, expr->isA<BinaryOp>() ? compared(expr->as<BinaryOp>())
+                           : expr->isA<ReductionOp>()
+                               ? castOp(out->dtype(), summed(expr->as<ReductionOp>()))
                                : castOp(out->dtype(), narrow_.at(expr->input(0))));
       }
     }
@@ -132,6 +134,9 @@ class Narrow {
       }
       return is_dense ? rangeOf(op->in()) : std::nullopt;
     }
+    if (const auto* op = dynamic_cast<const ReductionOp*>(expr)) {
+      return sumRange(op);
+    }
     if (const auto* op = dynamic_cast<const UnaryOp*>(expr)) {
       return op->getUnaryOpType() == UnaryOpType::Cast ? castRange(op->in()->dtype())
                                                        : std::nullopt;
@@ -142,6 +147,20 @@ class Narrow {
       return a && b ? combined(op->getBinaryOpType(), *a, *b) : std::nullopt;
     }
     return std::nullopt;
+  }
+
+  std::optional<Range> sumRange(const ReductionOp* sum) const {
+    const std::optional<Range> each = rangeOf(sum->in());
+    if (sum->getReductionOpType() != BinaryOpType::Add || constantOf(sum->init()) != 0 || !each ||
+        !each->fits()) {
+      return std::nullopt;
+    }
+    int64_t number = 1;
+    for (const IterDomain* id : sum->out()->as<TensorView>()->getLogicalDomain()) {
+      const std::optional<int64_t> extent = id->isReduction() ? constantOf(id->extent()) : 1;
+      number = extent && number <= kMost ? number * *extent : kMost + 1;
+    }
+    return number <= kMost ? fitting({number * each->least, number * each->most}) : std::nullopt;
   }
 
   static std::optional<Range> fitting(Range range) {
@@ -196,6 +215,9 @@ class Narrow {
              (ranges_.count(op->lhs()) != 0 || ranges_.count(op->rhs()) != 0) &&
              (a->isApart() || b->isApart() || (a->fits() && b->fits()));
     }
+    if (const auto* sum = dynamic_cast<const ReductionOp*>(expr)) {
+      return ranges_.count(sum->in()) != 0 && sumRange(sum).has_value();
+    }
     const auto* op = dynamic_cast<const UnaryOp*>(expr);
     if (op == nullptr || op->getUnaryOpType() != UnaryOpType::Cast ||
         ranges_.count(op->in()) == 0) {
@@ -230,12 +252,21 @@ class Narrow {
     if (const auto* op = dynamic_cast<const SliceOp*>(expr)) {
       return sliced(op, narrow_.at(op->in()));
     }
+    if (expr->isA<ReductionOp>()) {
+      return summed(expr->as<ReductionOp>());
+    }
     if (expr->isA<UnaryOp>()) {
       return castOp(DataType::Int32, expr->input(0)->as<TensorView>());
     }
     const auto* op = expr->as<BinaryOp>();
     return binaryOp(op->getBinaryOpType(), operandOf(op->lhs()), operandOf(op->rhs()))
         ->as<TensorView>();
+  }
+
+  TensorView* summed(const ReductionOp* sum) const {
+    return reductionOp(BinaryOpType::Add, ops::reducedAxes(sum->out()->as<TensorView>()),
+                       IrBuilder::create<Val>(int64_t{0}, DataType::Int32),
+                       narrow_.at(sum->in()));
   }
 
   static TensorView* sliced(const SliceOp* op, TensorView* in) {

@@ -16,10 +16,9 @@ constexpr int64_t kLeastCost = 3;   ///< of what is not computed again
 constexpr size_t kMostHeld = 6;     ///< arrays
 constexpr int64_t kCostOfRead = 3;  ///< of elements that lie apart
 
-bool isBroadcastIn(const TensorView* tv, int64_t from, int64_t to) {
-  const auto& loops = tv->getLoopDomain();
-  return std::all_of(loops.begin() + from, loops.begin() + to,
-                     [](const IterDomain* id) { return id->isBroadcast(); });
+bool isBroadcastIn(const TensorView* tv, const std::vector<int64_t>& loops) {
+  return std::all_of(loops.begin(), loops.end(),
+                     [&](int64_t loop) { return tv->axis(loop)->isBroadcast(); });
 }
 
 }  // namespace
@@ -62,12 +61,13 @@ int64_t costBehind(const TensorView* tv) {
 }  // namespace
 
 void holdColumnValues(const Fusion& fusion, const TensorView* reference,
-                      const std::vector<TensorView*>& tensors, int64_t from, int64_t to,
+                      const std::vector<TensorView*>& tensors, const std::vector<int64_t>& rows,
                       std::unordered_map<const TensorView*, int64_t>& held) {
+  const int64_t from = rows.front();
   const auto ofColumns = [&](const TensorView* tv) {
     const auto& loops = tv->getLoopDomain();
-    return tv->nDims() > to && isBroadcastIn(tv, from, to) &&
-           std::any_of(loops.begin() + to, loops.end(),
+    return tv->nDims() > rows.back() && isBroadcastIn(tv, rows) &&
+           std::any_of(loops.begin() + from, loops.end(),
                        [](const IterDomain* id) { return !id->isBroadcast(); });
   };
   std::vector<const TensorView*> found;
@@ -79,7 +79,7 @@ void holdColumnValues(const Fusion& fusion, const TensorView* reference,
     const std::vector<Expr*> readers = fusion.usesOf(tv);
     const bool rows_read = std::any_of(readers.begin(), readers.end(), [&](const Expr* reader) {
       const auto* out = reader->output(0)->as<TensorView>();
-      return out->nDims() > to && !isBroadcastIn(out, from, to);
+      return out->nDims() > rows.back() && !isBroadcastIn(out, rows);
     });
     if (rows_read && costBehind(tv) >= kLeastCost) {
       found.push_back(tv);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include <ir/interface_nodes.h>
 
@@ -17,12 +18,12 @@ namespace nvfuser {
 class Expr;
 class Fusion;
 
-/// Adds the computed tensors without an axis among their loops [from, to), which go over rows, that
-/// rows read: those to hold in front of these loops (`MaxPosCalculator`), where computing them
-/// again costs more than reading them from an array, and their loops may be their own. Not more
-/// than a few.
+/// Adds the computed tensors without an axis among the loops at the places `rows`, ascending, that
+/// rows read: those to hold in front of the first of these (`MaxPosCalculator`), where computing
+/// them again costs more than reading them from an array, and their loops may be their own. Not
+/// more than a few.
 void holdColumnValues(const Fusion& fusion, const TensorView* reference,
-                      const std::vector<TensorView*>& tensors, int64_t from, int64_t to,
+                      const std::vector<TensorView*>& tensors, const std::vector<int64_t>& rows,
                       std::unordered_map<const TensorView*, int64_t>& held);
 
 /// What an operation takes for an element, in additions; 0 for what is a matter of indices.

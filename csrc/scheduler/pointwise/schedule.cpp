@@ -210,7 +210,7 @@ void inlineAroundTiles(Fusion* fusion, const std::vector<LoopNest>& nests, bool 
     // In front of a tile and the vectors in it.
     holdRowValues({own.begin(), own.end()}, std::max<int64_t>(reference->nDims() - 2, 0), held);
     if (column_values) {  // [left / Y, right / T, Y, T, 1]
-      holdColumnValues(*fusion, reference, inOrder(*fusion, own), 2, 3, held);
+      holdColumnValues(*fusion, reference, inOrder(*fusion, own), {2}, held);
     }
   }
   MaxPosCalculator most(*fusion, held);

@@ -65,7 +65,7 @@ void planHost(const Problem& problem, ReductionParams& params) {
     parallel = problem.kept / std::max<int64_t>(problem.inner_extent, 1) *
                ceilDiv(problem.inner_extent, strip);
   }
-  params.column_values = problem.fastest_dim && problem.reduced <= kMostHeldColumns;
+  params.column_values = !problem.fastest_dim || problem.reduced <= kMostHeldColumns;
   params.tasks = problem.kept * problem.reduced <= kAlone
                      ? 1
                      : floorPow2(std::min(parallel, kTasksPerThread * threads));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <ir/axis_map.h>
 #include <scheduler/analysis/column_values.h>
@@ -65,11 +66,18 @@ class Scheduler {
     for (const TensorView* tv : held_) {
       held[tv] = rows - reference_->getLoopDomain().begin();
     }
+    const int64_t row = rows - reference_->getLoopDomain().begin();
     if (params_.host && params_.fastest_dim) {
-      const int64_t row = rows - reference_->getLoopDomain().begin();
       holdRowValues(fusion_->allTvs(), row, held);
-      if (params_.column_values && params_.grid == 1 && row > 1) {  // [tasks, rows, row…]
-        holdColumnValues(*fusion_, reference_, fusion_->allTvs(), 1, row, held);
+    }
+    if (params_.host && params_.column_values && params_.grid == 1) {
+      std::vector<int64_t> kept(static_cast<size_t>(row));  // [tasks, rows, row…]
+      std::iota(kept.begin(), kept.end(), 0);
+      kept.erase(kept.begin(), kept.begin() + std::min<int64_t>(1, row));
+      const std::vector<int64_t> of_rows =
+          params_.fastest_dim ? kept : reductionLoops(reference_);
+      if (!of_rows.empty()) {
+        holdColumnValues(*fusion_, reference_, fusion_->allTvs(), of_rows, held);
       }
     }
     if (params_.host) {

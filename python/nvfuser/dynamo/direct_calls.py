@@ -185,11 +185,11 @@ def _function_of(pieces, function):
     """The graph as an autograd function, derived from AOTAutograd's `function`, or None if its backward needs more than
     tensors and sizes."""
     facts = pieces.facts
-    checked, sizes, unchecked = (
-        facts.tensors_saved_for_backwards_with_vc_check_slice,
-        facts.symints_saved_for_backwards_slice,
-        facts.tensors_saved_for_backwards_no_vc_check_slice,
-    )
+    sizes = facts.symints_saved_for_backwards_slice
+    checked, unchecked = facts.tensors_saved_for_backwards_slice, slice(0, 0)
+    if hasattr(facts, "tensors_saved_for_backwards_no_vc_check_slice"):  # from some PyTorch on, versions of some are free
+        checked = facts.tensors_saved_for_backwards_with_vc_check_slice
+        unchecked = facts.tensors_saved_for_backwards_no_vc_check_slice
     num_outputs = facts.num_forward_returns
     num_saved = len(_returned(pieces.graphs["forward"])) - num_outputs
     tangents = [i for i, output in enumerate(facts.output_info) if _has_tangent(output)]
