@@ -19,7 +19,7 @@ using kir::Scalar;
 namespace {
 
 /// Whether an index does not get less as a loop's variable grows: a sum where the variable occurs
-/// as itself, or times extents.
+/// as itself, times extents, or in the dividend of a quotient.
 bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbols& symbols) {
   int64_t value = 0;
   std::vector<std::pair<Scalar, int64_t>> terms;
@@ -28,6 +28,10 @@ bool growsWith(kir::ScalarPool& pool, Scalar index, Scalar variable, const Symbo
     const auto& [term, coefficient] = part;
     if (!kir::ScalarPool::contains(term, variable)) {
       return true;
+    }
+    if (coefficient >= 0 && term->op == kir::ScalarOp::Div) {
+      return !kir::ScalarPool::contains(term->args[1], variable) &&
+             growsWith(pool, term->args[0], variable, symbols);
     }
     if (coefficient < 0 || (term != variable && term->op != kir::ScalarOp::Product)) {
       return false;

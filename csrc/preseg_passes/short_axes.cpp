@@ -73,7 +73,7 @@ class TakingApart {
     if (!isPlain(dtype) || out_->dtype() != dtype || op_->isAllreduce() || !is_apart) {
       return nullptr;
     }
-    if (axes.size() != ops::axesOf(in_).size()) {
+    if (axes.size() != ops::axesOf(in_).size() || followsSuch(in_)) {
       return nullptr;
     }
     const auto extentIfReduced = [&](size_t i) {
@@ -106,6 +106,22 @@ class TakingApart {
   }
 
  private:
+  /// Whether `tv` is made of a reduction over the same axes that stays: a kernel of both has rows.
+  bool followsSuch(const TensorView* tv) {
+    const Expr* def = tv->isFusionInput() ? nullptr : tv->definition();
+    if (def == nullptr || !seen_.insert(tv).second) {
+      return false;
+    }
+    if (isReduction(def)) {
+      return def->output(0)->as<TensorView>()->getMaybeRootDomain().size() ==
+                 out_->getMaybeRootDomain().size() &&
+             ops::reducedAxes(def->output(0)->as<TensorView>()) == ops::reducedAxes(out_);
+    }
+    return std::any_of(def->inputs().begin(), def->inputs().end(), [&](const Val* in) {
+      return in->isA<TensorView>() && followsSuch(in->as<TensorView>());
+    });
+  }
+
   /// Whether an input's elements along its axes that are reduced lie far from each other: each part
   /// is a run of memory.
   bool readsPlanes() const {
@@ -199,6 +215,7 @@ class TakingApart {
   bool alone_;
   bool of_planes_;
   PartsAlongAxis parts_;
+  std::set<const TensorView*> seen_;
 };
 
 void takeApart(Fusion& fusion, bool of_planes) {

@@ -19,7 +19,8 @@
 /// from each other, are such parts, too. (On the CPU, loops over the short axis are faster.)
 ///
 /// Left alone: reductions of inputs along the axis that lies innermost (a kernel reads them once as
-/// they lie) and of what is computed by more than pointwise operations; half precision, which a
+/// they lie), those of what is made of such a one, as the sum of a softmax is of its maximum, and
+/// those of what is computed by more than pointwise operations; half precision, which a
 /// reduction keeps in float meanwhile; of sums over other axes those whose operand is read whole
 /// from memory; all, where exact numerics give reductions an order (ir/exact_numerics.h).
 #pragma once

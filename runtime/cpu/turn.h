@@ -135,11 +135,20 @@ __forceinline__ void turnSquare(Bits* dst, i64 dst_row, const Bits* src, i64 src
   }
 }
 
+/// Lanes of the largest square within M × N.
+template <int M, int N>
+constexpr int turnSide(int lanes) {
+  while (lanes > M || lanes > N) {
+    lanes /= 2;
+  }
+  return lanes;
+}
+
 template <int M, int N, class T>
 __forceinline__ void lanesTurn(T* dst, i64 dst_row, const T* src, i64 src_row) {
   constexpr int kBytes = sizeof(T);
-  constexpr int B = kBytes == 8 ? kSimdFloats / 2 : kSimdFloats;
-  if constexpr (kBytes == 2 && M % B == 0 && N % (2 * B) == 0) {
+  constexpr int B = turnSide<M, N>(kBytes == 8 ? kSimdFloats / 2 : kSimdFloats);
+  if constexpr (kBytes == 2 && B == kSimdFloats && M % B == 0 && N % (2 * B) == 0) {
 #pragma GCC unroll 1
     for (int m = 0; m < M; m += B) {
 #pragma GCC unroll 1
@@ -148,12 +157,15 @@ __forceinline__ void lanesTurn(T* dst, i64 dst_row, const T* src, i64 src_row) {
                      src_row);
       }
     }
-  } else if constexpr (kBytes <= 8 && M % B == 0 && N % B == 0) {
+  } else if constexpr (kBytes <= 8 && B > 1) {
     using Bits = typename TurnBits<kBytes>::type;
+    // The last squares of a side that is no multiple of theirs begin earlier, and do some again.
 #pragma GCC unroll 1
-    for (int m = 0; m < M; m += B) {
+    for (int i = 0; i < M; i += B) {
+      const int m = M % B == 0 || i + B <= M ? i : M - B;
 #pragma GCC unroll 1
-      for (int n = 0; n < N; n += B) {
+      for (int j = 0; j < N; j += B) {
+        const int n = N % B == 0 || j + B <= N ? j : N - B;
         turnSquare<B, Bits>((Bits*)(dst + m * dst_row + n), dst_row,
                             (const Bits*)(src + n * src_row + m), src_row);
       }

@@ -7,6 +7,7 @@
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
+#include <scheduler/reduction/turned_rows.h>
 
 namespace nvfuser {
 
@@ -310,6 +311,7 @@ class PersistentScheduler : public SchedulerEntry {
     const PersistentBuffers& buffers = form->buffers;
     if (params->host) {
       planHost(problem, *params);
+      planTurnedRows(problem, *params);
       planPasses(problem, *params);
       planChunks(problem, *params);
       problem.setWidths(*params);

@@ -23,6 +23,9 @@ std::string ReductionParams::toString() const {
     append(result, hold_expensive ? ", computed again from inputs and exponentials"
                                   : ", computed again from inputs");
   }
+  if (turned_rows) {
+    append(result, ", rows turned");
+  }
   if (moments_in_passes) {
     append(result, ", moments in passes");
   }

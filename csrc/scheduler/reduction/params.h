@@ -32,6 +32,9 @@ struct ReductionParams : HeuristicParams {
   bool schedule_3d = false;
   /// Tasks and SIMD loops instead of blocks and threads.
   bool host = false;
+  /// Rows of a constant few elements, on the CPU, with the rows as lanes: loops are those of
+  /// columns (fastest_dim is false), and what lies along the rows is turned in tiles.
+  bool turned_rows = false;
 
   Persistence persistence = Persistence::None;
   /// Values are computed again from the inputs instead of being held.

@@ -5,6 +5,7 @@
 #include <scheduler/reduction/plan.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
+#include <scheduler/reduction/turned_rows.h>
 
 namespace nvfuser {
 
@@ -50,6 +51,7 @@ class ReductionScheduler : public SchedulerEntry {
     }
     if (params->host) {
       planHost(problem, *params);
+      planTurnedRows(problem, *params);
       shareRows(problem, *params);
       planPasses(problem, *params);
     } else if (params->fastest_dim) {

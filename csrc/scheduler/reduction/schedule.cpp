@@ -14,6 +14,7 @@
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
+#include <scheduler/reduction/turned_rows.h>
 #include <scheduler/rfactor.h>
 #include <scheduler/utils.h>
 
@@ -39,7 +40,12 @@ class Scheduler {
     if (params_.host) {
       held_ = holdBesideReductions(fusion_);
     }
-    copyAtBorders();
+    if (params_.turned_rows) {
+      turned_.copy(fusion_, params_);
+      computeStatisticsApart(fusion_);
+    } else {
+      copyAtBorders();
+    }
     reference_ = referenceOf(*fusion_, params_.reference);
     const LoopSteps loops = loopsOf(params_, reducedAxes(reference_));
     loops.apply(reference_);
@@ -79,6 +85,9 @@ class Scheduler {
       if (!of_rows.empty()) {
         holdColumnValues(*fusion_, reference_, fusion_->allTvs(), of_rows, held);
       }
+    }
+    if (params_.turned_rows) {
+      turned_.reorder(row, held);
     }
     if (params_.host) {
       keepChunks(keepLanes());
@@ -343,6 +352,7 @@ class Scheduler {
   const ReductionParams& params_;
   TensorView* reference_ = nullptr;
   std::vector<TensorView*> loads_;
+  TurnedRows turned_;
   std::vector<TensorView*> held_;  ///< in memory, for later passes over the row
   std::vector<std::pair<TensorView*, int64_t>> vectors_;
   std::optional<Refusal> refusal_;
