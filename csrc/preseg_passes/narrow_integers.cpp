@@ -265,8 +265,7 @@ class Narrow {
 
   TensorView* summed(const ReductionOp* sum) const {
     return reductionOp(BinaryOpType::Add, ops::reducedAxes(sum->out()->as<TensorView>()),
-                       IrBuilder::create<Val>(int64_t{0}, DataType::Int32),
-                       narrow_.at(sum->in()));
+                       IrBuilder::create<Val>(int64_t{0}, DataType::Int32), narrow_.at(sum->in()));
   }
 
   static TensorView* sliced(const SliceOp* op, TensorView* in) {

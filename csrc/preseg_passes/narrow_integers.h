@@ -10,10 +10,10 @@
 /// PyTorch's integers have 64 bits: a loop that counts classes or compares places would have half
 /// as many lanes as one of floats, and a CPU without AVX-512 has no instruction that makes floats
 /// of them. Ranges tell: of counts, by their length; of casts, by the dtype; of clamps, by their
-/// bounds; of sums, by how many numbers they have (of a mask, at most as many). A float that is cut to an integer may lie beyond 32 bits: it becomes the nearest number
-/// there is (`toInteger`), which compares with all numbers inside, and is clamped to a bound, as
-/// the one of 64 bits would be. Labels that inputs hold, beside classes that are counted, are
-/// clamped to just beyond these.
+/// bounds; of sums, by how many numbers they have (of a mask, at most as many). A float that is cut
+/// to an integer may lie beyond 32 bits: it becomes the nearest number there is (`toInteger`),
+/// which compares with all numbers inside, and is clamped to a bound, as the one of 64 bits would
+/// be. Labels that inputs hold, beside classes that are counted, are clamped to just beyond these.
 ///
 /// Left alone: what else inputs hold; what an index, an output or an operation of another kind
 /// reads; positions that are compared with a number, which loops do without vectors of integers.

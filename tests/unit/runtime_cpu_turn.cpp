@@ -18,8 +18,9 @@ TEST_CASE("cpu turn: a tile over its diagonal") {
   struct Shape {
     int m, n, dst_row, src_row;
   };
-  const Shape shapes[] = {{16, 16, 16, 16}, {32, 32, 32, 32}, {16, 64, 64, 16},
-                          {64, 16, 20, 70}, {3, 5, 5, 3},     {16, 24, 24, 17}};
+  const Shape shapes[] = {{16, 16, 16, 16}, {32, 32, 32, 32}, {16, 64, 64, 16}, {64, 16, 20, 70},
+                          {3, 5, 5, 3},     {16, 24, 24, 17}, {10, 16, 16, 10}, {16, 10, 10, 16},
+                          {16, 2, 2, 16},   {7, 16, 16, 7},   {33, 16, 16, 33}, {16, 21, 21, 16}};
   for (const auto& flags : hostVariants()) {
     HostCompileRequest request;
     for (const char* path :

@@ -80,8 +80,7 @@ class Scheduler {
       std::vector<int64_t> kept(static_cast<size_t>(row));  // [tasks, rows, row…]
       std::iota(kept.begin(), kept.end(), 0);
       kept.erase(kept.begin(), kept.begin() + std::min<int64_t>(1, row));
-      const std::vector<int64_t> of_rows =
-          params_.fastest_dim ? kept : reductionLoops(reference_);
+      const std::vector<int64_t> of_rows = params_.fastest_dim ? kept : reductionLoops(reference_);
       if (!of_rows.empty()) {
         holdColumnValues(*fusion_, reference_, fusion_->allTvs(), of_rows, held);
       }

@@ -22,8 +22,8 @@ constexpr double kPartOfVector = 8;
 
 /// Whether each element is computed from those at its place, of its row or of all rows.
 bool staysAtItsPlace(const Expr* expr) {
-  return expr->isOneOf<FullOp, UnaryOp, BinaryOp, TernaryOp, BroadcastOp, ExpandOp, SqueezeOp, ReductionOp,
-                       WelfordOp>() ||
+  return expr->isOneOf<FullOp, UnaryOp, BinaryOp, TernaryOp, BroadcastOp, ExpandOp, SqueezeOp,
+                       ReductionOp, WelfordOp>() ||
          (expr->isA<LoadStoreOp>() && !expr->output(0)->as<TensorView>()->hasRoot());
 }
 
@@ -54,8 +54,7 @@ bool isPlain(const Problem& problem, const TensorView* tv) {
   if (kept.isPart() || reduced.isPart() || !problem.axes.covers(tv)) {
     return false;
   }
-  return kept.own == 0 || reduced.own == 0 ||
-         problem.axes.isRun(tv, problem.order, problem.info);
+  return kept.own == 0 || reduced.own == 0 || problem.axes.isRun(tv, problem.order, problem.info);
 }
 
 /// Whether turning takes less than what rows as vectors take besides: trees over lanes, what is
@@ -76,7 +75,8 @@ bool pays(const Problem& problem, const std::vector<Expr*>& exprs) {
       apart += is_sum ? kTreeOfSums : kTreeOfOthers;
     } else if (expr->isA<WelfordOp>()) {
       apart += kTreeOfOthers;
-    } else if (out != nullptr && !problem.form.signature.spansReduced(out, problem.form.permissive)) {
+    } else if (out != nullptr &&
+               !problem.form.signature.spansReduced(out, problem.form.permissive)) {
       apart += static_cast<double>(costOfElement(expr));
     }
   }
@@ -101,8 +101,9 @@ void planTurnedRows(const Problem& problem, ReductionParams& params) {
       problem.reduced > kLongestRow || problem.kept < kLeastRows ||
       !problem.isReducedByConstants() ||
       !std::all_of(exprs.begin(), exprs.end(), staysAtItsPlace) ||
-      !std::all_of(border.begin(), border.end(),
-                   [&](const TensorView* tv) { return isPlain(problem, tv); }) ||
+      !std::all_of(
+          border.begin(), border.end(),
+          [&](const TensorView* tv) { return isPlain(problem, tv); }) ||
       !pays(problem, exprs)) {
     return;
   }

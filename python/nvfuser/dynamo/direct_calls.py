@@ -187,7 +187,9 @@ def _function_of(pieces, function):
     facts = pieces.facts
     sizes = facts.symints_saved_for_backwards_slice
     checked, unchecked = facts.tensors_saved_for_backwards_slice, slice(0, 0)
-    if hasattr(facts, "tensors_saved_for_backwards_no_vc_check_slice"):  # from some PyTorch on, versions of some are free
+    if hasattr(
+        facts, "tensors_saved_for_backwards_no_vc_check_slice"
+    ):  # from some PyTorch on, versions of some are free
         checked = facts.tensors_saved_for_backwards_with_vc_check_slice
         unchecked = facts.tensors_saved_for_backwards_no_vc_check_slice
     num_outputs = facts.num_forward_returns
