@@ -1,7 +1,6 @@
 #include <scheduler/reduction/turned_rows.h>
 
 #include <algorithm>
-#include <set>
 
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/column_values.h>
