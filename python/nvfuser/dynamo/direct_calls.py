@@ -15,6 +15,8 @@ import torch
 from torch._dynamo import disable
 from torch._functorch._aot_autograd import runtime_wrappers
 
+from .compiled_region import note_updates
+
 _APART = "non_alias", "unsafe_view_alias", "custom_function_view"  # types of outputs that share no memory with others
 _WITHIN_TRANSFORMS = (
     "The backward of a compiled graph cannot run within vmap, grad or vjp: put these inside of torch.compile, or "
@@ -163,8 +165,8 @@ def _applied(function, pieces):
 
 
 def _note_updates(args, updated):
-    for i in updated:
-        torch.autograd.graph.increment_version(args[i])
+    if updated:
+        note_updates([args[i] for i in updated])
 
 
 def _never_given_gradients(pieces):
