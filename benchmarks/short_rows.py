@@ -2,8 +2,8 @@
 
     PYTHONPATH=build/python python benchmarks/short_rows.py [--lengths 3 10 16 33] [--only softmax]
 
-Prints milliseconds and `ratio`, the time of the better of eager and Inductor over ours; `copy` is x + 1, written over an
-older result.
+Prints milliseconds and `ratio`, the time of the better of eager and Inductor over ours; `copy` is x + 1, written over
+an older result.
 """
 
 import argparse
