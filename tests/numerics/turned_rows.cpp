@@ -17,12 +17,7 @@ TensorView* rows(Fusion& fusion, const std::vector<int64_t>& row, DataType dtype
                  int64_t kept = 1) {
   std::vector<int64_t> sizes(static_cast<size_t>(kept), -1);
   sizes.insert(sizes.end(), row.begin(), row.end());
-  TensorView* tv = TensorViewBuilder()
-                       .ndims(static_cast<int64_t>(sizes.size()))
-                       .shape(sizes)
-                       .dtype(dtype)
-                       .contiguity(true)
-                       .build();
+  TensorView* tv = makeContigConcreteTensor(sizes, dtype);
   fusion.addInput(tv);
   return tv;
 }

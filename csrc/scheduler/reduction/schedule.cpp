@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include <ir/axis_map.h>
 #include <scheduler/analysis/column_values.h>
@@ -68,19 +67,21 @@ class Scheduler {
     const auto rows =
         std::find_if(reference_->getLoopDomain().begin(), reference_->getLoopDomain().end(),
                      [](const IterDomain* id) { return id->isReduction(); });
+    const int64_t row = rows - reference_->getLoopDomain().begin();
     std::unordered_map<const TensorView*, int64_t> held;
     for (const TensorView* tv : held_) {
-      held[tv] = rows - reference_->getLoopDomain().begin();
+      held[tv] = row;
     }
-    const int64_t row = rows - reference_->getLoopDomain().begin();
     if (params_.host && params_.fastest_dim) {
       holdRowValues(fusion_->allTvs(), row, held);
     }
     if (params_.host && params_.column_values && params_.grid == 1) {
-      std::vector<int64_t> kept(static_cast<size_t>(row));  // [tasks, rows, row…]
-      std::iota(kept.begin(), kept.end(), 0);
-      kept.erase(kept.begin(), kept.begin() + std::min<int64_t>(1, row));
-      const std::vector<int64_t> of_rows = params_.fastest_dim ? kept : reductionLoops(reference_);
+      // [tasks, rows, row…], or [tasks, columns, reduced…]: loops over rows, in either case.
+      std::vector<int64_t> of_rows;
+      for (int64_t i = 1; params_.fastest_dim && i < row; ++i) {
+        of_rows.push_back(i);
+      }
+      of_rows = params_.fastest_dim ? of_rows : reductionLoops(reference_);
       if (!of_rows.empty()) {
         holdColumnValues(*fusion_, reference_, fusion_->allTvs(), of_rows, held);
       }

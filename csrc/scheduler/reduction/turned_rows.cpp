@@ -82,15 +82,6 @@ bool pays(const Problem& problem, const std::vector<Expr*>& exprs) {
   return apart > turned;
 }
 
-std::vector<int64_t> reducedFirst(const Problem& problem) {
-  const auto& logical = problem.form.signature.reference()->getLogicalDomain();
-  std::vector<int64_t> order = problem.order;
-  std::stable_partition(order.begin(), order.end(), [&](int64_t axis) {
-    return logical[static_cast<size_t>(axis)]->isReduction();
-  });
-  return order;
-}
-
 }  // namespace
 
 void planTurnedRows(const Problem& problem, ReductionParams& params) {
@@ -108,12 +99,10 @@ void planTurnedRows(const Problem& problem, ReductionParams& params) {
   }
   params.turned_rows = true;
   params.fastest_dim = false;
-  params.order = reducedFirst(problem);
   const auto& logical = problem.form.signature.reference()->getLogicalDomain();
   params.inner_axes = std::count_if(logical.begin(), logical.end(),
                                     [](const IterDomain* id) { return !id->isReduction(); });
   params.vectorization = kLanes;
-  params.column_values = true;
 }
 
 void TurnedRows::copy(Fusion* fusion, const ReductionParams& params) {

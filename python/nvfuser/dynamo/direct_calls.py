@@ -71,7 +71,7 @@ def direct(whole, pieces, arguments):
 def _is_plain(pieces, arguments):
     """Whether arguments are mutated by the plan alone, if at all, and outputs are tensors of their own."""
     facts = pieces.facts
-    (forward,) = (pieces.graphs[direction] for direction in pieces.runs if direction != "backward")
+    forward = pieces.graphs["inference" if "inference" in pieces.runs else "forward"]
     inputs = sum(node.op == "placeholder" for node in forward.nodes)
     tensors = *facts.subclass_inp_meta, *facts.subclass_fw_graph_out_meta, *facts.subclass_tangent_meta
     return (
@@ -189,9 +189,7 @@ def _function_of(pieces, function):
     facts = pieces.facts
     sizes = facts.symints_saved_for_backwards_slice
     checked, unchecked = facts.tensors_saved_for_backwards_slice, slice(0, 0)
-    if hasattr(
-        facts, "tensors_saved_for_backwards_no_vc_check_slice"
-    ):  # from some PyTorch on, versions of some are free
+    if hasattr(facts, "tensors_saved_for_backwards_no_vc_check_slice"):  # some may change, in newer PyTorch
         checked = facts.tensors_saved_for_backwards_with_vc_check_slice
         unchecked = facts.tensors_saved_for_backwards_no_vc_check_slice
     num_outputs = facts.num_forward_returns
