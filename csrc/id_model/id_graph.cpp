@@ -80,8 +80,24 @@ bool sameIndex(const IterDomain* p, const IterDomain* c) {
           !c->hasExpandedExtent());
 }
 
+/// Whether a split is the operation's and has no elements beyond its axis: a reshape's, or one of
+/// constants.
+bool isExact(const Split* split, const TensorView* tv) {
+  if (!split->outer()->isRFactorProduct()) {
+    return false;
+  }
+  const Val* extent = split->in()->extent();
+  const Val* factor = split->factor();
+  if (extent->isConst() && factor->isConst()) {
+    const int64_t elements = factor->value().as<int64_t>();
+    return elements > 0 && extent->value().as<int64_t>() % elements == 0;
+  }
+  return tv->definition() != nullptr && tv->definition()->isA<ReshapeOp>();
+}
+
 /// Axes that operations make one: those of what is read and what is computed of it, and of results
-/// that are computed together; then those that the user named.
+/// that are computed together; then those that are merged and split into the same parts again, and
+/// those that the user named.
 std::vector<std::pair<IterDomain*, IterDomain*>> axesInCommon(const Fusion& fusion,
                                                               IdGraph::Mode mode) {
   const bool permissive = mode == IdGraph::Mode::Permissive;
@@ -105,6 +121,14 @@ std::vector<std::pair<IterDomain*, IterDomain*>> axesInCommon(const Fusion& fusi
       }
     }
   }
+  for (const TensorView* tv : fusion.allTvs()) {
+    const RestoredAxes restored = restoredAxes(tv);
+    for (IterDomain* id : restored.empty() ? std::vector<IterDomain*>() : tv->domain()->allIDs()) {
+      if (const auto found = restored.find(id); found != restored.end()) {
+        pairs.emplace_back(found->second, id);
+      }
+    }
+  }
   for (auto [a, b] : fusion.registeredExactMappings()) {
     // A broadcast axis of one element and one that is gone through several times are no one index.
     const bool alike =
@@ -117,6 +141,39 @@ std::vector<std::pair<IterDomain*, IterDomain*>> axesInCommon(const Fusion& fusi
 }
 
 }  // namespace
+
+RestoredAxes restoredAxes(const TensorView* tv) {
+  RestoredAxes restored;
+  if (!tv->hasRoot()) {
+    return restored;
+  }
+  const auto originOf = [&](IterDomain* id) {
+    const auto found = restored.find(id);
+    return found == restored.end() ? id : found->second;
+  };
+  for (const Expr* expr : tv->domain()->allExprs()) {
+    if (expr->isA<Merge>()) {
+      const IterDomain* outer = originOf(expr->as<Merge>()->outer());
+      const Expr* made = outer->definition();
+      const auto* split = made != nullptr && made->isA<Split>() ? made->as<Split>() : nullptr;
+      if (split != nullptr && split->outer() == outer && !split->in()->isBroadcast() &&
+          split->inner() == originOf(expr->as<Merge>()->inner()) && isExact(split, tv)) {
+        restored[expr->output(0)->as<IterDomain>()] = originOf(split->in());
+      }
+    } else if (expr->isA<Split>() && expr->as<Split>()->innerSplit()) {
+      const auto* split = expr->as<Split>();
+      const Expr* made = originOf(split->in())->definition();
+      const auto* merge = made != nullptr && made->isA<Merge>() ? made->as<Merge>() : nullptr;
+      if (merge != nullptr && merge->out()->isRFactorProduct() &&
+          split->factor()->sameAs(merge->inner()->extent()) && !merge->outer()->isBroadcast() &&
+          !merge->inner()->isBroadcast()) {
+        restored[split->outer()] = originOf(merge->outer());
+        restored[split->inner()] = originOf(merge->inner());
+      }
+    }
+  }
+  return restored;
+}
 
 IdGraph::IdGraph(const Fusion& fusion, Mode mode) {
   const std::vector<TensorView*> tvs = fusion.allTvs();

@@ -5,7 +5,9 @@
 /// Exact: an axis of a producer and the axis it becomes in a consumer are one class; a broadcast
 /// axis and the concrete axis it meets are not, unless both have one element. Permissive: they are
 /// too, so a class says "may share a loop". Both are closed under congruence: transforms of one
-/// kind with equal attributes and equal inputs have equal outputs.
+/// kind with equal attributes and equal inputs have equal outputs. What a reshape
+/// merged or split, and the schedule splits or merges again, is the axis that it was
+/// (restoredAxes).
 ///
 ///   T1[i0, b1] = broadcast(T0[i2]);  T3[i3, i4] = T1 + T2[i5, i6]
 ///   exact:      {i2, i0, i5, i3}  {b1}  {i6, i4}
@@ -17,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include <ir/fusion.h>
@@ -75,5 +78,15 @@ class IdGraph {
   std::vector<std::vector<Expr*>> definitions_;
   std::vector<std::vector<Expr*>> uses_;
 };
+
+/// Axes that transforms of a tensor give back of what its operation, a reshape, took: each with the
+/// one that it is again. A split gives the parts of a merge, a merge of all parts the whole. (What
+/// a schedule merges and splits again stays apart: tensors that are broadcast along a part have
+/// such loops, too, and in theirs nothing comes back.)
+///
+///   reshape: merge(i0, i1) → m       split m by |i1| → a, b: a is i0, b is i1
+///   reshape: split i0 by 4 → a, b    merge(a, b) is i0
+using RestoredAxes = std::unordered_map<const IterDomain*, IterDomain*>;
+RestoredAxes restoredAxes(const TensorView* tv);
 
 }  // namespace nvfuser

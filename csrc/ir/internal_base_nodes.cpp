@@ -62,6 +62,21 @@ std::optional<IterType> mergedIterType(IterType outer, IterType inner) {
 
 namespace {
 
+/// How many parts of `factor` an extent has. x · factor has x, also where the factor turns out to
+/// be 0: nothing is divided then.
+Val* partsOf(Val* extent, Val* factor) {
+  const Expr* def = extent->definition();
+  if (def != nullptr && def->isA<BinaryOp>() && !factor->isConst() &&
+      def->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul) {
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (def->input(i)->sameAs(factor)) {
+        return def->input(1 - i);
+      }
+    }
+  }
+  return SimplifyingIrBuilder::ceilDivExpr(extent, factor);
+}
+
 /// The kind of an axis made from one of kind `from`.
 IterType madeIterType(IterType from, const Val* extent, bool by_operation) {
   const bool is_iterated = from == IterType::Iteration || from == IterType::Symbolic;
@@ -99,7 +114,7 @@ std::pair<IterDomain*, IterDomain*> IterDomain::split(IterDomain* in, Val* facto
                                                       std::optional<IterType> outer_iter_type,
                                                       std::optional<IterType> inner_iter_type) {
   Fusion* fusion = in->fusion();
-  Val* remainder = SimplifyingIrBuilder::ceilDivExpr(in->extent(), factor);
+  Val* remainder = partsOf(in->extent(), factor);
   const bool by_operation = rfactor_domain.value_or(false);
   auto piece = [&](Val* extent, std::optional<IterType> type) {
     IterDomainBuilder builder(fusion->zeroVal(DataType::Index), extent);

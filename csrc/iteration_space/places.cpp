@@ -25,6 +25,18 @@ bool areKnown(const std::vector<Val*>& ids, const Indices& index) {
                      [&](const Val* id) { return index(id->as<IterDomain>()) != nullptr; });
 }
 
+/// What a transform gives back has the index of what it was, without a division, which would ask
+/// whether loops stay below a part's extent.
+template <typename Get, typename Set>
+void setRestored(const Expr* expr, const RestoredAxes& restored, const Get& get, const Set& set) {
+  for (const Val* out : expr->outputs()) {
+    const auto found = restored.find(out->as<IterDomain>());
+    if (found != restored.end() && areKnown(expr->outputs(), get)) {
+      set(found->second, get(found->first));
+    }
+  }
+}
+
 /// A loop of one turn is one of each axis, also of a broadcast axis that is longer.
 bool isTurnOf(const IterDomain* own, const LoopClass& loop) {
   return own->isBroadcast() && loop.extent->isConstant(1);
@@ -84,22 +96,23 @@ void Places::walkLoops(const IdGraph& exact) {
       noteClass(id, index);
     }
   };
-  std::vector<std::vector<Expr*>> transforms;
+  std::vector<std::pair<RestoredAxes, std::vector<Expr*>>> transforms;
   std::vector<const TensorView*> seen;
   for (const LoopAt& at : loops_) {
     set(at.over, at.index);
     const TensorView* tv = exact.tensorOf(at.over);
     if (std::find(seen.begin(), seen.end(), tv) == seen.end()) {
       seen.push_back(tv);
-      transforms.push_back(tv->domain()->allExprs());
+      transforms.emplace_back(restoredAxes(tv), tv->domain()->allExprs());
     }
   }
   const auto get = [&](const IterDomain* id) { return indexInLoops(id); };
   while (changed) {
     changed = false;
-    for (const std::vector<Expr*>& of_tensor : transforms) {
+    for (const auto& [restored, of_tensor] : transforms) {
       for (auto it = of_tensor.rbegin(); it != of_tensor.rend(); ++it) {
         const Expr* expr = *it;
+        setRestored(expr, restored, get, set);
         const bool is_done =
             std::all_of(expr->inputs().begin(), expr->inputs().end(),
                         [&](const Val* in) { return in_loops_.count(in->as<IterDomain>()) != 0; });
@@ -348,9 +361,11 @@ void Places::fillIn(const TensorView* tv) {
     }
   }
   const std::vector<Expr*> transforms = tv->domain()->allExprs();
+  const RestoredAxes restored = restoredAxes(tv);
   const auto follow = [&](const Expr* expr) { followTransform(expr, *symbols_, get, set); };
   // What the logical axes were made from first.
   for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
+    setRestored(*it, restored, get, set);
     if (areKnown((*it)->outputs(), get)) {
       follow(*it);
     }

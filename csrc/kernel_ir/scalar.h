@@ -156,6 +156,7 @@ class ScalarPool {
   Scalar makeProduct(int64_t coefficient, std::vector<Scalar> factors);
   Scalar makeBinary(ScalarOp op, Scalar a, Scalar b);
   Scalar makeQuotient(Scalar a, Scalar b);
+  Scalar withoutInnerQuotient(Scalar a, Scalar b);
   Scalar makeRemainder(Scalar a, Scalar b);
   /// Product of sums multiplied out, for proofs.
   Scalar expand(Scalar a);

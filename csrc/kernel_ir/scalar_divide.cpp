@@ -141,6 +141,33 @@ Scalar ScalarPool::mod(Scalar a, Scalar b) {
   return remainders_[pairOf(a, b)] = makeRemainder(a, b);
 }
 
+/// (s + r div k) div b = (k·s + r) div (k·b); null: no term of `a` is such a quotient. Where
+/// constants are added, as to round up, the sum could outgrow an index: these stay.
+Scalar ScalarPool::withoutInnerQuotient(Scalar a, Scalar b) {
+  if (a->op == ScalarOp::Div) {
+    return div(a->args[0], mul(a->args[1], b));
+  }
+  int64_t value = 0;
+  ScalarTerms terms;
+  decompose(a, &value, &terms);
+  const auto is_quotient = [](const auto& term) {
+    return term.first->op == ScalarOp::Div && term.second == 1 && term.first->lo >= 0 &&
+           term.first->args[0]->lo >= 0 && term.first->args[1]->isConstant();
+  };
+  const auto found = std::find_if(terms.begin(), terms.end(), is_quotient);
+  const Scalar dividend = found == terms.end() ? nullptr : found->first->args[0];
+  if (dividend == nullptr || !b->isConstant() || value != 0 ||
+      (dividend->op == ScalarOp::Sum && dividend->value != 0)) {
+    return nullptr;
+  }
+  const Scalar divisor = found->first->args[1];
+  const Scalar rest = sub(a, found->first);
+  if (rest->lo < 0) {
+    return nullptr;
+  }
+  return div(add(mul(rest, divisor), dividend), mul(divisor, b));
+}
+
 Scalar ScalarPool::makeQuotient(Scalar a, Scalar b) {
   if (b->isConstant(1) || a->isConstant(0)) {
     return a;
@@ -164,8 +191,8 @@ Scalar ScalarPool::makeQuotient(Scalar a, Scalar b) {
     if (!quotient->isConstant(0) && quotient->lo >= 0 && remainder->lo >= 0) {
       return add(quotient, div(remainder, b));
     }
-    if (a->op == ScalarOp::Div) {
-      return div(a->args[0], mul(a->args[1], b));
+    if (Scalar whole = withoutInnerQuotient(a, b)) {
+      return whole;
     }
     // (k·q + r) div (k·f) = q div f where 0 ≤ r < k
     for (const auto& [k, factor] : commonFactors(a, b)) {

@@ -124,7 +124,8 @@ bool ScalarPool::joinQuotient(size_t m, Scalar remainder, int64_t* value, Scalar
 }
 
 /// k·((p + x div y) mod z)·y·F + k·(x mod y)·F = k·((p·y + x) mod y·z)·F, where the m-th term has
-/// the remainder x mod y; and, without p, the same of (x mod y·z) div y.
+/// the remainder x mod y; and, without p, the same of (x mod y·z) div y, where the remainder's x
+/// may lack multiples of y.
 bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms) {
   const Scalar x = remainder->args[0];
   const Scalar y = remainder->args[1];
@@ -143,7 +144,7 @@ bool ScalarPool::joinRemainders(size_t m, Scalar remainder, int64_t* value, Scal
       const bool is_remainder = more != nullptr && more->lo >= 0 && x->lo >= 0;
       const bool is_quotient = outer->op == ScalarOp::Div && outer->args[1] == y &&
                                outer->args[0]->op == ScalarOp::Mod &&
-                               outer->args[0]->args[0] == x &&
+                               mod(outer->args[0]->args[0], y) == remainder &&
                                exactQuotient(outer->args[0]->args[1], y) != nullptr;
       if ((!is_remainder && !is_quotient) ||
           makeProduct(coefficient, otherFactors(term, outer)) != scale) {

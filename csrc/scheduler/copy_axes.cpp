@@ -73,4 +73,17 @@ std::vector<IterDomain*> AxisCopier::replayTo(const std::vector<IterDomain*>& en
   return copiesOf(ends);
 }
 
+TensorView* computedLike(const TensorView* tv) {
+  AxisCopier copier;
+  const std::vector<IterDomain*> root = copier.copiesOf(tv->getRootDomain());
+  const std::vector<IterDomain*> axes =
+      root.empty() ? IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()))
+                   : copier.replayTo(tv->getLogicalDomain(), tv->getRootDomain());
+  auto* domain = IrBuilder::createInContainer<TensorDomain>(
+      tv->fusion(), root, axes, std::vector<IterDomain*>{}, axes,
+      TensorDomain::getContiguityFilledWith(axes, true));
+  return IrBuilder::createInContainer<TensorView>(tv->fusion(), domain, tv->dtype(),
+                                                  MemoryType::Local);
+}
+
 }  // namespace nvfuser

@@ -35,4 +35,9 @@ class AxisCopier {
   std::unordered_map<const IterDomain*, IterDomain*> copies_;
 };
 
+/// A tensor in registers, without a definition yet, that may take the result of the operation that
+/// `tv` is the result of: it has axes like those of `tv` without reductions, those that a reshape
+/// makes them from included.
+TensorView* computedLike(const TensorView* tv);
+
 }  // namespace nvfuser

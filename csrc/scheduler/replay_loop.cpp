@@ -172,6 +172,12 @@ class Replayer {
       return;
     }
     Expr* same = existing(expr, inputs);
+    if (same == nullptr) {
+      for (IterDomain*& in : inputs) {
+        in = in == nullptr ? nullptr : restored(in);
+      }
+      same = existing(expr, inputs);
+    }
     if (same == nullptr && may_create_) {
       same = create(expr, inputs);
     }
@@ -228,6 +234,76 @@ class Replayer {
       }
     }
     return nullptr;
+  }
+
+  /// The axis itself, or if the target's reshape merges or splits it, the axis that undoing this
+  /// gives back (restoredAxes).
+  IterDomain* restored(IterDomain* id) {
+    if (const auto known = restored_.find(id); known != restored_.end()) {
+      return known->second;
+    }
+    const Expr* use = fixedUse(id);
+    if (use != nullptr && use->isA<Split>()) {
+      joinAgain(use->as<Split>());
+    } else if (use != nullptr && use->isA<Merge>()) {
+      takeApartAgain(use->as<Merge>());
+    }
+    const auto made = restored_.find(id);
+    return made == restored_.end() ? id : made->second;
+  }
+
+  void joinAgain(const Split* split) {
+    IterDomain* outer = restored(split->outer());
+    IterDomain* inner = restored(split->inner());
+    if (split->in()->isBroadcast() || isTaken(outer) || isTaken(inner)) {
+      return;
+    }
+    const Expr* merge = useOf(outer, [&](const Expr* expr) {
+      return expr->isA<Merge>() && expr->input(0) == outer && expr->input(1) == inner;
+    });
+    if (merge == nullptr && may_create_) {
+      // Of the extent that it had, not of the product of its parts'.
+      IterDomain* whole = IterDomainBuilder(split->in()->start(), split->in()->extent())
+                              .iter_type(split->in()->getIterType())
+                              .build();
+      merge = IrBuilder::createInContainer<Merge>(whole->fusion(), whole, outer, inner);
+    }
+    if (merge != nullptr) {
+      consumed_.insert({outer, inner});
+      used_.push_back(merge);
+      restored_[split->in()] = merge->output(0)->as<IterDomain>();
+    }
+  }
+
+  void takeApartAgain(const Merge* merge) {
+    IterDomain* whole = restored(merge->out());
+    if (merge->outer()->isBroadcast() || merge->inner()->isBroadcast() || isTaken(whole)) {
+      return;
+    }
+    Val* factor = merge->inner()->extent();
+    const Expr* split = useOf(whole, [&](const Expr* expr) {
+      return expr->isA<Split>() && expr->as<Split>()->innerSplit() &&
+             expr->as<Split>()->factor()->sameAs(factor);
+    });
+    if (split == nullptr && may_create_) {
+      split = IterDomain::split(whole, factor, true).first->definition();
+    }
+    if (split != nullptr) {
+      consumed_.insert(whole);
+      used_.push_back(split);
+      restored_[merge->outer()] = split->output(0)->as<IterDomain>();
+      restored_[merge->inner()] = split->output(1)->as<IterDomain>();
+    }
+  }
+
+  template <typename Suits>
+  const Expr* useOf(const IterDomain* id, const Suits& suits) const {
+    const auto uses = target_uses_.find(id);
+    if (uses == target_uses_.end()) {
+      return nullptr;
+    }
+    const auto found = std::find_if(uses->second.begin(), uses->second.end(), suits);
+    return found == uses->second.end() ? nullptr : *found;
   }
 
   Expr* create(const Expr* expr, std::vector<IterDomain*> inputs) {
@@ -299,7 +375,7 @@ class Replayer {
     for (IterDomain* end : ends_) {
       IterDomain* id = mapped(end);
       if (id != nullptr) {
-        id = throughResizes(id);
+        id = restored(throughResizes(id));
         if (isTaken(id) || contains(counterparts_, id)) {
           id = nullptr;
         }
@@ -351,8 +427,10 @@ class Replayer {
   /// Axes of the target that a replayed transform took.
   AxisSet consumed_;
   AxisSet stand_ins_;
+  /// What the target's reshape took, and the axis that is it again.
+  std::unordered_map<const IterDomain*, IterDomain*> restored_;
   /// The target's transforms that equal replayed ones, producers first.
-  std::vector<Expr*> used_;
+  std::vector<const Expr*> used_;
   std::vector<std::pair<IterDomain*, IterDomain*>> added_;
   std::vector<IterDomain*> counterparts_;
 };

@@ -14,7 +14,11 @@
 /// through an index) are left out. Axes of the target that no replayed axis covers follow behind,
 /// as they were. Transforms that belong to an operation (reshape, slice, pad: between root and
 /// logical domain) stay what they are: a consumer's reshape is replayed on its producer like a
-/// schedule; a slice or pad is passed through, so that both sides are tiled alike.
+/// schedule; for a producer's loops it is undone in the consumer, whose loops are made from its
+/// logical axes; a slice or pad is passed through, so that both sides are tiled alike.
+///
+///   reference T1[n, r k] = sum(T0[n, k]);   target T3[n, h, d] = reshape(T0 − T1)
+///   → T3[n, (h·d)/4, 4], h·d of the class of k (id_model/id_graph.h: restoredAxes)
 #pragma once
 
 #include <cstdint>

@@ -125,6 +125,7 @@ double workOf(const Expr* expr) {
     case ExprKind::SqueezeOp:
     case ExprKind::ExpandOp:
     case ExprKind::RepeatOp:
+    case ExprKind::ReshapeOp:
     case ExprKind::SelectOp:
     case ExprKind::SliceOp:
       return 0;  // a matter of indices
@@ -154,6 +155,7 @@ bool copies(const Expr* expr) {
     case ExprKind::FullOp:
     case ExprKind::IotaOp:
     case ExprKind::EyeOp:
+    case ExprKind::ReshapeOp:
       return true;
     case ExprKind::SelectOp:
       // Of rows; a column is stored, so that who reads it often finds its elements side by side.

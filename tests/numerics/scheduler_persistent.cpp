@@ -252,3 +252,58 @@ TEST_CASE("scheduler persistent: a residual, dropout and a norm, and what comes 
   }
   check(define, runs, "inner persistent");
 }
+
+TEST_CASE("scheduler persistent: rows in other shapes behind a norm") {
+  const auto normed = [](TensorView* x, const std::vector<int64_t>& axes) {
+    const VarMeanResult moments = variance_mean(x, axes, 0, true);
+    return mul(sub(x, moments.mean), rsqrt(add(moments.var, eps())));
+  };
+  const auto reshaped = [&](const std::vector<int64_t>& sizes, const std::vector<int64_t>& to,
+                            const std::vector<int64_t>& axes, DataType dtype) {
+    check(
+        [&, dtype](Fusion& fusion) {
+          TensorView* x = makeContigConcreteTensor(sizes, dtype);
+          fusion.addInput(x);
+          TensorView* y = reshape(normed(castOp(DataType::Float, x), axes), sizes, to);
+          output(fusion, mul(y, IrBuilder::create<Val>(2.0)), dtype);
+        },
+        {{{sizes, dtype}}}, "inner persistent");
+  };
+  for (const DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    CAPTURE(dtype);
+    reshaped({6, 96}, {2, 3, 96}, {1}, dtype);               // rows in two axes
+    reshaped({6, 96}, {6, 4, 24}, {1}, dtype);               // a row in heads
+    reshaped({6, 90}, {6, 2, 3, 15}, {1}, dtype);            // in three axes
+    reshaped({2, 3, 96}, {6, 96}, {2}, dtype);               // rows as one axis
+    reshaped({5, 33}, {165}, {1}, dtype);                    // all as one
+    reshaped({2, 3, 4, 50}, {2, 12, 5, 10}, {2, 3}, dtype);  // groups of channels as channels
+    reshaped({4, 70}, {10, 28}, {1}, dtype);                 // parts of several rows
+  }
+}
+
+TEST_CASE("scheduler persistent: a norm by groups, with weights and what follows it") {
+  // [images, channels, height, width], channels in groups; weights of channels behind the norm.
+  const auto define = [](DataType dtype, const std::vector<int64_t>& sizes, int64_t groups) {
+    return [=](Fusion& fusion) {
+      TensorView* x = makeContigConcreteTensor(sizes, dtype);
+      fusion.addInput(x);
+      TensorView* w = input(fusion, 1, dtype);
+      TensorView* b = input(fusion, 1, dtype);
+      const std::vector<int64_t> grouped{sizes[0], groups, sizes[1] / groups, sizes[2] * sizes[3]};
+      TensorView* parts = reshape(castOp(DataType::Float, x), sizes, grouped);
+      const VarMeanResult moments = variance_mean(parts, {2, 3}, 0, true);
+      TensorView* y = mul(sub(parts, moments.mean), rsqrt(add(moments.var, eps())));
+      const std::vector<bool> channels{true, false, true, true};
+      y = add(mul(reshape(y, grouped, sizes), broadcast(w, channels)), broadcast(b, channels));
+      output(fusion, mul(y, sigmoid(y)), dtype);
+    };
+  };
+  for (const DataType dtype : {DataType::Float, DataType::BFloat16}) {
+    CAPTURE(dtype);
+    for (const std::vector<int64_t>& sizes :
+         std::vector<std::vector<int64_t>>{{2, 12, 5, 6}, {1, 8, 16, 16}, {3, 6, 7, 9}}) {
+      check(define(dtype, sizes, 2), {{{sizes, dtype}, {{sizes[1]}, dtype}, {{sizes[1]}, dtype}}},
+            "inner persistent");
+    }
+  }
+}

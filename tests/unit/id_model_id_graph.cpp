@@ -136,3 +136,40 @@ TEST_CASE("id_graph: members of a class have one index, for all elements") {
     });
   }
 }
+
+TEST_CASE("id_graph: what a reshape merges is what the schedule splits again") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = makeContigConcreteTensor({6, 8});
+  fusion.addInput(x);
+  SUBCASE("into the same parts") {
+    TensorView* a = reshape(x, {6, 8}, {48});
+    fusion.addOutput(a);
+    a->split(0, 8);
+    const Graphs graphs(fusion);
+    CHECK(graphs.exact.mapped(a->axis(0), x->axis(0)));
+    CHECK(graphs.exact.mapped(a->axis(1), x->axis(1)));
+  }
+  SUBCASE("into others") {
+    TensorView* a = reshape(x, {6, 8}, {48});
+    fusion.addOutput(a);
+    a->split(0, 6);
+    const Graphs graphs(fusion);
+    CHECK_FALSE(graphs.permissive.mapped(a->axis(0), x->axis(0)));
+    CHECK_FALSE(graphs.permissive.mapped(a->axis(1), x->axis(1)));
+  }
+  SUBCASE("all parts of an axis, merged") {
+    TensorView* a = reshape(x, {6, 8}, {2, 3, 8});
+    fusion.addOutput(a);
+    a->merge(0);
+    const Graphs graphs(fusion);
+    CHECK(graphs.exact.mapped(a->axis(0), x->axis(0)));
+  }
+  SUBCASE("not what the schedule itself merges") {
+    TensorView* a = set(x);
+    fusion.addOutput(a);
+    a->merge(0)->split(0, 8);
+    const Graphs graphs(fusion);
+    CHECK_FALSE(graphs.permissive.mapped(a->axis(1), x->axis(1)));
+  }
+}

@@ -324,6 +324,21 @@ TEST_CASE("scalar: equal expressions are one node, and the text is short") {
   CHECK(pool.provesDivisible(pool.mul(n, n), pool.constant(256)));
 }
 
+TEST_CASE("scalar: what several divisions took apart is put together again") {
+  ScalarPool pool;
+  // Rows of 63 in rows of 630, gone through in steps of 512: each remainder loses other multiples.
+  const Scalar block = pool.symbol("block", nullptr);
+  const Scalar thread = pool.symbol("thread", pool.constant(512));
+  const Scalar x = pool.add(pool.mul(block, 512), thread);
+  const Scalar row = pool.constant(630);
+  const Scalar part = pool.constant(63);
+  const Scalar in_row = pool.mod(x, row);
+  const Scalar joined =
+      pool.add(pool.mul(pool.div(x, row), row),
+               pool.add(pool.mul(pool.div(in_row, part), part), pool.mod(in_row, part)));
+  CHECK(joined == x);
+}
+
 TEST_CASE("scalar: values lie within the ranges of their expressions") {
   ScalarPool pool;
   const Scalar a = pool.symbol("a", nullptr, -7, 9);

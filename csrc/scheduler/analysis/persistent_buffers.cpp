@@ -7,6 +7,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <scheduler/copy_axes.h>
 #include <scheduler/copy_operation.h>
 #include <scheduler/indexed_reads.h>
 
@@ -71,6 +72,9 @@ bool canRecompute(const Expr* expr) {
   }
   if (expr->isA<LoadStoreOp>()) {
     return !expr->output(0)->as<TensorView>()->hasRoot();
+  }
+  if (expr->isA<ReshapeOp>()) {
+    return true;
   }
   return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, SqueezeOp, ExpandOp, FullOp,
                        IotaOp>() &&
@@ -305,16 +309,11 @@ class Projection {
     for (Val* in : def->inputs()) {
       inputs.push_back(in->isA<TensorView>() ? at(in->as<TensorView>(), place) : in);
     }
-    const std::vector<IterDomain*> axes =
-        IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
-    auto* domain = IrBuilder::createInContainer<TensorDomain>(
-        fusion_, std::vector<IterDomain*>{}, axes, std::vector<IterDomain*>{}, axes,
-        TensorDomain::getContiguityFilledWith(axes, true));
-    auto* copy =
-        IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
+    TensorView* copy = computedLike(tv);
     copyOperation(def, std::move(inputs), {copy});
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
     for (size_t i = 0; i < axes.size(); ++i) {  // operations without operands say nothing of them
-      fusion_->registerExactMapping(axes[i], TensorDomain::noReductions(tv->getLogicalDomain())[i]);
+      fusion_->registerExactMapping(copy->getLogicalDomain()[i], axes[i]);
     }
     copies_[{tv->name(), place}] = copy;
     return copy;

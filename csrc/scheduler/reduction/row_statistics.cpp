@@ -6,6 +6,7 @@
 #include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <scheduler/analysis/persistent_buffers.h>
+#include <scheduler/copy_axes.h>
 #include <scheduler/copy_operation.h>
 
 namespace nvfuser {
@@ -112,13 +113,7 @@ class Separation {
     for (Val* in : def->inputs()) {
       inputs.push_back(in->isA<TensorView>() ? copyOf(in->as<TensorView>()) : in);
     }
-    const std::vector<IterDomain*> axes =
-        IterDomain::clone(TensorDomain::noReductions(tv->getLogicalDomain()));
-    auto* domain = IrBuilder::createInContainer<TensorDomain>(
-        fusion_, std::vector<IterDomain*>{}, axes, std::vector<IterDomain*>{}, axes,
-        TensorDomain::getContiguityFilledWith(axes, true));
-    copy =
-        IrBuilder::createInContainer<TensorView>(fusion_, domain, tv->dtype(), MemoryType::Local);
+    copy = computedLike(tv);
     copyOperation(def, std::move(inputs), {copy});
     return copy;
   }

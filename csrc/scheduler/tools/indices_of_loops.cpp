@@ -29,9 +29,24 @@ uint64_t mix(std::initializer_list<uint64_t> parts) {
 }  // namespace
 
 IndicesOfLoops::IndicesOfLoops(const TensorView* tv, const IdGraph& graph, int64_t num_shared) {
+  std::unordered_map<int, std::vector<const IterDomain*>> by_class;
+  for (const IterDomain* id : tv->domain()->allIDs()) {
+    if (!id->isBroadcast()) {
+      by_class[graph.classOf(id)].push_back(id);
+    }
+  }
+  // Axes of one class are at one index, as what a reshape merged and the schedule split again.
+  const auto note = [&](const Val* id, uint64_t index) {
+    if (!known_.emplace(id, index).second || id->as<IterDomain>()->isBroadcast()) {
+      return;
+    }
+    for (const IterDomain* same : by_class[graph.classOf(id->as<IterDomain>())]) {
+      known_.emplace(same, index);
+    }
+  };
   const auto& loop = tv->getLoopDomain();
   for (size_t i = 0; i < loop.size(); ++i) {
-    known_[loop[i]] = static_cast<int64_t>(i) < num_shared ? mix({i}) : kOwn;
+    note(loop[i], static_cast<int64_t>(i) < num_shared ? mix({i}) : kOwn);
   }
   const std::vector<Expr*> transforms = tv->domain()->allExprs();
   for (auto it = transforms.rbegin(); it != transforms.rend(); ++it) {
@@ -54,7 +69,7 @@ IndicesOfLoops::IndicesOfLoops(const TensorView* tv, const IdGraph& graph, int64
       for (const Val* out : outs) {
         made = mix({made, of(out)});
       }
-      known_.emplace(ins[i], is_own ? kOwn : made);
+      note(ins[i], is_own ? kOwn : made);
     }
   }
 }
