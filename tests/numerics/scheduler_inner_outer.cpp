@@ -163,3 +163,23 @@ TEST_CASE("scheduler inner-outer: one kernel serves many shapes") {
   // Where a row does not fit the registers of a block, a shape has two.
   CHECK(program.cache().numKernelsMade() <= 56);
 }
+
+TEST_CASE(
+    "scheduler inner-outer: sums of columns that keep their axis, of what the rows' sums give") {
+  // As frameworks write the gradients of what was stretched: [n, c] to [1, c], then [c].
+  const Define define = [](Fusion& fusion) {
+    TensorView* x = input(fusion, 2, DataType::Float);
+    TensorView* w = input(fusion, 1, DataType::Float);
+    TensorView* y = mul(x, broadcast(w, {true, false}));
+    TensorView* scale = rsqrt(add(sum(mul(y, y), {1}, true), IrBuilder::create<Val>(1.0)));
+    TensorView* scaled = mul(y, scale);
+    fusion.addOutput(scaled);
+    fusion.addOutput(mul(sum(scaled, {0}, true), IrBuilder::create<Val>(0.5)));
+    fusion.addOutput(squeeze(sum(mul(scaled, x), {0}, true), {0}));
+  };
+  std::vector<std::vector<Input>> runs;
+  for (const auto& sizes : kRows) {
+    runs.push_back({{sizes}, {{sizes[1]}}});
+  }
+  checkGradients(define, runs);
+}

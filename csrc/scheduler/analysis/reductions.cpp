@@ -120,9 +120,9 @@ std::variant<InnerOuterReductions, Refusal> withOuter(
       const auto* tv = out->as<TensorView>();
       std::set<int> has;
       for (const IterDomain* id : tv->getLogicalDomain()) {
-        if (id->isBroadcast() || tv->hasRoot()) {
+        if (id->hasExpandedExtent() || tv->hasRoot()) {
           has.insert(-1);
-        } else {
+        } else if (!id->isBroadcast()) {
           has.insert(permissive.classOf(id));
         }
       }

@@ -208,7 +208,8 @@ class Scheduler {
     }
     const int64_t partials = partialAxes(tv);
     const bool has_partials = partials > 0;
-    while (tv->nDims() > partials + 1) {
+    const int64_t spread = putSpreadLast(tv, partials);
+    while (tv->nDims() > partials + 1 + spread) {
       tv->merge(partials);
     }
     tv->split(partials, kWarpSize);
@@ -228,7 +229,28 @@ class Scheduler {
       tv->axis(5)->parallelize(ParallelType::TIDy);
     }
     tv->axis(0)->parallelize(ParallelType::BIDx);
-    tv->axis(-1)->parallelize(ParallelType::TIDx);
+    tv->axis(-1 - spread)->parallelize(ParallelType::TIDx);
+  }
+
+  /// Axes of one element (a sum that keeps the axis) go behind the columns. How many there are.
+  static int64_t putSpreadLast(TensorView* tv, int64_t first) {
+    std::unordered_map<int64_t, int64_t> order;
+    int64_t next = first;
+    for (const bool is_spread : {false, true}) {
+      for (int64_t i = first; i < tv->nDims(); ++i) {
+        if (tv->axis(i)->isBroadcast() == is_spread) {
+          order[i] = next++;
+        }
+      }
+    }
+    const int64_t columns =
+        std::count_if(tv->getLoopDomain().begin() + first, tv->getLoopDomain().end(),
+                      [](const IterDomain* id) { return !id->isBroadcast(); });
+    if (columns == 0) {
+      return 0;  // columns of one element are broadcast axes themselves
+    }
+    tv->reorder(order);
+    return tv->nDims() - first - columns;
   }
 
   static bool contains(const std::vector<TensorView*>& tvs, const TensorView* tv) {
