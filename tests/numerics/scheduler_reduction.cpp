@@ -160,3 +160,23 @@ TEST_CASE("scheduler reduction: axes that a reshape merges in another order than
   check([&](Fusion& fusion) { fusion.addOutput(softmax(flatten(turned(fusion)), 0)); }, runs,
         "inner persistent");
 }
+
+TEST_CASE("scheduler reduction: elements that only indices tell apart") {
+  // Windows of 9 along an axis: y[i, j] = max over k of x[i, j + k].
+  const auto windows = [](int64_t width) {
+    return [=](Fusion& fusion) {
+      TensorView* x = makeContigConcreteTensor({3, width + 8}, DataType::Float);
+      fusion.addInput(x);
+      TensorView* place = add(broadcast(iota(IrBuilder::create<Val>(width)), {false, true}),
+                              broadcast(iota(IrBuilder::create<Val>(int64_t{9})), {true, false}));
+      TensorView* taps = takeAlongAxis(broadcast(x, {false, false, true}),
+                                       broadcast(place, {true, false, false}), 1);
+      fusion.addOutput(max(taps, {2}));
+      fusion.addOutput(sum(taps, {2}));
+    };
+  };
+  for (const int64_t width : {int64_t{1}, int64_t{40}, int64_t{1000}}) {
+    CAPTURE(width);
+    check(windows(width), {{{{3, width + 8}}}}, "reduction");
+  }
+}

@@ -52,6 +52,13 @@ ReferenceAxes::Part ReferenceAxes::fastestPart(const TensorView* tv, size_t i,
         add(made->as<Split>()->in(), run);
       }
     }
+    for (const Expr* use : graph_.uses(part)) {
+      if (use->isA<Split>()) {
+        add(use->as<Split>()->inner(), run);
+      } else if (use->isA<Merge>() && graph_.classOf(use->as<Merge>()->inner()) == part) {
+        add(use->as<Merge>()->out(), run);
+      }
+    }
   }
   return {};
 }
@@ -157,10 +164,52 @@ std::vector<int64_t> ReferenceAxes::memoryOrderOfLargest(const std::vector<Tenso
   return order;
 }
 
+bool ReferenceAxes::isReshapedWhole(const TensorView* tv, const std::vector<int64_t>& inner,
+                                    const std::vector<MemoryAxis>& memory,
+                                    SchedulerRuntimeInfo& info) const {
+  if (!tv->isFusionInput() || covers(tv)) {
+    return false;
+  }
+  int64_t elements = 1;
+  for (auto axis = memory.rbegin(); axis != memory.rend(); ++axis) {
+    if (!axis->id->extent()->isConstScalar() || !axis->contiguous || axis->stride != elements) {
+      return false;
+    }
+    elements *= axis->extent;
+  }
+  // Where the outer axes are one on either side: what several on both sides are divided into,
+  // lowering does not put together again.
+  size_t shared = 0;
+  while (shared < memory.size() && shared < inner.size() &&
+         find(tv, static_cast<size_t>(inner[inner.size() - 1 - shared])) ==
+             memory[memory.size() - 1 - shared].id) {
+    ++shared;
+  }
+  if (memory.size() - shared > 1 && inner.size() - shared > 1) {
+    return false;
+  }
+  const auto strides = carriedStrides(tv, reference_, info);
+  int64_t loop = 1;
+  for (auto axis = inner.rbegin(); strides && axis != inner.rend(); ++axis) {
+    const auto i = static_cast<size_t>(*axis);
+    const int64_t extent = info.extent(axes_[i]);
+    if (!axes_[i]->extent()->isConstScalar() || (extent != 1 && (*strides)[i] != loop)) {
+      return false;
+    }
+    loop *= extent;
+  }
+  return strides.has_value() && loop == elements;
+}
+
 ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<int64_t>& inner,
                                         const std::vector<MemoryAxis>& memory,
                                         SchedulerRuntimeInfo& info) const {
   Run run;
+  if (isReshapedWhole(tv, inner, memory, info)) {
+    std::transform(memory.rbegin(), memory.rend(), std::back_inserter(run.extents),
+                   [](const MemoryAxis& axis) { return axis.extent; });
+    return run;
+  }
   for (auto axis = inner.rbegin(); axis != inner.rend(); ++axis) {
     const auto i = static_cast<size_t>(*axis);
     if (axes_[i]->isBroadcast()) {
@@ -168,7 +217,11 @@ ReferenceAxes::Run ReferenceAxes::runOf(const TensorView* tv, const std::vector<
     }
     // A size that merely happens to be 1 is a size like any other: the kernel divides by it.
     const IterDomain* id = find(tv, i);
-    const Part part = id == nullptr && run.extents.empty() ? fastestPart(tv, i, info) : Part();
+    const Part part = id == nullptr ? fastestPart(tv, i, info) : Part();
+    if (part.id != nullptr && !run.extents.empty()) {
+      run.whole = false;  // a reshape of outer axes: what is left of the loop is divided
+      break;
+    }
     if (part.id != nullptr && !memory.empty() && memory.back().id == part.id &&
         memory.back().contiguous) {
       run.extents.push_back(part.run);
@@ -215,7 +268,10 @@ int64_t ReferenceAxes::vectorWidth(const TensorView* tv, const std::vector<int64
     // loops are no part: element by element.
     return run.empty() ? 0 : 1;
   }
-  if (!is_whole && run.size() > 1) {
+  const bool are_constant = std::all_of(memory.begin(), memory.end(), [](const MemoryAxis& axis) {
+    return axis.id->extent()->isConstScalar();
+  });
+  if (!is_whole && run.size() > 1 && !are_constant) {
     return 1;  // the index is divided by a product of extents, which lowering does not take apart
   }
   const int64_t together = std::accumulate(run.begin(), run.end(), int64_t{1}, std::multiplies<>());

@@ -80,6 +80,10 @@ class ReferenceAxes {
     bool lacks_axis = false;  ///< it ended at an axis that the tensor has not
   };
   static std::vector<MemoryAxis> memoryAxes(const TensorView* tv, SchedulerRuntimeInfo& info);
+  /// Whether loops over `inner` go through all of an input's memory in order, behind a reshape of
+  /// sizes that are constants: no division is left then.
+  bool isReshapedWhole(const TensorView* tv, const std::vector<int64_t>& inner,
+                       const std::vector<MemoryAxis>& memory, SchedulerRuntimeInfo& info) const;
   Run runOf(const TensorView* tv, const std::vector<int64_t>& inner,
             const std::vector<MemoryAxis>& memory, SchedulerRuntimeInfo& info) const;
 

@@ -182,7 +182,10 @@ class PointwiseScheduler : public SchedulerEntry {
     params->flip_grid = flipsGrid(reference, info, *params);
     pointwise::chooseWindows(fusion, nests, info, *params);
     // What stands in front of the rows has loops of its own, which not all shared loops lead on to.
-    params->column_values = params->column_values && !refusesOnHost(fusion, *params);
+    params->column_values = params->column_values && !refuses(fusion, *params, LowerTarget::Cpu);
+    if (params->rows > 1 && refuses(fusion, *params, LowerTarget::Cuda)) {
+      params->rows = 1;
+    }
     std::unordered_set<TensorView*> seen = first;
     for (size_t n = 1; n < nests.size(); ++n) {
       narrow(fusion, nests[n], seen, info, *params);
@@ -195,11 +198,11 @@ class PointwiseScheduler : public SchedulerEntry {
   }
 
  private:
-  static bool refusesOnHost(const Fusion& fusion, const PointwiseParams& params) {
+  static bool refuses(const Fusion& fusion, const PointwiseParams& params, LowerTarget target) {
     Fusion scheduled(fusion);
     pointwise::schedule(&scheduled, params);
     const IdGraph exact(scheduled, IdGraph::Mode::Exact);
-    return refusedLoops(scheduled, exact, LowerTarget::Cpu).has_value();
+    return refusedLoops(scheduled, exact, target).has_value();
   }
 
   /// Elements right of the cut.

@@ -18,6 +18,8 @@ constexpr int64_t kColumnsOfPass = 4;       ///< of a thread: of more, instructi
 constexpr int64_t kRowsOfPass = 8;          ///< of a thread, for the larger block
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
+constexpr int64_t kMostAlone = 64;          ///< rows that one thread goes through
+constexpr int64_t kThreadsToSpare = 1024;   ///< of a multiprocessor, for columns alone
 constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
 constexpr int64_t kBytesOfProcessor = 32768;  ///< that its threads have in flight, to hide latency
 
@@ -47,6 +49,12 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   params.threads_x = threads;
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
+  // Few elements that only indices tell apart (taps of a window): no thread waits for another's.
+  if (problem.of_indices && problem.reduced <= kMostAlone &&
+      others * columns >= kThreadsToSpare * processors) {
+    params.threads_x = std::min(ceilPow2(columns), kThreadsOfColumns);
+    params.threads_y = 1;
+  }
   const int64_t most_unroll = std::clamp<int64_t>(
       std::min(128 / problem.input_bytes, kElementsInFlight) / params.vectorization, 1,
       writes_rows && params.vectorization > 1 ? 1 : kMostUnroll);

@@ -7,6 +7,7 @@
 #include <scheduler/analysis/cache_lines.h>
 #include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/windows.h>
+#include <scheduler/indexed_reads.h>
 #include <scheduler/reduction/loops.h>
 #include <scheduler/reduction/trial.h>
 
@@ -94,6 +95,11 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     std::erase_if(telling, [&](const TensorView* tv) { return !axes.covers(tv); });
   }
   setOrder(axes.memoryOrderOfLargest(telling, info));
+  of_indices =
+      !info.isHost() && form.buffers.held().empty() && !reshapes() && isReducedNowhere(border);
+  if (of_indices) {
+    setOrder(reducedFirst());
+  }
   if (order != as_defined && reshapes() && !followsReshapes(suits_loops)) {
     const std::vector<int64_t> in_memory = order;
     for (const std::vector<int64_t>& other : {keptAsDefined(), as_defined, in_memory}) {
@@ -130,6 +136,29 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     inner_extent = kept;
     schedule_3d = false;
   }
+}
+
+bool Problem::isReducedNowhere(const std::vector<TensorView*>& border) const {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  return kept >= info.device().warp_size &&
+         std::none_of(border.begin(), border.end(), [&](const TensorView* tv) {
+           for (size_t i = 0; i < logical.size(); ++i) {
+             if (logical[i]->isReduction() && !scheduler_tools::isReadAtIndex(tv) &&
+                 axes.find(tv, i) != nullptr) {
+               return true;
+             }
+           }
+           return false;
+         });
+}
+
+std::vector<int64_t> Problem::reducedFirst() const {
+  const auto& logical = form.signature.reference()->getLogicalDomain();
+  std::vector<int64_t> result = order;
+  std::stable_partition(result.begin(), result.end(), [&](int64_t axis) {
+    return logical[static_cast<size_t>(axis)]->isReduction();
+  });
+  return result;
 }
 
 bool Problem::isFull(const TensorView* tv) const {
@@ -344,8 +373,27 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
   const auto isReduced = [&](int64_t axis) {
     return logical[static_cast<size_t>(axis)]->isReduction();
   };
+  // Behind a reshape: the innermost loop goes along another axis than memory does.
+  const auto isTurnedBehindReshape = [&](const TensorView* tv) {
+    const auto& memory = tv->getMaybeAllocationDomain();
+    const auto last = std::find_if(memory.rbegin(), memory.rend(), [&](const IterDomain* id) {
+      return !id->isBroadcast() && !id->isReduction() && info.extent(id) > 1;
+    });
+    if (last == memory.rend() || info.extent(*last) < kLeastOther || problem.inner.empty()) {
+      return false;
+    }
+    const auto loop = static_cast<size_t>(problem.inner.back());
+    const ReferenceAxes::Part along = axes.fastestPart(tv, loop, info);
+    return along.id != nullptr && along.id != *last && info.extent(along.id) > 1;
+  };
   for (const TensorView* tv : borderTensors(problem.fusion)) {
-    if (!axes.covers(tv) || info.bytes(tv) < kLarge) {
+    if (info.bytes(tv) < kLarge) {
+      continue;
+    }
+    if (!axes.covers(tv)) {
+      if (!scheduler_tools::isReadAtIndex(tv) && isTurnedBehindReshape(tv)) {
+        return Refusal{text(tv, " does not lie in memory along the rows as others do")};
+      }
       continue;
     }
     std::vector<int64_t> own = axes.memoryOrder(tv, info);

@@ -58,8 +58,9 @@ struct Problem {
   int64_t full_inputs = 0;
   int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
   int64_t largest_dtype = 1;
-  int64_t full_dtype = 1;  ///< the largest of full tensors
-  bool has_masks = false;  ///< for parts of the CPU's vectors, of all border tensors' elements
+  int64_t full_dtype = 1;   ///< the largest of full tensors
+  bool of_indices = false;  ///< on a GPU: no tensor lies in memory along a reduced axis
+  bool has_masks = false;   ///< for parts of the CPU's vectors, of all border tensors' elements
 
   /// Widest access to any tensor along the inner axes that divides them.
   int64_t widest() const;
@@ -74,6 +75,12 @@ struct Problem {
   /// Of an input of which windows alone are read (analysis/windows.h): what one access of any of
   /// them can move.
   int64_t widthOfWindows(const TensorView* input) const;
+  /// Whether no tensor lies in memory along a reduced axis, which only indices have: taps of a
+  /// window. Threads along it would read no neighbours, and exchange what each could add up alone.
+  ///
+  ///   T2[n] = max(T1[n, 9]), T1[i, k] = T0[i + k]
+  bool isReducedNowhere(const std::vector<TensorView*>& border) const;
+  std::vector<int64_t> reducedFirst() const;
   /// Whether a border tensor has all axes, or as many elements behind a reshape.
   bool isFull(const TensorView* tv) const;
   /// What follows from the order in which loops go through the reference's axes.
