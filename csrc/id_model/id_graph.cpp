@@ -96,7 +96,7 @@ bool isExact(const Split* split, const TensorView* tv) {
 }
 
 /// Axes that operations make one: those of what is read and what is computed of it, and of results
-/// that are computed together; then those that are merged and split into the same parts again, and
+/// that are computed together; then those that a reshape took and the schedule gives back, and
 /// those that the user named.
 std::vector<std::pair<IterDomain*, IterDomain*>> axesInCommon(const Fusion& fusion,
                                                               IdGraph::Mode mode) {

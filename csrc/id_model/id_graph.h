@@ -5,9 +5,8 @@
 /// Exact: an axis of a producer and the axis it becomes in a consumer are one class; a broadcast
 /// axis and the concrete axis it meets are not, unless both have one element. Permissive: they are
 /// too, so a class says "may share a loop". Both are closed under congruence: transforms of one
-/// kind with equal attributes and equal inputs have equal outputs. What a reshape
-/// merged or split, and the schedule splits or merges again, is the axis that it was
-/// (restoredAxes).
+/// kind with equal attributes and equal inputs have equal outputs. What a reshape merged or split,
+/// and the schedule splits or merges again, is the axis that it was (restoredAxes).
 ///
 ///   T1[i0, b1] = broadcast(T0[i2]);  T3[i3, i4] = T1 + T2[i5, i6]
 ///   exact:      {i2, i0, i5, i3}  {b1}  {i6, i4}

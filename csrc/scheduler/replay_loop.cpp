@@ -429,7 +429,7 @@ class Replayer {
   AxisSet stand_ins_;
   /// What the target's reshape took, and the axis that is it again.
   std::unordered_map<const IterDomain*, IterDomain*> restored_;
-  /// The target's transforms that equal replayed ones, producers first.
+  /// The target's transforms that equal replayed ones or undo its reshape, producers first.
   std::vector<const Expr*> used_;
   std::vector<std::pair<IterDomain*, IterDomain*>> added_;
   std::vector<IterDomain*> counterparts_;

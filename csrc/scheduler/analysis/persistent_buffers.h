@@ -64,7 +64,8 @@ class PersistentBuffers {
 };
 
 /// Whether an operation can be done again with equal results and without reading memory anew in
-/// another order: element-wise, no random numbers, no change of shape but broadcasts.
+/// another order: element-wise, no random numbers, no change of shape but broadcasts
+/// and reshapes.
 bool canRecompute(const Expr* expr);
 
 /// Each tensor that is read at several places is computed at each of them from inputs, as far as

@@ -13,6 +13,8 @@
 ///   T9[r G, i1]  →  [blockIdx.x G, columns, serial, unrolled U, threadIdx.z, threadIdx.y,
 ///                    threadIdx.x 32]
 ///
+/// The axis of one element that such a sum may keep stands behind the columns.
+///
 /// All blocks must be resident, so registers are limited to what lets G blocks run at once. On the
 /// CPU tasks cannot wait for each other: there it takes nothing.
 #pragma once
