@@ -191,10 +191,24 @@ WrittenCall ofSlice(const SliceOp* op) {
   std::vector<Val*> starts;
   std::vector<Val*> stops;
   std::vector<Val*> steps;
+  bool is_dense = true;
   for (size_t i = 0; i < rank; ++i) {
     starts.push_back(op->start(i));
     stops.push_back(op->stop(i));
     steps.push_back(op->step(i));
+    is_dense = is_dense && op->step(i)->isOne();
+  }
+  if (!is_dense) {
+    std::vector<int64_t> strides;
+    for (const Val* step : steps) {
+      strides.push_back(step->value().as<int64_t>());
+    }
+    return CallWriter("strided_slice")
+        .operand(op->in())
+        .values("start_indices", starts)
+        .values("sizes", shapeOf(resultOf(op)))
+        .numbers("strides", strides)
+        .call();
   }
   return CallWriter("slice")
       .operand(op->in())

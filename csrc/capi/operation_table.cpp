@@ -195,6 +195,21 @@ TensorView* sliced(TensorView* arg, const Sizes& starts, const Sizes& ends, cons
   return slice(arg, ranges, manual_normalization);
 }
 
+TensorView* strided(TensorView* arg, const Sizes& starts, const Sizes& sizes,
+                    const std::vector<int64_t>& strides) {
+  const auto rank = static_cast<size_t>(ops::rankOf(arg));
+  if (starts.size() != rank || sizes.size() != rank || strides.size() != rank) {
+    userError("strided_slice: ", ops::describe(arg), " has ", rank, " axes, but there are ",
+              starts.size(), " start_indices, ", sizes.size(), " sizes and ", strides.size(),
+              " strides; give one of each for each axis");
+  }
+  std::vector<Steps> steps;
+  for (size_t i = 0; i < rank; ++i) {
+    steps.push_back({starts[i], sizes[i], strides[i]});
+  }
+  return stridedSlice(arg, steps);
+}
+
 }  // namespace
 
 std::vector<Operation> operationTable() {
@@ -307,6 +322,15 @@ std::vector<Operation> operationTable() {
          [](Tv arg, Sizes starts, Sizes ends, Sizes strides, bool manual) {
            return sliced(arg, starts, ends, strides, manual);
          }),
+      op("strided_slice", "arg, start_indices, sizes, strides", "Tensor",
+         "start + i * stride along each axis, for 0 <= i < size, all of them within it; strides "
+         "may "
+         "be negative.",
+         [](Tv arg, Sizes starts, Sizes sizes, Ints strides) {
+           return strided(arg, starts, sizes, strides);
+         }),
+      op("flip", "arg, dims", "Tensor", "The elements of these axes in reversed order.",
+         [](Tv arg, Ints dims) { return flip(arg, dims); }),
       op("pad", "arg, pad_widths, value=None", "Tensor",
          "value (0 unless given) around arg: (left, right) of the last axis, then of the one "
          "before. Negative widths cut.",

@@ -181,9 +181,22 @@ class NamedAxes {
 
   void resize(const Resize* op) {
     const size_t axis = find(op->in());
-    padAxis(axis, context_.evaluator.evaluateInt(op->leftExpand(), "the width of a resize"),
-            context_.evaluator.evaluateInt(op->rightExpand(), "the width of a resize"));
+    const int64_t left = context_.evaluator.evaluateInt(op->leftExpand(), "the width of a resize");
+    const int64_t right =
+        context_.evaluator.evaluateInt(op->rightExpand(), "the width of a resize");
     ids_[axis] = op->out();
+    if (op->step() == 1) {
+      padAxis(axis, left, right);
+      return;
+    }
+    const int64_t size = (array_.sizes[axis] + left + right) / op->step();
+    const int64_t last_read = -left + (size - 1) * op->step();
+    const int64_t first = std::min(-left, last_read);
+    const int64_t last = std::max(-left, last_read);
+    padAxis(axis, -first, size == 0 ? first - array_.sizes[axis] : last + 1 - array_.sizes[axis]);
+    array_.offset += (-left - first) * array_.strides[axis];
+    array_.sizes[axis] = size;
+    array_.strides[axis] *= op->step();
   }
 
   Array array_;
@@ -336,19 +349,18 @@ Array slice(const SliceOp* op, Context& context) {
   Array out = context.operand(op->in());
   for (size_t axis = 0; axis < out.rank(); ++axis) {
     const int64_t size = out.sizes[axis];
-    auto bound = [&](const Val* val) {
-      const int64_t at = context.evaluator.evaluateInt(val, "the bound of a slice");
-      return clamped(at < 0 ? at + size : at, 0, size);
+    auto valueOf = [&](const Val* val) {
+      return context.evaluator.evaluateInt(val, "the bound of a slice");
     };
-    const int64_t start = bound(op->start(axis));
-    const int64_t stop = std::max(start, bound(op->stop(axis)));
     const int64_t step = context.evaluator.evaluateInt(op->step(axis), "the step of a slice");
-    if (step < 1) {
-      userError("slice: the step along axis ", axis, " of ", *op->in(), " must be positive, got ",
-                step);
+    int64_t start = valueOf(op->start(axis));
+    int64_t stop = valueOf(op->stop(axis));
+    if (step == 1) {
+      start = clamped(start < 0 ? start + size : start, 0, size);
+      stop = std::max(start, clamped(stop < 0 ? stop + size : stop, 0, size));
     }
-    out.offset += start * out.strides[axis];
-    out.sizes[axis] = (stop - start + step - 1) / step;
+    out.sizes[axis] = (stop - start) / step;
+    out.offset += out.sizes[axis] == 0 ? 0 : start * out.strides[axis];
     out.strides[axis] *= step;
   }
   return out;
@@ -356,14 +368,11 @@ Array slice(const SliceOp* op, Context& context) {
 
 Array pad(const PadOp* op, Context& context) {
   const Array in = context.operand(op->in());
-  std::vector<int64_t> left;
-  std::vector<int64_t> right;
-  for (size_t axis = 0; axis < in.rank(); ++axis) {
-    left.push_back(context.evaluator.evaluateInt(op->leftWidth(axis), "the width of a pad"));
-    right.push_back(context.evaluator.evaluateInt(op->rightWidth(axis), "the width of a pad"));
-  }
   const Array fill = convert(context.operand(op->value()), in.dtype);
-  return padAxes(in, left, right, onlyElement(fill));
+  const auto* out = op->out()->as<TensorView>();
+  return transformAxes(in, TensorDomain::noReductions(out->getMaybeRootDomain()),
+                       TensorDomain::noReductions(out->getLogicalDomain()), onlyElement(fill),
+                       context);
 }
 
 Array cat(const CatOp* op, Context& context) {

@@ -220,7 +220,8 @@ class ShapeInference::Reader {
     const std::vector<IterDomain*> root = TensorDomain::noReductions(out->getMaybeRootDomain());
     for (size_t i = 0; i < axes.size(); ++i) {
       if (root[i] != axesOf(out)[i]) {
-        add(Cut{op, axisOf(in, axes[i]), op->start(i), op->stop(i)});
+        add(Cut{op, axisOf(in, axes[i]), op->start(i), op->stop(i),
+                op->step(i)->value().as<int64_t>()});
       }
     }
   }

@@ -88,6 +88,7 @@ class ShapeInference {
     Axis axis;
     const Val* start;
     const Val* stop;
+    int64_t step;
   };
   /// The first axis, of an index, is not longer than the other one.
   struct Fit {

@@ -110,12 +110,21 @@ class ShapeInference::Call {
     const int64_t size = sizes_[step.axis.size];
     const int64_t start = valueOf(step.start);
     const int64_t stop = valueOf(step.stop);
-    if (size == kUnknown || start == kUnknown || stop == kUnknown || (0 <= start && stop <= size)) {
+    if (size == kUnknown || start == kUnknown || stop == kUnknown) {
       return;
     }
-    userError(step.expr->getOpString(), ": the range from ", start, " to ", stop, " of axis ",
-              step.axis.place, " of ", step.axis.tensor->toInlineString(), " leaves its ", size,
-              " elements; pass bounds between 0 and the size, or let slice() normalize them");
+    if (step.step == 1 && (start < 0 || stop > size)) {
+      userError(step.expr->getOpString(), ": the range from ", start, " to ", stop, " of axis ",
+                step.axis.place, " of ", step.axis.tensor->toInlineString(), " leaves its ", size,
+                " elements; pass bounds between 0 and the size, or let slice() normalize them");
+    }
+    const int64_t last = stop - step.step;
+    if (step.step != 1 && start != stop &&
+        (std::min(start, last) < 0 || std::max(start, last) >= size)) {
+      userError(step.expr->getOpString(), ": the elements from ", start, " to ", last, " of axis ",
+                step.axis.place, " of ", step.axis.tensor->toInlineString(), " leave its ", size,
+                " elements");
+    }
   }
 
   void operator()(const Fit& step) {

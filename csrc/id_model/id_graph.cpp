@@ -36,7 +36,7 @@ Signature signatureOf(const Expr* expr, ClassOf classOf) {
   Signature signature{static_cast<uint64_t>(expr->kind())};
   size_t end = 1;
   auto push = [&](uint64_t part) {
-    check(end < signature.size(), "a transform has at most two attributes and two inputs");
+    check(end < signature.size(), "a transform has at most six numbers that tell it from others");
     signature[end++] = part;
   };
   auto add = [&](const Val* scalar) {
@@ -55,6 +55,7 @@ Signature signatureOf(const Expr* expr, ClassOf classOf) {
     case ExprKind::Resize:
       add(expr->as<Resize>()->leftExpand());
       add(expr->as<Resize>()->rightExpand());
+      push(static_cast<uint64_t>(expr->as<Resize>()->step()));
       break;
     case ExprKind::Swizzle:
       push(static_cast<uint64_t>(expr->as<Swizzle>()->swizzleType()));

@@ -62,10 +62,13 @@ std::optional<IterType> mergedIterType(IterType outer, IterType inner) {
 
 namespace {
 
-/// How many parts of `factor` an extent has. x · factor has x, also where the factor turns out to
-/// be 0: nothing is divided then.
+/// How many parts of `factor` an extent has. x · factor has x and the factor itself has 1, also
+/// where the factor turns out to be 0: nothing is divided then.
 Val* partsOf(Val* extent, Val* factor) {
   const Expr* def = extent->definition();
+  if (extent->sameAs(factor)) {
+    return extent->fusion()->oneVal(DataType::Index);
+  }
   if (def != nullptr && def->isA<BinaryOp>() && !factor->isConst() &&
       def->as<BinaryOp>()->getBinaryOpType() == BinaryOpType::Mul) {
     for (const size_t i : {size_t{0}, size_t{1}}) {

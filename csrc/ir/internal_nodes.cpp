@@ -139,7 +139,8 @@ Swizzle::Swizzle(IrBuilderPasskey passkey, IterDomain* out_x, IterDomain* out_y,
 Swizzle1D::Swizzle1D(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, ParallelType type)
     : ExprOf(passkey, {{in}, {out}}, {type}) {}
 
-Resize::Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right)
-    : ExprOf(passkey, {{in}, {out}}, {left, right}) {}
+Resize::Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right,
+               int64_t step)
+    : ExprOf(passkey, {{in}, {out}}, {left, right, step}) {}
 
 }  // namespace nvfuser

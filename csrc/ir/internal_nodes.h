@@ -163,8 +163,9 @@ class ReshapeOp final : public ExprOf<ReshapeOp, ExprKind::ReshapeOp> {
   Val* in() const { return input(0); }
 };
 
-/// out[i] = in[start + i·step]. Inputs: the tensor, then start, stop, step of each axis. A Resize
-/// stands between root and logical domain where an axis is cut (step 1).
+/// out[i] = in[start + i·step] for 0 ≤ i < (stop - start) / step, which leaves no remainder.
+/// Inputs: the tensor, then start, stop, step of each axis; steps are constants, and may be
+/// negative. A Resize stands between root and logical domain where an axis is cut.
 class SliceOp final : public ExprOf<SliceOp, ExprKind::SliceOp> {
  public:
   using ExprOf::ExprOf;
@@ -533,21 +534,27 @@ class Swizzle1D final : public ExprOf<Swizzle1D, ExprKind::Swizzle1D, Swizzle1DF
 struct ResizeFields {
   Val* left = nullptr;
   Val* right = nullptr;
+  int64_t step = 1;
   static constexpr auto fields() {
-    return std::tuple{Field{"left", &ResizeFields::left}, Field{"right", &ResizeFields::right}};
+    return std::tuple{Field{"left", &ResizeFields::left}, Field{"right", &ResizeFields::right},
+                      Field{"step", &ResizeFields::step}};
   }
 };
 
-/// out = in + left, |out| = |in| + left + right; either width may be negative.
+/// in = out·step - left, |out| = (|in| + left + right) / step, which leaves no remainder. Widths
+/// may be negative, and so may the step: a row of n that is turned has left 1 - n, right -1 - n,
+/// step -1.
 class Resize final : public ExprOf<Resize, ExprKind::Resize, ResizeFields> {
  public:
   using ExprOf::ExprOf;
   static constexpr std::string_view kName = "Resize";
-  Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right);
+  Resize(IrBuilderPasskey passkey, IterDomain* out, IterDomain* in, Val* left, Val* right,
+         int64_t step = 1);
   IterDomain* out() const { return output(0)->as<IterDomain>(); }
   IterDomain* in() const { return input(0)->as<IterDomain>(); }
   Val* leftExpand() const { return fields().left; }
   Val* rightExpand() const { return fields().right; }
+  int64_t step() const { return fields().step; }
 };
 
 }  // namespace nvfuser

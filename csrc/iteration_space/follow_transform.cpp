@@ -42,9 +42,11 @@ void followTransform(const Expr* expr, Symbols& symbols, const IndexOf& get, con
       auto* op = expr->as<Resize>();
       Scalar left = symbols.of(op->leftExpand());
       if (Scalar in = get(op->in())) {
-        set(op->out(), pool.add(in, left));
+        if (op->step() == 1) {  // else some elements are none of the result's
+          set(op->out(), pool.add(in, left));
+        }
       } else if (Scalar out = get(op->out())) {
-        set(op->in(), pool.sub(out, left));
+        set(op->in(), pool.sub(pool.mul(out, pool.constant(op->step())), left));
       }
       break;
     }

@@ -88,6 +88,17 @@ TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
                   const std::vector<int64_t>& stops, const std::vector<int64_t>& steps);
 TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
                   const std::vector<int64_t>& stops);
+/// Elements start + i·step of an axis, 0 ≤ i < size; a negative step counts down. Null: from the
+/// first element on (the last one, if the step is negative), as many as there are.
+struct Steps {
+  Val* start = nullptr;
+  Val* size = nullptr;
+  int64_t step = 1;
+};
+/// One for each axis. All elements lie within it.
+TensorView* stridedSlice(TensorView* x, const std::vector<Steps>& steps);
+/// The elements of these axes in reversed order.
+TensorView* flip(TensorView* x, const std::vector<int64_t>& dims);
 /// `in` cut along `dim` into pieces of ceilDiv(size, chunks). For a constant size there may be
 /// fewer pieces (as many as it takes); for a symbolic one always `chunks`, the last ones of which
 /// may be short or empty.

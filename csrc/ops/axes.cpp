@@ -91,7 +91,7 @@ IterDomain* newBroadcastAxis(Val* expanded_extent) {
   return axis.build();
 }
 
-IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent) {
+IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent, int64_t step) {
   check(!in->isBroadcast(), "only iterated axes are resized; broadcast ones are made real before");
   Fusion* fusion = in->fusion();
   Val* index = SimplifyingIrBuilder::maybeCastExpr(DataType::Index, extent);
@@ -99,7 +99,7 @@ IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent) {
                         .iter_type(iterTypeOf(index))
                         .is_rfactor_domain(true)
                         .build();
-  IrBuilder::createInContainer<Resize>(fusion, out, in, left, right);
+  IrBuilder::createInContainer<Resize>(fusion, out, in, left, right, step);
   return out;
 }
 

@@ -39,7 +39,7 @@ IterDomain* newBroadcastAxis(Val* expanded_extent = nullptr);
 IterDomain* newOwnAxis(const IterDomain* id);
 /// The axis that `in` (a root axis) becomes when `left` and `right` elements are added at its ends.
 /// `extent` is |in| + left + right, which the caller often knows in a simpler form.
-IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent);
+IterDomain* resizeAxis(IterDomain* in, Val* left, Val* right, Val* extent, int64_t step = 1);
 
 /// A tensor of these axes, row-major without gaps. `root` where the operation makes other axes than
 /// the logical ones.

@@ -6,20 +6,25 @@
 #include <vector>
 
 #include <ir/interface_nodes.h>
+#include <ir/internal_nodes.h>
 
 namespace nvfuser::ops {
 
-/// A range of one axis, 0 ≤ start ≤ stop ≤ extent.
+/// Elements of one axis, start + i·step for 0 ≤ i < length. All of them lie within it, and stop is
+/// start + length·step.
 struct Range {
   Val* start;
   Val* stop;
   Val* length;
   bool whole;  ///< nothing is cut
+  int64_t step = 1;
 };
 
 /// The ranges of `x`, one for each axis. Axes of which one element is left (a length of the
 /// constant 1) are broadcast axes.
 TensorView* cutTo(TensorView* x, const std::vector<Range>& ranges);
+/// The ranges by which a slice was defined.
+std::vector<Range> rangesOf(const SliceOp* op);
 
 /// What is added at the ends of one axis, and the extent after it. Null: nothing.
 struct Margin {

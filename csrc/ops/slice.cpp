@@ -132,7 +132,7 @@ TensorView* cutTo(TensorView* inp, const std::vector<Range>& cut) {
   // Axes of which one element is left are read at it and become broadcast axes; the rest is one
   // SliceOp.
   TensorView* x = inp;
-  auto isResized = [&](size_t i) {
+  const auto isResized = [&](size_t i) {
     return !cut[i].whole && !in[i]->hasExpandedExtent() && constantOf(cut[i].length) != 1;
   };
   std::vector<bool> resized(in.size());
@@ -150,11 +150,12 @@ TensorView* cutTo(TensorView* inp, const std::vector<Range>& cut) {
       Val* one = extent->fusion()->oneVal(DataType::Index);
       const bool resize = resized[i];
       operands.insert(operands.end(),
-                      {resize ? cut[i].start : zero, resize ? cut[i].stop : extent, one});
-      logical.push_back(resize
-                            ? ops::resizeAxis(root[i], Simplify::negExpr(cut[i].start),
-                                              Simplify::subExpr(cut[i].stop, extent), cut[i].length)
-                            : root[i]);
+                      {resize ? cut[i].start : zero, resize ? cut[i].stop : extent,
+                       resize && cut[i].step != 1 ? indexConstant(cut[i].step) : one});
+      logical.push_back(resize ? ops::resizeAxis(root[i], Simplify::negExpr(cut[i].start),
+                                                 Simplify::subExpr(cut[i].stop, extent),
+                                                 cut[i].length, cut[i].step)
+                               : root[i]);
     }
     TensorView* out = ops::newTensor(root, std::move(logical), x->dtype());
     IrBuilder::create<SliceOp>(out, x, operands);
@@ -173,6 +174,18 @@ TensorView* cutTo(TensorView* inp, const std::vector<Range>& cut) {
     }
   }
   return x;
+}
+
+std::vector<Range> rangesOf(const SliceOp* op) {
+  const auto* out = op->out()->as<TensorView>();
+  const std::vector<IterDomain*> root = TensorDomain::noReductions(out->getMaybeRootDomain());
+  const std::vector<IterDomain*> logical = axesOf(out);
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < logical.size(); ++i) {
+    ranges.push_back({op->start(i), op->stop(i), extentOf(logical[i]), root[i] == logical[i],
+                      op->step(i)->value().as<int64_t>()});
+  }
+  return ranges;
 }
 
 }  // namespace ops
@@ -225,6 +238,82 @@ TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
 TensorView* slice(TensorView* inp, const std::vector<int64_t>& starts,
                   const std::vector<int64_t>& stops) {
   return slice(inp, starts, stops, std::vector<int64_t>(starts.size(), 1));
+}
+
+namespace {
+
+/// How many elements there are from `start` on, in its direction.
+Val* countFrom(Val* start, int64_t step, Val* extent) {
+  if (step < 0) {
+    Val* left = Simplify::divExpr(start, indexConstant(-step));
+    return SizeArithmetic::sum(left, indexConstant(1));
+  }
+  Val* left = SizeArithmetic::difference(extent, start);
+  return step == 1 ? left : Simplify::ceilDivExpr(left, indexConstant(step));
+}
+
+ops::Range rangeOf(const Steps& wanted, size_t axis, Val* extent, const TensorView* x) {
+  if (wanted.step == 0) {
+    userError("strided_slice: the stride of axis ", axis, " of ", ops::describe(x), " is 0");
+  }
+  Val* zero = extent->fusion()->zeroVal(DataType::Index);
+  Val* last = SizeArithmetic::difference(extent, indexConstant(1));
+  Val* start = wanted.start == nullptr ? (wanted.step < 0 ? last : zero)
+                                       : Simplify::maybeCastExpr(DataType::Index, wanted.start);
+  Val* size = wanted.size == nullptr ? countFrom(start, wanted.step, extent)
+                                     : Simplify::maybeCastExpr(DataType::Index, wanted.size);
+  Val* all = wanted.step == 1 ? size : Simplify::mulExpr(size, indexConstant(wanted.step));
+  Val* stop = size->sameAs(extent) && wanted.step == -1 && start->sameAs(last)
+                  ? indexConstant(-1)
+                  : SizeArithmetic::sum(start, all);
+  const auto first = constantOf(start);
+  const auto count = constantOf(size);
+  const auto whole = constantOf(extent);
+  if (first && count && whole && *count != 0) {
+    const int64_t end = *first + (*count - 1) * wanted.step;
+    if (*count < 0 || std::min(*first, end) < 0 || std::max(*first, end) >= *whole) {
+      userError("strided_slice: the ", *count, " elements from ", *first, " on, ", wanted.step,
+                " apart, are not all within the ", *whole, " of axis ", axis, " of ",
+                ops::describe(x));
+    }
+  }
+  return {start, stop, size, wanted.step == 1 && start->isZero() && size->sameAs(extent),
+          wanted.step};
+}
+
+}  // namespace
+
+TensorView* stridedSlice(TensorView* x, const std::vector<Steps>& steps) {
+  ops::requireTensor(x, "strided_slice");
+  const std::vector<Val*> sizes = ops::sizesOf(x);
+  if (steps.size() != sizes.size()) {
+    userError("strided_slice: ", ops::describe(x), " has ", sizes.size(), " axes, but steps of ",
+              steps.size(), " are given; give one for each axis");
+  }
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    ranges.push_back(rangeOf(steps[i], i, sizes[i], x));
+  }
+  TensorView* out = ops::cutTo(x, ranges);
+  return out == x ? set(x) : out;
+}
+
+TensorView* flip(TensorView* x, const std::vector<int64_t>& dims) {
+  ops::requireTensor(x, "flip");
+  const std::vector<IterDomain*> axes = axesOf(x);
+  std::vector<bool> turned(axes.size());
+  std::vector<Steps> steps(axes.size());
+  for (const int64_t dim : dims) {
+    const auto axis = static_cast<size_t>(wrapDim(dim, static_cast<int64_t>(axes.size()), "flip"));
+    if (turned[axis]) {
+      userError("flip: axis ", axis, " of ", ops::describe(x), " is named twice");
+    }
+    turned[axis] = true;
+    if (!axes[axis]->isBroadcast()) {  // whose elements are one
+      steps[axis].step = -1;
+    }
+  }
+  return stridedSlice(x, steps);
 }
 
 std::vector<TensorView*> chunk(TensorView* in, int64_t chunks, int64_t dim) {

@@ -6,6 +6,7 @@
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/axes.h>
+#include <ops/define_again.h>
 #include <ops/indexing.h>
 #include <preseg_passes/rewrite.h>
 
@@ -22,19 +23,12 @@ bool readsPart(const Expr* expr) {
 TensorView* readOf(const Expr* read, TensorView* x) {
   const std::vector<IterDomain*> axes = ops::axesOf(x);
   if (read->isA<SliceOp>()) {
-    const auto* op = read->as<SliceOp>();
-    const std::vector<IterDomain*> whole = ops::axesOf(op->in()->as<TensorView>());
-    std::vector<Slice> ranges(axes.size());
-    bool cuts = false;
+    std::vector<ops::Range> ranges = ops::rangesOf(read->as<SliceOp>());
     for (size_t i = 0; i < axes.size(); ++i) {
-      const bool all = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(whole[i]));
       // A broadcast axis goes with any range, unless it is expanded: then it has all elements.
-      if (!all && (!axes[i]->isBroadcast() || axes[i]->hasExpandedExtent())) {
-        ranges[i] = {op->start(i), op->stop(i), nullptr};
-        cuts = true;
-      }
+      ranges[i].whole |= axes[i]->isBroadcast() && !axes[i]->hasExpandedExtent();
     }
-    return cuts ? slice(x, ranges, true) : x;
+    return ops::cutTo(x, ranges);
   }
   if (read->isA<SelectOp>()) {
     const auto* op = read->as<SelectOp>();

@@ -128,11 +128,7 @@ class Narrow {
       return rangeOf(expr->input(0));
     }
     if (const auto* op = dynamic_cast<const SliceOp*>(expr)) {
-      bool is_dense = true;
-      for (size_t i = 0; i < op->out()->as<TensorView>()->getLogicalDomain().size(); ++i) {
-        is_dense = is_dense && constantOf(op->step(i)) == 1;
-      }
-      return is_dense ? rangeOf(op->in()) : std::nullopt;
+      return rangeOf(op->in());
     }
     if (const auto* op = dynamic_cast<const ReductionOp*>(expr)) {
       return sumRange(op);
@@ -250,7 +246,7 @@ class Narrow {
       return narrow_.at(expr->input(0));
     }
     if (const auto* op = dynamic_cast<const SliceOp*>(expr)) {
-      return sliced(op, narrow_.at(op->in()));
+      return ops::cutTo(narrow_.at(op->in()), ops::rangesOf(op));
     }
     if (expr->isA<ReductionOp>()) {
       return summed(expr->as<ReductionOp>());
@@ -266,17 +262,6 @@ class Narrow {
   TensorView* summed(const ReductionOp* sum) const {
     return reductionOp(BinaryOpType::Add, ops::reducedAxes(sum->out()->as<TensorView>()),
                        IrBuilder::create<Val>(int64_t{0}, DataType::Int32), narrow_.at(sum->in()));
-  }
-
-  static TensorView* sliced(const SliceOp* op, TensorView* in) {
-    const auto* out = op->out()->as<TensorView>();
-    const std::vector<IterDomain*> root = TensorDomain::noReductions(out->getMaybeRootDomain());
-    std::vector<ops::Range> ranges;
-    for (size_t i = 0; i < root.size(); ++i) {
-      const IterDomain* axis = out->getLogicalDomain()[i];
-      ranges.push_back({op->start(i), op->stop(i), axis->extent(), root[i] == axis});
-    }
-    return ops::cutTo(in, ranges);
   }
 
   TensorView* compared(BinaryOp* op) const {

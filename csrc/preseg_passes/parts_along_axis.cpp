@@ -6,6 +6,7 @@
 #include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
+#include <ops/define_again.h>
 #include <ops/indexing.h>
 #include <preseg_passes/rewrite.h>
 
@@ -280,24 +281,14 @@ TensorView* PartsAlongAxis::permuted(TensorView* tv, size_t axis, int64_t k) {
 
 TensorView* PartsAlongAxis::sliced(const SliceOp* op, size_t axis, int64_t k) {
   auto* in = op->in()->as<TensorView>();
-  const std::vector<IterDomain*> axes = ops::axesOf(in);
   const auto start = ops::constantOf(op->start(axis));
-  if (!start || !op->step(axis)->isOne()) {
+  if (!start) {
     return nullptr;
   }
-  std::vector<Slice> ranges;
-  bool cuts = false;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (i == axis) {
-      continue;
-    }
-    const bool whole = op->start(i)->isZero() && op->stop(i)->sameAs(ops::extentOf(axes[i])) &&
-                       op->step(i)->isOne();
-    ranges.push_back(whole ? Slice() : Slice{op->start(i), op->stop(i), op->step(i)});
-    cuts = cuts || !whole;
-  }
-  TensorView* part = of(in, axis, *start + k);
-  return part == nullptr || !cuts ? part : slice(part, ranges, true);
+  std::vector<ops::Range> ranges = ops::rangesOf(op);
+  TensorView* part = of(in, axis, *start + k * ranges[axis].step);
+  ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(axis));
+  return part == nullptr ? nullptr : ops::cutTo(part, ranges);
 }
 
 TensorView* PartsAlongAxis::padded(const PadOp* op, size_t axis, int64_t k) {

@@ -89,7 +89,8 @@ void ScalarSubstitution::transform(const Expr* expr,
   } else {
     const auto* resize = expr->as<Resize>();
     IrBuilder::createInContainer<Resize>(&fusion_, fresh.at(resize->out()), fresh.at(resize->in()),
-                                         of(resize->leftExpand()), of(resize->rightExpand()));
+                                         of(resize->leftExpand()), of(resize->rightExpand()),
+                                         resize->step());
   }
 }
 

@@ -36,7 +36,7 @@ TensorView* ResizePropagation::at(TensorView* tv, Windows windows) {
         return nullptr;
       }
     }
-    if (windows[i].isMoved() && windows[i].start->isZero() &&
+    if (windows[i].isMoved() && windows[i].step == 1 && windows[i].start->isZero() &&
         windows[i].extent->sameAs(axes[i]->getMaybeExpandedExtent())) {
       windows[i] = Window();
     }
@@ -48,12 +48,13 @@ TensorView* ResizePropagation::at(TensorView* tv, Windows windows) {
   View key{static_cast<uint64_t>(tv->name())};
   for (const Window& window : windows) {
     if (!window.isMoved()) {
-      key.insert(key.end(), {0, 0, 0, 0, 0});
+      key.insert(key.end(), {0, 0, 0, 0, 0, 0});
       continue;
     }
     const Fingerprint start = window.start->fingerprint();
     const Fingerprint extent = window.extent->fingerprint();
-    key.insert(key.end(), {start.high, start.low, extent.high, extent.low, window.inside});
+    key.insert(key.end(), {start.high, start.low, extent.high, extent.low, window.inside,
+                           static_cast<uint64_t>(window.step)});
   }
   const auto known = copies_.find(key);
   if (known != copies_.end()) {
@@ -288,8 +289,13 @@ TensorView* ResizePropagation::reshaped(const Expr* def, const TensorView* tv,
 TensorView* ResizePropagation::counted(const IotaOp* op, TensorView* tv, const Windows& windows) {
   Val* offset = Simplify::maybeCastExpr(op->start()->dtype(), windows[0].start);
   Val* start = Simplify::addExpr(op->start(), Simplify::mulExpr(op->step(), offset));
+  Val* step = op->step();
+  if (windows[0].step != 1) {
+    step = Simplify::mulExpr(step, IrBuilder::createInContainer<Val>(
+                                       fusion_, PolymorphicValue(windows[0].step), step->dtype()));
+  }
   TensorView* out = make_.tensor({}, make_.axesThrough(tv, windows), tv->dtype());
-  IrBuilder::createInContainer<IotaOp>(fusion_, out, windows[0].extent, start, op->step());
+  IrBuilder::createInContainer<IotaOp>(fusion_, out, windows[0].extent, start, step);
   return out;
 }
 

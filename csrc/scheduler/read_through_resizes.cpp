@@ -38,7 +38,8 @@ TensorView* ResizePropagation::throughResize(Expr* def, const Windows& windows) 
       Windows moved = windows;
       for (size_t i = 0; i < axes.size(); ++i) {
         if (isResized(tv, i)) {
-          moved[i] = make_.shifted(windows[i], axes[i], op->start(i), true);
+          const auto step = op->step(i)->value().as<int64_t>();
+          moved[i] = make_.behind(windows[i], axes[i], op->start(i), step, true);
         }
       }
       return at(op->in()->as<TensorView>(), std::move(moved));
@@ -62,8 +63,8 @@ TensorView* ResizePropagation::padded(const PadOp* op, const Windows& windows, b
   Windows moved = windows;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (isResized(tv, i)) {
-      moved[i] = make_.shifted(windows[i], axes[i], SimplifyingIrBuilder::negExpr(op->leftWidth(i)),
-                               false);
+      moved[i] = make_.behind(windows[i], axes[i], SimplifyingIrBuilder::negExpr(op->leftWidth(i)),
+                              1, false);
     }
   }
   TensorView* result = at(op->in()->as<TensorView>(), moved);
@@ -74,15 +75,14 @@ TensorView* ResizePropagation::padded(const PadOp* op, const Windows& windows, b
     if (!isResized(tv, i)) {
       continue;
     }
-    // Element j is padded one −start, so there is something from j = −start on.
     Val* zero = fusion_->zeroVal(DataType::Index);
-    Val* begin = SizeArithmetic::difference(zero, moved[i].start);
-    Val* end = SizeArithmetic::sum(begin, own[i]->getMaybeExpandedExtent());
-    if (!isAtMost(begin, zero)) {
-      result = make_.where(make_.compare(result, i, begin, true), result, op->value());
+    Val* extent = own[i]->getMaybeExpandedExtent();
+    const auto [first, last] = make_.endsOf(moved[i]);
+    if (!isAtMost(zero, first)) {
+      result = make_.where(make_.compare(result, i, moved[i], zero, true), result, op->value());
     }
-    if (!isAtMost(moved[i].extent, end)) {
-      result = make_.where(make_.compare(result, i, end, false), result, op->value());
+    if (!isAtMost(last, extent)) {
+      result = make_.where(make_.compare(result, i, moved[i], extent, false), result, op->value());
     }
   }
   return result;
@@ -105,10 +105,7 @@ TensorView* ResizePropagation::joined(const CatOp* op, const Windows& windows) {
       continue;
     }
     Val* end = pads[k + 1]->leftWidth(dim);
-    if (windows[dim].isMoved()) {
-      end = SizeArithmetic::difference(end, windows[dim].start);
-    }
-    result = make_.where(make_.compare(result, dim, end, false), part, result);
+    result = make_.where(make_.compare(result, dim, windows[dim], end, false), part, result);
   }
   return result;
 }

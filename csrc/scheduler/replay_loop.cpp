@@ -262,10 +262,7 @@ class Replayer {
       return expr->isA<Merge>() && expr->input(0) == outer && expr->input(1) == inner;
     });
     if (merge == nullptr && may_create_) {
-      // Of the extent that it had, not of the product of its parts'.
-      IterDomain* whole = IterDomainBuilder(split->in()->start(), split->in()->extent())
-                              .iter_type(split->in()->getIterType())
-                              .build();
+      IterDomain* whole = loopAxisLike(split->in());
       merge = IrBuilder::createInContainer<Merge>(whole->fusion(), whole, outer, inner);
     }
     if (merge != nullptr) {
@@ -286,7 +283,10 @@ class Replayer {
              expr->as<Split>()->factor()->sameAs(factor);
     });
     if (split == nullptr && may_create_) {
-      split = IterDomain::split(whole, factor, true).first->definition();
+      IterDomain* outer = loopAxisLike(merge->outer());
+      IterDomain* inner = loopAxisLike(merge->inner());
+      split =
+          IrBuilder::createInContainer<Split>(whole->fusion(), outer, inner, whole, factor, true);
     }
     if (split != nullptr) {
       consumed_.insert(whole);
@@ -294,6 +294,11 @@ class Replayer {
       restored_[merge->outer()] = split->output(0)->as<IterDomain>();
       restored_[merge->inner()] = split->output(1)->as<IterDomain>();
     }
+  }
+
+  /// Of the extent that the axis had, not of a product or a quotient: of no elements there is none.
+  static IterDomain* loopAxisLike(const IterDomain* id) {
+    return IterDomainBuilder(id->start(), id->extent()).iter_type(id->getIterType()).build();
   }
 
   template <typename Suits>
@@ -334,6 +339,7 @@ class Replayer {
         return IterDomain::merge(inputs[0], inputs[1])->definition();
       case ExprKind::Resize: {
         auto* op = expr->as<Resize>();
+        check(op->step() == 1, "schedules make no resize with a step");
         return IterDomain::resize(inputs[0], op->leftExpand(), op->rightExpand())->definition();
       }
       case ExprKind::Swizzle: {

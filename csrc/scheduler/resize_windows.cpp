@@ -122,6 +122,9 @@ bool WindowsOfReshape::spread(const IterDomain* id) {
     Window& outer = windows_[merge->outer()];
     windows_[merge->inner()] = {};
     if (window.isMoved()) {
+      if (window.step != 1) {
+        return false;
+      }
       Val* inner = merge->inner()->extent();
       outer = {quotient(window.start, inner), quotient(window.extent, inner), window.inside};
       if (outer.start == nullptr || outer.extent == nullptr || !isPlain(merge->outer()) ||
@@ -139,7 +142,8 @@ bool WindowsOfReshape::spread(const IterDomain* id) {
     return true;  // the other one comes later
   }
   const Window outer = windows_.at(split->outer());
-  if (windows_.at(split->inner()).isMoved() || (outer.isMoved() && !isPlain(split->in()))) {
+  if (windows_.at(split->inner()).isMoved() ||
+      (outer.isMoved() && (outer.step != 1 || !isPlain(split->in())))) {
     return false;
   }
   Window& whole = windows_[split->in()];

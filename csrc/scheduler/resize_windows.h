@@ -21,11 +21,12 @@
 
 namespace nvfuser::scheduler_tools {
 
-/// How one axis of a tensor is read: at j + start for 0 ≤ j < extent. A null start: as it is.
+/// How one axis of a tensor is read: at start + j·step for 0 ≤ j < extent. A null start: as it is.
 struct Window {
   Val* start = nullptr;
   Val* extent = nullptr;
   bool inside = true;  ///< no j leads outside
+  int64_t step = 1;    ///< negative: backwards
 
   bool isMoved() const { return start != nullptr; }
 };

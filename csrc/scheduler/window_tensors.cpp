@@ -37,12 +37,27 @@ std::vector<IterDomain*> WindowTensors::axesThrough(const TensorView* tv, const 
   return axes;
 }
 
+namespace {
+
+/// Behind the last element that a window reads.
+Val* stopOf(const Window& window) {
+  Val* length = window.step == 1
+                    ? window.extent
+                    : SimplifyingIrBuilder::mulExpr(
+                          window.extent, IrBuilder::createInContainer<Val>(
+                                             window.extent->fusion(), PolymorphicValue(window.step),
+                                             DataType::Index));
+  return SizeArithmetic::sum(window.start, length);
+}
+
+}  // namespace
+
 IterDomain* WindowTensors::resizedAxis(IterDomain* id, const Window& window) {
-  Val* stop = SizeArithmetic::sum(window.start, window.extent);
+  Val* stop = stopOf(window);
   Val* left = SizeArithmetic::difference(fusion_->zeroVal(DataType::Index), window.start);
   Val* right = SizeArithmetic::difference(stop, id->getMaybeExpandedExtent());
   IterDomain* result = axis(window.extent, true);
-  IrBuilder::createInContainer<Resize>(fusion_, result, id, left, right);
+  IrBuilder::createInContainer<Resize>(fusion_, result, id, left, right, window.step);
   return result;
 }
 
@@ -62,8 +77,8 @@ TensorView* WindowTensors::windowOf(TensorView* tv, const Windows& windows) {
       widths.insert(widths.end(), {zero, zero});
       continue;
     }
-    Val* stop = SizeArithmetic::sum(window.start, window.extent);
-    ranges.insert(ranges.end(), {window.start, stop, fusion_->oneVal(DataType::Index)});
+    Val* stop = stopOf(window);
+    ranges.insert(ranges.end(), {window.start, stop, number(window.step)});
     Val* left = SizeArithmetic::difference(zero, window.start);
     Val* right = SizeArithmetic::difference(stop, extent);
     widths.insert(widths.end(), {left, right});
@@ -78,12 +93,18 @@ TensorView* WindowTensors::windowOf(TensorView* tv, const Windows& windows) {
   return out;
 }
 
-TensorView* WindowTensors::compare(const TensorView* like, size_t place, Val* bound, bool from) {
+TensorView* WindowTensors::compare(const TensorView* like, size_t place, const Window& window,
+                                   Val* bound, bool from) {
   const std::vector<IterDomain*> axes = axesOf(like);
   Val* extent = axes[place]->getMaybeExpandedExtent();
+  Val* start = fusion_->zeroVal(DataType::Index);
+  if (window.step != 1) {
+    start = window.start;
+  } else if (window.isMoved()) {  // j + start < bound where j < bound - start
+    bound = SizeArithmetic::difference(bound, window.start);
+  }
   TensorView* index = tensor({}, {axis(extent)}, DataType::Index);
-  IrBuilder::createInContainer<IotaOp>(fusion_, index, extent, fusion_->zeroVal(DataType::Index),
-                                       fusion_->oneVal(DataType::Index));
+  IrBuilder::createInContainer<IotaOp>(fusion_, index, extent, start, number(window.step));
   TensorView* result = tensor({}, {axis(extent)}, DataType::Bool);
   IrBuilder::createInContainer<BinaryOp>(fusion_, from ? BinaryOpType::GE : BinaryOpType::LT,
                                          result, index, bound);
@@ -123,15 +144,34 @@ TensorView* WindowTensors::where(TensorView* condition, Val* then, Val* otherwis
   return out;
 }
 
-Window WindowTensors::shifted(const Window& window, const IterDomain* axis_of_result, Val* by,
-                              bool inside) {
+Window WindowTensors::behind(const Window& window, const IterDomain* axis_of_result, Val* start,
+                             int64_t step, bool inside) {
   Window result = window;
   if (!window.isMoved()) {
     result = {fusion_->zeroVal(DataType::Index), axis_of_result->getMaybeExpandedExtent(), true};
   }
-  result.start = SizeArithmetic::sum(result.start, by);
+  if (step != 1) {
+    result.start = SimplifyingIrBuilder::mulExpr(result.start, number(step));
+  }
+  result.start = SizeArithmetic::sum(start, result.start);
+  result.step *= step;
   result.inside &= inside;
   return result;
+}
+
+std::pair<Val*, Val*> WindowTensors::endsOf(const Window& window) {
+  Val* stop = stopOf(window);
+  if (window.step > 0) {  // what lies between two elements belongs to the first of them
+    return {window.start, SizeArithmetic::sum(stop, number(1 - window.step))};
+  }
+  return {SizeArithmetic::sum(stop, number(-window.step)),
+          SizeArithmetic::sum(window.start, number(1))};
+}
+
+Val* WindowTensors::number(int64_t value) {
+  return value == 1
+             ? fusion_->oneVal(DataType::Index)
+             : IrBuilder::createInContainer<Val>(fusion_, PolymorphicValue(value), DataType::Index);
 }
 
 }  // namespace nvfuser::scheduler_tools

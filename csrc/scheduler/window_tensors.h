@@ -23,15 +23,21 @@ class WindowTensors {
   IterDomain* resizedAxis(IterDomain* id, const Window& window);
   /// An input through its windows: a slice, or a pad with zeros around it.
   TensorView* windowOf(TensorView* tv, const Windows& windows);
-  /// Whether the index along an axis of a tensor like `like` is below (or, with `from`, at least)
-  /// `bound`.
-  TensorView* compare(const TensorView* like, size_t place, Val* bound, bool from);
+  /// Whether what a window reads along an axis of a tensor like `like`, for each j, is below (or,
+  /// with `from`, at least) `bound`.
+  TensorView* compare(const TensorView* like, size_t place, const Window& window, Val* bound,
+                      bool from);
   TensorView* where(TensorView* condition, Val* then, Val* otherwise);
-  /// The window of an axis behind which another resize lies: one that begins `by` elements later
-  /// (earlier, if negative) in the operand.
-  Window shifted(const Window& window, const IterDomain* axis_of_result, Val* by, bool inside);
+  /// The least element that a window reads, and the one behind the greatest.
+  std::pair<Val*, Val*> endsOf(const Window& window);
+  /// The window of an operand, of which the result has the elements at `start` and from there on
+  /// each `step`-th, and is itself read through `window`.
+  Window behind(const Window& window, const IterDomain* axis_of_result, Val* start, int64_t step,
+                bool inside);
 
  private:
+  Val* number(int64_t value);
+
   Fusion* fusion_;
 };
 

@@ -89,14 +89,7 @@ TensorView* repeated(const RepeatOp* op) {
 }
 
 TensorView* sliced(const SliceOp* op) {
-  const std::vector<IterDomain*> root =
-      TensorDomain::noReductions(result(op)->getMaybeRootDomain());
-  const std::vector<IterDomain*> logical = axesOf(result(op));
-  std::vector<ops::Range> ranges;
-  for (size_t i = 0; i < logical.size(); ++i) {
-    ranges.push_back({op->start(i), op->stop(i), extentOf(logical[i]), root[i] == logical[i]});
-  }
-  TensorView* out = ops::cutTo(operand(op, 0), ranges);
+  TensorView* out = ops::cutTo(operand(op, 0), ops::rangesOf(op));
   return out == operand(op, 0) ? set(out) : out;
 }
 

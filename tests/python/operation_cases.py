@@ -210,6 +210,15 @@ simple("transpose", lambda b, t: b.op("transpose", t, 0, 2), lambda x: x.transpo
 simple("unsqueeze", lambda b, t: b.op("unsqueeze", t, -1), lambda x: x.unsqueeze(-1), ALL)
 simple("slice", lambda b, t: b.op("slice", t, [1, 2], [3, 6]), lambda x: x[1:3, 2:6], ALL)
 simple("slice", lambda b, t: b.op("slice", t, [0, 2], [9, 4], [1, 1]), lambda x: x[0:9, 2:4], WIDE)
+simple(
+    "strided_slice",
+    lambda b, t: b.op("strided_slice", t, [2, 5], [3, 3], [-1, -2]),
+    lambda x: x[:3].flip(0)[:, 1::2].flip(1),
+    ALL,
+)
+simple("strided_slice", lambda b, t: b.op("strided_slice", t, [1, 0], [2, 2], [2, 3]), lambda x: x[1::2, ::3], WIDE)
+simple("flip", lambda b, t: b.op("flip", t, [-1]), lambda x: x.flip(1), ALL)
+simple("flip", lambda b, t: b.op("flip", t, [0, 1]), lambda x: x.flip(0, 1), WIDE)
 simple("chunk", lambda b, t: b.fusion.ops("chunk", t, 2, 1)[1], lambda x: x.chunk(2, 1)[1], ALL)
 
 

@@ -1,4 +1,4 @@
-"""Circular pads are joins, which fuse with what is around them."""
+"""Pads by mode are joins, which fuse with what is around them."""
 
 import pytest
 import torch
@@ -28,6 +28,40 @@ def test_values_strides_and_gradients(shape, widths):
     grad = torch.randn_like(wanted)
     torch.testing.assert_close(torch.autograd.grad(got, x, grad), torch.autograd.grad(wanted, x, grad))
     assert not [why for graph in seen.graphs for why in graph.cut.reasons.values() if why == "memory without values"]
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "widths"),
+    [((2, 3, 9), (2, 1)), ((3, 9), (8, 0)), ((2, 3, 5, 7), (2, 1, 3, 0)), ((1, 2, 3, 4, 5), (1, 1, 0, 2, 2, 1))],
+)
+def test_borders_that_turn_or_stay(mode, shape, widths, dynamic):
+    def program(x):
+        return F.pad(x * 3, widths, mode=mode).relu()
+
+    x = torch.randn(shape, requires_grad=True)
+    for format in (torch.contiguous_format, *([torch.channels_last] if len(shape) == 4 else [])):
+        turned = x.contiguous(memory_format=format)
+        got = torch.compile(program, backend="nvfuser", dynamic=dynamic)(turned)
+        wanted = program(turned)
+        torch.testing.assert_close(got, wanted, rtol=0, atol=0)
+        assert got.stride() == wanted.stride()
+        grad = torch.randn_like(wanted)
+        torch.testing.assert_close(torch.autograd.grad(got, x, grad), torch.autograd.grad(wanted, x, grad))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_borders_of_other_kinds(mode):
+    """Negative widths, whole axes, and too wide ones, of which eager's error stays."""
+    program = torch.compile(lambda x, widths: F.pad(x, widths, mode=mode) + 1, backend="nvfuser")
+    for widths in ((-1, 2), (0, 0), (3, -2)):
+        torch.testing.assert_close(
+            program(torch.arange(12.0).view(3, 4), widths), F.pad(torch.arange(12.0).view(3, 4), widths, mode=mode) + 1
+        )
+    if mode == "reflect":
+        with pytest.raises(Exception, match="adding size"):
+            program(torch.randn(3, 4), (4, 0))
 
 
 def test_a_negative_width_crops_and_too_wide_a_one_is_eagers_error():

@@ -14,6 +14,8 @@
 namespace nvfuser {
 namespace {
 
+Val* at(int64_t number) { return IrBuilder::create<Val>(number, DataType::Index); }
+
 // ---- slice ----
 
 TEST_CASE_FIXTURE(OpFixture, "slice of constant ranges has Python's meaning") {
@@ -50,6 +52,46 @@ TEST_CASE_FIXTURE(OpFixture, "slice puts a Resize on the axes that are cut") {
   CHECK(y->getLogicalDomain()[1] == y->getRootDomain()[1]);
   CHECK(slice(constant({10, 2}), {0, 0}, {10, 2})->definition()->isA<LoadStoreOp>());
   checkSound(y);
+}
+
+TEST_CASE_FIXTURE(OpFixture, "strided slices step along the Resize, backwards, too") {
+  TensorView* y =
+      stridedSlice(constant({10, 7, 5}), {{at(1), nullptr, 3}, {nullptr, at(2), -2}, {}});
+  CHECK(shapeText(y) == "[3, 2, 5]");  // 1, 4, 7 and 6, 4
+  REQUIRE(y->definition()->isA<SliceOp>());
+  auto* op = y->definition()->as<SliceOp>();
+  CHECK(op->start(1)->toInlineString() == "6");
+  CHECK(op->stop(1)->toInlineString() == "2");
+  CHECK(op->step(1)->toInlineString() == "-2");
+  const auto* first = y->getLogicalDomain()[0]->definition()->as<Resize>();
+  const auto* second = y->getLogicalDomain()[1]->definition()->as<Resize>();
+  CHECK(std::pair(first->step(), second->step()) == std::pair(int64_t{3}, int64_t{-2}));
+  CHECK(y->getLogicalDomain()[2] == y->getRootDomain()[2]);
+  checkSound(y);
+  CHECK(shapeText(stridedSlice(constant({10}), {{at(9), at(1), -1}})) == "[b]");
+  CHECK(stridedSlice(constant({10}), {{}})->definition()->isA<LoadStoreOp>());
+}
+
+TEST_CASE_FIXTURE(OpFixture, "flip turns the named axes, but for those of one element") {
+  TensorView* y = flip(constant({10, 7, 1}), {-1, 0});
+  CHECK(shapeText(y) == "[10, 7, b]");
+  CHECK(transformsText(y) == "Resize");
+  CHECK(y->getLogicalDomain()[0]->definition()->as<Resize>()->step() == -1);
+  checkSound(y);
+  CHECK(flip(constant({10}), {})->definition()->isA<LoadStoreOp>());
+}
+
+TEST_CASE_FIXTURE(OpFixture, "strided slices and flips refuse what leaves the axis") {
+  TensorView* x = constant({10});
+  const auto refuses = [](const std::function<void()>& define, const std::string& words) {
+    CHECK_THROWS_WITH_AS(define(), doctest::Contains(words.c_str()), UserError);
+  };
+  refuses([&] { stridedSlice(x, {{at(1), at(4), 3}}); }, "are not all within the 10 of axis 0");
+  refuses([&] { stridedSlice(x, {{at(3), at(5), -1}}); }, "the 5 elements from 3 on, -1 apart");
+  refuses([&] { stridedSlice(x, {{at(0), at(1), 0}}); }, "the stride of axis 0");
+  refuses([&] { stridedSlice(x, {{}, {}}); }, "has 1 axes, but steps of 2 are given");
+  refuses([&] { flip(x, {0, -1}); }, "axis 0 of");
+  refuses([&] { flip(x, {1}); }, "flip");
 }
 
 TEST_CASE_FIXTURE(OpFixture, "slice to one element selects it, so that it broadcasts") {

@@ -62,6 +62,34 @@ TEST_CASE("resize to inputs: a slice stays one, without a condition") {
   fusion.verify();
 }
 
+TEST_CASE(
+    "resize to inputs: a picture that is turned, of one that is turned, reads the input once") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 2);
+  TensorView* quarter = transpose(flip(exp(x), {0}));
+  fusion.addOutput(neg(stridedSlice(flip(quarter, {0, 1}), {{num(2), num(4), 3}, {}})));
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
+  CHECK(countOf<SliceOp>(fusion) == std::pair(1, 0));
+  const auto* read = fusion.usesOf(fusion.inputs()[0]->as<TensorView>()).at(0)->as<SliceOp>();
+  // Rows, turned twice, are as they were; columns go backwards, in steps of three.
+  CHECK(read->start(0)->isZero());
+  CHECK(read->step(0)->isOne());
+  CHECK(read->step(1)->toInlineString() == "-3");
+  fusion.verify();
+}
+
+TEST_CASE("resize to inputs: each third place of a join and of a pad asks for its own part") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 1);
+  TensorView* joined = cat({pad(exp(x), {num(2), num(3)}, nullptr), flip(x, {0})}, 0);
+  fusion.addOutput(neg(stridedSlice(joined, {{num(1), num(5), 3}})));
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
+  CHECK_FALSE(scheduler_tools::resizesComputed(fusion));
+  fusion.verify();
+}
+
 TEST_CASE("resize to inputs: what is no matter of indices stays") {
   {
     Fusion fusion;

@@ -28,13 +28,16 @@ ViewLayout alongAxes(const Expr* expr, const TensorView* in, const ViewLayout& l
   result.strides.assign(to.size(), 0);
   for (const auto& [producer, consumer] : mapAxes(expr, in, out)) {
     const auto source = std::find(from.begin(), from.end(), producer);
-    const auto place = std::find_if(to.begin(), to.end(), [root = consumer](const IterDomain* id) {
-      const Expr* made = id->definition();
-      return id == root || (made != nullptr && made->isA<Resize>() && made->input(0) == root);
+    int64_t step = 1;
+    const auto place = std::find_if(to.begin(), to.end(), [&, root = consumer](IterDomain* id) {
+      const auto* resize = dynamic_cast<const Resize*>(id->definition());
+      const bool is_resized = resize != nullptr && resize->in() == root;
+      step = is_resized ? resize->step() : 1;
+      return id == root || is_resized;
     });
     if (source != from.end() && place != to.end() && !producer->isBroadcast()) {
       result.strides[static_cast<size_t>(place - to.begin())] =
-          layout.strides[static_cast<size_t>(source - from.begin())];
+          layout.strides[static_cast<size_t>(source - from.begin())] * step;
     }
   }
   return result;

@@ -101,12 +101,16 @@ class Replay {
     const auto* op = expr_->as<SliceOp>();
     for (size_t i = 0; i < axes_.size(); ++i) {
       const int64_t start = value(op->start(i));
-      const int64_t stop = value(op->stop(i));
-      if (start < 0 || stop < start || stop > axes_[i].size) {
+      const int64_t step = value(op->step(i));
+      const int64_t size = (value(op->stop(i)) - start) / step;
+      // Memory is never read backwards by its strides: tensors of users have none that are
+      // negative.
+      if (start < 0 || step < 0 || size < 0 || start + (size - 1) * step >= axes_[i].size) {
         return false;
       }
       offset_ += start * axes_[i].stride;
-      axes_[i].size = stop - start;
+      axes_[i].size = size;
+      axes_[i].stride *= step;
     }
     return true;
   }

@@ -1,14 +1,19 @@
 """Paddings by mode as joins and sums of parts, axis by axis, which kernels read in vectors. PyTorch writes the circular
-one part after the other into memory without values, and reads the gradients of the others at an index and under a mask
-for each corner.
+one part after the other into memory without values, and reads the others at an index, their gradients under a mask for
+each corner.
 
     pad(x, (1, 2), "circular")     cat([x[-1:], x, x[:2]])
+    pad(x, (1, 2), "reflect")      cat([x[1:2], x, x[-3:-1].flip(-1)])
+    pad(x, (1, 2), "replicate")    cat([x[:1], x, x[-1:].expand(2)])
 
     gradient of the reflected one      the middle of `grad`, and its borders turned, where they were read
     gradient of the replicated one     the middle of `grad`, and the sums of its borders at the ends
 """
 
+import functools
+
 import torch
+from torch._prims_common import suggest_memory_format
 
 aten = torch.ops.aten
 
@@ -44,11 +49,38 @@ def _circular(x, widths):
 
 
 def padding_decompositions():
-    return {
-        gradient: decompose
-        for name, decompose in (("reflection", _reflected), ("replication", _replicated))
-        for gradient in (getattr(aten, f"{name}_pad{rank}d_backward").default for rank in (1, 2, 3))
-    }
+    table = {}
+    for rank in (1, 2, 3):
+        for name, border, gradient in (
+            ("reflection", _turned, _reflected),
+            ("replication", _stretched, _replicated),
+        ):
+            table[getattr(aten, f"{name}_pad{rank}d").default] = functools.partial(_padded, border=border)
+            table[getattr(aten, f"{name}_pad{rank}d_backward").default] = gradient
+    return table
+
+
+def _padded(x, widths, border):
+    """`border(x, axis, first, count)`: `count` elements in front of x, or behind it."""
+    if any(not isinstance(width, int) or width < 0 for width in widths):
+        return NotImplemented
+    result = x
+    for axis, (before, after) in _by_axis(x, widths):
+        front = [border(result, axis, True, before)] if before else []
+        behind = [border(result, axis, False, after)] if after else []
+        result = torch.cat([*front, result, *behind], axis) if front or behind else result
+    order = suggest_memory_format(x) if x.device.type == "cpu" else torch.contiguous_format
+    return result.contiguous(memory_format=order) if result is not x else x.clone(memory_format=order)
+
+
+def _turned(x, axis, first, count):
+    return x.narrow(axis, 1 if first else x.shape[axis] - 1 - count, count).flip(axis)
+
+
+def _stretched(x, axis, first, count):
+    sizes = list(x.shape)
+    sizes[axis] = count
+    return x.narrow(axis, 0 if first else x.shape[axis] - 1, 1).expand(sizes)
 
 
 def _reflected(grad, x, widths):

@@ -137,7 +137,28 @@ void Drawer::addResize() {
   if (n == 0) {
     return;
   }
-  switch (draw_.number(0, 3)) {
+  switch (draw_.number(0, 4)) {
+    case 4: {
+      std::vector<int64_t> starts;
+      std::vector<int64_t> counts;
+      std::vector<int64_t> strides;
+      for (int64_t size : sizes(a)) {
+        const int64_t start = draw_.chance(0.3) || size == 0 ? 0 : draw_.number(0, size - 1);
+        const int64_t stride = draw_.number(1, 3) * (draw_.chance(0.5) ? -1 : 1);
+        const int64_t most = size == 0    ? 0
+                             : stride < 0 ? start / -stride + 1
+                                          : (size - 1 - start) / stride + 1;
+        starts.push_back(start);
+        strides.push_back(stride);
+        counts.push_back(draw_.chance(0.7) ? most : draw_.number(0, most));
+      }
+      try_({"strided_slice",
+            {},
+            {value(a), named("start_indices", integers(starts)), named("sizes", integers(counts)),
+             named("strides", integers(strides))}},
+           bound(a));
+      return;
+    }
     case 0: {
       std::vector<int64_t> starts;
       std::vector<int64_t> ends;

@@ -142,8 +142,9 @@ class Settling {
 
   /// Whether all tensors that it takes meet element by element.
   static bool isElementwise(const Call& call) {
-    static const std::vector<std::string_view> kOthers = {"slice",   "pad", "cat",  "unsqueeze",
-                                                          "permute", "sum", "full", "iota"};
+    static const std::vector<std::string_view> kOthers = {
+        "slice",     "strided_slice", "flip", "pad",  "cat",
+        "unsqueeze", "permute",       "sum",  "full", "iota"};
     return std::find(kOthers.begin(), kOthers.end(), call.operation) == kOthers.end();
   }
 

@@ -279,6 +279,10 @@ void Shapes::add(const Call& call) {
       sizes[i] = pythonRange(sizes[i], starts.at(i), ends.at(i)).second;
     }
     give(sizes);
+  } else if (name == "strided_slice") {
+    give(numbers(argument("sizes", 2)));
+  } else if (name == "flip") {
+    give(operand());
   } else if (name == "pad") {
     give(padded(operand(), numbers(argument("pad_widths", 1))));
   } else if (name == "cat") {

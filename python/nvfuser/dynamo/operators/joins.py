@@ -65,11 +65,7 @@ def _flip(scope, node, x, dims):
     scanned = backward_scan(scope, x, dims)
     if scanned is not None:
         return scanned
-    tensor, rank = scope.value(x), meta(x).dim()
-    for dim in dims:
-        size = extent(meta(x).shape[dim], tensor, dim % rank)
-        tensor = along(tensor, counted(size, plus(size, -1), -1), dim % rank, rank)
-    return tensor if dims else ops.set(tensor)
+    return ops.flip(scope.value(x), [dim % meta(x).dim() for dim in dims])
 
 
 @rule("copy", moves_only=True)

@@ -134,6 +134,13 @@ def counted(length, start=0, step=1):
     return ops.iota(length, start, step, DataType.Int)
 
 
+def every(tensor, rank, dim, start, length, step):
+    """Elements start, start + step, … of an axis, `length` of them."""
+    starts, sizes, strides = [0] * rank, [tensor.size(axis) for axis in range(rank)], [1] * rank
+    starts[dim], sizes[dim], strides[dim] = start, length, step
+    return ops.strided_slice(tensor, starts, sizes, strides)
+
+
 def windows(tensor, rank, dim, size, first, step, count, width=1):
     """`width` elements from `first` on, then from `first + step`, … `count` times: an axis of windows and one within,
     as a split of the axis. None where sizes are no numbers, windows overlap, or the axis ends before the last step."""
@@ -166,19 +173,12 @@ def _slice(scope, node, x, dim=0, start=None, end=None, step=1):
         if (start, end, step) == (0, size, 1):
             return scope.value(x)
     length = node.meta["val"].shape[dim]
-    # A split of what is computed is a tensor in memory, which vectors of the CPU read faster than at an index.
-    on_cpu = meta(x).device.type == "cpu"
-    spaced = windows(scope.value(x), rank, dim, size, start, step, length) if step != 1 and on_cpu else None
-    if spaced is not None:
-        return ops.squeeze(spaced, [dim + 1])
-    if step != 1 and isinstance(start, int) and isinstance(length, int):
-        return along(scope.value(x), counted(length, start, step), dim, rank)
-    found = part(scope.value(x), rank, dim, start, end)
     if step == 1:
-        return found
-    return along(
-        found, counted(length if isinstance(length, int) else steps(found.size(dim), step), 0, step), dim, rank
-    )
+        return part(scope.value(x), rank, dim, start, end)
+    if isinstance(start, int) and isinstance(length, int):
+        return every(scope.value(x), rank, dim, start, length, step)
+    found = part(scope.value(x), rank, dim, start, end)
+    return every(found, rank, dim, 0, length if isinstance(length, int) else steps(found.size(dim), step), step)
 
 
 @rule("select.int", **_FREE)
