@@ -85,7 +85,8 @@ constexpr Notes kNotes[] = {
      "another number of bounds than axes, a stride other than 1, with manual_normalization an end "
      "before its start"},
     {"strided_slice", "sizes", kMoved,
-     "another number of starts, sizes or strides than axes, a stride of 0, an element beyond its axis"},
+     "another number of starts, sizes or strides than axes, a stride of 0, an element beyond its "
+     "axis"},
     {"flip", "the shape of arg", kMoved, "an axis that is not there, or is named twice"},
     {"pad", "each axis longer by its two widths, which may be negative",
      "any; value of the category of arg",

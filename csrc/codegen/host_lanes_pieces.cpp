@@ -139,7 +139,7 @@ class Pieces {
     int64_t slope = 0;
     Scalar rest = nullptr;
     if (kir::ScalarPool::contains(divisor, loop_.var) ||
-        !pool_.splitLinear(numerator, loop_.var, &slope, &rest) || slope < 1 ||
+        !pool_.splitLinear(numerator, loop_.var, &slope, &rest) || slope < 1 || isLoaded(rest) ||
         (divisor->isConstant() && divisor->value / slope < kLeastPiece)) {
       return nullptr;
     }
@@ -156,6 +156,16 @@ class Pieces {
     }
     return op == kir::ScalarOp::Div ? known->quotient
                                     : pool_.sub(numerator, pool_.mul(known->quotient, divisor));
+  }
+
+  /// Whether each iteration reads it from memory.
+  bool isLoaded(Scalar value) const {
+    bool found = false;
+    kir::forEach(*loop_.body, [&](const kir::Stmt& stmt) {
+      const auto* load = std::get_if<kir::LoadIndex>(&stmt.node);
+      found |= load != nullptr && kir::ScalarPool::contains(value, load->var);
+    });
+    return found;
   }
 
   const kir::For& loop_;

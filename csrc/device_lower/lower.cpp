@@ -13,6 +13,7 @@
 #include <device_lower/plan_shared_memory.h>
 #include <device_lower/share_conditions.h>
 #include <device_lower/share_draws.h>
+#include <device_lower/split_loops.h>
 #include <device_lower/validate_domains.h>
 #include <device_lower/wait_for_grid.h>
 #include <device_lower/wrap_remainders.h>
@@ -146,6 +147,12 @@ void fetchLines(Lowering& l) {
   }
 }
 
+void splitAtTurns(Lowering& l) {
+  if (l.options.target == LowerTarget::Cpu) {
+    splitLoops(l.kernel);
+  }
+}
+
 void hoist(Lowering& l) {
   if (l.options.index_hoist) {
     hoistIndices(l.kernel);
@@ -253,6 +260,9 @@ constexpr std::array kPasses = {
     LoweringPass{"fetch-ahead", "final indices, loops of the CPU",
                  "requests for lines of memory, ahead of the loops that touch them",
                  "a row's next pass need not wait for memory", fetchLines, true},
+    LoweringPass{"split-loops", "final indices, loops of the CPU",
+                 "a loop for each side of a choice that its variable makes",
+                 "vectors compute one side of a choice, not both", splitAtTurns, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

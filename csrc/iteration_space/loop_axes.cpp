@@ -85,27 +85,20 @@ class Search {
   Search(const std::set<int>& wanted, const IdGraph& exact, Symbols& symbols)
       : wanted_(wanted), exact_(exact), symbols_(symbols) {}
 
-  bool run(std::vector<LoopAxis>& axes) const {
+  bool run(std::vector<LoopAxis>& axes) {
+    seen_.insert(classesOf(axes));
     while (!isCovered(axes)) {
-      std::vector<const Expr*> choices;
-      for (const LoopAxis& axis : axes) {
-        choices = waysBack(axis, axes);
-        if (!choices.empty()) {
-          break;
-        }
-      }
+      std::vector<std::vector<LoopAxis>> choices = nextOf(axes);
       if (choices.empty()) {
         return false;
       }
       if (choices.size() == 1) {
-        apply(choices[0], axes);
+        axes = std::move(choices[0]);
         continue;
       }
-      for (const Expr* choice : choices) {
-        std::vector<LoopAxis> tried = axes;
-        apply(choice, tried);
-        if (run(tried)) {
-          axes = std::move(tried);
+      for (std::vector<LoopAxis>& choice : choices) {
+        if (run(choice)) {
+          axes = std::move(choice);
           return true;
         }
       }
@@ -115,6 +108,34 @@ class Search {
   }
 
  private:
+  /// The axes with one transform undone, in each way that leads to axes that were not there yet: an
+  /// axis may be a part of another one, which is made of the part again (restoredAxes).
+  std::vector<std::vector<LoopAxis>> nextOf(const std::vector<LoopAxis>& axes) {
+    std::vector<std::vector<LoopAxis>> next;
+    for (const LoopAxis& axis : axes) {
+      for (const Expr* way : waysBack(axis, axes)) {
+        std::vector<LoopAxis> tried = axes;
+        apply(way, tried);
+        if (seen_.insert(classesOf(tried)).second) {
+          next.push_back(std::move(tried));
+        }
+      }
+      if (!next.empty()) {
+        break;
+      }
+    }
+    return next;
+  }
+
+  std::vector<int> classesOf(const std::vector<LoopAxis>& axes) const {
+    std::vector<int> classes;
+    for (const LoopAxis& axis : axes) {
+      classes.push_back(exact_.classOf(axis.id));
+    }
+    std::sort(classes.begin(), classes.end());
+    return classes;
+  }
+
   bool isWanted(const IterDomain* id) const { return wanted_.count(exact_.classOf(id)) != 0; }
 
   size_t find(const std::vector<LoopAxis>& axes, const Val* id) const {
@@ -173,6 +194,7 @@ class Search {
   const std::set<int>& wanted_;
   const IdGraph& exact_;
   Symbols& symbols_;
+  std::set<std::vector<int>> seen_;  ///< the classes of all axes that were tried
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST_CASE("lowering: what passes leave behind") {
   });
   for (const char* pass : {"map-axes", "build-loop-tree", "insert-syncs", "build-statements",
                            "cluster-meetings", "share-conditions", "wrap-remainders", "fetch-ahead",
-                           "hoist-indices", "wait-for-grid", "collect-parameters"}) {
+                           "split-loops", "hoist-indices", "wait-for-grid", "collect-parameters"}) {
     CHECK_MESSAGE(counts.count(pass) == 1, "no file shows the pass ", pass);
   }
 }

@@ -226,7 +226,9 @@ class Run {
     for (const TensorView* tv : scheduled.allTvs()) {
       double iterations = tv->isFusionInput() ? 0 : 1;
       for (const IterDomain* axis : tv->getLoopDomain()) {
-        const auto extent = evaluator.evaluate(axis->extent()).as<double>();
+        // Of nothing divided by nothing there are no parts.
+        const PolymorphicValue known = evaluator.evaluate(axis->extent());
+        const double extent = known.hasValue() ? known.as<double>() : 0;
         if (isParallelTypeThread(axis->getParallelType())) {
           double& size = launched[axis->getParallelType()];
           size = std::max(size, extent);
