@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not pay
 /// Of elements that lie a few apart, as colours of pixels: gathering and spreading them is worth
 /// it.
-constexpr int64_t kLeastOperations = 3;
+constexpr int64_t kLeastOperations = 2;
 constexpr int64_t kNearStride = 16;  ///< elements, that most floats on a line of memory are apart
 
 bool hasLanes(DataType dtype) {
@@ -316,7 +316,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
       const std::optional<int64_t> stride = strideOf(ref, lanes);
       const bool in_memory = lanes.registers.count(ref.buffer) == 0 && stride.has_value();
       neighbours |= in_memory && (*stride == 1 || *stride == -1);
-      near |= in_memory && *stride > 1 && *stride <= kNearStride;
+      near |= in_memory && std::abs(*stride) > 1 && std::abs(*stride) <= kNearStride;
     };
     operations += std::holds_alternative<kir::Compute>(stmt.node) ? 1 : 0;
     auto lookAt = [&](const kir::Operand& operand) {
@@ -328,6 +328,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
       look(compute->dst);
       std::for_each(compute->operands.begin(), compute->operands.end(), lookAt);
     } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      operations += dtypeOf(assign->src) != assign->dst.buffer->dtype ? 1 : 0;
       look(assign->dst);
       lookAt(assign->src);
     } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {

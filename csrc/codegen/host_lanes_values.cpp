@@ -234,12 +234,13 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
     return text("lanesBackwards<", lanes.width, ">(", addressText(ref), ", ", lanes.count, ")");
   }
   if (stride.has_value()) {
-    if (*stride < 2 || *stride > kMostStride) {
+    const int64_t distance = std::abs(*stride);
+    if (distance < 2 || distance > kMostStride) {
       return "";
     }
     snippets_.add("cpu/lanes_apart.h");
-    return text("lanesStrided<", lanes.width, ", ", *stride, ">(", addressText(ref), ", ",
-                lanes.count, ")");
+    return text(*stride > 0 ? "lanesStrided<" : "lanesStridedBack<", lanes.width, ", ", distance,
+                ">(", addressText(ref), ", ", lanes.count, ")");
   }
   kir::ScalarPool& pool = *kernel_.pool;
   const Scalar index = pool.substitute(ref.index, lanes.lets);

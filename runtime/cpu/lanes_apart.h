@@ -3,6 +3,7 @@
 //   lanesStrided<N, S>(p, n)      p[0], p[S], …, of the first n lanes: a component of points, a
 //                                 colour of pixels; S whole vectors are read and shuffled
 //   lanesBackwards<N>(p, n)       p[0], p[-1], …: a row from its end
+//   lanesStridedBack<N, S>(p, n)  p[0], p[-S], …: a colour of pixels, from the last one on
 //   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
@@ -40,17 +41,21 @@ __forceinline__ V lanesPick(const V* parts) {
   return result;
 #endif
 }
+template <int N, int S, class B>
+__forceinline__ Simd<B, N> lanesEachSth(const B* from) {
+  Simd<B, N> parts[S];
+  for (int part = 0; part < S; part++) {
+    const int begin = part < S - 1 ? part * N : (N - 1) * S + 1 - N;
+    parts[part] = *(const typename SimdOf<B, N>::anywhere*)(from + begin);
+  }
+  return lanesPick<Simd<B, N>, S>(parts);
+}
 template <int N, int S, class T>
 __forceinline__ Lanes<T, N> lanesStrided(const T* p, i64 n) {
   using B = typename LaneFor<T>::bits;
   const B* from = (const B*)p;
   if (__builtin_expect(n >= N, 1)) {
-    Simd<B, N> parts[S];
-    for (int part = 0; part < S; part++) {
-      const int begin = part < S - 1 ? part * N : (N - 1) * S + 1 - N;
-      parts[part] = *(const typename SimdOf<B, N>::anywhere*)(from + begin);
-    }
-    return lanesFromBits<T, N>(lanesPick<Simd<B, N>, S>(parts));
+    return lanesFromBits<T, N>(lanesEachSth<N, S>(from));
   }
   B elements[N] = {};
   for (i64 e = 0; e < n; e++) {
@@ -59,28 +64,47 @@ __forceinline__ Lanes<T, N> lanesStrided(const T* p, i64 n) {
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
 }
 
+template <class V>
+__forceinline__ V lanesTurned(V v) {
+  constexpr int N = kLanes<V>;
+#if defined(__clang__)
+  V turned;
+  for (int e = 0; e < N; e++) {
+    turned[e] = v[N - 1 - e];
+  }
+  return turned;
+#else
+  MaskOf<V> from;
+  for (int e = 0; e < N; e++) {
+    from[e] = N - 1 - e;
+  }
+  return __builtin_shuffle(v, from);
+#endif
+}
 template <int N, class T>
 __forceinline__ Lanes<T, N> lanesBackwards(const T* p, i64 n) {
   using B = typename LaneFor<T>::bits;
   if (__builtin_expect(n >= N, 1)) {
     const auto v = (Simd<B, N>)*(const typename SimdOf<B, N>::anywhere*)((const B*)p - (N - 1));
-#if defined(__clang__)
-    Simd<B, N> turned;
-    for (int e = 0; e < N; e++) {
-      turned[e] = v[N - 1 - e];
-    }
-#else
-    MaskOf<Simd<B, N>> from;
-    for (int e = 0; e < N; e++) {
-      from[e] = N - 1 - e;
-    }
-    const Simd<B, N> turned = __builtin_shuffle(v, from);
-#endif
-    return lanesFromBits<T, N>(turned);
+    return lanesFromBits<T, N>(lanesTurned(v));
   }
   B elements[N] = {};
   for (i64 e = 0; e < n; e++) {
     elements[e] = ((const B*)p)[-e];
+  }
+  return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+
+template <int N, int S, class T>
+__forceinline__ Lanes<T, N> lanesStridedBack(const T* p, i64 n) {
+  using B = typename LaneFor<T>::bits;
+  const B* from = (const B*)p;
+  if (__builtin_expect(n >= N, 1)) {
+    return lanesFromBits<T, N>(lanesTurned(lanesEachSth<N, S>(from - (N - 1) * S)));
+  }
+  B elements[N] = {};
+  for (i64 e = 0; e < n; e++) {
+    elements[e] = from[-e * S];
   }
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
 }

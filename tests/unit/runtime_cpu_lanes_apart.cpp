@@ -67,6 +67,38 @@ TEST_CASE("cpu lanes: elements a few apart") {
   }
 }
 
+TEST_CASE("cpu lanes: elements a few apart, from the last one on") {
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      for (int stride : {2, 3, 4}) {
+        CAPTURE(type);
+        CAPTURE(stride);
+        SharedObject object = compiled(
+            text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
+                 "  lanesWrite(y, lanesStridedBack<8, ", stride, ">(x, n), n);\n}\n"),
+            flags);
+        auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
+        const size_t size = sizeOf(type);
+        for (size_t n = 1; n <= 8; ++n) {
+          const size_t last = (n - 1) * static_cast<size_t>(stride);  // which is read first
+          std::vector<unsigned char> x((last + 1) * size), y(64, 0xee);
+          for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<unsigned char>(i * 7 + 1);
+          }
+          run(y.data(), x.data() + last * size, static_cast<long>(n));
+          int wrong = 0;
+          for (size_t i = 0; i < n * size; ++i) {
+            wrong += y[i] != x[(last - i / size * static_cast<size_t>(stride)) * size + i % size];
+          }
+          CAPTURE(n);
+          CHECK(wrong == 0);
+          CHECK(y[n * size == 64 ? 0 : n * size] == (n * size == 64 ? y[0] : 0xee));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: elements at a distance that a call knows") {
   for (const auto& flags : hostVariants()) {
     for (std::string type : {"u8", "half_t", "float", "double"}) {

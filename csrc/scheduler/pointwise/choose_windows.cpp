@@ -23,7 +23,10 @@ void cutForHostWindows(const ReferenceAxes& reference, const std::vector<TensorV
       const IterDomain* along = reference.find(window, axis);
       return along != nullptr && along->isRFactorProduct();
     });
-    cut = moved ? std::min(position + 1, axes - 1) : cut;
+    if (moved) {
+      // Vectors go along the axis in front of one that is apart.
+      cut = params.apart && position == axes - 2 ? position : std::min(position + 1, axes - 1);
+    }
   }
   int64_t right = 1;
   for (int64_t position = cut; position < axes; ++position) {

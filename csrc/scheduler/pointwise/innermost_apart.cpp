@@ -33,6 +33,19 @@ bool hasAlone(const ReferenceAxes& reference, const TensorView* tv, size_t axis,
   return reference.find(tv, axis) != nullptr;
 }
 
+/// Whether a tensor is read in steps, or backwards, along another axis than this one, which is
+/// short: runs of memory are as short then, and none of them is a vector.
+bool stepsBeside(const TensorView* tv, const IterDomain* axis) {
+  if (tv->definition() == nullptr || !tv->definition()->isA<SliceOp>()) {
+    return false;
+  }
+  const auto& logical = tv->getLogicalDomain();
+  return std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+    const auto* resize = dynamic_cast<const Resize*>(id->definition());
+    return id != axis && resize != nullptr && resize->step() != 1;
+  });
+}
+
 /// How often one of two tensors is chosen by the place along an axis alone.
 int64_t choicesAlong(const ReferenceAxes& reference, const std::unordered_set<TensorView*>& tensors,
                      size_t axis, SchedulerRuntimeInfo& info) {
@@ -99,7 +112,8 @@ bool isInnermostApart(const Fusion& fusion, const std::vector<LoopNest>& nests,
         has_other |=
             i != last && reference.find(tv, i) != nullptr && info.extent(reference.axes()[i]) > 1;
       }
-      shared &= has_other == (reference.find(tv, last) != nullptr);
+      const IterDomain* along = reference.find(tv, last);
+      shared &= has_other == (along != nullptr) && !stepsBeside(tv, along);
     }
   }
   return !shared;

@@ -171,7 +171,7 @@ class PointwiseScheduler : public SchedulerEntry {
     } else if (all_covered) {
       chooseBreakPoint(reference, moved, largest(covered, info), info, *params);
     }
-    if (all_covered) {
+    if (all_covered || info.isHost()) {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, windows, info, *params);
