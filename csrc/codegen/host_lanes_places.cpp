@@ -95,13 +95,17 @@ std::string HostEmitter::laneChoice(const kir::Guarded& guarded, const LaneLoop&
     return ref != nullptr && lanes.registers.count(ref->buffer) != 0;
   };
   const std::optional<LaneRange> range = rangeOf(guarded.condition, lanes);
-  if (!range.has_value() || !isThere(guarded.src) || !isThere(guarded.otherwise)) {
+  if (!range.has_value()) {
+    return "";
+  }
+  const bool is_uniform = range->begin == nullptr && range->end == nullptr;
+  if (!is_uniform && (!isThere(guarded.src) || !isThere(guarded.otherwise))) {
     return "";
   }
   const DataType dtype = storedAs(*guarded.dst.buffer);
   const std::string then = laneOperand(guarded.src, dtype, lanes);
   const std::string otherwise = laneOperand(guarded.otherwise, dtype, lanes);
-  if (range->begin == nullptr && range->end == nullptr) {
+  if (is_uniform) {  // the other side is not evaluated
     return text("(", scalar_(range->uniform), ") ? ", then, " : ", otherwise);
   }
   kir::ScalarPool& pool = *kernel_.pool;

@@ -148,8 +148,9 @@ class Splitter {
     if (loop_.extent->hi <= kFewElements || !isSimple() || !readEdges()) {
       return {};
     }
-    split(block_, begin_, end_, {});
-    return parts_.size() < 2 ? kir::Block{} : std::move(parts_);
+    const kir::Block known = decided(block_, edges_);
+    split(known, begin_, end_, edges_);
+    return parts_.size() < 2 && !is_decided_ ? kir::Block{} : std::move(parts_);
   }
 
  private:
@@ -191,6 +192,7 @@ class Splitter {
       }
       const Scalar at = pool_.min(pool_.max(turn->at, begin_), end_);
       (turn->below ? end_ : begin_) = at;
+      edges_.push_back(*turn);
     }
     return true;
   }
@@ -282,9 +284,12 @@ class Splitter {
       if (const auto* choice = asChoice(stmt)) {
         if (const auto first = holds(body_.turnOf(block, choice->operands[0]), known)) {
           stmt = {kir::Assign{choice->dst, choice->operands[*first ? 1 : 2]}};
+          is_decided_ = true;
         }
       } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-        guarded->condition = decided(guarded->condition, known);
+        const Scalar before = guarded->condition;
+        guarded->condition = decided(before, known);
+        is_decided_ |= guarded->condition != before;
         if (guarded->condition->isConstant()) {
           const bool reads = !guarded->condition->isConstant(0);
           stmt = {kir::Assign{guarded->dst, reads ? guarded->src : guarded->otherwise}};
@@ -346,6 +351,8 @@ class Splitter {
   Scalar begin_;
   Scalar end_;
   Scalar uniform_;
+  Known edges_;
+  bool is_decided_ = false;  ///< some choice or guard, for a whole part
   kir::Block parts_;
   int splits_ = 0;
 };
