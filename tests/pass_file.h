@@ -93,7 +93,7 @@ inline std::map<std::string, int> checkPassFiles(const std::string& folder, cons
       checkGoldenFile(path.substr(std::string(NVFUSER_TESTS_DIR).size() + 1),
                       file.toString(before, after));
     } catch (const std::exception& error) {
-      FAIL_CHECK(path, ": ", error.what());
+      FAIL_CHECK(path, ": ", std::string(error.what()));
     }
   }
   return counts;

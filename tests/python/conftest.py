@@ -16,7 +16,7 @@ if BUILT.exists() and not os.environ.get("NVFUSER_TEST_INSTALLED"):
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--sample", metavar="K/N", help="of each test's sets of parameters, part K (from 0) of N; at least one"
+        "--sample", metavar="K,…/N", help="of each test's sets of parameters, parts K (from 0) of N; at least one"
     )
 
 
@@ -24,10 +24,14 @@ def pytest_collection_modifyitems(config, items):
     sample = config.getoption("--sample")
     if not sample:
         return
-    part, parts = map(int, sample.split("/"))
+    chosen, parts = sample.split("/")
+    chosen, parts = {int(part) for part in chosen.split(",")}, int(parts)
     sets = {}
     for item in items:
         sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {item for of_test in sets.values() for item in (of_test[part % len(of_test) :: parts])}
+    kept = set()
+    for of_test in sets.values():
+        some = [item for turn, item in enumerate(of_test) if turn % parts in chosen]
+        kept.update(some or [of_test[min(chosen) % len(of_test)]])
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]

@@ -255,7 +255,9 @@ Val* Builder::noisy(Val* val, const std::vector<int64_t>& sizes) {
   std::vector<int64_t> shape;
   for (const IterDomain* axis :
        TensorDomain::noReductions(val->as<TensorView>()->getLogicalDomain())) {
-    shape.push_back(axis->isBroadcast() && !axis->hasExpandedExtent() ? 1 : -1);
+    // What is known of a size stays known: an axis of one element may meet others.
+    const bool is_known = !axis->hasExpandedExtent() && axis->extent()->isConstInt();
+    shape.push_back(is_known ? axis->extent()->evaluate().as<int64_t>() : -1);
   }
   TensorView* factor = TensorViewBuilder()
                            .ndims(static_cast<int64_t>(shape.size()))
