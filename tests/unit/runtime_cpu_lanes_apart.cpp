@@ -73,10 +73,10 @@ TEST_CASE("cpu lanes: elements a few apart, from the last one on") {
       for (int stride : {2, 3, 4}) {
         CAPTURE(type);
         CAPTURE(stride);
-        SharedObject object = compiled(
-            text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
-                 "  lanesWrite(y, lanesStridedBack<8, ", stride, ">(x, n), n);\n}\n"),
-            flags);
+        SharedObject object =
+            compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
+                          "  lanesWrite(y, lanesStridedBack<8, ", stride, ">(x, n), n);\n}\n"),
+                     flags);
         auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
         const size_t size = sizeOf(type);
         for (size_t n = 1; n <= 8; ++n) {

@@ -110,7 +110,9 @@ namespace {
 std::vector<int64_t> orderOf(const std::vector<int64_t>& strides) {
   std::vector<int64_t> order(strides.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](int64_t axis) { return strides[static_cast<size_t>(axis)]; };
+  const auto stride = [&](int64_t axis) {  // a window may go backwards
+    return std::abs(strides[static_cast<size_t>(axis)]);
+  };
   std::vector<int64_t> moved;
   std::copy_if(order.begin(), order.end(), std::back_inserter(moved),
                [&](int64_t axis) { return stride(axis) != 0; });

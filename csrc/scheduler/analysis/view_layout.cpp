@@ -118,8 +118,8 @@ class Replay {
   bool select() {
     const auto dim = static_cast<size_t>(expr_->as<SelectOp>()->dim());
     const int64_t index = value(expr_->input(1));
-    if (index < 0 || index >= axes_[dim].size) {
-      return false;
+    if (index < 0 || index >= axes_[dim].size || out_->hasRoot()) {
+      return false;  // (the rest through windows, scheduler/resize_to_inputs.h)
     }
     offset_ += index * axes_[dim].stride;
     axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(dim));

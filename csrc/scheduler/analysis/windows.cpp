@@ -42,6 +42,17 @@ std::vector<TensorView*> windowsOfInputs(const Fusion& fusion) {
   return windows;
 }
 
+std::vector<int64_t> windowStrides(const TensorView* window, SchedulerRuntimeInfo& info) {
+  std::vector<int64_t> strides = info.strides(window->definition()->input(0)->as<TensorView>());
+  const auto& logical = window->getLogicalDomain();
+  for (size_t i = 0; i < logical.size(); ++i) {
+    if (const auto* resize = dynamic_cast<const Resize*>(logical[i]->definition())) {
+      strides[i] *= std::abs(resize->step());
+    }
+  }
+  return strides;
+}
+
 bool readThroughWindows(const TensorView* input) {
   const std::vector<Expr*> uses = input->fusion()->usesOf(input);
   return input->isFusionInput() && !uses.empty() && std::all_of(uses.begin(), uses.end(), isWindow);

@@ -16,6 +16,10 @@ namespace nvfuser {
 /// Results of slices and pads of inputs, in order of definition.
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion);
 
+/// Elements of the input from one element of each of the window's axes to the next; how far apart
+/// they lie, if it goes backwards.
+std::vector<int64_t> windowStrides(const TensorView* window, SchedulerRuntimeInfo& info);
+
 /// Whether an input is read through windows alone.
 bool readThroughWindows(const TensorView* input);
 

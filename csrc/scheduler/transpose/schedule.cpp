@@ -6,6 +6,7 @@
 
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::transpose {
@@ -19,7 +20,13 @@ class Scheduler {
   void run() {
     scheduler_utils::clearMemorySpace(fusion_);
     auto* reference = fusion_->outputs()[static_cast<size_t>(params_.reference)]->as<TensorView>();
+    const std::vector<TensorView*> windows = windowsOfInputs(*fusion_);
     copyInputs();
+    for (size_t i = 0; i < params_.windows.size(); ++i) {
+      if (!windows[i]->isFusionOutput()) {
+        load(windows[i], params_.windows[i], contains(params_.turned_windows, i));
+      }
+    }
     copyOutputs();
     makeTiles(reference);
     for (TensorView* tv : fusion_->allTvs()) {
@@ -36,17 +43,21 @@ class Scheduler {
 
  private:
   void copyInputs() {
-    std::map<const Val*, int64_t> number;
+    std::map<const Val*, size_t> number;
     for (size_t i = 0; i < fusion_->inputs().size(); ++i) {
-      number.emplace(fusion_->inputs()[i], static_cast<int64_t>(i));
+      number.emplace(fusion_->inputs()[i], i);
     }
     for (TensorView* copy : scheduler_utils::cacheInputs(fusion_, true)) {
-      const int64_t i = number.at(copy->definition()->input(0));
-      vectors_.emplace_back(copy, params_.inputs[static_cast<size_t>(i)]);
-      loads_.push_back(copy);
-      if (!contains(params_.turned_inputs, i)) {
-        continue;
-      }
+      const size_t i = number.at(copy->definition()->input(0));
+      load(copy, params_.inputs[i], contains(params_.turned_inputs, i));
+    }
+  }
+
+  /// What is read from an input; along the other side it passes a tile.
+  void load(TensorView* copy, int64_t width, bool is_turned) {
+    vectors_.emplace_back(copy, width);
+    loads_.push_back(copy);
+    if (is_turned) {
       along_other_.insert(copy);
       TensorView* tile = params_.host ? copy : copy->cacheAfter();
       turned_.push_back(tile->cacheAfter());
@@ -63,7 +74,7 @@ class Scheduler {
         continue;
       }
       vectors_.emplace_back(output, params_.outputs[i]);
-      if (contains(params_.turned_outputs, static_cast<int64_t>(i))) {
+      if (contains(params_.turned_outputs, i)) {
         along_other_.insert(output);
         TensorView* turned = output->cacheBefore();
         along_other_.insert(turned);
@@ -76,8 +87,8 @@ class Scheduler {
     }
   }
 
-  static bool contains(const std::vector<int64_t>& numbers, int64_t number) {
-    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+  static bool contains(const std::vector<int64_t>& numbers, size_t number) {
+    return std::find(numbers.begin(), numbers.end(), static_cast<int64_t>(number)) != numbers.end();
   }
 
   void addTile(TensorView* tile, bool along_other) {

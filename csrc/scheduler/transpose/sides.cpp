@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <scheduler/analysis/windows.h>
+
 namespace nvfuser::transpose {
 
 namespace {
@@ -109,8 +111,12 @@ class Search {
     const IterDomain* id = reference_.find(tv, static_cast<size_t>(axis));
     const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
     const auto place = std::find(logical.begin(), logical.end(), id);
-    return place == logical.end() ? 0
-                                  : info_.strides(tv)[static_cast<size_t>(place - logical.begin())];
+    if (place == logical.end()) {
+      return 0;
+    }
+    const bool is_window = !tv->isFusionInput() && !tv->isFusionOutput();
+    const std::vector<int64_t> strides = is_window ? windowStrides(tv, info_) : info_.strides(tv);
+    return strides[static_cast<size_t>(place - logical.begin())];
   }
 
   int64_t extentOf(int64_t axis) const { return info_.extent(axisOf(axis)); }

@@ -4,6 +4,7 @@
 
 #include <id_model/id_graph.h>
 #include <ir/internal_nodes.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/pointwise/pointwise.h>
 #include <scheduler/pointwise/schedule.h>
 #include <scheduler/transpose/schedule.h>
@@ -20,7 +21,10 @@ std::string TransposeParams::toString() const {
               host ? text(", ", tiles, " tiles a task") : text(", threads ", threads),
               streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
               "], outputs by [", join(outputs, ", "), "], turned inputs [",
-              join(turned_inputs, ", "), "], turned outputs [", join(turned_outputs, ", "), "]");
+              join(turned_inputs, ", "), "], turned outputs [", join(turned_outputs, ", "), "]",
+              windows.empty() ? std::string()
+                              : text(", windows by [", join(windows, ", "), "], turned windows [",
+                                     join(turned_windows, ", "), "]"));
 }
 
 namespace {
@@ -39,6 +43,37 @@ constexpr int64_t kHostLongTile = 4;
 /// Bytes from which lines that are written side by side push each other out of a cache's sets.
 constexpr double kHostStream = 2 << 20;
 
+/// What kernels read and write: inputs, or the windows through which these are read, and outputs.
+std::vector<TensorView*> readAndWritten(const Fusion& fusion) {
+  std::vector<TensorView*> tensors = borderTensors(fusion);
+  std::erase_if(tensors, [](const TensorView* tv) { return readThroughWindows(tv); });
+  for (TensorView* window : windowsOfInputs(fusion)) {
+    if (!window->isFusionOutput()) {
+      tensors.push_back(window);
+    }
+  }
+  return tensors;
+}
+
+bool isWindow(const TensorView* tv) { return !tv->isFusionInput() && !tv->isFusionOutput(); }
+
+/// The axes in the order of memory. A window's are those of the input that it is read from.
+std::vector<IterDomain*> memoryOf(const TensorView* tv) {
+  if (!isWindow(tv)) {
+    return tv->getMaybeAllocationDomain();
+  }
+  const auto* input = tv->definition()->input(0)->as<TensorView>();
+  const std::vector<IterDomain*> axes = TensorDomain::noReductions(input->getLogicalDomain());
+  std::vector<IterDomain*> memory;
+  for (const IterDomain* id : input->getMaybeAllocationDomain()) {
+    const auto place = std::find(axes.begin(), axes.end(), id) - axes.begin();
+    if (place < static_cast<std::ptrdiff_t>(axes.size())) {
+      memory.push_back(tv->getLogicalDomain()[static_cast<size_t>(place)]);
+    }
+  }
+  return memory;
+}
+
 /// Whether, whatever the sizes, all tensors lie along one axis (or something is reduced).
 std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
@@ -48,13 +83,15 @@ std::optional<Refusal> refusesLayouts(const Fusion& fusion) {
   }
   const IdGraph graph(fusion, IdGraph::Mode::Permissive);
   const IterDomain* first = nullptr;
-  for (const TensorView* tv : borderTensors(fusion)) {
-    const auto& memory = tv->getMaybeAllocationDomain();
+  for (const TensorView* tv : readAndWritten(fusion)) {
+    const std::vector<IterDomain*> memory = memoryOf(tv);
     for (size_t i = memory.size(); i-- > 0;) {
       if (memory[i]->isBroadcast() || memory[i]->isReduction()) {
         continue;
       }
-      const bool strided = tv->isFusionInput() && !tv->getContiguity()[i].value_or(true);
+      const auto* read = isWindow(tv) ? tv->definition()->input(0)->as<TensorView>() : tv;
+      const bool strided = read->isFusionInput() && read->getContiguity().size() == memory.size() &&
+                           !read->getContiguity()[i].value_or(true);
       if (first != nullptr && (strided || graph.classOf(first) != graph.classOf(memory[i]))) {
         return std::nullopt;
       }
@@ -76,7 +113,7 @@ class Planner {
       : fusion_(fusion),
         reference_(reference),
         sides_(sides),
-        tensors_(borderTensors(fusion)),
+        tensors_(readAndWritten(fusion)),
         info_(info),
         params_(params) {}
 
@@ -89,6 +126,8 @@ class Planner {
     params_.host = info_.isHost();
     params_.host ? planHost() : planDevice();
     accesses(fusion_.inputs(), params_.inputs, params_.turned_inputs);
+    const std::vector<TensorView*> windows = windowsOfInputs(fusion_);
+    accesses({windows.begin(), windows.end()}, params_.windows, params_.turned_windows);
     accesses(fusion_.outputs(), params_.outputs, params_.turned_outputs);
   }
 
@@ -98,6 +137,11 @@ class Planner {
   }
 
   int64_t widthOf(const TensorView* tv) const {
+    if (isWindow(tv)) {
+      const auto& side = isTurned(tv) ? sides_.other : sides_.compute;
+      const IterDomain* along = reference_.find(tv, static_cast<size_t>(side.back()));
+      return side.size() == 1 && along != nullptr ? windowWidth(tv, along, info_) : 1;
+    }
     return reference_.vectorWidth(tv, isTurned(tv) ? sides_.other : sides_.compute, info_);
   }
 
@@ -146,7 +190,7 @@ class Planner {
         largest = std::max(largest, size);
         tile_bytes += size;
       }
-      element_bytes += tv->isFusionInput() ? size : 0;
+      element_bytes += tv->isFusionInput() || isWindow(tv) ? size : 0;
     }
     const bool vectors = params_.other_vector > 1 && params_.compute_vector > 1;
     const int64_t preferred = largest <= 2 ? (vectors ? 128 : 64) : largest <= 4 ? 64 : 32;
@@ -230,7 +274,7 @@ class TransposeScheduler : public SchedulerEntry {
     params->reference = pointwise::referenceOutput(fusion);
     const auto* output = fusion.outputs()[static_cast<size_t>(params->reference)]->as<TensorView>();
     const ReferenceAxes reference(fusion, output);
-    const std::vector<TensorView*> tensors = borderTensors(fusion);
+    const std::vector<TensorView*> tensors = readAndWritten(fusion);
     for (const TensorView* tv : tensors) {
       if (!reference.covers(tv)) {
         return Refusal{text(tv, " has an axis that ", output, " has not")};

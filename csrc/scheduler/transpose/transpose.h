@@ -5,6 +5,9 @@
 ///        pass through shared memory, whose vectors are swizzled by XOR
 ///   CPU: [tasks, tiles of a task, rows, SIMD]; a tile is turned in registers
 ///
+/// An input that is read through windows lies as they do: of a picture that is turned by a quarter,
+/// a transpose of a flip, rows are read backwards into a tile.
+///
 /// Everything is computed along the side that leaves the fewer bytes to be turned. Each side is
 /// read and written in vectors of its own.
 ///
@@ -34,8 +37,10 @@ struct TransposeParams : HeuristicParams {
   bool host = false;             ///< tasks and SIMD instead of blocks and threads
   bool streaming = false;        ///< outputs go past the caches (CPU)
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not copied first
+  std::vector<int64_t> windows;  ///< the same for each window of an input (analysis/windows.h)
   std::vector<int64_t> outputs;  ///< the same for each output
   std::vector<int64_t> turned_inputs;   ///< numbers of inputs that lie along the other side
+  std::vector<int64_t> turned_windows;  ///< the same for windows of inputs
   std::vector<int64_t> turned_outputs;  ///< the same for outputs
 
   std::string toString() const override;
