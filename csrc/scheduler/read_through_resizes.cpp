@@ -63,8 +63,9 @@ TensorView* ResizePropagation::padded(const PadOp* op, const Windows& windows, b
   Windows moved = windows;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (isResized(tv, i)) {
-      moved[i] = make_.behind(windows[i], axes[i], SimplifyingIrBuilder::negExpr(op->leftWidth(i)),
-                              1, false);
+      const int64_t step = axes[i]->definition()->as<Resize>()->step();  // of a window of an input
+      Val* start = SimplifyingIrBuilder::negExpr(op->leftWidth(i));
+      moved[i] = make_.behind(windows[i], axes[i], start, step, false);
     }
   }
   TensorView* result = at(op->in()->as<TensorView>(), moved);

@@ -905,6 +905,15 @@ class FusionDefinitionBase:
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, start_dim behind end_dim.
             """
 
+        def flip(self, arg: Tensor, dims: list[int]) -> Tensor:
+            """
+            The elements of these axes in reversed order.
+
+            Shapes: the shape of arg.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, or is named twice.
+            """
+
         def floor(self, arg: Tensor | Scalar | number) -> Tensor | Scalar:
             """
             Largest integer that is not above the input.
@@ -1758,6 +1767,15 @@ class FusionDefinitionBase:
             Shapes: the result has the shape of arg.
             Dtypes: any; the result has the dtype of arg.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an order that does not name each place once.
+            """
+
+        def strided_slice(self, arg: Tensor, start_indices: list[int | Scalar], sizes: list[int | Scalar], strides: list[int]) -> Tensor:
+            """
+            start + i * stride along each axis, for 0 <= i < size, all of them within it; strides may be negative.
+
+            Shapes: sizes.
+            Dtypes: any; the result has the dtype of arg.
+            Raises: TypeError for a wrong number or kind of arguments; UserError for another number of starts, sizes or strides than axes, a stride of 0, an element beyond its axis.
             """
 
         def sub(self, lhs: Tensor | Scalar | number, rhs: Tensor | Scalar | number) -> Tensor | Scalar:

@@ -486,6 +486,15 @@ def flatten(arg: TensorView, start_dim: int = 0, end_dim: int = -1) -> TensorVie
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, start_dim behind end_dim.
     """
 
+def flip(arg: TensorView, dims: list[int]) -> TensorView:
+    """
+    The elements of these axes in reversed order.
+
+    Shapes: the shape of arg.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there, or is named twice.
+    """
+
 def floor(arg: TensorView | Val | number) -> TensorView | Val:
     """
     Largest integer that is not above the input.
@@ -1339,6 +1348,15 @@ def stride_order(arg: TensorView, stride_order: list[int]) -> TensorView:
     Shapes: the result has the shape of arg.
     Dtypes: any; the result has the dtype of arg.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an order that does not name each place once.
+    """
+
+def strided_slice(arg: TensorView, start_indices: list[int | Val], sizes: list[int | Val], strides: list[int]) -> TensorView:
+    """
+    start + i * stride along each axis, for 0 <= i < size, all of them within it; strides may be negative.
+
+    Shapes: sizes.
+    Dtypes: any; the result has the dtype of arg.
+    Raises: TypeError for a wrong number or kind of arguments; UserError for another number of starts, sizes or strides than axes, a stride of 0, an element beyond its axis.
     """
 
 def sub(lhs: TensorView | Val | number, rhs: TensorView | Val | number) -> TensorView | Val:
