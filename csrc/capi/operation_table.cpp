@@ -324,8 +324,7 @@ std::vector<Operation> operationTable() {
          }),
       op("strided_slice", "arg, start_indices, sizes, strides", "Tensor",
          "start + i * stride along each axis, for 0 <= i < size, all of them within it; strides "
-         "may "
-         "be negative.",
+         "may be negative.",
          [](Tv arg, Sizes starts, Sizes sizes, Ints strides) {
            return strided(arg, starts, sizes, strides);
          }),

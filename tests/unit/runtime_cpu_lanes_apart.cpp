@@ -34,61 +34,32 @@ size_t sizeOf(const std::string& type) {
 
 }  // namespace
 
-TEST_CASE("cpu lanes: elements a few apart") {
+TEST_CASE("cpu lanes: elements a few apart, from the first or from the last one on") {
   for (const auto& flags : hostVariants()) {
     for (std::string type : {"u8", "half_t", "float", "double"}) {
-      for (int stride : {2, 3, 4}) {
+      for (int stride : {2, 3, 4, -2, -3, -4}) {
         CAPTURE(type);
         CAPTURE(stride);
+        const auto distance = static_cast<size_t>(std::abs(stride));
         SharedObject object =
             compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
-                          "  lanesWrite(y, lanesStrided<8, ", stride, ">(x, n), n);\n}\n"),
+                          "  lanesWrite(y, ", stride > 0 ? "lanesStrided" : "lanesStridedBack",
+                          "<8, ", distance, ">(x, n), n);\n}\n"),
                      flags);
         auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
         const size_t size = sizeOf(type);
         for (size_t n = 0; n <= 8; ++n) {
-          // The last element is at the end of what may be read.
-          const size_t elements = n == 0 ? 0 : (n - 1) * static_cast<size_t>(stride) + 1;
-          std::vector<unsigned char> x(elements * size), y(64, 0xee);
+          // The elements at both ends are at the ends of what may be read.
+          const size_t last = n == 0 ? 0 : (n - 1) * distance;
+          std::vector<unsigned char> x(n == 0 ? 0 : (last + 1) * size), y(64, 0xee);
           for (size_t i = 0; i < x.size(); ++i) {
             x[i] = static_cast<unsigned char>(i * 7 + 1);
           }
-          run(y.data(), x.data(), static_cast<long>(n));
+          run(y.data(), x.data() + (stride > 0 ? 0 : last * size), static_cast<long>(n));
           int wrong = 0;
           for (size_t i = 0; i < n * size; ++i) {
-            wrong += y[i] != x[i / size * static_cast<size_t>(stride) * size + i % size];
-          }
-          CAPTURE(n);
-          CHECK(wrong == 0);
-          CHECK(y[n * size == 64 ? 0 : n * size] == (n * size == 64 ? y[0] : 0xee));
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("cpu lanes: elements a few apart, from the last one on") {
-  for (const auto& flags : hostVariants()) {
-    for (std::string type : {"u8", "half_t", "float", "double"}) {
-      for (int stride : {2, 3, 4}) {
-        CAPTURE(type);
-        CAPTURE(stride);
-        SharedObject object =
-            compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
-                          "  lanesWrite(y, lanesStridedBack<8, ", stride, ">(x, n), n);\n}\n"),
-                     flags);
-        auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
-        const size_t size = sizeOf(type);
-        for (size_t n = 1; n <= 8; ++n) {
-          const size_t last = (n - 1) * static_cast<size_t>(stride);  // which is read first
-          std::vector<unsigned char> x((last + 1) * size), y(64, 0xee);
-          for (size_t i = 0; i < x.size(); ++i) {
-            x[i] = static_cast<unsigned char>(i * 7 + 1);
-          }
-          run(y.data(), x.data() + last * size, static_cast<long>(n));
-          int wrong = 0;
-          for (size_t i = 0; i < n * size; ++i) {
-            wrong += y[i] != x[(last - i / size * static_cast<size_t>(stride)) * size + i % size];
+            const size_t from = i / size * distance;
+            wrong += y[i] != x[(stride > 0 ? from : last - from) * size + i % size];
           }
           CAPTURE(n);
           CHECK(wrong == 0);

@@ -79,6 +79,25 @@ TEST_CASE(
   fusion.verify();
 }
 
+TEST_CASE("resize to inputs: a window that a former turn made keeps its step") {
+  Fusion fusion;
+  FusionGuard guard(&fusion);
+  TensorView* x = input(fusion, 1);
+  fusion.addOutput(neg(pad(flip(exp(x), {0}), {num(2), num(3)}, nullptr)));
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
+  const auto* output = fusion.outputs()[0]->as<TensorView>();
+  TensorView* again =
+      sin(slice(output->definition()->input(0)->as<TensorView>(), {{num(1), num(4)}}, true));
+  fusion.addOutput(again);
+  scheduler_tools::propagateResizeToInputs(&fusion, false);
+  CHECK_FALSE(scheduler_tools::resizesComputed(fusion));
+  for (const Expr* read : fusion.usesOf(x)) {
+    const auto* id = read->output(0)->as<TensorView>()->getLogicalDomain()[0];
+    CHECK(id->definition()->as<Resize>()->step() == -1);
+  }
+  fusion.verify();
+}
+
 TEST_CASE("resize to inputs: each third place of a join and of a pad asks for its own part") {
   Fusion fusion;
   FusionGuard guard(&fusion);

@@ -41,11 +41,20 @@ def _are_within(x, widths):
 
 
 def _circular(x, widths):
+    return _joined(x, widths, _other_end)
+
+
+def _joined(x, widths, border):
+    """`border(x, axis, first, count)`: `count` elements in front of x, or behind it."""
     for axis, (before, after) in _by_axis(x, widths):
-        size = x.shape[axis]
-        parts = [x.narrow(axis, size - before, before)] * (before > 0) + [x]
-        x = torch.cat(parts + [x.narrow(axis, 0, after)] * (after > 0), axis)
+        front = [border(x, axis, True, before)] if before else []
+        behind = [border(x, axis, False, after)] if after else []
+        x = torch.cat([*front, x, *behind], axis) if front or behind else x
     return x
+
+
+def _other_end(x, axis, first, count):
+    return x.narrow(axis, x.shape[axis] - count if first else 0, count)
 
 
 def padding_decompositions():
@@ -61,14 +70,9 @@ def padding_decompositions():
 
 
 def _padded(x, widths, border):
-    """`border(x, axis, first, count)`: `count` elements in front of x, or behind it."""
     if any(not isinstance(width, int) or width < 0 for width in widths):
         return NotImplemented
-    result = x
-    for axis, (before, after) in _by_axis(x, widths):
-        front = [border(result, axis, True, before)] if before else []
-        behind = [border(result, axis, False, after)] if after else []
-        result = torch.cat([*front, result, *behind], axis) if front or behind else result
+    result = _joined(x, widths, border)
     order = suggest_memory_format(x) if x.device.type == "cpu" else torch.contiguous_format
     return result.contiguous(memory_format=order) if result is not x else x.clone(memory_format=order)
 
