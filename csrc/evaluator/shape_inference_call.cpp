@@ -121,9 +121,9 @@ class ShapeInference::Call {
     const int64_t last = stop - step.step;
     if (step.step != 1 && start != stop &&
         (std::min(start, last) < 0 || std::max(start, last) >= size)) {
-      userError(step.expr->getOpString(), ": the elements from ", start, " to ", last, " of axis ",
+      userError("strided_slice: the elements from ", start, " to ", last, " of axis ",
                 step.axis.place, " of ", step.axis.tensor->toInlineString(), " leave its ", size,
-                " elements");
+                " elements; ask for fewer, or start elsewhere");
     }
   }
 

@@ -254,7 +254,8 @@ Val* countFrom(Val* start, int64_t step, Val* extent) {
 
 ops::Range rangeOf(const Steps& wanted, size_t axis, Val* extent, const TensorView* x) {
   if (wanted.step == 0) {
-    userError("strided_slice: the stride of axis ", axis, " of ", ops::describe(x), " is 0");
+    userError("strided_slice: the stride of axis ", axis, " of ", ops::describe(x),
+              " is 0; it is 1 or more, or negative");
   }
   Val* zero = extent->fusion()->zeroVal(DataType::Index);
   Val* last = SizeArithmetic::difference(extent, indexConstant(1));
