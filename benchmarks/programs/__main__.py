@@ -14,41 +14,10 @@ import warnings
 
 import torch
 
-from . import (
-    casts,
-    decoding,
-    diffusion,
-    experts,
-    further,
-    graphs,
-    losses,
-    optimizers,
-    physics,
-    recommenders,
-    recurrent,
-    signals,
-    statistics,
-    vision,
-)
-from .measure import BACKENDS, EAGER, INDUCTOR, OURS, measure
+from .measure import BACKENDS, CLOCKS, EAGER, INDUCTOR, OURS, checked, timed
 from .program import SIZES
-
-KINDS = (
-    physics,
-    vision,
-    graphs,
-    recommenders,
-    recurrent,
-    diffusion,
-    decoding,
-    experts,
-    losses,
-    signals,
-    statistics,
-    optimizers,
-    casts,
-)
-TABLES = [kind.TABLE for kind in KINDS]
+from .tables import LISTS, cases_of
+from .workers import measure_by_workers
 
 
 def ratio(times):
@@ -61,32 +30,44 @@ def line(name, times):
     return f"{name:52}" + "".join(cells) + f"{ratio(times):8.2f}"
 
 
+def measured(options, processes, ready_within):
+    """Yields (case, {backend: milliseconds}, {backend: what is wrong})."""
+    cases = cases_of(options)
+    if processes:
+        yield from measure_by_workers(cases, options, processes, ready_within)
+        return
+    for program, size in cases:
+        torch._dynamo.reset()
+        calls, wrong = checked(program, size, options["device"], BACKENDS)
+        yield (program, size), timed(calls, options["device"], options["seconds"], options["clock"]), wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--size", nargs="*", default=list(SIZES), choices=SIZES)
     parser.add_argument("--threads", type=int, help="of PyTorch and of this library")
     parser.add_argument("--only", nargs="*", default=[""], help="programs whose kind or name has one of these texts")
-    parser.add_argument("--further", action="store_true", help="those of the folder further instead")
+    parser.add_argument("--list", default="ordinary", choices=LISTS, help="which programs")
     parser.add_argument("--seconds", type=float, default=0.4, help="of calls of each backend and program")
+    parser.add_argument("--clock", default="wall", choices=CLOCKS, help="gpu: what its kernels take, without the host")
+    parser.add_argument("--processes", type=int, default=0, help="that compile at once, before anything is timed")
+    parser.add_argument("--ready-within", type=float, default=400, help="seconds those have; then they are left out")
     parser.add_argument("--json", help="where to write the numbers")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    if arguments.clock == "gpu" and arguments.device != "cuda":
+        parser.error("--clock gpu needs --device cuda")
     import nvfuser.dynamo  # noqa: F401  where the package is not installed, but on the path
 
     where = torch.cuda.get_device_name() if arguments.device == "cuda" else f"{torch.get_num_threads()} threads"
     found = {}
-    for table in further.TABLES if arguments.further else TABLES:
-        for program in table.programs:
-            if not any(text in f"{table.kind}: {program.name}" for text in arguments.only):
-                continue
-            for size in arguments.size:
-                times, wrong = measure(program, size, arguments.device, arguments.seconds)
-                name = f"{program.name}, {size}"
-                found[name] = {"kind": table.kind, "ms": times, "wrong": wrong}
-                print(line(name, times), wrong or "", file=sys.stderr, flush=True)
+    for (program, size), times, wrong in measured(vars(arguments), arguments.processes, arguments.ready_within):
+        name = f"{program.name}, {size}"
+        found[name] = {"ms": times, "wrong": wrong}
+        print(line(name, times), wrong or "", file=sys.stderr, flush=True)
     print(f"PyTorch {torch.__version__}, {where}; milliseconds, losers first")
     print(f"{'program':52}" + "".join(f"{backend:>10}" for backend in BACKENDS) + f"{'ratio':>8}")
     for name, each in sorted(

@@ -13,21 +13,21 @@ from nvfuser.dynamo.backend import observing
 
 EAGER, INDUCTOR, OURS = "eager", "inductor", "nvfuser"
 BACKENDS = (EAGER, INDUCTOR, OURS)
-FLUSH_BYTES = 64 << 20
+FLUSH_BYTES = {"cpu": 64 << 20, "cuda": 256 << 20}
+CYCLES_A_SECOND = 2e9  # of a GPU, at most
 CACHED_BYTES = 8 << 20  # tensors of fewer bytes are in caches when an ordinary program comes to them
 ERROR_OF_EAGER = 4  # values may be so many times further from those in float64 than eager's
 
 
-def measure(program, size, device, seconds):
-    """{backend: milliseconds of a call}, {backend: what is wrong}."""
-    calls, wrong = checked(program, size, device, BACKENDS)
-    flush = _flush(calls[EAGER].inputs, device)
-    return {name: 1e3 * each for name, each in _in_turns(calls, flush, device, seconds).items()}, wrong
+def timed(calls, device, seconds, clock):
+    """{backend: milliseconds of a call}, by one of CLOCKS."""
+    flush = _flush(calls[EAGER].inputs, device) if EAGER in calls else lambda: None
+    take = CLOCKS[clock](device)
+    return {name: 1e3 * each for name, each in _in_turns(calls, flush, take, seconds).items()}
 
 
 def checked(program, size, device, backends):
     """{backend: its calls}, {backend: what is wrong with its values, that it failed, or left a part to PyTorch}."""
-    torch._dynamo.reset()
     torch.manual_seed(0)
     given = [x.to(device) for x in program.inputs(*program.sizes[size])]
     calls, wrong = {}, {}
@@ -118,12 +118,49 @@ def _error(value, exact):
 def _flush(given, device):
     if sum(x.numel() * x.element_size() for x in given) < CACHED_BYTES:
         return lambda: None
-    return torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=device).zero_
+    return torch.empty(FLUSH_BYTES[device], dtype=torch.uint8, device=device).zero_
 
 
-def _in_turns(calls, flush, device, seconds):
-    """Median seconds of a call by name, after `seconds` of calls of each or as many turns as settle them."""
+def _wall(device):
+    """Seconds of a call on the host's clock, from an idle device to an idle one."""
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+
+    def take(call, flush):
+        flush()
+        wait()
+        begin = time.perf_counter()
+        call()
+        wait()
+        return time.perf_counter() - begin
+
+    return take
+
+
+def _gpu(_):
+    """Seconds of a call on the GPU's clock: it is kept busy until the host has launched all of the call."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    host = {}
+
+    def take(call, flush):
+        torch.cuda.synchronize()
+        torch.cuda._sleep(int(1.5 * CYCLES_A_SECOND * host.get(call, 1e-3)))
+        flush()
+        begin.record()
+        before = time.perf_counter()
+        call()
+        host[call] = min(time.perf_counter() - before, 0.02)
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) * 1e-3
+
+    return take
+
+
+CLOCKS = {"wall": _wall, "gpu": _gpu}
+
+
+def _in_turns(calls, flush, take, seconds):
+    """Median seconds of a call by name, after `seconds` of calls of each or as many turns as settle them."""
     times = {name: [] for name in calls}
     for call in calls.values():
         for _ in range(3):
@@ -133,10 +170,5 @@ def _in_turns(calls, flush, device, seconds):
     while turns < 5 or (time.perf_counter() < end and turns < 3000):
         turns += 1
         for name, call in calls.items():
-            flush()
-            wait()
-            begin = time.perf_counter()
-            call()
-            wait()
-            times[name].append(time.perf_counter() - begin)
+            times[name].append(take(call, flush))
     return {name: statistics.median(taken) for name, taken in times.items()}

@@ -1,4 +1,4 @@
-"""More programs of the kinds beside this folder, written after these and of none of their rules: `--further`."""
+"""More programs of the kinds beside this folder, written after these and of none of their rules: `--list further`."""
 
 from . import bodies, cells, data, fields, images, learning, motions, nets, numbers, scenes, sequences
 

@@ -23,12 +23,12 @@ def kuramoto(th, om, k):
     return torch.remainder(th + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), 2 * math.pi)
 
 
-both("coupled oscillators", kuramoto, lambda n: [uniform(n, high=6.28), normal(n), normal(1)], (24,), (384,))
+both("coupled oscillators", kuramoto, lambda n: [uniform(n, high=6.28), normal(n), normal(1)], (24,), (384,), (12288,))
 
 
 def ising(s, u, b):
     n = s.shape[-1]
-    c = (torch.arange(n)[:, None] + torch.arange(n)[None]) % 2
+    c = (torch.arange(n, device=s.device)[:, None] + torch.arange(n, device=s.device)[None]) % 2
     for k in (0, 1):
         nb = s.roll(1, -1) + s.roll(-1, -1) + s.roll(1, -2) + s.roll(-1, -2)
         flip = (u[k] < torch.exp(-2 * b * s * nb)) & (c == k)
@@ -42,6 +42,7 @@ add(
     lambda b, n: [torch.sign(normal(b, n, n)), uniform(2, b, n, n), uniform(1)],
     (1, 16),
     (4, 128),
+    (128, 128),
 )
 
 
@@ -74,6 +75,7 @@ both(
     lambda n: [F.normalize(normal(n, 4), dim=-1), normal(n, 3), uniform(n, 3) + 1, normal(n, 3)],
     (16,),
     (8192,),
+    (262144,),
 )
 
 
@@ -96,6 +98,7 @@ add(
     lambda b, c, n: [normal(b, c, n, n), uniform(b, 2, n, n), uniform(b, 2, n, n)],
     (1, 4, 16),
     (2, 20, 96),
+    (32, 20, 96),
 )
 
 
@@ -111,7 +114,7 @@ def matrix_nms(b, s):
     return (s * decay, comp)
 
 
-add("soft suppression of boxes", matrix_nms, lambda n: [boxes(n), uniform(n)], (16,), (500,))
+add("soft suppression of boxes", matrix_nms, lambda n: [boxes(n), uniform(n)], (16,), (500,), (4000,))
 
 
 def mobile(x, we, ge, be, wd, gd, bd, wp, gp, bp):
@@ -141,6 +144,7 @@ both(
     ],
     (2, 8, 8),
     (4, 24, 32),
+    (128, 24, 32),
 )
 
 
@@ -157,13 +161,25 @@ def harris(x):
     return torch.where((r == F.max_pool2d(r, 3, 1, 1)) & (r > 0), r, 0.0)
 
 
-add("corners of images", harris, lambda b, n: [normal(b, 1, n, n)], (1, 16), (2, 192))
+add("corners of images", harris, lambda b, n: [normal(b, 1, n, n)], (1, 16), (2, 192), (64, 192))
 
 
 def bipartite(u, i, eu, ei):
     x, y = (u, i)
-    du = torch.zeros(u.shape[0]).index_add(0, eu, torch.ones(eu.shape[0])).clamp(min=1).rsqrt().to(u.dtype)
-    di = torch.zeros(i.shape[0]).index_add(0, ei, torch.ones(ei.shape[0])).clamp(min=1).rsqrt().to(u.dtype)
+    du = (
+        torch.zeros(u.shape[0], device=u.device)
+        .index_add(0, eu, torch.ones(eu.shape[0], device=u.device))
+        .clamp(min=1)
+        .rsqrt()
+        .to(u.dtype)
+    )
+    di = (
+        torch.zeros(i.shape[0], device=u.device)
+        .index_add(0, ei, torch.ones(ei.shape[0], device=u.device))
+        .clamp(min=1)
+        .rsqrt()
+        .to(u.dtype)
+    )
     w = (du[eu] * di[ei])[:, None]
     su, si = (x, y)
     for _ in range(2):
@@ -178,14 +194,15 @@ both(
     lambda n, m, e, d: [normal(n, d), normal(m, d), integers(n, e), integers(m, e)],
     (12, 16, 60, 8),
     (600, 900, 8000, 32),
+    (60000, 90000, 800000, 32),
 )
 
 
 def rwkv(k, v, r, w, u):
     b, t, d = k.shape
-    a = torch.zeros(b, d, dtype=k.dtype)
-    c = torch.zeros(b, d, dtype=k.dtype)
-    m = torch.full((b, d), -1e30, dtype=k.dtype)
+    a = torch.zeros(b, d, dtype=k.dtype, device=k.device)
+    c = torch.zeros(b, d, dtype=k.dtype, device=k.device)
+    m = torch.full((b, d), -1e30, dtype=k.dtype, device=k.device)
     out = []
     for s in range(t):
         q = torch.maximum(m, u + k[:, s])
@@ -203,6 +220,7 @@ both(
     lambda b, t, d: [normal(b, t, d), normal(b, t, d), normal(b, t, d), -uniform(d), normal(d)],
     (2, 6, 8),
     (8, 16, 256),
+    (512, 16, 256),
 )
 
 
@@ -223,6 +241,7 @@ add(
     lambda b, k, v: [normal(b, k, v), normal(b, k, v), integers(v, b, k), uniform(b, k)],
     (2, 3, 64),
     (4, 5, 8192),
+    (128, 5, 8192),
 )
 
 
@@ -231,7 +250,7 @@ def paged(q, kc, vc, table, length):
     k = kc[table].flatten(1, 2)
     v = vc[table].flatten(1, 2)
     s = torch.einsum("bhd,bthd->bht", q, k) / d**0.5
-    s = s.masked_fill(torch.arange(k.shape[1])[None, None] >= length[:, None, None], -float("inf"))
+    s = s.masked_fill(torch.arange(k.shape[1], device=k.device)[None, None] >= length[:, None, None], -float("inf"))
     return torch.einsum("bht,bthd->bhd", s.softmax(-1), v)
 
 
@@ -247,6 +266,7 @@ add(
     ],
     (2, 2, 8, 4, 8, 3),
     (8, 8, 64, 16, 128, 16),
+    (64, 8, 64, 16, 1024, 16),
 )
 
 
@@ -271,21 +291,22 @@ both(
     lambda n, d, e: [normal(n, d), normal(d, e), normal(e, d, 2 * d) / d**0.5, normal(e, 2 * d, d) / d**0.5],
     (16, 8, 4),
     (256, 64, 8),
+    (8192, 64, 8),
 )
 
 
 def sinkhorn(x, y):
     c = (x[:, None] - y[None]).square().sum(-1)
     e = 0.5
-    f = torch.zeros(x.shape[0], dtype=x.dtype)
-    g = torch.zeros(y.shape[0], dtype=x.dtype)
+    f = torch.zeros(x.shape[0], dtype=x.dtype, device=x.device)
+    g = torch.zeros(y.shape[0], dtype=x.dtype, device=x.device)
     for _ in range(5):
         f = -e * torch.logsumexp((g[None] - c) / e - math.log(y.shape[0]), 1)
         g = -e * torch.logsumexp((f[:, None] - c) / e - math.log(x.shape[0]), 0)
     return f.mean() + g.mean()
 
 
-both("distance by transport", sinkhorn, lambda n, d: [normal(n, d), normal(n, d)], (12, 3), (256, 3))
+both("distance by transport", sinkhorn, lambda n, d: [normal(n, d), normal(n, d)], (12, 3), (256, 3), (3072, 3))
 
 
 def demosaic(raw):
@@ -307,6 +328,7 @@ add(
     lambda b, n: [integers(1024, b, n, n, dtype=torch.int32)],
     (1, 16),
     (2, 256),
+    (64, 256),
     tolerance=0.01,
 )
 
@@ -324,7 +346,7 @@ def ewma(x, a):
     return (torch.stack(out, -1), m)
 
 
-both("running z-scores", ewma, lambda b, n: [normal(b, n), uniform(1)], (4, 6), (2048, 16))
+both("running z-scores", ewma, lambda b, n: [normal(b, n), uniform(1)], (4, 6), (2048, 16), (65536, 16))
 
 
 def maha(x, mu, L, lw):
@@ -341,4 +363,5 @@ both(
     lambda n, k, d: [normal(n, d), normal(k, d), normal(k, d, d) / d**0.5 + torch.eye(d), normal(k)],
     (16, 3, 4),
     (2048, 8, 8),
+    (65536, 8, 8),
 )

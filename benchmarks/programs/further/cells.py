@@ -28,6 +28,7 @@ both(
     ],
     (16, 32, 8),
     (1024, 128, 32),
+    (32768, 128, 32),
 )
 
 
@@ -54,6 +55,7 @@ both(
     ],
     (2, 4, 16),
     (32, 6, 128),
+    (1024, 6, 128),
 )
 
 
@@ -74,6 +76,7 @@ both(
     lambda n, t, w: [normal(n, t, w), normal(w, w) / w**0.5, uniform(w)],
     (2, 6, 16),
     (64, 8, 128),
+    (2048, 8, 128),
 )
 
 
@@ -99,6 +102,7 @@ both(
     ],
     (1, 16, 8),
     (4, 32, 32),
+    (128, 32, 32),
 )
 
 
@@ -125,13 +129,14 @@ add(
     ],
     (1, 4, 2, 16, 16),
     (4, 16, 4, 256, 64),
+    (64, 16, 4, 256, 64),
 )
 
 
 def beam(logits, scores, ends):
     b, k, v = logits.shape
     lp = logits.log_softmax(-1)
-    lp = torch.where(ends[..., None], torch.where(torch.arange(v) == 0, 0.0, -1e9).to(lp), lp)
+    lp = torch.where(ends[..., None], torch.where(torch.arange(v, device=lp.device) == 0, 0.0, -1e9).to(lp), lp)
     t = (scores[..., None] + lp).view(b, k * v)
     s, i = t.topk(k, -1)
     return s, i // v, i % v, ends.gather(1, i // v) | (i % v == 0)
@@ -143,6 +148,7 @@ add(
     lambda b, k, v: [normal(b, k, v), normal(b, k), integers(2, b, k).bool()],
     (2, 4, 64),
     (8, 4, 8192),
+    (256, 4, 8192),
 )
 
 
@@ -160,6 +166,7 @@ both(
     lambda n, d, e: [normal(n, d), normal(d, e), normal(e, d, 2 * d) / d**0.5, normal(e, 2 * d, d) / d**0.5],
     (16, 16, 4),
     (512, 64, 8),
+    (16384, 64, 8),
 )
 
 
@@ -177,6 +184,7 @@ both(
     lambda n, d, k: [normal(n, d), normal(k, d), integers(k, n)],
     (16, 16, 32),
     (256, 64, 1024),
+    (8192, 64, 1024),
 )
 
 
@@ -186,7 +194,14 @@ def quantile_td(q, t, tau):
     return ((tau[:, :, None] - (d.detach() < 0).to(q.dtype)).abs() * h).sum(1).mean(1).mean()
 
 
-both("quantile differences", quantile_td, lambda n, k: [normal(n, k), normal(n, k), uniform(n, k)], (8, 8), (256, 51))
+both(
+    "quantile differences",
+    quantile_td,
+    lambda n, k: [normal(n, k), normal(n, k), uniform(n, k)],
+    (8, 8),
+    (256, 51),
+    (8192, 51),
+)
 
 
 def hmm(lp, a, e):
@@ -202,6 +217,7 @@ both(
     lambda n, t, s: [normal(s), normal(s, s), normal(n, t, s)],
     (2, 6, 8),
     (32, 8, 32),
+    (1024, 8, 32),
 )
 
 
@@ -212,7 +228,12 @@ def cox(x, w, ev):
 
 
 both(
-    "risks in order", cox, lambda n, d: [normal(n, d), normal(d) / d**0.5, integers(2, n).float()], (64, 16), (8192, 32)
+    "risks in order",
+    cox,
+    lambda n, d: [normal(n, d), normal(d) / d**0.5, integers(2, n).float()],
+    (64, 16),
+    (8192, 32),
+    (262144, 32),
 )
 
 
@@ -233,6 +254,7 @@ add(
     lambda h, w, n: [normal(h, w) for _ in range(4 * n)] + [uniform(h, w) for _ in range(n)],
     (16, 16, 4),
     (128, 256, 4),
+    (2048, 256, 4),
 )
 
 
@@ -252,6 +274,7 @@ both(
     lambda r, s, w: [normal(r, s, 3), uniform(r, s), normal(24, w) / 5, normal(w), normal(w, 4) / w**0.5, normal(4)],
     (8, 8, 16),
     (256, 32, 64),
+    (8192, 32, 64),
 )
 
 
@@ -274,6 +297,7 @@ both(
     ],
     (2, 32, 16),
     (16, 512, 64),
+    (512, 512, 64),
 )
 
 
@@ -299,5 +323,6 @@ add(
     ],
     (2, 16, 8),
     (16, 32, 16),
+    (512, 32, 16),
     trained=True,
 )

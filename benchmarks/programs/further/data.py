@@ -32,6 +32,7 @@ add(
     ],
     (64, 256, 16),
     (1024, 8192, 32),
+    (32768, 8192, 32),
 )
 add(
     "attention on edges, trained",
@@ -45,6 +46,7 @@ add(
     ],
     (64, 256, 16),
     (1024, 8192, 32),
+    (32768, 8192, 32),
     trained=True,
 )
 
@@ -61,6 +63,7 @@ add(
     lambda n, w: [normal(n, w), integers(32, n)],
     (128, 16),
     (8192, 64),
+    (131072, 64),
 )
 
 
@@ -88,6 +91,7 @@ add(
     ],
     (16, 8, 8),
     (512, 24, 16),
+    (16384, 24, 16),
 )
 add(
     "deep factorisation, trained",
@@ -102,6 +106,7 @@ add(
     ],
     (16, 8, 8),
     (512, 24, 16),
+    (16384, 24, 16),
     trained=True,
 )
 
@@ -118,6 +123,7 @@ add(
     lambda n, w: [normal(n, w) for _ in range(3)],
     (32, 16),
     (4096, 64),
+    (32768, 64),
     trained=True,
 )
 
@@ -135,6 +141,7 @@ add(
     lambda n, w: [normal(n, w) for _ in range(3)],
     (32, 16),
     (2048, 128),
+    (16384, 128),
     trained=True,
 )
 
@@ -150,6 +157,7 @@ add(
     lambda n, m: [normal(n, m), normal(n), uniform(m)],
     (64, 5),
     (16384, 9),
+    (524288, 9),
     trained=True,
 )
 
@@ -165,6 +173,7 @@ add(
     lambda n, k: [normal(n), normal(n, k), normal(n, k) * 0.1, normal(n, k)],
     (64, 4),
     (8192, 8),
+    (262144, 8),
     trained=True,
 )
 
@@ -184,6 +193,7 @@ add(
     lambda n, h: [uniform(n, 3, h, h), uniform(n, 3, h, h)],
     (1, 16),
     (4, 96),
+    (128, 96),
 )
 add(
     "structural similarity, trained",
@@ -191,6 +201,7 @@ add(
     lambda n, h: [uniform(n, 3, h, h), uniform(n, 3, h, h)],
     (1, 16),
     (4, 96),
+    (128, 96),
     trained=True,
 )
 
@@ -205,5 +216,6 @@ add(
     lambda n, h: [normal(n, 3, h, h)],
     (1, 16),
     (4, 128),
+    (128, 128),
     trained=True,
 )

@@ -17,7 +17,7 @@ def flow(u, v):
     return u - 0.5 * (p.roll(-1, -1) - p.roll(1, -1)), v - 0.5 * (p.roll(-1, -2) - p.roll(1, -2))
 
 
-both("projection of a flow", flow, lambda n: [normal(n, n), normal(n, n)], (16,), (192,))
+both("projection of a flow", flow, lambda n: [normal(n, n), normal(n, n)], (16,), (192,), (3072,))
 
 
 def torsion(x):
@@ -29,7 +29,7 @@ def torsion(x):
     return (1 + torch.cos(3 * phi)).sum(-1), phi
 
 
-both("torsion of chains", torsion, lambda b, n: [normal(b, n, 3)], (4, 16), (64, 128), tolerance=1e-3)
+both("torsion of chains", torsion, lambda b, n: [normal(b, n, 3)], (4, 16), (64, 128), (2048, 128), tolerance=1e-3)
 
 
 def regions(f, box):
@@ -45,7 +45,14 @@ def regions(f, box):
     return (above * (1 - wy) + below * wy).permute(1, 0, 2, 3)
 
 
-add("regions by bilinear samples", regions, lambda c, n, k: [normal(c, n, n), uniform(k, 4)], (8, 16, 4), (64, 50, 64))
+add(
+    "regions by bilinear samples",
+    regions,
+    lambda c, n, k: [normal(c, n, n), uniform(k, 4)],
+    (8, 16, 4),
+    (64, 50, 64),
+    (2048, 50, 64),
+)
 
 
 def relations(h, src, dst, rel, r, a):
@@ -64,7 +71,7 @@ both(
         normal(n, w), integers(n, e), integers(n, e), integers(k, e), normal(k, w), normal(w)
     ],
     (32, 128, 16, 4),
-    (1024, 8192, 48, 12),
+    (1024, 8192, 48, 12), (32768, 8192, 48, 12),
 )  # fmt: skip
 
 
@@ -82,6 +89,7 @@ add(
     lambda b, f, n, k, m: [integers(n, b, f), normal(n, k), normal(n, k), integers(n, b), integers(n, m)],
     (16, 4, 64, 8, 8),
     (512, 12, 4096, 32, 64),
+    (16384, 12, 4096, 32, 64),
     trained=True,
 )
 
@@ -104,6 +112,7 @@ both(
     lambda n, t, w: [normal(n, t, w), normal(w), normal(w), normal(w)],
     (2, 6, 16),
     (32, 12, 256),
+    (1024, 12, 256),
 )
 
 
@@ -123,6 +132,7 @@ both(
     lambda n, d, e, r: [normal(n, d), normal(d, e), normal(e, d, r) / d**0.5, normal(e, r, d) / r**0.5],
     (16, 8, 4, 2),
     (512, 64, 8, 8),
+    (16384, 64, 8, 8),
 )
 
 
@@ -142,6 +152,7 @@ add(
     lambda b, c, n: [normal(b, c, n, n), uniform(b, c, n, n).round(), uniform(b, 1, n, n)],
     (1, 2, 16),
     (4, 4, 96),
+    (128, 4, 96),
     trained=True,
 )
 
@@ -154,7 +165,7 @@ def frames(x, w):
     return e.log1p(), z, torch.stack(lags, -1) / (e[..., None] * 256 + 1e-6)
 
 
-both("features of frames", frames, lambda b, t: [normal(b, t), uniform(256)], (1, 1024), (8, 16384))
+both("features of frames", frames, lambda b, t: [normal(b, t), uniform(256)], (1, 1024), (8, 16384), (256, 16384))
 
 
 def ranks(x, y):
@@ -164,7 +175,7 @@ def ranks(x, y):
     return 2 * (a * b).mean(-1) / (a.square().mean(-1) + b.square().mean(-1))
 
 
-both("concordance of soft ranks", ranks, lambda b, n: [normal(b, n), normal(b, n)], (2, 16), (8, 192))
+both("concordance of soft ranks", ranks, lambda b, n: [normal(b, n), normal(b, n)], (2, 16), (8, 192), (256, 192))
 
 
 def windows(q, k, v, table, idx):
@@ -178,4 +189,5 @@ both(
     lambda b, h, n, d: [*(normal(b, h, n, d) for _ in range(3)), normal(225, h), integers(225, n, n)],
     (2, 2, 16, 8),
     (16, 4, 64, 32),
+    (256, 4, 64, 32),
 )

@@ -28,6 +28,7 @@ add(
     ],
     (32,),
     (256,),
+    (4096,),
 )
 
 
@@ -41,6 +42,7 @@ add(
     lambda n, h: [normal(n, 3, h, h)],
     (1, 32),
     (4, 128),
+    (128, 128),
 )
 
 
@@ -54,6 +56,7 @@ add(
     lambda n, h: [normal(n, 3, h, h), normal(h, h)],
     (1, 32),
     (4, 128),
+    (128, 128),
     trained=True,
 )
 
@@ -70,6 +73,7 @@ add(
     lambda n, h: [normal(n, 3, h, h)],
     (1, 32),
     (4, 192),
+    (64, 192),
 )
 
 
@@ -81,13 +85,14 @@ def sobel(x):
     return (gx * gx + gy * gy + 1e-6).sqrt()
 
 
-add("Sobel, reflect", sobel, lambda n, h: [normal(n, 1, h, h)], (1, 32), (4, 256))
+add("Sobel, reflect", sobel, lambda n, h: [normal(n, 1, h, h)], (1, 32), (4, 256), (128, 256))
 add(
     "Sobel, reflect, trained",
     sobel,
     lambda n, h: [normal(n, 1, h, h)],
     (1, 32),
     (4, 256),
+    (128, 256),
     trained=True,
 )
 
@@ -99,7 +104,7 @@ def circ_stencil(u):
     return u
 
 
-add("stencil, circular", circ_stencil, lambda h: [normal(h, h)], (64,), (384,))
+add("stencil, circular", circ_stencil, lambda h: [normal(h, h)], (64,), (384,), (3072,))
 
 
 def yuv(x):
@@ -114,6 +119,7 @@ add(
     lambda n, h: [integers(256, n, h, h, 3, dtype=torch.uint8)],
     (1, 32),
     (4, 224),
+    (128, 224),
 )
 
 
@@ -151,6 +157,7 @@ add(
     lambda n, h: [uniform(n, 3, h, h), uniform(1)],
     (1, 32),
     (4, 160),
+    (128, 160),
     tolerance=1e-2,
 )
 
@@ -166,6 +173,7 @@ add(
     lambda n, h: [integers(256, n, 3, h, h, dtype=torch.uint8)],
     (1, 32),
     (4, 224),
+    (128, 224),
 )
 
 
@@ -189,6 +197,7 @@ add(
     lambda n, m: [normal(n, m)],
     (16, 64),
     (256, 1024),
+    (8192, 1024),
     tolerance=1e-2,
 )
 
@@ -204,6 +213,7 @@ add(
     lambda n, m: [normal(n, m)],
     (16, 64),
     (256, 1024),
+    (8192, 1024),
     tolerance=1e-2,
 )
 
@@ -224,6 +234,7 @@ add(
     ],
     (16, 64),
     (256, 2048),
+    (8192, 2048),
 )
 
 
@@ -254,6 +265,7 @@ add(
     lambda n, m: [boxes(n), boxes(m)],
     (32, 8),
     (1024, 128),
+    (32768, 128),
 )
 
 
@@ -276,6 +288,7 @@ add(
     lambda n, h, c: [normal(n, 3, h, h, c), uniform(3, 2)],
     (1, 8, 9),
     (4, 32, 25),
+    (128, 32, 25),
 )
 
 
@@ -293,6 +306,7 @@ add(
     lambda n, c, h: [normal(n, c, h, h), integers(c, n, h, h)],
     (1, 4, 16),
     (4, 8, 96),
+    (128, 8, 96),
     trained=True,
 )
 
@@ -307,6 +321,7 @@ add(
     lambda n, c, h: [normal(n, c, h, h), normal(c)],
     (1, 16, 16),
     (2, 64, 64),
+    (32, 64, 64),
 )
 add(
     "pixel shuffle, leaky relu, trained",
@@ -314,5 +329,6 @@ add(
     lambda n, c, h: [normal(n, c, h, h), normal(c)],
     (1, 16, 16),
     (2, 64, 64),
+    (32, 64, 64),
     trained=True,
 )

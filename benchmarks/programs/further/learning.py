@@ -22,6 +22,7 @@ TABLE.add(
     lambda n, w: [normal(n, w), normal(n, w), normal(w, w) / w**0.5, normal(w, w) / w**0.5, normal(w)],
     (16, 16),
     (256, 64),
+    (8192, 64),
     trained=True,
     tolerance=0.0001,
 )
@@ -45,8 +46,10 @@ def di(n, t, w):
     ]
 
 
-TABLE.add("interest in a history", din, di, (4, 8, 8), (128, 32, 32), tolerance=0.0001)
-TABLE.add("interest in a history, trained", din, di, (4, 8, 8), (128, 32, 32), trained=True, tolerance=0.0001)
+TABLE.add("interest in a history", din, di, (4, 8, 8), (128, 32, 32), (4096, 32, 32), tolerance=0.0001)
+TABLE.add(
+    "interest in a history, trained", din, di, (4, 8, 8), (128, 32, 32), (4096, 32, 32), trained=True, tolerance=0.0001
+)
 
 
 def switch(x, wg, w1, w2):
@@ -62,8 +65,10 @@ def xi(n, d, e):
     return [normal(n, d), normal(d, e) / d**0.5, normal(e, d, d) / d**0.5, normal(e, d, d) / d**0.5]
 
 
-TABLE.add("switched experts", switch, xi, (16, 16, 4), (256, 64, 4), tolerance=0.0001)
-TABLE.add("switched experts, trained", switch, xi, (16, 16, 4), (256, 64, 4), trained=True, tolerance=0.0001)
+TABLE.add("switched experts", switch, xi, (16, 16, 4), (256, 64, 4), (8192, 64, 4), tolerance=0.0001)
+TABLE.add(
+    "switched experts, trained", switch, xi, (16, 16, 4), (256, 64, 4), (8192, 64, 4), trained=True, tolerance=0.0001
+)
 
 
 def distill(s, t, y):
@@ -77,6 +82,7 @@ TABLE.add(
     lambda n, c: [normal(n, c), normal(n, c), integers(c, n)],
     (16, 10),
     (512, 1000),
+    (4096, 1000),
     trained=True,
     tolerance=0.0001,
 )
@@ -96,6 +102,7 @@ TABLE.add(
     lambda n, w: [normal(n, w), normal(n, w)],
     (32, 16),
     (512, 256),
+    (16384, 256),
     trained=True,
     tolerance=0.0001,
 )
@@ -116,6 +123,7 @@ TABLE.add(
     lambda n, w: [normal(n, w), integers(10, n)],
     (32, 16),
     (512, 64),
+    (4096, 64),
     trained=True,
     tolerance=0.0001,
 )
@@ -135,6 +143,7 @@ TABLE.add(
     lambda n, m, k: [normal(n, m) for _ in range(3 * k)],
     (16, 16, 8),
     (128, 256, 8),
+    (1024, 256, 8),
     tolerance=0.0001,
 )
 
@@ -155,6 +164,7 @@ TABLE.add(
     lambda n, m: [normal(n, m), normal(n, m), uniform(n), uniform(m)],
     (16, 32),
     (768, 1024),
+    (3072, 1024),
     tolerance=0.001,
 )
 
@@ -184,6 +194,7 @@ TABLE.add(
     ],
     (16, 8, 32),
     (256, 32, 128),
+    (8192, 32, 128),
     trained=True,
     tolerance=0.0001,
 )
@@ -209,6 +220,7 @@ TABLE.add(
     ],
     (64, 16),
     (2048, 64),
+    (65536, 64),
     trained=True,
     tolerance=0.001,
 )
@@ -239,6 +251,7 @@ TABLE.add(
     ],
     (32, 8, 16, 4),
     (2048, 16, 64, 6),
+    (65536, 16, 64, 6),
     trained=True,
     tolerance=0.0001,
 )
@@ -262,6 +275,7 @@ TABLE.add(
     ],
     (2, 8, 32),
     (16, 32, 256),
+    (512, 32, 256),
     trained=True,
     tolerance=0.0001,
 )

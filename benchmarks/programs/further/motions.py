@@ -23,7 +23,14 @@ def boris(x, v, q):
     return x, v
 
 
-add("particles in a magnetic field", boris, lambda n: [normal(n, 3), normal(n, 3), normal(n)], (256,), (16384,))
+add(
+    "particles in a magnetic field",
+    boris,
+    lambda n: [normal(n, 3), normal(n, 3), normal(n)],
+    (256,),
+    (16384,),
+    (524288,),
+)
 
 
 def sph(x, m, h):
@@ -36,7 +43,7 @@ def sph(x, m, h):
     return rho, (p * m / rho).sum()
 
 
-both("smoothed particles", sph, lambda n: [normal(n, 3), uniform(n) + 0.1, uniform(1) + 0.5], (64,), (512,))
+both("smoothed particles", sph, lambda n: [normal(n, 3), uniform(n) + 0.1, uniform(1) + 0.5], (64,), (512,), (16384,))
 
 
 def gray_scott(u, v):
@@ -55,7 +62,7 @@ def gray_scott(u, v):
     return u, v
 
 
-both("reaction and diffusion", gray_scott, lambda n: [uniform(n, n), uniform(n, n)], (32,), (256,))
+both("reaction and diffusion", gray_scott, lambda n: [uniform(n, n), uniform(n, n)], (32,), (256,), (2048,))
 
 
 def ciou(p, t):
@@ -74,7 +81,7 @@ def ciou(p, t):
     return (1 - iou + d + al * v).mean()
 
 
-both("complete IoU loss", ciou, lambda n: [boxes(n), boxes(n)], (64,), (8192,))
+both("complete IoU loss", ciou, lambda n: [boxes(n), boxes(n)], (64,), (8192,), (262144,))
 
 
 def matrix_nms(b, s):
@@ -90,7 +97,7 @@ def matrix_nms(b, s):
     return s * decay, o
 
 
-add("decayed scores of boxes", matrix_nms, lambda n: [boxes(n), uniform(n)], (64,), (768,))
+add("decayed scores of boxes", matrix_nms, lambda n: [boxes(n), uniform(n)], (64,), (768,), (3072,))
 
 
 def sage_max(x, src, dst, ws, wn):
@@ -105,13 +112,14 @@ add(
     lambda n, e, w: [normal(n, w), integers(n, e), integers(n, e), normal(w, w) / w**0.5, normal(w, w) / w**0.5],
     (64, 256, 16),
     (2048, 16384, 64),
+    (65536, 16384, 64),
 )
 
 
 def page_rank(src, dst, w):
     n = 4096 if src.numel() > 1000 else 64
-    deg = torch.zeros(n, dtype=w.dtype).index_add(0, src, torch.ones_like(w)).clamp(min=1)
-    r = torch.full((n,), 1 / n, dtype=w.dtype)
+    deg = torch.zeros(n, dtype=w.dtype, device=w.device).index_add(0, src, torch.ones_like(w)).clamp(min=1)
+    r = torch.full((n,), 1 / n, dtype=w.dtype, device=w.device)
     for _ in range(5):
         r = 0.15 / n + 0.85 * torch.zeros_like(r).index_add(0, dst, (r / deg)[src])
     return r
@@ -123,6 +131,7 @@ add(
     lambda n, e: [integers(n, e), integers(n, e), uniform(e)],
     (64, 256),
     (4096, 32768),
+    (4096, 2097152),
 )
 
 
@@ -134,7 +143,14 @@ def dct_shrink(x, d):
     return (d.t() @ c @ d).permute(0, 1, 3, 2, 4).reshape(n, h, w)
 
 
-add("shrunk cosines of blocks", dct_shrink, lambda n, h: [normal(n, h, h), normal(8, 8) / 8**0.5], (1, 32), (4, 256))
+add(
+    "shrunk cosines of blocks",
+    dct_shrink,
+    lambda n, h: [normal(n, h, h), normal(8, 8) / 8**0.5],
+    (1, 32),
+    (4, 256),
+    (128, 256),
+)
 
 
 def mix_erase(x, y, perm, lam, box):
@@ -159,6 +175,7 @@ add(
     ],
     (2, 32),
     (8, 128),
+    (256, 128),
 )
 
 
@@ -175,6 +192,7 @@ add(
     lambda n, h: [integers(256, n, h, h, 3, dtype=torch.uint8), integers(2, n).bool()],
     (2, 48),
     (8, 160),
+    (256, 160),
 )
 
 
@@ -186,4 +204,4 @@ def autocorr(x):
     return r.amax(-1), r.argmax(-1) + 20
 
 
-add("pitch by autocorrelation", autocorr, lambda n, t: [normal(n, t)], (1, 1024), (8, 16384))
+add("pitch by autocorrelation", autocorr, lambda n, t: [normal(n, t)], (1, 1024), (8, 16384), (256, 16384))

@@ -22,6 +22,7 @@ add(
     lambda n, m: [normal(n, m), normal(m), normal(m), normal(n, m)],
     (16, 64),
     (512, 512),
+    (8192, 512),
     trained=True,
 )
 
@@ -36,6 +37,7 @@ add(
     lambda n, m: [normal(n, m), normal(m)],
     (16, 64),
     (512, 768),
+    (8192, 768),
     trained=True,
 )
 
@@ -50,6 +52,7 @@ add(
     lambda n, c, h: [normal(n, c, h, h), normal(c), normal(c)],
     (1, 16, 8),
     (4, 64, 32),
+    (128, 64, 32),
     trained=True,
 )
 
@@ -66,6 +69,7 @@ add(
     lambda n, c, h: [normal(n, c, h, h), normal(c), normal(c)],
     (2, 16, 8),
     (8, 64, 28),
+    (128, 64, 28),
     trained=True,
 )
 
@@ -80,6 +84,7 @@ add(
     lambda n, c, h: [normal(n, c, h, h)],
     (1, 8, 16),
     (4, 32, 48),
+    (128, 32, 48),
     trained=True,
 )
 
@@ -94,6 +99,7 @@ add(
     lambda n, m: [normal(n, m), integers(8, n, m) == 0],
     (16, 37),
     (256, 1237),
+    (4096, 1237),
     trained=True,
 )
 
@@ -118,6 +124,7 @@ add(
     lambda n, w: [normal(n, 12, w), normal(w, w) / w**0.5, normal(w, w) / w**0.5],
     (2, 16),
     (32, 128),
+    (1024, 128),
 )
 add(
     "minimal GRU, trained",
@@ -125,6 +132,7 @@ add(
     lambda n, w: [normal(n, 12, w), normal(w, w) / w**0.5, normal(w, w) / w**0.5],
     (2, 16),
     (32, 128),
+    (1024, 128),
     trained=True,
 )
 
@@ -147,6 +155,7 @@ add(
     ],
     (2, 16),
     (32, 128),
+    (1024, 128),
     trained=True,
 )
 
@@ -171,6 +180,7 @@ add(
     ],
     (1, 16, 8),
     (4, 64, 32),
+    (128, 64, 32),
 )
 
 
@@ -188,6 +198,7 @@ add(
     lambda n, h: [normal(n, 4, h, h) for _ in range(3)] + [uniform(n), uniform(n)],
     (1, 16),
     (8, 64),
+    (128, 64),
 )
 
 
@@ -206,6 +217,7 @@ add(
     lambda h, length, d: [normal(h, d), normal(h, length, d), normal(h, length, d), uniform(h)],
     (2, 32, 16),
     (8, 512, 64),
+    (128, 512, 64),
 )
 
 
@@ -223,6 +235,7 @@ add(
     lambda n, w: [normal(n, w) * 3, uniform(n, w, low=0.1)],
     (1, 512),
     (8, 8000),
+    (256, 8000),
     tolerance=1e-1,
 )
 
@@ -241,6 +254,7 @@ add(
     lambda n, w, s: [normal(n, w), normal(w, s) / w**0.5],
     (16, 32, 8),
     (512, 128, 32),
+    (16384, 128, 32),
 )
 
 
@@ -258,6 +272,7 @@ add(
     lambda n, w, e: [normal(n, w), normal(w, e) / w**0.5],
     (16, 32, 8),
     (1024, 128, 16),
+    (32768, 128, 16),
     trained=True,
 )
 
@@ -286,6 +301,7 @@ add(
     ],
     (16, 32),
     (128, 256),
+    (4096, 256),
     trained=True,
 )
 
@@ -310,6 +326,7 @@ add(
     ],
     (4, 4, 16),
     (32, 16, 28),
+    (1024, 16, 28),
     trained=True,
 )
 
@@ -328,6 +345,7 @@ add(
     lambda n, length, d: [normal(n, length, d)] + [normal(d, d) / d**0.5 for _ in range(4)] + [normal(d), normal(d)],
     (2, 8, 32),
     (8, 64, 128),
+    (256, 64, 128),
     trained=True,
 )
 
@@ -359,5 +377,6 @@ add(
     ],
     (8, 64),
     (128, 784),
+    (4096, 784),
     trained=True,
 )

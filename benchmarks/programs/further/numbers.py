@@ -24,6 +24,7 @@ add(
     lambda n, k, size: [normal(n, k, size), uniform(size)],
     (1, 8, 64),
     (8, 128, 512),
+    (128, 128, 512),
 )
 
 
@@ -39,6 +40,7 @@ add(
     lambda n, t: [normal(n, t)],
     (1, 1600),
     (8, 16000),
+    (256, 16000),
 )
 
 
@@ -53,6 +55,7 @@ add(
     lambda n, t: [normal(n, t)],
     (2, 512),
     (16, 16384),
+    (512, 16384),
 )
 
 
@@ -66,6 +69,7 @@ add(
     lambda n, t: [normal(n, t), uniform(n, 1)],
     (2, 512),
     (16, 16384),
+    (512, 16384),
 )
 
 
@@ -86,6 +90,7 @@ add(
     lambda n, m: [normal(n, m), uniform(n)],
     (64, 16),
     (4096, 64),
+    (131072, 64),
 )
 
 
@@ -97,7 +102,7 @@ def ewma(x):
     return m, (((x - m[:, None]) ** 2 * w).sum(1) / w.sum()).sqrt()
 
 
-add("weighted means of series", ewma, lambda n, t: [normal(n, t)], (8, 64), (512, 512))
+add("weighted means of series", ewma, lambda n, t: [normal(n, t)], (8, 64), (512, 512), (16384, 512))
 
 
 def mmd(x, y):
@@ -114,6 +119,7 @@ add(
     lambda n, w: [normal(n, w), normal(n, w)],
     (32, 8),
     (512, 32),
+    (16384, 32),
     trained=True,
 )
 
@@ -129,6 +135,7 @@ add(
     lambda n, t: [uniform(n, t)],
     (4, 64),
     (64, 2048),
+    (2048, 2048),
 )
 
 
@@ -146,7 +153,7 @@ def _t(c):
     return lambda n, m, k: [normal(n, m).abs() for _ in range(c * k)]
 
 
-add("RMSprop", rmsprop, _t(3), (16, 16, 6), (128, 256, 6))
+add("RMSprop", rmsprop, _t(3), (16, 16, 6), (128, 256, 6), (2048, 256, 6))
 
 
 def nadam_like(*a):
@@ -161,7 +168,7 @@ def nadam_like(*a):
     return out
 
 
-add("LAMB-like", nadam_like, _t(4), (16, 16, 6), (128, 256, 6))
+add("LAMB-like", nadam_like, _t(4), (16, 16, 6), (128, 256, 6), (1024, 256, 6))
 
 
 # Physics
@@ -183,6 +190,7 @@ add(
     lambda n: [uniform(n, 3) * 6, uniform(1) + 6],
     (64,),
     (512,),
+    (16384,),
     tolerance=1e-3,
 )
 
@@ -200,6 +208,7 @@ add(
     lambda n, m: [normal(n, m)],
     (8, 64),
     (256, 1024),
+    (8192, 1024),
 )
 
 
@@ -223,6 +232,7 @@ add(
     lambda n: [normal(n, n) + 5, normal(n, n), normal(n, n)],
     (64,),
     (384,),
+    (1536,),
 )
 
 
@@ -237,5 +247,6 @@ add(
     lambda n: [normal(n, 3), normal(n, 3), uniform(n - 1)],
     (64,),
     (32768,),
+    (1048576,),
     trained=True,
 )

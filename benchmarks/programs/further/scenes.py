@@ -30,8 +30,17 @@ def ci(n, c, h):
     ]
 
 
-TABLE.add("bottleneck with gate", bottleneck, ci, (2, 8, 8), (8, 32, 28), tolerance=0.0001)
-TABLE.add("bottleneck with gate, trained", bottleneck, ci, (2, 8, 8), (8, 32, 28), trained=True, tolerance=0.0001)
+TABLE.add("bottleneck with gate", bottleneck, ci, (2, 8, 8), (8, 32, 28), (256, 32, 28), tolerance=0.0001)
+TABLE.add(
+    "bottleneck with gate, trained",
+    bottleneck,
+    ci,
+    (2, 8, 8),
+    (8, 32, 28),
+    (256, 32, 28),
+    trained=True,
+    tolerance=0.0001,
+)
 
 
 def patches(x, w, b, p):
@@ -46,6 +55,7 @@ TABLE.add(
     lambda n, h, w: [normal(n, 3, h, h), normal(192, w) / 14, normal(w), normal((h // 8) ** 2, w)],
     (1, 32, 32),
     (8, 96, 128),
+    (256, 96, 128),
     trained=True,
     tolerance=0.0001,
 )
@@ -66,6 +76,7 @@ TABLE.add(
     lambda n, h: [integers(256, n, 3, h, h, dtype=torch.uint8), uniform(n) + 0.5, uniform(n) + 0.5, uniform(n) + 0.5],
     (1, 32),
     (8, 112),
+    (256, 112),
     tolerance=0.0001,
 )
 
@@ -76,7 +87,15 @@ def median_like(x):
     return (w - w.mean(0)).abs().amax(0) + w.amin(0)
 
 
-TABLE.add("extremes of neighbours", median_like, lambda n, h: [normal(n, 3, h, h)], (1, 32), (4, 128), tolerance=0.0001)
+TABLE.add(
+    "extremes of neighbours",
+    median_like,
+    lambda n, h: [normal(n, 3, h, h)],
+    (1, 32),
+    (4, 128),
+    (128, 128),
+    tolerance=0.0001,
+)
 
 
 def fcos_loss(cls, reg, tgt, lab):
@@ -104,6 +123,7 @@ TABLE.add(
     lambda n, k: [normal(n, k), normal(n, 4) * 0.3, uniform(n, 4) + 0.1, integers(k + 1, n)],
     (64, 5),
     (8192, 20),
+    (262144, 20),
     trained=True,
     tolerance=0.0001,
 )
@@ -123,6 +143,7 @@ TABLE.add(
     lambda n, k, h: [normal(n, k, h, h)],
     (1, 4, 16),
     (8, 17, 64),
+    (128, 17, 64),
     tolerance=0.0001,
 )
 TABLE.add(
@@ -131,6 +152,7 @@ TABLE.add(
     lambda n, k, h: [normal(n, k, h, h)],
     (1, 4, 16),
     (8, 17, 64),
+    (128, 17, 64),
     trained=True,
     tolerance=0.0001,
 )
@@ -148,8 +170,17 @@ def ei(n, e, w):
     return [normal(n, 3), normal(n, w), integers(n, e), integers(n, e), normal(w)]
 
 
-TABLE.add("equivariant messages", egnn, ei, (64, 256, 16), (1024, 8192, 32), tolerance=0.0001)
-TABLE.add("equivariant messages, trained", egnn, ei, (64, 256, 16), (1024, 8192, 32), trained=True, tolerance=0.0001)
+TABLE.add("equivariant messages", egnn, ei, (64, 256, 16), (1024, 8192, 32), (32768, 8192, 32), tolerance=0.0001)
+TABLE.add(
+    "equivariant messages, trained",
+    egnn,
+    ei,
+    (64, 256, 16),
+    (1024, 8192, 32),
+    (32768, 8192, 32),
+    trained=True,
+    tolerance=0.0001,
+)
 
 
 def md_bonds(x, i, j, r0, k):
@@ -164,6 +195,7 @@ TABLE.add(
     lambda n, m: [normal(n, 3), integers(n, m), integers(n, m) + 0, uniform(m), uniform(m)],
     (64, 256),
     (4096, 16384),
+    (131072, 16384),
     trained=True,
     tolerance=0.0001,
 )
@@ -182,6 +214,7 @@ TABLE.add(
     lambda n: [normal(n, n), normal(n, n - 1), normal(n - 1, n)],
     (64,),
     (512,),
+    (2048,),
     tolerance=0.0001,
 )
 
@@ -208,6 +241,7 @@ TABLE.add(
     ],
     (32,),
     (192,),
+    (1024,),
     tolerance=0.0001,
 )
 
@@ -232,6 +266,7 @@ TABLE.add(
     ],
     (1, 16),
     (8, 64),
+    (128, 64),
     tolerance=0.0001,
 )
 
@@ -255,8 +290,17 @@ def bi(n, part, d):
     ]
 
 
-TABLE.add("modulated MLP block", dit_block, bi, (1, 8, 32), (8, 64, 128), tolerance=0.0001)
-TABLE.add("modulated MLP block, trained", dit_block, bi, (1, 8, 32), (8, 64, 128), trained=True, tolerance=0.0001)
+TABLE.add("modulated MLP block", dit_block, bi, (1, 8, 32), (8, 64, 128), (256, 64, 128), tolerance=0.0001)
+TABLE.add(
+    "modulated MLP block, trained",
+    dit_block,
+    bi,
+    (1, 8, 32),
+    (8, 64, 128),
+    (256, 64, 128),
+    trained=True,
+    tolerance=0.0001,
+)
 
 
 def corr(x):
@@ -266,7 +310,7 @@ def corr(x):
     return c / (s[:, None] * s)
 
 
-TABLE.add("correlations", corr, lambda n, m: [normal(n, m)], (64, 16), (2048, 128), tolerance=0.0001)
+TABLE.add("correlations", corr, lambda n, m: [normal(n, m)], (64, 16), (2048, 128), (65536, 128), tolerance=0.0001)
 
 
 def robust(x):
@@ -279,20 +323,25 @@ def robust(x):
     return m
 
 
-TABLE.add("robust means of rows", robust, lambda n, m: [normal(n, m)], (16, 64), (256, 1024), tolerance=0.0001)
+TABLE.add(
+    "robust means of rows", robust, lambda n, m: [normal(n, m)], (16, 64), (256, 1024), (8192, 1024), tolerance=0.0001
+)
 
 
 def kde(x, g):
     return torch.exp(-0.5 * ((g[:, None] - x) / 0.3) ** 2).mean(-1)
 
 
-TABLE.add("density on a grid", kde, lambda n, g: [normal(n), normal(g)], (64, 32), (2048, 512), tolerance=0.0001)
+TABLE.add(
+    "density on a grid", kde, lambda n, g: [normal(n), normal(g)], (64, 32), (2048, 512), (65536, 256), tolerance=0.0001
+)
 TABLE.add(
     "density on a grid, trained",
     kde,
     lambda n, g: [normal(n), normal(g)],
     (64, 32),
     (2048, 256),
+    (65536, 256),
     trained=True,
     tolerance=0.0001,
 )

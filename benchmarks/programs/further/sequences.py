@@ -28,8 +28,10 @@ def gi(n, t, w):
     ]
 
 
-TABLE.add("GRU with biases", gru_cell, gi, (2, 8, 16), (32, 8, 128), tolerance=0.0001)
-TABLE.add("GRU with biases, trained", gru_cell, gi, (2, 8, 16), (32, 8, 128), trained=True, tolerance=0.0001)
+TABLE.add("GRU with biases", gru_cell, gi, (2, 8, 16), (32, 8, 128), (1024, 8, 128), tolerance=0.0001)
+TABLE.add(
+    "GRU with biases, trained", gru_cell, gi, (2, 8, 16), (32, 8, 128), (1024, 8, 128), trained=True, tolerance=0.0001
+)
 
 
 def peephole_lstm(x, wi, wh, b, p):
@@ -51,8 +53,17 @@ def li(n, t, w):
     return [normal(n, t, w), normal(w, 4 * w) / w**0.5, normal(w, 4 * w) / w**0.5, normal(4 * w), normal(3, w)]
 
 
-TABLE.add("LSTM with peepholes", peephole_lstm, li, (2, 8, 16), (32, 8, 96), tolerance=0.0001)
-TABLE.add("LSTM with peepholes, trained", peephole_lstm, li, (2, 8, 16), (32, 8, 96), trained=True, tolerance=0.0001)
+TABLE.add("LSTM with peepholes", peephole_lstm, li, (2, 8, 16), (32, 8, 96), (1024, 8, 96), tolerance=0.0001)
+TABLE.add(
+    "LSTM with peepholes, trained",
+    peephole_lstm,
+    li,
+    (2, 8, 16),
+    (32, 8, 96),
+    (1024, 8, 96),
+    trained=True,
+    tolerance=0.0001,
+)
 
 
 def linear_recurrence(x, a, b, c):
@@ -69,13 +80,22 @@ def si(n, t, w, s):
     return [normal(n, t, w), normal(w, s), normal(n, t, s), normal(n, t, s)]
 
 
-TABLE.add("selective state space", linear_recurrence, si, (1, 8, 16, 8), (4, 16, 128, 16), tolerance=0.0001)
+TABLE.add(
+    "selective state space",
+    linear_recurrence,
+    si,
+    (1, 8, 16, 8),
+    (4, 16, 128, 16),
+    (128, 16, 128, 16),
+    tolerance=0.0001,
+)
 TABLE.add(
     "selective state space, trained",
     linear_recurrence,
     si,
     (1, 8, 16, 8),
     (4, 16, 128, 16),
+    (128, 16, 128, 16),
     trained=True,
     tolerance=0.0001,
 )
@@ -108,6 +128,7 @@ TABLE.add(
     ],
     (1, 2, 16, 16),
     (2, 8, 255, 64),
+    (32, 8, 255, 64),
     tolerance=0.0001,
 )
 
@@ -126,6 +147,7 @@ TABLE.add(
     lambda n, w: [normal(n, w), integers(3, n, w).float(), normal(w), uniform(n, 1) + 0.5],
     (1, 512),
     (8, 8000),
+    (256, 8000),
     tolerance=0.0001,
 )
 
@@ -146,6 +168,7 @@ TABLE.add(
     lambda n: [normal(n, 16), normal(1), normal(2) * 0.3],
     (64,),
     (4096,),
+    (131072,),
     tolerance=0.0001,
 )
 
@@ -164,6 +187,7 @@ TABLE.add(
     lambda n, t, f: [normal(n, t, f, 2), uniform(f, 40)],
     (1, 16, 33),
     (4, 256, 201),
+    (64, 256, 201),
     tolerance=0.0001,
 )
 
@@ -173,13 +197,22 @@ def fir(x, k):
     return sum(k[i] * p[:, i : i + x.shape[1]] for i in range(16))
 
 
-TABLE.add("filter of 16 taps", fir, lambda n, t: [normal(n, t), normal(16)], (2, 512), (16, 16384), tolerance=0.0001)
+TABLE.add(
+    "filter of 16 taps",
+    fir,
+    lambda n, t: [normal(n, t), normal(16)],
+    (2, 512),
+    (16, 16384),
+    (512, 16384),
+    tolerance=0.0001,
+)
 TABLE.add(
     "filter of 16 taps, trained",
     fir,
     lambda n, t: [normal(n, t), normal(16)],
     (2, 512),
     (16, 16384),
+    (512, 16384),
     trained=True,
     tolerance=0.0001,
 )
@@ -191,5 +224,11 @@ def zero_cross(x):
 
 
 TABLE.add(
-    "crossings and levels of frames", zero_cross, lambda n, t: [normal(n, t)], (2, 1024), (16, 16384), tolerance=0.0001
+    "crossings and levels of frames",
+    zero_cross,
+    lambda n, t: [normal(n, t)],
+    (2, 1024),
+    (16, 16384),
+    (512, 16384),
+    tolerance=0.0001,
 )
