@@ -10,6 +10,7 @@
 #include <preseg_passes/hoist_reads.h>
 #include <preseg_passes/hoist_selections.h>
 #include <preseg_passes/join_equal.h>
+#include <preseg_passes/join_sums.h>
 #include <preseg_passes/mark_joins.h>
 #include <preseg_passes/mark_views.h>
 #include <preseg_passes/memory_order.h>
@@ -59,6 +60,8 @@ constexpr std::array kPasses = {
          "the axes of every output", cancelBroadcastSqueeze},
     Pass{"merge-reductions", "a sum of sums is a sum over the axes of both, so is an extreme",
          "every value, but for the order of a sum", mergeReductions},
+    Pass{"join-sums", "sums that are added up are one sum of what is added up",
+         "every value, but for the order of a sum", joinSums},
     Pass{"cancel-split-cat", "slices of a tensor that are joined again in order are the tensor",
          "every value; the operations in between see the same elements", cancelSplitCat},
     Pass{"cat-to-repeat", "a tensor joined with itself is expanded along a new axis, then merged",

@@ -22,16 +22,17 @@ GroupGraph::GroupGraph(const FusionTraits& traits, const std::vector<std::vector
   }
   for (size_t t = 0; t < traits.tensors().size(); ++t) {
     const TensorTraits& tensor = traits.tensors()[t];
-    std::set<int> groups;
+    std::map<int, int64_t> groups;
     for (int reader : tensor.readers) {
-      groups.insert(find(reader));
+      addRead(groups[find(reader)], static_cast<int>(t),
+              traits.bytesReadBy(reader, static_cast<int>(t)));
     }
     if (tensor.unit >= 0) {
       groups.erase(find(tensor.unit));
     }
     num_readers_[t] = static_cast<int>(groups.size());
-    for (int group : groups) {
-      nodes_[static_cast<size_t>(group)].reads.insert(static_cast<int>(t));
+    for (const auto& [group, bytes] : groups) {
+      nodes_[static_cast<size_t>(group)].reads.emplace(static_cast<int>(t), bytes);
     }
     if (tensor.unit >= 0 && (tensor.is_output || !groups.empty())) {
       addWrite(nodes_[static_cast<size_t>(find(tensor.unit))], static_cast<int>(t));
@@ -111,11 +112,15 @@ void GroupGraph::forSuccessors(int group, const Visit& visit) const {
 
 template <typename Visit>
 void GroupGraph::forPredecessors(int group, const Visit& visit) const {
-  for (int tensor : node(group).reads) {
+  for (const auto& [tensor, bytes] : node(group).reads) {
     if (traits_.tensor(tensor).unit >= 0) {
       visit(find(traits_.tensor(tensor).unit));
     }
   }
+}
+
+void GroupGraph::addRead(int64_t& of, int tensor, int64_t bytes) const {
+  of = std::min(of + bytes, traits_.tensor(tensor).bytes);
 }
 
 void GroupGraph::addWrite(Node& node, int tensor) {
@@ -166,9 +171,12 @@ GroupGraph::Union GroupGraph::unionOf(int a, int b) const {
       }
     }
   };
-  for (int t : small->reads) {
-    if (big->reads.count(t) != 0) {
-      result.saved_bytes += static_cast<double>(traits_.tensor(t).bytes);
+  for (const auto& [t, bytes] : small->reads) {
+    const auto place = big->reads.find(t);
+    if (place != big->reads.end()) {
+      // Parts of a tensor have in common what does not fit beside each other.
+      const int64_t shared = bytes + place->second - traits_.tensor(t).bytes;
+      result.saved_bytes += static_cast<double>(std::max<int64_t>(shared, 0));
       --result.num_borders;
     } else if (big->writes.count(t) != 0) {
       no_longer_read(t);
@@ -252,11 +260,15 @@ void GroupGraph::absorb(int into, int from) {
   Node small = std::move(nodes_[static_cast<size_t>(from)]);
   nodes_[static_cast<size_t>(from)] = Node();
   parent_[static_cast<size_t>(from)] = into;
-  for (int t : small.reads) {
+  for (const auto& [t, bytes] : small.reads) {
     int& readers = num_readers_[static_cast<size_t>(t)];
     const bool computed_here = big.writes.count(t) != 0;
-    if (!computed_here && big.reads.insert(t).second) {
-      continue;
+    if (!computed_here) {
+      const auto [place, is_new] = big.reads.emplace(t, 0);
+      addRead(place->second, t, bytes);
+      if (is_new) {
+        continue;
+      }
     }
     --readers;
     if (computed_here && readers == 0 && !traits_.tensor(t).is_output) {

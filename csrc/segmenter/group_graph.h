@@ -26,8 +26,8 @@ class GroupGraph {
 
   struct Node {
     std::vector<int> units;
-    std::set<int> reads;   ///< tensors that it reads but does not compute
-    std::set<int> writes;  ///< tensors that it stores: outputs, and those that others read
+    std::map<int, int64_t> reads;  ///< tensors that it reads but does not compute → bytes of them
+    std::set<int> writes;          ///< tensors that it stores: outputs, and those that others read
     std::map<int, int> written_spaces;  ///< space of stored tensors → how many
     int signature = -1;                 ///< of its reductions; −1: none; −2: several
     int space = -1;                     ///< the largest one of its units
@@ -86,6 +86,8 @@ class GroupGraph {
   /// than directly.
   bool walk(int from, int target, bool forward, std::vector<int>& met);
   void absorb(int into, int from);
+  /// Adds to the bytes that a group reads of a tensor, of which there are no more than all.
+  void addRead(int64_t& of, int tensor, int64_t bytes) const;
   void addWrite(Node& node, int tensor);
   void dropWrite(Node& node, int tensor);
 

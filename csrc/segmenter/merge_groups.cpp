@@ -11,8 +11,10 @@ namespace {
 /// A guess: more memory is worth a quarter of what it would take to move it.
 constexpr double kBytesPerHeld = 0.25;
 
-/// Additions in a kernel, or what takes a compiler as long: about half a second.
+/// Additions in a kernel, or what takes a compiler as long: about half a second of the host's, one
+/// of NVRTC.
 constexpr size_t kMostWeight = 1000;
+constexpr size_t kMostWeightOfGpus = 4000;
 
 /// Each tensor of a kernel goes through the transforms of all reshapes in it.
 constexpr size_t kMostReplayed = 8192;
@@ -25,7 +27,7 @@ MergeCosts MergeCosts::of(DeviceKind device) {
     return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, true};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 64, kMostWeight, kMostReplayed, false};
+  return {10e6, 15, kBytesPerHeld, 256, kMostWeightOfGpus, kMostReplayed, false};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,

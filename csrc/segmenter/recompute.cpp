@@ -1,7 +1,9 @@
 #include <segmenter/recompute.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <span>
 
 namespace nvfuser {
 
@@ -10,13 +12,19 @@ namespace {
 constexpr size_t kMostCopied = 8;   ///< units computed again for one tensor
 constexpr size_t kMostReaders = 8;  ///< kernels that one tensor is computed again in
 
+/// Operations in questions, for each operation of the Fusion.
+constexpr int64_t kAskedAgainPerUnit = 16;
+
 class Recomputing {
  public:
   Recomputing(const FusionTraits& traits, const MergeCosts& costs, const CostlyRepeats& costly,
-              Questions& questions, std::vector<Part>& parts)
-      : traits_(traits), costs_(costs), costly_(costly), questions_(questions), parts_(parts) {
+              Questions& questions, const std::vector<Part>& parts)
+      : traits_(traits), costs_(costs), costly_(costly), questions_(questions) {
+    kernels_.parts = parts;
+    asked_before_ = questions.askedUnits();
     home_.assign(static_cast<size_t>(traits.numUnits()), -1);
-    readers_.resize(traits.tensors().size());
+    kernels_.readers.resize(traits.tensors().size());
+    kernels_.reads.resize(parts.size());
     for (size_t p = 0; p < parts.size(); ++p) {
       for (int unit : parts[p].units) {
         home_[static_cast<size_t>(unit)] = static_cast<int>(p);
@@ -27,36 +35,76 @@ class Recomputing {
   }
 
   void run() {
-    for (auto t = static_cast<int>(traits_.tensors().size()); t-- > 0;) {
-      const TensorTraits& tensor = traits_.tensor(t);
-      if (tensor.unit < 0 || tensor.is_output || !traits_.unit(tensor.unit).copies) {
-        continue;
-      }
-      const int home = home_[static_cast<size_t>(tensor.unit)];
-      const std::set<int>& readers = readers_[static_cast<size_t>(t)];
-      if (readers.empty() || readers.size() > kMostReaders || part(home).stored.count(t) == 0) {
-        continue;
-      }
-      std::optional<Change> best;
-      for (size_t most : {size_t{1}, kMostCopied}) {
-        std::optional<Change> change = propose(t, home, most);
-        if (change && change->saved > (best ? best->saved : 0)) {
-          best = std::move(change);
-        }
-      }
-      if (best && allTaken(*best)) {
-        apply(*best);
-      }
-    }
+    std::vector<int> tensors(traits_.tensors().size());
+    std::iota(tensors.rbegin(), tensors.rend(), 0);
+    tryTogether(tensors);
   }
+  std::vector<Part> parts() && { return std::move(kernels_.parts); }
 
  private:
+  struct Kernels {
+    std::vector<Part> parts;
+    std::vector<std::set<int>> reads;    ///< by part: tensors computed elsewhere
+    std::vector<std::set<int>> readers;  ///< by tensor: parts
+  };
   struct Change {
     double saved = 0;
     std::vector<std::pair<int, Part>> parts;  ///< what becomes of them
   };
 
-  const Part& part(int p) const { return parts_[static_cast<size_t>(p)]; }
+  /// Computes those of the tensors again for which that saves something. The schedulers are asked
+  /// about all changes at once; where they refuse, about half of the tensors.
+  void tryTogether(std::span<const int> tensors) {
+    const Kernels before = kernels_;
+    std::set<int> changed;
+    for (int t : tensors) {
+      if (const std::optional<Change> change = bestFor(t)) {
+        for (const auto& [p, next] : change->parts) {
+          setReads(p, readsOf(next));
+          kernels_.parts[static_cast<size_t>(p)] = next;
+          changed.insert(p);
+        }
+      }
+    }
+    if (changed.empty() ||
+        std::all_of(changed.begin(), changed.end(), [&](int p) { return takes(part(p)); })) {
+      return;
+    }
+    kernels_ = before;
+    if (tensors.size() > 1 && mayAsk()) {
+      tryTogether(tensors.first(tensors.size() / 2));
+      tryTogether(tensors.subspan(tensors.size() / 2));
+    }
+  }
+
+  bool mayAsk() const {
+    return questions_.askedUnits() < asked_before_ + kAskedAgainPerUnit * traits_.numUnits();
+  }
+  bool takes(const Part& of) { return of.units.size() < 2 || (mayAsk() && questions_.takes(of)); }
+
+  std::optional<Change> bestFor(int t) const {
+    const TensorTraits& tensor = traits_.tensor(t);
+    if (tensor.unit < 0 || tensor.is_output || !traits_.unit(tensor.unit).copies) {
+      return std::nullopt;
+    }
+    const int home = home_[static_cast<size_t>(tensor.unit)];
+    const std::set<int>& readers = readersOf(t);
+    if (readers.empty() || readers.size() > kMostReaders || part(home).stored.count(t) == 0) {
+      return std::nullopt;
+    }
+    std::optional<Change> best;
+    for (size_t most : {size_t{1}, kMostCopied}) {
+      std::optional<Change> change = propose(t, home, most);
+      if (change && change->saved > (best ? best->saved : 0)) {
+        best = std::move(change);
+      }
+    }
+    return best;
+  }
+
+  const Part& part(int p) const { return kernels_.parts[static_cast<size_t>(p)]; }
+  const std::set<int>& readersOf(int t) const { return kernels_.readers[static_cast<size_t>(t)]; }
+  const std::set<int>& readsNow(int p) const { return kernels_.reads[static_cast<size_t>(p)]; }
   bool computes(const Part& of, int unit) const {
     return std::binary_search(of.units.begin(), of.units.end(), unit);
   }
@@ -74,15 +122,23 @@ class Recomputing {
     return reads;
   }
 
+  /// Of `t` by all units of `of` that read it.
+  double bytesRead(const Part& of, int t) const {
+    int64_t read = 0;
+    for (int reader : traits_.tensor(t).readers) {
+      read += computes(of, reader) ? traits_.bytesReadBy(reader, t) : 0;
+    }
+    return std::min(static_cast<double>(read), bytes(t));
+  }
+
   void setReads(int p, std::set<int> reads) {
-    reads_.resize(parts_.size());
-    std::set<int>& mine = reads_[static_cast<size_t>(p)];
+    std::set<int>& mine = kernels_.reads[static_cast<size_t>(p)];
     for (int t : mine) {
-      readers_[static_cast<size_t>(t)].erase(p);
+      kernels_.readers[static_cast<size_t>(t)].erase(p);
     }
     mine = std::move(reads);
     for (int t : mine) {
-      readers_[static_cast<size_t>(t)].insert(p);
+      kernels_.readers[static_cast<size_t>(t)].insert(p);
     }
   }
 
@@ -91,7 +147,7 @@ class Recomputing {
     return std::all_of(of.stored.begin(), of.stored.end(), [&](int t) {
       const TensorTraits& tensor = traits_.tensor(t);
       return !tensor.is_output && traits_.unit(tensor.unit).copies &&
-             readers_[static_cast<size_t>(t)].size() <= kMostReaders;
+             readersOf(t).size() <= kMostReaders;
     });
   }
 
@@ -146,13 +202,13 @@ class Recomputing {
       }
     }
     const auto h = static_cast<size_t>(home);
-    const std::set<int>& readers = readers_[static_cast<size_t>(t)];
+    const std::set<int>& readers = readersOf(t);
     saved += bytes(t);
     Change change;
     producer = pruned(std::move(producer));
     const std::set<int> reads_left = readsOf(producer);
-    for (int read : reads_[static_cast<size_t>(home)]) {
-      saved += reads_left.count(read) == 0 ? bytes(read) : 0;
+    for (int read : readsNow(home)) {
+      saved += reads_left.count(read) == 0 ? bytesRead(part(home), read) : 0;
     }
     // One kernel less, once all that it stores is computed by others: a share for each tensor.
     saved += !stores_more && mayEnd(part(home))
@@ -179,7 +235,7 @@ class Recomputing {
         return std::nullopt;
       }
       for (int read : reads) {
-        saved -= reads_[static_cast<size_t>(reader)].count(read) == 0 ? bytes(read) : 0;
+        saved -= readsNow(reader).count(read) == 0 ? bytesRead(next, read) : 0;
       }
       saved += bytes(t);
       change.parts.emplace_back(reader, std::move(next));
@@ -188,28 +244,14 @@ class Recomputing {
     return change;
   }
 
-  bool allTaken(const Change& change) {
-    return std::all_of(change.parts.begin(), change.parts.end(), [&](const auto& item) {
-      return item.second.units.size() < 2 || questions_.takes(item.second);
-    });
-  }
-
-  void apply(Change& change) {
-    for (auto& [p, next] : change.parts) {
-      setReads(p, readsOf(next));
-      parts_[static_cast<size_t>(p)] = std::move(next);
-    }
-  }
-
   const FusionTraits& traits_;
   const MergeCosts& costs_;
   const CostlyRepeats& costly_;
   Questions& questions_;
-  std::vector<Part>& parts_;
-  std::vector<int> home_;               ///< by unit
-  std::vector<size_t> stored_of_;       ///< by part: tensors that it stored at first
-  std::vector<std::set<int>> reads_;    ///< by part: tensors computed elsewhere
-  std::vector<std::set<int>> readers_;  ///< by tensor: parts
+  Kernels kernels_;
+  int64_t asked_before_ = 0;       ///< units in questions of others
+  std::vector<int> home_;          ///< by unit
+  std::vector<size_t> stored_of_;  ///< by part: tensors that it stored at first
 };
 
 }  // namespace
@@ -217,7 +259,9 @@ class Recomputing {
 void recomputeAtBorders(const FusionTraits& traits, const MergeCosts& costs,
                         const CostlyRepeats& costly, Questions& questions,
                         std::vector<Part>& parts) {
-  Recomputing(traits, costs, costly, questions, parts).run();
+  Recomputing recomputing(traits, costs, costly, questions, parts);
+  recomputing.run();
+  parts = std::move(recomputing).parts();
 }
 
 }  // namespace nvfuser

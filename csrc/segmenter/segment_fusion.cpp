@@ -97,11 +97,13 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
             costly.keepApart(first.units, second.units)) {
           return false;
         }
-        budget -= size;
         std::vector<int> units = first.units;
         units.insert(units.end(), second.units.begin(), second.units.end());
         std::sort(units.begin(), units.end());
-        return questions.takes(makePart(traits, std::move(units)));
+        const int64_t asked = questions.asked();
+        const bool taken_as_one = questions.takes(makePart(traits, std::move(units)));
+        budget -= questions.asked() > asked ? size : 0;
+        return taken_as_one;
       });
   counts.walked += promising.walked() + graph.walked();
   std::vector<Part> parts;

@@ -183,6 +183,12 @@ int compileWeight(const Expr* expr) {
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kShortRun = 64;  ///< bytes
+
+}  // namespace
+
 int FusionTraits::addTensor(TensorView* tv) {
   const auto [place, is_new] = number_of_.emplace(tv, static_cast<int>(tensors_.size()));
   if (is_new) {
@@ -196,6 +202,30 @@ int FusionTraits::addTensor(TensorView* tv) {
     tensor.bytes = tensor.elements * dataTypeSizeByte(dtype);
   }
   return place->second;
+}
+
+int64_t FusionTraits::bytesReadBy(int number, int t) const {
+  const UnitTraits& of = unit(number);
+  const TensorTraits& source = tensor(t);
+  if (of.exprs.size() != 1 || !of.exprs[0]->isOneOf<SelectOp, SliceOp>() ||
+      cutsLines(of.exprs[0])) {
+    return source.bytes;
+  }
+  return std::min(source.bytes, tensor(of.writes[0]).bytes);
+}
+
+bool FusionTraits::cutsLines(const Expr* expr) const {
+  const auto* in = expr->input(0)->as<TensorView>();
+  const auto memory = TensorDomain::noReductions(in->getMaybeAllocationDomain());
+  const auto logical = TensorDomain::noReductions(in->getLogicalDomain());
+  const auto innermost = std::find(logical.begin(), logical.end(), memory.back()) - logical.begin();
+  if (const auto* select = dynamic_cast<const SelectOp*>(expr)) {
+    return innermost == select->dim();
+  }
+  const auto* out = expr->output(0)->as<TensorView>();
+  const IterDomain* axis = out->getLogicalDomain().at(static_cast<size_t>(innermost));
+  return extent(axis) != extent(memory.back()) &&
+         extent(axis) * dataTypeSizeByte(in->dtype()) < kShortRun;
 }
 
 int64_t FusionTraits::extent(const IterDomain* id) const {

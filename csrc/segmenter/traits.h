@@ -72,6 +72,9 @@ class FusionTraits {
   int tensorOf(const TensorView* tv) const { return number_of_.at(tv); }
   int numUnits() const { return static_cast<int>(units_.size()); }
 
+  /// Bytes of tensor `t` that a unit which reads it looks at: of a select or a slice, its result's.
+  int64_t bytesReadBy(int unit, int t) const;
+
   /// Elements along an axis, remembered.
   int64_t extent(const IterDomain* id) const;
   /// Number of the class of an axis in the exact graph.
@@ -79,6 +82,8 @@ class FusionTraits {
 
  private:
   int addTensor(TensorView* tv);
+  /// Whether a select or a slice reads a bit of each line of memory, so that all lines are read.
+  bool cutsLines(const Expr* expr) const;
 
   const SegmentCall& call_;
   std::vector<UnitTraits> units_;

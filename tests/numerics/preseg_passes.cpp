@@ -375,6 +375,48 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
   }
 }
 
+TEST_CASE("preseg: sums that are added up") {
+  const auto steps = [](TensorView* x, TensorView* c, int count, bool keeps) {
+    TensorView* total = nullptr;
+    for (int step = 0; step < count; ++step) {
+      x = sin(mul(x, c));
+      TensorView* one = sum(mul(x, x), {0}, keeps);
+      total = total == nullptr ? one : step % 2 == 1 ? sub(total, one) : add(total, one);
+    }
+    return total;
+  };
+  check({"join-sums",
+         "six steps of a recurrence",
+         1,
+         1,
+         {{{200, 33}}, {{33}}},
+         [&] {
+           TensorView* x = input({200, 33});
+           output(steps(x, input({33}), 6, false));
+         },
+         false});
+  check({"join-sums",
+         "axes that are kept, sizes of a call",
+         1,
+         1,
+         {{{65, 40}}, {{40}}},
+         [&] {
+           TensorView* x = strided(2);
+           output(steps(x, strided(1), 3, true));
+         },
+         false});
+  check({"join-sums",
+         "no rows",
+         0,
+         0,
+         {{{0, 30}}, {{30}}},
+         [&] {
+           TensorView* x = strided(2);
+           output(steps(x, strided(1), 3, false));
+         },
+         false});
+}
+
 TEST_CASE("preseg: sums of sums and extremes of extremes") {
   const auto mean = [](TensorView* tv, double count) {
     return div(sum(tv, {0}), IrBuilder::create<Val>(count));

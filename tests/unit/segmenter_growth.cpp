@@ -49,7 +49,7 @@ TEST_CASE("2,000 outputs of one input") {
     draft.output(add(x, IrBuilder::create<Val>(static_cast<double>(i))));
   }
   const size_t groups = draft.cut(takesAll).size();
-  CHECK(groups >= 2000 / 63);
+  CHECK(groups >= 2000 / 255);
   CHECK(groups <= 2000 / 63 + 20);
   CHECK(draft.counts.pairs <= 20 * draft.counts.operations);
   CHECK(draft.counts.walked <= 100 * draft.counts.operations);

@@ -81,6 +81,7 @@ class EmulatedDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::Emulated; }
   int index() const override { return 0; }
   const DeviceProperties& properties() const override { return properties_; }
+  void setMultiprocessors(int count) { properties_.multiprocessors = count; }
 
   void* allocate(size_t bytes, Stream) override {
     std::scoped_lock lock(mutex_);
@@ -287,7 +288,7 @@ class EmulatedDevice final : public Device {
     }
   }
 
-  const DeviceProperties properties_ = makeProperties();
+  DeviceProperties properties_ = makeProperties();
   std::mutex mutex_;
   EmulationSettings settings_ = settingsOfEnvironment();
   GlobalMemory memory_;
@@ -310,6 +311,7 @@ Device& emulatedDevice() { return emulated::device(); }
 void setEmulationSettings(const EmulationSettings& settings) {
   emulated::device().setSettings(settings);
 }
+void emulateMultiprocessors(int count) { emulated::device().setMultiprocessors(count); }
 EmulationSettings emulationSettings() { return emulated::device().settings(); }
 void registerEmulatedMemory(void* data, size_t bytes) { emulated::device().adopt(data, bytes); }
 void forgetEmulatedMemory(void* data) { emulated::device().forget(data); }

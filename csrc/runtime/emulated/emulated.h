@@ -28,6 +28,9 @@ struct EmulationSettings {
 void setEmulationSettings(const EmulationSettings& settings);
 EmulationSettings emulationSettings();
 
+/// Plans are made for so many from now on, 4 at first. To be called before any plan is made.
+void emulateMultiprocessors(int count);
+
 /// Lets kernels use memory that the device did not allocate (say, a tensor of another library),
 /// with the same checks. All of it counts as initialised. Forget it before it is freed.
 void registerEmulatedMemory(void* data, size_t bytes);
