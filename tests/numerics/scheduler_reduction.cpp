@@ -74,6 +74,28 @@ TEST_CASE("scheduler reduction: middle, three-dimensional and full reductions") 
   }
 }
 
+TEST_CASE("scheduler reduction: groups of channels that lie innermost") {
+  // Threads of a block share the pixels, then its blocks; their number is odd, large, one or none.
+  const auto statistics = [](Fusion& fusion) {
+    TensorView* x = makeContigTensor(4);  // pictures, pixels, groups, channels of a group
+    fusion.addInput(x);
+    auto [variance, mean] = variance_mean(x, {1, 3}, 0, false);
+    fusion.addOutput(variance);
+    fusion.addOutput(mean);
+    fusion.addOutput(sum(mul(x, x), {1, 3}));
+  };
+  std::vector<std::vector<Input>> runs;
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{2, 1024, 4, 16},
+                                                                             {1, 333, 3, 8},
+                                                                             {3, 64, 1, 4},
+                                                                             {2, 1, 8, 16},
+                                                                             {2, 77, 5, 3},
+                                                                             {1, 0, 2, 4}}) {
+    runs.push_back({{sizes}});
+  }
+  check(statistics, runs, "");
+}
+
 TEST_CASE("scheduler reduction: other operations") {
   const std::vector<Reduce> operations{
       [](TensorView* x, const std::vector<int64_t>& axes) { return max(x, axes); },

@@ -52,10 +52,21 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
 
   // Rows too few for the device, or with few threads each: several blocks a row.
   const int64_t blocks = ceilDiv(problem.kept, params.rows);
-  const int64_t block = threads * params.rows;
-  if (may_split && blocks * block * 2 <= kMostThreadsOfRows * processors) {
-    splitOverBlocks(problem, blocks, kResident * kMostThreadsOfRows / block,
-                    params.schedule_3d ? others : vectors / (threads * params.unroll), params);
+  int64_t block = threads * params.rows;
+  if (blocks * block * 2 > kMostThreadsOfRows * processors) {
+    return;
+  }
+  if (params.schedule_3d) {
+    // Runs are shared out to threads of a block first, whose results meet without memory.
+    const int64_t steps = std::max<int64_t>(floorPow2(others / params.unroll_runs), 1);
+    params.threads_of_runs = std::clamp<int64_t>(kThreadsOfRows / block, 1, steps);
+    block *= params.threads_of_runs;
+  }
+  if (may_split) {
+    splitOverBlocks(
+        problem, blocks, kResident * kMostThreadsOfRows / block,
+        params.schedule_3d ? others / params.threads_of_runs : vectors / (threads * params.unroll),
+        params);
   }
 }
 

@@ -130,7 +130,8 @@ class Planner {
     }
     if (p_.rows > 1) {
       loops_.split("kept", p_.rows, "kept", "rows");
-      loops_.bind("rows", TIDy);
+      // Threads that share a result are neighbours: those of the runs come first.
+      loops_.bind("rows", p_.threads_of_runs > 1 ? TIDz : TIDy);
     }
     loops_.bind("kept", BIDx);
   }
@@ -139,6 +140,10 @@ class Planner {
     if (p_.grid > 1) {
       loops_.splitIn("runs", p_.grid, "grid", "runs");
       loops_.bind("grid", grid);
+    }
+    if (p_.threads_of_runs > 1) {
+      loops_.split("runs", p_.threads_of_runs, "runs", "thread of runs");
+      loops_.bind("thread of runs", TIDy);
     }
     if (unrolls_runs) {
       loops_.split("runs", p_.unroll_runs, "runs", "unrolled runs");

@@ -37,6 +37,7 @@ std::string ReductionParams::toString() const {
   add("threads x", threads_x, 0);
   add("threads y", threads_y, 0);
   add("rows", rows, 1);
+  add("threads of runs", threads_of_runs, 1);
   if (pad_to_warp) {
     append(result, ", whole warps");
   }

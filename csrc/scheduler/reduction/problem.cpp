@@ -402,11 +402,17 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
       return id == nullptr || info.extent(id) == 1;
     });
     const auto of_rows = std::count_if(own.begin(), own.end(), isReduced);
-    if (of_rows == 0 || of_rows == static_cast<std::ptrdiff_t>(own.size())) {
+    if (of_rows == 0) {
       continue;
     }
     const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
-    if (isReduced(own.back()) != problem.fastest_dim && info.extent(innermost) >= kLeastOther) {
+    // Of a total of everything, all axes are reduced.
+    const bool has_innermost = !problem.inner.empty() &&
+                               std::find(own.begin(), own.end(), problem.inner.back()) != own.end();
+    const bool is_turned = of_rows == static_cast<std::ptrdiff_t>(own.size())
+                               ? has_innermost && own.back() != problem.inner.back()
+                               : isReduced(own.back()) != problem.fastest_dim;
+    if (is_turned && info.extent(innermost) >= kLeastOther) {
       return Refusal{text(tv, " does not lie in memory along the rows as others do")};
     }
   }
