@@ -90,10 +90,11 @@ def _step(model, function, x):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("trained", [True, False])
-def test_as_eager(name, trained):
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_as_eager(name, trained, dtype):
     make, shape = MODELS[name]
-    model = make().to(DEVICE, torch.bfloat16).train(trained)
-    x = torch.randn(shape).to(DEVICE, torch.bfloat16)
+    model = make().to(DEVICE, dtype).train(trained)
+    x = torch.randn(shape).to(DEVICE, dtype)
     others = {kind: copy.deepcopy(model) for kind in ("eager", "exact")}
     others["exact"] = others["exact"].double()
     with observing() as seen:
@@ -148,5 +149,10 @@ def test_left_as_it_is(model):
     model = model.to(DEVICE, torch.bfloat16)
     channels = next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels
     assert _conversions(model, torch.randn(2, channels, 8, 8).to(DEVICE, torch.bfloat16)) == 0
-    wide = nn.Conv2d(16, 16, 3).to(DEVICE)  # float32: no tensor cores
-    assert _conversions(wide, torch.randn(2, 16, 8, 8).to(DEVICE)) == 0
+
+
+@pytest.mark.parametrize("may_be_tf32", [True, False])
+def test_float32_as_its_convolutions_may_be_computed(monkeypatch, may_be_tf32):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", may_be_tf32)
+    model = nn.Conv2d(16, 16, 3).to(DEVICE)
+    assert _conversions(model, torch.randn(2, 16, 8, 8).to(DEVICE)) == (2 if may_be_tf32 else 0)

@@ -4,9 +4,9 @@
     relu(…), conv(…, w2)             →    relu(…), conv(…, clone(w2, channels_last)): nothing is copied between
     returned                              clone(…), laid out as eager has it
 
-cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
-them in front of its kernel, and the result behind it. (Float32 stays: other kernels would round it where eager's do
-not.)
+cuDNN's kernels for tensor cores read tensors so; where these come with the channels outside, it copies each of them in
+front of its kernel, and the result behind it. (Float32 stays where the program forbids its convolutions TF32, by
+`torch.backends.cudnn.allow_tf32 = False`: tensor cores would round what eager's kernels do not.)
 
 A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
 may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
@@ -123,10 +123,14 @@ def _suits(node):
         each is not None
         and each.dim() in (3, 4)
         and each.device.type in DEVICES
-        and each.dtype in (torch.float16, torch.bfloat16)
+        and (each.dtype in (torch.float16, torch.bfloat16) or each.dtype == torch.float32 and _may_be_tf32())
         and all(isinstance(size, int) for size in each.shape)
         for each in operands
     )
+
+
+def _may_be_tf32():
+    return torch.backends.cudnn.allow_tf32
 
 
 class _Laying:
