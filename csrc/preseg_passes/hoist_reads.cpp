@@ -1,6 +1,7 @@
 #include <preseg_passes/hoist_reads.h>
 
 #include <algorithm>
+#include <set>
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
@@ -41,6 +42,12 @@ TensorView* readOf(const Expr* read, TensorView* x) {
     IrBuilder::create<SelectOp>(out, x, op->dim(), index);
     return out;
   }
+  if (read->isA<ReshapeOp>()) {
+    return ops::reshapeTo(x, ops::sizesOf(read->output(0)->as<TensorView>()));
+  }
+  if (read->isA<BroadcastOp>()) {
+    return broadcast(x, read->as<BroadcastOp>()->flags());
+  }
   auto* index = read->input(1)->as<TensorView>();
   if (read->isA<IndexSelectOp>()) {
     return indexSelect(x, read->as<IndexSelectOp>()->dim(), index);
@@ -65,7 +72,8 @@ constexpr size_t kMostSlices = 4;  ///< of one tensor
 
 class Hoister {
  public:
-  explicit Hoister(Fusion& fusion) : fusion_(fusion) {}
+  /// `shapes`: reshapes and broadcasts that lead to reads at an index move, not reads.
+  Hoister(Fusion& fusion, bool shapes) : fusion_(fusion), shapes_(shapes) {}
 
   void run() {
     for (const Expr* expr : fusion_.exprs()) {
@@ -98,8 +106,8 @@ class Hoister {
     }
     const std::vector<const Expr*>& readers = found->second;
     const bool all_move = std::all_of(readers.begin(), readers.end(), [&](const Expr* read) {
-      return readsPart(read) && read->input(0) == tv && canMove(read, computed) &&
-             (read->inputs().size() < 2 || read->input(1) != tv);
+      return (shapes_ ? leadsToIndex(read) : readsPart(read)) && read->input(0) == tv &&
+             canMove(read, computed) && (read->inputs().size() < 2 || read->input(1) != tv);
     });
     // Slices share little; indexed reads may compute an element once for each of them.
     const bool cheap =
@@ -126,8 +134,29 @@ class Hoister {
       replaceTensor(move.old, move.result);
       for (const auto& [tensor, read] : move.reads) {
         readers_[tensor].push_back(read);
+        moved_.insert(read);
       }
     }
+  }
+
+  /// Whether it is a shape of a tensor that one read at an index has, maybe by way of others.
+  bool leadsToIndex(const Expr* shape) const {
+    if (moved_.count(shape) != 0) {
+      return shape->isOneOf<ReshapeOp, BroadcastOp>();
+    }
+    while (shape->isOneOf<ReshapeOp, BroadcastOp>()) {
+      const auto* out = shape->output(0)->as<TensorView>();
+      const auto found = readers_.find(out);
+      if (out->isFusionOutput() || found == readers_.end() || found->second.size() != 1) {
+        return false;
+      }
+      const Expr* reader = found->second[0];
+      if (reader->isOneOf<IndexSelectOp, GatherOp>()) {
+        return reader->input(0) == out && reader->input(1) != out;
+      }
+      shape = reader;
+    }
+    return false;
   }
 
   static Move moved(const Expr* read, const Expr* computed) {
@@ -155,6 +184,8 @@ class Hoister {
   }
 
   Fusion& fusion_;
+  bool shapes_;
+  std::set<const Expr*> moved_;
   std::unordered_map<const TensorView*, std::vector<const Expr*>> readers_;
 };
 
@@ -162,7 +193,11 @@ class Hoister {
 
 void hoistReads(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  Hoister(fusion).run();
+  // An index of several axes is one of them merged: gather(broadcast(reshape(f(T0)))). Each goes
+  // before f, then the read does.
+  Hoister(fusion, true).run();
+  Hoister(fusion, true).run();
+  Hoister(fusion, false).run();
 }
 
 }  // namespace nvfuser::preseg_passes

@@ -12,6 +12,8 @@
 /// kernel computes it again for each read, if it is computed from the kernel's inputs:
 /// scheduler/resize_to_inputs.h.)
 ///
+/// So do reshapes and broadcasts of a tensor of one operand that lead to a read at an index.
+///
 /// Left alone: tensors that are outputs, or read by anything else; gathers by an index that may be
 /// larger than the tensor, unless one operand alone is a tensor.
 #pragma once

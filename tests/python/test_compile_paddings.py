@@ -3,12 +3,19 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from nvfuser.dynamo import paddings
 from nvfuser.dynamo.backend import observing
 
 
 @pytest.fixture(autouse=True)
 def fresh():
     torch._dynamo.reset()
+
+
+@pytest.fixture(params=["joins", "indices"])
+def borders(request, monkeypatch):
+    """As on the CPU, and as on a GPU."""
+    monkeypatch.setattr(paddings, "DEVICES_OF_INDICES", ("cpu",) if request.param == "indices" else ())
 
 
 @pytest.mark.parametrize(
@@ -36,7 +43,7 @@ def test_values_strides_and_gradients(shape, widths):
     ("shape", "widths"),
     [((2, 3, 9), (2, 1)), ((3, 9), (8, 0)), ((2, 3, 5, 7), (2, 1, 3, 0)), ((1, 2, 3, 4, 5), (1, 1, 0, 2, 2, 1))],
 )
-def test_borders_that_turn_or_stay(mode, shape, widths, dynamic):
+def test_borders_that_turn_or_stay(mode, shape, widths, dynamic, borders):
     def program(x):
         return F.pad(x * 3, widths, mode=mode).relu()
 
@@ -52,7 +59,7 @@ def test_borders_that_turn_or_stay(mode, shape, widths, dynamic):
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
-def test_borders_of_other_kinds(mode):
+def test_borders_of_other_kinds(mode, borders):
     """Negative widths, whole axes, and too wide ones, of which eager's error stays."""
     program = torch.compile(lambda x, widths: F.pad(x, widths, mode=mode) + 1, backend="nvfuser")
     for widths in ((-1, 2), (0, 0), (3, -2)):
@@ -83,3 +90,15 @@ def test_a_convolution_with_circular_padding():
     conv = torch.nn.Conv2d(3, 4, 3, padding=1, padding_mode="circular")
     x = torch.randn(2, 3, 8, 8)
     torch.testing.assert_close(torch.compile(conv, backend="nvfuser")(x), conv(x))
+
+
+def test_a_stencil_over_borders(borders):
+    """Parts of what is padded, of computed tensors, beside each other."""
+
+    def program(x):
+        y = F.pad((x * 0.5).exp()[None], (2, 1, 1, 3), mode="reflect")[0]
+        return y[..., 1:-3, 2:-1] - y[..., 3:-1, 3:], y[:, :2].sum((-1, -2))
+
+    x = torch.randn(3, 17, 33)
+    for got, wanted in zip(torch.compile(program, backend="nvfuser")(x), program(x), strict=True):
+        torch.testing.assert_close(got, wanted)

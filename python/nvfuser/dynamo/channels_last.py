@@ -123,7 +123,7 @@ def _suits(node):
         each is not None
         and each.dim() in (3, 4)
         and each.device.type in DEVICES
-        and (each.dtype in (torch.float16, torch.bfloat16) or each.dtype == torch.float32 and _may_be_tf32())
+        and (each.dtype in (torch.float16, torch.bfloat16) or (each.dtype == torch.float32 and _may_be_tf32()))
         and all(isinstance(size, int) for size in each.shape)
         for each in operands
     )

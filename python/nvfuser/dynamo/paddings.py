@@ -6,6 +6,11 @@ each corner.
     pad(x, (1, 2), "reflect")      cat([x[1:2], x, x[-3:-1].flip(-1)])
     pad(x, (1, 2), "replicate")    cat([x[:1], x, x[-1:].expand(2)])
 
+On a GPU, whose threads read single elements as well, those by mirrors and ends are reads at an index of each axis, which
+parts of them (shifted copies, stencils) share:
+
+    pad(x, (1, 1, 1, 1), "reflect")     x[..., rows[:, None], columns], rows and columns 1, 0, 1, ..., n - 1, n - 2
+
     gradient of the reflected one      the middle of `grad`, and its borders turned, where they were read
     gradient of the replicated one     the middle of `grad`, and the sums of its borders at the ends
 """
@@ -18,6 +23,8 @@ from torch._prims_common import suggest_memory_format
 aten = torch.ops.aten
 
 _PADS = (torch.nn.functional.pad, torch._C._nn.pad)
+
+DEVICES_OF_INDICES = ("cuda",)  # where borders are read at an index
 
 _MOST_SUMMED = 8  # elements of a border that are added one by one
 
@@ -60,21 +67,45 @@ def _other_end(x, axis, first, count):
 def padding_decompositions():
     table = {}
     for rank in (1, 2, 3):
-        for name, border, gradient in (
-            ("reflection", _turned, _reflected),
-            ("replication", _stretched, _replicated),
+        for name, border, places, gradient in (
+            ("reflection", _turned, _mirrored, _reflected),
+            ("replication", _stretched, _nearest, _replicated),
         ):
-            table[getattr(aten, f"{name}_pad{rank}d").default] = functools.partial(_padded, border=border)
+            table[getattr(aten, f"{name}_pad{rank}d").default] = functools.partial(
+                _padded, border=border, places=places
+            )
             table[getattr(aten, f"{name}_pad{rank}d_backward").default] = gradient
     return table
 
 
-def _padded(x, widths, border):
+def _padded(x, widths, border, places):
     if any(not isinstance(width, int) or width < 0 for width in widths):
         return NotImplemented
-    result = _joined(x, widths, border)
+    reads = x.device.type in DEVICES_OF_INDICES and any(widths)
+    result = _read(x, widths, places) if reads else _joined(x, widths, border)
     order = suggest_memory_format(x) if x.device.type == "cpu" else torch.contiguous_format
     return result.contiguous(memory_format=order) if result is not x else x.clone(memory_format=order)
+
+
+def _read(x, widths, places):
+    """x at `places(count, before, after)` of its axes, from the first one that is padded on."""
+    axes = [(axis, both) for axis, both in reversed(_by_axis(x, widths))]
+    while not any(axes[0][1]):
+        del axes[0]
+    indices = [places(x.shape[axis], before, after, x.device) for axis, (before, after) in axes]
+    if len(axes) == 1:
+        return x.index_select(axes[0][0], indices[0])
+    shaped = [index.view(-1, *[1] * (len(axes) - 1 - i)) for i, index in enumerate(indices)]
+    return aten.index.Tensor(x, [None] * axes[0][0] + shaped)
+
+
+def _mirrored(count, before, after, device):
+    place = torch.arange(-before, count + after, device=device)
+    return (count - 1) - ((count - 1) - place.abs()).abs()
+
+
+def _nearest(count, before, after, device):
+    return torch.arange(-before, count + after, device=device).clamp(0, count - 1)
 
 
 def _turned(x, axis, first, count):
