@@ -96,6 +96,31 @@ TEST_CASE("scheduler reduction: groups of channels that lie innermost") {
   check(statistics, runs, "");
 }
 
+TEST_CASE("scheduler reduction: sums of neighbours that are parts of one input") {
+  for (const std::vector<int64_t>& axes : std::vector<std::vector<int64_t>>{{1}, {0}, {0, 1}}) {
+    for (int64_t along : {0, 1}) {
+      CAPTURE(axes.size());
+      CAPTURE(along);
+      check(
+          [&](Fusion& fusion) {
+            TensorView* x = makeContigTensor(2);
+            fusion.addInput(x);
+            const auto part = [&](int64_t first) {
+              std::vector<Slice> slices(2);
+              Val* size = x->axis(static_cast<int>(along))->extent();
+              slices[static_cast<size_t>(along)] =
+                  Slice{IrBuilder::create<Val>(first),
+                        sub(size, IrBuilder::create<Val>(int64_t{1} - first)), nullptr};
+              return slice(x, slices);
+            };
+            TensorView* differences = sub(part(1), part(0));
+            fusion.addOutput(sum(mul(differences, differences), axes));
+          },
+          {{{{33, 260}}}, {{{512, 64}}}, {{{2, 2}}}, {{{1, 5}}}}, "reduction");
+    }
+  }
+}
+
 TEST_CASE("scheduler reduction: other operations") {
   const std::vector<Reduce> operations{
       [](TensorView* x, const std::vector<int64_t>& axes) { return max(x, axes); },

@@ -44,6 +44,21 @@ std::optional<Refusal> refusesRepeats(const std::vector<Expr*>& reductions,
   return std::nullopt;
 }
 
+/// Instead of inputs that are read through windows alone, these: they have the loops' axes.
+std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {
+  std::vector<TensorView*> read;
+  for (TensorView* tv : border) {
+    if (!readThroughWindows(tv)) {
+      read.push_back(tv);
+      continue;
+    }
+    for (const Expr* use : tv->fusion()->usesOf(tv)) {
+      read.push_back(use->output(0)->as<TensorView>());
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 Form::Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph)
@@ -92,11 +107,14 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   std::iota(as_defined.begin(), as_defined.end(), 0);
   std::vector<TensorView*> telling = border;
   if (!reshapes()) {
-    std::erase_if(telling, [&](const TensorView* tv) { return !axes.covers(tv); });
+    std::erase_if(telling, [&](const TensorView* tv) {
+      return !axes.covers(tv) && (info.isHost() || !readThroughWindows(tv));
+    });
   }
   setOrder(axes.memoryOrderOfLargest(telling, info));
+  const std::vector<TensorView*> read = info.isHost() ? border : withWindows(border);
   of_indices =
-      !info.isHost() && form.buffers.held().empty() && !reshapes() && isReducedNowhere(border);
+      !info.isHost() && form.buffers.held().empty() && !reshapes() && isReducedNowhere(read);
   if (of_indices) {
     setOrder(reducedFirst());
   }
@@ -118,14 +136,14 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   if (info.isHost() && fastest_dim && !reshapes()) {
     keepRuns(border);
   }
-  for (const TensorView* tv : border) {
+  for (const TensorView* tv : read) {
     const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
     largest_dtype = std::max(largest_dtype, size);
     if (isFull(tv)) {
       full_dtype = std::max(full_dtype, size);
       ++full_tensors;
-      full_inputs += tv->isFusionInput() ? 1 : 0;
-      input_bytes += tv->isFusionInput() ? size : 0;
+      full_inputs += tv->isFusionOutput() ? 0 : 1;
+      input_bytes += tv->isFusionOutput() ? 0 : size;
     }
   }
   input_bytes = std::max<int64_t>(input_bytes, 1);
