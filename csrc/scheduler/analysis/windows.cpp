@@ -58,6 +58,20 @@ bool readThroughWindows(const TensorView* input) {
   return input->isFusionInput() && !uses.empty() && std::all_of(uses.begin(), uses.end(), isWindow);
 }
 
+std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {
+  std::vector<TensorView*> read;
+  for (TensorView* tv : border) {
+    if (!readThroughWindows(tv)) {
+      read.push_back(tv);
+      continue;
+    }
+    for (const Expr* use : tv->fusion()->usesOf(tv)) {
+      read.push_back(use->output(0)->as<TensorView>());
+    }
+  }
+  return read;
+}
+
 int64_t windowWidth(const TensorView* window, const IterDomain* along, SchedulerRuntimeInfo& info) {
   const Expr* op = window->definition();
   const auto* input = op->input(0)->as<TensorView>();

@@ -23,6 +23,10 @@ std::vector<int64_t> windowStrides(const TensorView* window, SchedulerRuntimeInf
 /// Whether an input is read through windows alone.
 bool readThroughWindows(const TensorView* input);
 
+/// Tensors at a kernel's border; instead of inputs that are read through windows alone, these: they
+/// have the axes of its loops.
+std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border);
+
 /// The largest power of two of elements that one access of what `window` reads can move, if a
 /// thread goes along its logical axis `along`.
 int64_t windowWidth(const TensorView* window, const IterDomain* along, SchedulerRuntimeInfo& info);

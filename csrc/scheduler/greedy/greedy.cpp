@@ -4,6 +4,7 @@
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/reduction/problem.h>
+#include <scheduler/reduction/refuses_turned.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser {

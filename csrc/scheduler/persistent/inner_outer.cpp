@@ -5,6 +5,7 @@
 
 #include <scheduler/persistent/inner_outer_schedule.h>
 #include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/refuses_turned.h>
 #include <support/text.h>
 
 namespace nvfuser {

@@ -4,6 +4,7 @@
 
 #include <scheduler/persistent/online_softmax.h>
 #include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/refuses_turned.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>

@@ -44,21 +44,6 @@ std::optional<Refusal> refusesRepeats(const std::vector<Expr*>& reductions,
   return std::nullopt;
 }
 
-/// Instead of inputs that are read through windows alone, these: they have the loops' axes.
-std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {
-  std::vector<TensorView*> read;
-  for (TensorView* tv : border) {
-    if (!readThroughWindows(tv)) {
-      read.push_back(tv);
-      continue;
-    }
-    for (const Expr* use : tv->fusion()->usesOf(tv)) {
-      read.push_back(use->output(0)->as<TensorView>());
-    }
-  }
-  return read;
-}
-
 }  // namespace
 
 Form::Form(const Fusion& fusion, IdGraph graph, ReductionSignature of_graph)
@@ -377,64 +362,6 @@ void Problem::setWidths(ReductionParams& params) const {
   for (const Val* output : fusion.outputs()) {
     params.outputs.push_back(width(output));
   }
-}
-
-std::optional<Refusal> refusesTurned(const Problem& problem) {
-  constexpr int64_t kLarge = int64_t{1} << 20;  // bytes; caches hold the lines of smaller ones
-  constexpr int64_t kLeastOther = 8;            // elements along the other axis
-  SchedulerRuntimeInfo& info = problem.info;
-  const ReferenceAxes& axes = problem.axes;
-  if (info.isHost()) {
-    return std::nullopt;
-  }
-  const auto& logical = problem.form.signature.reference()->getLogicalDomain();
-  const auto isReduced = [&](int64_t axis) {
-    return logical[static_cast<size_t>(axis)]->isReduction();
-  };
-  // Behind a reshape: the innermost loop goes along another axis than memory does.
-  const auto isTurnedBehindReshape = [&](const TensorView* tv) {
-    const auto& memory = tv->getMaybeAllocationDomain();
-    const auto last = std::find_if(memory.rbegin(), memory.rend(), [&](const IterDomain* id) {
-      return !id->isBroadcast() && !id->isReduction() && info.extent(id) > 1;
-    });
-    if (last == memory.rend() || info.extent(*last) < kLeastOther || problem.inner.empty()) {
-      return false;
-    }
-    const auto loop = static_cast<size_t>(problem.inner.back());
-    const ReferenceAxes::Part along = axes.fastestPart(tv, loop, info);
-    return along.id != nullptr && along.id != *last && info.extent(along.id) > 1;
-  };
-  for (const TensorView* tv : borderTensors(problem.fusion)) {
-    if (info.bytes(tv) < kLarge) {
-      continue;
-    }
-    if (!axes.covers(tv)) {
-      if (!scheduler_tools::isReadAtIndex(tv) && isTurnedBehindReshape(tv)) {
-        return Refusal{text(tv, " does not lie in memory along the rows as others do")};
-      }
-      continue;
-    }
-    std::vector<int64_t> own = axes.memoryOrder(tv, info);
-    std::erase_if(own, [&](int64_t axis) {
-      const IterDomain* id = axes.find(tv, static_cast<size_t>(axis));
-      return id == nullptr || info.extent(id) == 1;
-    });
-    const auto of_rows = std::count_if(own.begin(), own.end(), isReduced);
-    if (of_rows == 0) {
-      continue;
-    }
-    const IterDomain* innermost = axes.find(tv, static_cast<size_t>(own.back()));
-    // Of a total of everything, all axes are reduced.
-    const bool has_innermost = !problem.inner.empty() &&
-                               std::find(own.begin(), own.end(), problem.inner.back()) != own.end();
-    const bool is_turned = of_rows == static_cast<std::ptrdiff_t>(own.size())
-                               ? has_innermost && own.back() != problem.inner.back()
-                               : isReduced(own.back()) != problem.fastest_dim;
-    if (is_turned && info.extent(innermost) >= kLeastOther) {
-      return Refusal{text(tv, " does not lie in memory along the rows as others do")};
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace nvfuser::reduction

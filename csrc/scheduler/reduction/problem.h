@@ -99,12 +99,4 @@ struct Problem {
   bool mustMergeKept(const SuitsLoops& suits_loops) const;
 };
 
-/// On a GPU, refuses a large border tensor that lies along kept axes where others lie along the
-/// rows, or the other way round: threads that go along the rows would take a line of memory for
-/// each of its elements. A kernel of its own turns it in tiles.
-///
-///   T2[b, t, c] = layer_norm(T0[b, t, c] + T1[b, t, c]), T1 in memory as [b, c, t]: T1
-///
-std::optional<Refusal> refusesTurned(const Problem& problem);
-
 }  // namespace nvfuser::reduction

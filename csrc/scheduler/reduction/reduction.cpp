@@ -3,6 +3,7 @@
 #include <ir/exact_numerics.h>
 #include <scheduler/reduction/in_order.h>
 #include <scheduler/reduction/plan.h>
+#include <scheduler/reduction/refuses_turned.h>
 #include <scheduler/reduction/schedule.h>
 #include <scheduler/reduction/trial.h>
 #include <scheduler/reduction/turned_rows.h>
