@@ -22,9 +22,11 @@ std::string InnerOuterParams::toString() const {
 
 namespace {
 
-constexpr int64_t kMostWarps = 16;        ///< of a block
-constexpr int64_t kLeastWarps = 16;       ///< of a block, where rows are short
-constexpr int64_t kRowsOfBlock = 16;      ///< that pay for a block's share of the sums of columns
+constexpr int64_t kMostWarps = 16;    ///< of a block
+constexpr int64_t kLeastWarps = 16;   ///< of a block, where rows are short
+constexpr int64_t kRowsOfBlock = 16;  ///< that pay for a block's share of the sums of columns
+constexpr int64_t kShortRow = 8;  ///< vectors: the rest of a warp is idle, which many rows wait for
+constexpr int64_t kManyRows = 16384;
 constexpr int64_t kEnoughBlocks = 64;     ///< where there are fewer rows
 constexpr int64_t kMostBytes = 400;       ///< that a thread holds of rows and sums
 constexpr int64_t kOtherRegisters = 24;   ///< of a thread
@@ -136,6 +138,10 @@ class InnerOuterScheduler : public SchedulerEntry {
     }
     params.vectorization = problem.widest();
     const int64_t vectors = ceilDiv(problem.reduced, params.vectorization);
+    if (vectors <= kShortRow && problem.kept >= kManyRows) {
+      return Refusal{text("rows of ", problem.reduced,
+                          " elements, a warp for each of them, leave most of its threads idle")};
+    }
     int64_t batches = 1;
     while (ceilDiv(vectors, batches) > kWarpSize * kMostWarps) {
       batches += batches < 4 ? 1 : batches < 8 ? 2 : 4;
