@@ -118,4 +118,43 @@ TEST_CASE("a group's own Fusion has what the group needs, under the same names")
 }
 
 }  // namespace
+
+TEST_CASE("selects and slices of an input are read where they are needed") {
+  // Steps of a recurrence, in several kernels: none stores a part of an input for another.
+  Draft draft;
+  TensorView* x = draft.input({4096, 64, 32});
+  TensorView* state = draft.input({4096, 32});
+  for (int64_t step = 0; step < 64; ++step) {
+    TensorView* part = select(x, 1, IrBuilder::create<Val>(step, DataType::Index));
+    state = tanh(add(mul(state, part), part));
+  }
+  draft.output(state);
+  const std::vector<Group> groups = draft.cut(takesUpTo(40));
+  CHECK(groups.size() > 1);
+  for (const Group& group : groups) {
+    for (const TensorView* stored : group.outputs) {
+      CHECK(!stored->definition()->isA<SelectOp>());
+    }
+  }
+}
+
+TEST_CASE("what kernels may compute again is asked about at once") {
+  // Two kernels of hundreds of operations exchange hundreds of casts.
+  Draft draft;
+  std::vector<TensorView*> wide;
+  TensorView* state = draft.input({4096, 32});
+  for (int i = 0; i < 200; ++i) {
+    state = tanh(state);
+    wide.push_back(castOp(DataType::Double, state));
+  }
+  TensorView* total = castOp(DataType::Double, state);
+  for (TensorView* each : wide) {
+    total = sin(add(total, each));
+  }
+  draft.output(total);
+  draft.cut(takesUpTo(450));
+  CHECK(draft.counts.questions <= draft.counts.operations / 4);
+  CHECK(draft.counts.questioned <= 40 * draft.counts.operations);
+}
+
 }  // namespace nvfuser
