@@ -4,9 +4,10 @@
     relu(…), conv(…, w2)             →    relu(…), conv(…, clone(w2, channels_last)): nothing is copied between
     returned                              clone(…), laid out as eager has it
 
-cuDNN's kernels for tensor cores read tensors so; where these come with the channels outside, it copies each of them in
-front of its kernel, and the result behind it. (Float32 stays where the program forbids its convolutions TF32, by
-`torch.backends.cudnn.allow_tf32 = False`: tensor cores would round what eager's kernels do not.)
+cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
+them in front of its kernel, and the result behind it. Float32 stays where other kernels would round it where eager's do
+not: not so in a program that has an image with its channels innermost, nor where convolutions are by depth or of one place
+each, while TF32 is allowed.
 
 A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
 may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
@@ -104,17 +105,27 @@ def _pays(graph):
     """Whether tensor cores are to multiply here, and no convolution is one of groups, whose kernels may be much slower
     so."""
     found = False
-    for node in graph.nodes:
-        if node.target not in _OPERANDS:
-            continue
-        weight = meta(node.args[_OPERANDS[node.target][-1]])
+    for node in _convolutions(graph):
+        weight = _weight(node)
         if weight is None:
             return False
-        of_group, groups = weight.shape[1], node.args[_GROUPS[node.target]]
-        if groups != 1 and of_group != 1:
+        groups = node.args[_GROUPS[node.target]]
+        if groups != 1 and not _is_by_depth(node):
             return False
         found |= groups == 1 and _suits(node) and max(weight.shape[:2]) >= _LEAST_CHANNELS
-    return found
+    return found and (not _has_float32(graph) or _suits_float32(graph))
+
+
+def _convolutions(graph):
+    return [node for node in graph.nodes if node.target in _OPERANDS]
+
+
+def _weight(node):
+    return meta(node.args[_OPERANDS[node.target][-1]])
+
+
+def _is_by_depth(node):
+    return node.args[_GROUPS[node.target]] != 1 and _weight(node).shape[1] == 1
 
 
 def _suits(node):
@@ -123,14 +134,31 @@ def _suits(node):
         each is not None
         and each.dim() in (3, 4)
         and each.device.type in DEVICES
-        and (each.dtype in (torch.float16, torch.bfloat16) or (each.dtype == torch.float32 and _may_be_tf32()))
+        and each.dtype in (torch.float16, torch.bfloat16, torch.float32)
         and all(isinstance(size, int) for size in each.shape)
         for each in operands
     )
 
 
-def _may_be_tf32():
-    return torch.backends.cudnn.allow_tf32
+def _has_float32(graph):
+    return any(_weight(node).dtype == torch.float32 for node in _convolutions(graph))
+
+
+def _suits_float32(graph):
+    """Whether eager's kernels round its convolutions as those of tensor cores do, and are slow with the channels outside:
+    where the program has an image so itself, and where all convolutions are by depth or of one place each."""
+    if not torch.backends.cudnn.allow_tf32:
+        return False
+    images = [meta(node) for node in graph.nodes if node.op == "placeholder"]
+    if any(x is not None and x.dim() == 4 and _is_channels_last(x) for x in images):
+        return True
+    by_depth = [node for node in _convolutions(graph) if _is_by_depth(node)]
+    others = [node for node in _convolutions(graph) if not _is_by_depth(node)]
+    return bool(by_depth) and all(all(size == 1 for size in _weight(node).shape[2:]) for node in others)
+
+
+def _is_channels_last(x):
+    return x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
 
 
 class _Laying:

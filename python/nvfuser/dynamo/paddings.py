@@ -6,8 +6,8 @@ each corner.
     pad(x, (1, 2), "reflect")      cat([x[1:2], x, x[-3:-1].flip(-1)])
     pad(x, (1, 2), "replicate")    cat([x[:1], x, x[-1:].expand(2)])
 
-On a GPU, whose threads read single elements as well, those by mirrors and ends are reads at an index of each axis, which
-parts of them (shifted copies, stencils) share:
+On a GPU, whose threads read single elements as well, those of several axes by mirrors and ends are reads at an index of
+each axis, which parts of them (shifted copies, stencils) share, where joins of joins would be read from nine places each:
 
     pad(x, (1, 1, 1, 1), "reflect")     x[..., rows[:, None], columns], rows and columns 1, 0, 1, ..., n - 1, n - 2
 
@@ -81,7 +81,7 @@ def padding_decompositions():
 def _padded(x, widths, border, places):
     if any(not isinstance(width, int) or width < 0 for width in widths):
         return NotImplemented
-    reads = x.device.type in DEVICES_OF_INDICES and any(widths)
+    reads = x.device.type in DEVICES_OF_INDICES and sum(any(both) for _, both in _by_axis(x, widths)) > 1
     result = _read(x, widths, places) if reads else _joined(x, widths, border)
     order = suggest_memory_format(x) if x.device.type == "cpu" else torch.contiguous_format
     return result.contiguous(memory_format=order) if result is not x else x.clone(memory_format=order)
