@@ -58,6 +58,9 @@ TensorView* readOf(const Expr* read, TensorView* x) {
 
 /// Whether `computed` can be computed from parts of its operands.
 bool canMove(const Expr* read, const Expr* computed) {
+  if (isPlainCopy(computed)) {
+    return true;
+  }
   if (!computed->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
     return false;
   }
@@ -176,7 +179,8 @@ class Hoister {
       }
       operand = part;
     }
-    move.result = applyTo(computed, operands);
+    move.result =
+        isPlainCopy(computed) ? set(operands[0]->as<TensorView>()) : applyTo(computed, operands);
     for (TensorView* operand : whole) {
       move.reads.emplace_back(operand, move.result->definition());
     }

@@ -5,9 +5,9 @@
     returned                              clone(…), laid out as eager has it
 
 cuDNN's kernels for tensor cores read half precision so; where tensors come with the channels outside, it copies each of
-them in front of its kernel, and the result behind it. Float32 stays where other kernels would round it where eager's do
-not: not so in a program that has an image with its channels innermost, nor where convolutions are by depth or of one place
-each, while TF32 is allowed.
+them in front of its kernel, and the result behind it. Float32 stays, since other kernels would round it where eager's
+do not; but where a program has an image with its channels innermost, and where convolutions are by depth or of one
+place each, it is treated so, too, while TF32 is allowed.
 
 A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
 may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
@@ -145,8 +145,8 @@ def _has_float32(graph):
 
 
 def _suits_float32(graph):
-    """Whether eager's kernels round its convolutions as those of tensor cores do, and are slow with the channels outside:
-    where the program has an image so itself, and where all convolutions are by depth or of one place each."""
+    """Whether eager's kernels round its convolutions as those of tensor cores do, and are slow with the channels
+    outside: where the program has an image so itself, and where all are by depth or of one place each."""
     if not torch.backends.cudnn.allow_tf32:
         return False
     images = [meta(node) for node in graph.nodes if node.op == "placeholder"]

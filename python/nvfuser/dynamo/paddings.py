@@ -7,7 +7,7 @@ each corner.
     pad(x, (1, 2), "replicate")    cat([x[:1], x, x[-1:].expand(2)])
 
 On a GPU, whose threads read single elements as well, those of several axes by mirrors and ends are reads at an index of
-each axis, which parts of them (shifted copies, stencils) share, where joins of joins would be read from nine places each:
+each axis, which parts of them (shifted copies, stencils) share; of joins of joins each part would have nine places:
 
     pad(x, (1, 1, 1, 1), "reflect")     x[..., rows[:, None], columns], rows and columns 1, 0, 1, ..., n - 1, n - 2
 
