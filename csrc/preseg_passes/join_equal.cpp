@@ -25,6 +25,15 @@ bool isFree(const Expr* expr) {
   return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, LoadStoreOp>();
 }
 
+/// Whether it pads a part of a join: a kernel that has both reads the part, not the pad.
+bool padsPart(const Expr* expr) {
+  const std::vector<Expr*> uses = expr->fusion()->usesOf(expr->output(0));
+  return expr->isA<PadOp>() &&
+         std::any_of(uses.begin(), uses.end(), [](const Expr* use) { return use->isA<CatOp>(); });
+}
+
+bool isOutput(const Expr* expr) { return expr->output(0)->isFusionOutput(); }
+
 /// Walks both domains from root to logical axes. The axes of a result say what its operands cannot:
 /// which of them are reduced, in which order they come, the sizes of a reshape.
 bool sameAxes(const TensorView* a, const TensorView* b) {
@@ -116,6 +125,9 @@ void joinEqual(Fusion& fusion) {
     joining.noteEqual(expr, first);
     if (isViewOp(expr) && expr->output(0)->isFusionOutput()) {
       continue;  // costs nothing by itself
+    }
+    if ((isOutput(expr) && padsPart(first)) || (isOutput(first) && padsPart(expr))) {
+      continue;  // an output is stored, and who reads it reads what was stored
     }
     for (size_t i = 0; i < expr->outputs().size() && !isFree(expr); ++i) {
       replaceTensor(expr->output(i)->as<TensorView>(), first->output(i)->as<TensorView>());
