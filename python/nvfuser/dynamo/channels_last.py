@@ -147,7 +147,7 @@ def _has_float32(graph):
 def _suits_float32(graph):
     """Whether eager's kernels round its convolutions as those of tensor cores do, and are slow with the channels
     outside: where the program has an image so itself, and where all are by depth or of one place each."""
-    if not torch.backends.cudnn.allow_tf32:
+    if not _may_be_tf32():
         return False
     images = [meta(node) for node in graph.nodes if node.op == "placeholder"]
     if any(x is not None and x.dim() == 4 and _is_channels_last(x) for x in images):
@@ -155,6 +155,12 @@ def _suits_float32(graph):
     by_depth = [node for node in _convolutions(graph) if _is_by_depth(node)]
     others = [node for node in _convolutions(graph) if not _is_by_depth(node)]
     return bool(by_depth) and all(all(size == 1 for size in _weight(node).shape[2:]) for node in others)
+
+
+def _may_be_tf32():
+    # From PyTorch 2.9 on convolutions have a flag of their own, beside which asking for the older one may be an error.
+    own = getattr(torch.backends.cudnn, "conv", None)
+    return torch.backends.cudnn.allow_tf32 if own is None else own.fp32_precision == "tf32"
 
 
 def _is_channels_last(x):
