@@ -121,6 +121,40 @@ TEST_CASE("scheduler reduction: sums of neighbours that are parts of one input")
   }
 }
 
+TEST_CASE("scheduler reduction: products of rows of a table, and of places of an input") {
+  // Rows lie in memory along what is reduced: threads go along them, not from row to row.
+  const std::vector<int64_t> ids{3, 0, 199, 7};
+  for (Device* device : testDevices()) {
+    CAPTURE(device->properties().name);
+    auto fusion = std::make_unique<Fusion>();
+    FusionGuard guard(fusion.get());
+    TensorView* table = makeContigTensor(2);
+    TensorView* index = makeContigTensor(1, DataType::Int);
+    TensorView* steps = makeContigConcreteTensor({-1, 3, 64});
+    for (TensorView* tv : {table, index, steps}) {
+      fusion->addInput(tv);
+    }
+    const auto place = [](int64_t i) { return IrBuilder::create<Val>(i, DataType::Index); };
+    TensorView* rows = mul(indexSelect(table, 0, index), select(steps, 1, place(2)));
+    fusion->addOutput(sum(mul(rows, select(steps, 1, place(0))), {1}));
+    KernelArgumentHolder arguments;
+    arguments.push(Tensor::randn({200, 64}, DataType::Float, 1, *device));
+    std::vector<int64_t> many(256);
+    for (size_t i = 0; i < many.size(); ++i) {
+      many[i] = (ids[i % ids.size()] + static_cast<int64_t>(i)) % 200;
+    }
+    arguments.push(Tensor::fromHost(many, {256}, *device));
+    arguments.push(Tensor::randn({256, 3, 64}, DataType::Float, 2, *device));
+    FusionExecutorCache cache(std::move(fusion));
+    const KernelArgumentHolder outputs = cache.runFusionWithInputs(arguments);
+    testValidate(cache.fusion(), outputs, arguments, __LINE__, __FILE__);
+    const std::string report = cache.report();
+    CAPTURE(report);
+    CHECK(cache.numKernels() == 1);
+    CHECK(report.find("reduction: inner") != std::string::npos);
+  }
+}
+
 TEST_CASE("scheduler reduction: other operations") {
   const std::vector<Reduce> operations{
       [](TensorView* x, const std::vector<int64_t>& axes) { return max(x, axes); },

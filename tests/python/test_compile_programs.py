@@ -16,10 +16,10 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.programs.__main__ import TABLES
 from benchmarks.programs.measure import OURS, checked
+from benchmarks.programs.tables import ORDINARY
 
-PROGRAMS = {f"{table.kind}: {program.name}": program for table in TABLES for program in table.programs}
+PROGRAMS = {f"{table.kind}: {program.name}": program for table in ORDINARY for program in table.programs}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,7 +6,8 @@ import pytest
 from installed import ROOT, run
 
 BIN = ROOT / "build" / "bin"
-EXAMPLES = sorted(source.stem for source in (ROOT / "examples" / "cpp").glob("*.cpp") if source.stem != "demo")
+OTHERS = ("demo", "planned_kernels")  # which do not compare results
+EXAMPLES = sorted(source.stem for source in (ROOT / "examples" / "cpp").glob("*.cpp") if source.stem not in OTHERS)
 
 
 def test_the_examples_are_all_there():
@@ -57,3 +58,24 @@ def test_demo_says_why_there_is_no_gpu():
 def test_demo_refuses_what_it_does_not_know(argument):
     with pytest.raises(AssertionError, match=r"demo: .*(the devices are|give --device)"):
         run([BIN / "example_demo", argument])
+
+
+def test_kernels_are_planned_from_a_text(tmp_path):
+    text = """---- nvfuser_0: fusion_ir_original ----
+Inputs:
+  T0_g_float[iS0{i0}, iS1{256}]
+Outputs:
+  T1_g_float[rS2{i0}, iS3{256}]
+%kernel_math {
+  T1_g_float[rS2{i0}, iS3{256}] = reduction_add( T0, init = 0.0 )
+}
+"""
+    path = tmp_path / "columns.txt"
+    path.write_text(text)
+    few, many = (run([BIN / "example_planned_kernels", path, f"i0={size}"]) for size in (8, 1 << 20))
+    assert "__global__" in few and "scheduler reduction: outer" in few
+    assert "grid_work" not in few and "grid_work" in many  # blocks share the columns
+    assert "scheduler reduction: inner" in run([BIN / "example_planned_kernels"])
+    path.write_text(text.replace("reduction_add", "reduction_of"))
+    with pytest.raises(AssertionError, match="reduction_of"):
+        run([BIN / "example_planned_kernels", path])

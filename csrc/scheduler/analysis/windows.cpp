@@ -61,11 +61,16 @@ bool readThroughWindows(const TensorView* input) {
 std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {
   std::vector<TensorView*> read;
   for (TensorView* tv : border) {
-    if (!readThroughWindows(tv)) {
+    const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
+    const bool in_parts = tv->isFusionInput() && !uses.empty() &&
+                          std::all_of(uses.begin(), uses.end(), [](const Expr* use) {
+                            return isWindow(use) || use->isA<SelectOp>();
+                          });
+    if (!in_parts) {
       read.push_back(tv);
       continue;
     }
-    for (const Expr* use : tv->fusion()->usesOf(tv)) {
+    for (const Expr* use : uses) {
       read.push_back(use->output(0)->as<TensorView>());
     }
   }

@@ -23,8 +23,8 @@ std::vector<int64_t> windowStrides(const TensorView* window, SchedulerRuntimeInf
 /// Whether an input is read through windows alone.
 bool readThroughWindows(const TensorView* input);
 
-/// Tensors at a kernel's border; instead of inputs that are read through windows alone, these: they
-/// have the axes of its loops.
+/// Tensors at a kernel's border; instead of inputs of which windows and selected parts alone are
+/// read, these: they have the axes of its loops.
 std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border);
 
 /// The largest power of two of elements that one access of what `window` reads can move, if a

@@ -6,11 +6,12 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kMostUnroll = 8;          ///< rows in flight
-constexpr int64_t kMostOfPass = 4;          ///< the same, where columns are read again
-constexpr int64_t kResidentOfPass = 1;      ///< blocks that a multiprocessor holds then: two spill
-constexpr int64_t kElementsInFlight = 32;   ///< of a thread: more spill
-constexpr int64_t kBytesOfPass = 64;        ///< in flight of a thread, of all inputs
+constexpr int64_t kMostUnroll = 8;         ///< rows in flight
+constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
+constexpr int64_t kResidentOfPass = 1;     ///< blocks that a multiprocessor holds then: two spill
+constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
+constexpr int64_t kMostLoadedBytes = 256;  ///< of a thread, of all inputs: of more, registers spill
+constexpr int64_t kBytesOfPass = 64;       ///< in flight of a thread, of all inputs
 constexpr int64_t kThreadsOfColumns = 256;  ///< of a block
 constexpr int64_t kMostThreadsOfColumns = 512;
 constexpr int64_t kMostThreadsOfPass = 1024;  ///< where each has several rows
@@ -29,6 +30,10 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   const int64_t processors = problem.info.device().multiprocessors;
   // Each of the V columns has an accumulator for each reduction.
   params.vectorization = std::min<int64_t>(problem.widest(), 8);
+  while (params.vectorization > 1 &&
+         params.vectorization * problem.input_bytes > kMostLoadedBytes) {
+    params.vectorization /= 2;
+  }
   const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);
   const int64_t others = problem.inner_extent > 0 ? problem.kept / problem.inner_extent : 1;
   const int64_t access = params.vectorization * std::max<int64_t>(problem.largest_dtype, 1);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include <ir/internal_nodes.h>
 #include <scheduler/analysis/cache_lines.h>
 #include <scheduler/analysis/elements_of_accesses.h>
 #include <scheduler/analysis/windows.h>
@@ -143,11 +144,20 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
 
 bool Problem::isReducedNowhere(const std::vector<TensorView*>& border) const {
   const auto& logical = form.signature.reference()->getLogicalDomain();
+  // Whether the axis is one that an index is of, instead of loops.
+  const auto isIndexed = [](const TensorView* tv, const IterDomain* id) {
+    const std::vector<Expr*> uses = tv->fusion()->usesOf(tv);
+    return scheduler_tools::isReadAtIndex(tv) &&
+           std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
+             return TensorDomain::noReductions(tv->getLogicalDomain())
+                        .at(static_cast<size_t>(indexedAxis(use))) == id;
+           });
+  };
   return kept >= info.device().warp_size &&
          std::none_of(border.begin(), border.end(), [&](const TensorView* tv) {
            for (size_t i = 0; i < logical.size(); ++i) {
-             if (logical[i]->isReduction() && !scheduler_tools::isReadAtIndex(tv) &&
-                 axes.find(tv, i) != nullptr) {
+             const IterDomain* id = logical[i]->isReduction() ? axes.find(tv, i) : nullptr;
+             if (id != nullptr && !isIndexed(tv, id)) {
                return true;
              }
            }

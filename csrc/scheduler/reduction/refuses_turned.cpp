@@ -84,6 +84,9 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
     return std::nullopt;
   }
   for (const TensorView* tv : withWindows(borderTensors(problem.fusion))) {
+    if (!tv->isFusionInput() && tv->definition()->isA<SelectOp>()) {
+      continue;
+    }
     const bool is_window = !tv->isFusionInput() && !tv->isFusionOutput();
     const TensorView* source = is_window ? tv->definition()->input(0)->as<TensorView>() : tv;
     const bool is_small = problem.info.bytes(source) < kLarge;
