@@ -96,6 +96,11 @@ class Regions {
   std::map<const TensorView*, bool> convex_;
 };
 
+/// Half precision would be rounded at each addition, which its sums are not.
+bool isAddedExactlyEnough(DataType dtype) {
+  return isFloatingPointType(dtype) && !isReducedPrecisionFloat(dtype);
+}
+
 /// What is added up, or subtracted.
 struct Term {
   TensorView* tv;
@@ -130,7 +135,7 @@ class JoiningSums {
   static bool isAddition(const Expr* expr) {
     const auto* op = dynamic_cast<const BinaryOp*>(expr);
     return op != nullptr && op->out()->isA<TensorView>() &&
-           isFloatingPointType(op->out()->dtype()) &&
+           isAddedExactlyEnough(op->out()->dtype()) &&
            (op->getBinaryOpType() == BinaryOpType::Add ||
             op->getBinaryOpType() == BinaryOpType::Sub) &&
            op->lhs()->isA<TensorView>() && op->rhs()->isA<TensorView>() &&
@@ -141,7 +146,7 @@ class JoiningSums {
   static bool isNegation(const Expr* expr) {
     const auto* op = dynamic_cast<const UnaryOp*>(expr);
     return op != nullptr && op->getUnaryOpType() == UnaryOpType::Neg &&
-           isFloatingPointType(op->out()->dtype());
+           isAddedExactlyEnough(op->out()->dtype());
   }
 
   /// The terms of `term`, from left to right; on a stack, since a recurrence has thousands.

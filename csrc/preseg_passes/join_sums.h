@@ -10,9 +10,9 @@
 /// What: additions, subtractions and negations whose results are read once, of sums that are read
 /// once, over the same axes; the order of what is added stays.
 ///
-/// Left alone: sums whose operands no kernel could have together: those that no element-wise
-/// operations connect, or that have a product or another sum on a way from one to the other; all,
-/// where exact numerics give sums an order (ir/exact_numerics.h).
+/// Left alone: half precision; sums whose operands no kernel could have together: those that no
+/// element-wise operations connect, or that have a product or another sum on a way from one to the
+/// other; all, where exact numerics give sums an order (ir/exact_numerics.h).
 #pragma once
 
 #include <ir/fusion.h>
