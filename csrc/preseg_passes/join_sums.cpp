@@ -125,7 +125,7 @@ class JoiningSums {
     for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
       if (isAddition(*expr) && inner.count(*expr) == 0) {
         std::vector<Term> terms;
-        collect({(*expr)->output(0)->as<TensorView>(), false}, true, terms, inner);
+        collect((*expr)->output(0)->as<TensorView>(), terms, inner);
         join((*expr)->output(0)->as<TensorView>(), terms);
       }
     }
@@ -149,16 +149,14 @@ class JoiningSums {
            isAddedExactlyEnough(op->out()->dtype());
   }
 
-  /// The terms of `term`, from left to right; on a stack, since a recurrence has thousands.
-  void collect(Term total, bool is_root, std::vector<Term>& terms,
-               std::set<const Expr*>& inner) const {
-    std::vector<Term> open{total};
+  /// The terms of `total`, from left to right; on a stack, since a recurrence has thousands.
+  void collect(TensorView* total, std::vector<Term>& terms, std::set<const Expr*>& inner) const {
+    std::vector<Term> open{{total, false}};
     while (!open.empty()) {
       const Term term = open.back();
       open.pop_back();
       const Expr* def = term.tv->definition();
-      const bool is_read_here = is_root || counts_.of(term.tv) == 1;
-      is_root = false;
+      const bool is_read_here = term.tv == total || counts_.of(term.tv) == 1;
       if (def != nullptr && is_read_here && isAddition(def)) {
         inner.insert(def);
         const auto* op = def->as<BinaryOp>();

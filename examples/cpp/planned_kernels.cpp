@@ -8,11 +8,13 @@
 /// program: `NVFUSER_DUMP=scheduler_params` says why the kernels are as they are. Without a file:
 /// sums of rows.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <fusion.h>
 #include <runtime/emulated/emulated.h>
@@ -38,6 +40,9 @@ Outputs:
 /// The text alone, of a file that may hold the lines around it that a dump has.
 std::string textOf(const char* path) {
   std::ifstream file(path);
+  if (!file) {
+    throw std::runtime_error(std::string("planned_kernels: there is no file '") + path + "'");
+  }
   std::string text;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("----")) {
@@ -49,6 +54,21 @@ std::string textOf(const char* path) {
 
 /// Of each symbol by its printed name.
 using Sizes = std::map<std::string, int64_t>;
+
+Sizes sizesIn(const std::vector<std::string>& words) {
+  Sizes sizes;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string size = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (size.empty() || size.size() > 15 ||
+        size.find_first_not_of("0123456789") != std::string::npos) {
+      throw std::runtime_error("planned_kernels: '" + word +
+                               "' is no size of a symbol; give i0=1024");
+    }
+    sizes[word.substr(0, equals)] = std::stoll(size);
+  }
+  return sizes;
+}
 
 int64_t sizeOf(const IterDomain* axis, const Sizes& sizes) {
   const Val* extent = axis->getMaybeExpandedExtent();
@@ -81,14 +101,9 @@ Tensor described(const TensorView* tv, const Sizes& sizes) {
 }  // namespace
 
 int main(int count, char** words) {
-  Sizes sizes;
-  for (int i = 2; i < count; ++i) {
-    const std::string word = words[i];
-    const size_t equals = word.find('=');
-    sizes[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
-  }
   try {
     emulateMultiprocessors(kMultiprocessors);
+    const Sizes sizes = sizesIn({words + std::min(count, 2), words + count});
     auto fusion = Fusion::fromText(count > 1 ? textOf(words[1]) : kSumsOfRows);
     KernelArgumentHolder args;
     for (const Val* input : fusion->inputs()) {

@@ -79,3 +79,8 @@ Outputs:
     path.write_text(text.replace("reduction_add", "reduction_of"))
     with pytest.raises(AssertionError, match="reduction_of"):
         run([BIN / "example_planned_kernels", path])
+    for wrong, why in (("i0", "no size"), ("i0=many", "no size")):
+        with pytest.raises(AssertionError, match=why):
+            run([BIN / "example_planned_kernels", path, wrong])
+    with pytest.raises(AssertionError, match="no file"):
+        run([BIN / "example_planned_kernels", tmp_path / "missing.txt"])

@@ -50,7 +50,7 @@ TEST_CASE("2,000 outputs of one input") {
   }
   const size_t groups = draft.cut(takesAll).size();
   CHECK(groups >= 2000 / 255);
-  CHECK(groups <= 2000 / 63 + 20);
+  CHECK(groups <= 2000 / 255 + 20);
   CHECK(draft.counts.pairs <= 20 * draft.counts.operations);
   CHECK(draft.counts.walked <= 100 * draft.counts.operations);
 }

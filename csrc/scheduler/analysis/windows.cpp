@@ -71,7 +71,9 @@ std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {
       continue;
     }
     for (const Expr* use : uses) {
-      read.push_back(use->output(0)->as<TensorView>());
+      if (!use->output(0)->isFusionOutput()) {
+        read.push_back(use->output(0)->as<TensorView>());
+      }
     }
   }
   return read;

@@ -93,8 +93,6 @@ def _read(x, widths, places):
     while not any(axes[0][1]):
         del axes[0]
     indices = [places(x.shape[axis], before, after, x.device) for axis, (before, after) in axes]
-    if len(axes) == 1:
-        return x.index_select(axes[0][0], indices[0])
     shaped = [index.view(-1, *[1] * (len(axes) - 1 - i)) for i, index in enumerate(indices)]
     return aten.index.Tensor(x, [None] * axes[0][0] + shaped)
 
