@@ -14,24 +14,21 @@ import warnings
 
 import torch
 
-from .measure import BACKENDS, CLOCKS, EAGER, INDUCTOR, OURS, checked, timed
+from .kernels import lines_of
+from .measure import BACKENDS, CLOCKS, LOSES, checked, measured
 from .program import SIZES
 from .tables import LISTS, cases_of
 from .workers import measure_by_workers
 
 
-def ratio(times):
-    peers = [times[peer] for peer in (EAGER, INDUCTOR) if peer in times]
-    return min(peers) / times[OURS] if peers and OURS in times else math.nan
-
-
-def line(name, times):
+def line(name, found):
+    times = found.times
     cells = [f"{times[backend]:10.3f}" if backend in times else f"{'failed':>10}" for backend in BACKENDS]
-    return f"{name:52}" + "".join(cells) + f"{ratio(times):8.2f}"
+    return f"{name:52}" + "".join(cells) + f"{found.ratio():8.2f}"
 
 
-def measured(options, processes, ready_within):
-    """Yields (case, {backend: milliseconds}, {backend: what is wrong})."""
+def each_measured(options, processes, ready_within):
+    """Yields (case, Measured)."""
     cases = cases_of(options)
     if processes:
         yield from measure_by_workers(cases, options, processes, ready_within)
@@ -39,7 +36,7 @@ def measured(options, processes, ready_within):
     for program, size in cases:
         torch._dynamo.reset()
         calls, wrong = checked(program, size, options["device"], BACKENDS)
-        yield (program, size), timed(calls, options["device"], options["seconds"], options["clock"]), wrong
+        yield (program, size), measured(calls, wrong, options)
 
 
 def main():
@@ -53,36 +50,37 @@ def main():
     parser.add_argument("--clock", default="wall", choices=CLOCKS, help="gpu: what its kernels take, without the host")
     parser.add_argument("--processes", type=int, default=0, help="that compile at once, before anything is timed")
     parser.add_argument("--ready-within", type=float, default=400, help="seconds those have; then they are left out")
+    parser.add_argument("--kernels", action="store_true", help="of programs that lose, with their times (cuda)")
     parser.add_argument("--json", help="where to write the numbers")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    if arguments.clock == "gpu" and arguments.device != "cuda":
-        parser.error("--clock gpu needs --device cuda")
+    if (arguments.clock == "gpu" or arguments.kernels) and arguments.device != "cuda":
+        parser.error("--clock gpu and --kernels need --device cuda")
     import nvfuser.dynamo  # noqa: F401  where the package is not installed, but on the path
 
     where = torch.cuda.get_device_name() if arguments.device == "cuda" else f"{torch.get_num_threads()} threads"
     found = {}
-    for (program, size), times, wrong in measured(vars(arguments), arguments.processes, arguments.ready_within):
+    for (program, size), each in each_measured(vars(arguments), arguments.processes, arguments.ready_within):
         name = f"{program.name}, {size}"
-        found[name] = {"ms": times, "wrong": wrong}
-        print(line(name, times), wrong or "", file=sys.stderr, flush=True)
+        found[name] = each
+        print(line(name, each), each.wrong or "", file=sys.stderr, flush=True)
     print(f"PyTorch {torch.__version__}, {where}; milliseconds, losers first")
     print(f"{'program':52}" + "".join(f"{backend:>10}" for backend in BACKENDS) + f"{'ratio':>8}")
-    for name, each in sorted(
-        found.items(), key=lambda item: (not math.isnan(ratio(item[1]["ms"])), ratio(item[1]["ms"]))
-    ):
-        print(line(name, each["ms"]))
-        for backend, reason in each["wrong"].items():
+    for name, each in sorted(found.items(), key=lambda item: (not math.isnan(item[1].ratio()), item[1].ratio())):
+        print(line(name, each))
+        for backend, reason in each.wrong.items():
             print(f"    {backend}: {reason}")
-    ratios = [value for value in (ratio(each["ms"]) for each in found.values()) if not math.isnan(value)]
+        for backend, kernels in each.kernels.items():
+            print(*(f"    {backend:9}{text}" for text in lines_of(kernels)), sep="\n")
+    ratios = [value for value in (each.ratio() for each in found.values()) if not math.isnan(value)]
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"geometric mean {mean:.2f} of {len(ratios)}, {sum(value < 0.97 for value in ratios)} below 0.97")
+        print(f"geometric mean {mean:.2f} of {len(ratios)}, {sum(value < LOSES for value in ratios)} below {LOSES}")
     if arguments.json:
         with open(arguments.json, "w") as file:
-            json.dump({"device": where, "torch": torch.__version__, "programs": found}, file, indent=1)
+            json.dump({"device": where, "torch": torch.__version__, "programs": {name: {"ms": each.times, "wrong": each.wrong} for name, each in found.items()}}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ In turns, so that what else runs on the machine meets all three alike; medians. 
 into caches, an operation of PyTorch empties them before each call, and leaves PyTorch's threads as a program does.
 """
 
+import dataclasses
+import math
 import statistics
 import time
 import types
@@ -11,19 +13,45 @@ import types
 import torch
 from nvfuser.dynamo.backend import observing
 
+from .kernels import kernels_of
+
 EAGER, INDUCTOR, OURS = "eager", "inductor", "nvfuser"
 BACKENDS = (EAGER, INDUCTOR, OURS)
 FLUSH_BYTES = {"cpu": 64 << 20, "cuda": 256 << 20}
 CYCLES_A_SECOND = 2e9  # of a GPU, at most
 CACHED_BYTES = 8 << 20  # tensors of fewer bytes are in caches when an ordinary program comes to them
+LOSES = 0.97  # a ratio below it
 ERROR_OF_EAGER = 4  # values may be so many times further from those in float64 than eager's
 
 
-def timed(calls, device, seconds, clock):
-    """{backend: milliseconds of a call}, by one of CLOCKS."""
+@dataclasses.dataclass
+class Measured:
+    """What is known of one program at one size, by backend."""
+
+    times: dict = dataclasses.field(default_factory=dict)  # milliseconds of a call
+    wrong: dict = dataclasses.field(default_factory=dict)  # what is wrong with it
+    kernels: dict = dataclasses.field(default_factory=dict)  # `kernels_of`, where the options ask for them
+
+    @classmethod
+    def failed(cls, reason):
+        return cls(wrong={"all": reason})
+
+    def ratio(self):
+        """Time of the better of eager and Inductor over ours; NaN where one is not known."""
+        peers = [self.times[peer] for peer in (EAGER, INDUCTOR) if peer in self.times]
+        return min(peers) / self.times[OURS] if peers and OURS in self.times else math.nan
+
+
+def measured(calls, wrong, options):
+    """`Measured` of what `checked` returned, as the command's `options` say."""
+    device = options["device"]
     flush = _flush(calls[EAGER].inputs, device) if EAGER in calls else lambda: None
-    take = CLOCKS[clock](device)
-    return {name: 1e3 * each for name, each in _in_turns(calls, flush, take, seconds).items()}
+    take = CLOCKS[options["clock"]](device)
+    times = {name: 1e3 * each for name, each in _in_turns(calls, flush, take, options["seconds"]).items()}
+    found = Measured(times, wrong)
+    if options["kernels"] and found.ratio() < LOSES:
+        found.kernels = {name: kernels_of(call, flush) for name, call in calls.items() if name != EAGER}
+    return found
 
 
 def checked(program, size, device, backends):

@@ -11,11 +11,11 @@ import time
 
 import torch
 
-from .measure import BACKENDS, checked, timed
+from .measure import BACKENDS, Measured, checked, measured
 
 
 def measure_by_workers(cases, options, count, ready_within):
-    """Yields (case, {backend: milliseconds}, {backend: what is wrong}) for each of `cases`, pairs of program and size.
+    """Yields (case, Measured) for each of `cases`, pairs of program and size.
 
     A process that crashes, or is not ready within `ready_within` seconds, yields its cases without times and says so.
     """
@@ -30,11 +30,11 @@ def measure_by_workers(cases, options, count, ready_within):
             connection.send("time")
         for number in numbers:
             try:
-                times, wrong = ({}, {"all": lost[0]}) if lost else connection.recv()
+                found = Measured.failed(lost[0]) if lost else connection.recv()
             except EOFError:
                 lost.append(f"process ended with {process.exitcode}")
-                times, wrong = {}, {"all": lost[0]}
-            yield cases[number], times, wrong
+                found = Measured.failed(lost[0])
+            yield cases[number], found
         process.kill()
         process.join()
 
@@ -93,4 +93,4 @@ def _work(connection, numbers, options):
     connection.send("ready")
     connection.recv()
     for calls, wrong in prepared:
-        connection.send((timed(calls, options["device"], options["seconds"], options["clock"]), wrong))
+        connection.send(measured(calls, wrong, options))

@@ -84,12 +84,11 @@ void Emitter::emit(const kir::Compute& compute) {
     operands.push_back(
         operandText(operand, is_condition ? DataType(DataType::Bool) : compute.compute));
   }
-  const std::string_view fast = fastFunction(compute);
-  out_.line(text(
-      refText(compute.dst), " = ",
-      fast.empty() ? pointwise(compute.op, compute.compute, stored, operands)
-                   : converted(text(fast, "(", join(operands, ", "), ")"), DataType::Float, stored),
-      ";"));
+  const std::string faster = fasterText(compute, operands);
+  out_.line(text(refText(compute.dst), " = ",
+                 faster.empty() ? pointwise(compute.op, compute.compute, stored, operands)
+                                : converted(faster, DataType::Float, stored),
+                 ";"));
 }
 
 Emitter::RoundedFunction Emitter::roundedFunction(const kir::Compute& compute) const {

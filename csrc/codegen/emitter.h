@@ -107,9 +107,12 @@ class Emitter {
   /// A function of which results do not show the last digits.
   enum class RoundedFunction : uint8_t { None, Exp, Sigmoid, Divide };
   RoundedFunction roundedFunction(const kir::Compute& compute) const;
-  /// The name of a function of floats that is faster and right to the digits that show, with its
-  /// snippet added; empty: there is none.
-  virtual std::string_view fastFunction(const kir::Compute& /*compute*/) { return {}; }
+  /// A Float as the target computes it faster than by the operation's own text, right to the digits
+  /// that show, with its snippet added; empty: it does not.
+  virtual std::string fasterText(const kir::Compute& /*compute*/,
+                                 const std::vector<std::string>& /*operands*/) {
+    return {};
+  }
   virtual void emit(const kir::Assign& assign);
   virtual void emit(const kir::Guarded& guarded);
   void emit(const kir::Combine& combine);

@@ -183,6 +183,9 @@ o[threadIdx.x]=clusterAllReduce<true,false,true>(S{o[threadIdx.x]},m).v;
 
 #endif
 )"},
+    {"divide_by.cuh", R"(
+extern "C" __global__ void k(float* o) { o[0] = divideBy(o[1], 255.0f, 0.003921569f); }
+)"},
     {"rounded.cuh", R"(
 extern "C" __global__ void k(float*o){
 o[0]=expRounded(o[0])+sigmoidRounded(o[1])+divideRounded(o[2],o[3]);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <scheduler/analysis/carried_strides.h>
+#include <scheduler/analysis/windows.h>
 #include <scheduler/indexed_reads.h>
 
 namespace nvfuser {
@@ -89,7 +90,8 @@ struct ReferenceAxes::MemoryAxis {
 std::vector<ReferenceAxes::MemoryAxis> ReferenceAxes::memoryAxes(const TensorView* tv,
                                                                  SchedulerRuntimeInfo& info) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  const std::vector<int64_t> strides = info.strides(tv);
+  const bool reads_input = isWindowOfInput(tv) && !tv->isFusionOutput();
+  const std::vector<int64_t> strides = reads_input ? windowStrides(tv, info) : info.strides(tv);
   const auto& memory = tv->getMaybeAllocationDomain();
   std::vector<MemoryAxis> axes;
   for (size_t i = 0; i < memory.size(); ++i) {
@@ -127,8 +129,8 @@ std::vector<int64_t> orderOf(const std::vector<int64_t>& strides) {
 
 }  // namespace
 
-std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
-                                                SchedulerRuntimeInfo& info) const {
+std::vector<int64_t> ReferenceAxes::strides(const TensorView* tv,
+                                            SchedulerRuntimeInfo& info) const {
   std::vector<int64_t> strides(axes_.size(), 0);
   const std::vector<MemoryAxis> memory = memoryAxes(tv, info);
   for (size_t i = 0; i < axes_.size(); ++i) {
@@ -139,7 +141,12 @@ std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
       strides[i] = axis->stride;
     }
   }
-  return orderOf(strides);
+  return strides;
+}
+
+std::vector<int64_t> ReferenceAxes::memoryOrder(const TensorView* tv,
+                                                SchedulerRuntimeInfo& info) const {
+  return orderOf(strides(tv, info));
 }
 
 std::vector<int64_t> ReferenceAxes::memoryOrderOfLargest(const std::vector<TensorView*>& tensors,

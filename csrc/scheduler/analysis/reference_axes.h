@@ -41,6 +41,10 @@ class ReferenceAxes {
   ///                                          in runs of d
   Part fastestPart(const TensorView* tv, size_t i, SchedulerRuntimeInfo& info) const;
 
+  /// Of `tv` along each of the reference's axes, in elements; 0 where it has one element, or lacks
+  /// the axis.
+  std::vector<int64_t> strides(const TensorView* tv, SchedulerRuntimeInfo& info) const;
+
   /// The reference's axes in the order in which memory holds `tv`, outermost first; axes that it
   /// lacks keep their place among the others as far as that goes.
   std::vector<int64_t> memoryOrder(const TensorView* tv, SchedulerRuntimeInfo& info) const;

@@ -32,6 +32,10 @@ bool isInnermostInMemory(const TensorView* tv, const IterDomain* axis) {
 
 }  // namespace
 
+bool isWindowOfInput(const TensorView* tv) {
+  return tv->definition() != nullptr && isWindow(tv->definition());
+}
+
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion) {
   std::vector<TensorView*> windows;
   for (const Expr* expr : fusion.exprs()) {

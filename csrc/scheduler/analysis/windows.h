@@ -13,7 +13,10 @@
 
 namespace nvfuser {
 
-/// Results of slices and pads of inputs, in order of definition.
+/// Whether a tensor is a slice or pad of an input.
+bool isWindowOfInput(const TensorView* tv);
+
+/// Those, in order of definition.
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion);
 
 /// Elements of the input from one element of each of the window's axes to the next; how far apart

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <id_model/id_graph.h>
 #include <iteration_space/refused_loops.h>
@@ -57,6 +58,75 @@ std::vector<int64_t> orderAsDefined(const Fusion& fusion, int64_t reference) {
   return order;
 }
 
+namespace {
+
+constexpr int64_t kSector = 32;  ///< bytes that a GPU moves at least
+constexpr int64_t kWarp = 32;    ///< elements that are stored at once
+/// Elements whose sectors a block has in its first cache: what one read of a sector leaves, another
+/// one finds.
+constexpr int64_t kBlock = 512;
+constexpr double kLess = 0.8;  ///< of the sectors, for another order than that of the largest tensor
+
+/// Bytes of the sectors that loops in this order move for each byte of a tensor.
+double sectorsOf(const ReferenceAxes& axes, const TensorView* tv, const std::vector<int64_t>& order,
+                 SchedulerRuntimeInfo& info) {
+  const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
+  const std::vector<int64_t> strides = axes.strides(tv, info);
+  std::unordered_set<int64_t> sectors;
+  const int64_t elements = tv->isFusionOutput() ? kWarp : kBlock;
+  int64_t own = 1;  // of the tensor: it may lack an axis
+  for (int64_t n = 0; n < elements; ++n) {
+    int64_t left = n;
+    int64_t place = 0;
+    int64_t count = 1;
+    for (auto axis = order.rbegin(); axis != order.rend() && left > 0; ++axis) {
+      const auto i = static_cast<size_t>(*axis);
+      const int64_t extent = std::max<int64_t>(info.extent(axes.axes()[i]), 1);
+      place += left % extent * strides[i];
+      count *= strides[i] == 0 ? 1 : std::min(extent, left + 1);
+      left /= extent;
+    }
+    own = std::max(own, count);
+    sectors.insert(place * size / kSector);
+  }
+  return static_cast<double>(static_cast<int64_t>(sectors.size()) * kSector) /
+         static_cast<double>(std::max(own * size, kSector));
+}
+
+/// The order of memory of the tensors for which a GPU moves the fewest sectors; of equal ones that
+/// of the largest tensor.
+std::vector<int64_t> orderOfFewestSectors(const ReferenceAxes& axes,
+                                          const std::vector<TensorView*>& tensors,
+                                          SchedulerRuntimeInfo& info) {
+  const auto moved = [&](const std::vector<int64_t>& order) {
+    double bytes = 0;
+    for (const TensorView* tv : tensors) {
+      if (axes.covers(tv)) {
+        bytes += static_cast<double>(info.bytes(tv)) * sectorsOf(axes, tv, order, info);
+      }
+    }
+    return bytes;
+  };
+  std::vector<int64_t> best = axes.memoryOrderOfLargest(tensors, info);
+  double least = moved(best);
+  for (const TensorView* tv : tensors) {
+    if (!axes.covers(tv)) {
+      continue;
+    }
+    std::vector<int64_t> order = axes.memoryOrder(tv, info);
+    if (order == best) {
+      continue;
+    }
+    if (const double bytes = moved(order); bytes < kLess * least) {
+      best = std::move(order);
+      least = bytes;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
 std::optional<Refusal> refusesOrder(const Fusion& fusion, const std::vector<LoopNest>& nests,
                                     int64_t reference, std::vector<int64_t> order) {
   Fusion copy(fusion);
@@ -75,7 +145,8 @@ std::optional<Refusal> refusesOrder(const Fusion& fusion, const std::vector<Loop
 std::vector<int64_t> loopOrder(const Fusion& fusion, int64_t reference, const ReferenceAxes& axes,
                                const std::vector<TensorView*>& tensors,
                                SchedulerRuntimeInfo& info) {
-  const std::vector<int64_t> order = axes.memoryOrderOfLargest(tensors, info);
+  const std::vector<int64_t> order = info.isHost() ? axes.memoryOrderOfLargest(tensors, info)
+                                                   : orderOfFewestSectors(axes, tensors, info);
   const bool all_covered = std::all_of(tensors.begin(), tensors.end(),
                                        [&](const TensorView* tv) { return axes.covers(tv); });
   const std::vector<int64_t> as_defined = orderAsDefined(fusion, reference);

@@ -10,6 +10,36 @@ constexpr int64_t kBytesInFlight = 32;   ///< that a thread loads in one step
 constexpr int64_t kThreadsOfRows = 256;  ///< of a block, where there are blocks enough
 constexpr int64_t kMostThreadsOfRows = 512;
 constexpr int64_t kResident = 2;  ///< blocks of most threads that a multiprocessor holds at once
+constexpr int64_t kLeastThreads = 8;  ///< of a row of many vectors: 128 bytes side by side
+constexpr double kIdleGain = 1.1;     ///< by which fewer threads must do fewer vectors in vain
+
+/// Threads of a row, and vectors that each loads in one step.
+struct Row {
+  int64_t threads;
+  int64_t unroll;
+};
+
+/// Vectors that a row's threads go through, those behind its end among them.
+int64_t padded(int64_t vectors, Row row) {
+  const int64_t step = row.threads * row.unroll;
+  return ceilDiv(vectors, step) * step;
+}
+
+/// Fewer threads, with more rows a block, where they go through fewer vectors behind the end of a
+/// row. 48 vectors are two steps of 32 threads, a quarter of them in vain, and three of 16.
+Row withoutIdle(int64_t vectors, Row most) {
+  Row best = most;
+  for (int64_t threads = most.threads; threads >= kLeastThreads; threads /= 2) {
+    for (int64_t unroll = most.unroll; unroll >= 1; unroll /= 2) {
+      const Row row{threads, unroll};
+      if (static_cast<double>(padded(vectors, row)) * kIdleGain <=
+          static_cast<double>(padded(vectors, best))) {
+        best = row;
+      }
+    }
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -34,6 +64,11 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
     threads = std::clamp<int64_t>(floorPow2(vectors / most_unroll), device.warp_size, most_threads);
   }
   params.unroll = std::clamp<int64_t>(floorPow2(vectors / threads), 1, most_unroll);
+  if (!params.schedule_3d && !few_rows && whole_accesses && vectors >= device.warp_size) {
+    const Row row = withoutIdle(vectors, {threads, params.unroll});
+    threads = row.threads;
+    params.unroll = row.unroll;
+  }
   if (params.schedule_3d && few_rows && vectors >= device.warp_size) {
     // A short run at each step: threads for all of it, rather than few with several vectors each.
     const int64_t share = ceilDiv(vectors, ceilDiv(vectors, kMostThreadsOfRows));

@@ -49,6 +49,15 @@ bool isTurnedBehindReshape(const TensorView* tv, const Problem& problem) {
   return along.id != nullptr && along.id != *last && info.extent(along.id) > 1;
 }
 
+/// Whether neighbouring threads read one element of a tensor that has these axes, and threads behind
+/// one another its neighbours.
+bool isSameAlongInner(const std::vector<int64_t>& axes, const Problem& problem) {
+  return !problem.inner.empty() &&
+         std::none_of(problem.inner.begin(), problem.inner.end(), [&](int64_t inner) {
+           return std::find(axes.begin(), axes.end(), inner) != axes.end();
+         });
+}
+
 /// `order`: the reference's axes along the tensor's memory. `is_small`: what neighbouring threads
 /// read of it at one place costs nothing.
 bool isTurned(const TensorView* tv, std::vector<int64_t> order, bool is_small,
@@ -62,7 +71,7 @@ bool isTurned(const TensorView* tv, std::vector<int64_t> order, bool is_small,
     return id == nullptr || problem.info.extent(id) == 1;
   });
   const auto of_rows = std::count_if(order.begin(), order.end(), isReduced);
-  if (of_rows == 0) {
+  if (of_rows == 0 || isSameAlongInner(order, problem)) {
     return false;
   }
   const IterDomain* innermost = problem.axes.find(tv, static_cast<size_t>(order.back()));

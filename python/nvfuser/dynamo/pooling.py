@@ -21,7 +21,7 @@ from torch._prims_common import get_computation_dtype, suggest_memory_format
 aten = torch.ops.aten
 
 _MOST_PLACES = 16  # of a window
-_MOST_PLACES_EVERYWHERE = 49  # on the CPU: reads beside each other in vectors
+_MOST_PLACES_EVERYWHERE = 49  # of a window at every place: reads of neighbours lie beside each other
 
 
 class _Windows:
@@ -47,7 +47,7 @@ class _Windows:
 
     def fuse(self):
         on_cpu = self.x.device.type == "cpu"
-        most = _MOST_PLACES_EVERYWHERE if on_cpu and self.everywhere() else _MOST_PLACES
+        most = _MOST_PLACES_EVERYWHERE if self.everywhere() else _MOST_PLACES
         if not self.x.is_floating_point() or math.prod(self.kernel) > most:
             return False
         return on_cpu or self.cover() or self.everywhere()
