@@ -80,7 +80,15 @@ def main():
         print(f"geometric mean {mean:.2f} of {len(ratios)}, {sum(value < LOSES for value in ratios)} below {LOSES}")
     if arguments.json:
         with open(arguments.json, "w") as file:
-            json.dump({"device": where, "torch": torch.__version__, "programs": {name: {"ms": each.times, "wrong": each.wrong} for name, each in found.items()}}, file, indent=1)
+            json.dump(
+                {
+                    "device": where,
+                    "torch": torch.__version__,
+                    "programs": {name: {"ms": each.times, "wrong": each.wrong} for name, each in found.items()},
+                },
+                file,
+                indent=1,
+            )
 
 
 if __name__ == "__main__":

@@ -32,8 +32,6 @@ class CudaEmitter final : public Emitter {
   std::string elementText(const kir::Ref& ref, std::string_view offset, DataType dtype) override;
   std::string fasterText(const kir::Compute& compute,
                          const std::vector<std::string>& operands) override;
-  /// `divideBy(T1, 255.0f, 0.003921569f)`: a Float divided by a constant; empty where it is none.
-  std::string dividedText(const kir::Compute& compute, const std::string& dividend);
   void emit(const kir::Assign& assign) override;
   void emit(const kir::CopyVector& copy) override;
   void emit(const kir::Guarded& guarded) override;

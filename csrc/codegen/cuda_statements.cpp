@@ -2,14 +2,10 @@
 #include <cmath>
 
 #include <codegen/cuda_emitter.h>
-#include <codegen/literal_text.h>
 
 namespace nvfuser::codegen {
 
 namespace {
-
-/// From here on up to its reciprocal a divisor leaves room for what a quotient's second step takes.
-constexpr double kLeastDivisor = 0x1p-100;
 
 bool inRegisters(const kir::Ref& ref) { return ref.buffer->memory == MemoryType::Local; }
 
@@ -100,40 +96,16 @@ void CudaEmitter::emit(const kir::Guarded& guarded) {
                  ");"));
 }
 
-std::string CudaEmitter::dividedText(const kir::Compute& compute, const std::string& dividend) {
-  const auto* binary = std::get_if<BinaryOpType>(&compute.op);
-  if (binary == nullptr || *binary != BinaryOpType::Div ||
-      resolved(compute.compute) != DataType::Float) {
-    return {};
-  }
-  const auto* literal = std::get_if<kir::Literal>(&compute.operands[1]);
-  PolymorphicValue value;
-  if (literal == nullptr || !foldLiteral(*literal, DataType::Float, &value)) {
-    return {};
-  }
-  const auto divisor = static_cast<double>(static_cast<float>(value.as<double>()));
-  const double magnitude = std::fabs(divisor);
-  if (!(magnitude > kLeastDivisor && magnitude < 1 / kLeastDivisor)) {
-    return {};
-  }
-  bool needs_basics = false;
-  const auto number = [&](double of) { return literalText(of, DataType::Float, &needs_basics); };
-  int exponent = 0;
-  const bool is_exact = std::frexp(magnitude, &exponent) == 0.5;
-  if (is_exact || roundedFunction(compute) == RoundedFunction::Divide) {
-    return text(dividend, " * ", number(1 / divisor));
-  }
-  snippets_.add("divide_by.cuh");
-  return text("divideBy(", divisor < 0 ? text("-(", dividend, ")") : dividend, ", ",
-              number(magnitude), ", ", number(1 / magnitude), ")");
-}
-
 std::string CudaEmitter::fasterText(const kir::Compute& compute,
                                     const std::vector<std::string>& operands) {
-  if (std::string divided = dividedText(compute, operands[0]); !divided.empty()) {
-    return divided;
-  }
   const RoundedFunction function = roundedFunction(compute);
+  // (The approximate reciprocal of a constant would be computed at run time.)
+  const bool by_constant =
+      compute.shares_divisor && std::holds_alternative<kir::Literal>(compute.operands[1]);
+  if (by_constant || (compute.shares_divisor && function == RoundedFunction::None)) {
+    snippets_.add("divide_by.cuh");
+    return text("divideBy(", join(operands, ", "), ")");
+  }
   if (function == RoundedFunction::None) {
     return {};
   }

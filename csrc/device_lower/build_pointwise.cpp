@@ -20,7 +20,8 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
     }
     const auto shown = digits_shown_.find(leaf.out);
     out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr),
-                                shown == digits_shown_.end() ? 0 : shown->second}});
+                                shown == digits_shown_.end() ? 0 : shown->second,
+                                quotients_by_shared_.count(leaf.out) != 0}});
   };
   switch (expr->kind()) {
     case ExprKind::UnaryOp:

@@ -5,6 +5,7 @@
 
 #include <device_lower/loop_copies.h>
 #include <device_lower/rounded_results.h>
+#include <device_lower/shared_divisors.h>
 #include <ir/exact_numerics.h>
 
 namespace nvfuser {
@@ -25,6 +26,7 @@ KernelBuilder::KernelBuilder(const Fusion& fusion, const IdGraph& exact, LoopMod
       predicates_(fusion, exact, loops, symbols, options.predicate_elimination) {
   if (!isComputedExactly(fusion)) {
     digits_shown_ = digitsShown(fusion);
+    quotients_by_shared_ = quotientsByShared(fusion);
   }
   for (TensorView* tv : computedTensors(fusion)) {
     if (allocations_.of(tv).buffer->memory != MemoryType::Local) {

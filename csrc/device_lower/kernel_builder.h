@@ -260,7 +260,8 @@ class KernelBuilder {
   kir::ScalarPool& pool_;
   Indexer indexer_;
   Predicates predicates_;
-  std::unordered_map<const TensorView*, int> digits_shown_;  ///< rounded_results.h
+  std::unordered_map<const TensorView*, int> digits_shown_;    ///< rounded_results.h
+  std::unordered_set<const TensorView*> quotients_by_shared_;  ///< shared_divisors.h
   /// Register buffers by the innermost loop around their declaration (null: the kernel).
   std::unordered_map<const LoopClass*, std::vector<const kir::Buffer*>> declared_in_;
   std::unordered_map<const Expr*, int64_t> draw_of_;

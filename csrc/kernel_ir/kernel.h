@@ -136,6 +136,7 @@ struct Compute {
   /// Of a Float: how many of its digits results show, 8 of BFloat16, 11 of Half
   /// (device_lower/rounded_results.h); 0: all.
   int digits_shown = 0;
+  bool shares_divisor = false;  ///< of a Float division (device_lower/shared_divisors.h)
 };
 
 /// dst = src (converted if the dtypes differ).

@@ -35,7 +35,9 @@ class Read {
       dim_ = read->as<IndexSelectOp>()->dim();
     } else {
       dim_ = read->as<GatherOp>()->dim();
+      index_ = read->input(1)->as<TensorView>();
     }
+    dim_of_result_ = dim_;
   }
 
   /// `tv` read so; null if that cannot be computed from inputs.
@@ -48,10 +50,11 @@ class Read {
       return ofInput(tv);
     }
     const Expr* def = tv->definition();
-    const bool is_elementwise =
-        def->isOneOf<UnaryOp, BinaryOp, TernaryOp>() || (def->isA<LoadStoreOp>() && !tv->hasRoot());
-    if (!is_elementwise || ++made_ > kMostCopies) {
+    if (!def->isOneOf<UnaryOp, BinaryOp, TernaryOp, LoadStoreOp>() || ++made_ > kMostCopies) {
       return nullptr;
+    }
+    if (tv->hasRoot()) {
+      return ofPermuted(def, tv);
     }
     std::vector<Val*> operands = def->inputs();
     std::vector<IterDomain*> axes;
@@ -76,6 +79,53 @@ class Read {
   }
 
  private:
+  /// T1[j, i] = T0[i, j], read at (k, i) is T0 read at (i, k): along another axis, by an index that
+  /// is permuted too.
+  TensorView* ofPermuted(const Expr* def, const TensorView* tv) {
+    const std::vector<IterDomain*>& root = tv->getRootDomain();
+    std::vector<int64_t> order;  // of the logical axes: their places in the root
+    for (const IterDomain* id : tv->getLogicalDomain()) {
+      const auto place = std::find(root.begin(), root.end(), id);
+      if (place == root.end()) {
+        return nullptr;
+      }
+      order.push_back(place - root.begin());
+    }
+    const int64_t dim = dim_;
+    TensorView* const index = index_;
+    std::vector<int64_t> inverse(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    }
+    dim_ = order[static_cast<size_t>(dim)];
+    index_ = index == nullptr ? nullptr : reordered(index, inverse);
+    TensorView* part = of(def->input(0)->as<TensorView>());
+    if (read_->isA<SelectOp>()) {
+      order.erase(order.begin() + dim);
+      for (int64_t& place : order) {
+        place -= place > dim_ ? 1 : 0;
+      }
+    }
+    dim_ = dim;
+    index_ = index;
+    return part == nullptr ? nullptr : reordered(part, order);
+  }
+
+  /// `new2old`: of the axes, whose number each was.
+  TensorView* reordered(TensorView* tv, const std::vector<int64_t>& new2old) {
+    if (std::is_sorted(new2old.begin(), new2old.end())) {
+      return tv;
+    }
+    std::vector<IterDomain*> root = IterDomain::clone(axesOf(tv));
+    std::vector<IterDomain*> logical;
+    for (const int64_t old : new2old) {
+      logical.push_back(root[static_cast<size_t>(old)]);
+    }
+    TensorView* out = WindowTensors(fusion_).tensor(std::move(root), logical, tv->dtype());
+    IrBuilder::createInContainer<LoadStoreOp>(fusion_, LoadStoreOpType::Set, out, tv);
+    return out;
+  }
+
   TensorView* tensor(std::vector<IterDomain*> axes, DataType dtype) {
     auto* domain = IrBuilder::createInContainer<TensorDomain>(
         fusion_, axes, TensorDomain::getContiguityFilledWith(axes, true));
@@ -94,26 +144,31 @@ class Read {
     if (read_->isA<SelectOp>()) {
       axes.erase(axes.begin() + dim_);
     } else if (read_->isA<IndexSelectOp>()) {
-      axes[place] = result[place];
+      axes[place] = result[static_cast<size_t>(dim_of_result_)];
     } else {
-      const std::vector<IterDomain*> of_index = axesOf(read_->input(1)->as<TensorView>());
+      const std::vector<IterDomain*> of_index = axesOf(index_);
       for (size_t i = 0; i < axes.size(); ++i) {
         axes[i] = i == place || !of_index[i]->isBroadcast() ? of_index[i] : axes[i];
       }
     }
     TensorView* out = tensor(IterDomain::clone(axes), tv->dtype());
-    std::vector<Val*> operands = read_->inputs();
-    operands[0] = tv;
-    if (read_->isA<SelectOp>() && along->isBroadcast()) {
-      operands[1] = fusion_->zeroVal(DataType::Index);  // its one element stands for any other
+    if (read_->isA<SelectOp>()) {
+      // The one element of a broadcast axis stands for any other.
+      Val* at = along->isBroadcast() ? fusion_->zeroVal(DataType::Index) : read_->input(1);
+      IrBuilder::createInContainer<SelectOp>(fusion_, out, tv, dim_, at);
+    } else if (read_->isA<IndexSelectOp>()) {
+      IrBuilder::createInContainer<IndexSelectOp>(fusion_, out, tv, dim_, read_->input(1));
+    } else {
+      IrBuilder::createInContainer<GatherOp>(fusion_, out, tv, dim_, index_, true);
     }
-    copyOperation(read_, std::move(operands), {out});
     return out;
   }
 
   const Expr* read_;
   Fusion* fusion_;
-  int64_t dim_ = 0;
+  int64_t dim_ = 0;              ///< of the tensor that is read now
+  int64_t dim_of_result_ = 0;    ///< of what the read was of
+  TensorView* index_ = nullptr;  ///< of a gather, with the axes of the tensor that is read now
   int64_t made_ = 0;
 };
 

@@ -8,6 +8,8 @@
 /// anywhere. The tensor itself stays for its other readers (hoist-reads, before a Fusion is cut,
 /// does the same where there are none).
 ///
+/// So are reads of permuted tensors, along the axis that it was.
+///
 /// Left alone: reads of what is not computed element by element from inputs.
 #pragma once
 

@@ -143,8 +143,9 @@ bool isCut(const Expr* expr) {
 
 /// Whether an operation may be computed again by whoever needs it: each element from the same
 /// elements of its operands, and the same each time. (What is read at a known place is stored in
-/// any case, or an input.)
-bool copies(const Expr* expr) {
+/// any case, or an input.) A GPU reads across lines as fast as along them where tiles or warps do
+/// so together; a thread of the CPU waits for each line.
+bool copies(const Expr* expr, DeviceKind device) {
   switch (expr->kind()) {
     case ExprKind::UnaryOp:
     case ExprKind::BinaryOp:
@@ -163,7 +164,7 @@ bool copies(const Expr* expr) {
     case ExprKind::SliceOp:
       return true;
     case ExprKind::LoadStoreOp:
-      return !tensorOutputs(expr)[0]->hasRoot() && !isCut(expr);
+      return (device != DeviceKind::Cpu || !tensorOutputs(expr)[0]->hasRoot()) && !isCut(expr);
     default:
       return false;
   }
@@ -309,7 +310,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     }
     // (Kernels scatter: scheduler/scatter/.)
     unit.alone = hasNoKernel(expr) && !expr->isA<ScatterOp>();
-    unit.copies = copies(expr);
+    unit.copies = copies(expr, call_.device);
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);
     }

@@ -184,7 +184,7 @@ o[threadIdx.x]=clusterAllReduce<true,false,true>(S{o[threadIdx.x]},m).v;
 #endif
 )"},
     {"divide_by.cuh", R"(
-extern "C" __global__ void k(float* o) { o[0] = divideBy(o[1], 255.0f, 0.003921569f); }
+extern "C" __global__ void k(float* o) { o[0] = divideBy(o[1], o[2]) + divideBy(o[1], 255.0f); }
 )"},
     {"rounded.cuh", R"(
 extern "C" __global__ void k(float*o){

@@ -70,11 +70,8 @@ bool canRecompute(const Expr* expr) {
   if (expr->outputs().size() != 1 || !expr->output(0)->isA<TensorView>()) {
     return false;
   }
-  if (expr->isA<LoadStoreOp>()) {
-    return !expr->output(0)->as<TensorView>()->hasRoot();
-  }
-  if (expr->isA<ReshapeOp>()) {
-    return true;
+  if (expr->isOneOf<LoadStoreOp, ReshapeOp>()) {
+    return true;  // in another order, or another shape
   }
   return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, SqueezeOp, ExpandOp, FullOp,
                        IotaOp>() &&

@@ -65,7 +65,8 @@ constexpr int64_t kWarp = 32;    ///< elements that are stored at once
 /// Elements whose sectors a block has in its first cache: what one read of a sector leaves, another
 /// one finds.
 constexpr int64_t kBlock = 512;
-constexpr double kLess = 0.8;  ///< of the sectors, for another order than that of the largest tensor
+constexpr double kLess =
+    0.8;  ///< of the sectors, for another order than that of the largest tensor
 
 /// Bytes of the sectors that loops in this order move for each byte of a tensor.
 double sectorsOf(const ReferenceAxes& axes, const TensorView* tv, const std::vector<int64_t>& order,

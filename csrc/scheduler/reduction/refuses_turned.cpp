@@ -49,8 +49,8 @@ bool isTurnedBehindReshape(const TensorView* tv, const Problem& problem) {
   return along.id != nullptr && along.id != *last && info.extent(along.id) > 1;
 }
 
-/// Whether neighbouring threads read one element of a tensor that has these axes, and threads behind
-/// one another its neighbours.
+/// Whether neighbouring threads read one element of a tensor that has these axes, and threads
+/// behind one another its neighbours.
 bool isSameAlongInner(const std::vector<int64_t>& axes, const Problem& problem) {
   return !problem.inner.empty() &&
          std::none_of(problem.inner.begin(), problem.inner.end(), [&](int64_t inner) {

@@ -1,0 +1,72 @@
+// Whose order in memory the loops of a GPU follow, and where threads of a row would be idle.
+#include <doctest/doctest.h>
+
+#include "planned.h"
+#include <ops/all_ops.h>
+#include <scheduler/pointwise/pointwise.h>
+#include <scheduler/reduction/reduction.h>
+
+using namespace nvfuser;
+
+namespace {
+
+TensorView* input(Fusion& fusion, const std::vector<int64_t>& shape,
+                  DataType dtype = DataType::Float) {
+  TensorView* tv = makeContigConcreteTensor(shape, dtype);
+  fusion.addInput(tv);
+  return tv;
+}
+
+}  // namespace
+
+TEST_CASE("loop order: a short axis that is moved innermost is stored side by side") {
+  // Stored in the input's order, each number of four bytes would be one of a sector of 32.
+  const std::string plan = planned(pointwiseScheduler(),
+                                   [](Fusion& fusion) {
+                                     TensorView* x = input(fusion, {-1, 8, 2048});
+                                     TensorView* moved = permute(mul(x, x), {0, 2, 1});
+                                     fusion.addOutput(moved);
+                                   },
+                                   {{{1024, 8, 2048}}});
+  has(plan, "order [0, 1, 2]");
+  has(plan, "outputs by [4]");
+}
+
+TEST_CASE("loop order: what is read in short steps does not make them narrow") {
+  // A picture of three channels that lie together, one of its axes backwards.
+  const std::string plan =
+      planned(pointwiseScheduler(),
+              [](Fusion& fusion) {
+                TensorView* x = input(fusion, {64, 128, 128, 3}, DataType::Byte);
+                TensorView* back = flip(x, {2});
+                fusion.addOutput(add(castOp(DataType::Float, x), castOp(DataType::Float, back)));
+              },
+              {{{64, 128, 128, 3}}});
+  has(plan, "V 4");
+}
+
+TEST_CASE("rows: no thread is idle where fewer of them go through the same vectors") {
+  const auto rows_of = [](int64_t length) {
+    return planned(reductionScheduler(),
+                   [](Fusion& fusion) { fusion.addOutput(sum(exp(input(fusion, {-1, -1})), {1})); },
+                   {{{1 << 16, length}}});
+  };
+  has(rows_of(192), "threads x 16");
+  has(rows_of(256), "threads x 32");
+  has(rows_of(4096), "threads x 512");
+}
+
+TEST_CASE("rows: what all columns read alike is not turned") {
+  // Counts of classes in each row: the labels have rows and what is added up, but no columns.
+  const std::string plan = planned(reductionScheduler(),
+                                   [](Fusion& fusion) {
+                                     TensorView* labels = input(fusion, {-1, -1}, DataType::Int);
+                                     TensorView* classes = input(fusion, {16}, DataType::Int);
+                                     TensorView* is_one =
+                                         eq(broadcast(labels, {false, false, true}),
+                                            broadcast(classes, {true, true, false}));
+                                     fusion.addOutput(sum(castOp(DataType::Float, is_one), {1}));
+                                   },
+                                   {{{2048, 2048}, {16}}});
+  has(plan, "outer 3-D");
+}
