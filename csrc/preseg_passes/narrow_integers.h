@@ -1,5 +1,5 @@
-/// Pass `narrow-integers`: integers of 64 bits that fit 32 have 32, where they are counted, added up,
-/// clamped and compared within the Fusion.
+/// Pass `narrow-integers`: integers of 64 bits that fit 32 have 32, where they are counted, added
+/// up, clamped and compared within the Fusion.
 ///
 ///   T1[i] = (int64_t)T0[i]               T6[i] = (int)T0[i]
 ///   T2[i] = min(max(T1, 0), 15)          T7[i] = min(max(T6, 0), 15)
@@ -9,11 +9,12 @@
 ///
 /// PyTorch's integers have 64 bits: a loop that counts classes or compares places would have half
 /// as many lanes as one of floats, and a CPU without AVX-512 has no instruction that makes floats
-/// of them; a GPU takes two to four instructions for one. Ranges tell: of counts, by their length; of casts, by the dtype; of clamps, by their
-/// bounds; of sums, by how many numbers they have (of a mask, at most as many). A float that is cut
-/// to an integer may lie beyond 32 bits: it becomes the nearest number there is (`toInteger`),
-/// which compares with all numbers inside, and is clamped to a bound, as the one of 64 bits would
-/// be. Labels that inputs hold, beside classes that are counted, are clamped to just beyond these.
+/// of them; a GPU takes two to four instructions for one. Ranges tell: of counts, by their length;
+/// of casts, by the dtype; of clamps, by their bounds; of sums, by how many numbers they have (of a
+/// mask, at most as many). A float that is cut to an integer may lie beyond 32 bits: it becomes the
+/// nearest number there is (`toInteger`), which compares with all numbers inside, and is clamped to
+/// a bound, as the one of 64 bits would be. Labels that inputs hold, beside classes that are
+/// counted, are clamped to just beyond these.
 ///
 /// Left alone: what else inputs hold; what an index, an output or an operation of another kind
 /// reads; positions that are compared with a number, which loops do without vectors of integers.
