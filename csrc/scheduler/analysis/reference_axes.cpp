@@ -90,8 +90,7 @@ struct ReferenceAxes::MemoryAxis {
 std::vector<ReferenceAxes::MemoryAxis> ReferenceAxes::memoryAxes(const TensorView* tv,
                                                                  SchedulerRuntimeInfo& info) {
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  const bool reads_input = isWindowOfInput(tv) && !tv->isFusionOutput();
-  const std::vector<int64_t> strides = reads_input ? windowStrides(tv, info) : info.strides(tv);
+  const std::vector<int64_t> strides = isWindow(tv) ? windowStrides(tv, info) : info.strides(tv);
   const auto& memory = tv->getMaybeAllocationDomain();
   std::vector<MemoryAxis> axes;
   for (size_t i = 0; i < memory.size(); ++i) {

@@ -32,8 +32,8 @@ bool isInnermostInMemory(const TensorView* tv, const IterDomain* axis) {
 
 }  // namespace
 
-bool isWindowOfInput(const TensorView* tv) {
-  return tv->definition() != nullptr && isWindow(tv->definition());
+bool isWindow(const TensorView* tv) {
+  return tv->definition() != nullptr && !tv->isFusionOutput() && isWindow(tv->definition());
 }
 
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion) {
@@ -59,7 +59,8 @@ std::vector<int64_t> windowStrides(const TensorView* window, SchedulerRuntimeInf
 
 bool readThroughWindows(const TensorView* input) {
   const std::vector<Expr*> uses = input->fusion()->usesOf(input);
-  return input->isFusionInput() && !uses.empty() && std::all_of(uses.begin(), uses.end(), isWindow);
+  return input->isFusionInput() && !uses.empty() &&
+         std::all_of(uses.begin(), uses.end(), [](const Expr* use) { return isWindow(use); });
 }
 
 std::vector<TensorView*> withWindows(const std::vector<TensorView*>& border) {

@@ -13,10 +13,10 @@
 
 namespace nvfuser {
 
-/// Whether a tensor is a slice or pad of an input.
-bool isWindowOfInput(const TensorView* tv);
+/// Whether a tensor is a slice or pad of an input and no output: what a kernel reads of the input.
+bool isWindow(const TensorView* tv);
 
-/// Those, in order of definition.
+/// Results of slices and pads of inputs, in order of definition.
 std::vector<TensorView*> windowsOfInputs(const Fusion& fusion);
 
 /// Elements of the input from one element of each of the window's axes to the next; how far apart

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -49,56 +50,52 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const std::vector<L
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<int64_t> orderAsDefined(const Fusion& fusion, int64_t reference) {
-  const auto* tv = fusion.outputs()[static_cast<size_t>(reference)]->as<TensorView>();
-  std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-namespace {
-
 constexpr int64_t kSector = 32;  ///< bytes that a GPU moves at least
 constexpr int64_t kWarp = 32;    ///< elements that are stored at once
 /// Elements whose sectors a block has in its first cache: what one read of a sector leaves, another
 /// one finds.
 constexpr int64_t kBlock = 512;
-constexpr double kLess =
-    0.8;  ///< of the sectors, for another order than that of the largest tensor
+/// Of the sectors, for another order than that of the largest tensor.
+constexpr double kLess = 0.8;
 
 /// Bytes of the sectors that loops in this order move for each byte of a tensor.
 double sectorsOf(const ReferenceAxes& axes, const TensorView* tv, const std::vector<int64_t>& order,
                  SchedulerRuntimeInfo& info) {
   const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
   const std::vector<int64_t> strides = axes.strides(tv, info);
+  std::unordered_set<int64_t> places;  // fewer than loops where the tensor lacks an axis
   std::unordered_set<int64_t> sectors;
   const int64_t elements = tv->isFusionOutput() ? kWarp : kBlock;
-  int64_t own = 1;  // of the tensor: it may lack an axis
   for (int64_t n = 0; n < elements; ++n) {
     int64_t left = n;
     int64_t place = 0;
-    int64_t count = 1;
     for (auto axis = order.rbegin(); axis != order.rend() && left > 0; ++axis) {
       const auto i = static_cast<size_t>(*axis);
       const int64_t extent = std::max<int64_t>(info.extent(axes.axes()[i]), 1);
       place += left % extent * strides[i];
-      count *= strides[i] == 0 ? 1 : std::min(extent, left + 1);
       left /= extent;
     }
-    own = std::max(own, count);
+    places.insert(place);
     sectors.insert(place * size / kSector);
   }
+  const auto bytes = static_cast<int64_t>(places.size()) * size;
   return static_cast<double>(static_cast<int64_t>(sectors.size()) * kSector) /
-         static_cast<double>(std::max(own * size, kSector));
+         static_cast<double>(std::max(bytes, kSector));
 }
 
-/// The order of memory of the tensors for which a GPU moves the fewest sectors; of equal ones that
-/// of the largest tensor.
+/// The order of memory of the tensors for which a GPU moves the fewest sectors; of nearly equal
+/// ones that of the largest tensor.
 std::vector<int64_t> orderOfFewestSectors(const ReferenceAxes& axes,
                                           const std::vector<TensorView*>& tensors,
                                           SchedulerRuntimeInfo& info) {
+  std::vector<int64_t> best = axes.memoryOrderOfLargest(tensors, info);
+  std::set<std::vector<int64_t>> others;
+  for (const TensorView* tv : tensors) {
+    if (axes.covers(tv)) {
+      others.insert(axes.memoryOrder(tv, info));
+    }
+  }
+  others.erase(best);
   const auto moved = [&](const std::vector<int64_t>& order) {
     double bytes = 0;
     for (const TensorView* tv : tensors) {
@@ -108,18 +105,10 @@ std::vector<int64_t> orderOfFewestSectors(const ReferenceAxes& axes,
     }
     return bytes;
   };
-  std::vector<int64_t> best = axes.memoryOrderOfLargest(tensors, info);
-  double least = moved(best);
-  for (const TensorView* tv : tensors) {
-    if (!axes.covers(tv)) {
-      continue;
-    }
-    std::vector<int64_t> order = axes.memoryOrder(tv, info);
-    if (order == best) {
-      continue;
-    }
+  double least = others.empty() ? 0 : moved(best);
+  for (const std::vector<int64_t>& order : others) {
     if (const double bytes = moved(order); bytes < kLess * least) {
-      best = std::move(order);
+      best = order;
       least = bytes;
     }
   }
@@ -127,6 +116,13 @@ std::vector<int64_t> orderOfFewestSectors(const ReferenceAxes& axes,
 }
 
 }  // namespace
+
+std::vector<int64_t> orderAsDefined(const Fusion& fusion, int64_t reference) {
+  const auto* tv = fusion.outputs()[static_cast<size_t>(reference)]->as<TensorView>();
+  std::vector<int64_t> order(TensorDomain::noReductions(tv->getLogicalDomain()).size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
 
 std::optional<Refusal> refusesOrder(const Fusion& fusion, const std::vector<LoopNest>& nests,
                                     int64_t reference, std::vector<int64_t> order) {

@@ -96,7 +96,7 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
     if (!tv->isFusionInput() && tv->definition()->isA<SelectOp>()) {
       continue;
     }
-    const bool is_window = !tv->isFusionInput() && !tv->isFusionOutput();
+    const bool is_window = isWindow(tv);
     const TensorView* source = is_window ? tv->definition()->input(0)->as<TensorView>() : tv;
     const bool is_small = problem.info.bytes(source) < kLarge;
     const bool is_of_many = problem.kept * problem.reduced >= kMany;

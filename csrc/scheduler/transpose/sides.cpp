@@ -114,8 +114,8 @@ class Search {
     if (place == logical.end()) {
       return 0;
     }
-    const bool is_window = !tv->isFusionInput() && !tv->isFusionOutput();
-    const std::vector<int64_t> strides = is_window ? windowStrides(tv, info_) : info_.strides(tv);
+    const std::vector<int64_t> strides =
+        isWindow(tv) ? windowStrides(tv, info_) : info_.strides(tv);
     return strides[static_cast<size_t>(place - logical.begin())];
   }
 

@@ -55,8 +55,6 @@ std::vector<TensorView*> readAndWritten(const Fusion& fusion) {
   return tensors;
 }
 
-bool isWindow(const TensorView* tv) { return !tv->isFusionInput() && !tv->isFusionOutput(); }
-
 /// The axes in the order of memory. A window's are those of the input that it is read from.
 std::vector<IterDomain*> memoryOf(const TensorView* tv) {
   if (!isWindow(tv)) {
