@@ -48,12 +48,21 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
     return type;
   }
   if (monoid.kind == kir::Monoid::Kind::OnlineSoftmax) {
-    check(monoid.dtypes.size() == 2, "the state of an online softmax is (max, sum)");
+    const size_t parts = monoid.dtypes.size();
+    check(parts > 0 && parts % 2 == 0,
+          "the state of an online softmax is (max, sum), once for each of a group");
     snippets_.add("online_softmax.cuh");
     const DataType real = monoid.dtypes[0];
-    std::string name = text("OnlineSoftmax<", typeName(real), ">");
+    std::string name = parts == 2
+                           ? text("OnlineSoftmax<", typeName(real), ">")
+                           : text("OnlineSoftmaxGroup<", typeName(real), ", ", parts / 2, ">");
     StateType& type = states_[name];
-    type = {name, {"max", "sum"}, {real, real}};
+    type = {name, {}, std::vector<DataType>(parts, real)};
+    for (size_t i = 0; i < parts; i += 2) {
+      for (const char* member : {"max", "sum"}) {
+        type.members.push_back(parts == 2 ? member : text("of[", i / 2, "].", member));
+      }
+    }
     return type;
   }
   check(!monoid.dtypes.empty() && monoid.identity.size() == monoid.dtypes.size(),

@@ -297,7 +297,8 @@ bool KernelBuilder::isGroup(const LoopNode& node) const {
     return false;
   }
   const Leaf& leaf = *node.children[0].leaf;
-  if (leaf.role != LeafRole::Finish || !leaf.expr->isOneOf<ReductionOp, WelfordOp>()) {
+  if (leaf.role != LeafRole::Finish ||
+      !leaf.expr->isOneOf<ReductionOp, WelfordOp, OnlineSoftmaxOp>()) {
     return false;
   }
   if (!loop.extent->isConstant() || loop.extent->value > kMaxGroup) {

@@ -10,6 +10,7 @@
 
 #include <ir/exact_numerics.h>
 #include <ir/internal_nodes.h>
+#include <ops/alias.h>
 #include <ops/arith.h>
 #include <ops/axes.h>
 #include <preseg_passes/rewrite.h>

@@ -261,15 +261,11 @@ TensorView* PartsAlongAxis::permuted(TensorView* tv, size_t axis, int64_t k) {
   if (!tv->hasRoot()) {
     return of(in, axis, k);
   }
-  const std::vector<IterDomain*>& root = tv->getRootDomain();
-  std::vector<int64_t> order;
-  for (const IterDomain* id : tv->getLogicalDomain()) {
-    const auto place = std::find(root.begin(), root.end(), id);
-    if (place == root.end()) {
-      return nullptr;
-    }
-    order.push_back(place - root.begin());
+  const auto places = permutationOf(tv->definition());
+  if (!places) {
+    return nullptr;
   }
+  std::vector<int64_t> order(places->begin(), places->end());
   const int64_t gone = order[axis];
   TensorView* part = of(in, static_cast<size_t>(gone), k);
   order.erase(order.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <preseg_passes/broadcast_squeeze.h>
+#include <preseg_passes/cancel_permutes.h>
 #include <preseg_passes/cancel_split_cat.h>
 #include <preseg_passes/cat_to_repeat.h>
 #include <preseg_passes/consecutive_casts.h>
@@ -62,6 +63,9 @@ constexpr std::array kPasses = {
          "every value, but for the order of a sum", mergeReductions},
     Pass{"join-sums", "sums that are added up are one sum of what is added up",
          "every value, but for the order of a sum", joinSums},
+    Pass{"cancel-permutes",
+         "axes that are turned and turned back, with pointwise operations in between, stay",
+         "every value", cancelPermutes},
     Pass{"cancel-split-cat", "slices of a tensor that are joined again in order are the tensor",
          "every value; the operations in between see the same elements", cancelSplitCat},
     Pass{"cat-to-repeat", "a tensor joined with itself is expanded along a new axis, then merged",

@@ -113,6 +113,23 @@ bool sameForm(const TensorView* a, const TensorView* b) {
   return true;
 }
 
+std::optional<std::vector<size_t>> permutationOf(const Expr* expr) {
+  const auto* op = dynamic_cast<const LoadStoreOp*>(expr);
+  if (op == nullptr || op->opType() != LoadStoreOpType::Set || !op->out()->isA<TensorView>() ||
+      !op->out()->as<TensorView>()->hasRoot()) {
+    return std::nullopt;
+  }
+  const auto* out = op->out()->as<TensorView>();
+  std::vector<size_t> order;
+  for (const IterDomain* id : out->getLogicalDomain()) {
+    order.push_back(positionOf(out->getRootDomain(), id));
+    if (order.back() == out->getRootDomain().size()) {
+      return std::nullopt;
+    }
+  }
+  return order;
+}
+
 bool isPlainCopy(const Expr* expr) {
   const auto* op = dynamic_cast<const LoadStoreOp*>(expr);
   return op != nullptr && op->opType() == LoadStoreOpType::Set && op->in()->isA<TensorView>() &&

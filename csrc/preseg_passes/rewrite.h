@@ -29,6 +29,9 @@ class ReaderCounts {
   std::unordered_map<const Val*, int> counts_;
 };
 
+/// Of a permute: for each axis of its result, the place among those of its operand.
+std::optional<std::vector<size_t>> permutationOf(const Expr* expr);
+
 /// Whether it copies a tensor as it is: neither a permutation nor a cut between kernels.
 bool isPlainCopy(const Expr* expr);
 

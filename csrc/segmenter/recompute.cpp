@@ -9,7 +9,7 @@ namespace nvfuser {
 
 namespace {
 
-constexpr size_t kMostCopied = 8;   ///< units computed again for one tensor
+constexpr size_t kMostCopied = 16;  ///< units computed again for one tensor
 constexpr size_t kMostReaders = 8;  ///< kernels that one tensor is computed again in
 
 /// Operations in questions, for each operation of the Fusion.
@@ -89,7 +89,8 @@ class Recomputing {
     }
     const int home = home_[static_cast<size_t>(tensor.unit)];
     const std::set<int>& readers = readersOf(t);
-    if (readers.empty() || readers.size() > kMostReaders || part(home).stored.count(t) == 0) {
+    if (readers.empty() || readers.size() > kMostReaders || part(home).stored.count(t) == 0 ||
+        isSpreadOtherwise(traits_.unit(tensor.unit), readers)) {
       return std::nullopt;
     }
     std::optional<Change> best;
@@ -168,6 +169,16 @@ class Recomputing {
     return of;
   }
 
+  /// Whether it spreads a tensor that a reader has, too, maybe along other axes: then it is read as
+  /// it is, a view of that tensor. A kernel cannot have one tensor at two elements.
+  bool isSpreadOtherwise(const UnitTraits& unit, const std::set<int>& readers) const {
+    return unit.exprs.back()->isA<BroadcastOp>() &&
+           std::any_of(readers.begin(), readers.end(), [&](int reader) {
+             return std::any_of(unit.reads.begin(), unit.reads.end(),
+                                [&](int source) { return readsNow(reader).count(source) != 0; });
+           });
+  }
+
   /// What computing `t` again in its readers would change, with up to `most` units copied.
   std::optional<Change> propose(int t, int home, size_t most) const {
     Part producer = part(home);
@@ -177,6 +188,7 @@ class Recomputing {
     double saved = 0;
     double work = 0;
     bool stores_more = false;
+    const std::set<int>& readers = readersOf(t);
     while (!open.empty()) {
       const UnitTraits& unit = traits_.unit(open.back());
       open.pop_back();
@@ -189,7 +201,8 @@ class Recomputing {
         if (copied.count(from) != 0) {
           continue;
         }
-        if (traits_.unit(from).copies && copied.size() < most) {
+        const bool is_kept = isSpreadOtherwise(traits_.unit(from), readers);
+        if (traits_.unit(from).copies && copied.size() < most && !is_kept) {
           copied.insert(from);
           open.push_back(from);
         } else if (home_[static_cast<size_t>(from)] == home) {
@@ -202,7 +215,6 @@ class Recomputing {
       }
     }
     const auto h = static_cast<size_t>(home);
-    const std::set<int>& readers = readersOf(t);
     saved += bytes(t);
     Change change;
     producer = pruned(std::move(producer));

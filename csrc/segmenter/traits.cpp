@@ -174,6 +174,16 @@ bool isPadOfCat(const Val* val) {
   return val->definition() != nullptr && val->definition()->isA<PadOp>();
 }
 
+/// Whether it turns an input that others read as it is, and stays where that lies. A kernel that
+/// has both has two inputs: one tensor it could not read at two elements.
+bool isViewOfInputReadOtherwise(const Expr* expr) {
+  if (!expr->isA<LoadStoreOp>() || !expr->input(0)->isFusionInput()) {
+    return false;
+  }
+  const TensorView* out = tensorOutputs(expr)[0];
+  return out->hasRoot() && out->hasAllocation() && out->fusion()->usesOf(expr->input(0)).size() > 1;
+}
+
 /// Measured with the host's compiler: an addition takes it 0.3 ms, a guarded read 5 ms, the loops
 /// of a reduction 20 ms, and more where there are many of them.
 int compileWeight(const Expr* expr) {
@@ -309,8 +319,9 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
       unit.weight += compileWeight(part);
     }
     // (Kernels scatter: scheduler/scatter/.)
-    unit.alone = hasNoKernel(expr) && !expr->isA<ScatterOp>();
-    unit.copies = copies(expr, call_.device);
+    const bool is_view = isViewOfInputReadOtherwise(expr);
+    unit.alone = (hasNoKernel(expr) && !expr->isA<ScatterOp>()) || is_view;
+    unit.copies = copies(expr, call_.device) && !is_view;
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);
     }

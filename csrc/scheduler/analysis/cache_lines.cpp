@@ -1,6 +1,7 @@
 #include <scheduler/analysis/cache_lines.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <ir/internal_nodes.h>
@@ -14,10 +15,12 @@ namespace {
 
 constexpr int64_t kLineBytes = 128;
 constexpr int64_t kWarp = 32;
-/// What the caches of all multiprocessors of an H100 hand out while its memory hands out a byte:
-/// 132 lines a clock of 1.7 GHz, beside 3 TB/s, would be 10. Some more is allowed, since a cache
-/// that is a little late costs less than narrow accesses of everything else.
-constexpr double kCacheBytes = 12;
+/// What the caches of all multiprocessors hand out while the memory hands out a byte: 132 lines a
+/// clock of 1.7 GHz are 10 beside an H100's 3 TB/s, and 6 beside an H200's 4.8.
+constexpr double kCacheBytes = 7;
+/// What they may be behind before each thread has a single element, and the place of each read of
+/// it for itself.
+constexpr double kCacheBytesOfOne = 12;
 
 /// Bytes of lines that a warp touches for each of its elements, if a thread has `elements` side by
 /// side.
@@ -32,7 +35,10 @@ double touched(const LineAccess& access, const ReferenceAxes::Step& step, int64_
   // (What repeats within a warp is in few lines, wherever its elements lie.)
   const int64_t span = ceilDiv(std::max<int64_t>(step.span, 1) * size, kLineBytes) * kLineBytes;
   const int64_t bytes = std::min(kWarp * std::min(apart, kLineBytes), span);
-  return access.times * static_cast<double>(bytes) / static_cast<double>(kWarp);
+  const double read_once =
+      static_cast<double>(elements + access.spread) / static_cast<double>(access.beside * elements);
+  return access.times * std::min(read_once, 1.0) * static_cast<double>(bytes) /
+         static_cast<double>(kWarp);
 }
 
 /// At how many places an input is selected.
@@ -59,6 +65,39 @@ double partInInput(const TensorView* window, SchedulerRuntimeInfo& info) {
   return part;
 }
 
+/// Slices whose elements along the innermost axis are those of the same row of an input.
+void noteSlicesBeside(const ReferenceAxes& axes, int64_t innermost, SchedulerRuntimeInfo& info,
+                      std::vector<LineAccess>& accesses) {
+  std::map<std::pair<const Val*, std::vector<int64_t>>, std::map<LineAccess*, int64_t>> rows;
+  for (LineAccess& access : accesses) {
+    const auto* slice = dynamic_cast<const SliceOp*>(access.tensor->definition());
+    const IterDomain* along = axes.find(access.tensor, static_cast<size_t>(innermost));
+    if (slice == nullptr || along == nullptr || access.width != 1) {
+      continue;
+    }
+    const std::vector<IterDomain*>& logical = access.tensor->getLogicalDomain();
+    int64_t at = 0;
+    std::vector<int64_t> starts;
+    for (size_t i = 0; i < logical.size(); ++i) {
+      const int64_t start = info.evaluate(slice->start(i));
+      const int64_t step = info.evaluate(slice->step(i));
+      at = logical[i] == along ? start : at;
+      starts.push_back(logical[i] == along ? 0 : start);
+      starts.push_back(step);
+    }
+    rows[{slice->in(), std::move(starts)}].emplace(&access, at);
+  }
+  for (const auto& [row, slices] : rows) {
+    const auto [first, last] =
+        std::minmax_element(slices.begin(), slices.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (const auto& [access, at] : slices) {
+      access->beside = static_cast<int64_t>(slices.size());
+      access->spread = last->second - first->second;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<LineAccess> lineAccesses(const ReferenceAxes& axes,
@@ -79,6 +118,9 @@ std::vector<LineAccess> lineAccesses(const ReferenceAxes& axes,
         inner.size() == 1 ? axes.find(window, static_cast<size_t>(inner.back())) : nullptr;
     const int64_t width = along == nullptr ? 1 : windowWidth(window, along, info);
     accesses.push_back({window, width, partInInput(window, info)});
+  }
+  if (!inner.empty()) {
+    noteSlicesBeside(axes, inner.back(), info, accesses);
   }
   return accesses;
 }
@@ -101,7 +143,10 @@ int64_t elementsOfLines(const std::vector<LineAccess>& accesses, const Reference
     }
     return bytes * static_cast<double>(total);
   };
-  while (elements > 1 && all(elements) > kCacheBytes * moved && all(elements / 2) < all(elements)) {
+  const auto isBehind = [&](int64_t count) {
+    return all(count) > (count > 2 ? kCacheBytes : kCacheBytesOfOne) * moved;
+  };
+  while (elements > 1 && isBehind(elements) && all(elements / 2) < all(elements)) {
     elements /= 2;
   }
   return elements;

@@ -102,28 +102,42 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   scheduler_utils::parallelizeAllLike(reference, -1, own);
 }
 
-/// What no row changes, and rows read, is computed before the loop over a thread's rows.
-void inlineAroundRows(Fusion* fusion) {
+using Vectors = std::vector<std::pair<TensorView*, int64_t>>;
+
+std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& own) {
+  std::vector<TensorView*> ordered = fusion.allTvs();
+  std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+  return ordered;
+}
+
+/// What no row changes, and rows read, is computed before the loop over a thread's rows, if it may
+/// have loops of its own there.
+void inlineAroundRows(Fusion* fusion, const std::vector<LoopNest>& nests) {
   const auto ofColumns = [](const TensorView* tv) {
     return tv->nDims() > 1 && tv->axis(-2)->isBroadcast();
   };
   std::vector<TensorView*> before;
-  std::vector<TensorView*> others;
-  for (TensorView* tv : fusion->allTvs()) {
-    const std::vector<Expr*> readers = fusion->usesOf(tv);
-    const bool is_before = !tv->isFusionInput() && ofColumns(tv) &&
-                           std::any_of(readers.begin(), readers.end(), [&](const Expr* reader) {
-                             return !ofColumns(reader->output(0)->as<TensorView>());
-                           });
-    (is_before ? before : others).push_back(tv);
+  for (const LoopNest& nest : nests) {
+    std::vector<TensorView*> own = inOrder(*fusion, tensorsOf(*fusion, nest));
+    std::erase_if(own, [](const TensorView* tv) { return tv->isFusionInput(); });
+    const OwnLoops loops(*fusion, fusion->outputs()[nest.reference]->as<TensorView>(), own);
+    std::copy_if(own.begin(), own.end(), std::back_inserter(before), [&](const TensorView* tv) {
+      const std::vector<Expr*> readers = fusion->usesOf(tv);
+      return ofColumns(tv) && loops.mayHave(tv, tv->nDims() - 2) &&
+             std::any_of(readers.begin(), readers.end(), [&](const Expr* reader) {
+               return !ofColumns(reader->output(0)->as<TensorView>());
+             });
+    });
   }
+  std::vector<TensorView*> others = fusion->allTvs();
+  std::erase_if(others, [&](TensorView* tv) {
+    return std::find(before.begin(), before.end(), tv) != before.end();
+  });
   for (TensorView* tv : before) {
     tv->inlineAt(tv->nDims() - 2, true);
   }
   inlineMost(others);
 }
-
-using Vectors = std::vector<std::pair<TensorView*, int64_t>>;
 
 /// By tensor: its nest. Each computed tensor belongs to one afterwards.
 std::unordered_map<const TensorView*, int64_t> separateNests(Fusion* fusion,
@@ -172,12 +186,6 @@ Vectors copyAtBorders(Fusion* fusion, const PointwiseParams& params,
     vectors.emplace_back(window, params.windows[static_cast<size_t>(place - inputs.begin())]);
   }
   return vectors;
-}
-
-std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& own) {
-  std::vector<TensorView*> ordered = fusion.allTvs();
-  std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-  return ordered;
 }
 
 /// Loops for all of a nest. What may have no vectors of its own gets a width of 1.
@@ -233,7 +241,7 @@ void schedule(Fusion* fusion, const PointwiseParams& params) {
     vectorizeInnermost(tv, width, params.vectorization);
   }
   if (params.rows > 1) {
-    inlineAroundRows(fusion);
+    inlineAroundRows(fusion, nests);
   } else if (params.row_values) {
     inlineAroundTiles(fusion, nests, params.column_values);
   } else {

@@ -6,8 +6,9 @@ namespace nvfuser::reduction {
 
 namespace {
 
-constexpr int64_t kBytesInFlight = 32;   ///< that a thread loads in one step
-constexpr int64_t kThreadsOfRows = 256;  ///< of a block, where there are blocks enough
+constexpr int64_t kBytesInFlight = 32;    ///< that a thread loads of full inputs in one step
+constexpr int64_t kMostLoadedBytes = 64;  ///< of all inputs
+constexpr int64_t kThreadsOfRows = 256;   ///< of a block, where there are blocks enough
 constexpr int64_t kMostThreadsOfRows = 512;
 constexpr int64_t kResident = 2;  ///< blocks of most threads that a multiprocessor holds at once
 constexpr int64_t kLeastThreads = 8;  ///< of a row of many vectors: 128 bytes side by side
@@ -52,7 +53,9 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
 
   // Threads of a row: several rows a warp for very short ones, whole warps for others.
   const int64_t bytes = params.vectorization * problem.input_bytes;
-  const int64_t most_unroll = std::clamp<int64_t>(kBytesInFlight / bytes, 1, 8);
+  const int64_t of_registers = kMostLoadedBytes / (params.vectorization * problem.row_bytes);
+  const int64_t most_unroll =
+      std::clamp<int64_t>(std::min(kBytesInFlight / bytes, of_registers), 1, 8);
   const bool few_rows = problem.kept < 2 * processors;
   const bool whole_accesses =
       params.vectorization * problem.largest_dtype >= SchedulerRuntimeInfo::kMaxAlignment;

@@ -125,6 +125,10 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
   for (const TensorView* tv : read) {
     const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
     largest_dtype = std::max(largest_dtype, size);
+    const bool is_along = std::any_of(inner.begin(), inner.end(), [&](int64_t axis) {
+      return axes.find(tv, static_cast<size_t>(axis)) != nullptr;
+    });
+    row_bytes += is_along && !tv->isFusionOutput() ? size : 0;
     if (isFull(tv)) {
       full_dtype = std::max(full_dtype, size);
       ++full_tensors;
@@ -133,6 +137,7 @@ Problem::Problem(const Fusion& of_fusion, const Form& of_form, SchedulerRuntimeI
     }
   }
   input_bytes = std::max<int64_t>(input_bytes, 1);
+  row_bytes = std::max<int64_t>(row_bytes, 1);
   if (schedule_3d && !fastest_dim && mustMergeKept(suits_loops)) {
     inner.clear();
     std::copy_if(order.begin(), order.end(), std::back_inserter(inner),

@@ -57,6 +57,7 @@ struct Problem {
   int64_t full_tensors = 0;  ///< border tensors that have all axes
   int64_t full_inputs = 0;
   int64_t input_bytes = 0;  ///< bytes of one element of all full inputs
+  int64_t row_bytes = 0;    ///< of all inputs that have the inner axes
   int64_t largest_dtype = 1;
   int64_t full_dtype = 1;   ///< the largest of full tensors
   bool of_indices = false;  ///< on a GPU: no tensor lies in memory along a reduced axis

@@ -332,7 +332,7 @@ class Scheduler {
       const bool among_threads = std::any_of(axes.begin(), axes.end(), [](const IterDomain* id) {
         return id->isReduction() && id->isThread();
       });
-      if (tv->definition()->isOneOf<ReductionOp, WelfordOp>() && among_threads) {
+      if (tv->definition()->isOneOf<ReductionOp, WelfordOp, OnlineSoftmaxOp>() && among_threads) {
         tv->axis(-1)->parallelize(ParallelType::Group);
       }
     }

@@ -264,11 +264,20 @@ class ScanScheduler : public SchedulerEntry {
   static void planColumns(const Sizes& sizes, SchedulerRuntimeInfo& info, ScanParams& params) {
     const int64_t busy = info.device().multiprocessors * kBusyThreads;
     params.lines = std::min(ceilPow2(sizes.columns), kWarpSize);
-    const int64_t blocks = sizes.others * ceilDiv(sizes.columns, params.lines);
+    // A block walks all of its columns. Few columns are rather read in parts of their sectors.
+    const auto blocksOf = [&](int64_t lines) {
+      return sizes.others * ceilDiv(sizes.columns, lines);
+    };
+    while (params.lines > 1 && blocksOf(params.lines / 2) <= info.device().multiprocessors) {
+      params.lines /= 2;
+    }
+    const int64_t blocks = blocksOf(params.lines);
+    // Threads of one column are neighbours, and exchange by shuffles.
+    const int64_t most_threads = params.lines == 1 ? kMostThreadsOfRow : kWarpSize;
     params.items =
         std::min(ceilPow2(sizes.length),
                  blocks < info.device().multiprocessors ? kItemsOfFewColumns : kItemsOfColumn);
-    while (params.lines * params.threads < kMostThreadsOfRow && params.threads < kWarpSize &&
+    while (params.lines * params.threads < kMostThreadsOfRow && params.threads < most_threads &&
            blocks * params.lines * params.threads < busy &&
            sizes.length >= 2 * params.threads * params.items) {
       params.threads *= 2;

@@ -12,8 +12,10 @@ namespace nvfuser::scatters {
 
 namespace {
 
-constexpr int64_t kThreads = 256;   ///< of a block
-constexpr int64_t kResident = 6;    ///< blocks of a multiprocessor: 40 registers a thread
+constexpr int64_t kThreads = 256;         ///< of a block
+constexpr int64_t kResident = 6;          ///< blocks of a multiprocessor: 40 registers a thread
+constexpr int64_t kResidentUnrolled = 4;  ///< with 64 registers
+constexpr int64_t kMostUnroll = 4;
 constexpr int64_t kMostVector = 4;  ///< elements
 
 /// Elements outside of the scattered axis and along it, and inside.
@@ -46,6 +48,7 @@ class Planner {
     auto params = std::make_unique<ScatterParams>();
     chooseThreads(*params);
     chooseBlocks(*params);
+    chooseUnroll(*params);
     chooseWidths(*params);
     return params;
   }
@@ -86,6 +89,17 @@ class Planner {
       params.blocks_y = std::min(ceilPow2(ceilDiv(entries_.columns, across)),
                                  std::max<int64_t>(most / params.blocks, 1));
     }
+  }
+
+  /// Rows that come in turn are read several at once, by fewer threads.
+  void chooseUnroll(ScatterParams& params) const {
+    const int64_t turns = entries_.rows / (params.blocks * params.threads_y);
+    if (!params.rows || turns < kMostUnroll || params.resident_blocks <= kResidentUnrolled) {
+      return;
+    }
+    params.unroll = kMostUnroll;
+    params.blocks = params.blocks * kResidentUnrolled / params.resident_blocks;
+    params.resident_blocks = kResidentUnrolled;
   }
 
   /// Of the widest access of each tensor that goes along the loops of one of the nests.

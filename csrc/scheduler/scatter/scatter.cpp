@@ -104,6 +104,7 @@ class ScatterScheduler : public SchedulerEntry {
         if (!host) {
           trial.threads_x = trial.threads_y = trial.blocks = 4;
           trial.vectorization = kTrialVector;
+          trial.unroll = rows ? kTrialVector : 1;
         }
         Fusion copy(fusion);
         scatters::schedule(&copy, trial);
@@ -163,8 +164,8 @@ std::string ScatterParams::toString() const {
                 columns > 0 ? text(", columns ", columns) : std::string());
   }
   return text(kind, ", threads ", threads_x, " x ", threads_y, ", V ", vectorization,
-              adds_vectors ? " added at once" : "", ", blocks ", blocks, " x ", blocks_y,
-              ", resident ", resident_blocks, ", target by ", of_target, ", inputs by [",
+              adds_vectors ? " added at once" : "", ", unroll ", unroll, ", blocks ", blocks, " x ",
+              blocks_y, ", resident ", resident_blocks, ", target by ", of_target, ", inputs by [",
               join(inputs, ", "), "], rows of them by [", join(reads, ", "), "], outputs by [",
               join(outputs, ", "), "]");
 }

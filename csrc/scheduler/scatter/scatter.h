@@ -17,9 +17,12 @@
 /// them between two nests. Entries are combined by atomic operations, in any order, as PyTorch's
 /// are; of those that are written to one place without one, one stays.
 ///
-///   rows     [A·D / Y / blocks, blockIdx.x, threadIdx.y Y, B / (X·V) / blocks, blockIdx.y,
-///             threadIdx.x X, V]
+///   rows     [A·D / Y / blocks / U, blockIdx.x, threadIdx.y Y, B / (X·V) / blocks, blockIdx.y,
+///             threadIdx.x X, U, V]
 ///   points   [A·D / (X·V) / blocks, blockIdx.x, threadIdx.x X, V]     without columns
+///
+/// What is read for U rows of entries, or V points, is read before any of these is written: an
+/// index, what it leads to and an atomic operation would wait for each other in each turn.
 ///
 /// Left to a library: what is written from outside of the target's extents, and half precision,
 /// which a library adds more exactly.
@@ -40,6 +43,7 @@ struct ScatterParams : HeuristicParams {
   int64_t threads_x = 0;         ///< X; 0: on the CPU
   int64_t threads_y = 1;         ///< Y
   int64_t vectorization = 1;     ///< V: neighbours that a thread computes
+  int64_t unroll = 1;            ///< U: rows of entries that a thread has read at once
   int64_t blocks = 1;            ///< of a GPU, along x
   int64_t blocks_y = 1;          ///< that share columns
   int64_t resident_blocks = 1;   ///< of them that a multiprocessor must hold at once

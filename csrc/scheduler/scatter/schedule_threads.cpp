@@ -112,8 +112,17 @@ class Threads {
     fusion_->kernelHints().least_blocks =
         params_.blocks * params_.blocks_y > 1 ? params_.resident_blocks : 0;
     MaxPosCalculator most(*fusion_, {{nests_.target, 0}, {nests_.write, 0}, {nests_.result, 0}});
+    const std::vector<TensorView*> of_entries = inOrder(nestOf(nests_.write, nests_));
+    const OwnLoops loops(*fusion_, nests_.write, of_entries);
+    std::unordered_map<const TensorView*, int64_t> ahead;
+    for (const TensorView* tv : of_entries) {
+      if (const int64_t turn = behindThreads(tv); readsMemory(tv) && loops.mayHave(tv, turn)) {
+        ahead[tv] = turn;
+      }
+    }
     for (TensorView* tv : fusion_->allTvs()) {
-      tv->inlineAt(-1, true, &most);
+      const auto found = ahead.find(tv);
+      tv->inlineAt(found != ahead.end() ? found->second : -1, true, &most);
     }
   }
 
@@ -162,6 +171,25 @@ class Threads {
     widths_[nests_.target] = params_.of_target;
   }
 
+  std::vector<TensorView*> inOrder(const Tensors& own) const {
+    std::vector<TensorView*> ordered = fusion_->allTvs();
+    std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+    return ordered;
+  }
+
+  /// Whether it is a copy of an input, or what is read of one at an index.
+  bool readsMemory(const TensorView* tv) const {
+    return widths_.count(tv) != 0 || tv->definition()->isOneOf<IndexSelectOp, GatherOp>();
+  }
+
+  /// The position of U, or of V.
+  static int64_t behindThreads(const TensorView* tv) {
+    const auto& loops = tv->getLoopDomain();
+    const auto last = std::find_if(loops.rbegin(), loops.rend(),
+                                   [](const IterDomain* id) { return id->isThread(); });
+    return loops.rend() - last;
+  }
+
   /// Of [A…, D, B…] to those of scatter.h. Rows and columns stay apart, so that what is computed of
   /// rows alone, as an index, has their loops.
   void makeLoops(TensorView* tv) const {
@@ -180,6 +208,11 @@ class Threads {
     }
     tv->split(0, params_.threads_y);
     tv->split(0, params_.blocks);
+    if (tv == nests_.write && params_.unroll > 1) {
+      tv->split(0, params_.unroll);
+      tv->axis(1)->parallelize(ParallelType::Unroll);
+      tv->reorder({{1, -2}});
+    }
   }
 
   void bindLoops(TensorView* tv) const {
@@ -202,8 +235,7 @@ class Threads {
     if (params_.vectorization == 1) {
       return;
     }
-    std::vector<TensorView*> ordered = fusion_->allTvs();
-    std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
+    const std::vector<TensorView*> ordered = inOrder(own);
     const OwnLoops loops(*fusion_, reference, ordered);
     for (TensorView* tv : ordered) {
       const auto width = widths_.find(tv);
