@@ -71,7 +71,39 @@ Tensors nestOf(TensorView* reference, const Tensors& others) {
   return found;
 }
 
+/// Whether both lie in memory alike, without gaps.
+bool lieAlike(const TensorView* a, const TensorView* b) {
+  const auto order = [](const TensorView* tv) {
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+    std::vector<std::ptrdiff_t> places;
+    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
+      places.push_back(std::find(axes.begin(), axes.end(), id) - axes.begin());
+    }
+    return places;
+  };
+  const auto has_gaps = [](const TensorView* tv) {
+    const Contiguity& contiguity = tv->getContiguity();
+    return std::find(contiguity.begin(), contiguity.end(), false) != contiguity.end();
+  };
+  return order(a) == order(b) && !has_gaps(a) && !has_gaps(b);
+}
+
 }  // namespace
+
+TensorView* storedResult(const ScatterOp* op) {
+  auto* result = op->output(0)->as<TensorView>();
+  const Fusion* fusion = op->fusion();
+  const std::vector<Expr*> readers = fusion->usesOf(result);
+  if (result->isFusionOutput() || readers.size() != 1 || !readers[0]->isA<LoadStoreOp>()) {
+    return result;
+  }
+  auto* copy = readers[0]->output(0)->as<TensorView>();
+  const bool is_plain =
+      readers[0]->as<LoadStoreOp>()->opType() == LoadStoreOpType::Set && !copy->hasRoot();
+  const bool is_new = copy->isFusionOutput() && fusion->usesOf(copy).empty() &&
+                      fusion->getOutputAlias(copy).type == AllocationType::New;
+  return is_plain && is_new && lieAlike(result, copy) ? copy : result;
+}
 
 Nests separate(Fusion* fusion) {
   for (Expr* expr : fusion->exprs()) {
@@ -84,7 +116,10 @@ Nests separate(Fusion* fusion) {
     Val* source = expr->input(2);
     Nests nests;
     nests.dim = expr->as<ScatterOp>()->dim();
-    nests.result = expr->output(0)->as<TensorView>();
+    nests.result = storedResult(expr->as<ScatterOp>());
+    if (nests.result != expr->output(0)) {
+      fusion->removeExpr(nests.result->definition());
+    }
     fusion->removeExpr(expr);
     nests.target = tensorLike(nests.result);
     nests.write = entriesOf(index->as<TensorView>(), source->as<TensorView>());

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <ir/internal_nodes.h>
 #include <scheduler/scatter/scatter.h>
 
 namespace nvfuser::scatters {
@@ -17,6 +18,10 @@ struct Nests {
 
   std::vector<TensorView*> references() const { return {target, write, result}; }
 };
+
+/// The output that a scatter's result is copied to, if nothing else reads it: it can be written
+/// there in the first place. Else the result.
+TensorView* storedResult(const ScatterOp* op);
 
 /// Target, write and result (ir/internal_nodes.h) for the one scatter that there is.
 Nests separate(Fusion* fusion);

@@ -5,6 +5,7 @@
 #include <ir/axis_map.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/reference_axes.h>
+#include <scheduler/scatter/nests.h>
 #include <scheduler/scatter/plan.h>
 #include <support/round.h>
 
@@ -136,7 +137,7 @@ class Planner {
     for (const Val* output : fusion_.outputs()) {
       params.outputs.push_back(width(output));
     }
-    params.of_target = width(op_->output(0));
+    params.of_target = width(storedResult(op_));
     params.adds_vectors = params.rows && params.vectorization > 1 &&
                           op_->accumulateOp() == BinaryOpType::Add &&
                           op_->output(0)->dtype() == DataType::Float &&
