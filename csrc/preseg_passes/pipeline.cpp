@@ -5,6 +5,7 @@
 
 #include <preseg_passes/broadcast_squeeze.h>
 #include <preseg_passes/cancel_permutes.h>
+#include <preseg_passes/cancel_reshapes.h>
 #include <preseg_passes/cancel_split_cat.h>
 #include <preseg_passes/cat_to_repeat.h>
 #include <preseg_passes/consecutive_casts.h>
@@ -41,6 +42,8 @@ constexpr std::array kPasses = {
          "sizes, provided that equal ones were checked to be equal", substituteExtents},
     Pass{"remove-empty", "tensors without elements, and what only they need, are not computed",
          "values; a reduction of nothing is its neutral element", removeEmpty},
+    Pass{"cancel-reshapes", "what is reshaped to the sizes that it has, or had, is not reshaped",
+         "every value", cancelReshapes},
     Pass{"wide-combines",
          "on a GPU, scans and sums at an index are done in dtypes that its threads exchange",
          "every value; sums in half precision are rounded once", widenCombines, PassFor::Gpus},

@@ -9,7 +9,7 @@ namespace nvfuser {
 
 namespace {
 
-constexpr size_t kMostCopied = 8;  ///< units computed again for one tensor
+constexpr size_t kMostCopied = 8;   ///< units computed again for one tensor
 constexpr size_t kMostReaders = 8;  ///< kernels that one tensor is computed again in
 
 /// Operations in questions, for each operation of the Fusion.

@@ -300,6 +300,8 @@ o[1]=s.sum;
 auto t=OnlineSoftmax<double>::identity();
 t.push(d[0]);
 d[1]=OnlineSoftmax<double>::combine(t,t).max;
+auto g=OnlineSoftmaxGroup<float,4>::identity();
+o[2]=OnlineSoftmaxGroup<float,4>::combine(g,g).of[3].sum;
 }
 )"},
     {"print.cuh", R"(

@@ -118,6 +118,15 @@ TEST_CASE("scans with what is around them are one kernel") {
   automatic::check(beside(1, 0, DataType::Float, BinaryOpType::Add), {{{{5000}}}, {{{1}}}});
 }
 
+TEST_CASE("scans of few long columns") {
+  for (bool backward : {false, true}) {
+    automatic::check(beside(2, 0, DataType::Int, BinaryOpType::Add, backward),
+                     {{{{9000, 3}, DataType::Int}}, {{{20001, 1}, DataType::Int}}}, "scan");
+    automatic::check(beside(3, 1, DataType::Float, BinaryOpType::Max, backward), {{{{2, 3333, 5}}}},
+                     "scan");
+  }
+}
+
 TEST_CASE("scans alone, of strided and of no elements") {
   const auto alone = [](Fusion& fusion) {
     TensorView* x = makeSymbolicTensor(2);

@@ -219,6 +219,30 @@ void drawProgram(uint64_t seed, int length) {
   output(known.back());
 }
 
+// Scores of each row and of each column at the diagonal, and what a gradient is made of: the scores
+// turned, what is computed of them turned back, and beside it what was not.
+TEST_CASE("a loss of rows and of columns stores none of the scores") {
+  check({"scores of rows and of columns", 4, {{37, 37}}, [] {
+           TensorView* scores = div(input({-1, -1}), number(0.07));
+           TensorView* turned = permute(scores, {1, 0});
+           TensorView* places = broadcast(iota(IrBuilder::create<Val>(int64_t{37})), {false, true});
+           for (TensorView* of : {scores, turned}) {
+             TensorView* shifted = sub(of, broadcast(max(of, {1}), {false, true}));
+             TensorView* sums = log(sum(exp(shifted), {1}));
+             TensorView* found = squeeze(takeAlongAxis(shifted, places, 1), {1});
+             output(sum(sub(sums, found), {0}));
+           }
+         }});
+  check({"their gradient", 2, {{37, 37}, {37, 1}, {1, 37}}, [] {
+           TensorView* scores = input({-1, -1});
+           TensorView* of_rows = input({-1, 1});
+           TensorView* of_columns = input({1, -1});
+           TensorView* turned = permute(scores, {1, 0});
+           TensorView* back = permute(exp(sub(turned, permute(of_columns, {1, 0}))), {1, 0});
+           output(add(back, exp(sub(scores, of_rows))));
+         }});
+}
+
 TEST_CASE("mixed programs give the reference's results however they are cut") {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     check({text("seed ", seed), 64, {{13, 13}, {13, 13}}, [&] { drawProgram(seed, 16); }});

@@ -33,10 +33,10 @@ std::function<void(Fusion&)> sumOfPlaces(int64_t count) {
   };
 }
 
-/// The sum of `count` windows of rows, each one element further.
-std::function<void(Fusion&)> sumOfWindows(int64_t count) {
+/// The sum of `count` windows of rows of so many elements, each one element further.
+std::function<void(Fusion&)> sumOfWindows(int64_t count, int64_t row = 16448) {
   return [=](Fusion& fusion) {
-    TensorView* x = input(fusion, {512, 16448});
+    TensorView* x = input(fusion, {512, row});
     TensorView* sum = nullptr;
     for (int64_t k = 0; k < count; ++k) {
       TensorView* window = slice(x, {0, k}, {512, 16384 + k});
@@ -70,6 +70,21 @@ TEST_CASE("cache lines: places of short rows that are read one by one") {
 TEST_CASE("cache lines: windows that begin at any element") {
   has(plannedPointwise(sumOfWindows(3), {{{512, 16448}}}), "V 4, ");
   has(plannedPointwise(sumOfWindows(16), {{{512, 16448}}}), "V 1, ");
+  // Rows without vectors: each element is read once for all windows that have it.
+  has(plannedPointwise(sumOfWindows(16, 16449), {{{512, 16449}}}), "V 2, ");
+  // Of rows of their own, and pads, which ask for each element whether it is there.
+  has(plannedPointwise(
+          [](Fusion& fusion) {
+            TensorView* x = input(fusion, {512, 16384});
+            TensorView* sum = nullptr;
+            for (int64_t k = 0; k < 16; ++k) {
+              TensorView* shifted = pad(x, {place(16 - k), place(k)});
+              sum = sum == nullptr ? shifted : add(sum, shifted);
+            }
+            fusion.addOutput(sum);
+          },
+          {{{512, 16384}}}),
+      "V 1, ");
 }
 
 TEST_CASE("cache lines: of a join each element reads its own part") {

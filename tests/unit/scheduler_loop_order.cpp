@@ -70,3 +70,36 @@ TEST_CASE("rows: what all columns read alike is not turned") {
                                    {{{2048, 2048}, {16}}});
   has(plan, "outer 3-D");
 }
+
+TEST_CASE("rows: what all rows read of columns is held in few registers") {
+  // Distances of points: three coordinates of the other point, and its mass.
+  const std::string plan =
+      planned(reductionScheduler(),
+              [](Fusion& fusion) {
+                TensorView* squares = nullptr;
+                for (int64_t k = 0; k < 3; ++k) {
+                  TensorView* apart = sub(broadcast(input(fusion, {-1}), {false, true}),
+                                          broadcast(input(fusion, {-1}), {true, false}));
+                  squares = k == 0 ? mul(apart, apart) : add(squares, mul(apart, apart));
+                }
+                TensorView* mass = broadcast(input(fusion, {-1}), {true, false});
+                fusion.addOutput(sum(div(mass, sqrt(squares)), {1}));
+              },
+              {std::vector<std::vector<int64_t>>(7, {16384})});
+  has(plan, "V 4, unroll 1");
+}
+
+TEST_CASE("rows of a thread: columns that lack one of the merged axes are computed for each") {
+  // Weights of y and of x, and a place in a plane, for all planes.
+  const std::string plan =
+      planned(pointwiseScheduler(),
+              [](Fusion& fusion) {
+                TensorView* planes = input(fusion, {1024, 256, 256});
+                TensorView* of_y = broadcast(input(fusion, {256}), {true, false, true});
+                TensorView* of_x = broadcast(input(fusion, {256}), {true, true, false});
+                TensorView* both = sin(exp(tanh(add(of_y, cos(of_x)))));
+                fusion.addOutput(mul(add(planes, both), of_x));
+              },
+              {{{1024, 256, 256}, {256}, {256}}});
+  has(plan, "rows 8");
+}

@@ -1,0 +1,41 @@
+#include <preseg_passes/cancel_reshapes.h>
+
+#include <ops/axes.h>
+#include <preseg_passes/rewrite.h>
+
+namespace nvfuser::preseg_passes {
+
+namespace {
+
+bool sameSizes(const TensorView* a, const TensorView* b) {
+  const std::vector<IterDomain*> first = ops::axesOf(a);
+  const std::vector<IterDomain*> second = ops::axesOf(b);
+  for (size_t i = 0; i < first.size() && first.size() == second.size(); ++i) {
+    const auto size = ops::constantOf(ops::extentOf(first[i]));
+    if (!size || size != ops::constantOf(ops::extentOf(second[i]))) {
+      return false;
+    }
+  }
+  return sameForm(a, b);
+}
+
+}  // namespace
+
+void cancelReshapes(Fusion& fusion) {
+  for (const Expr* expr : fusion.exprs()) {
+    if (!expr->isA<ReshapeOp>()) {
+      continue;
+    }
+    auto* reshaped = expr->output(0)->as<TensorView>();
+    auto* source = expr->input(0)->as<TensorView>();
+    while (!sameSizes(reshaped, source) && source->definition() != nullptr &&
+           source->definition()->isA<ReshapeOp>()) {
+      source = source->definition()->input(0)->as<TensorView>();
+    }
+    if (sameSizes(reshaped, source)) {
+      replaceTensor(reshaped, source);
+    }
+  }
+}
+
+}  // namespace nvfuser::preseg_passes
