@@ -6,9 +6,6 @@
 // Combining with an empty state gives the other unchanged. Without an element above −∞, max is the
 // lowest number and sum 0; beside +∞ the sum may be anything; a NaN makes both NaN.
 //
-//   OnlineSoftmaxGroup<T, N>   N states of neighbouring columns, which cross a block or the grid
-//                              together
-//
 // needs: math.cuh
 template <class T>
 struct OnlineSoftmax {
@@ -52,28 +49,5 @@ struct OnlineSoftmax {
     } else {
       return exp(-fabs(distance));
     }
-  }
-};
-
-template <class T, int N>
-struct OnlineSoftmaxGroup {
-  OnlineSoftmax<T> of[N];
-
-  __device__ static __forceinline__ OnlineSoftmaxGroup identity() {
-    OnlineSoftmaxGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = OnlineSoftmax<T>::identity();
-    }
-    return group;
-  }
-  __device__ static __forceinline__ OnlineSoftmaxGroup combine(const OnlineSoftmaxGroup& a,
-                                                               const OnlineSoftmaxGroup& b) {
-    OnlineSoftmaxGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = OnlineSoftmax<T>::combine(a.of[i], b.of[i]);
-    }
-    return group;
   }
 };

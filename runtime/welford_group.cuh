@@ -1,6 +1,6 @@
 // Mean and variance of neighbouring columns, which cross a block or the grid together.
 //
-//   WelfordGroup<T, N>   N states of Welford<T>; combine and identity as for one
+//   WelfordGroup<T, N>   N states of Welford<T> (state_group.cuh)
 //   blockAllReduce<X, Y, Z>(group, smem)   as in block_reduce.cuh
 //
 // A block combines them by three sums of N numbers each, which need no division and no branch:
@@ -10,30 +10,9 @@
 //
 // (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983, for many parts.)
 //
-// needs: basics.cuh block_part.cuh warp_reduce.cuh block_reduce.cuh welford.cuh
+// needs: basics.cuh block_part.cuh warp_reduce.cuh block_reduce.cuh state_group.cuh welford.cuh
 template <class T, int N>
-struct WelfordGroup {
-  Welford<T> of[N];
-
-  __device__ static __forceinline__ WelfordGroup identity() {
-    WelfordGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = Welford<T>::identity();
-    }
-    return group;
-  }
-  // A function of its own: some hundred lines for each step of a tree are seconds of a compiler.
-  __device__ static __attribute__((noinline)) WelfordGroup combine(const WelfordGroup& a,
-                                                                   const WelfordGroup& b) {
-    WelfordGroup group;
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      group.of[i] = Welford<T>::combine(a.of[i], b.of[i]);
-    }
-    return group;
-  }
-};
+using WelfordGroup = StateGroup<Welford<T>, N>;
 
 template <class T, int N>
 struct SumsOfColumns {
@@ -51,7 +30,8 @@ struct SumsOfColumns {
 };
 
 template <bool X, bool Y, bool Z, class Part = WholeBlock, class T, int N>
-__device__ __forceinline__ WelfordGroup<T, N> blockAllReduce(WelfordGroup<T, N> own, void* smem) {
+__device__ __forceinline__ StateGroup<Welford<T>, N> blockAllReduce(StateGroup<Welford<T>, N> own,
+                                                                    void* smem) {
   using Sums = SumsOfColumns<T, N>;
   WelfordGroup<T, N> all;
   Sums sums;

@@ -53,9 +53,11 @@ const StateType& Emitter::stateType(const kir::Monoid& monoid) {
           "the state of an online softmax is (max, sum), once for each of a group");
     snippets_.add("online_softmax.cuh");
     const DataType real = monoid.dtypes[0];
-    std::string name = parts == 2
-                           ? text("OnlineSoftmax<", typeName(real), ">")
-                           : text("OnlineSoftmaxGroup<", typeName(real), ", ", parts / 2, ">");
+    std::string name = text("OnlineSoftmax<", typeName(real), ">");
+    if (parts > 2) {
+      snippets_.add("state_group.cuh");
+      name = text("StateGroup<", name, ", ", parts / 2, ">");
+    }
     StateType& type = states_[name];
     type = {name, {}, std::vector<DataType>(parts, real)};
     for (size_t i = 0; i < parts; i += 2) {

@@ -221,6 +221,21 @@ class AxisPairs {
 
 }  // namespace
 
+bool sameMemoryOrder(const TensorView* a, const TensorView* b) {
+  if (!a->hasAllocation() && !b->hasAllocation()) {
+    return true;
+  }
+  const auto order = [](const TensorView* tv) {
+    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+    std::vector<std::ptrdiff_t> places;
+    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
+      places.push_back(std::find(axes.begin(), axes.end(), id) - axes.begin());
+    }
+    return places;
+  };
+  return order(a) == order(b);
+}
+
 std::vector<std::pair<IterDomain*, IterDomain*>> mapAxes(const Expr* expr,
                                                          const TensorView* producer,
                                                          const TensorView* consumer) {

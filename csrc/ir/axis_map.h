@@ -1,4 +1,5 @@
-/// Which axis of a producer becomes which axis of a consumer in one operation.
+/// Which axis of a producer becomes which axis of a consumer in one operation, and how axes lie in
+/// memory.
 #pragma once
 
 #include <utility>
@@ -11,6 +12,9 @@ namespace nvfuser {
 
 /// Axes of a tensor but for those that a reduction took.
 size_t rankOf(const Val* tensor);
+
+/// Whether the axes of both, but for those that a reduction took, lie in memory in one order.
+bool sameMemoryOrder(const TensorView* a, const TensorView* b);
 
 /// Pairs (axis of `producer`'s logical domain without reductions, axis of `consumer`'s root domain
 /// (logical where it has no root)) that correspond in `expr`, which reads `producer` and writes

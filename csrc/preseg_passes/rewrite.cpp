@@ -17,22 +17,6 @@ size_t positionOf(const std::vector<IterDomain*>& list, const IterDomain* id) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), id) - list.begin());
 }
 
-/// Whether both lie in memory alike: no order of their own, or the same permutation.
-bool sameMemoryOrder(const TensorView* a, const TensorView* b) {
-  if (!a->hasAllocation() && !b->hasAllocation()) {
-    return true;
-  }
-  auto order = [](const TensorView* tv) {
-    const std::vector<IterDomain*> axes = ops::axesOf(tv);
-    std::vector<size_t> places;
-    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
-      places.push_back(positionOf(axes, id));
-    }
-    return places;
-  };
-  return order(a) == order(b);
-}
-
 /// `to`, a plain copy, lies in memory as `from` was declared to.
 void takeMemoryOrder(TensorView* to, const TensorView* from) {
   if (!from->hasAllocation()) {

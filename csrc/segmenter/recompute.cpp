@@ -169,13 +169,16 @@ class Recomputing {
     return of;
   }
 
-  /// Whether it spreads a tensor that a reader has, too, maybe along other axes: then it is read as
-  /// it is, a view of that tensor. A kernel cannot have one tensor at two elements.
+  /// Whether it spreads a tensor that a reader spreads along other axes: then it is read as it is,
+  /// a view of that tensor. A kernel cannot have one tensor at two elements.
   bool isSpreadOtherwise(const UnitTraits& unit, const std::set<int>& readers) const {
-    return unit.exprs.back()->isA<BroadcastOp>() &&
-           std::any_of(readers.begin(), readers.end(), [&](int reader) {
-             return std::any_of(unit.reads.begin(), unit.reads.end(),
-                                [&](int source) { return readsNow(reader).count(source) != 0; });
+    const auto* spread = dynamic_cast<const BroadcastOp*>(unit.exprs.back());
+    return spread != nullptr && std::any_of(readers.begin(), readers.end(), [&](int reader) {
+             const std::vector<int>& units = part(reader).units;
+             return std::any_of(units.begin(), units.end(), [&](int other) {
+               const auto* op = dynamic_cast<const BroadcastOp*>(traits_.unit(other).exprs.back());
+               return op != nullptr && op->in() == spread->in() && op->flags() != spread->flags();
+             });
            });
   }
 

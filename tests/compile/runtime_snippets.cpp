@@ -47,6 +47,16 @@ scatterEntries<Least>(i,s,o,f);
 }
 extern "C" __global__ void l(const i32*i,const u16*s,u16*o,ScatterForm f){scatterEntries<Stored>(i,s,o,f);}
 )"},
+    {"state_group.cuh", R"(
+struct Largest{float v;
+static __device__ Largest identity(){return {0.0f};}
+static __device__ Largest combine(Largest a,Largest b){return a.v>b.v?a:b;}
+};
+extern "C" __global__ void k(float*o){auto g=StateGroup<Largest,4>::identity();
+g.of[1].v=o[1];
+o[0]=StateGroup<Largest,4>::combine(g,g).of[1].v;
+}
+)"},
     {"strided_product.cuh", R"(
 extern "C" __global__ void __launch_bounds__(256) k(const float*a,double*c,const float*s,const i32*e,ProductForm f){
 stridedProduct<double>(a,a,c,s,s,s,a,s,e,f);
@@ -300,8 +310,6 @@ o[1]=s.sum;
 auto t=OnlineSoftmax<double>::identity();
 t.push(d[0]);
 d[1]=OnlineSoftmax<double>::combine(t,t).max;
-auto g=OnlineSoftmaxGroup<float,4>::identity();
-o[2]=OnlineSoftmaxGroup<float,4>::combine(g,g).of[3].sum;
 }
 )"},
     {"print.cuh", R"(

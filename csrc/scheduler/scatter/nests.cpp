@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <id_model/id_graph.h>
+#include <ir/axis_map.h>
 #include <ir/builder.h>
 #include <ir/internal_nodes.h>
 #include <scheduler/analysis/own_loops.h>
@@ -71,21 +72,9 @@ Tensors nestOf(TensorView* reference, const Tensors& others) {
   return found;
 }
 
-/// Whether both lie in memory alike, without gaps.
-bool lieAlike(const TensorView* a, const TensorView* b) {
-  const auto order = [](const TensorView* tv) {
-    const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
-    std::vector<std::ptrdiff_t> places;
-    for (const IterDomain* id : TensorDomain::noReductions(tv->getMaybeAllocationDomain())) {
-      places.push_back(std::find(axes.begin(), axes.end(), id) - axes.begin());
-    }
-    return places;
-  };
-  const auto has_gaps = [](const TensorView* tv) {
-    const Contiguity& contiguity = tv->getContiguity();
-    return std::find(contiguity.begin(), contiguity.end(), false) != contiguity.end();
-  };
-  return order(a) == order(b) && !has_gaps(a) && !has_gaps(b);
+bool hasGaps(const TensorView* tv) {
+  const Contiguity& contiguity = tv->getContiguity();
+  return std::find(contiguity.begin(), contiguity.end(), false) != contiguity.end();
 }
 
 }  // namespace
@@ -102,7 +91,8 @@ TensorView* storedResult(const ScatterOp* op) {
       readers[0]->as<LoadStoreOp>()->opType() == LoadStoreOpType::Set && !copy->hasRoot();
   const bool is_new = copy->isFusionOutput() && fusion->usesOf(copy).empty() &&
                       fusion->getOutputAlias(copy).type == AllocationType::New;
-  return is_plain && is_new && lieAlike(result, copy) ? copy : result;
+  const bool lies_alike = sameMemoryOrder(result, copy) && !hasGaps(copy);
+  return is_plain && is_new && lies_alike ? copy : result;
 }
 
 Nests separate(Fusion* fusion) {
