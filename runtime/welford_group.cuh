@@ -1,7 +1,6 @@
 // Mean and variance of neighbouring columns, which cross a block or the grid together.
 //
-//   WelfordGroup<T, N>   N states of Welford<T> (state_group.cuh)
-//   blockAllReduce<X, Y, Z>(group, smem)   as in block_reduce.cuh
+//   blockAllReduce<X, Y, Z>(group, smem)   as in block_reduce.cuh, of a StateGroup<Welford<T>, N>
 //
 // A block combines them by three sums of N numbers each, which need no division and no branch:
 // with n, m, q the count, mean and squared deviations of each thread,
@@ -11,9 +10,6 @@
 // (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983, for many parts.)
 //
 // needs: basics.cuh block_part.cuh warp_reduce.cuh block_reduce.cuh state_group.cuh welford.cuh
-template <class T, int N>
-using WelfordGroup = StateGroup<Welford<T>, N>;
-
 template <class T, int N>
 struct SumsOfColumns {
   T of[N];
@@ -33,7 +29,7 @@ template <bool X, bool Y, bool Z, class Part = WholeBlock, class T, int N>
 __device__ __forceinline__ StateGroup<Welford<T>, N> blockAllReduce(StateGroup<Welford<T>, N> own,
                                                                     void* smem) {
   using Sums = SumsOfColumns<T, N>;
-  WelfordGroup<T, N> all;
+  StateGroup<Welford<T>, N> all;
   Sums sums;
 #pragma unroll
   for (int i = 0; i < N; ++i) {

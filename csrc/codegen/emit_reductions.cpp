@@ -30,42 +30,35 @@ std::string_view Emitter::monoidName(const kir::Monoid& monoid) {
   }
 }
 
+const StateType& Emitter::groupType(std::string_view state, const std::vector<std::string>& members,
+                                    DataType real, size_t parts) {
+  check(parts > 0 && parts % members.size() == 0,
+        text("a state ", state, " has ", members.size(), " parts, once for each of a group"));
+  const size_t count = parts / members.size();
+  std::string name = text(state, "<", typeName(real), ">");
+  if (count > 1) {
+    snippets_.add("state_group.cuh");
+    name = text("StateGroup<", name, ", ", count, ">");
+  }
+  StateType& type = states_[name];
+  type = {name, {}, std::vector<DataType>(parts, real)};
+  for (size_t i = 0; i < count; ++i) {
+    for (const std::string& member : members) {
+      type.members.push_back(count == 1 ? member : text("of[", i, "].", member));
+    }
+  }
+  return type;
+}
+
 const StateType& Emitter::stateType(const kir::Monoid& monoid) {
   if (monoid.kind == kir::Monoid::Kind::Welford) {
-    const size_t parts = monoid.dtypes.size();
-    check(parts > 0 && parts % 3 == 0, "Welford's state is (avg, M2, n), once for each of a group");
-    snippets_.add(parts == 3 ? "welford.cuh" : "welford_group.cuh");
-    const DataType real = computeOf(monoid.dtypes[0]);
-    std::string name = parts == 3 ? text("Welford<", typeName(real), ">")
-                                  : text("WelfordGroup<", typeName(real), ", ", parts / 3, ">");
-    StateType& type = states_[name];
-    type = {name, {}, std::vector<DataType>(parts, real)};
-    for (size_t i = 0; i < parts; i += 3) {
-      for (const char* member : {"mean", "m2", "count"}) {
-        type.members.push_back(parts == 3 ? member : text("of[", i / 3, "].", member));
-      }
-    }
-    return type;
+    snippets_.add(monoid.dtypes.size() == 3 ? "welford.cuh" : "welford_group.cuh");
+    return groupType("Welford", {"mean", "m2", "count"}, computeOf(monoid.dtypes[0]),
+                     monoid.dtypes.size());
   }
   if (monoid.kind == kir::Monoid::Kind::OnlineSoftmax) {
-    const size_t parts = monoid.dtypes.size();
-    check(parts > 0 && parts % 2 == 0,
-          "the state of an online softmax is (max, sum), once for each of a group");
     snippets_.add("online_softmax.cuh");
-    const DataType real = monoid.dtypes[0];
-    std::string name = text("OnlineSoftmax<", typeName(real), ">");
-    if (parts > 2) {
-      snippets_.add("state_group.cuh");
-      name = text("StateGroup<", name, ", ", parts / 2, ">");
-    }
-    StateType& type = states_[name];
-    type = {name, {}, std::vector<DataType>(parts, real)};
-    for (size_t i = 0; i < parts; i += 2) {
-      for (const char* member : {"max", "sum"}) {
-        type.members.push_back(parts == 2 ? member : text("of[", i / 2, "].", member));
-      }
-    }
-    return type;
+    return groupType("OnlineSoftmax", {"max", "sum"}, monoid.dtypes[0], monoid.dtypes.size());
   }
   check(!monoid.dtypes.empty() && monoid.identity.size() == monoid.dtypes.size(),
         "a reduction has an identity for each part of its state");
@@ -115,7 +108,7 @@ void Emitter::loadState(const StateType& type, const std::vector<kir::Ref>& stat
   check(state.size() == type.members.size(), "a reduction's state has as many parts as its monoid");
   // In the order in which the struct has its members.
   std::vector<std::string> values(state.size());
-  const bool welford = type.name.starts_with("Welford");
+  const bool welford = type.name.find("Welford<") != std::string::npos;
   for (size_t i = 0; i < state.size(); ++i) {
     values[welford ? i / 3 * 3 + (i + 1) % 3 : i] =
         converted(refText(state[i]), storedAs(*state[i].buffer), type.dtypes[i]);

@@ -133,6 +133,9 @@ class Emitter {
 
   // ---- reductions: emit_reductions.cpp
   const StateType& stateType(const kir::Monoid& monoid);
+  /// Of the library's struct `state` with these members, or of a group of them: `parts` in all.
+  const StateType& groupType(std::string_view state, const std::vector<std::string>& members,
+                             DataType real, size_t parts);
   /// `State0 state = {T3};`
   void loadState(const StateType& type, const std::vector<kir::Ref>& state,
                  std::string_view name = "state");

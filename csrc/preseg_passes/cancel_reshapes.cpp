@@ -23,17 +23,14 @@ bool sameSizes(const TensorView* a, const TensorView* b) {
 
 void cancelReshapes(Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
-    if (!expr->isA<ReshapeOp>()) {
-      continue;
-    }
-    auto* reshaped = expr->output(0)->as<TensorView>();
-    auto* source = expr->input(0)->as<TensorView>();
-    while (!sameSizes(reshaped, source) && source->definition() != nullptr &&
-           source->definition()->isA<ReshapeOp>()) {
-      source = source->definition()->input(0)->as<TensorView>();
-    }
-    if (sameSizes(reshaped, source)) {
-      replaceTensor(reshaped, source);
+    auto* const reshaped = expr->output(0);
+    for (const Expr* step = expr; step != nullptr && step->isA<ReshapeOp>();
+         step = step->input(0)->isFusionInput() ? nullptr : step->input(0)->definition()) {
+      auto* source = step->input(0)->as<TensorView>();
+      if (sameSizes(reshaped->as<TensorView>(), source)) {
+        replaceTensor(reshaped->as<TensorView>(), source);
+        break;
+      }
     }
   }
 }

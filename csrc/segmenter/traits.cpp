@@ -181,7 +181,17 @@ bool isViewOfInputReadOtherwise(const Expr* expr) {
     return false;
   }
   const TensorView* out = tensorOutputs(expr)[0];
-  return out->hasRoot() && out->hasAllocation() && out->fusion()->usesOf(expr->input(0)).size() > 1;
+  const auto* in = expr->input(0)->as<TensorView>();
+  const std::vector<IterDomain*>& root = out->getRootDomain();
+  const std::vector<IterDomain*>& memory = out->getMaybeAllocationDomain();
+  const std::vector<IterDomain*> of_in = TensorDomain::noReductions(in->getLogicalDomain());
+  const auto liesAsInput = [&](const IterDomain* a, const IterDomain* b) {
+    return std::find(root.begin(), root.end(), a) - root.begin() ==
+           std::find(of_in.begin(), of_in.end(), b) - of_in.begin();
+  };
+  const auto of_input = TensorDomain::noReductions(in->getMaybeAllocationDomain());
+  return out->hasRoot() && out->fusion()->usesOf(in).size() > 1 &&
+         std::equal(memory.begin(), memory.end(), of_input.begin(), of_input.end(), liesAsInput);
 }
 
 /// Measured with the host's compiler: an addition takes it 0.3 ms, a guarded read 5 ms, the loops

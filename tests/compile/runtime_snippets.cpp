@@ -348,7 +348,7 @@ static __device__ S combine(const S&a,const S&b){return {a.v+b.v};
 )"},
     {"welford_group.cuh", R"(
 extern "C" __global__ void k(float*o){extern __shared__ __align__(16) char m[];
-auto w=WelfordGroup<float,4>::identity();
+auto w=StateGroup<Welford<float>, 4>::identity();
 w.of[1].push(o[threadIdx.x]);
 w=blockAllReduce<false,true,false>(w,m);
 o[1]=w.of[1].m2;

@@ -42,12 +42,12 @@ __device__ void reduceBoth(double* sums, i64* places, float* means, float* toget
   w.push(x);
   w = blockAllReduce<X, Y, Z>(w, smem);
   __syncthreads();
-  WelfordGroup<float, 2> group = WelfordGroup<float, 2>::identity();
+  StateGroup<Welford<float>, 2> group = StateGroup<Welford<float>, 2>::identity();
   group.of[t % 2].push(x);  // each thread has numbers of one column
   if (t % 3 == 0) {
     group.of[t % 2].push(2 * x);
   }
-  WelfordGroup<float, 2> together = blockAllReduce<X, Y, Z>(group, smem);
+  StateGroup<Welford<float>, 2> together = blockAllReduce<X, Y, Z>(group, smem);
   for (int column = 0; column < 2; ++column) {
     together_out[6 * t + 3 * column] = together.of[column].count;
     together_out[6 * t + 3 * column + 1] = together.of[column].mean;

@@ -104,12 +104,6 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
 
 using Vectors = std::vector<std::pair<TensorView*, int64_t>>;
 
-std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& own) {
-  std::vector<TensorView*> ordered = fusion.allTvs();
-  std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-  return ordered;
-}
-
 /// What no row changes, and rows read, is computed before the loop over a thread's rows, if it may
 /// have loops of its own there.
 void inlineAroundRows(Fusion* fusion, const std::vector<LoopNest>& nests) {

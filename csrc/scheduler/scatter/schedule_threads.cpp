@@ -112,7 +112,7 @@ class Threads {
     fusion_->kernelHints().least_blocks =
         params_.blocks * params_.blocks_y > 1 ? params_.resident_blocks : 0;
     MaxPosCalculator most(*fusion_, {{nests_.target, 0}, {nests_.write, 0}, {nests_.result, 0}});
-    const std::vector<TensorView*> of_entries = inOrder(nestOf(nests_.write, nests_));
+    const std::vector<TensorView*> of_entries = inOrder(*fusion_, nestOf(nests_.write, nests_));
     const OwnLoops loops(*fusion_, nests_.write, of_entries);
     std::unordered_map<const TensorView*, int64_t> ahead;
     for (const TensorView* tv : of_entries) {
@@ -169,12 +169,6 @@ class Threads {
       widths_[output] = width;
     }
     widths_[nests_.target] = params_.of_target;
-  }
-
-  std::vector<TensorView*> inOrder(const Tensors& own) const {
-    std::vector<TensorView*> ordered = fusion_->allTvs();
-    std::erase_if(ordered, [&](TensorView* tv) { return own.count(tv) == 0; });
-    return ordered;
   }
 
   /// Whether it is a copy of an input, or what is read of one at an index.
@@ -235,7 +229,7 @@ class Threads {
     if (params_.vectorization == 1) {
       return;
     }
-    const std::vector<TensorView*> ordered = inOrder(own);
+    const std::vector<TensorView*> ordered = inOrder(*fusion_, own);
     const OwnLoops loops(*fusion_, reference, ordered);
     for (TensorView* tv : ordered) {
       const auto width = widths_.find(tv);

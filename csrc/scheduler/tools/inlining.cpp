@@ -66,7 +66,8 @@ void inlineThese(const std::vector<TensorView*>& tvs, MaxPosCalculator& calc) {
   }
 }
 
-/// The tensors of a set in the Fusion's order.
+}  // namespace
+
 std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& tvs) {
   std::vector<TensorView*> ordered;
   for (TensorView* tv : fusion.allTvs()) {
@@ -76,8 +77,6 @@ std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<
   }
   return ordered;
 }
-
-}  // namespace
 
 void inlineTensorsAt(std::string_view primitive, const std::vector<TensorView*>& tvs,
                      TensorView* reference_tv, int64_t reference_pos, bool best_effort,

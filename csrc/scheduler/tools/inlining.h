@@ -26,6 +26,9 @@
 
 namespace nvfuser {
 
+/// The tensors of a set in the Fusion's order.
+std::vector<TensorView*> inOrder(const Fusion& fusion, const std::unordered_set<TensorView*>& tvs);
+
 /// How far inside each tensor of a Fusion can be placed, for the schedule of this moment.
 class MaxPosCalculator {
  public:
