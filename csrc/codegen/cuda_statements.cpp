@@ -280,13 +280,18 @@ void CudaEmitter::emit(const kir::CombineAt& combine) {
   snippets_.add("combine_at.cuh");
   const DataType dtype = combine.dst.buffer->dtype;
   const std::string place = addressText(combine.dst);
+  const bool in_block = combine.dst.buffer->memory == MemoryType::Shared;
+  if (in_block) {
+    snippets_.add("add_in_block.cuh");
+  }
   if (combine.dst.width > 1) {
     const auto* value = std::get_if<kir::Ref>(&combine.value);
     check(combine.op == BinaryOpType::Add && dtype == DataType::Float && value != nullptr &&
               inRegisters(*value),
           "vectors of floats in registers are added in memory");
     snippets_.add("registers.cuh");
-    out_.line(text("addVecAt(", place, ", vecAt<", value->width, ">(", addressText(*value), "));"));
+    out_.line(text(in_block ? "addVecInBlock(" : "addVecAt(", place, ", vecAt<", value->width, ">(",
+                   addressText(*value), "));"));
     return;
   }
   const std::string value = operandText(combine.value, dtype);
@@ -295,7 +300,8 @@ void CudaEmitter::emit(const kir::CombineAt& combine) {
     return;
   }
   if (combine.op == BinaryOpType::Add) {
-    out_.line(text("addAt(", place, ", ", typeName(dtype), "(", value, "));"));
+    out_.line(
+        text(in_block ? "addInBlock(" : "addAt(", place, ", ", typeName(dtype), "(", value, "));"));
     return;
   }
   out_.open("{", text(opName(*combine.op), " by whoever comes, in any order"));

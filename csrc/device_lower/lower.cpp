@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include <device_lower/add_by_blocks.h>
 #include <device_lower/async_copy.h>
 #include <device_lower/cluster_meetings.h>
 #include <device_lower/collect_parameters.h>
@@ -244,6 +245,9 @@ constexpr std::array kPasses = {
     LoweringPass{"cluster-meetings", "kernel.body",
                  "one arrival, and how each reduction of a cluster knows that the others are ready",
                  "the blocks of a cluster meet once, not for each reduction", placeMeetings, true},
+    LoweringPass{"add-by-blocks", "kernel.body",
+                 "entries of a scatter in shared memory, and sums of blocks behind them",
+                 "on request, blocks add to memory once, not for each entry", addByBlocks},
     LoweringPass{"plan-shared-memory", "kernel.body",
                  "an offset to each shared buffer, and the workspace of grid barriers",
                  "offsets of all shared buffers, reductions' workspaces included", planMemory},

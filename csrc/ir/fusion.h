@@ -41,11 +41,15 @@ struct KernelHints {
   int64_t most_threads = 0;  ///< no block has more; 0: nothing is said
   int64_t least_blocks = 0;  ///< so many are to be resident on one multiprocessor; 0: any number
   bool fetch_ahead = false;  ///< loops of the CPU's tasks ask for lines ahead
+  /// Elements that a thread adds to memory at once of what its block has added up for the only
+  /// scatter (device_lower/add_by_blocks.h); 0: entries are added to memory.
+  int64_t adds_by_blocks = 0;
 
   static constexpr auto fields() {
     return std::tuple{Field{"most_threads", &KernelHints::most_threads},
                       Field{"least_blocks", &KernelHints::least_blocks},
-                      Field{"fetch_ahead", &KernelHints::fetch_ahead}};
+                      Field{"fetch_ahead", &KernelHints::fetch_ahead},
+                      Field{"adds_by_blocks", &KernelHints::adds_by_blocks}};
   }
 };
 

@@ -215,6 +215,18 @@ combineAt(l,[&](i64 before){return before>3?before:i64(3);});
 storeAt(h,u16(3));
 }
 )"},
+    {"add_in_block.cuh", R"(
+extern "C" __global__ void k(float*o){
+__shared__ float f[4];__shared__ double d[1];__shared__ int i[1];__shared__ i64 l[1];
+addInBlock(f,1.0f);
+addInBlock(d,1.0);
+addInBlock(i,-1);
+addInBlock(l,i64(-1));
+addVecInBlock(f,Vec<float,4>{{1,2,3,4}});
+__syncthreads();
+o[0]=f[0]+float(d[0])+i[0]+l[0];
+}
+)"},
     {"complex.cuh", R"(
 template<class T> __device__ void f(complex<T>*o,complex<T> a,complex<T> b){int i=0;
 o[i++]=a+b;

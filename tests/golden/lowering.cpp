@@ -42,9 +42,10 @@ TEST_CASE("lowering: what passes leave behind") {
     CHECK(got == afterPass(file, fusion));  // the same bytes each time
     return got;
   });
-  for (const char* pass : {"map-axes", "build-loop-tree", "insert-syncs", "build-statements",
-                           "cluster-meetings", "share-conditions", "wrap-remainders", "fetch-ahead",
-                           "split-loops", "hoist-indices", "wait-for-grid", "collect-parameters"}) {
+  for (const char* pass :
+       {"map-axes", "build-loop-tree", "insert-syncs", "build-statements", "cluster-meetings",
+        "add-by-blocks", "share-conditions", "wrap-remainders", "fetch-ahead", "split-loops",
+        "hoist-indices", "wait-for-grid", "collect-parameters"}) {
     CHECK_MESSAGE(counts.count(pass) == 1, "no file shows the pass ", pass);
   }
 }

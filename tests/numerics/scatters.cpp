@@ -82,6 +82,27 @@ TEST_CASE("scatters: dtypes and what combines") {
   }
 }
 
+TEST_CASE("scatters: blocks add up entries of a few elements, at any and at sorted places") {
+  for (DataType dtype : {DataType::Float, DataType::Double, DataType::Int, DataType::Int32}) {
+    CAPTURE(dtype);
+    checkKernel({{6}, 0, 6000}, dtype, BinaryOpType::Add);
+    checkKernel({{13, 5}, 0, 4500}, dtype, BinaryOpType::Add);
+    checkKernel({{3, 64}, 0, 1200}, dtype, BinaryOpType::Add);
+    check(
+        [&](Fusion& fusion) {
+          TensorView* v = concrete(fusion, {8192}, dtype);
+          TensorView* order =
+              iota(IrBuilder::create<Val>(int64_t{8192}), IrBuilder::create<Val>(int64_t{0}),
+                   IrBuilder::create<Val>(int64_t{1}), DataType::Int);
+          TensorView* index = div(order, IrBuilder::create<Val>(int64_t{1000}));
+          TensorView* zeros = full({IrBuilder::create<Val>(int64_t{9})},
+                                   IrBuilder::create<Val>(int64_t{0}, dtype), dtype);
+          fusion.addOutput(neg(scatter(zeros, 0, index, v, BinaryOpType::Add)));
+        },
+        {{{{8192}, dtype}}}, "scatter");
+  }
+}
+
 TEST_CASE("scatters: results of several scatters, and of what they are read with, are kernels") {
   check(
       [](Fusion& fusion) {

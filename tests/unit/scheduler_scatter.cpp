@@ -1,6 +1,8 @@
-// Where the result of a scatter is written (scheduler/scatter/nests.h).
+// Where the result of a scatter is written (scheduler/scatter/nests.h), and when blocks of a GPU
+// add up entries for it.
 #include <doctest/doctest.h>
 
+#include "../planned.h"
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
@@ -62,4 +64,49 @@ TEST_CASE("scatters: the result has memory of its own where the copy is an argum
   stored->setAllocationDomain({stored->axis(1), stored->axis(0)}, true);
   program.fusion.addOutput(stored);
   CHECK(scatters::storedResult(program.op) == program.result);
+}
+
+namespace {
+
+/// What is planned for `entries` that are combined in rows of `columns` (0: none) of a target.
+std::string plannedFor(int64_t rows, int64_t columns, int64_t entries,
+                       BinaryOpType type = BinaryOpType::Add) {
+  std::vector<int64_t> target{rows};
+  std::vector<int64_t> of_entries{entries};
+  if (columns > 0) {
+    target.push_back(columns);
+    of_entries.push_back(columns);
+  }
+  return planned(
+      scatterScheduler(),
+      [&](Fusion& fusion) {
+        TensorView* self = makeContigConcreteTensor(target);
+        TensorView* index = makeContigConcreteTensor(of_entries, DataType::Int);
+        TensorView* source = makeContigConcreteTensor(of_entries);
+        for (TensorView* tv : {self, index, source}) {
+          fusion.addInput(tv);
+        }
+        fusion.addOutput(scatter(self, 0, index, source, type));
+      },
+      Call{{target, of_entries, of_entries}});
+}
+
+bool isByBlocks(const std::string& plan) {
+  return plan.find("sums of blocks") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("scatters: blocks add up many entries of few elements") {
+  CHECK(isByBlocks(plannedFor(4096, 0, 1 << 21)));
+  CHECK(isByBlocks(plannedFor(64, 128, 1 << 18)));
+  CHECK(isByBlocks(plannedFor(3, 0, 1 << 18)));
+}
+
+TEST_CASE("scatters: entries are added to memory where blocks would add no less") {
+  CHECK_FALSE(isByBlocks(plannedFor(4096, 0, 1 << 17)));
+  CHECK_FALSE(isByBlocks(plannedFor(64, 128, 1 << 13)));
+  CHECK_FALSE(isByBlocks(plannedFor(1 << 20, 0, 1 << 27)));  // no block has room for the target
+  CHECK_FALSE(isByBlocks(plannedFor(3, 0, 200)));            // one block is enough
+  CHECK_FALSE(isByBlocks(plannedFor(4096, 0, 1 << 21, BinaryOpType::Max)));
 }

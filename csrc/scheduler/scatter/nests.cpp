@@ -72,12 +72,12 @@ Tensors nestOf(TensorView* reference, const Tensors& others) {
   return found;
 }
 
+}  // namespace
+
 bool hasGaps(const TensorView* tv) {
   const Contiguity& contiguity = tv->getContiguity();
   return std::find(contiguity.begin(), contiguity.end(), false) != contiguity.end();
 }
-
-}  // namespace
 
 TensorView* storedResult(const ScatterOp* op) {
   auto* result = op->output(0)->as<TensorView>();

@@ -19,6 +19,9 @@ struct Nests {
   std::vector<TensorView*> references() const { return {target, write, result}; }
 };
 
+/// Whether its elements do not lie side by side.
+bool hasGaps(const TensorView* tv);
+
 /// The output that a scatter's result is copied to, if nothing else reads it: it can be written
 /// there in the first place. Else the result.
 TensorView* storedResult(const ScatterOp* op);

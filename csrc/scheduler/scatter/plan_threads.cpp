@@ -17,7 +17,13 @@ constexpr int64_t kThreads = 256;         ///< of a block
 constexpr int64_t kResident = 6;          ///< blocks of a multiprocessor: 40 registers a thread
 constexpr int64_t kResidentUnrolled = 4;  ///< with 64 registers
 constexpr int64_t kMostUnroll = 4;
-constexpr int64_t kMostVector = 4;  ///< elements
+constexpr int64_t kMostVector = 4;         ///< elements
+constexpr int64_t kThreadsThatAdd = 1024;  ///< of the one block that a multiprocessor has
+constexpr int64_t kReservedShared = 1024;  ///< bytes that are not the target's
+/// Entries for each element that blocks add to memory: what they add lies in order, and comes in
+/// vectors, so that one entry by itself takes about as long.
+constexpr double kEntriesForSum = 0.5;
+constexpr double kEntriesInVectorsForSum = 2;
 
 /// Elements outside of the scattered axis and along it, and inside.
 struct Extents {
@@ -47,6 +53,11 @@ class Planner {
 
   std::unique_ptr<ScatterParams> run() {
     auto params = std::make_unique<ScatterParams>();
+    params->sums_by = addsByBlocks() ? 1 : 0;
+    if (params->sums_by > 0) {
+      const int64_t of_one = entries_.rows * entries_.columns / info_.device().multiprocessors;
+      threads_ = std::clamp(ceilPow2(of_one / kMostVector), kThreads, kThreadsThatAdd);
+    }
     chooseThreads(*params);
     chooseBlocks(*params);
     chooseUnroll(*params);
@@ -55,13 +66,26 @@ class Planner {
   }
 
  private:
+  /// Whether there are many entries for few elements, which the shared memory of a block can hold.
+  bool addsByBlocks() const {
+    const auto* result = op_->output(0)->as<TensorView>();
+    const double elements = static_cast<double>(target_.rows * target_.columns);
+    const double entries = static_cast<double>(entries_.rows * entries_.columns);
+    const bool fits = target_.rows * target_.columns * dataTypeSizeByte(result->dtype()) <=
+                      info_.device().shared_bytes_per_block_optin - kReservedShared;
+    const double least = target_.columns > 1 ? kEntriesInVectorsForSum : kEntriesForSum;
+    return op_->accumulateOp() == BinaryOpType::Add && fits && !hasGaps(result) &&
+           info_.device().max_threads_per_block >= kThreadsThatAdd &&
+           entries >= least * elements * info_.device().multiprocessors;
+  }
+
   /// Vectors while every multiprocessor has a block.
   void chooseThreads(ScatterParams& params) const {
     const int64_t columns = entries_.columns;
     const int64_t bytes = dataTypeSizeByte(op_->output(0)->dtype());
     const int64_t elements = std::max(entries_.rows, target_.rows) * columns;
     int64_t width = std::min(kMostVector, kMaxVectorBytes / bytes);
-    while (width > 1 && elements / (width * kThreads) < info_.device().multiprocessors) {
+    while (width > 1 && elements / (width * threads_) < info_.device().multiprocessors) {
       width /= 2;
     }
     params.rows = static_cast<size_t>(op_->dim()) + 1 < rankOf(op_->output(0));
@@ -69,18 +93,19 @@ class Planner {
       width /= 2;
     }
     params.vectorization = width;
-    params.threads_x = kThreads;
+    params.threads_x = threads_;
     if (params.rows) {
-      params.threads_x = std::min(kThreads, ceilPow2(ceilDiv(columns, width)));
+      params.threads_x = std::min(threads_, ceilPow2(ceilDiv(columns, width)));
     }
-    params.threads_y = kThreads / params.threads_x;
+    params.threads_y = threads_ / params.threads_x;
   }
 
   /// All wait for each other, so they are resident together. Few numbers of them, since each is a
   /// kernel.
   void chooseBlocks(ScatterParams& params) const {
-    const int64_t of_device = info_.device().max_threads_per_multiprocessor / kThreads;
-    params.resident_blocks = std::min(kResident, std::max<int64_t>(of_device, 1));
+    const int64_t of_device = info_.device().max_threads_per_multiprocessor / threads_;
+    params.resident_blocks =
+        params.sums_by > 0 ? 1 : std::min(kResident, std::max<int64_t>(of_device, 1));
     const int64_t most = params.resident_blocks * info_.device().multiprocessors;
     const int64_t rows = std::max<int64_t>({entries_.rows, target_.rows, 1});
     const int64_t across = params.vectorization * params.threads_x;
@@ -142,6 +167,17 @@ class Planner {
                           op_->accumulateOp() == BinaryOpType::Add &&
                           op_->output(0)->dtype() == DataType::Float &&
                           params.of_target == params.vectorization && hasAllColumns();
+    chooseSums(params);
+  }
+
+  /// In the vectors that the target is filled in. One block has none to wait for.
+  void chooseSums(ScatterParams& params) const {
+    if (params.sums_by == 0 || params.blocks * params.blocks_y == 1) {
+      params.sums_by = 0;
+    } else if (op_->output(0)->dtype() == DataType::Float && params.of_target > 1 &&
+               target_.rows * target_.columns % params.of_target == 0) {
+      params.sums_by = params.of_target;
+    }
   }
 
   /// Whether the source has an element for each column.
@@ -157,6 +193,7 @@ class Planner {
   SchedulerRuntimeInfo& info_;
   const Extents entries_;
   const Extents target_;
+  int64_t threads_ = kThreads;  ///< of a block
 };
 
 }  // namespace

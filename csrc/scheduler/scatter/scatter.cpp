@@ -164,10 +164,12 @@ std::string ScatterParams::toString() const {
                 columns > 0 ? text(", columns ", columns) : std::string());
   }
   return text(kind, ", threads ", threads_x, " x ", threads_y, ", V ", vectorization,
-              adds_vectors ? " added at once" : "", ", unroll ", unroll, ", blocks ", blocks, " x ",
-              blocks_y, ", resident ", resident_blocks, ", target by ", of_target, ", inputs by [",
-              join(inputs, ", "), "], rows of them by [", join(reads, ", "), "], outputs by [",
-              join(outputs, ", "), "]");
+              adds_vectors ? " added at once" : "",
+              sums_by > 0 ? text(", sums of blocks by ", sums_by) : std::string(), ", unroll ",
+              unroll, ", blocks ", blocks, " x ", blocks_y, ", resident ", resident_blocks,
+              ", target by ", of_target, ", inputs by [", join(inputs, ", "),
+              "], rows of them by [", join(reads, ", "), "], outputs by [", join(outputs, ", "),
+              "]");
 }
 
 bool hasScatters(const Fusion& fusion) {

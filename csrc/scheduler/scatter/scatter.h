@@ -24,6 +24,9 @@
 /// What is read for U rows of entries, or V points, is read before any of these is written: an
 /// index, what it leads to and an atomic operation would wait for each other in each turn.
 ///
+/// Where many entries are added to few elements, each block adds up its own in shared memory first
+/// (device_lower/add_by_blocks.h).
+///
 /// Left to a library: what is written from outside of the target's extents, and half precision,
 /// which a library adds more exactly.
 #pragma once
@@ -48,6 +51,7 @@ struct ScatterParams : HeuristicParams {
   int64_t blocks_y = 1;          ///< that share columns
   int64_t resident_blocks = 1;   ///< of them that a multiprocessor must hold at once
   bool adds_vectors = false;     ///< what is added to rows is added V elements at once
+  int64_t sums_by = 0;           ///< sums of a block that are added in one access; 0: has none
   int64_t of_target = 0;         ///< elements of the target that are filled in one access
   std::vector<int64_t> inputs;   ///< elements in one access of each input; 0: not in vectors
   std::vector<int64_t> reads;    ///< the same for rows of it that are read at an index

@@ -109,6 +109,7 @@ class Threads {
     if (params_.adds_vectors) {
       nests_.write->axis(-1)->parallelize(ParallelType::Vectorize);
     }
+    fusion_->kernelHints().adds_by_blocks = params_.sums_by;
     fusion_->kernelHints().least_blocks =
         params_.blocks * params_.blocks_y > 1 ? params_.resident_blocks : 0;
     MaxPosCalculator most(*fusion_, {{nests_.target, 0}, {nests_.write, 0}, {nests_.result, 0}});
