@@ -69,6 +69,14 @@ bool samePlaces(const TensorView* a, const TensorView* b) {
                     });
 }
 
+/// Axes of more than one element.
+std::ptrdiff_t wideAxes(const TensorView* tv) {
+  const std::vector<IterDomain*> axes = TensorDomain::noReductions(tv->getLogicalDomain());
+  return std::count_if(axes.begin(), axes.end(), [](const IterDomain* id) {
+    return !id->isBroadcast() || id->hasExpandedExtent();
+  });
+}
+
 bool isElementwise(const Expr* expr) {
   if (expr->isA<LoadStoreOp>()) {
     return !expr->output(0)->as<TensorView>()->hasRoot();
@@ -164,7 +172,7 @@ class DirectWrites {
   }
 
   /// Whoever reads `in` computes, in registers of the writing thread, what `out` needs at the same
-  /// place.
+  /// place. Other results may be made of it in this thread, at the same element.
   bool isReadBefore(const TensorView* in, const TensorView* out) const {
     const std::vector<ParallelType> threads = threadsOf(out);
     std::vector<const TensorView*> derived{in};
@@ -172,7 +180,8 @@ class DirectWrites {
     for (size_t i = 0; i < derived.size(); ++i) {
       for (const Expr* expr : fusion_.usesOf(derived[i])) {
         const std::vector<TensorView*> results = tensorOutputs(expr);
-        if (results.size() != 1 || !isElementwise(expr) || !samePlaces(in, results[0]) ||
+        const bool stays = isElementwise(expr) || expr->isA<BroadcastOp>();
+        if (results.size() != 1 || !stays || wideAxes(results[0]) != wideAxes(in) ||
             threadsOf(results[0]) != threads) {
           return false;
         }

@@ -1,6 +1,7 @@
 #include <runtime/launch_groups.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -10,15 +11,14 @@ namespace nvfuser {
 
 namespace {
 
-constexpr size_t kLeastLaunches = 6;               ///< that are worth another kernel
 constexpr size_t kMostLookedAt = 32;               ///< groups that a launch is compared with
 constexpr int64_t kMostBlocks = int64_t{1} << 24;  ///< of a launch: those of a table are counted
 
 using Place = LaunchSequence::Place;
-using Memory = std::pair<Place::Kind, size_t>;  ///< an argument, an output, the block between
+using Memory = std::pair<Place::Kind, size_t>;  ///< an argument, or a tensor that a launch makes
 
 struct Growing {
-  LaunchGroup group;
+  std::vector<size_t> launches;
   std::set<Memory> read, written;
 };
 
@@ -43,9 +43,12 @@ Growing growingOf(const LaunchSequence::Launch& launch, size_t number) {
   return one;
 }
 
-bool hasMemoryBetween(const Growing& one) {
-  const Memory between(Place::Kind::Between, 0);
-  return one.read.count(between) != 0 || one.written.count(between) != 0;
+bool mayMove(const Growing& one, const std::function<bool(size_t)>& may_move) {
+  const auto stays = [&](const Memory& memory) {
+    return memory.first == Place::Kind::Between && !may_move(memory.second);
+  };
+  return std::none_of(one.read.begin(), one.read.end(), stays) &&
+         std::none_of(one.written.begin(), one.written.end(), stays);
 }
 
 /// Whether the blocks of a launch are on their own, and find their arguments in a table.
@@ -70,19 +73,19 @@ bool areAlike(const LaunchPlan& a, const LaunchPlan& b) {
 
 }  // namespace
 
-std::vector<LaunchGroup> groupLaunches(const LaunchSequence& sequence) {
-  const std::vector<LaunchSequence::Launch>& launches = sequence.launches();
+std::vector<std::vector<size_t>> groupLaunches(const std::vector<LaunchSequence::Launch>& launches,
+                                               const std::function<bool(size_t)>& may_move) {
   std::vector<Growing> groups;
   for (size_t i = 0; i < launches.size(); ++i) {
     const LaunchPlan& plan = *launches[i].plan;
     Growing one = growingOf(launches[i], i);
-    const size_t looked_at = mayShare(plan) && !hasMemoryBetween(one) ? kMostLookedAt : 0;
+    const size_t looked_at = mayShare(plan) && mayMove(one, may_move) ? kMostLookedAt : 0;
     auto joined = groups.rend();
     for (auto group = groups.rbegin();
          group != groups.rend() && group < groups.rbegin() + static_cast<long>(looked_at) &&
          !waitsFor(one, *group);
          ++group) {
-      if (areAlike(*launches[group->group.launches[0]].plan, plan)) {
+      if (areAlike(*launches[group->launches[0]].plan, plan)) {
         joined = group;
         break;
       }
@@ -91,17 +94,13 @@ std::vector<LaunchGroup> groupLaunches(const LaunchSequence& sequence) {
       groups.push_back(std::move(one));
       continue;
     }
-    joined->group.launches.push_back(i);
+    joined->launches.push_back(i);
     joined->read.merge(one.read);
     joined->written.merge(one.written);
   }
-  std::vector<LaunchGroup> result;
-  for (Growing& growing : groups) {
-    LaunchGroup& group = growing.group;
-    if (group.launches.size() >= kLeastLaunches) {
-      group.table = launches[group.launches[0]].plan->compiled().table();
-    }
-    result.push_back(std::move(group));
+  std::vector<std::vector<size_t>> result;
+  for (Growing& group : groups) {
+    result.push_back(std::move(group.launches));
   }
   return result;
 }

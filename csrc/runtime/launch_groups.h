@@ -5,26 +5,25 @@
 ///   groups     k1: a, c         k2: a, c
 ///
 /// A launch joins an earlier one if nothing between them writes what it reads, or reads or writes
-/// what it writes. Only launches on arguments and outputs move, so that memory between launches is
-/// needed for no longer.
+/// what it writes. It takes what it makes with it, which is then in memory for longer: what large
+/// tensors are between launches is not moved.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <vector>
 
-#include <runtime/compiled_kernel.h>
 #include <runtime/launch_sequence.h>
 
 namespace nvfuser {
 
-struct LaunchGroup {
-  std::vector<size_t> launches;        ///< of the sequence, ascending
-  const LaunchTable* table = nullptr;  ///< null: they are launched one by one
-};
+/// Launches that are worth another kernel, for their table.
+inline constexpr size_t kLeastLaunches = 6;
 
-/// In the order in which they run. Kernels for tables are compiled here; where that fails, launches
-/// stay single.
-std::vector<LaunchGroup> groupLaunches(const LaunchSequence& sequence);
+/// Numbers of launches, ascending, by group; groups in the order in which they run. Places of
+/// `Between` have numbers of tensors; `may_move` says of one whether the launch that makes it may
+/// run earlier, and who reads it another time.
+std::vector<std::vector<size_t>> groupLaunches(const std::vector<LaunchSequence::Launch>& launches,
+                                               const std::function<bool(size_t)>& may_move);
 
 }  // namespace nvfuser

@@ -1,6 +1,9 @@
 #include <runtime/launch_sequence.h>
 
 #include <algorithm>
+#include <numeric>
+
+#include <runtime/launch_groups.h>
 
 namespace nvfuser {
 
@@ -8,6 +11,9 @@ namespace {
 
 /// What tensors between launches are aligned to, as an allocator's are.
 constexpr size_t kBetweenAlignment = 256;
+
+/// Of a tensor that may be in memory for longer, so that launches are one.
+constexpr size_t kMostMovedBytes = size_t{1} << 20;
 
 size_t roundedUp(size_t bytes) {
   return (bytes + kBetweenAlignment - 1) / kBetweenAlignment * kBetweenAlignment;
@@ -34,12 +40,6 @@ LaunchSequence::LaunchSequence(size_t num_arguments, size_t num_slots) : slots_(
   }
 }
 
-void LaunchSequence::noteReader(const Place& place) {
-  if (place.kind == PlaceKind::Between) {
-    made_[place.index].last_reader = launches_.size();
-  }
-}
-
 bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
                                std::span<const size_t> inputs, std::span<const size_t> outputs) {
   if (plan == nullptr || !plan->isRepeatable()) {
@@ -48,7 +48,6 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
   Launch launch;
   for (size_t slot : inputs) {
     launch.inputs.push_back(slots_[slot]);
-    noteReader(slots_[slot]);
   }
   for (size_t i = 0; i < plan->numOutputs(); ++i) {
     Place place{PlaceKind::Between, made_.size(), 0};
@@ -64,7 +63,7 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
         updated_.push_back(place.index);
       }
     } else {
-      made_.push_back({launches_.size(), plan->outputForm(i), launches_.size()});
+      made_.push_back({plan->outputForm(i)});
     }
     launch.outputs.push_back(place);
     slots_[outputs[i]] = place;
@@ -76,7 +75,7 @@ bool LaunchSequence::addLaunch(std::shared_ptr<const LaunchPlan> plan,
 
 void LaunchSequence::addMemory(size_t slot, const Allocator::Form& form) {
   slots_[slot] = {PlaceKind::Between, made_.size(), 0};
-  made_.push_back({0, form, 0});
+  made_.push_back({form});
 }
 
 void LaunchSequence::addView(size_t view, size_t source, int64_t offset) {
@@ -105,32 +104,10 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
     final_of[place.index] = {PlaceKind::Output, returned_.size(), 0};
     returned_.push_back(made_[place.index]);
   }
-  // A tensor between launches has the first bytes that none has which is needed with it.
-  struct Taken {
-    size_t begin, end;
-    size_t last_reader;
-  };
-  std::vector<Taken> taken;
-  for (size_t i = 0; i < made_.size(); ++i) {
-    if (final_of[i].kind != PlaceKind::None) {
-      continue;
-    }
-    std::erase_if(taken, [&](const Taken& one) { return one.last_reader < made_[i].launch; });
-    const size_t bytes = roundedUp(bytesOf(made_[i].form));
-    size_t begin = 0;
-    for (const Taken& one : taken) {  // in order of their bytes
-      if (begin + bytes <= one.begin) {
-        break;
-      }
-      begin = std::max(begin, one.end);
-    }
-    const Taken mine{begin, begin + bytes, made_[i].last_reader};
-    taken.insert(std::find_if(taken.begin(), taken.end(),
-                              [&](const Taken& one) { return one.begin >= mine.end; }),
-                 mine);
-    final_of[i] = {PlaceKind::Between, 0, static_cast<int64_t>(begin)};
-    bytes_between_ = std::max(bytes_between_, mine.end);
-  }
+  groups_ = groupLaunches(launches_, [&](size_t made) {
+    return final_of[made].kind != PlaceKind::None || bytesOf(made_[made].form) <= kMostMovedBytes;
+  });
+  placeBetween(final_of);
   const auto settle = [&](std::vector<Place>& places) {
     for (Place& place : places) {
       if (place.kind == PlaceKind::Between) {
@@ -145,6 +122,55 @@ bool LaunchSequence::finish(std::span<const size_t> outputs,
     settle(launch.outputs);
   }
   return true;
+}
+
+void LaunchSequence::notePlaces(const std::vector<Place>& places, size_t group) {
+  for (const Place& place : places) {
+    if (place.kind == PlaceKind::Between) {
+      Made& made = made_[place.index];
+      made.first = std::min(made.first, group);
+      made.last = std::max(made.last, group);
+    }
+  }
+}
+
+void LaunchSequence::placeBetween(std::vector<Place>& final_of) {
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    for (size_t launch : groups_[group]) {
+      notePlaces(launches_[launch].inputs, group);
+      notePlaces(launches_[launch].outputs, group);
+    }
+  }
+  std::vector<size_t> by_first(made_.size());
+  std::iota(by_first.begin(), by_first.end(), 0);
+  std::stable_sort(by_first.begin(), by_first.end(),
+                   [&](size_t a, size_t b) { return made_[a].first < made_[b].first; });
+  // The first bytes that none has which is needed with it.
+  struct Taken {
+    size_t begin, end;
+    size_t last;
+  };
+  std::vector<Taken> taken;
+  for (size_t i : by_first) {
+    if (final_of[i].kind != PlaceKind::None) {
+      continue;
+    }
+    std::erase_if(taken, [&](const Taken& one) { return one.last < made_[i].first; });
+    const size_t bytes = roundedUp(bytesOf(made_[i].form));
+    size_t begin = 0;
+    for (const Taken& one : taken) {  // in order of their bytes
+      if (begin + bytes <= one.begin) {
+        break;
+      }
+      begin = std::max(begin, one.end);
+    }
+    const Taken mine{begin, begin + bytes, made_[i].last};
+    taken.insert(std::find_if(taken.begin(), taken.end(),
+                              [&](const Taken& one) { return one.begin >= mine.end; }),
+                 mine);
+    final_of[i] = {PlaceKind::Between, 0, static_cast<int64_t>(begin)};
+    bytes_between_ = std::max(bytes_between_, mine.end);
+  }
 }
 
 Allocator::Form LaunchSequence::outputForm(size_t i) const { return returned_[i].form; }

@@ -5,8 +5,8 @@
 ///                    └──────▶ between, byte 256 ─▶ kernel 3 ─▶ argument 1, which it updates
 ///
 /// Made once, by slots of a plan (prepared_fusion.h); calls that are alike give it addresses
-/// (repeated_launch.h). Tensors between launches that are not needed at the same time have the same
-/// bytes.
+/// (repeated_launch.h). Launches that can be one are next to each other (launch_groups.h); tensors
+/// between them that are not needed at the same time have the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,8 @@ class LaunchSequence {
 
   // ---- used ----
   const std::vector<Launch>& launches() const { return launches_; }
+  /// The order in which they run, by numbers: those of a group wait for none of it.
+  const std::vector<std::vector<size_t>>& groups() const { return groups_; }
   size_t numOutputs() const { return returned_.size(); }
   Allocator::Form outputForm(size_t i) const;
   /// Arguments that it writes to, each once.
@@ -63,15 +65,18 @@ class LaunchSequence {
   /// Memory that is neither an argument's nor another's: of an output of one launch, or of a join
   /// that several fill.
   struct Made {
-    size_t launch;
     Allocator::Form form;
-    size_t last_reader;
+    size_t first = SIZE_MAX;  ///< group that needs it
+    size_t last = 0;
   };
-  void noteReader(const Place& place);
+  void notePlaces(const std::vector<Place>& places, size_t group);
+  /// Gives each tensor that is not returned bytes of the block.
+  void placeBetween(std::vector<Place>& final_of);
 
   std::vector<Place> slots_;  ///< until it is finished, `Between` has an index into `made_`
   std::vector<Made> made_;
   std::vector<Launch> launches_;
+  std::vector<std::vector<size_t>> groups_;
   std::vector<Made> returned_;
   std::vector<size_t> updated_;
   size_t bytes_between_ = 0;

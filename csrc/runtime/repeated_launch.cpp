@@ -20,8 +20,11 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
       kept_(std::move(kept)),
       sequence_(*kept_->plan->launches),
       arguments_(args.size()),
-      addresses_(args.size()),
-      groups_(groupLaunches(sequence_)) {
+      addresses_(args.size()) {
+  for (const std::vector<size_t>& group : sequence_.groups()) {
+    const bool together = group.size() >= kLeastLaunches;
+    tables_.push_back(together ? sequence_.launches()[group[0]].plan->compiled().table() : nullptr);
+  }
   for (size_t i = 0; i < args.size(); ++i) {
     arguments_[i].before = args[i];
     if (const LentTensor* tensor = args[i].tensor()) {
@@ -137,20 +140,21 @@ void FusionExecutorCache::RepeatedLaunch::give(size_t launch, void* const* outpu
   }
 }
 
-void FusionExecutorCache::RepeatedLaunch::launchTogether(const LaunchGroup& group,
+void FusionExecutorCache::RepeatedLaunch::launchTogether(const std::vector<size_t>& group,
+                                                         const LaunchTable& table,
                                                          std::pair<uint64_t, uint64_t> draws,
                                                          const RunContext& context) {
-  const LaunchTableForm& form = group.table->form;
+  const LaunchTableForm& form = table.form;
   const auto capacity = static_cast<size_t>(form.capacity);
   std::vector<std::byte> bytes(form.bytes());
   void* const argument = bytes.data();
-  for (size_t first = 0; first < group.launches.size(); first += capacity) {
-    const size_t count = std::min(capacity, group.launches.size() - first);
+  for (size_t first = 0; first < group.size(); first += capacity) {
+    const size_t count = std::min(capacity, group.size() - first);
     std::vector<uint32_t> ends(capacity, ~uint32_t{0});
-    LaunchShape shape = sequence_.launches()[group.launches[first]].plan->shape();
+    LaunchShape shape = sequence_.launches()[group[first]].plan->shape();
     uint32_t end = 0;
     for (size_t i = 0; i < count; ++i) {
-      const size_t number = group.launches[first + i];
+      const size_t number = group[first + i];
       const LaunchPlan& plan = *sequence_.launches()[number].plan;
       const BoundArguments bound(plan, given_[number].inputs, given_[number].outputs, draws.first,
                                  draws.second, context);
@@ -167,8 +171,7 @@ void FusionExecutorCache::RepeatedLaunch::launchTogether(const LaunchGroup& grou
     std::memcpy(bytes.data(), ends.data(), ends.size() * sizeof(uint32_t));
     std::fill(std::begin(shape.grid), std::end(shape.grid), 1);
     shape.grid[0] = end;
-    device().launch(*group.table->loaded, shape, {&argument, 1}, context.stream,
-                    context.cancellation);
+    device().launch(*table.loaded, shape, {&argument, 1}, context.stream, context.cancellation);
   }
 }
 
@@ -179,23 +182,24 @@ void FusionExecutorCache::RepeatedLaunch::run(void* const* outputs, const RunCon
   const DeviceMemory between(sequence_.bytesBetween(), device(), context);
   bool has_updated = false;
   try {
-    for (const LaunchGroup& group : groups_) {
+    for (size_t g = 0; g < tables_.size(); ++g) {
       checkCancelled(context.cancellation);
-      for (size_t i : group.launches) {
+      for (size_t i : sequence_.groups()[g]) {
         const LaunchSequence::Launch& launch = sequence_.launches()[i];
         if (launch.plan->kind() != LaunchPlan::Kind::Launch) {
           continue;
         }
         give(i, outputs, between.data());
-        if (group.table == nullptr) {
+        if (tables_[g] == nullptr) {
           KernelExecutor::launch(*launch.plan, given_[i].inputs, given_[i].outputs, draws.first,
                                  draws.second, context);
           has_updated |= launch.updates;
         }
       }
-      if (group.table != nullptr) {
-        launchTogether(group, draws, context);
-        has_updated |= std::any_of(group.launches.begin(), group.launches.end(),
+      if (tables_[g] != nullptr) {
+        const std::vector<size_t>& group = sequence_.groups()[g];
+        launchTogether(group, *tables_[g], draws, context);
+        has_updated |= std::any_of(group.begin(), group.end(),
                                    [&](size_t i) { return sequence_.launches()[i].updates; });
       }
     }

@@ -61,9 +61,9 @@ class FusionExecutorCache::RepeatedLaunch {
   bool updatesAreApart(const LentWord* words);
   /// What a launch is given now.
   void give(size_t launch, void* const* outputs, void* between);
-  /// A group by its table; `draws`: seed and offset.
-  void launchTogether(const LaunchGroup& group, std::pair<uint64_t, uint64_t> draws,
-                      const RunContext& context);
+  /// A group by a table; `draws`: seed and offset.
+  void launchTogether(const std::vector<size_t>& group, const LaunchTable& table,
+                      std::pair<uint64_t, uint64_t> draws, const RunContext& context);
   void* addressOf(const LaunchSequence::Place& place, void* const* outputs, void* between) const;
 
   FusionExecutorCache& cache_;
@@ -72,7 +72,8 @@ class FusionExecutorCache::RepeatedLaunch {
   std::vector<Argument> arguments_;
   std::vector<void*> addresses_;  ///< of the arguments
   std::vector<Given> given_;      ///< to each launch
-  std::vector<LaunchGroup> groups_;
+  /// Kernels that take the launches of a group at once, null where these are launched one by one.
+  std::vector<const LaunchTable*> tables_;
   struct Occupied {
     const std::byte* begin;
     const std::byte* end;

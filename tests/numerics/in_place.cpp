@@ -491,15 +491,17 @@ TEST_CASE("in place: which kernels of whole fusions write to inputs themselves")
 }
 
 TEST_CASE("in place: what a norm keeps of its batches is written by the kernel that sums them") {
-  // A mean of each column, and how many batches there were.
+  // A mean of each column, which is read as a row, too, and how many batches there were.
   const automatic::Define define = [](Fusion& fusion) {
     TensorView* x = makeContigTensor(2);
     fusion.addInput(x);
     TensorView* mean = input(1);
     TensorView* count = input(0);
     TensorView* sums = sum(x, {0});
-    update(mean, add(mul(mean, number(0.5)), sums));
+    TensorView* next = add(mul(mean, number(0.5)), sums);
+    update(mean, next);
     update(count, add(count, number(1)));
+    output(neg(broadcast(next, {true, false})));
     output(sub(x, broadcast(sums, {true, false})));
   };
   for (const std::vector<int64_t>& sizes :

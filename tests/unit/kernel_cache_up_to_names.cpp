@@ -19,6 +19,12 @@ TEST_CASE("up to names: sums, scalars, and where lines are broken") {
   CHECK(upToNames("a;\n  #pragma GCC ivdep\n  for", "f") == "a;\n#pragma GCC ivdep\nfor");
 }
 
+TEST_CASE("up to names: workspaces, barriers and what scans carry have the numbers of tensors") {
+  CHECK(upToNames("f(block_work7, grid_work7, tickets7, barrier12, last7, carry3, stage2)", "f") ==
+        "@(block_work#0, grid_work#0, tickets#0, barrier#0, last#0, carry#0, stage#0)");
+  CHECK(upToNames("log2(a) + exp10(b) + State0 + v1", "f") == "log2(a) + exp10(b) + State0 + v1");
+}
+
 TEST_CASE("up to names: what differs by more is not the same") {
   const char* const different[] = {"T1 = T2 + T1;",    "T1 = T2 + T2;",   "T1 = T1 + T2;",
                                    "T1 = T2 - T1;",    "i1 = i2 + i1;",   "T1_2 = T2 + T1;",

@@ -194,3 +194,29 @@ TEST_CASE("launch tables: the form is that of the C++ struct") {
   kernel.params = {{kir::ParamKind::ScalarArg, "z", DataType::ComplexFloat}};
   CHECK(!launchTableForm(kernel).has_value());
 }
+
+TEST_CASE("launch groups: chains over small tensors between launches, each step of all in one") {
+  constexpr int64_t kChains = 8;
+  for (WatchedDevice* device : gpus()) {
+    CAPTURE(device->properties().name);
+    auto fusion = std::make_unique<Fusion>();
+    FusionGuard guard(fusion.get());
+    KernelArgumentHolder args;
+    for (int64_t i = 0; i < kChains; ++i) {
+      TensorView* x = input(*fusion, 2);
+      TensorView* columns = segment_set(sum(x, {0}));
+      TensorView* share = segment_set(div(columns, sum(columns, {0}, true)));
+      fusion->addOutput(mul(x, broadcast(share, {true, false})));
+      args.push(Tensor::ones({12, 32}, DataType::Float, *device));
+    }
+    FusionExecutorCache cache(std::move(fusion));
+    std::vector<Tensor> outputs;
+    CHECK(launchesOf(cache, args, *device, &outputs) <= 3);
+    REQUIRE(outputs.size() == kChains);
+    for (const Tensor& output : outputs) {
+      for (float value : output.toHost<float>()) {
+        REQUIRE(value == doctest::Approx(1.0 / 32));
+      }
+    }
+  }
+}

@@ -1,6 +1,7 @@
 #include <runtime/kernel_cache/up_to_names.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace nvfuser {
@@ -11,6 +12,11 @@ bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isWord(char c) {
   return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
+
+/// What stands in front of a number that is one of a tensor, a loop or another node.
+constexpr std::array<std::string_view, 13> kKinds = {"T",     "i",       "k",    "n",     "acc",
+                                                     "work",  "tickets", "last", "carry", "total",
+                                                     "stage", "barrier", "p"};
 
 bool isSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
@@ -114,8 +120,8 @@ class Renamer {
       --letters;
     }
     const std::string_view kind = name.substr(0, letters);
-    const bool is_kind = kind == "T" || kind == "i" || kind == "k" || kind == "n" ||
-                         kind == "acc" || (is_scalar && letters == 1);
+    const bool is_kind = std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() ||
+                         (is_scalar && letters == 1);
     if (letters == name.size() || !is_kind || (is_type && !is_scalar)) {
       out_ += name;
       return;

@@ -12,8 +12,9 @@ namespace nvfuser {
 
 /// The text with `entry` as "@", comments left out, spaces and line ends as one space (but for
 /// those around directives), and the numbers of tensors (T4), scalars (i7, s_f3), loops (k2), named
-/// values (n0) and sums (acc4), also within longer names (end_k2), in order of first appearance.
-/// Texts with equal ones compile to the same code.
+/// values (n0), sums (acc4) and what else has a node's number (block_work4, tickets4, barrier12),
+/// also within longer names (end_k2), in order of first appearance. Texts with equal ones compile
+/// to the same code.
 std::string upToNames(std::string_view text, std::string_view entry);
 
 }  // namespace nvfuser

@@ -311,7 +311,7 @@ bool Problem::mustMergeKept(const SuitsLoops& suits_loops) const {
 int64_t Problem::widest() const {
   int64_t width = 1;
   for (const TensorView* tv : borderTensors(fusion)) {
-    width = std::max(width, axes.vectorWidth(tv, inner, info));
+    width = std::max(width, widthOf(tv));
   }
   width = std::min(width, elementsOfAccesses(borderTensors(fusion), info));
   while (width > 1 && inner_extent % width != 0) {
@@ -361,15 +361,16 @@ int64_t Problem::widthOfWindows(const TensorView* input) const {
   return width;
 }
 
+int64_t Problem::widthOf(const TensorView* tv) const {
+  return readThroughWindows(tv) ? widthOfWindows(tv) : axes.vectorWidth(tv, inner, info);
+}
+
 void Problem::setWidths(ReductionParams& params) const {
   auto width = [&](const Val* val) -> int64_t {
     if (!val->isA<TensorView>() || params.host) {
       return 0;
     }
-    const auto* tv = val->as<TensorView>();
-    const int64_t own =
-        readThroughWindows(tv) ? widthOfWindows(tv) : axes.vectorWidth(tv, inner, info);
-    return std::min(params.vectorization, own);
+    return std::min(params.vectorization, widthOf(val->as<TensorView>()));
   };
   for (const Val* input : fusion.inputs()) {
     params.inputs.push_back(width(input));

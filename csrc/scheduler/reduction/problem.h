@@ -76,6 +76,8 @@ struct Problem {
   /// Of an input of which windows alone are read (analysis/windows.h): what one access of any of
   /// them can move.
   int64_t widthOfWindows(const TensorView* input) const;
+  /// What one access of it, or of each of its windows, can move.
+  int64_t widthOf(const TensorView* tv) const;
   /// Whether no tensor lies in memory along a reduced axis, which only indices have: taps of a
   /// window. Threads along it would read no neighbours, and exchange what each could add up alone.
   ///
