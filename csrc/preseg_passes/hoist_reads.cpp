@@ -48,6 +48,9 @@ TensorView* readOf(const Expr* read, TensorView* x) {
   if (read->isA<BroadcastOp>()) {
     return broadcast(x, read->as<BroadcastOp>()->flags());
   }
+  if (read->isA<SqueezeOp>()) {
+    return squeeze(x, read->as<SqueezeOp>()->flags());
+  }
   auto* index = read->input(1)->as<TensorView>();
   if (read->isA<IndexSelectOp>()) {
     return indexSelect(x, read->as<IndexSelectOp>()->dim(), index);
@@ -71,14 +74,43 @@ bool canMove(const Expr* read, const Expr* computed) {
   return read->isOneOf<SliceOp, SelectOp>();
 }
 
-constexpr size_t kMostSlices = 4;  ///< of one tensor
+constexpr size_t kMostSlices = 4;       ///< of one tensor
+constexpr size_t kMostLightReads = 16;  ///< of one that is computed as fast as it is read
+
+constexpr int kMostShapes = 4;          ///< of a tensor one after the other
+
+bool isShape(const Expr* expr) { return expr->isOneOf<ReshapeOp, BroadcastOp, SqueezeOp>(); }
+
+/// Whether an element is computed in the time of reading it, and what it is computed from is no
+/// wider: then computing it for each read costs less than storing it.
+bool isLight(const Expr* computed) {
+  const std::vector<TensorView*> operands = tensorInputs(computed);
+  const DataType dtype = computed->output(0)->dtype();
+  if (operands.size() != 1 ||
+      (!operands[0]->isFusionInput() &&
+       dataTypeSizeByte(operands[0]->dtype()) > dataTypeSizeByte(dtype))) {
+    return false;
+  }
+  using enum BinaryOpType;
+  using enum UnaryOpType;
+  if (const auto* binary = dynamic_cast<const BinaryOp*>(computed)) {
+    const BinaryOpType type = binary->getBinaryOpType();
+    return type == Add || type == Sub || type == Mul || type == Max || type == Min ||
+           (type == Div && binary->rhs()->isConst());
+  }
+  const auto* unary = dynamic_cast<const UnaryOp*>(computed);
+  return isPlainCopy(computed) ||
+         (unary != nullptr && (unary->getUnaryOpType() == Cast || unary->getUnaryOpType() == Neg ||
+                               unary->getUnaryOpType() == Abs));
+}
 
 class Hoister {
  public:
   /// `shapes`: reshapes and broadcasts that lead to reads at an index move, not reads.
   Hoister(Fusion& fusion, bool shapes) : fusion_(fusion), shapes_(shapes) {}
 
-  void run() {
+  /// Whether anything moved.
+  bool run() {
     for (const Expr* expr : fusion_.exprs()) {
       for (const TensorView* in : tensorInputs(expr)) {
         readers_[in].push_back(expr);
@@ -91,6 +123,7 @@ class Hoister {
         hoistReadersOf(out, *it);
       }
     }
+    return !moved_.empty();
   }
 
  private:
@@ -114,7 +147,8 @@ class Hoister {
     });
     // Slices share little; indexed reads may compute an element once for each of them.
     const bool cheap =
-        readers.size() == 1 || (readers.size() <= kMostSlices &&
+        readers.size() == 1 || (readers.size() <= kMostLightReads && isLight(computed)) ||
+        (readers.size() <= kMostSlices &&
                                 std::all_of(readers.begin(), readers.end(), [](const Expr* read) {
                                   return read->isOneOf<SliceOp, SelectOp>();
                                 }));
@@ -142,24 +176,22 @@ class Hoister {
     }
   }
 
-  /// Whether it is a shape of a tensor that one read at an index has, maybe by way of others.
+  /// Whether it is a shape of a tensor that reads at an index alone have, maybe by way of others.
   bool leadsToIndex(const Expr* shape) const {
+    if (!isShape(shape)) {
+      return false;
+    }
     if (moved_.count(shape) != 0) {
-      return shape->isOneOf<ReshapeOp, BroadcastOp>();
+      return true;
     }
-    while (shape->isOneOf<ReshapeOp, BroadcastOp>()) {
-      const auto* out = shape->output(0)->as<TensorView>();
-      const auto found = readers_.find(out);
-      if (out->isFusionOutput() || found == readers_.end() || found->second.size() != 1) {
-        return false;
-      }
-      const Expr* reader = found->second[0];
-      if (reader->isOneOf<IndexSelectOp, GatherOp>()) {
-        return reader->input(0) == out && reader->input(1) != out;
-      }
-      shape = reader;
-    }
-    return false;
+    const auto* out = shape->output(0)->as<TensorView>();
+    const auto found = readers_.find(out);
+    return !out->isFusionOutput() && found != readers_.end() && !found->second.empty() &&
+           std::all_of(found->second.begin(), found->second.end(), [&](const Expr* reader) {
+             return reader->isOneOf<IndexSelectOp, GatherOp>()
+                        ? reader->input(0) == out && reader->input(1) != out
+                        : leadsToIndex(reader);
+           });
   }
 
   static Move moved(const Expr* read, const Expr* computed) {
@@ -197,10 +229,10 @@ class Hoister {
 
 void hoistReads(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  // An index of several axes is one of them merged: gather(broadcast(reshape(f(T0)))). Each goes
-  // before f, then the read does.
-  Hoister(fusion, true).run();
-  Hoister(fusion, true).run();
+  // An index of several axes is one of them merged: gather(broadcast(reshape(squeeze(f(T0))))). Each
+  // goes before f, then the read does.
+  for (int shapes = 0; shapes < kMostShapes && Hoister(fusion, true).run(); ++shapes) {
+  }
   Hoister(fusion, false).run();
 }
 

@@ -12,10 +12,12 @@
 /// kernel computes it again for each read, if it is computed from the kernel's inputs:
 /// scheduler/resize_to_inputs.h.)
 ///
-/// So do reshapes and broadcasts of a tensor of one operand that lead to a read at an index.
+/// So do reshapes, broadcasts and squeezes of a tensor of one operand that lead to reads at an
+/// index.
 ///
-/// Left alone: tensors that are outputs, or read by anything else; gathers by an index that may be
-/// larger than the tensor, unless one operand alone is a tensor.
+/// Left alone: tensors that are outputs, or read by anything else, or at several indices, unless
+/// computing them takes no longer than reading (casts, sums with numbers); gathers by an index that
+/// may be larger than the tensor, unless one operand alone is a tensor.
 #pragma once
 
 #include <ir/fusion.h>

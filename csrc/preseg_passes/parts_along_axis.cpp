@@ -15,6 +15,8 @@ namespace nvfuser::preseg_passes {
 namespace {
 
 constexpr int64_t kMoreOperations = 128;  ///< of parts, beside as many as a fusion has
+constexpr int64_t kMostScanned = 16;      ///< of a scan up to an element
+constexpr int64_t kMostDepth = 1000;      ///< operations in a row, for the stack's sake
 
 /// Sizes of a tensor's other axes.
 std::vector<Val*> sizesWithout(const TensorView* tv, size_t axis) {
@@ -56,7 +58,12 @@ TensorView* PartsAlongAxis::of(TensorView* tv, size_t axis, int64_t k) {
   if (known != parts_.end()) {
     return known->second;
   }
+  if (depth_ == kMostDepth) {
+    return nullptr;
+  }
+  ++depth_;
   TensorView* part = computed(tv, axis, key.element);
+  --depth_;
   parts_.emplace(key, part);
   return part;
 }
@@ -313,7 +320,8 @@ TensorView* PartsAlongAxis::padded(const PadOp* op, size_t axis, int64_t k) {
 TensorView* PartsAlongAxis::scanned(const ScanOp* op, size_t axis, int64_t k) {
   auto* in = op->input(0)->as<TensorView>();
   const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
-  if (static_cast<size_t>(op->dim()) != axis || !extent) {
+  if (static_cast<size_t>(op->dim()) != axis || !extent ||
+      (op->isBackward() ? *extent - 1 - k : k) >= kMostScanned) {
     return nullptr;
   }
   const int64_t step = op->isBackward() ? -1 : 1;

@@ -6,8 +6,9 @@
 ///   T6[n, 3] = scan_add(T5[n, 3])         of(T6, 1, k) = of(T6, 1, k - 1) + of(T5, 1, k)
 ///
 /// The way leads over pointwise operations, broadcasts, permutations, slices, pads, joins (of which
-/// a place along the joined axis has one operand), scans along the axis, and reads at an index:
-/// along other axes, or along this one where the place is known, as that of a reversed order.
+/// a place along the joined axis has one operand), the first elements of scans along the axis, and
+/// reads at an index: along other axes, or along this one where the place is known, as that of a
+/// reversed order.
 #pragma once
 
 #include <limits>
@@ -78,6 +79,7 @@ class PartsAlongAxis {
   std::optional<int64_t> placeAt(TensorView* index, size_t axis, int64_t k);
 
   int64_t left_;
+  int64_t depth_ = 0;  ///< of operations that lead to each other
   std::map<Key, TensorView*> parts_;
   std::vector<const TensorView*> read_;  ///< inputs
 };

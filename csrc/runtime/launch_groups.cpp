@@ -44,11 +44,9 @@ Growing growingOf(const LaunchSequence::Launch& launch, size_t number) {
 }
 
 bool mayMove(const Growing& one, const std::function<bool(size_t)>& may_move) {
-  const auto stays = [&](const Memory& memory) {
+  return std::none_of(one.written.begin(), one.written.end(), [&](const Memory& memory) {
     return memory.first == Place::Kind::Between && !may_move(memory.second);
-  };
-  return std::none_of(one.read.begin(), one.read.end(), stays) &&
-         std::none_of(one.written.begin(), one.written.end(), stays);
+  });
 }
 
 /// Whether the blocks of a launch are on their own, and find their arguments in a table.

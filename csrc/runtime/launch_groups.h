@@ -22,7 +22,7 @@ inline constexpr size_t kLeastLaunches = 6;
 
 /// Numbers of launches, ascending, by group; groups in the order in which they run. Places of
 /// `Between` have numbers of tensors; `may_move` says of one whether the launch that makes it may
-/// run earlier, and who reads it another time.
+/// run earlier.
 std::vector<std::vector<size_t>> groupLaunches(const std::vector<LaunchSequence::Launch>& launches,
                                                const std::function<bool(size_t)>& may_move);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBetweenAlignment = 256;
 
 /// Of a tensor that may be in memory for longer, so that launches are one.
-constexpr size_t kMostMovedBytes = size_t{1} << 20;
+constexpr size_t kMostMovedBytes = size_t{4} << 20;
 
 size_t roundedUp(size_t bytes) {
   return (bytes + kBetweenAlignment - 1) / kBetweenAlignment * kBetweenAlignment;

@@ -16,6 +16,9 @@ constexpr double kBytesPerHeld = 0.25;
 constexpr size_t kMostWeight = 1000;
 constexpr size_t kMostWeightOfGpus = 4000;
 
+/// As many launches of one kernel are worth a table (runtime/launch_groups.h).
+constexpr size_t kLeastAlike = 6;
+
 /// Each tensor of a kernel goes through the transforms of all reshapes in it.
 constexpr size_t kMostReplayed = 8192;
 
@@ -24,10 +27,10 @@ constexpr size_t kMostReplayed = 8192;
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, true};
+    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, 0, true};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 256, kMostWeightOfGpus, kMostReplayed, false};
+  return {10e6, 15, kBytesPerHeld, 256, kMostWeightOfGpus, kMostReplayed, kLeastAlike, false};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,

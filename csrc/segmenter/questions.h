@@ -42,8 +42,10 @@ class Questions {
   /// Units in all groups whose form was looked up.
   int64_t lookedUpUnits() const { return looked_up_units_; }
 
- private:
+  /// Kernels of parts with equal forms do the same with tensors of like sizes.
   std::vector<int> formOf(const Part& part);
+
+ private:
   /// A number for each text.
   int number(const std::string& text);
   int formOf(const Expr* expr);

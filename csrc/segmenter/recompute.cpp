@@ -1,6 +1,7 @@
 #include <segmenter/recompute.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -32,6 +33,7 @@ class Recomputing {
       setReads(static_cast<int>(p), readsOf(parts[p]));
       stored_of_.push_back(parts[p].stored.size());
     }
+    findAlike();
   }
 
   void run() {
@@ -42,6 +44,23 @@ class Recomputing {
   std::vector<Part> parts() && { return std::move(kernels_.parts); }
 
  private:
+  /// Kernels of one form that are one launch. One of them that computes more is one of its own.
+  void findAlike() {
+    is_alike_.assign(kernels_.parts.size(), false);
+    if (costs_.least_alike == 0 || kernels_.parts.size() < costs_.least_alike) {
+      return;
+    }
+    std::map<std::vector<int>, std::vector<size_t>> by_form;
+    for (size_t p = 0; p < kernels_.parts.size(); ++p) {
+      by_form[questions_.formOf(kernels_.parts[p])].push_back(p);
+    }
+    for (const auto& [form, alike] : by_form) {
+      for (size_t p : alike) {
+        is_alike_[p] = alike.size() >= costs_.least_alike;
+      }
+    }
+  }
+
   struct Kernels {
     std::vector<Part> parts;
     std::vector<std::set<int>> reads;    ///< by part: tensors computed elsewhere
@@ -253,6 +272,7 @@ class Recomputing {
         saved -= readsNow(reader).count(read) == 0 ? bytesRead(next, read) : 0;
       }
       saved += bytes(t);
+      saved -= is_alike_[static_cast<size_t>(reader)] ? costs_.bytes_per_launch : 0;
       change.parts.emplace_back(reader, std::move(next));
     }
     change.saved = saved - work * static_cast<double>(readers.size()) / costs_.work_per_byte;
@@ -266,6 +286,7 @@ class Recomputing {
   Kernels kernels_;
   int64_t asked_before_ = 0;       ///< units in questions of others
   std::vector<int> home_;          ///< by unit
+  std::vector<bool> is_alike_;     ///< by part: one launch with others
   std::vector<size_t> stored_of_;  ///< by part: tensors that it stored at first
 };
 

@@ -6,7 +6,8 @@
 ///
 /// A tensor that only other kernels need is computed by those instead, from inputs and from what is
 /// stored anyway or is narrower, if that moves fewer bytes and the schedulers still take all
-/// kernels concerned; rows and slices of what is stored are read again. Never random numbers,
+/// kernels concerned; rows and slices of what is stored are read again. Kernels of one form,
+/// which are one launch, stay so unless that moves much more. Never random numbers,
 /// reductions, columns or reads at an index, nor what is costly to compute at all places where it
 /// is read. A kernel that all of this leaves without results is worth its launch.
 #pragma once
