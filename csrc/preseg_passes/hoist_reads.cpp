@@ -77,7 +77,7 @@ bool canMove(const Expr* read, const Expr* computed) {
 constexpr size_t kMostSlices = 4;       ///< of one tensor
 constexpr size_t kMostLightReads = 16;  ///< of one that is computed as fast as it is read
 
-constexpr int kMostShapes = 4;          ///< of a tensor one after the other
+constexpr int kMostShapes = 4;  ///< of a tensor one after the other
 
 bool isShape(const Expr* expr) { return expr->isOneOf<ReshapeOp, BroadcastOp, SqueezeOp>(); }
 
@@ -86,9 +86,8 @@ bool isShape(const Expr* expr) { return expr->isOneOf<ReshapeOp, BroadcastOp, Sq
 bool isLight(const Expr* computed) {
   const std::vector<TensorView*> operands = tensorInputs(computed);
   const DataType dtype = computed->output(0)->dtype();
-  if (operands.size() != 1 ||
-      (!operands[0]->isFusionInput() &&
-       dataTypeSizeByte(operands[0]->dtype()) > dataTypeSizeByte(dtype))) {
+  if (operands.size() != 1 || (!operands[0]->isFusionInput() &&
+                               dataTypeSizeByte(operands[0]->dtype()) > dataTypeSizeByte(dtype))) {
     return false;
   }
   using enum BinaryOpType;
@@ -149,9 +148,8 @@ class Hoister {
     const bool cheap =
         readers.size() == 1 || (readers.size() <= kMostLightReads && isLight(computed)) ||
         (readers.size() <= kMostSlices &&
-                                std::all_of(readers.begin(), readers.end(), [](const Expr* read) {
-                                  return read->isOneOf<SliceOp, SelectOp>();
-                                }));
+         std::all_of(readers.begin(), readers.end(),
+                     [](const Expr* read) { return read->isOneOf<SliceOp, SelectOp>(); }));
     if (!all_move || !cheap) {
       return;
     }
@@ -229,8 +227,8 @@ class Hoister {
 
 void hoistReads(Fusion& fusion) {
   FusionGuard guard(&fusion);
-  // An index of several axes is one of them merged: gather(broadcast(reshape(squeeze(f(T0))))). Each
-  // goes before f, then the read does.
+  // An index of several axes is one of them merged: gather(broadcast(reshape(squeeze(f(T0))))).
+  // Each goes before f, then the read does.
   for (int shapes = 0; shapes < kMostShapes && Hoister(fusion, true).run(); ++shapes) {
   }
   Hoister(fusion, false).run();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <queue>
 
 namespace nvfuser {
@@ -16,6 +17,11 @@ constexpr double kBytesPerHeld = 0.25;
 constexpr size_t kMostWeight = 1000;
 constexpr size_t kMostWeightOfGpus = 4000;
 
+/// Of a reduction's operations for each element.
+constexpr double kHiddenWork = 8;
+/// Loops of the CPU compute once what is the same in all their iterations (costly_repeats.h).
+constexpr double kAllHidden = std::numeric_limits<double>::infinity();
+
 /// As many launches of one kernel are worth a table (runtime/launch_groups.h).
 constexpr size_t kLeastAlike = 6;
 
@@ -27,10 +33,11 @@ constexpr size_t kMostReplayed = 8192;
 MergeCosts MergeCosts::of(DeviceKind device) {
   if (device == DeviceKind::Cpu) {
     // 5 us to start the pool's tasks at 20 GB/s; 100 Gflop/s.
-    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, 0, true};
+    return {100e3, 5, kBytesPerHeld, 256, kMostWeight, kMostReplayed, 0, kAllHidden, true};
   }
   // 2.6 us at 4 TB/s; 60 Tflop/s.
-  return {10e6, 15, kBytesPerHeld, 256, kMostWeightOfGpus, kMostReplayed, kLeastAlike, false};
+  return {10e6,          15,          kBytesPerHeld, 256,  kMostWeightOfGpus,
+          kMostReplayed, kLeastAlike, kHiddenWork,   false};
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
@@ -159,10 +166,16 @@ class Merging {
       std::swap(large, small);
     }
     double again = 0;
-    if (small->elements > 0 && small->space != large->space && large->signature == -1 &&
-        small->signature == -1) {
-      again = small->work *
-              (static_cast<double>(large->elements) / static_cast<double>(small->elements) - 1);
+    if (small->elements > 0 && small->space != large->space && small->signature == -1) {
+      const double times =
+          static_cast<double>(large->elements) / static_cast<double>(small->elements) - 1;
+      if (large->signature == -1) {
+        again = small->work * times;
+      } else if (small->space != large->kept && small->space != large->reduced_space) {
+        // What a reduction reads hides some of it.
+        const double hidden = costs_.hidden_work * static_cast<double>(small->elements);
+        again = std::max(small->work - hidden, 0.0) * times;
+      }
     }
     return both.saved_bytes + costs_.bytes_per_launch - again / costs_.work_per_byte -
            both.held_bytes * costs_.bytes_per_held;

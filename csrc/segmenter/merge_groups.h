@@ -23,6 +23,7 @@ struct MergeCosts {
   size_t most_weight;       ///< of units together: compilation time and registers
   size_t most_replayed;     ///< units times transforms of reshapes: what scheduling takes
   size_t least_alike;       ///< kernels of one form that are one launch; 0: each is one of its own
+  double hidden_work;       ///< operations an element that take no time beside what is read
   bool repeats_parts;       ///< kernels compute all parts of a join at each of its elements
   static MergeCosts of(DeviceKind device);
 };

@@ -275,8 +275,30 @@ class Recomputing {
       saved -= is_alike_[static_cast<size_t>(reader)] ? costs_.bytes_per_launch : 0;
       change.parts.emplace_back(reader, std::move(next));
     }
-    change.saved = saved - work * static_cast<double>(readers.size()) / costs_.work_per_byte;
+    work *= static_cast<double>(readers.size());
+    for (int reader : readers) {
+      work += repeated(copied, part(reader));
+    }
+    change.saved = saved - work / costs_.work_per_byte;
     return change;
+  }
+
+  /// Operations of units that a kernel of more elements does at each of its own.
+  double repeated(const std::set<int>& copied, const Part& reader) const {
+    int64_t elements = 0;
+    for (int unit : reader.units) {
+      elements = std::max(elements, traits_.unit(unit).elements);
+    }
+    double work = 0;
+    for (int i : copied) {
+      const UnitTraits& unit = traits_.unit(i);
+      const double of_element =
+          unit.elements > 0 ? unit.work / static_cast<double>(unit.elements) : 0;
+      if (unit.elements < elements && of_element > costs_.hidden_work) {
+        work += (of_element - costs_.hidden_work) * static_cast<double>(elements - unit.elements);
+      }
+    }
+    return work;
   }
 
   const FusionTraits& traits_;

@@ -17,6 +17,24 @@ namespace {
 /// Fusion.
 constexpr int64_t kAskedPerUnit = 8;
 
+/// Floating-point operations for an element that memory hides in a kernel of all.
+constexpr double kLightWork = 32;
+
+/// Whether one kernel would compute a tensor of few elements again for each of many, for longer
+/// than a launch takes: angles of a few rotations, for all points.
+bool repeatsHeavyWork(const FusionTraits& traits, const MergeCosts& costs) {
+  int64_t most = 0;
+  for (const UnitTraits& unit : traits.units()) {
+    most = std::max(most, unit.elements);
+  }
+  return std::any_of(traits.units().begin(), traits.units().end(), [&](const UnitTraits& unit) {
+    const double of_element =
+        unit.elements > 0 ? unit.work / static_cast<double>(unit.elements) : 0;
+    const double again = (of_element - kLightWork) * static_cast<double>(most - unit.elements);
+    return unit.signature < 0 && again > costs.bytes_per_launch * costs.work_per_byte;
+  });
+}
+
 bool withinLimits(const FusionTraits& traits, const MergeCosts& costs) {
   const auto borders =
       std::count_if(traits.tensors().begin(), traits.tensors().end(),
@@ -64,7 +82,8 @@ std::vector<Part> cut(const FusionTraits& traits, const SegmentCall& call, Quest
   std::iota(all.begin(), all.end(), 0);
   const MergeCosts costs = MergeCosts::of(call.device);
   const CostlyRepeats costly(traits, costs);
-  const bool may_be_one = costly.empty() && withinLimits(traits, costs);
+  const bool may_be_one =
+      costly.empty() && withinLimits(traits, costs) && !repeatsHeavyWork(traits, costs);
   if (all.size() == 1 || (may_be_one && questions.takes(makePart(traits, all)))) {
     return {makePart(traits, std::move(all))};
   }

@@ -101,6 +101,10 @@ double workOf(const Expr* expr) {
         case UnaryOpType::Abs:
         case UnaryOpType::Relu:
           return 1;
+        case UnaryOpType::Sin:
+        case UnaryOpType::Cos:
+        case UnaryOpType::Tan:
+          return 48;
         default:
           return 16;
       }

@@ -99,3 +99,39 @@ def test_a_sum_whose_elements_are_shared_by_many(sizes):
     x = torch.randn(*sizes, requires_grad=True)
     weights = torch.linspace(-1, 1, sizes[0] * sizes[1]).view(sizes[:2])
     assert_as_eager(lambda x: (x.mean(2).cumsum(0) * weights, x.cumsum(0).amax(2)), x)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8]
+)
+def test_extremes_and_the_last_places_that_have_them(dtype):
+    x = torch.randint(0, 6, (5, 33, 7)).to(dtype)
+
+    def extremes(x):
+        return [part for dim in (0, 1, -1) for part in (*x.cummax(dim), *x.cummin(dim))]
+
+    assert_as_eager(extremes, x, exact=True)
+    assert_as_eager(lambda x: (x.cummax(1).values * 2, x.cummin(0).indices + 1), x.transpose(0, 2), exact=True)
+
+
+def test_extremes_of_nan_and_of_few():
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([[1, nan, 3, nan, 5], [-inf, inf, inf, -inf, 0.0], [-0.0, 0.0, -0.0, 0.0, 0.0]])
+    assert_as_eager(lambda x: (*x.cummax(1), *x.cummin(1), *x.cummin(0)), x, exact=True)
+    for sizes in ((4, 1), (0, 5), (5, 0), ()):
+        assert_as_eager(lambda x: [y + 1 for y in (*x.cummax(0), *x.cummin(-1))], torch.rand(sizes), exact=True)
+
+
+def test_extremes_have_gradients():
+    def drawdown(x):
+        wealth = (1 + x).cumprod(1)
+        return (1 - wealth / wealth.cummax(1).values).amax(1)
+
+    assert_as_eager(drawdown, (torch.randn(4, 24) / 100).requires_grad_())
+
+
+def test_extremes_along_axes_of_changing_sizes():
+    function = compiled(lambda x: x.cummax(0), dynamic=True)
+    for rows in (3, 8, 21):
+        x = torch.randn(rows, 6)
+        torch.testing.assert_close(tuple(function(x)), tuple(x.cummax(0)), rtol=0, atol=0)

@@ -186,6 +186,10 @@ class Planner {
     loops_.split("columns", p_.threads_x, "columns", "thread");
     if (loops_.has("planes")) {
       loops_.merge("planes", "columns");
+      if (p_.rows > 1) {
+        loops_.split("columns", p_.rows, "columns", "planes of a block");
+        loops_.bind("planes of a block", TIDz);
+      }
     }
     loops_.bind("columns", BIDx);
     if (p_.batches > 0) {

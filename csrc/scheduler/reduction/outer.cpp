@@ -20,6 +20,8 @@ constexpr int64_t kRowsOfPass = 8;          ///< of a thread, for the larger blo
 constexpr int64_t kLeastStrip = 4;          ///< threads along the columns
 constexpr int64_t kLeastStripWritten = 16;  ///< where rows are written, too
 constexpr int64_t kMostAlone = 64;          ///< rows that one thread goes through
+constexpr int64_t kFewRows = 8;             ///< as fast to go through as to share
+constexpr int64_t kLeastBlock = 128;        ///< threads; of fewer a multiprocessor holds too few
 constexpr int64_t kThreadsToSpare = 1024;   ///< of a multiprocessor, for columns alone
 constexpr int64_t kLine = 128;              ///< bytes that neighbours read at once
 constexpr int64_t kBytesOfProcessor = 32768;  ///< that its threads have in flight, to hide latency
@@ -54,8 +56,9 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   params.threads_x = threads;
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
-  // Few elements that only indices tell apart (taps of a window): no thread waits for another's.
-  if (problem.of_indices && problem.reduced <= kMostAlone &&
+  // Few elements, or some that only indices tell apart (taps of a window): no thread waits for
+  // another's.
+  if (problem.reduced <= (problem.of_indices ? kMostAlone : kFewRows) &&
       others * columns >= kThreadsToSpare * processors) {
     params.threads_x = std::min(ceilPow2(columns), kThreadsOfColumns);
     params.threads_y = 1;
@@ -74,6 +77,9 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   if (may_split && blocks() * block * 2 <= (writes_rows ? 2 : 1) * most * processors) {
     splitOverBlocks(problem, blocks(), 2 * most / block,
                     problem.reduced / (params.threads_y * params.unroll), params);
+  }
+  if (may_split && params.grid == 1 && block < kLeastBlock) {
+    params.rows = std::min(kThreadsOfColumns / block, floorPow2(std::max<int64_t>(others, 1)));
   }
 }
 

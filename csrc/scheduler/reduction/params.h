@@ -52,7 +52,7 @@ struct ReductionParams : HeuristicParams {
   int64_t batches = 0;        ///< vectors of a row that a thread holds; 0: a serial loop
   int64_t threads_x = 0;      ///< 0: as many as the batches need
   int64_t threads_y = 0;
-  int64_t rows = 1;             ///< inner reductions of several rows in one block
+  int64_t rows = 1;             ///< rows of an inner reduction, planes of an outer one, in a block
   int64_t threads_of_runs = 1;  ///< of a 3-D inner reduction: runs that a block's threads share out
   bool pad_to_warp = false;
   int64_t padded_to = 0;  ///< threads of a row that shares its warp; 0: as many as it needs

@@ -1,6 +1,8 @@
-"""Rules of running sums and products. Half precision is carried in float32, integers in int64, as in PyTorch; a dtype
-that is asked for is what elements are cast to first."""
+"""Rules of running sums, products and extremes. Half precision is carried in float32, integers in int64, as in PyTorch; a dtype
+that is asked for is what elements are cast to first. The place of a running extreme is the last one up to there whose
+element is the extreme of those before it: a running maximum of places."""
 
+import torch
 from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
@@ -36,6 +38,38 @@ def _cumsum(scope, node, x, dim, *, dtype=None):
 @rule("cumprod", refuse=_one_long_line)
 def _cumprod(scope, node, x, dim, *, dtype=None):
     return _scanned(scope, x, dim, dtype, ops.cumprod)
+
+
+def _no_line_of_numbers(node):
+    return "an extreme of truths" if meta(node.args[0]).dtype is torch.bool else _one_long_line(node)
+
+
+def _running_extreme(scope, x, dim, operation):
+    value, rank = meta(x), meta(x).dim()
+    tensor = scope.value(x)
+    if rank == 0:
+        return ops.set(tensor), ops.full([], 0, DataType.Int)
+    dim %= rank
+    floating = value.dtype.is_floating_point
+    wide = scope.dtype(value.dtype) if floating else DataType.Int
+    tensor = tensor if tensor.dtype() == wide else ops.cast(tensor, wide)
+    extremes = operation(tensor, dim)
+    leads = ops.eq(tensor, extremes)
+    leads = ops.logical_or(leads, ops.isnan(tensor)) if floating else leads
+    places = ops.iota(scope.extent_of(x, dim), 0, 1, DataType.Int)
+    places = ops.broadcast(places, [axis != dim for axis in range(rank)])
+    found = ops.cummax(ops.where(leads, places, 0), dim)
+    return extremes if floating else ops.cast(extremes, scope.dtype(value.dtype)), found
+
+
+@rule("cummax", refuse=_no_line_of_numbers)
+def _cummax(scope, node, x, dim):
+    return _running_extreme(scope, x, dim, ops.cummax)
+
+
+@rule("cummin", refuse=_no_line_of_numbers)
+def _cummin(scope, node, x, dim):
+    return _running_extreme(scope, x, dim, ops.cummin)
 
 
 _SCANS = {overload("cumsum"): ops.cumsum, overload("cumprod"): ops.cumprod}

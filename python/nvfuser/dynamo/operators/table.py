@@ -80,7 +80,7 @@ leave(
     "attention is a library's",
 )
 leave("sort topk kthvalue median mode unique_consecutive argsort", "sorting is a library's")
-leave("cummax cummin logcumsumexp", "scans with positions or logarithms are a library's")
+leave("logcumsumexp", "scans of logarithms are a library's")
 leave(
     "bernoulli rand randn rand_like randn_like randint uniform normal randperm multinomial native_dropout",
     "PyTorch's generator draws",
