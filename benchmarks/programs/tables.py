@@ -7,6 +7,7 @@ from . import (
     experts,
     further,
     graphs,
+    later,
     losses,
     optimizers,
     physics,
@@ -33,7 +34,12 @@ KINDS = (
     casts,
 )
 ORDINARY = [kind.TABLE for kind in KINDS]
-LISTS = {"ordinary": ORDINARY, "further": further.TABLES, "all": [*ORDINARY, *further.TABLES]}
+LISTS = {
+    "ordinary": ORDINARY,
+    "further": further.TABLES,
+    "later": later.TABLES,
+    "all": [*ORDINARY, *further.TABLES, *later.TABLES],
+}
 
 
 def cases_of(options):

@@ -11,8 +11,10 @@ bool sameSizes(const TensorView* a, const TensorView* b) {
   const std::vector<IterDomain*> first = ops::axesOf(a);
   const std::vector<IterDomain*> second = ops::axesOf(b);
   for (size_t i = 0; i < first.size() && first.size() == second.size(); ++i) {
-    const auto size = ops::constantOf(ops::extentOf(first[i]));
-    if (!size || size != ops::constantOf(ops::extentOf(second[i]))) {
+    const Val* size = ops::extentOf(first[i]);
+    const Val* other = ops::extentOf(second[i]);
+    const auto constant = ops::constantOf(size);
+    if (!size->sameAs(other) && (!constant || constant != ops::constantOf(other))) {
       return false;
     }
   }
