@@ -92,7 +92,7 @@ class Spaces {
 };
 
 /// Floating-point operations for each element, roughly.
-double workOf(const Expr* expr) {
+double workOf(const Expr* expr, DeviceKind device) {
   switch (expr->kind()) {
     case ExprKind::UnaryOp:
       switch (expr->as<UnaryOp>()->getUnaryOpType()) {
@@ -104,7 +104,7 @@ double workOf(const Expr* expr) {
         case UnaryOpType::Sin:
         case UnaryOpType::Cos:
         case UnaryOpType::Tan:
-          return 48;
+          return device == DeviceKind::Cpu ? 16 : 48;  // (in vectors)
         default:
           return 16;
       }
@@ -339,7 +339,7 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
     for (const IterDomain* id : out->getLogicalDomain()) {
       unit.elements *= id->isBroadcast() ? 1 : extent(id);
     }
-    unit.work = workOf(expr) * static_cast<double>(unit.elements);
+    unit.work = workOf(expr, call_.device) * static_cast<double>(unit.elements);
   }
   for (TensorTraits& tensor : tensors_) {
     for (const auto* list : {&tensor.tv->getLogicalDomain(), &tensor.tv->getRootDomain()}) {

@@ -72,7 +72,8 @@ int64_t lanesOf(int64_t vectors, int64_t batches, int64_t warp) {
 
 /// Rows of few vectors: several a warp, each by a power of two of threads, which exchange by
 /// shuffles. 96 numbers of 16 bits are 12 vectors: 4 threads with 3 each, 8 rows. Of 5 vectors 8
-/// threads have one each, and three have none, where a whole warp would leave 27 idle.
+/// threads have one each, and three have none, where a whole warp would leave 27 idle. A point of 2
+/// or 3 numbers has one thread.
 void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
                 ReductionParams& params) {
   constexpr int64_t kBlock = 128;
@@ -84,7 +85,10 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
     return static_cast<double>(vectors) / static_cast<double>(batches * threads);
   };
   double best = kWorth * used(params.batches, lanesOf(vectors, params.batches, warp));
-  const int64_t least = std::min<int64_t>(kLeastOfRow, ceilPow2(vectors));
+  // One thread reads a row of one access, whatever else; so do neighbours theirs.
+  const bool is_one_access = problem.reduced * std::max<int64_t>(problem.largest_dtype, 1) <=
+                             SchedulerRuntimeInfo::kMaxAlignment;
+  const int64_t least = is_one_access ? 1 : std::min<int64_t>(kLeastOfRow, ceilPow2(vectors));
   int64_t threads = 0;
   const bool is_fixed = problem.isReducedByConstants();
   for (int64_t batches = 1; batches <= std::min(most_batches, kMostBatches); ++batches) {
@@ -95,7 +99,8 @@ void shareWarps(const Problem& problem, int64_t vectors, int64_t most_batches,
     if (!is_fixed && !is_one_of_few) {
       continue;
     }
-    if (needed > 1 && needed >= least && needed < warp && used(batches, needed) > best) {
+    if ((needed > 1 || is_fixed) && needed >= least && needed < warp &&
+        used(batches, needed) > best) {
       best = used(batches, needed);
       threads = needed;
       params.batches = batches;

@@ -344,8 +344,12 @@ std::unique_ptr<ReductionParams> Problem::makeParams(SchedulerType type) const {
 }
 
 int64_t Problem::widthOfWindows(const TensorView* input) const {
-  if (inner.empty()) {
-    return 1;
+  const std::vector<IterDomain*> axes_of = TensorDomain::noReductions(input->getLogicalDomain());
+  const bool are_constant = std::all_of(axes_of.begin(), axes_of.end(), [](const IterDomain* id) {
+    return id->extent()->isConstScalar();
+  });
+  if (inner.empty() || (inner.size() > 1 && !are_constant)) {
+    return 1;  // lowering does not take an index apart that is divided by a product of extents
   }
   int64_t width = kMaxVectorBytes;
   const auto last = static_cast<size_t>(inner.back());

@@ -3,6 +3,7 @@ that is asked for is what elements are cast to first. The place of a running ext
 element is the extreme of those before it: a running maximum of places."""
 
 import torch
+
 from nvfuser._C import DataType
 from nvfuser._C.direct import ops
 
