@@ -124,7 +124,8 @@ class Narrow {
       return fitting({std::min(*start, last), std::max(*start, last)});
     }
     if (expr->isA<BroadcastOp>() || expr->isA<ExpandOp>() ||
-        (expr->isA<LoadStoreOp>() && !expr->output(0)->as<TensorView>()->hasRoot())) {
+        (expr->isA<LoadStoreOp>() && expr->output(0)->isA<TensorView>() &&
+         !expr->output(0)->as<TensorView>()->hasRoot())) {
       return rangeOf(expr->input(0));
     }
     if (const auto* op = dynamic_cast<const SliceOp*>(expr)) {

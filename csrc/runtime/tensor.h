@@ -160,7 +160,8 @@ class Tensor {
   }
   /// A copy on `device`: the same strides where they leave no gap, row-major otherwise.
   Tensor copyTo(Device& device) const;
-  /// Writes the elements of `source` (same dtype and sizes) here.
+  /// Writes the elements of `source` (same dtype and sizes) here, in the order of the stream: on a
+  /// GPU they are there when it comes to that.
   void copyFrom(const Tensor& source, Stream stream = nullptr);
   void copyFrom(const HostTensor& source, Stream stream = nullptr);
   Tensor clone() const { return copyTo(device()); }

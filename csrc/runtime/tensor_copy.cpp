@@ -4,6 +4,7 @@
 #include <evaluator/element_codec.h>
 #include <evaluator/strided_loop.h>
 #include <runtime/memory_overlap.h>
+#include <runtime/strided_copy.h>
 #include <runtime/tensor.h>
 #include <runtime/tensor_layout.h>
 
@@ -56,11 +57,13 @@ void Tensor::copyFrom(const Tensor& source, Stream stream) {
   const MemoryRange range = memoryRange(*this);
   const bool fills = range.end - range.begin == numel() * dataTypeSizeByte(dtype_) &&
                      !overlapsItself(sizes_, strides_);
-  if (fills && source.strides() == strides_ && &source.device() == &device() &&
-      !rangesMeet(*this, source)) {
+  const bool is_apart = &source.device() == &device() && !rangesMeet(*this, source);
+  if (is_apart && fills && source.strides() == strides_) {
     device().copyWithin(const_cast<std::byte*>(range.begin), memoryRange(source).begin,
                         static_cast<size_t>(range.end - range.begin), stream);
-    device().synchronize(stream);
+    return;
+  }
+  if (is_apart && !overlapsItself(sizes_, strides_) && copyStridedOnDevice(source, *this, stream)) {
     return;
   }
   copyFrom(source.toHostTensor(stream), stream);

@@ -227,6 +227,12 @@ __syncthreads();
 o[0]=f[0]+float(d[0])+i[0]+l[0];
 }
 )"},
+    {"copy_strided.cuh", R"(
+extern "C" __global__ void k(const u8*a,u8*b,const double*c,double*d,CopyForm form){
+copyStrided<u32>(a,b,form);
+copyStrided<u64>(c,d,form);
+}
+)"},
     {"complex.cuh", R"(
 template<class T> __device__ void f(complex<T>*o,complex<T> a,complex<T> b){int i=0;
 o[i++]=a+b;

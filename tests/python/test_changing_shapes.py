@@ -6,7 +6,9 @@ Sizes that PyTorch refuses are refused, and the next call is right.
 
 import pytest
 import torch
+from compile_support import failures
 from nvfuser.dynamo import backend
+from nvfuser.dynamo.backend import observing
 from torchscript_support import compiled_anew, copies, rand
 
 
@@ -139,3 +141,17 @@ def test_scripted_without_gradients(program):
         for shapes in [calls[0], calls[0], *calls, *calls[::-1]]:
             inputs = [rand(*shape) for shape in shapes]
             close(scripted(*copies(inputs)), program(*inputs))
+
+
+def test_numbers_that_a_call_computes_beside_short_rows():
+    def weighted(x, index, count):
+        return x.reshape(-1, 33).softmax(-1) * torch.where(index < 0, index + count, index)[:, None]
+
+    torch._dynamo.reset()
+    function = torch.compile(weighted, backend=backend, dynamic=True)
+    with observing() as seen:
+        for rows, count in ((64, 17), (100, 40), (65, 17)):
+            x, index = torch.randn(rows, 33), torch.randint(-count, count, (rows,))
+            torch.testing.assert_close(function(x, index, count), weighted(x, index, count))
+    assert not failures(seen.graphs)
+    torch._dynamo.reset()

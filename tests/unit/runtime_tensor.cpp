@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <memory>
 
 #include <runtime/executor_kernel_arg.h>
@@ -220,6 +221,37 @@ TEST_CASE("tensor: elements written to memory with gaps, backwards and over the 
     CHECK(x.toHost<int64_t>() == memory().toHost<int64_t>());
     Tensor(turned).copyFrom(memory().view({4, 2}));
     CHECK(x.toHost<int64_t>() == Numbers{0, 2, 4, 6, 1, 3, 5, 7});
+  }
+}
+
+template <typename T>
+void checkStridedCopies(DataType dtype, Device& device) {
+  CAPTURE(dtype);
+  std::vector<T> values;
+  for (int i = 0; i < 105; ++i) {
+    values.push_back(static_cast<T>(i % 2 == 0));
+  }
+  const Tensor source = Tensor::fromHost(values, {5, 3, 1, 7}, device);
+  REQUIRE(source.dtype() == dtype);
+  const Tensor turned = source.permute({3, 0, 2, 1});
+  Tensor target = Tensor::emptyStrided({7, 5, 1, 3}, {64, 8, 5, 2}, dtype, device, true);
+  target.copyFrom(turned);
+  CHECK(target.toHost<T>() == turned.toHost<T>());
+  const Tensor repeated = source.asStrided({5, 4, 7}, {21, 0, 1}, 0);
+  Tensor wide = Tensor::emptyStrided({5, 4, 7}, {1, 40, 5}, dtype, device, true);
+  wide.copyFrom(repeated);
+  CHECK(wide.toHost<T>() == repeated.toHost<T>());
+}
+
+TEST_CASE(
+    "copies between tensors that lie otherwise: all widths, several axes, repeated elements") {
+  for (Device* device : {&cpuDevice(), &emulatedDevice()}) {
+    CAPTURE(device->properties().name);
+    checkStridedCopies<int8_t>(DataType::Char, *device);
+    checkStridedCopies<int16_t>(DataType::Short, *device);
+    checkStridedCopies<float>(DataType::Float, *device);
+    checkStridedCopies<double>(DataType::Double, *device);
+    checkStridedCopies<std::complex<double>>(DataType::ComplexDouble, *device);
   }
 }
 

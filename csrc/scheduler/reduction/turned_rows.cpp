@@ -23,7 +23,8 @@ constexpr double kPartOfVector = 8;
 bool staysAtItsPlace(const Expr* expr) {
   return expr->isOneOf<FullOp, UnaryOp, BinaryOp, TernaryOp, BroadcastOp, ExpandOp, SqueezeOp,
                        ReductionOp, WelfordOp>() ||
-         (expr->isA<LoadStoreOp>() && !expr->output(0)->as<TensorView>()->hasRoot());
+         (expr->isA<LoadStoreOp>() && expr->output(0)->isA<TensorView>() &&
+          !expr->output(0)->as<TensorView>()->hasRoot());
 }
 
 /// Of the reference's kept axes, or its reduced ones, that have several elements, those of `tv`.
