@@ -103,3 +103,21 @@ TEST_CASE("rows of a thread: columns that lack one of the merged axes are comput
               {{{1024, 256, 256}, {256}, {256}}});
   has(plan, "rows 8");
 }
+
+TEST_CASE("reduction scheduler: planes of few columns share a block, and few elements a thread") {
+  const auto plannedOf = [](std::vector<int64_t> sizes) {
+    return planned(
+        reductionScheduler(),
+        [&](Fusion& fusion) {
+          TensorView* x = makeContigConcreteTensor(sizes);
+          fusion.addInput(x);
+          fusion.addOutput(sum(x, {1}));
+        },
+        Call{{sizes}});
+  };
+  const std::string points = plannedOf({1 << 20, 3, 2});
+  has(points, "threads x 1, threads y 1, rows 256");
+  const std::string taps = plannedOf({1 << 16, 16, 4});
+  has(taps, "threads y 16, rows 16");
+  CHECK(plannedOf({64, 1024, 4096}).find("rows") == std::string::npos);
+}

@@ -73,6 +73,22 @@ TEST_CASE("persistent scheduler: rows of vectors that whole warps share leave no
   CHECK(says(rmsNormPlanned(4098, true), "batches 5,"));
 }
 
+TEST_CASE("persistent scheduler: a point of few numbers has one thread") {
+  const auto plannedOf = [](int64_t row, bool is_fixed) {
+    auto define = [&](Fusion& fusion) {
+      TensorView* x = is_fixed ? makeContigConcreteTensor({150000, row}) : makeContigTensor(2);
+      fusion.addInput(x);
+      fusion.addOutput(div(x, broadcast(sum(mul(x, x), {1}), {false, true})));
+    };
+    return planned(innerPersistentScheduler(), define, {{{150000, row}}});
+  };
+  CHECK(says(plannedOf(2, true), "rows 128"));
+  CHECK(says(plannedOf(3, true), "rows 128"));
+  CHECK(says(plannedOf(4, true), "rows 128"));
+  CHECK(says(plannedOf(6, true), "rows 32"));  // 4 threads, of which one has none
+  CHECK_FALSE(says(plannedOf(2, false), "rows 128"));
+}
+
 TEST_CASE("persistent scheduler: a vector is one access of the widest large output") {
   auto define = [](Fusion& fusion) {
     TensorView* x = makeContigTensor(2, DataType::BFloat16);

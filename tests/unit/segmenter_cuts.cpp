@@ -42,6 +42,46 @@ TEST_CASE("no kernel goes across a segment_set, unless it copies an input") {
   CHECK(around.cut(takesAll).size() == 2);
 }
 
+TEST_CASE("angles of a few turns are computed once on a GPU, and light work where it is needed") {
+  const auto groups = [](bool is_heavy, DeviceKind device) {
+    Draft draft;
+    TensorView* few = draft.input({8});
+    TensorView* points = draft.input({64, 8, 1 << 16});
+    TensorView* factor = broadcast(is_heavy ? cos(few) : neg(few), {true, false, true});
+    draft.output(sum(mul(points, sub(points, factor)), {2}));
+    draft.output(mul(points, factor));
+    return draft.cut(takesAll, device).size();
+  };
+  CHECK(groups(true, DeviceKind::Cuda) == 2);
+  CHECK(groups(false, DeviceKind::Cuda) == 1);
+}
+
+TEST_CASE("kernels of one form stay one launch: none of them computes more than the others") {
+  // Eight sums over all rows of products of what a chain comes to, one after the other.
+  Draft draft;
+  TensorView* x = draft.input({512, 64});
+  TensorView* state = draft.input({512, 64});
+  std::vector<TensorView*> states;
+  for (int step = 0; step < 8; ++step) {
+    state = add(mul(state, x), x);
+    states.push_back(state);
+  }
+  draft.output(sum(state, {1}));
+  for (TensorView* one : states) {
+    draft.output(sum(one, {0}));
+  }
+  // Schedulers that take one reduction a kernel.
+  const std::vector<Group> groups = draft.cut([](const Group& group) {
+    return std::count_if(group.exprs.begin(), group.exprs.end(),
+                         [](const Expr* expr) { return expr->isA<ReductionOp>(); }) <= 1;
+  });
+  size_t alone = 0;
+  for (const Group& group : groups) {
+    alone += group.exprs.size() == 1 && group.exprs[0]->isA<ReductionOp>() ? 1 : 0;
+  }
+  CHECK(alone >= 6);
+}
+
 TEST_CASE("a merge that would make a cycle is not made") {
   // b and d could be one kernel, but the sort between them reads one and feeds the other.
   Draft draft;
