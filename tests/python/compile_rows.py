@@ -81,6 +81,8 @@ for _name in [
     row(f"{_name}.default", lambda x, w, f=_f: f(x))
 row("cumsum.default", lambda x, w: (x.cumsum(1), w.cumsum(0) * 2))
 row("cumprod.default", lambda x, w: (x.cumprod(1), w.cumprod(0) * 2))
+row("cummax.default", lambda x, w: (*x.cummax(1), w.cummax(0)[0] * 2))
+row("cummin.default", lambda x, w: (*x.cummin(1), w.cummin(0)[0] * 2))
 row("silu.default", lambda x, w: F.silu(x))
 row("gelu.default", lambda x, w: (F.gelu(x), F.gelu(x, approximate="tanh")))
 row("gelu_backward.default", lambda x, w: aten.gelu_backward(w, x))
