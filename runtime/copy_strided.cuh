@@ -1,8 +1,7 @@
 // Elements of a tensor to another one of its sizes, each with strides of its own.
 //
-//   copyStrided<Index>(from, to, form)   for elements of 1, 2, 4, 8 or 16 bytes and up to eight
-//   axes;
-//                                        Index holds the number of elements
+//   copyStrided<Index, T>(from, to, form)   for elements T of 1, 2, 4, 8 or 16 bytes and up to
+//                                           eight axes; Index holds the number of elements
 //
 // Threads of a grid along x have an element each; neighbours go along the last axis of the form.
 //
@@ -13,7 +12,7 @@ struct CopyForm {  // as in csrc/runtime/strided_copy.cpp
 };
 
 template <class Index, class T>
-__device__ __forceinline__ void copyStrided(const T* from, T* to, const CopyForm& form) {
+__device__ __forceinline__ void copyStrided(const void* from, void* to, const CopyForm& form) {
   const i64 number = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (number >= form.elements) {
     return;
@@ -27,5 +26,5 @@ __device__ __forceinline__ void copyStrided(const T* from, T* to, const CopyForm
     source += (i64)at * form.from[axis];
     target += (i64)at * form.to[axis];
   }
-  to[target] = from[source];
+  static_cast<T*>(to)[target] = static_cast<const T*>(from)[source];
 }

@@ -76,8 +76,7 @@ bool canMove(const Expr* read, const Expr* computed) {
 
 constexpr size_t kMostSlices = 4;       ///< of one tensor
 constexpr size_t kMostLightReads = 16;  ///< of one that is computed as fast as it is read
-
-constexpr int kMostShapes = 4;  ///< of a tensor one after the other
+constexpr int kMostShapes = 4;          ///< of a tensor one after the other
 
 bool isShape(const Expr* expr) { return expr->isOneOf<ReshapeOp, BroadcastOp, SqueezeOp>(); }
 
@@ -105,7 +104,7 @@ bool isLight(const Expr* computed) {
 
 class Hoister {
  public:
-  /// `shapes`: reshapes and broadcasts that lead to reads at an index move, not reads.
+  /// `shapes`: what changes a shape and leads to reads at an index moves, not reads.
   Hoister(Fusion& fusion, bool shapes) : fusion_(fusion), shapes_(shapes) {}
 
   /// Whether anything moved.

@@ -5,8 +5,8 @@
 ///   groups     k1: a, c         k2: a, c
 ///
 /// A launch joins an earlier one if nothing between them writes what it reads, or reads or writes
-/// what it writes. It takes what it makes with it, which is then in memory for longer: what large
-/// tensors are between launches is not moved.
+/// what it writes. What it makes is then in memory for longer, so a launch stays where it is that
+/// makes a large tensor for others.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,6 @@
 #include <runtime/launch_sequence.h>
 
 namespace nvfuser {
-
-/// Launches that are worth another kernel, for their table.
-inline constexpr size_t kLeastLaunches = 6;
 
 /// Numbers of launches, ascending, by group; groups in the order in which they run. Places of
 /// `Between` have numbers of tensors; `may_move` says of one whether the launch that makes it may

@@ -7,6 +7,7 @@
 #include <runtime/executor.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/profiler_range.h>
+#include <segmenter/merge_groups.h>
 #include <support/cancellation.h>
 
 namespace nvfuser {
@@ -22,7 +23,7 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
       arguments_(args.size()),
       addresses_(args.size()) {
   for (const std::vector<size_t>& group : sequence_.groups()) {
-    const bool together = group.size() >= kLeastLaunches;
+    const bool together = group.size() >= kLeastAlike;
     tables_.push_back(together ? sequence_.launches()[group[0]].plan->compiled().table() : nullptr);
   }
   for (size_t i = 0; i < args.size(); ++i) {

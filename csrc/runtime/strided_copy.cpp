@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <codegen/snippet_set.h>
+#include <runtime/cannot_compile.h>
 #include <runtime/device_kernels.h>
 #include <support/round.h>
 
@@ -54,23 +55,16 @@ std::optional<CopyForm> formOf(const Tensor& from, const Tensor& to) {
   return form;
 }
 
-/// `types`: the index's, the elements'.
+/// `types`: the index's and the elements'.
 std::string copyText(const std::string& types) {
   codegen::SnippetSet snippets(Target::Cuda);
   for (const char* path : {"complex.cuh", "copy_strided.cuh"}) {
     snippets.add(path);
   }
   return snippets.text() + text(R"(
-template <class IndexOf, class ElementOf>
-struct Types {
-  using Index = IndexOf;
-  using Element = ElementOf;
-};
-using Given = Types<)",
-                                types, R"(>;
-extern "C" __global__ void copy_strided(const Given::Element* from, Given::Element* to,
-    CopyForm form) {
-  copyStrided<Given::Index>(from, to, form);
+extern "C" __global__ void copy_strided(const void* from, void* to, CopyForm form) {
+  copyStrided<)",
+                                types, R"(>(from, to, form);
 }
 )");
 }
@@ -94,12 +88,17 @@ bool copyStridedOnDevice(const Tensor& from, const Tensor& to, Stream stream) {
   LaunchShape shape;
   shape.grid[0] = ceilDiv(form->elements, kThreads);
   shape.block[0] = kThreads;
-  const auto& kernel = deviceKernels(device, types, {"copy_strided"}, copyText);
+  const DeviceKernels* kernels = nullptr;
+  try {
+    kernels = &deviceKernels(device, types, {"copy_strided"}, copyText);
+  } catch (const CannotCompile&) {
+    return false;
+  }
   RunContext context;
   context.stream = stream;
   const void* const source = from.data();
   void* const target = to.data();
-  launchKernel(device, *kernel.at("copy_strided"), shape, context, source, target, *form);
+  launchKernel(device, *kernels->at("copy_strided"), shape, context, source, target, *form);
   return true;
 }
 

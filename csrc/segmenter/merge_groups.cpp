@@ -22,9 +22,6 @@ constexpr double kHiddenWork = 8;
 /// Loops of the CPU compute once what is the same in all their iterations (costly_repeats.h).
 constexpr double kAllHidden = std::numeric_limits<double>::infinity();
 
-/// As many launches of one kernel are worth a table (runtime/launch_groups.h).
-constexpr size_t kLeastAlike = 6;
-
 /// Each tensor of a kernel goes through the transforms of all reshapes in it.
 constexpr size_t kMostReplayed = 8192;
 
@@ -38,6 +35,14 @@ MergeCosts MergeCosts::of(DeviceKind device) {
   // 2.6 us at 4 TB/s; 60 Tflop/s.
   return {10e6,          15,          kBytesPerHeld, 256,  kMostWeightOfGpus,
           kMostReplayed, kLeastAlike, kHiddenWork,   false};
+}
+
+double repeatedWork(double work, int64_t elements, int64_t at, double hidden) {
+  if (elements <= 0 || at <= elements) {
+    return 0;
+  }
+  const double of_element = work / static_cast<double>(elements);
+  return std::max(of_element - hidden, 0.0) * static_cast<double>(at - elements);
 }
 
 bool looksLikeOneKernel(const GroupGraph::Node& a, const GroupGraph::Node& b,
@@ -166,16 +171,13 @@ class Merging {
       std::swap(large, small);
     }
     double again = 0;
-    if (small->elements > 0 && small->space != large->space && small->signature == -1) {
-      const double times =
-          static_cast<double>(large->elements) / static_cast<double>(small->elements) - 1;
-      if (large->signature == -1) {
-        again = small->work * times;
-      } else if (small->space != large->kept && small->space != large->reduced_space) {
-        // What a reduction reads hides some of it.
-        const double hidden = costs_.hidden_work * static_cast<double>(small->elements);
-        again = std::max(small->work - hidden, 0.0) * times;
-      }
+    if (small->space != large->space && small->signature == -1) {
+      // What a reduction reads hides some work; its rows and its results are no spaces of others.
+      const bool is_own = small->space == large->kept || small->space == large->reduced_space;
+      const double hidden = large->signature == -1 ? 0 : costs_.hidden_work;
+      again = large->signature >= 0 && is_own
+                  ? 0
+                  : repeatedWork(small->work, small->elements, large->elements, hidden);
     }
     return both.saved_bytes + costs_.bytes_per_launch - again / costs_.work_per_byte -
            both.held_bytes * costs_.bytes_per_held;

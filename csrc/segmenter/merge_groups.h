@@ -13,6 +13,13 @@
 
 namespace nvfuser {
 
+/// Launches of one kernel that are worth a table of arguments (runtime/launch_groups.h).
+inline constexpr size_t kLeastAlike = 6;
+
+/// Operations that are done again where a tensor of `elements`, `work` in all, is computed at each
+/// of `at` elements; `hidden` of them for each take no time.
+double repeatedWork(double work, int64_t elements, int64_t at, double hidden);
+
 /// What merging is worth on a device, in bytes that could be moved meanwhile, and how large a
 /// kernel may become.
 struct MergeCosts {

@@ -292,11 +292,7 @@ class Recomputing {
     double work = 0;
     for (int i : copied) {
       const UnitTraits& unit = traits_.unit(i);
-      const double of_element =
-          unit.elements > 0 ? unit.work / static_cast<double>(unit.elements) : 0;
-      if (unit.elements < elements && of_element > costs_.hidden_work) {
-        work += (of_element - costs_.hidden_work) * static_cast<double>(elements - unit.elements);
-      }
+      work += repeatedWork(unit.work, unit.elements, elements, costs_.hidden_work);
     }
     return work;
   }

@@ -27,11 +27,10 @@ bool repeatsHeavyWork(const FusionTraits& traits, const MergeCosts& costs) {
   for (const UnitTraits& unit : traits.units()) {
     most = std::max(most, unit.elements);
   }
+  const double hidden = std::max(kLightWork, costs.hidden_work);
   return std::any_of(traits.units().begin(), traits.units().end(), [&](const UnitTraits& unit) {
-    const double of_element =
-        unit.elements > 0 ? unit.work / static_cast<double>(unit.elements) : 0;
-    const double again = (of_element - kLightWork) * static_cast<double>(most - unit.elements);
-    return unit.signature < 0 && again > costs.bytes_per_launch * costs.work_per_byte;
+    return unit.signature < 0 && repeatedWork(unit.work, unit.elements, most, hidden) >
+                                     costs.bytes_per_launch * costs.work_per_byte;
   });
 }
 

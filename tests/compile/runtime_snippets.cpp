@@ -229,8 +229,8 @@ o[0]=f[0]+float(d[0])+i[0]+l[0];
 )"},
     {"copy_strided.cuh", R"(
 extern "C" __global__ void k(const u8*a,u8*b,const double*c,double*d,CopyForm form){
-copyStrided<u32>(a,b,form);
-copyStrided<u64>(c,d,form);
+copyStrided<u32,u8>(a,b,form);
+copyStrided<u64,double>(c,d,form);
 }
 )"},
     {"complex.cuh", R"(

@@ -1,6 +1,6 @@
-"""Rules of running sums, products and extremes. Half precision is carried in float32, integers in int64, as in PyTorch; a dtype
-that is asked for is what elements are cast to first. The place of a running extreme is the last one up to there whose
-element is the extreme of those before it: a running maximum of places."""
+"""Rules of running sums, products and extremes. Half precision is carried in float32, integers in int64, as in PyTorch;
+a dtype that is asked for is what elements are cast to first. The place of a running extreme is the last one up to there
+whose element is the extreme of those before it: a running maximum of places."""
 
 import torch
 
