@@ -2,7 +2,7 @@
 // add up entries for it.
 #include <doctest/doctest.h>
 
-#include "../planned.h"
+#include "planned.h"
 #include <fusion.h>
 #include <ir/builder.h>
 #include <ops/all_ops.h>
