@@ -152,7 +152,7 @@ constexpr Notes kNotes[] = {
     {"linear", "[…, in] times [out, in]: […, out]; bias [out]",
      "integers, floating-point, complex, one for all; sums in Float for half precision",
      "operands of two dtypes, lengths that differ"},
-    {"cumsum cumprod", kSame, "any but Bool; the result has the dtype of arg", kNoAxis},
+    {"cumsum cumprod", kSame, "any; the result has the dtype of arg, of Bool Int", kNoAxis},
     {"cummax cummin", kSame, "integers, floating-point; the result has the dtype of arg",
      "a complex arg, an axis that is not there"},
     {"argsort", kSame, "integers, floating-point; gives Int",

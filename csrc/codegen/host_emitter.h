@@ -183,6 +183,13 @@ class HostEmitter final : public Emitter {
   std::string laneEach(const std::string& element, DataType dtype, const LaneLoop& lanes);
   kir::Scalar atLane(kir::Scalar index, const LaneLoop& lanes);
 
+  // ---- host_lanes_indices.cpp: indices as values
+  /// The one term of an index that a lane changes, if it is the lane's place by a number: where it
+  /// is in a period, or how many periods are before it. Null: it is of another kind.
+  kir::Scalar placeAmid(kir::Scalar index, const LaneLoop& lanes);
+  /// Vector of an index and those that follow, as `dtype`; "": they are taken lane by lane.
+  std::string laneIndex(kir::Scalar index, DataType dtype, const LaneLoop& lanes);
+
   // ---- host_lanes_places.cpp: windows, and comparisons of the place
   /// None: the condition is not one of neighbouring iterations.
   std::optional<LaneRange> rangeOf(kir::Scalar condition, const LaneLoop& lanes);

@@ -55,7 +55,8 @@ bool isFunction(const kir::Compute& compute, DataType compute_type) {
     return false;
   }
   const std::string_view pattern = lanesPattern(rowOf(compute).name, compute_type);
-  return pattern.empty() || callsFunction(pattern) || pattern.starts_with("lanesWhole");
+  return pattern.empty() || callsFunction(pattern) || pattern.starts_with("lanesWhole") ||
+         pattern.starts_with("lanesInt");
 }
 
 struct FunctionFile {
@@ -63,21 +64,23 @@ struct FunctionFile {
   std::string_view file;
 };
 constexpr FunctionFile kFunctionFiles[] = {
-    {"lanesWhole", "cpu/lanes_whole.h"},   {"simdAcosh", "cpu/simd_hyperbolic.h"},
-    {"simdAcos", "cpu/simd_angles.h"},     {"simdAsinh", "cpu/simd_hyperbolic.h"},
-    {"simdAsin", "cpu/simd_angles.h"},     {"simdAtanh", "cpu/simd_hyperbolic.h"},
-    {"simdAtan", "cpu/simd_angles.h"},     {"simdCosh", "cpu/simd_hyperbolic.h"},
-    {"simdCos", "cpu/simd_angles.h"},      {"simdErf", "cpu/simd_error.h"},
-    {"simdLgamma", "cpu/simd_gamma.h"},    {"simdMaxNan", "cpu/simd.h"},
-    {"simdMinNan", "cpu/simd.h"},          {"simdPow", "cpu/simd_pow.h"},
-    {"simdSinh", "cpu/simd_hyperbolic.h"}, {"simdSin", "cpu/simd_angles.h"},
-    {"simdTanh", "cpu/simd_math.h"},       {"simdTan", "cpu/simd_angles.h"},
-    {"simd", "cpu/simd_math.h"},
+    {"lanesInt", "cpu/lanes_integer.h"},    {"lanesWhole", "cpu/lanes_whole.h"},
+    {"simdAcosh", "cpu/simd_hyperbolic.h"}, {"simdAcos", "cpu/simd_angles.h"},
+    {"simdAsinh", "cpu/simd_hyperbolic.h"}, {"simdAsin", "cpu/simd_angles.h"},
+    {"simdAtanh", "cpu/simd_hyperbolic.h"}, {"simdAtan", "cpu/simd_angles.h"},
+    {"simdCosh", "cpu/simd_hyperbolic.h"},  {"simdCos", "cpu/simd_angles.h"},
+    {"simdErf", "cpu/simd_error.h"},        {"simdLgamma", "cpu/simd_gamma.h"},
+    {"simdMaxNan", "cpu/simd.h"},           {"simdMinNan", "cpu/simd.h"},
+    {"simdPow", "cpu/simd_pow.h"},          {"simdSinh", "cpu/simd_hyperbolic.h"},
+    {"simdSin", "cpu/simd_angles.h"},       {"simdTanh", "cpu/simd_math.h"},
+    {"simdTan", "cpu/simd_angles.h"},       {"simd", "cpu/simd_math.h"},
 };
 /// Adds what the functions in a text on vectors need; the first line that fits counts.
 void addFileOf(std::string_view pattern, SnippetSet& snippets) {
   const auto begins = [&](size_t at) {
-    return pattern.substr(at).starts_with("simd") || pattern.substr(at).starts_with("lanesWhole");
+    const std::string_view name = pattern.substr(at);
+    return name.starts_with("simd") || name.starts_with("lanesWhole") ||
+           name.starts_with("lanesInt");
   };
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (begins(at)) {

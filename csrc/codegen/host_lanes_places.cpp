@@ -5,6 +5,7 @@
 ///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(T0, k + …, 64 - k, 128 - k, 0)
 ///   T5 = k < s ? T3 : T4                    →  T5 = lanesSelect(lanesBelow<8>(k, s), T3, T4)
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
+///   T6 = index(k % 3); T7 = lt(T6, 1)       →  T7 = lanesInPeriod<8, 3>(k % 3) < 1
 ///
 /// Where such comparisons are with numbers, at whole vectors, as parts of 32 columns are joined, a
 /// loop becomes one for each part: the host's compiler sees that a window is whole, or nothing.
@@ -127,6 +128,8 @@ bool isOrder(const kir::PointwiseType& op) {
                                *binary == BinaryOpType::GT || *binary == BinaryOpType::GE);
 }
 
+bool countsPlaces(DataType dtype) { return dtype == DataType::Int || dtype == DataType::Int32; }
+
 const kir::Buffer* accessedBy(const kir::Operand& operand) {
   auto* ref = std::get_if<kir::Ref>(&operand);
   return ref == nullptr ? nullptr : ref->buffer;
@@ -137,7 +140,13 @@ const kir::Buffer* accessedBy(const kir::Operand& operand) {
 bool HostEmitter::isPlace(const kir::Assign& assign, const LaneLoop& lanes) {
   const kir::Ref index{.buffer = assign.dst.buffer,
                        .index = std::get<kir::IndexValue>(assign.src).index};
-  return strideOf(index, lanes) == 1;
+  if (const auto stride = strideOf(index, lanes)) {
+    return stride == 1;
+  }
+  const Scalar place =
+      lanes.varying.empty() ? kernel_.pool->substitute(index.index, lanes.lets) : nullptr;
+  const Scalar amid = place == nullptr ? nullptr : placeAmid(place, lanes);
+  return amid != nullptr && amid->op == kir::ScalarOp::Mod;
 }
 
 bool HostEmitter::isPlaceCompared(const kir::Compute& compute, const LaneLoop& lanes) {
@@ -147,7 +156,7 @@ bool HostEmitter::isPlaceCompared(const kir::Compute& compute, const LaneLoop& l
 
 const kir::Buffer* HostEmitter::comparedPlace(const kir::Compute& compute,
                                               const std::set<const kir::Buffer*>& places) {
-  if (!isOrder(compute.op) || resolved(compute.compute) != DataType::Int) {
+  if (!isOrder(compute.op) || !countsPlaces(resolved(compute.compute))) {
     return nullptr;
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -171,7 +180,7 @@ std::set<const kir::Buffer*> HostEmitter::placesOnlyCompared(const kir::For& loo
     }
     auto* assign = std::get_if<kir::Assign>(&stmt.node);
     if (assign != nullptr && std::holds_alternative<kir::IndexValue>(assign->src) &&
-        storedAs(*assign->dst.buffer) == DataType::Int && declared.count(assign->dst.buffer) != 0) {
+        countsPlaces(storedAs(*assign->dst.buffer)) && declared.count(assign->dst.buffer) != 0) {
       places.insert(assign->dst.buffer);
     }
   });
@@ -235,6 +244,19 @@ std::string HostEmitter::lanePlace(const kir::Compute& compute, const LaneLoop& 
          : op == BinaryOpType::LE ? BinaryOpType::GE
          : op == BinaryOpType::GT ? BinaryOpType::LT
                                   : BinaryOpType::LE;
+  }
+  if (const Scalar amid = strideOf({.buffer = nullptr, .index = place}, lanes).has_value()
+                              ? nullptr
+                              : placeAmid(place, lanes)) {
+    snippets_.add("cpu/lanes_apart.h");
+    const std::string sign = op == BinaryOpType::LT   ? " < "
+                             : op == BinaryOpType::LE ? " <= "
+                             : op == BinaryOpType::GT ? " > "
+                                                      : " >= ";
+    const int64_t period = amid->args[1]->value;
+    const Scalar rest = kernel_.pool->sub(place, amid);
+    return text("lanesInPeriod<", lanes.width, ", ", period, ">(", scalar_(amid), ")", sign,
+                "lanesPeriodBound<", period, ">(", bound, " - (", scalar_(rest), "))");
   }
   const bool below = op == BinaryOpType::LT || op == BinaryOpType::GE;
   const bool negated = op == BinaryOpType::GT || op == BinaryOpType::GE;

@@ -125,14 +125,9 @@ std::string HostEmitter::laneOperand(const kir::Operand& operand, DataType dtype
   const DataType from = dtypeOf(operand);
   auto* ref = std::get_if<kir::Ref>(&operand);
   if (auto* index = std::get_if<kir::IndexValue>(&operand)) {
-    const auto step = strideOf({.buffer = nullptr, .index = index->index}, lanes);
-    const DataType counted = resolved(index->dtype);
-    if (!step.has_value() || (counted != DataType::Int && counted != DataType::Double)) {
-      return laneEach(laneElement(operand, dtype, lanes), dtype, lanes);
-    }
-    const std::string places =
-        text("lanesFrom<", lanes.width, ">(", scalar_(index->index), ", ", *step, ")");
-    return laneCast(laneCast(places, DataType::Int, counted, lanes), counted, dtype, lanes);
+    const std::string places = laneIndex(index->index, resolved(index->dtype), lanes);
+    return places.empty() ? laneEach(laneElement(operand, dtype, lanes), dtype, lanes)
+                          : laneCast(places, resolved(index->dtype), dtype, lanes);
   }
   if (ref == nullptr) {
     return laneFill(operandText(operand, dtype), dtype, lanes);
@@ -195,33 +190,6 @@ Scalar distanceOf(Scalar index, Scalar var, kir::ScalarPool& pool) {
   return kir::ScalarPool::contains(distance, var) ? nullptr : distance;
 }
 
-/// The one term of an index that a lane changes, if it is the lane's place by a number: where it is
-/// in a period, or how many elements are repeated before it.
-Scalar placeAmid(Scalar index, const LaneLoop& lanes, kir::ScalarPool& pool) {
-  const std::vector<std::pair<Scalar, int64_t>> terms =
-      index->op == kir::ScalarOp::Sum ? index->terms : decltype(index->terms){{index, 1}};
-  Scalar place = nullptr;
-  for (const auto& [term, times] : terms) {
-    if (!kir::ScalarPool::contains(term, lanes.var)) {
-      continue;
-    }
-    const bool is_quotient = term->op == kir::ScalarOp::Div;
-    if (times != 1 || place != nullptr || (!is_quotient && term->op != kir::ScalarOp::Mod)) {
-      return nullptr;
-    }
-    const Scalar number = term->args[1];
-    int64_t coefficient = 0;
-    Scalar rest = nullptr;
-    if (!number->isConstant() || number->value < 2 || number->value > lanes.width ||
-        (is_quotient && !std::has_single_bit(static_cast<uint64_t>(number->value))) ||
-        !pool.splitLinear(term->args[0], lanes.var, &coefficient, &rest) || coefficient != 1) {
-      return nullptr;
-    }
-    place = term;
-  }
-  return place;
-}
-
 }  // namespace
 
 std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> stride,
@@ -256,12 +224,14 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
                 lanes.count, ")");
   }
   // index = rest + (linear / times), or rest + (linear % period)
-  const Scalar place = placeAmid(index, lanes, pool);
-  if (place == nullptr) {
+  const Scalar place = placeAmid(index, lanes);
+  const Scalar number = place == nullptr ? nullptr : place->args[1];
+  if (place == nullptr || number->value > lanes.width ||
+      (place->op == kir::ScalarOp::Div &&
+       !std::has_single_bit(static_cast<uint64_t>(number->value)))) {
     return "";
   }
   snippets_.add("cpu/lanes_apart.h");
-  const Scalar number = place->args[1];
   if (place->op == kir::ScalarOp::Div) {
     return text("lanesRepeated<", lanes.width, ", ", number->value, ">(", addressText(ref), ", ",
                 scalar_(pool.mod(place->args[0], number)), ", ", lanes.count, ")");

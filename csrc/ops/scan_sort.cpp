@@ -42,6 +42,8 @@ TensorView* scan(TensorView* in_tv, int64_t dim, BinaryOpType op_type, Val* init
   }
   if (is_order) {
     ops::requireReal(in_tv, "scan");
+  } else if (isBooleanType(in_tv->dtype())) {
+    in_tv = castOp(DataType::Int, in_tv);  // as sums of Bool are
   }
   if (init != nullptr && (init->isA<TensorView>() || !init->isScalar())) {
     userError("scan: the initial value is a scalar, got ", init);

@@ -78,6 +78,8 @@ constexpr std::array kPasses = {
     Pass{"spread-selections",
          "on a GPU, selected rows are read at an index that is spread along them",
          "every element that is read", spreadSelections, PassFor::Gpus},
+    Pass{"spread-computed-selections", "on the CPU, so are those whose index is computed",
+         "every element that is read", spreadComputedSelections, PassFor::Cpu},
     Pass{"hoist-selections",
          "one place of a computed tensor is computed from operands at that place", "every value",
          hoistSelections},

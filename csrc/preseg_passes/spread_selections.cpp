@@ -7,10 +7,12 @@
 
 namespace nvfuser::preseg_passes {
 
-void spreadSelections(Fusion& fusion) {
+namespace {
+
+void spread(Fusion& fusion, bool at_inputs) {
   FusionGuard guard(&fusion);
   for (const Expr* expr : fusion.exprs()) {
-    if (!expr->isA<IndexSelectOp>()) {
+    if (!expr->isA<IndexSelectOp>() || (!at_inputs && expr->input(1)->definition() == nullptr)) {
       continue;
     }
     auto* from = expr->input(0)->as<TensorView>();
@@ -26,5 +28,10 @@ void spreadSelections(Fusion& fusion) {
     }
   }
 }
+
+}  // namespace
+
+void spreadSelections(Fusion& fusion) { spread(fusion, true); }
+void spreadComputedSelections(Fusion& fusion) { spread(fusion, false); }
 
 }  // namespace nvfuser::preseg_passes

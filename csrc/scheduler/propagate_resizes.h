@@ -41,6 +41,9 @@ class ResizePropagation {
   /// An input at an index, through windows: those of axes that are the index's are windows of the
   /// index; along the others the read itself has one, and gives anything outside of it.
   TensorView* readOf(const Expr* def, const TensorView* tv, const Windows& windows);
+  /// An index through windows; the first element's beyond its own, where a read would leave the
+  /// input.
+  TensorView* indexThrough(TensorView* index, const Windows& windows);
   TensorView* again(const Expr* def, TensorView* tv, const Windows& windows,
                     const std::vector<IterDomain*>& axes, std::vector<IterDomain*> root = {});
   TensorView* permuted(const Expr* def, TensorView* tv, const Windows& windows);

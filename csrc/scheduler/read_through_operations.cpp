@@ -13,15 +13,25 @@ namespace {
 
 using Simplify = SimplifyingIrBuilder;
 
-/// Whether the operation may be given zeros that nobody asked for: dividing integers by them traps.
+/// Whether the operation may be given zeros that nobody asked for, of its operands that are
+/// tensors: dividing integers by them traps.
 bool takesZeros(const Expr* expr) {
   if (!expr->isA<BinaryOp>() || !isIntegralType(expr->output(0)->dtype())) {
     return true;
   }
   using enum BinaryOpType;
   const BinaryOpType type = expr->as<BinaryOp>()->getBinaryOpType();
-  return type != Div && type != Fmod && type != Remainder && type != Mod && type != CeilDiv &&
-         type != Pow && type != Gcd;
+  const bool divides =
+      type == Div || type == Fmod || type == Remainder || type == Mod || type == CeilDiv;
+  const bool by_number =
+      !expr->input(1)->isA<TensorView>() && expr->output(0)->dtype() != DataType::Index;
+  return divides ? by_number : type != Pow && type != Gcd;
+}
+
+/// Whether an axis is known to have a first element.
+bool hasElements(const IterDomain* id) {
+  const Val* extent = id->getMaybeExpandedExtent();
+  return extent->isConstInt() && extent->evaluate().as<int64_t>() > 0;
 }
 
 }  // namespace
@@ -194,7 +204,7 @@ TensorView* ResizePropagation::readOf(const Expr* def, const TensorView* tv,
     };
     if (gathers && has(def->input(1))) {
       const bool both = static_cast<int64_t>(i) != def->as<GatherOp>()->dim() && has(in);
-      if (both || !windows[i].inside) {
+      if (both || (!windows[i].inside && !hasElements(axesOf(in)[i]))) {
         return nullptr;
       }
       of_index[i] = windows[i];
@@ -206,7 +216,7 @@ TensorView* ResizePropagation::readOf(const Expr* def, const TensorView* tv,
   }
   std::vector<Val*> operands = def->inputs();
   if (gathers) {
-    operands[1] = at(operands[1]->as<TensorView>(), of_index);
+    operands[1] = indexThrough(operands[1]->as<TensorView>(), of_index);
     if (operands[1] == nullptr) {
       return nullptr;
     }
@@ -215,6 +225,18 @@ TensorView* ResizePropagation::readOf(const Expr* def, const TensorView* tv,
       make_.tensor(is_resized ? root : std::vector<IterDomain*>{}, logical, tv->dtype());
   copyOperation(def, std::move(operands), {out});
   return out;
+}
+
+TensorView* ResizePropagation::indexThrough(TensorView* index, const Windows& windows) {
+  TensorView* result = at(index, windows);
+  const std::vector<IterDomain*> own = axesOf(index);
+  for (size_t i = 0; i < own.size() && result != nullptr; ++i) {
+    if (windows[i].isMoved() && !windows[i].inside) {
+      Val* first = fusion_->zeroVal(index->dtype());
+      result = make_.whereInside(result, i, windows[i], own[i]->getMaybeExpandedExtent(), first);
+    }
+  }
+  return result;
 }
 
 TensorView* ResizePropagation::again(const Expr* def, TensorView* tv, const Windows& windows,

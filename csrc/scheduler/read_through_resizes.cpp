@@ -1,7 +1,6 @@
 /// Slices, pads and concatenations through windows: other windows of what they read, and choices
 /// by the index.
 #include <ir/builder.h>
-#include <ir/size_arithmetic.h>
 #include <scheduler/propagate_resizes.h>
 
 namespace nvfuser::scheduler_tools {
@@ -18,16 +17,6 @@ std::vector<const PadOp*> padsOf(const CatOp* cat) {
   }
   return pads;
 }
-
-namespace {
-
-/// Whether that is known: a pad of a negative width is a part, around which there is nothing.
-bool isAtMost(const Val* a, const Val* b) {
-  return a->sameAs(b) || (a->isConstInt() && b->isConstInt() &&
-                          a->evaluate().as<int64_t>() <= b->evaluate().as<int64_t>());
-}
-
-}  // namespace
 
 TensorView* ResizePropagation::throughResize(Expr* def, const Windows& windows) {
   const auto* tv = def->output(0)->as<TensorView>();
@@ -76,15 +65,7 @@ TensorView* ResizePropagation::padded(const PadOp* op, const Windows& windows, b
     if (!isResized(tv, i)) {
       continue;
     }
-    Val* zero = fusion_->zeroVal(DataType::Index);
-    Val* extent = own[i]->getMaybeExpandedExtent();
-    const auto [first, last] = make_.endsOf(moved[i]);
-    if (!isAtMost(zero, first)) {
-      result = make_.where(make_.compare(result, i, moved[i], zero, true), result, op->value());
-    }
-    if (!isAtMost(last, extent)) {
-      result = make_.where(make_.compare(result, i, moved[i], extent, false), result, op->value());
-    }
+    result = make_.whereInside(result, i, moved[i], own[i]->getMaybeExpandedExtent(), op->value());
   }
   return result;
 }

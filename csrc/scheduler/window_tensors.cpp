@@ -39,6 +39,12 @@ std::vector<IterDomain*> WindowTensors::axesThrough(const TensorView* tv, const 
 
 namespace {
 
+/// Whether that is known: a pad of a negative width is a part, around which there is nothing.
+bool isAtMost(const Val* a, const Val* b) {
+  return a->sameAs(b) || (a->isConstInt() && b->isConstInt() &&
+                          a->evaluate().as<int64_t>() <= b->evaluate().as<int64_t>());
+}
+
 /// Behind the last element that a window reads.
 Val* stopOf(const Window& window) {
   Val* length = window.step == 1
@@ -142,6 +148,19 @@ TensorView* WindowTensors::where(TensorView* condition, Val* then, Val* otherwis
   IrBuilder::createInContainer<TernaryOp>(fusion_, TernaryOpType::Where, out, condition, then,
                                           otherwise);
   return out;
+}
+
+TensorView* WindowTensors::whereInside(TensorView* tv, size_t place, const Window& window,
+                                       Val* extent, Val* otherwise) {
+  Val* zero = fusion_->zeroVal(DataType::Index);
+  const auto [first, last] = endsOf(window);
+  if (!isAtMost(zero, first)) {
+    tv = where(compare(tv, place, window, zero, true), tv, otherwise);
+  }
+  if (!isAtMost(last, extent)) {
+    tv = where(compare(tv, place, window, extent, false), tv, otherwise);
+  }
+  return tv;
 }
 
 Window WindowTensors::behind(const Window& window, const IterDomain* axis_of_result, Val* start,

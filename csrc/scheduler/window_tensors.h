@@ -27,15 +27,19 @@ class WindowTensors {
   /// with `from`, at least) `bound`.
   TensorView* compare(const TensorView* like, size_t place, const Window& window, Val* bound,
                       bool from);
+  /// `tv`, which is read through `window` of an axis of `extent` elements, where the window is
+  /// inside of these, and `otherwise` elsewhere; without a choice where it is known to be inside.
+  TensorView* whereInside(TensorView* tv, size_t place, const Window& window, Val* extent,
+                          Val* otherwise);
   TensorView* where(TensorView* condition, Val* then, Val* otherwise);
-  /// The least element that a window reads, and the one behind the greatest.
-  std::pair<Val*, Val*> endsOf(const Window& window);
   /// The window of an operand, of which the result has the elements at `start` and from there on
   /// each `step`-th, and is itself read through `window`.
   Window behind(const Window& window, const IterDomain* axis_of_result, Val* start, int64_t step,
                 bool inside);
 
  private:
+  /// The least element that a window reads, and the one behind the greatest.
+  std::pair<Val*, Val*> endsOf(const Window& window);
   Val* number(int64_t value);
 
   Fusion* fusion_;

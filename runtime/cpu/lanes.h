@@ -320,13 +320,13 @@ __forceinline__ typename LaneFor<T>::lane lanesOne(T x) {
   }
 }
 /// first, first + step, …
-template <int N>
-__forceinline__ Simd<i64, N> lanesFrom(i64 first, i64 step) {
-  Simd<i64, N> lane;
+template <int N, class T = i64>
+__forceinline__ Simd<T, N> lanesFrom(i64 first, i64 step) {
+  Simd<T, N> lane;
   for (int e = 0; e < N; e++) {
-    lane[e] = e;
+    lane[e] = (T)e;
   }
-  return lane * step + first;
+  return lane * (T)step + (T)first;
 }
 template <int N, class T, class F>
 __forceinline__ Lanes<T, N> lanesEach(i64 n, F f) {

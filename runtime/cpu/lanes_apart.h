@@ -7,6 +7,9 @@
 //   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
+//   lanesInPeriod<N, P>(i)        i, (i + 1) % P, …, for 0 <= i < P
+//   lanesPeriodBound<P>(b)        what its lanes compare with as they would with b
+//   lanesInSteps<N, P>(i)         0, (i + 1) / P, …, for 0 <= i < P
 //   lanesRepeated<N, C>(p, i, n)  p[0], p[(i + 1) / C], p[(i + 2) / C], …, for 0 <= i < C, a power
 //                                 of two: pixels of a smaller image
 //
@@ -161,6 +164,29 @@ __forceinline__ Lanes<T, N> lanesPeriodic(const T* p, i64 first) {
   from = from >= (I)P ? from - (I)P : from;
   return lanesFromBits<T, N>(__builtin_shuffle(all, from));
 #endif
+}
+
+template <int N, int P>
+__forceinline__ Simd<i32, N> lanesInPeriod(i64 first) {
+  Simd<i32, N> place;
+  for (int e = 0; e < N; e++) {
+    place[e] = e % P;
+  }
+  place += (i32)first;
+  return place >= P ? place - P : place;
+}
+template <int P>
+__forceinline__ i32 lanesPeriodBound(i64 bound) {
+  return bound < 0 ? -1 : bound > P ? P : (i32)bound;
+}
+template <int N, int P>
+__forceinline__ Simd<i32, N> lanesInSteps(i64 first) {
+  Simd<i32, N> steps, rest;
+  for (int e = 0; e < N; e++) {
+    steps[e] = e / P;
+    rest[e] = e % P;
+  }
+  return steps - (rest + (i32)first >= P);
 }
 
 template <int N, int C, class T>

@@ -94,11 +94,12 @@ class Program {
   std::unique_ptr<FusionExecutorCache> cache_;
 };
 
-/// Runs all input sets on both devices; each call must be `kernels` kernels (0: any number) of
-/// which one is scheduled by `scheduler`.
+/// Runs all input sets on both devices; each call must be `kernels` kernels (0: any number; on the
+/// CPU `kernels_on_cpu`) of which one is scheduled by `scheduler`.
 inline void check(const Define& define, const std::vector<std::vector<Input>>& runs,
-                  std::string_view scheduler = "", size_t kernels = 1) {
+                  std::string_view scheduler, size_t kernels, size_t kernels_on_cpu) {
   for (Device* device : testDevices()) {
+    const size_t wanted = device->kind() == DeviceKind::Cpu ? kernels_on_cpu : kernels;
     CAPTURE(device->properties().name);
     Program program(define, *device);
     for (const std::vector<Input>& inputs : runs) {
@@ -116,14 +117,19 @@ inline void check(const Define& define, const std::vector<std::vector<Input>>& r
       }
       const std::string report = program.cache().report();
       CAPTURE(report);
-      if (kernels != 0) {
-        CHECK(program.kernels() == kernels);
+      if (wanted != 0) {
+        CHECK(program.kernels() == wanted);
       }
       if (!scheduler.empty()) {
         CHECK(program.scheduledBy(scheduler));
       }
     }
   }
+}
+
+inline void check(const Define& define, const std::vector<std::vector<Input>>& runs,
+                  std::string_view scheduler = "", size_t kernels = 1) {
+  check(define, runs, scheduler, kernels, kernels);
 }
 
 }  // namespace nvfuser::automatic

@@ -63,6 +63,48 @@ TEST_CASE("resized groups: integers are not divided by what lies outside") {
       {{{{70}, DataType::Int}, {{70}, DataType::Int}}}, "", 0);
 }
 
+TEST_CASE(
+    "resized groups: rows that are read at an index are padded by the kernel that reads them") {
+  const auto padded = [](bool of_computed) {
+    return [=](Fusion& fusion) {
+      TensorView* x = makeContigConcreteTensor({9, 30});
+      fusion.addInput(x);
+      TensorView* y = input(fusion, 1, DataType::Int);
+      TensorView* index = remainder(of_computed ? add(y, num(7)) : y, x->axis(0)->extent());
+      TensorView* rows = mul(takeAlongAxis(x, broadcast(index, {false, true}), 0), real(2.0));
+      fusion.addOutput(sin(pad(rows, {num(0), num(0), num(2), num(1)}, real(-1.0))));
+    };
+  };
+  const std::vector<std::vector<Input>> runs{{{{9, 30}}, {{12}, DataType::Int}},
+                                             {{{9, 30}}, {{1}, DataType::Int}},
+                                             {{{9, 30}}, {{0}, DataType::Int}}};
+  for (const bool of_computed : {false, true}) {
+    check(padded(of_computed), runs, "", 1, 0);
+  }
+  check(  // of what may have no first row
+      [](Fusion& fusion) {
+        TensorView* x = input(fusion, 2, DataType::Float);
+        TensorView* y = input(fusion, 1, DataType::Int);
+        TensorView* rows = takeAlongAxis(x, broadcast(y, {false, true}), 0);
+        fusion.addOutput(pad(mul(rows, real(2.0)), {num(0), num(0), num(2), num(1)}));
+      },
+      {{{{0, 3}}, {{0}, DataType::Int}}}, "", 0);
+}
+
+TEST_CASE("resized groups: rows are selected by the kernel that computes their numbers") {
+  check(
+      [](Fusion& fusion) {
+        TensorView* x = input(fusion, 2, DataType::Float);
+        TensorView* y = input(fusion, 1, DataType::Int);
+        TensorView* index = remainder(abs(y), x->axis(0)->extent());
+        fusion.addOutput(mul(indexSelect(x, 0, index), real(2.0)));
+      },
+      {{{{9, 30}}, {{12}, DataType::Int}},
+       {{{1, 7}}, {{1}, DataType::Int}},
+       {{{5, 3}}, {{0}, DataType::Int}}},
+      "pointwise");
+}
+
 TEST_CASE("resized groups: outputs of different shapes in one kernel") {
   check(
       [](Fusion& fusion) {

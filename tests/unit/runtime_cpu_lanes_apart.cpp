@@ -2,6 +2,7 @@
 // (runtime/cpu/simd_fp8.h), against the same element by element.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -166,6 +167,29 @@ TEST_CASE("cpu lanes: the same few elements over and over") {
           CHECK(wrong == 0);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("cpu lanes: places within periods, and the periods before them") {
+  for (const auto& flags : hostVariants()) {
+    for (int period : {2, 3, 7, 8, 9, 100}) {
+      SharedObject object =
+          compiled(text("extern \"C\" void run(int* y, int* z, long first) {\n",
+                        "  lanesWrite(y, lanesInPeriod<8, ", period, ">(first), 8);\n",
+                        "  lanesWrite(z, lanesInSteps<8, ", period, ">(first), 8);\n}\n"),
+                   flags);
+      auto run = reinterpret_cast<void (*)(int*, int*, long)>(object.symbol("run"));
+      int wrong = 0;
+      for (int first = 0; first < period; ++first) {
+        std::array<int, 8> places{}, periods{};
+        run(places.data(), periods.data(), first);
+        for (int e = 0; e < 8; ++e) {
+          wrong += places[static_cast<size_t>(e)] != (first + e) % period;
+          wrong += periods[static_cast<size_t>(e)] != (first + e) / period;
+        }
+      }
+      CHECK(wrong == 0);
     }
   }
 }
