@@ -112,8 +112,18 @@ __forceinline__ Lanes<T, N> lanesStridedBack(const T* p, i64 n) {
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
 }
 
+// (Called: the four ways, inlined wherever a loop is written out, take a compiler seconds.)
 template <int N, class T>
-__attribute__((noinline)) static Lanes<T, N> lanesSpacedEach(const T* p, i64 distance, i64 n) {
+__attribute__((noinline)) static Lanes<T, N> lanesSpacedApart(const T* p, i64 distance, i64 n) {
+  if (distance == 2) {
+    return lanesStrided<N, 2>(p, n);
+  }
+  if (distance == 3) {
+    return lanesStrided<N, 3>(p, n);
+  }
+  if (distance == 4) {
+    return lanesStrided<N, 4>(p, n);
+  }
   using B = typename LaneFor<T>::bits;
   const B* from = (const B*)p;
   if (__builtin_expect(n >= N, 1)) {
@@ -128,18 +138,8 @@ __attribute__((noinline)) static Lanes<T, N> lanesSpacedEach(const T* p, i64 dis
 }
 template <int N, class T>
 __forceinline__ Lanes<T, N> lanesSpaced(const T* p, i64 distance, i64 n) {
-  switch (distance) {
-    case 1:
-      return lanesRead<N>(p, n);
-    case 2:
-      return lanesStrided<N, 2>(p, n);
-    case 3:
-      return lanesStrided<N, 3>(p, n);
-    case 4:
-      return lanesStrided<N, 4>(p, n);
-    default:
-      return lanesSpacedEach<N>(p, distance, n);
-  }
+  return __builtin_expect(distance == 1, 1) ? lanesRead<N>(p, n)
+                                            : lanesSpacedApart<N>(p, distance, n);
 }
 
 template <int N, int P, class T>
