@@ -37,6 +37,16 @@ def test_values_strides_and_gradients(shape, widths):
     assert not [why for graph in seen.graphs for why in graph.cut.reasons.values() if why == "memory without values"]
 
 
+@pytest.mark.parametrize("mode", ["circular", "reflect", "replicate"])
+def test_strides_of_images_with_their_channels_innermost(mode):
+    def program(x):
+        return F.pad(x, (1, 2, 0, 1), mode=mode)
+
+    x = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    got, wanted = torch.compile(program, backend="nvfuser")(x), program(x)
+    torch.testing.assert_close(got, wanted, rtol=0, atol=0, check_stride=True)
+
+
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(

@@ -412,3 +412,44 @@ def test_spectral_norm_is_trained_as_in_eager():
             optimizer.step()
         found.append([p.detach() for p in (*module.parameters(), *module.buffers())])
     torch.testing.assert_close(*found)
+
+
+PARTS_BEYOND = {
+    "behind the end": lambda x: x[5:] * 2,
+    "each second one": lambda x: x[5::2] * 2,
+    "an end in front of the beginning": lambda x: x[7:2] * 2 + x[:1].sum(),
+    "a part beside the whole": lambda x: x[4:6].sum() + x.sum(),
+    "turned around": lambda x: torch.cat([x[5:], x[:5]]) * 2,
+    "a part of a part": lambda x: x[1:][5:] * 2,
+    "written to": lambda x: torch.slice_scatter(x, x[5:] * 2, 0, 5),
+    "flipped": lambda x: x.flip(0)[5:] * 2,
+}
+
+
+@pytest.mark.parametrize("name", PARTS_BEYOND)
+def test_gradients_of_parts_that_changing_sizes_do_not_reach(name):
+    ours = compiled(PARTS_BEYOND[name], dynamic=True)
+    for size in (9, 8, 6, 5, 4):
+        mine, theirs = (torch.arange(1.0, size + 1, device=DEVICE).requires_grad_() for _ in range(2))
+        found, wanted = ours(mine), PARTS_BEYOND[name](theirs)
+        torch.testing.assert_close(found, wanted)
+        torch.autograd.backward([found.sum(), wanted.sum()])
+        torch.testing.assert_close(mine.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("size", [5, 33, 1000])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_equal_numbers_deviate_by_nothing(size, dim):
+    x = (torch.randn(50, 1, device=DEVICE) * 2).expand(50, size).contiguous()
+    x = (x if dim else x.t().contiguous()).requires_grad_()
+    deviation, variance = compiled(lambda x: (x.std(dim), x.var(dim, correction=0)))(x)
+    deviation.sum().backward()
+    assert not deviation.any() and not variance.any() and not x.grad.any()
+
+
+def test_a_row_that_is_shown_several_times_is_selected():
+    def function(x, y):
+        shown = (y * 2).expand(x.shape[0], 3)
+        return shown[0] + 1, shown[:1] + x
+
+    both(function, torch.randn(2, 3), torch.randn(3), dynamic=True)

@@ -10,6 +10,7 @@ import operator
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._prims_common import suggest_memory_format
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .components import component_decompositions
 from .extremes import extreme_decompositions
@@ -253,6 +254,8 @@ def _slice_backward(grad, sizes, dim, start, end, step):
         first = slice(start, None).indices(size)[0]
     else:
         first = torch.sym_max(start + size if start < 0 else start, 0)
+        if not statically_known_true(first <= size):
+            first = torch.sym_min(first, size)  # behind the last element nothing is left
     if step != 1:
         place = first % step
         grad = _padded(grad.unsqueeze(dim + 1), dim + 1, place, step - 1 - place).flatten(dim, dim + 1)

@@ -48,7 +48,7 @@ def _are_within(x, widths):
 
 
 def _circular(x, widths):
-    return _joined(x, widths, _other_end)
+    return _joined(x, widths, _other_end).contiguous()  # in whatever order x lies
 
 
 def _joined(x, widths, border):

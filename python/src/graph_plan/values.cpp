@@ -56,9 +56,14 @@ void Values::setView(SlotIndex index, SlotIndex source, const ViewForm& form) {
   slot.value.word.address = static_cast<std::byte*>(from.value.word.address) + moved;
 }
 
-/// Of a slot that has a handle.
+/// Of a slot that has a handle. Of lazily negated and conjugated ones the memory says something
+/// else than they are.
 void Values::setFormOf(Slot& slot, SlotIndex index) {
   TorchValue& value = slot.value;
+  if (torch_->inside && !torch_->inside->isPlain(slot.handle)) {
+    slot.state = State::Opaque;
+    return;
+  }
   readTensor(*torch_, slot.handle, value);
   if (value.sizes.size() > kMostAxes || value.dtype == DataType::Null ||
       (value.word.address == nullptr && value.numel() != 0)) {

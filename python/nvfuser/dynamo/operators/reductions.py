@@ -149,7 +149,12 @@ def _variance(scope, x, dim, correction, keepdim, operation):
 
 @rule("var.correction", refuse=_no_variance)
 def _var(scope, node, x, dim=None, *, correction=None, keepdim=False):
-    return _variance(scope, x, dim, correction, keepdim, ops.var)
+    """By the moments: 0 where all elements are equal, which the rounding of a mean's sum spoils."""
+    return _variance(scope, x, dim, correction, keepdim, ops.var if scope.exactly else _second_moment)
+
+
+def _second_moment(x, axes, correction, keepdim):
+    return ops.var_mean(x, axes, correction, keepdim)[0]
 
 
 @rule("var_mean.correction", refuse=_no_variance)

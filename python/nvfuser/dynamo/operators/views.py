@@ -189,7 +189,7 @@ def _select(scope, node, x, dim, index):
     if isinstance(index, int) and isinstance(size, int):
         index %= size
     if isinstance(index, int) and index >= 0:
-        return ops.squeeze(part(scope.value(x), rank, dim, index, index + 1), [dim])
+        return ops.squeeze(part(scope.value(x), rank, dim, index, index + 1), [dim], squeeze_expanded=True)
     return ops.select(scope.value(x), index, dim)
 
 
