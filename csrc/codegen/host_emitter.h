@@ -187,6 +187,9 @@ class HostEmitter final : public Emitter {
   /// The one term of an index that a lane changes, if it is the lane's place by a number: where it
   /// is in a period, or how many periods are before it. Null: it is of another kind.
   kir::Scalar placeAmid(kir::Scalar index, const LaneLoop& lanes);
+  /// How far the lanes' places are from the first one's, in any iteration: "0, 1, 0, 1, 2, …". "":
+  /// that is not known.
+  std::string laneOffsets(kir::Scalar index, const LaneLoop& lanes);
   /// Vector of an index and those that follow, as `dtype`; "": they are taken lane by lane.
   std::string laneIndex(kir::Scalar index, DataType dtype, const LaneLoop& lanes);
 

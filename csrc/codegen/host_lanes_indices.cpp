@@ -12,6 +12,7 @@ using kir::Scalar;
 namespace {
 
 constexpr int64_t kLongestPeriod = int64_t{1} << 30;  ///< of lanes of 32 bits
+constexpr int64_t kFarthest = int64_t{1} << 20;       ///< elements
 
 }  // namespace
 
@@ -38,6 +39,26 @@ Scalar HostEmitter::placeAmid(Scalar index, const LaneLoop& lanes) {
     place = term;
   }
   return place;
+}
+
+std::string HostEmitter::laneOffsets(Scalar index, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  const Scalar vectors = pool.symbol("v");
+  const auto at = [&](int64_t lane) {
+    const Scalar place =
+        pool.add(pool.mul(vectors, pool.constant(lanes.width)), pool.constant(lane));
+    return pool.substitute(index, {{lanes.var, place}});
+  };
+  const Scalar first = at(0);
+  std::string offsets;
+  for (int64_t lane = 0; lane < lanes.width; ++lane) {
+    const Scalar offset = pool.sub(at(lane), first);
+    if (!offset->isConstant() || std::abs(offset->value) > kFarthest) {
+      return "";
+    }
+    append(offsets, text(lane == 0 ? "" : ", ", offset->value));
+  }
+  return offsets;
 }
 
 std::string HostEmitter::laneIndex(Scalar index, DataType dtype, const LaneLoop& lanes) {

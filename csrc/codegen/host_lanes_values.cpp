@@ -223,6 +223,10 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
     return text("lanesSpaced<", lanes.width, ">(", addressText(ref), ", ", scalar_(distance), ", ",
                 lanes.count, ")");
   }
+  if (const std::string offsets = laneOffsets(index, lanes); !offsets.empty()) {
+    snippets_.add("cpu/lanes_apart.h");
+    return text("lanesPicked<", offsets, ">(", addressText(ref), ", ", lanes.count, ")");
+  }
   // index = rest + (linear / times), or rest + (linear % period)
   const Scalar place = placeAmid(index, lanes);
   const Scalar number = place == nullptr ? nullptr : place->args[1];

@@ -7,6 +7,7 @@
 //   lanesSpaced<N>(p, s, n)       the same of a distance that the call knows, any
 //   lanesPeriodic<N, P>(p, i)     p[i], p[(i + 1) % P], …, for 0 <= i < P <= N: what differs from
 //                                 colour to colour
+//   lanesPicked<o, p, …>(q, n)    q[o], q[p], …: one vector, shuffled, where they are near
 //   lanesInPeriod<N, P>(i)        i, (i + 1) % P, …, for 0 <= i < P
 //   lanesPeriodBound<P>(b)        what its lanes compare with as they would with b
 //   lanesInSteps<N, P>(i)         0, (i + 1) / P, …, for 0 <= i < P
@@ -164,6 +165,38 @@ __forceinline__ Lanes<T, N> lanesPeriodic(const T* p, i64 first) {
   from = from >= (I)P ? from - (I)P : from;
   return lanesFromBits<T, N>(__builtin_shuffle(all, from));
 #endif
+}
+
+template <int... kOffsets, class T>
+__forceinline__ auto lanesPicked(const T* p, i64 n) {
+  constexpr int N = sizeof...(kOffsets);
+  constexpr i64 kPlaces[] = {kOffsets...};
+  using B = typename LaneFor<T>::bits;
+  using V = Simd<B, N>;
+  constexpr auto kLast = [](const auto& places) {
+    i64 last = 0;
+    for (const i64 place : places) {  // as unsigned numbers: one in front of the first is far
+      last = (u64)place > (u64)last ? place : last;
+    }
+    return last;
+  }(kPlaces);
+  const B* from = (const B*)p;
+  if (__builtin_expect(n >= N, 1)) {
+#if !defined(__clang__)
+    if constexpr ((u64)kLast < N) {
+      const V near = kLast == N - 1 ? *(const typename SimdOf<B, N>::anywhere*)from
+                                    : lanesReadPart<N, B>(from, kLast + 1);
+      return lanesFromBits<T, N>(
+          __builtin_shuffle(near, MaskOf<V>{(LaneOf<MaskOf<V>>)kOffsets...}));
+    }
+#endif
+    return lanesFromBits<T, N>(V{from[kOffsets]...});
+  }
+  B elements[N] = {};
+  for (i64 e = 0; e < n; e++) {
+    elements[e] = from[kPlaces[e]];
+  }
+  return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
 }
 
 template <int N, int P>

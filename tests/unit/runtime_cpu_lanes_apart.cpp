@@ -171,6 +171,42 @@ TEST_CASE("cpu lanes: the same few elements over and over") {
   }
 }
 
+TEST_CASE("cpu lanes: elements picked at distances that the text knows") {
+  const std::vector<std::vector<int>> patterns{{0, 1, 0, 1, 2, 3, 2, 3},
+                                               {0, 0, 0, 1, 1, 1, 2, 2},
+                                               {0, 1, 2, 3, 4, 5, 6, 7},
+                                               {0, 100, 1, 101, 2, 102, 3, 103},
+                                               {0, -1, 2, -3, 4, 3, 2, 1}};
+  for (const auto& flags : hostVariants()) {
+    for (std::string type : {"u8", "half_t", "float", "double"}) {
+      for (const std::vector<int>& places : patterns) {
+        SharedObject object =
+            compiled(text("extern \"C\" void run(", type, "* y, const ", type, "* x, long n) {\n",
+                          "  lanesWrite(y, lanesPicked<", join(places, ", "), ">(x, n), n);\n}\n"),
+                     flags);
+        auto run = reinterpret_cast<void (*)(void*, const void*, long)>(object.symbol("run"));
+        const size_t size = sizeOf(type);
+        const auto last = static_cast<size_t>(*std::max_element(places.begin(), places.end()));
+        for (size_t n = 0; n <= 8; ++n) {
+          // Nothing but the elements may be read: the last one ends what there is.
+          std::vector<unsigned char> x((last + 4) * size), y(8 * size, 0xee);
+          for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<unsigned char>(i * 7 + 1);
+          }
+          run(y.data(), x.data() + 3 * size, static_cast<long>(n));
+          int wrong = 0;
+          for (size_t i = 0; i < y.size(); ++i) {
+            const size_t lane = i / size;
+            const auto place = static_cast<size_t>(places[lane] + 3);
+            wrong += y[i] != (lane < n ? x[place * size + i % size] : 0xee);
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: places within periods, and the periods before them") {
   for (const auto& flags : hostVariants()) {
     for (int period : {2, 3, 7, 8, 9, 100}) {

@@ -4,6 +4,7 @@ Each node gets a kind (operators/ says what can be fused), placement.py says whe
 a region that reads one computes it, PyTorch makes the view where one of its operations reads it.
 """
 
+import math
 import operator
 from dataclasses import dataclass, field
 
@@ -143,8 +144,8 @@ def _is_size(node):
 
 
 def _alone(graph, kinds):
-    """Copies that no fused operation is joined to, by a view at most: PyTorch's are as fast, but for those of a GPU
-    that move elements to other places."""
+    """Copies that no fused operation is joined to, by a view at most: PyTorch's are as fast, but for those that move
+    elements to other places."""
     found = []
     for node in graph.nodes:
         if kinds.get(node) is not Kind.FUSED:
@@ -156,18 +157,44 @@ def _alone(graph, kinds):
     return found
 
 
+_LONG_RUN = 16  # elements side by side that eager's copies on the CPU move at the speed of memory
+
+
 def _is_slow(node):
-    """Whether it is a GPU's copy that moves elements to other places, or joins tensors with gaps: eager's go element
-    by element, and divide for each."""
+    """Whether eager's copy goes element by element. On a GPU, one that moves elements to other places, or joins tensors
+    with gaps: it divides for each. On the CPU, one at an index, and one of short runs of neighbours."""
     source, result = node.args[0], meta(node)
     if result.device.type != "cuda":
-        return False
+        return node.target in _AT_INDICES or _run(node) < _LONG_RUN
     if node.target is torch.ops.aten.cat.default:
         return not all(meta(part).is_contiguous() for part in source)
     return node.target is torch.ops.aten.clone.default and any(
         not statically_known_true(size == 1) and not statically_known_true(old == new)
         for size, old, new in zip(result.shape, meta(source).stride(), result.stride(), strict=True)
     )
+
+
+_AT_INDICES = (torch.ops.aten.index.Tensor, torch.ops.aten._unsafe_index.Tensor)
+
+
+def _run(node):
+    """How many neighbours of the result, at least, are neighbours where they come from; infinite where all are, and of
+    what is no copy to other places."""
+    result = meta(node)
+    if node.target is torch.ops.aten.cat.default:
+        dim = (node.args[1] if len(node.args) > 1 else 0) % result.dim()
+        parts = [meta(part) for part in node.args[0] if meta(part).dim() == result.dim()]
+        return min(math.prod(hint(size) for size in part.shape[dim:]) for part in parts) if parts else math.inf
+    if node.target is not torch.ops.aten.clone.default:
+        return math.inf
+    axes = zip(result.shape, meta(node.args[0]).stride(), result.stride(), strict=True)
+    axes = sorted((hint(new), hint(size), hint(old)) for size, old, new in axes if hint(size) > 1)
+    run = 1
+    for new, size, old in axes:
+        if new != run or old != run:
+            return run
+        run *= size
+    return math.inf
 
 
 def _neighbours(node, kinds):
