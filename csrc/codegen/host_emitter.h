@@ -18,6 +18,10 @@ class LaneCopies;
 struct LaneLoop {
   kir::Scalar var = nullptr;
   int64_t width = 0;  ///< lanes
+  /// Of a loop over a piece (host_lanes_pieces.cpp) where that begins, and what it is a multiple
+  /// of.
+  kir::Scalar from = nullptr;
+  int64_t grain = 1;
   std::string count;  ///< name of the number of lanes that count in this iteration
   /// The only condition of the body, under which everything in it stands; null: there is none. It
   /// becomes the end of the loop.
@@ -196,6 +200,10 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes_places.cpp: windows, and comparisons of the place
   /// None: the condition is not one of neighbouring iterations.
   std::optional<LaneRange> rangeOf(kir::Scalar condition, const LaneLoop& lanes);
+  /// The one iteration for which a branch stores elements that all iterations share, as what is
+  /// broadcast along the loop is; none: it is another branch.
+  std::optional<LaneRange> storesOnce(const kir::If& branch, const LaneLoop& lanes);
+  void laneStoresOnce(const kir::If& branch, const LaneRange& once, const LaneLoop& lanes);
   /// Memory read under a condition; "": it has to be taken lane by lane.
   std::string laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes);
   /// One of two vectors, or parts of both; "": as above.

@@ -196,6 +196,10 @@ void HostEmitter::laneStatement(const kir::Stmt& stmt, LaneLoop& lanes) {
   } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
     laneStatement(*combine, lanes);
   } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+    if (const auto once = storesOnce(*branch, lanes)) {
+      laneStoresOnce(*branch, *once, lanes);
+      return;
+    }
     const LaneRange prefix = *prefixOf(branch->condition, lanes);
     const std::string around = lanes.count;
     kir::ScalarPool& pool = *kernel_.pool;

@@ -172,6 +172,14 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
     lanes.width = std::min(lanes.width, vector_bytes_ / std::max<int64_t>(bytesOf(dtype), 4));
     return true;
   };
+  const auto isShared = [&](const kir::Ref& ref) {
+    return ref.width == 1 && lanes.registers.count(ref.buffer) == 0 && strideOf(ref, lanes) == 0;
+  };
+  const auto castsShared = [&](const kir::Compute& compute) {
+    const auto* type = std::get_if<UnaryOpType>(&compute.op);
+    const auto* ref = std::get_if<kir::Ref>(&compute.operands[0]);
+    return type != nullptr && *type == UnaryOpType::Cast && ref != nullptr && isShared(*ref);
+  };
   auto fits = [&](const kir::Ref& dst, const std::vector<kir::Operand>& operands) {
     if (dst.width != 1 || !note(storedAs(*dst.buffer))) {
       return false;
@@ -181,8 +189,9 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
     return !(shared && lanes.reads[dst.buffer] != 0) &&
            std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
              auto* ref = std::get_if<kir::Ref>(&operand);
-             // Others are converted before they become a vector.
-             return ref == nullptr || (ref->width == 1 && note(dtypeOf(operand)));
+             // Others, and what all iterations read, are converted before they become a vector.
+             return ref == nullptr || (isShared(*ref) ? hasLanes(resolved(dtypeOf(operand)))
+                                                      : ref->width == 1 && note(dtypeOf(operand)));
            });
   };
   for (const kir::Stmt& stmt : block) {
@@ -213,7 +222,7 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
         }
         continue;
       }
-      if (hasEffect(compute->op) || !note(compute->compute) ||
+      if (hasEffect(compute->op) || (!castsShared(*compute) && !note(compute->compute)) ||
           !fits(compute->dst, compute->operands) ||
           (partial && lanes.registers.count(compute->dst.buffer) != 0)) {
         return false;
@@ -242,6 +251,9 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
         return false;
       }
     } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
+      if (storesOnce(*branch, lanes).has_value()) {
+        continue;
+      }
       if ((branch->else_body != nullptr && !branch->else_body->empty()) ||
           !prefixOf(branch->condition, lanes).has_value() ||
           !lanesFit(*branch->then_body, true, compared, lanes)) {

@@ -45,9 +45,12 @@ std::string HostEmitter::laneOffsets(Scalar index, const LaneLoop& lanes) {
   kir::ScalarPool& pool = *kernel_.pool;
   const Scalar vectors = pool.symbol("v");
   const auto at = [&](int64_t lane) {
-    const Scalar place =
-        pool.add(pool.mul(vectors, pool.constant(lanes.width)), pool.constant(lane));
-    return pool.substitute(index, {{lanes.var, place}});
+    std::unordered_map<Scalar, Scalar> places{
+        {lanes.var, pool.add(pool.mul(vectors, pool.constant(lanes.width)), pool.constant(lane))}};
+    if (lanes.from != nullptr) {
+      places[lanes.from] = pool.mul(pool.symbol("p"), pool.constant(lanes.grain));
+    }
+    return pool.substitute(index, places);
   };
   const Scalar first = at(0);
   std::string offsets;

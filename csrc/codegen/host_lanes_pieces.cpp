@@ -11,6 +11,7 @@
 ///                                      from_k += length_k;
 ///                                    }
 #include <algorithm>
+#include <numeric>
 
 #include <codegen/host_emitter.h>
 #include <kernel_ir/accesses.h>
@@ -63,6 +64,27 @@ class Pieces {
       least = pool_.min(least, pool_.ceilDiv(left, pool_.constant(step.slope)));
     }
     return least;
+  }
+
+  /// A number that all pieces begin at a multiple of.
+  int64_t grain() const {
+    int64_t grain = 0;
+    for (const Step& step : steps_) {
+      int64_t slope = 0;
+      Scalar rest = nullptr;
+      if (!step.divisor->isConstant() ||
+          !pool_.splitLinear(step.numerator, loop_.var, &slope, &rest) || slope != 1) {
+        return 1;
+      }
+      int64_t constant = 0;
+      kir::ScalarTerms terms;
+      pool_.decompose(rest, &constant, &terms);
+      grain = std::gcd(std::gcd(grain, step.divisor->value), constant);
+      for (const auto& [term, times] : terms) {
+        grain = std::gcd(grain, times);
+      }
+    }
+    return std::max<int64_t>(grain, 1);
   }
 
  private:
@@ -215,6 +237,8 @@ bool HostEmitter::laneLoopInPieces(const kir::For& loop) {
   if (!lanes.has_value() || !lanes->sums.empty()) {
     return false;
   }
+  lanes->from = pieces.from();
+  lanes->grain = pieces.grain();
   const std::string from = scalar_.name(pieces.from());
   const std::string length = scalar_.name(piece->extent);
   const LaneRange limit = limitOf(loop);

@@ -4,6 +4,7 @@
 ///
 ///   T5 = 63 < k && k < 128 ? T0[k + …] : 0  →  T5 = lanesWindow<8>(T0, k + …, 64 - k, 128 - k, 0)
 ///   T5 = k < s ? T3 : T4                    →  T5 = lanesSelect(lanesBelow<8>(k, s), T3, T4)
+///   if (k == s) T1[0] = T5                  →  the lane of T5 that is at s, where one is
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
 ///   T6 = index(k % 3); T7 = lt(T6, 1)       →  T7 = lanesInPeriod<8, 3>(k % 3) < 1
 ///
@@ -42,6 +43,15 @@ std::optional<LaneRange> HostEmitter::rangeOf(Scalar condition, const LaneLoop& 
     }
     int64_t coefficient = 0;
     Scalar rest = nullptr;
+    if (part->op == kir::ScalarOp::Equal &&
+        pool.splitLinear(pool.sub(part->args[1], part->args[0]), lanes.var, &coefficient, &rest) &&
+        std::abs(coefficient) == 1) {  // 0 == rest ± var
+      const Scalar only = coefficient == -1 ? rest : pool.sub(pool.zero(), rest);
+      const Scalar next = pool.add(only, pool.one());
+      range.begin = range.begin == nullptr ? only : pool.max(range.begin, only);
+      range.end = range.end == nullptr ? next : pool.min(range.end, next);
+      continue;
+    }
     if (part->op != kir::ScalarOp::Less ||
         !pool.splitLinear(pool.sub(part->args[1], part->args[0]), lanes.var, &coefficient, &rest)) {
       return std::nullopt;
@@ -56,6 +66,43 @@ std::optional<LaneRange> HostEmitter::rangeOf(Scalar condition, const LaneLoop& 
     }
   }
   return range;
+}
+
+std::optional<LaneRange> HostEmitter::storesOnce(const kir::If& branch, const LaneLoop& lanes) {
+  const std::optional<LaneRange> range = rangeOf(branch.condition, lanes);
+  const bool once = range.has_value() && range->begin != nullptr && range->end != nullptr &&
+                    kernel_.pool->sub(range->end, range->begin)->isConstant(1);
+  if (!once || (branch.else_body != nullptr && !branch.else_body->empty())) {
+    return std::nullopt;
+  }
+  for (const kir::Stmt& stmt : *branch.then_body) {
+    const auto* assign = std::get_if<kir::Assign>(&stmt.node);
+    const auto* src = assign == nullptr ? nullptr : std::get_if<kir::Ref>(&assign->src);
+    const auto read = assign == nullptr ? lanes.reads.end() : lanes.reads.find(assign->dst.buffer);
+    if (src == nullptr || lanes.registers.count(src->buffer) == 0 || assign->dst.width != 1 ||
+        assign->dst.buffer->memory != MemoryType::Global || strideOf(assign->dst, lanes) != 0 ||
+        (read != lanes.reads.end() && read->second != 0)) {
+      return std::nullopt;
+    }
+  }
+  return range;
+}
+
+void HostEmitter::laneStoresOnce(const kir::If& branch, const LaneRange& once,
+                                 const LaneLoop& lanes) {
+  out_.open("{");
+  out_.line(text("const Index e = ", scalar_(kernel_.pool->sub(once.begin, lanes.var)), ";"));
+  out_.open(
+      text("if (e >= 0 && e < ", lanes.count,
+           once.uniform->isConstant(1) ? std::string() : text(" && (", scalar_(once.uniform), ")"),
+           ") {"));
+  for (const kir::Stmt& stmt : *branch.then_body) {
+    const auto& assign = std::get<kir::Assign>(stmt.node);
+    const DataType dtype = storedAs(*assign.dst.buffer);
+    out_.line(text(refText(assign.dst), " = ", laneElement(assign.src, dtype, lanes), ";"));
+  }
+  out_.close();
+  out_.close();
 }
 
 std::string HostEmitter::laneWindow(const kir::Guarded& guarded, const LaneLoop& lanes) {

@@ -135,3 +135,45 @@ def test_numbers_become_bytes():
 @pytest.mark.parametrize("width", [4, 5, 8, 9, 12, 15])
 def test_short_rows(width):
     assert_as_eager(lambda x: (x.softmax(-1), x.logsumexp(-1)), torch.randn(67, width, requires_grad=True))
+
+
+COPIES = {
+    "columns twice": lambda x: x.repeat_interleave(2, 1),
+    "rows and columns twice": lambda x: x.repeat_interleave(2, 0).repeat_interleave(2, 1),
+    "columns three times": lambda x: x.repeat_interleave(3, 1),
+    "shown twice each way": lambda x: (
+        x[:, None, :, None].expand(-1, 2, -1, 2, -1).reshape(2 * x.shape[0], -1, x.shape[2])
+    ),
+    "at known places": lambda x: x[:, torch.arange(2 * x.shape[1]) // 2],
+    "at places from memory": lambda x: x[:, torch.arange(x.shape[1]).flip(0) // 2],
+    "turned": lambda x: x.transpose(0, 1).contiguous(),
+    "side by side": lambda x: torch.stack([x, x.flip(0), x], -1),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(5, 12, 2), (6, 96, 2), (4, 7, 3), (3, 33, 1)])
+def test_copies_of_short_runs_are_kernels(name, dtype, shape):
+    x = torch.randint(0, 99, shape).to(dtype)
+    graphs = assert_as_eager(COPIES[name], x, exact=True)
+    assert [len(graph.regions) for graph in graphs] == [1] or shape[2] * x.shape[1] > 32
+
+
+def test_copies_of_long_runs_are_pytorchs():
+    x = torch.randn(4, 3, 64)
+    graphs = assert_as_eager(lambda x: (x.transpose(0, 1).contiguous(), torch.cat([x, x], 1)), x, exact=True)
+    assert not [graph for graph in graphs if graph.regions]
+
+
+def test_what_is_shown_along_a_row_is_stored_beside_sums_of_columns():
+    weight = torch.randint(5, (6, 40))
+
+    def function(x):
+        apart = torch.sigmoid((x[:, None] - x[:, :, None]) / 0.1)
+        return (weight * apart.sum(-1)).sum()
+
+    x = (torch.randn(6, 40) * 0.1).requires_grad_()
+    (ours,) = torch.autograd.grad(compiled(function)(x), x)
+    (theirs,) = torch.autograd.grad(function(x), x)
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
