@@ -102,6 +102,23 @@ bool isLight(const Expr* computed) {
                                unary->getUnaryOpType() == Abs));
 }
 
+/// Whether a read at an index takes more elements than there are, as far as that is known.
+bool readsMore(const Expr* read, const TensorView* tv) {
+  const auto count = [](const TensorView* of) -> std::optional<double> {
+    double elements = 1;
+    for (const IterDomain* id : TensorDomain::noReductions(of->getLogicalDomain())) {
+      if (!id->getMaybeExpandedExtent()->isConstInt()) {
+        return std::nullopt;
+      }
+      elements *= static_cast<double>(id->getMaybeExpandedExtent()->evaluate().as<int64_t>());
+    }
+    return elements;
+  };
+  const auto taken = count(read->output(0)->as<TensorView>());
+  const auto there = count(tv);
+  return read->isOneOf<IndexSelectOp, GatherOp>() && taken && there && *taken > *there;
+}
+
 class Hoister {
  public:
   /// `shapes`: what changes a shape and leads to reads at an index moves, not reads.
@@ -144,11 +161,12 @@ class Hoister {
              canMove(read, computed) && (read->inputs().size() < 2 || read->input(1) != tv);
     });
     // Slices share little; indexed reads may compute an element once for each of them.
-    const bool cheap =
-        readers.size() == 1 || (readers.size() <= kMostLightReads && isLight(computed)) ||
-        (readers.size() <= kMostSlices &&
-         std::all_of(readers.begin(), readers.end(),
-                     [](const Expr* read) { return read->isOneOf<SliceOp, SelectOp>(); }));
+    const bool cheap = (readers.size() == 1 && (isLight(computed) || !readsMore(readers[0], tv))) ||
+                       (readers.size() <= kMostLightReads && isLight(computed)) ||
+                       (readers.size() <= kMostSlices &&
+                        std::all_of(readers.begin(), readers.end(), [](const Expr* read) {
+                          return read->isOneOf<SliceOp, SelectOp>();
+                        }));
     if (!all_move || !cheap) {
       return;
     }

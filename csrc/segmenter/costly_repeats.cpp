@@ -33,6 +33,12 @@ bool isWindow(const UnitTraits& unit) {
   return kind == ExprKind::SliceOp || kind == ExprKind::PadOp;
 }
 
+/// Whether it reads a tensor at places that an index says.
+bool readsAtIndex(const FusionTraits& traits, const UnitTraits& unit, int tensor) {
+  const Expr* expr = unit.exprs.back();
+  return expr->isOneOf<IndexSelectOp, GatherOp>() && expr->input(0) == traits.tensor(tensor).tv;
+}
+
 /// Operations for each element of a unit, where its operands are known.
 double workAtElement(const UnitTraits& unit) {
   const ExprKind kind = unit.exprs.back()->kind();
@@ -113,9 +119,32 @@ double workBehind(const FusionTraits& traits, const UnitTraits& unit) {
   return coneOf(traits, unit.reads, {}).work;
 }
 
+/// Whether a reduction reads what a unit gives, or what is computed of it.
+bool leadsToReduction(const FusionTraits& traits, const UnitTraits& unit) {
+  std::vector<int> open = unit.writes;
+  std::set<int> seen(open.begin(), open.end());
+  while (!open.empty()) {
+    const int tensor = open.back();
+    open.pop_back();
+    for (int reader : traits.tensor(tensor).readers) {
+      const UnitTraits& next = traits.unit(reader);
+      if (next.signature >= 0) {
+        return true;
+      }
+      for (int made : next.signature == -1 ? next.writes : std::vector<int>{}) {
+        if (seen.insert(made).second) {
+          open.push_back(made);
+        }
+      }
+    }
+  }
+  return false;
+}
+
 /// Whether it gives its operand an axis that lies between two of the operand's, or outside of more
 /// elements than are held for its loop (scheduler/analysis/column_values.h), or two outside: loops
-/// may go along the inner one of these and the operand's as one, for which nothing is held.
+/// may go along the inner one of these and the operand's as one, for which nothing is held. Loops
+/// of reductions hold nothing.
 bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
   if (unit.exprs.back()->kind() != ExprKind::BroadcastOp) {
     return false;
@@ -136,8 +165,11 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
     outside += !outer && stretch->isBroadcastDim(i) ? 1 : 0;
     inside *= counts ? static_cast<double>(traits.extent(axes[i])) : 1;
   }
+  if (outside == 0 || workBehind(traits, unit) < kLeastRepeated) {
+    return false;
+  }
   const bool may_be_held = outside < 2 && inside <= kMostHeldColumns;
-  return outside > 0 && !may_be_held && workBehind(traits, unit) >= kLeastRepeated;
+  return !may_be_held || leadsToReduction(traits, unit);
 }
 
 /// Units that do something with a tensor's elements, views of it passed over.
@@ -214,6 +246,11 @@ void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& co
     std::copy_if(readers.begin(), readers.end(), std::back_inserter(windows),
                  [&](int reader) { return isWindow(traits.unit(reader)); });
     if (windows.size() < 2) {
+      windows.clear();  // what one cuts off is computed nowhere
+    }
+    std::copy_if(readers.begin(), readers.end(), std::back_inserter(windows),
+                 [&](int reader) { return readsAtIndex(traits, traits.unit(reader), tensor); });
+    if (windows.empty()) {
       continue;
     }
     const Cone cone = coneOf(traits, {tensor}, stored_);

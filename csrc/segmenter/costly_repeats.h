@@ -12,7 +12,7 @@
 /// computed once for each of its results, in their kernel: a norm's factors stay with it.)
 ///
 /// What is read through windows, as by a pool of nine places, is computed in each: a sigmoid nine
-/// times, where storing it is two accesses.
+/// times, where storing it is two accesses. What is read at an index is computed for each read.
 #pragma once
 
 #include <set>

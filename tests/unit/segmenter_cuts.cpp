@@ -220,6 +220,34 @@ TEST_CASE(
   CHECK(groups(8192, true, DeviceKind::Cuda) == 1);
 }
 
+TEST_CASE("on the CPU few numbers that reductions of many rows read are computed before") {
+  const auto groups = [](bool costly, bool reduces, int64_t rows) {
+    Draft draft;
+    TensorView* few = draft.input({16, 16});
+    few = broadcast(costly ? log(few) : neg(few), {true, false, false});
+    TensorView* all = mul(broadcast(draft.input({rows, 16}), {false, true, false}), few);
+    draft.output(reduces ? sum(all, {2}) : all);
+    return draft.cut(takesAll, DeviceKind::Cpu).size();
+  };
+  CHECK(groups(true, true, 20000) == 2);
+  CHECK(groups(true, true, 4) == 1);
+  CHECK(groups(false, true, 20000) == 1);
+  CHECK(groups(true, false, 20000) == 1);  // held
+}
+
+TEST_CASE("on the CPU what is read at an index more often than it is there is computed before") {
+  const auto groups = [](bool costly, int64_t reads) {
+    Draft draft;
+    TensorView* x = draft.input({512, 80});
+    TensorView* y = costly ? mul(tanh(x), log(x)) : mul(x, neg(x));
+    draft.output(indexSelect(y, 1, draft.input({reads}, DataType::Int)));
+    return draft.cut(takesAll, DeviceKind::Cpu).size();
+  };
+  CHECK(groups(true, 400) == 2);
+  CHECK(groups(true, 40) == 1);
+  CHECK(groups(false, 400) == 1);
+}
+
 TEST_CASE("on the CPU what is stretched of a reduction stays in its kernel") {
   Draft draft;  // statistics of columns, over two outer axes
   TensorView* x = draft.input({16, 64, 8192});

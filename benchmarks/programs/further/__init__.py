@@ -1,7 +1,8 @@
 """More programs of the kinds beside this folder, written after these and of none of their rules: `--list further`."""
 
-from . import bodies, cells, data, fields, images, learning, motions, nets, numbers, scenes, sequences
+from . import bodies, cells, data, fields, images, learning, motions, moves, nets, numbers, scenes, sequences
 
 TABLES = [
-    kind.TABLE for kind in (images, nets, data, numbers, sequences, scenes, learning, motions, cells, bodies, fields)
+    kind.TABLE
+    for kind in (images, moves, nets, data, numbers, sequences, scenes, learning, motions, cells, bodies, fields)
 ]
