@@ -739,7 +739,7 @@ class FusionDefinitionBase:
             Products of the elements up to each, along dim.
 
             Shapes: the result has the shape of arg.
-            Dtypes: any but Bool; the result has the dtype of arg.
+            Dtypes: any; the result has the dtype of arg, of Bool Int.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
             """
 
@@ -748,7 +748,7 @@ class FusionDefinitionBase:
             Sums of the elements up to each, along dim; backward, of those from each on.
 
             Shapes: the result has the shape of arg.
-            Dtypes: any but Bool; the result has the dtype of arg.
+            Dtypes: any; the result has the dtype of arg, of Bool Int.
             Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
             """
 

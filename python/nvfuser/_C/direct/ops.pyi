@@ -315,7 +315,7 @@ def cumprod(arg: TensorView, dim: int, init: Val | number | None = None, backwar
     Products of the elements up to each, along dim.
 
     Shapes: the result has the shape of arg.
-    Dtypes: any but Bool; the result has the dtype of arg.
+    Dtypes: any; the result has the dtype of arg, of Bool Int.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
     """
 
@@ -324,7 +324,7 @@ def cumsum(arg: TensorView, dim: int, init: Val | number | None = None, backward
     Sums of the elements up to each, along dim; backward, of those from each on.
 
     Shapes: the result has the shape of arg.
-    Dtypes: any but Bool; the result has the dtype of arg.
+    Dtypes: any; the result has the dtype of arg, of Bool Int.
     Raises: TypeError for a wrong number or kind of arguments; UserError for an axis that is not there.
     """
 
