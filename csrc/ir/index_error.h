@@ -17,7 +17,8 @@ class IndexRangeError : public UserError {
 };
 
 /// `IndexRangeError`: "gather: index 7 is out of range for an axis of extent 5, in T2 = gather( …
-/// ); pass indices from 0 to 4".
+/// ); pass indices from 0 to 4". Of a select that also counts from the end (`x < 0 ? x + extent :
+/// x`) it names x, and "from -5 to 4".
 [[noreturn]] void indexOutOfRange(const Expr& op, int64_t index, int64_t extent);
 
 }  // namespace nvfuser

@@ -6,6 +6,7 @@ One fusion holds all operations of a dtype and serves all shapes, seeds and layo
 import pytest
 import torch
 from nvf import DTYPE_OF_TORCH, Fusion
+from nvfuser import DataType, FusionDefinition
 from operation_batch import compare
 from operation_dtypes import ALL, narrowed, widened
 from operation_edges import LAYOUTS, SHAPES, laid_out, operand
@@ -73,3 +74,25 @@ def test_edges(dtype):
     for seed, layout in enumerate(LAYOUTS, 100):
         troubles += sheet.troubles((6, 5, 4), seed, layout)
     assert not troubles, "\n" + "\n".join(troubles)
+
+
+@pytest.mark.parametrize("index", [-4, 3])
+def test_a_selection_that_there_is_not_is_named_as_it_was_asked_for(index):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor(shape=[-1, -1], contiguity=[True, True])
+        fd.add_output(fd.ops.select(x, fd.define_scalar(DataType.Int), 0))
+    with pytest.raises(IndexError, match=rf"select: index {index} is out of range .*; pass indices from -3 to 2"):
+        fd.execute([torch.randn(3, 4), index])
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(fd.execute([x, -3])[0], x[0])
+
+
+def test_running_sums_of_truth_values_are_whole_numbers():
+    x = torch.tensor([[True, False, True], [True, True, True]])
+    with FusionDefinition() as fd:
+        given = fd.from_pytorch(x)
+        fd.add_output(fd.ops.cumsum(given, 1))
+        fd.add_output(fd.ops.cumprod(given, 0))
+    sums, products = fd.execute([x])
+    torch.testing.assert_close(sums, x.cumsum(1))
+    torch.testing.assert_close(products, x.cumprod(0))
