@@ -95,18 +95,21 @@ std::string HostEmitter::addressText(const kir::Ref& ref) const {
                                 : Emitter::addressText(ref);
 }
 
-void HostEmitter::function(TextWriter& out, const std::string& body) {
-  out.raw(lane_function_text_.take());
-  const std::string block_name = name_ + "_block";
-  // One block, as a function: what its parameters promise about aliases survives inlining. It is
-  // always inlined: GCC (12 and 13 at least) may compute the address of a local array from that of
-  // a parameter, and, where parameters are in registers, drops the stores that only such a read
-  // sees; addresses read from `args` are not taken for other objects than the array.
-  out.directive(text("[[gnu::always_inline]] static inline void ", block_name, "("));
-  std::vector<std::string> arguments;
-  std::vector<std::string> parameters;
+/// The parameters of a block's function, and what its caller gives for them.
+struct HostEmitter::BlockParameters {
+  std::vector<std::string> declarations;
   std::vector<std::string> comments;
-  TextWriter unpack(1);
+  std::vector<std::string> arguments;
+  TextWriter unpack{1};  ///< the caller's: they come out of `args`
+
+  void add(std::string declaration, std::string comment, std::string argument) {
+    declarations.push_back(std::move(declaration));
+    comments.push_back(std::move(comment));
+    arguments.push_back(std::move(argument));
+  }
+};
+
+void HostEmitter::addParameters(BlockParameters& block) {
   const auto bounds =
       std::find_if(kernel_.params.begin(), kernel_.params.end(),
                    [&](const kir::Param& param) {
@@ -118,22 +121,23 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
     const bool tensor = param.kind == kir::ParamKind::TensorArg;
     const bool address = tensor && !param.buffer->by_value;
     const bool checked = address && isChecked(*param.buffer);
-    parameters.push_back(
-        text(checked ? checkedType(*param.buffer) : parameterType(param), " ", param.name));
-    comments.push_back(tensor ? comment(*bufferOf(param)) : std::string());
-    arguments.push_back(param.name);
+    block.add(text(checked ? checkedType(*param.buffer) : parameterType(param), " ", param.name),
+              tensor ? comment(*bufferOf(param)) : std::string(), param.name);
     const std::string type = address ? typeName(param.buffer->dtype) + "*"
                              : param.kind == kir::ParamKind::IndexArg ? std::string("Index")
                                                                       : typeName(param.dtype);
     if (checked) {
-      unpack.line(text(checkedType(*param.buffer), " ", param.name, "(*static_cast<", type,
-                       " const*>(args[", i, "]), *static_cast<i64* const*>(args[", bounds, "]), ",
-                       i, ");"));
+      block.unpack.line(text(checkedType(*param.buffer), " ", param.name, "(*static_cast<", type,
+                             " const*>(args[", i, "]), *static_cast<i64* const*>(args[", bounds,
+                             "]), ", i, ");"));
       continue;
     }
-    unpack.line(text(address ? "" : "const ", type, address ? " const " : " ", param.name,
-                     " = *static_cast<", type, " const*>(args[", i, "]);"));
+    block.unpack.line(text(address ? "" : "const ", type, address ? " const " : " ", param.name,
+                           " = *static_cast<", type, " const*>(args[", i, "]);"));
   }
+}
+
+void HostEmitter::addLaunchIndices(BlockParameters& block) {
   for (const LaunchIndex& index : kLaunchIndices) {
     if (!scalar_.uses(index)) {
       continue;
@@ -142,25 +146,34 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
     if (index.name.starts_with("tid")) {
       needsThreads(index.symbol, nullptr);
     }
-    parameters.push_back(text("const Index ", index.name));
-    comments.emplace_back();
-    arguments.push_back(index.name.starts_with("bid")    ? blockIndexText(dimension, kernel_)
-                        : index.name.starts_with("gdim") ? text("grid[", dimension, "]")
-                                                         : std::string("1"));
+    block.add(text("const Index ", index.name), std::string(),
+              index.name.starts_with("bid")    ? blockIndexText(dimension, kernel_)
+              : index.name.starts_with("gdim") ? text("grid[", dimension, "]")
+                                               : std::string("1"));
   }
+}
+
+void HostEmitter::blockFunction(TextWriter& out, const std::string& name,
+                                const BlockParameters& block, const std::string& body) {
+  // What the parameters promise about aliases survives inlining. It is always inlined: GCC (12 and
+  // 13 at least) may compute the address of a local array from that of a parameter, and, where
+  // parameters are in registers, drops the stores that only such a read sees; addresses read from
+  // `args` are not taken for other objects than the array.
+  out.directive(text("[[gnu::always_inline]] static inline void ", name, "("));
+  const std::vector<std::string>& parameters = block.declarations;
   TextWriter signature(2);
   for (size_t i = 0; i < parameters.size(); ++i) {
-    signature.line(parameters[i] + (i + 1 == parameters.size() ? ") {" : ","), comments[i]);
+    signature.line(parameters[i] + (i + 1 == parameters.size() ? ") {" : ","), block.comments[i]);
   }
   if (parameters.empty()) {
     signature.line(") {");
   }
   out.raw(signature.take());
-  for (const std::string& name : runs_) {
-    out.line(text("  PhiloxRun ", name, "_run;"));
+  for (const std::string& run : runs_) {
+    out.line(text("  PhiloxRun ", run, "_run;"));
   }
-  for (const std::string& name : lasts_) {
-    out.line(text("  bool ", name, " = false;  // in the task that has the result of all"));
+  for (const std::string& last : lasts_) {
+    out.line(text("  bool ", last, " = false;  // in the task that has the result of all"));
   }
   const auto& reads = kernel_.index_reads;
   for (size_t i = 0; i < reads.size(); ++i) {
@@ -172,11 +185,20 @@ void HostEmitter::function(TextWriter& out, const std::string& body) {
     out.line(text("  range", i, ".report(", kernel_.index_report->name, ", ", i + 1, ");"));
   }
   out.directive("}\n");
+}
+
+void HostEmitter::function(TextWriter& out, const std::string& body) {
+  out.raw(lane_function_text_.take());
+  const std::string block_name = name_ + "_block";
+  BlockParameters block;
+  addParameters(block);
+  addLaunchIndices(block);
+  blockFunction(out, block_name, block, body);
   out.open(text("extern \"C\" void ", name_,
                 "(void* const* args, const long* grid, long first, long last) {"));
-  out.raw(unpack.take());
-  out.line(
-      text("for (long b = first; b < last; ++b) ", block_name, "(", join(arguments, ", "), ");"));
+  out.raw(block.unpack.take());
+  out.line(text("for (long b = first; b < last; ++b) ", block_name, "(",
+                join(block.arguments, ", "), ");"));
   if (streams_) {
     out.line("simdFence();");
   }

@@ -76,6 +76,13 @@ class HostEmitter final : public Emitter {
   using Emitter::emit;
 
   void function(TextWriter& out, const std::string& body) override;
+  struct BlockParameters;
+  /// The kernel's own, and the launch's indices that it uses.
+  void addParameters(BlockParameters& block);
+  void addLaunchIndices(BlockParameters& block);
+  /// One block, as a function.
+  void blockFunction(TextWriter& out, const std::string& name, const BlockParameters& block,
+                     const std::string& body);
   void loopPragma(const kir::For& loop) override;
   void loopStart(const kir::For& loop) override;
   std::string addressText(const kir::Ref& ref) const override;
@@ -127,13 +134,43 @@ class HostEmitter final : public Emitter {
   /// Coefficient of the loop's variable in an index; none: it is not linear, or from memory.
   std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
 
-  // ---- host_lanes.cpp: their statements
+  // ---- host_lanes.cpp: the loops
   void laneLoop(const kir::For& loop, LaneLoop& lanes);
+  /// What of `runtime/cpu/` such a loop needs.
+  void addLaneSnippets(const kir::For& loop);
+  /// The iterations that its condition leaves, from the first one on.
+  LaneRange lanesThatCount(const kir::For& loop, const LaneLoop& lanes);
+  /// The end of a loop over `var`, under a name where it is more than a word.
+  std::string laneEnd(const std::string& var, kir::Scalar end);
+  /// The vectors that sums are kept in, before the loop; and what becomes of them behind it.
+  void startLaneSums(const LaneLoop& lanes, int64_t parts);
+  void finishLaneSums(const LaneLoop& lanes, int64_t parts);
+  /// What is done for one vector of iterations.
+  void laneIteration(const kir::For& loop, LaneLoop& lanes);
+  void openLaneTurns(const kir::For& loop, const std::string& begin, const std::string& end,
+                     const LaneLoop& lanes);
+  /// Turns of as many vectors as sums have parts. Where the others begin.
+  std::string laneTurnsOfParts(const kir::For& loop, const std::string& end, int64_t parts,
+                               LaneLoop& lanes);
+  /// Turns of one vector, all of whose lanes count.
+  void wholeLaneTurns(const kir::For& loop, std::string begin, const std::string& end,
+                      LaneLoop& lanes);
+  /// The same, where those of the last one may not.
+  void cutLaneTurns(const kir::For& loop, const std::string& begin, const std::string& end,
+                    LaneLoop& lanes);
+
+  // ---- host_lanes_statements.cpp: their statements
   void laneBlock(const kir::Block& block, LaneLoop& lanes);
   void laneStatement(const kir::Stmt& stmt, LaneLoop& lanes);
+  void laneStatement(const kir::Declare& declare, LaneLoop& lanes);
+  void laneStatement(const kir::Let& let, LaneLoop& lanes);
+  void laneStatement(const kir::Assign& assign, LaneLoop& lanes);
+  void laneStatement(const kir::Guarded& guarded, LaneLoop& lanes);
   void laneStatement(const kir::Combine& combine, LaneLoop& lanes);
   void laneStatement(const kir::Random& random, LaneLoop& lanes);
   void laneStatement(const kir::LoadIndex& load, LaneLoop& lanes);
+  void laneStatement(const kir::Fetch& fetch, LaneLoop& lanes);
+  void laneStatement(const kir::If& branch, LaneLoop& lanes);
 
   // ---- host_lanes_copies.cpp: short loops around them
   /// Emits the loop if its iterations are written out.

@@ -9,7 +9,7 @@
 /// A condition that holds up to some iteration becomes the loop's end, so that no element is
 /// tested; the lanes beyond it in the last vector are neither read nor written. What has no text on
 /// vectors is computed lane by lane between two vectors, and does not keep the rest from being one.
-#include <algorithm>
+#include <utility>
 
 #include <codegen/host_emitter.h>
 #include <kernel_ir/accesses.h>
@@ -43,188 +43,7 @@ int64_t partsOf(const kir::For& loop, const LaneLoop& lanes) {
 
 }  // namespace
 
-void HostEmitter::laneStatement(const kir::Combine& combine, LaneLoop& lanes) {
-  const kir::Ref& state = combine.state[0];
-  const DataType dtype = storedAs(*state.buffer);
-  std::string value = laneOperand(combine.value[0], dtype, lanes);
-  auto combined = [&](const std::string& a, const std::string& b) {
-    return lanesText(combine.monoid.op, dtype, std::vector<std::string>{a, b});
-  };
-  for (const auto& [sum, name] : lanes.sums) {
-    if (sum == &combine) {
-      const std::string identity =
-          laneFill(operandText(combine.monoid.identity[0], dtype), dtype, lanes);
-      value = text("lanesKeep(", value, ", ", identity, ", ", lanes.count, ")");
-      const std::string lanes_of_part = text(name, lanes.part);
-      out_.line(text(lanes_of_part, " = ", combined(lanes_of_part, value), ";"));
-      return;
-    }
-  }
-  laneStore(state, combined(laneOperand(state, dtype, lanes), value), lanes);
-}
-
-void HostEmitter::laneStatement(const kir::Random& random, LaneLoop& lanes) {
-  const DataType dtype = storedAs(*random.dst.buffer);
-  const bool fixed = !std::holds_alternative<kir::Ref>(random.seed) &&
-                     !std::holds_alternative<kir::Ref>(random.offset);
-  int64_t step = 0;
-  Scalar rest = nullptr;
-  const bool of_one_sequence = random.type != RNGOpType::UniformOfThreads;
-  const bool run = fixed && of_one_sequence && dtype != DataType::Double &&
-                   kernel_.pool->splitLinear(kernel_.pool->substitute(random.element, lanes.lets),
-                                             lanes.var, &step, &rest) &&
-                   step == 1;
-  if (!run) {
-    kir::Random at = random;
-    at.element = atLane(random.element, lanes);
-    laneStore(random.dst, laneEach(randomText(at), dtype, lanes), lanes);
-    return;
-  }
-  // Neighbours take the words of blocks that were drawn together.
-  const std::string& name = random.dst.buffer->name;
-  const std::string element = text("u64(", scalar_(random.element), ")");
-  const std::string words = text(name, "_run.words(", generatorText(random), ", ", element, ")");
-  snippets_.add("cpu/simd_philox.h");
-  runs_.insert(name);
-  const std::string drawn =
-      drawsNormal(random)
-          ? text("simdNormal<", lanes.width, ">(", words, ", ", element, ")")
-          : text("simdUniform<", significandBits(dtype), ", ", lanes.width, ">(", words, ")");
-  std::string value = drawn;
-  if (!random.parameters.empty()) {
-    const bool is_normal = drawsNormal(random);
-    const std::string start = laneOperand(random.parameters[0], DataType::Float, lanes);
-    const std::string other = laneOperand(random.parameters[1], DataType::Float, lanes);
-    value = text("simdSpread(", drawn, ", ",
-                 is_normal ? other : text("(", other, ") - (", start, ")"), ", ", start, ")");
-  }
-  laneStore(random.dst, laneCast(value, DataType::Float, dtype, lanes), lanes);
-}
-
-void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
-  if (!lanes.varies(load.var)) {
-    Emitter::emit(load);
-    return;
-  }
-  snippets_.add("cpu/lanes_at.h");
-  std::string index = laneOperand(load.src, DataType::Int, lanes);
-  if (load.range >= 0) {
-    index = text("lanesHeld(range", load.range, ", ", index, ", ", lanes.count, ")");
-  }
-  out_.line(text(laneType(DataType::Int, lanes), " ", scalar_.name(load.var), " = ", index, ";"));
-}
-
-void HostEmitter::laneBlock(const kir::Block& block, LaneLoop& lanes) {
-  const std::vector<std::string> conditions = readUnder(block, lanes);
-  std::string under;
-  for (size_t i = 0; i <= block.size(); ++i) {
-    const std::string condition = i < block.size() ? conditions[i] : std::string();
-    if (condition != under) {
-      if (!under.empty()) {
-        out_.close();
-      }
-      if (!condition.empty()) {
-        out_.open(text("if (", condition, ") {"));
-      }
-      under = condition;
-    }
-    if (i < block.size()) {
-      laneStatement(block[i], lanes);
-    }
-  }
-}
-
-void HostEmitter::laneStatement(const kir::Stmt& stmt, LaneLoop& lanes) {
-  if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
-    const kir::Buffer& buffer = *declare->buffer;
-    if (lanes.places.count(&buffer) != 0) {
-      return;
-    }
-    if (lanes.scalars.count(&buffer) != 0) {
-      Emitter::emit(*declare);
-      return;
-    }
-    out_.line(text(laneType(storedAs(buffer), lanes), " ", buffer.name, ";"), comment(buffer));
-  } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
-    Emitter::emit(*let);
-  } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
-    laneStatement(*load, lanes);
-  } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-    if (lanes.scalars.count(compute->dst.buffer) != 0) {
-      Emitter::emit(*compute);
-      return;
-    }
-    laneStatement(*compute, lanes);
-  } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-    if (lanes.scalars.count(assign->dst.buffer) != 0) {
-      Emitter::emit(*assign);
-      return;
-    }
-    if (lanes.places.count(assign->dst.buffer) != 0) {
-      return;
-    }
-    const auto* src = std::get_if<kir::Ref>(&assign->src);
-    if (src != nullptr && lanes.registers.count(src->buffer) == 0 && strideOf(*src, lanes) == 0) {
-      lanes.filled.insert(assign->dst.buffer);
-    }
-    laneStore(
-        assign->dst, laneOperand(assign->src, storedAs(*assign->dst.buffer), lanes), lanes,
-        assign->cache_op == CacheOp::Streaming && assign->dst.buffer->memory == MemoryType::Global);
-  } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-    if (lanes.scalars.count(guarded->dst.buffer) != 0) {
-      Emitter::emit(*guarded);
-      return;
-    }
-    const DataType dtype = storedAs(*guarded->dst.buffer);
-    std::string value = laneWindow(*guarded, lanes);
-    value = value.empty() ? laneChoice(*guarded, lanes) : value;
-    if (!value.empty()) {
-      laneStore(guarded->dst, value, lanes);
-      return;
-    }
-    laneStore(guarded->dst,
-              laneEach(text(scalar_.operand(atLane(guarded->condition, lanes)), " ? ",
-                            laneElement(guarded->src, dtype, lanes), " : ",
-                            laneElement(guarded->otherwise, dtype, lanes)),
-                       dtype, lanes),
-              lanes);
-  } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
-    laneStatement(*random, lanes);
-  } else if (auto* fetch = std::get_if<kir::Fetch>(&stmt.node)) {
-    out_.line(text("lanesFetch<", fetch->to_write ? "true" : "false", ">(", fetch->at.buffer->name,
-                   " + (", scalar_(fetch->at.index), "));"));
-  } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
-    laneStatement(*combine, lanes);
-  } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-    if (const auto once = storesOnce(*branch, lanes)) {
-      laneStoresOnce(*branch, *once, lanes);
-      return;
-    }
-    const LaneRange prefix = *prefixOf(branch->condition, lanes);
-    const std::string around = lanes.count;
-    kir::ScalarPool& pool = *kernel_.pool;
-    const int64_t limit = lanes.width;
-    Scalar count = around == text(limit) ? pool.constant(limit) : pool.symbol(around);
-    if (prefix.end != nullptr) {
-      count = pool.min(count, pool.sub(prefix.end, lanes.var));
-    }
-    // A condition in a condition counts fewer of the lanes: m_, mm_, …
-    lanes.count = around.starts_with('m') ? "m" + around : text("m_", scalar_.name(lanes.var));
-    out_.open("{");
-    out_.line(text("const Index ", lanes.count, " = ", scalar_(count), ";"));
-    out_.open(text(
-        "if (", lanes.count, " > 0",
-        prefix.uniform->isConstant(1) ? std::string() : text(" && (", scalar_(prefix.uniform), ")"),
-        ") {"));
-    laneBlock(*branch->then_body, lanes);
-    out_.close();
-    out_.close();
-    lanes.count = around;
-  }
-}
-
-void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
-  kir::ScalarPool& pool = *kernel_.pool;
+void HostEmitter::addLaneSnippets(const kir::For& loop) {
   snippets_.addBasics();
   snippets_.add(kernel_.bounds != nullptr ? "cpu/checked_lanes.h" : "cpu/lanes.h");
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
@@ -234,27 +53,28 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
       }
     });
   });
-  const std::string var = scalar_.name(loop.var);
-  const kir::If* branch = lanes.branch;
-  Scalar end = loop.extent;
-  Scalar uniform = pool.one();
-  if (branch != nullptr) {
-    const LaneRange prefix = *prefixOf(branch->condition, lanes);
-    end = prefix.end == nullptr ? end : pool.min(end, prefix.end);
-    uniform = prefix.uniform;
+}
+
+LaneRange HostEmitter::lanesThatCount(const kir::For& loop, const LaneLoop& lanes) {
+  kir::ScalarPool& pool = *kernel_.pool;
+  LaneRange all{nullptr, loop.extent, pool.one()};
+  if (lanes.branch != nullptr) {
+    const LaneRange prefix = *prefixOf(lanes.branch->condition, lanes);
+    all.end = prefix.end == nullptr ? all.end : pool.min(all.end, prefix.end);
+    all.uniform = prefix.uniform;
   }
-  const bool scope = !lanes.sums.empty() || !end->isConstant() || !uniform->isConstant(1);
-  if (scope) {
-    out_.open(uniform->isConstant(1) ? std::string("{") : text("if (", scalar_(uniform), ") {"));
+  return all;
+}
+
+std::string HostEmitter::laneEnd(const std::string& var, Scalar end) {
+  if (end->isConstant() || end->op == kir::ScalarOp::Symbol) {
+    return scalar_.operand(end);
   }
-  std::string end_text = scalar_.operand(end);
-  if (!end->isConstant() && end->op != kir::ScalarOp::Symbol) {
-    out_.line(text("const Index end_", var, " = ", scalar_(end), ";"));
-    end_text = "end_" + var;
-  }
-  const bool whole = end->isConstant() && end->value % lanes.width == 0;
-  const std::string counted = end_text;  // up to which lanes count
-  const int64_t parts = partsOf(loop, lanes);
+  out_.line(text("const Index end_", var, " = ", scalar_(end), ";"));
+  return "end_" + var;
+}
+
+void HostEmitter::startLaneSums(const LaneLoop& lanes, int64_t parts) {
   for (const auto& [combine, name] : lanes.sums) {
     const DataType dtype = storedAs(*combine->state[0].buffer);
     for (int64_t part = 0; part < parts; ++part) {
@@ -262,72 +82,9 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
                      laneFill(operandText(combine->monoid.identity[0], dtype), dtype, lanes), ";"));
     }
   }
-  auto body = [&] {
-    if (lanes.copied != nullptr) {
-      laneCopies(lanes);
-      return;
-    }
-    if (branch == nullptr) {
-      laneBlock(*loop.body, lanes);
-      return;
-    }
-    kir::Block before;
-    for (const kir::Stmt& stmt : *loop.body) {
-      if (!std::holds_alternative<kir::If>(stmt.node)) {
-        before.push_back(stmt);
-      }
-    }
-    laneBlock(before, lanes);
-    laneBlock(*branch->then_body, lanes);
-  };
-  const std::string count = lanes.count;
-  std::string begin = "0";
-  if (parts > 1) {
-    begin = "at_" + var;
-    const int64_t step = parts * lanes.width;
-    lanes.count = text(lanes.width);
-    out_.line(text("Index ", begin, " = 0;"));
-    out_.open(
-        text("for (; ", begin, " + ", step, " <= ", end_text, "; ", begin, " += ", step, ") {"),
-        loop.comment);
-    for (lanes.part = 0; lanes.part < parts; ++lanes.part) {
-      out_.open("{");
-      out_.line(text("const Index ", var, " = ", begin, " + ", lanes.part * lanes.width, ";"));
-      body();
-      out_.close();
-    }
-    out_.close();
-    lanes.part = 0;
-  }
-  if (lanes.written_out) {
-    end_text = whole ? end_text : scalar_.operand(loop.extent);
-    const int64_t vectors = (whole ? end : loop.extent)->value / lanes.width;
-    if (vectors > 1) {
-      out_.directive(text("#pragma GCC unroll ", vectors));
-    }
-  }
-  lanes.count = whole ? text(lanes.width) : count;
-  if (whole && !lanes.written_out) {
-    for (int64_t part_end : partsByPlace(loop, lanes)) {
-      out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", part_end, "; ", var,
-                     " += ", lanes.width, ") {"),
-                loop.comment);
-      body();
-      out_.close();
-      begin = text(part_end);
-    }
-  }
-  out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", end_text, "; ", var,
-                 " += ", lanes.width, ") {"),
-            loop.comment);
-  if (!whole) {
-    out_.line(text("const Index ", lanes.count, " = ", counted, " - ", var, ";"));
-    if (lanes.written_out) {
-      out_.line(text("if (", lanes.count, " <= 0) break;"));
-    }
-  }
-  body();
-  out_.close();
+}
+
+void HostEmitter::finishLaneSums(const LaneLoop& lanes, int64_t parts) {
   for (const auto& [combine, name] : lanes.sums) {
     const DataType dtype = storedAs(*combine->state[0].buffer);
     for (int64_t part = 1; part < parts; ++part) {
@@ -344,6 +101,113 @@ void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
         "for (int e = 0; e < ", lanes.width, "; ++e) ", refText(state), " = ",
         pointwise(combine->monoid.op, dtype, dtype, {refText(state), text(name, "0[e]")}), ";"));
   }
+}
+
+void HostEmitter::laneIteration(const kir::For& loop, LaneLoop& lanes) {
+  if (lanes.copied != nullptr) {
+    laneCopies(lanes);
+    return;
+  }
+  if (lanes.branch == nullptr) {
+    laneBlock(*loop.body, lanes);
+    return;
+  }
+  kir::Block before;
+  for (const kir::Stmt& stmt : *loop.body) {
+    if (!std::holds_alternative<kir::If>(stmt.node)) {
+      before.push_back(stmt);
+    }
+  }
+  laneBlock(before, lanes);
+  laneBlock(*lanes.branch->then_body, lanes);
+}
+
+void HostEmitter::openLaneTurns(const kir::For& loop, const std::string& begin,
+                                const std::string& end, const LaneLoop& lanes) {
+  const std::string var = scalar_.name(loop.var);
+  out_.open(text("for (Index ", var, " = ", begin, "; ", var, " < ", end, "; ", var,
+                 " += ", lanes.width, ") {"),
+            loop.comment);
+}
+
+std::string HostEmitter::laneTurnsOfParts(const kir::For& loop, const std::string& end,
+                                          int64_t parts, LaneLoop& lanes) {
+  if (parts == 1) {
+    return "0";
+  }
+  const std::string var = scalar_.name(loop.var);
+  const std::string begin = "at_" + var;
+  const int64_t step = parts * lanes.width;
+  const std::string count = std::exchange(lanes.count, text(lanes.width));
+  out_.line(text("Index ", begin, " = 0;"));
+  out_.open(text("for (; ", begin, " + ", step, " <= ", end, "; ", begin, " += ", step, ") {"),
+            loop.comment);
+  for (lanes.part = 0; lanes.part < parts; ++lanes.part) {
+    out_.open("{");
+    out_.line(text("const Index ", var, " = ", begin, " + ", lanes.part * lanes.width, ";"));
+    laneIteration(loop, lanes);
+    out_.close();
+  }
+  out_.close();
+  lanes.part = 0;
+  lanes.count = count;
+  return begin;
+}
+
+void HostEmitter::wholeLaneTurns(const kir::For& loop, std::string begin, const std::string& end,
+                                 LaneLoop& lanes) {
+  lanes.count = text(lanes.width);
+  if (!lanes.written_out) {
+    for (int64_t part_end : partsByPlace(loop, lanes)) {
+      openLaneTurns(loop, begin, text(part_end), lanes);
+      laneIteration(loop, lanes);
+      out_.close();
+      begin = text(part_end);
+    }
+  }
+  openLaneTurns(loop, begin, end, lanes);
+  laneIteration(loop, lanes);
+  out_.close();
+}
+
+void HostEmitter::cutLaneTurns(const kir::For& loop, const std::string& begin,
+                               const std::string& end, LaneLoop& lanes) {
+  // A loop that is written out goes on to where the compiler knows that it ends.
+  openLaneTurns(loop, begin, lanes.written_out ? scalar_.operand(loop.extent) : end, lanes);
+  out_.line(text("const Index ", lanes.count, " = ", end, " - ", scalar_.name(loop.var), ";"));
+  if (lanes.written_out) {
+    out_.line(text("if (", lanes.count, " <= 0) break;"));
+  }
+  laneIteration(loop, lanes);
+  out_.close();
+}
+
+void HostEmitter::laneLoop(const kir::For& loop, LaneLoop& lanes) {
+  addLaneSnippets(loop);
+  const LaneRange counted = lanesThatCount(loop, lanes);
+  const Scalar end = counted.end;
+  const Scalar uniform = counted.uniform;
+  const bool scope = !lanes.sums.empty() || !end->isConstant() || !uniform->isConstant(1);
+  if (scope) {
+    out_.open(uniform->isConstant(1) ? std::string("{") : text("if (", scalar_(uniform), ") {"));
+  }
+  const std::string end_text = laneEnd(scalar_.name(loop.var), end);
+  const int64_t parts = partsOf(loop, lanes);
+  startLaneSums(lanes, parts);
+  const std::string begin = laneTurnsOfParts(loop, end_text, parts, lanes);
+  const bool whole = end->isConstant() && end->value % lanes.width == 0;
+  if (lanes.written_out) {
+    const int64_t vectors = (whole ? end : loop.extent)->value / lanes.width;
+    if (vectors > 1) {
+      out_.directive(text("#pragma GCC unroll ", vectors));
+    }
+  }
+  if (whole) {
+    wholeLaneTurns(loop, begin, end_text, lanes);
+  } else {
+    cutLaneTurns(loop, begin, end_text, lanes);
+  }
+  finishLaneSums(lanes, parts);
   if (scope) {
     out_.close();
   }

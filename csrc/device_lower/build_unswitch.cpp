@@ -68,77 +68,90 @@ Scalar atLast(kir::ScalarPool& pool, Scalar index, const std::vector<const LoopC
 
 }  // namespace
 
-void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
-  const LoopClass& loop = *node.loop;
-  // The bounds of all statements inside, at the last iteration of all loops inside. Only indices
-  // that grow with every loop variable can be judged there; one that does not keeps the loop as it
-  // is.
-  Scalar fits = pool_.one();
+/// What the statements inside of an unswitched loop ask for.
+struct KernelBuilder::AskedInside {
+  /// Their bounds, at the last iteration of all loops inside.
+  Scalar fits = nullptr;
+  /// Only indices that grow with every loop variable can be judged there; one that does not keeps
+  /// the loop as it is.
   bool monotone = true;
-  // What each statement asks for itself.
+  /// What each asks for itself; null among them: its elements have conditions of their own.
   std::set<Scalar> conditions;
-  std::function<void(LoopNode&, std::vector<const LoopClass*>)> collect =
-      [&](LoopNode& inner, std::vector<const LoopClass*> inside) {
-        if (inner.loop != nullptr && inner.loop->index->op == kir::ScalarOp::Symbol &&
-            !inner.loop->isThread()) {
-          inside.push_back(inner.loop);
-        }
-        if (inner.leaf) {
-          const LoopClass* vector = nullptr;
-          Replaced replaced;
-          bool partial = false;
-          if (isVectorized(*inner.leaf, &vector)) {
-            wholeVectorInside(*inner.leaf, vector, &partial);
-            replaced[vector] = partial ? pool_.sub(vector->extent, pool_.one()) : pool_.zero();
-          }
-          Places places = indexer_.around(*inner.leaf, replaced);
-          // (A sum starts, and is finished, under conditions of its own.)
-          const bool by_bounds = takesElements(inner.leaf->role);
-          conditions.insert(by_bounds ? predicates_.inBounds(*inner.leaf, places) : pool_.one());
-          if (partial) {  // its elements have conditions of their own
-            conditions.insert(nullptr);
-          }
-          for (const auto& bound : predicates_.bounds(*inner.leaf, places)) {
-            monotone &= growsWithAll(pool_, bound.index, inside, symbols_);
-            fits = pool_.logicalAnd(fits,
-                                    pool_.less(atLast(pool_, bound.index, inside), bound.extent));
-          }
-        }
-        for (LoopNode& child : inner.children) {
-          collect(child, inside);
-        }
-      };
-  collect(node, {});
+};
 
-  auto body = [&](bool proven, kir::Block& into) {
-    kir::For statement;
-    statement.var = loop.index;
-    statement.extent = loop.extent;
-    statement.descending = loop.descending;
-    statement.kind = kir::LoopKind::Unrolled;
-    statement.comment = loopComment(loop, exact_);
-    statement.body = std::make_shared<kir::Block>();
-    kir::Block& block = loop.index->isConstant() ? into : *statement.body;  // once: no loop
-    const bool outer = bounds_proven_;
-    bounds_proven_ = outer || proven;
-    declare(node, block);
-    children(node, block);
-    bounds_proven_ = outer;
-    if (!loop.index->isConstant()) {
-      into.push_back({std::move(statement)});
-    }
-  };
-  if (!monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
-    body(monotone && fits->isConstant(1), out);
+void KernelBuilder::collectAsked(Leaf& leaf, const std::vector<const LoopClass*>& inside,
+                                 AskedInside& asked) {
+  const LoopClass* vector = nullptr;
+  Replaced replaced;
+  bool partial = false;
+  if (isVectorized(leaf, &vector)) {
+    wholeVectorInside(leaf, vector, &partial);
+    replaced[vector] = partial ? pool_.sub(vector->extent, pool_.one()) : pool_.zero();
+  }
+  Places places = indexer_.around(leaf, replaced);
+  // (A sum starts, and is finished, under conditions of its own.)
+  const bool by_bounds = takesElements(leaf.role);
+  asked.conditions.insert(by_bounds ? predicates_.inBounds(leaf, places) : pool_.one());
+  if (partial) {
+    asked.conditions.insert(nullptr);
+  }
+  for (const auto& bound : predicates_.bounds(leaf, places)) {
+    asked.monotone &= growsWithAll(pool_, bound.index, inside, symbols_);
+    asked.fits =
+        pool_.logicalAnd(asked.fits, pool_.less(atLast(pool_, bound.index, inside), bound.extent));
+  }
+}
+
+void KernelBuilder::collectAsked(LoopNode& node, std::vector<const LoopClass*> inside,
+                                 AskedInside& asked) {
+  if (node.loop != nullptr && node.loop->index->op == kir::ScalarOp::Symbol &&
+      !node.loop->isThread()) {
+    inside.push_back(node.loop);
+  }
+  if (node.leaf) {
+    collectAsked(*node.leaf, inside, asked);
+  }
+  for (LoopNode& child : node.children) {
+    collectAsked(child, inside, asked);
+  }
+}
+
+void KernelBuilder::unrolledLoop(LoopNode& node, bool proven, kir::Block& out) {
+  const LoopClass& loop = *node.loop;
+  kir::For statement;
+  statement.var = loop.index;
+  statement.extent = loop.extent;
+  statement.descending = loop.descending;
+  statement.kind = kir::LoopKind::Unrolled;
+  statement.comment = loopComment(loop, exact_);
+  statement.body = std::make_shared<kir::Block>();
+  kir::Block& block = loop.index->isConstant() ? out : *statement.body;  // once: no loop
+  const bool outer = bounds_proven_;
+  bounds_proven_ = outer || proven;
+  declare(node, block);
+  children(node, block);
+  bounds_proven_ = outer;
+  if (!loop.index->isConstant()) {
+    out.push_back({std::move(statement)});
+  }
+}
+
+void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
+  AskedInside asked;
+  asked.fits = pool_.one();
+  collectAsked(node, {}, asked);
+  const Scalar fits = asked.fits;
+  if (!asked.monotone || exchangesData(node) || fits->isConstant(1) || bounds_proven_) {
+    unrolledLoop(node, asked.monotone && fits->isConstant(1), out);
     return;
   }
-  if (conditions == std::set<Scalar>{pool_.one()}) {
-    body(false, out);
+  if (asked.conditions == std::set<Scalar>{pool_.one()}) {
+    unrolledLoop(node, false, out);
     return;
   }
-  if (conditions == std::set<Scalar>{fits}) {  // all or nothing
+  if (asked.conditions == std::set<Scalar>{fits}) {  // all or nothing
     kir::Block proven;
-    body(true, proven);
+    unrolledLoop(node, true, proven);
     guarded(fits, std::move(proven), out);
     return;
   }
@@ -146,8 +159,8 @@ void KernelBuilder::unswitch(LoopNode& node, kir::Block& out) {
   branch.condition = fits;
   branch.then_body = std::make_shared<kir::Block>();
   branch.else_body = std::make_shared<kir::Block>();
-  body(true, *branch.then_body);
-  body(false, *branch.else_body);
+  unrolledLoop(node, true, *branch.then_body);
+  unrolledLoop(node, false, *branch.else_body);
   out.push_back({std::move(branch)});
 }
 

@@ -6,6 +6,7 @@
 ///   build_indirect.cpp    select, index_select, gather, and what a scatter writes
 ///   build_unswitch.cpp    one condition around a loop in place of one for each element
 ///   build_reduction.cpp   reductions and Welford: where a sum starts, is added to, and ends
+///   build_accumulators.cpp   where the state of a sum is kept
 ///   build_scan.cpp        scans
 ///   build_thread_reduction.cpp   a reduction's end across the threads of a block, a cluster, the
 ///                         grid
@@ -67,6 +68,12 @@ class KernelBuilder {
 
   // build_unswitch.cpp
   void unswitch(LoopNode& node, kir::Block& out);
+  struct AskedInside;
+  /// Adds what the statements in `node` ask for, inside of these loops.
+  void collectAsked(LoopNode& node, std::vector<const LoopClass*> inside, AskedInside& asked);
+  void collectAsked(Leaf& leaf, const std::vector<const LoopClass*>& inside, AskedInside& asked);
+  /// The loop; `proven`: all bounds inside hold.
+  void unrolledLoop(LoopNode& node, bool proven, kir::Block& out);
 
   // build_pointwise.cpp
   void pointwise(Leaf& leaf, const Places& places, const kir::Ref& dst, kir::Block& out);
@@ -109,25 +116,11 @@ class KernelBuilder {
 
   // build_reduction.cpp
   void reduction(Leaf& leaf, const Places& places, kir::Block& out);
-  /// Whether the memory of a reduction's result adds up itself, not registers.
-  bool isSummedInMemory(const TensorView* tv) const;
   /// Where the part of the state that becomes `tv` is started and added to.
   kir::Scalar sumsInside(const Leaf& leaf, const TensorView* tv, const Places& places) const;
   kir::Monoid monoidOf(const Expr* expr) const;
-  void makeAccumulators(const Expr* expr);
-  std::vector<kir::Ref> state(Leaf& leaf, const Places& places);
-  /// The most states that a tensor may have.
-  static constexpr int64_t kMaxAccumulators = 1024;
-  /// Positions of the loops behind the first one that a tensor reduces or scans along, which are
-  /// none of these: each of their iterations has a state of its own.
-  static std::vector<int> loopsBehindFolded(const TensorView* tv, const LoopModel& loops);
-  kir::Scalar statesOf(const TensorView* tv) const;
-  /// Registers for these, declared in front of those loops.
-  const kir::Buffer* declareState(const TensorView* tv, const std::string& name, DataType dtype);
   /// True where the statement takes the element: in one of the iterations that share a state.
   kir::Scalar takesOnce(const Leaf& leaf, bool accumulates) const;
-  /// The place of the iteration of loops behind the first folded one in an accumulator of `tv`.
-  kir::Scalar placeOfState(const Leaf& leaf, const TensorView* tv, const Places& places) const;
   /// `group`: the loop whose iterations are reduced together, or null.
   void finishReduction(Leaf& leaf, const LoopClass* group, kir::Block& out);
   /// True in one iteration of the loops over a broadcast axis behind the reduction's first one, but
@@ -142,6 +135,24 @@ class KernelBuilder {
   bool isGroup(const LoopNode& node) const;
   /// Whether threads or blocks each hold a part of the sum.
   bool isSpreadReduction(const TensorView* tv) const;
+
+  // build_accumulators.cpp
+  /// The loop over an axis of `tv` around the statement: its parts have loops of their own.
+  static const LoopClass* loopOf(const Leaf& leaf, const TensorView* tv, int position);
+  /// Whether the memory of a reduction's result adds up itself, not registers.
+  bool isSummedInMemory(const TensorView* tv) const;
+  void makeAccumulators(const Expr* expr);
+  std::vector<kir::Ref> state(Leaf& leaf, const Places& places);
+  /// The most states that a tensor may have.
+  static constexpr int64_t kMaxAccumulators = 1024;
+  /// Positions of the loops behind the first one that a tensor reduces or scans along, which are
+  /// none of these: each of their iterations has a state of its own.
+  static std::vector<int> loopsBehindFolded(const TensorView* tv, const LoopModel& loops);
+  kir::Scalar statesOf(const TensorView* tv) const;
+  /// Registers for these, declared in front of those loops.
+  const kir::Buffer* declareState(const TensorView* tv, const std::string& name, DataType dtype);
+  /// The place of the iteration of loops behind the first folded one in an accumulator of `tv`.
+  kir::Scalar placeOfState(const Leaf& leaf, const TensorView* tv, const Places& places) const;
 
   // build_scan.cpp
   void makeCarries(const ScanOp* op);

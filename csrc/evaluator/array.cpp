@@ -136,26 +136,31 @@ PolymorphicValue onlyElement(const Array& array) {
   return array.data<Complex>()[array.offset];
 }
 
-Array contiguous(const Array& array) {
-  const TensorRef layout{
-      .data = nullptr, .dtype = array.dtype, .sizes = array.sizes, .strides = array.strides};
-  if (layout.isContiguous()) {
-    return array;
-  }
-  Array copy = makeArray(array.dtype, array.sizes);
-  withNumberType(array.kind(), [&](auto type) {
+void copyInto(Array& to, const Array& from) {
+  withNumberType(from.kind(), [&](auto type) {
     using T = decltype(type);
-    const T* from = array.data<T>();
-    T* to = copy.data<T>();
-    forEachRun<2>(array.sizes, {copy.strides, array.strides}, {0, array.offset},
+    const T* source = from.data<T>();
+    T* target = to.data<T>();
+    forEachRun<2>(from.sizes, {to.strides, from.strides}, {to.offset, from.offset},
                   [&](int64_t length, const std::array<int64_t, 2>& start,
                       const std::array<int64_t, 2>& step) {
                     for (int64_t i = 0; i < length; ++i) {
-                      to[start[0] + i * step[0]] = from[start[1] + i * step[1]];
+                      target[start[0] + i * step[0]] = source[start[1] + i * step[1]];
                     }
                   });
   });
+}
+
+Array materialized(const Array& array) {
+  Array copy = makeArray(array.dtype, array.sizes);
+  copyInto(copy, array);
   return copy;
+}
+
+Array contiguous(const Array& array) {
+  const TensorRef layout{
+      .data = nullptr, .dtype = array.dtype, .sizes = array.sizes, .strides = array.strides};
+  return layout.isContiguous() ? array : materialized(array);
 }
 
 Array convert(const Array& array, DataType dtype) {

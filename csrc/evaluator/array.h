@@ -55,6 +55,10 @@ HostTensor store(const Array& array);
 
 /// The element of a 0-dim array, or of any array with one element.
 PolymorphicValue onlyElement(const Array& array);
+/// Copies `from` into `to`, which has its sizes, where `to` starts at its own offset.
+void copyInto(Array& to, const Array& from);
+/// Row-major, with its elements its own.
+Array materialized(const Array& array);
 /// The array itself if it is row-major without gaps, else a copy that is.
 Array contiguous(const Array& array);
 /// The elements as `dtype` holds them: a cast.

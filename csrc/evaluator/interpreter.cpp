@@ -56,6 +56,17 @@ bool givesLogicalDomain(ExprKind kind) {
   }
 }
 
+[[noreturn]] void refuseToCompute(const Expr* expr) {
+  if (expr->isA<CommunicationOp>()) {
+    userError(expr->getOpString(), ": ", *expr,
+              " asks other devices for data, and one process cannot tell what they have");
+  }
+  throwInternal(expr->isOneOf<WriteAtOp, WrittenOp>()
+                    ? "what a schedule made of a scatter stands in a definition"
+                    : "a transform of axes stands among the operations",
+                std::source_location::current());
+}
+
 std::vector<Array> results(const Expr* expr, Context& context) {
   switch (expr->kind()) {
     case ExprKind::UnaryOp:
@@ -104,10 +115,6 @@ std::vector<Array> results(const Expr* expr, Context& context) {
       return {gather(expr->as<GatherOp>(), context)};
     case ExprKind::ScatterOp:
       return {scatter(expr->as<ScatterOp>(), context)};
-    case ExprKind::WriteAtOp:
-    case ExprKind::WrittenOp:
-      throwInternal("what a schedule made of a scatter stands in a definition",
-                    std::source_location::current());
     case ExprKind::MatmulOp:
       return {matmul(expr->as<MatmulOp>(), context)};
     case ExprKind::LinearOp:
@@ -128,8 +135,8 @@ std::vector<Array> results(const Expr* expr, Context& context) {
     case ExprKind::ViewAsScalar:
       return {viewAsScalar(expr->as<ViewAsScalar>(), context)};
     case ExprKind::CommunicationOp:
-      userError(expr->getOpString(), ": ", *expr,
-                " asks other devices for data, and one process cannot tell what they have");
+    case ExprKind::WriteAtOp:
+    case ExprKind::WrittenOp:
     case ExprKind::Split:
     case ExprKind::Merge:
     case ExprKind::Swizzle:
@@ -137,7 +144,7 @@ std::vector<Array> results(const Expr* expr, Context& context) {
     case ExprKind::Resize:
       break;
   }
-  throwInternal("a transform of axes stands among the operations", std::source_location::current());
+  refuseToCompute(expr);
 }
 
 /// Checks a result's sizes against the extents that the Fusion states, and binds extents that only

@@ -45,6 +45,8 @@ Array viewAsScalar(const ViewAsScalar* op, Context& context);
 Array full(const FullOp* op, Context& context);
 Array iota(const IotaOp* op, Context& context);
 Array eye(const EyeOp* op, Context& context);
+
+// transform_axes.cpp
 /// `array`, whose axes are `from`, with the axes `to`: replays the splits, merges and resizes
 /// between the two, and orders the axes. `fill` stands where a split or a resize makes room.
 Array transformAxes(const Array& array, const std::vector<IterDomain*>& from,
@@ -76,6 +78,8 @@ Array disturbedProductOfTwo(const BinaryOp* op, const Array& result, uint64_t se
 /// Of random numbers; the uniform ones have no roundings.
 Array disturbedDraw(const RNGOp* op, const Array& result, uint64_t seed, Context& context);
 Array disturbedLerp(const TernaryOp* op, const Array& result, uint64_t seed, Context& context);
+
+// disturbed_sums.cpp: the same of what combines many elements, by what their order may do to them.
 Array disturbedReduction(const ReductionOp* op, const Array& result, uint64_t seed,
                          Context& context);
 Array disturbedProduct(const Expr* op, const Array& result, uint64_t seed, Context& context);

@@ -1,5 +1,4 @@
-/// A size is read as a linear form, c + Σ coefficient·term. Terms that are parts of a longer size
-/// m,
+/// Sizes are read as linear forms (linear_size.h). Terms that are parts of a longer size m,
 ///
 ///   part(m, a, c) = min(c, max(m − a, 0))      what lies at a, a + 1, … of m elements, c at most
 ///
@@ -13,196 +12,38 @@
 #include <vector>
 
 #include <ir/builder.h>
+#include <ir/linear_size.h>
 
 namespace nvfuser {
 
 namespace {
 
 using Simplify = SimplifyingIrBuilder;
+using Term = LinearSize::Term;
 
-constexpr size_t kMostTerms = 6;      ///< of a form that is looked into
-constexpr int kMostOperations = 16;   ///< of a definition that is read
-constexpr int64_t kMost = 1LL << 40;  ///< larger constants may overflow: they are left alone
 constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
-
-struct Term {
-  Val* val;
-  int64_t coefficient;
-};
-
-struct Linear {
-  int64_t constant = 0;
-  std::vector<Term> terms;  ///< in the order in which they were met
-
-  void add(Val* val, int64_t coefficient) {
-    for (Term& term : terms) {
-      if (term.val->sameAs(val)) {
-        term.coefficient += coefficient;
-        std::erase_if(terms, [](const Term& t) { return t.coefficient == 0; });
-        return;
-      }
-    }
-    terms.push_back({val, coefficient});
-  }
-  void add(const Linear& other, int64_t factor) {
-    constant += factor * other.constant;
-    for (const Term& term : other.terms) {
-      add(term.val, factor * term.coefficient);
-    }
-  }
-  bool isConstant() const { return terms.empty(); }
-  /// One term, as it is, and a constant.
-  Val* onlyTerm() const {
-    return terms.size() == 1 && terms[0].coefficient == 1 ? terms[0].val : nullptr;
-  }
-  bool isSmall() const {
-    return terms.size() <= kMostTerms && constant < kMost && constant > -kMost &&
-           std::all_of(terms.begin(), terms.end(), [](const Term& term) {
-             return term.coefficient < kMost && term.coefficient > -kMost;
-           });
-  }
-  friend bool operator==(const Linear& a, const Linear& b) {
-    Linear rest = a;
-    rest.add(b, -1);
-    return rest.constant == 0 && rest.terms.empty();
-  }
-};
-
-bool isWord(DataType dtype) { return dtype == DataType::Index || dtype == DataType::Int; }
-
-std::optional<int64_t> smallConstant(const Val* val) {
-  if (!val->isConst() || !isIntegralType(val->dtype())) {
-    return std::nullopt;
-  }
-  const auto value = val->value().as<int64_t>();
-  return value < kMost && value > -kMost ? std::optional<int64_t>(value) : std::nullopt;
-}
-
-const BinaryOp* binary(const Val* val, BinaryOpType type) {
-  const Expr* def = val->isConst() || !isWord(val->dtype()) ? nullptr : val->definition();
-  if (def == nullptr || !def->isA<BinaryOp>() || def->as<BinaryOp>()->getBinaryOpType() != type) {
-    return nullptr;
-  }
-  return isWord(def->input(0)->dtype()) && isWord(def->input(1)->dtype()) ? def->as<BinaryOp>()
-                                                                          : nullptr;
-}
-
-class Reader {
- public:
-  static Linear read(Val* val) {
-    Reader reader;
-    Linear form;
-    reader.add(val, 1, form);
-    return form;
-  }
-
- private:
-  void add(Val* val, int64_t factor, Linear& form) {
-    if (const auto constant = smallConstant(val)) {
-      form.constant += factor * *constant;
-      return;
-    }
-    if (++operations_ <= kMostOperations && form.isSmall()) {
-      if (const BinaryOp* op = binary(val, BinaryOpType::Add)) {
-        add(op->lhs(), factor, form);
-        add(op->rhs(), factor, form);
-        return;
-      }
-      if (const BinaryOp* op = binary(val, BinaryOpType::Sub)) {
-        add(op->lhs(), factor, form);
-        add(op->rhs(), -factor, form);
-        return;
-      }
-      if (const BinaryOp* op = binary(val, BinaryOpType::Mul)) {
-        for (const bool left : {true, false}) {
-          const auto constant = smallConstant(left ? op->lhs() : op->rhs());
-          if (constant && std::abs(factor) < kMost / (std::abs(*constant) + 1)) {
-            add(left ? op->rhs() : op->lhs(), factor * *constant, form);
-            return;
-          }
-        }
-      }
-      const Expr* def = val->definition();
-      if (def != nullptr && def->isA<UnaryOp>() && isWord(val->dtype()) &&
-          isWord(def->input(0)->dtype())) {
-        const UnaryOpType type = def->as<UnaryOp>()->getUnaryOpType();
-        if (type == UnaryOpType::Neg || type == UnaryOpType::Cast) {
-          add(def->input(0), type == UnaryOpType::Neg ? -factor : factor, form);
-          return;
-        }
-      }
-    }
-    form.add(val, factor);
-  }
-
-  int operations_ = 0;
-};
-
-/// Whether a scalar is known to be 0 or more; looks at a few operations.
-bool isNotNegative(const Val* val, int depth = 0) {
-  if (const auto constant = smallConstant(val)) {
-    return *constant >= 0;
-  }
-  const Expr* def = val->definition();
-  if (val->isConst() || def == nullptr) {
-    return val->dtype() == DataType::Index;
-  }
-  if (depth > 4 || !isWord(val->dtype())) {
-    return false;
-  }
-  auto both = [&](size_t i, size_t j) {
-    return isNotNegative(def->input(i), depth + 1) && isNotNegative(def->input(j), depth + 1);
-  };
-  if (def->isA<BinaryOp>()) {
-    using enum BinaryOpType;
-    switch (def->as<BinaryOp>()->getBinaryOpType()) {
-      case Max:
-        return isNotNegative(def->input(0), depth + 1) || isNotNegative(def->input(1), depth + 1);
-      case Add:
-      case Mul:
-      case Div:
-      case Mod:
-      case CeilDiv:
-      case Min:
-        return both(0, 1);
-      default:
-        return false;
-    }
-  }
-  if (def->isA<TernaryOp>() && def->as<TernaryOp>()->getTernaryOpType() == TernaryOpType::Where) {
-    return both(1, 2);
-  }
-  return false;
-}
-
-bool isNotNegative(const Linear& form) {
-  return form.constant >= 0 &&
-         std::all_of(form.terms.begin(), form.terms.end(), [](const Term& term) {
-           return term.coefficient > 0 && isNotNegative(term.val);
-         });
-}
 
 /// part(whole, begin, most), see above; `whole` has no constant.
 struct Part {
-  Linear whole;
+  LinearSize whole;
   int64_t begin = 0;
   int64_t most = kEndless;
 };
 
 /// max(value, 0) as (whole, begin), for begin > 0.
 std::optional<Part> tailOf(Val* val) {
-  const BinaryOp* op = binary(val, BinaryOpType::Max);
+  const BinaryOp* op = wordOperation(val, BinaryOpType::Max);
   if (op == nullptr || !op->rhs()->isZeroInt()) {
     return std::nullopt;
   }
-  Part part{Reader::read(op->lhs())};
+  Part part{LinearSize::read(op->lhs())};
   part.begin = -part.whole.constant;
   part.whole.constant = 0;
-  return part.begin > 0 && isNotNegative(part.whole) ? std::optional<Part>(part) : std::nullopt;
+  return part.begin > 0 && part.whole.isNotNegative() ? std::optional<Part>(part) : std::nullopt;
 }
 
 std::optional<Part> partOf(Val* val) {
-  const BinaryOp* op = binary(val, BinaryOpType::Min);
+  const BinaryOp* op = wordOperation(val, BinaryOpType::Min);
   if (op == nullptr) {
     return tailOf(val);
   }
@@ -210,13 +51,13 @@ std::optional<Part> partOf(Val* val) {
   if (!most || *most < 0) {
     return std::nullopt;
   }
-  Part part{Reader::read(op->rhs())};
+  Part part{LinearSize::read(op->rhs())};
   if (const auto tail = tailOf(op->rhs())) {
     part = *tail;
   }
   part.most = *most;
-  return part.whole.constant == 0 && isNotNegative(part.whole) ? std::optional<Part>(part)
-                                                               : std::nullopt;
+  return part.whole.constant == 0 && part.whole.isNotNegative() ? std::optional<Part>(part)
+                                                                : std::nullopt;
 }
 
 class Builder {
@@ -231,7 +72,7 @@ class Builder {
                                              DataType(DataType::Index));
   }
 
-  Val* of(const Linear& form) {
+  Val* of(const LinearSize& form) {
     Val* result = nullptr;
     // What is added first, so that no negation is needed.
     for (const bool positive : {true, false}) {
@@ -266,7 +107,7 @@ class Builder {
   }
 
   Val* of(const Part& part) {
-    Linear rest = part.whole;
+    LinearSize rest = part.whole;
     rest.constant -= part.begin;
     Val* value = of(rest);
     if (part.begin > 0) {
@@ -280,7 +121,7 @@ class Builder {
 };
 
 /// Whether all terms of `whole` are in the form, at least as often.
-bool has(const Linear& form, const Linear& whole) {
+bool has(const LinearSize& form, const LinearSize& whole) {
   return std::all_of(whole.terms.begin(), whole.terms.end(), [&](const Term& part) {
     return std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& term) {
       return term.coefficient >= part.coefficient && term.val->sameAs(part.val);
@@ -306,7 +147,7 @@ std::optional<Part> without(const Part& part, const Part& other) {
 
 /// Parts that are neighbours become one, and what is left of a whole a part. One step; false where
 /// there is none.
-bool joinParts(Linear& form, Builder& builder) {
+bool joinParts(LinearSize& form, Builder& builder) {
   auto replace = [&](const Part& by) {
     if (by.begin == 0 && by.most == kEndless) {
       form.add(by.whole, 1);
@@ -351,8 +192,8 @@ bool joinParts(Linear& form, Builder& builder) {
 }
 
 Val* combined(Val* a, Val* b, int64_t factor) {
-  Linear form = Reader::read(a);
-  form.add(Reader::read(b), factor);
+  LinearSize form = LinearSize::read(a);
+  form.add(LinearSize::read(b), factor);
   if (!form.isSmall()) {
     a = Simplify::maybeCastExpr(DataType::Index, a);
     b = Simplify::maybeCastExpr(DataType::Index, b);
@@ -377,11 +218,11 @@ Val* SizeArithmetic::sum(Val* a, int64_t b) {
 
 Val* SizeArithmetic::notNegative(Val* value) {
   Builder builder(value->fusion());
-  Linear form = Reader::read(value);
+  LinearSize form = LinearSize::read(value);
   if (form.isConstant()) {
     return builder.constant(std::max<int64_t>(form.constant, 0));
   }
-  if (isNotNegative(form)) {
+  if (form.isNotNegative()) {
     return builder.of(form);
   }
   // Less of a part begins later; of one that has a most, there is less.
@@ -401,11 +242,11 @@ Val* SizeArithmetic::notNegative(Val* value) {
 
 Val* SizeArithmetic::atMost(int64_t bound, Val* value) {
   Builder builder(value->fusion());
-  Linear form = Reader::read(value);
+  LinearSize form = LinearSize::read(value);
   if (form.isConstant()) {
     return builder.constant(std::min(bound, form.constant));
   }
-  if (isNotNegative(form) && form.constant >= bound) {
+  if (form.isNotNegative() && form.constant >= bound) {
     return builder.constant(bound);
   }
   if (Val* term = form.onlyTerm(); term != nullptr && form.constant == 0) {
@@ -414,8 +255,8 @@ Val* SizeArithmetic::atMost(int64_t bound, Val* value) {
       return builder.of(*part);
     }
   }
-  if (form.constant > 0 && isNotNegative(form)) {
-    Linear rest = form;
+  if (form.constant > 0 && form.isNotNegative()) {
+    LinearSize rest = form;
     rest.constant = 0;
     return sum(atMost(bound - form.constant, builder.of(rest)), form.constant);
   }

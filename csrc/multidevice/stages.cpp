@@ -9,6 +9,7 @@
 #include <ir/builder.h>
 #include <ir/cloner.h>
 #include <ir/internal_nodes.h>
+#include <multidevice/stage_keys.h>
 #include <ops/alias.h>
 #include <ops/axes.h>
 #include <preseg_passes/rewrite.h>
@@ -17,13 +18,6 @@
 namespace nvfuser::multidevice {
 
 namespace {
-
-/// Operations on one mesh, none of which waits for another mesh that waits for one of them.
-struct Key {
-  size_t level;
-  DeviceMesh mesh;
-  friend bool operator==(const Key&, const Key&) = default;
-};
 
 /// A tensor on its mesh, cut so, as the user would declare it.
 void declare(TensorView* tv, const DeviceMesh& mesh, const Sharding& sharding) {
@@ -38,18 +32,10 @@ void declare(TensorView* tv, const DeviceMesh& mesh, const Sharding& sharding) {
 
 class Cutter {
  public:
-  explicit Cutter(const Fusion& global) : global_(global) {
-    for (Expr* expr : global.exprs()) {
-      if (!tensorOutputs(expr).empty()) {
-        exprs_.push_back(expr);
-      }
-    }
-  }
+  explicit Cutter(const Fusion& global) : global_(global), keys_(global) {}
 
   Stages run() {
-    findMeshes();
-    findKeys();
-    if (keys_.size() == 1) {
+    if (keys_.all().size() == 1) {
       return onlyStage();
     }
     if (!global_.getOutputAliases().empty()) {
@@ -62,7 +48,7 @@ class Cutter {
     }
     result_.slots = global_.inputs().size();
     findWhatIsHandedOver();
-    for (const Key& key : keys_) {
+    for (const StageKey& key : keys_.all()) {
       makeStage(key);
     }
     describe();
@@ -80,81 +66,13 @@ class Cutter {
     Sharding wanted = {};
   };
 
-  void findMeshes() {
-    for (const TensorView* tv : global_.allTvs()) {
-      if (tv->hasDeviceMesh()) {
-        mesh_[tv] = tv->getDeviceMesh();
-        first_ = first_.empty() ? tv->getDeviceMesh() : first_;
-      }
-    }
-    for (const Expr* expr : exprs_) {
-      for (const TensorView* in : tensorInputs(expr)) {
-        for (const TensorView* out : tensorOutputs(expr)) {
-          if (mesh_.count(in) != 0) {
-            mesh_.emplace(out, mesh_.at(in));
-          }
-        }
-      }
-    }
-    for (size_t i = exprs_.size(); i-- > 0;) {  // made of inputs that are everywhere, or of nothing
-      for (const TensorView* out : tensorOutputs(exprs_[i])) {
-        mesh_.emplace(out, first_);
-        for (const TensorView* in : tensorInputs(exprs_[i])) {
-          if (!in->isFusionInput()) {
-            mesh_.emplace(in, mesh_.at(out));
-          }
-        }
-      }
-    }
-  }
-
-  /// Of an input that is everywhere: none.
-  DeviceMesh meshOf(const TensorView* tv) const {
-    const auto found = mesh_.find(tv);
-    return found != mesh_.end() ? found->second : DeviceMesh();
-  }
-  DeviceMesh meshOf(const Expr* expr) const { return meshOf(tensorOutputs(expr)[0]); }
-  size_t levelOf(const TensorView* tv) const {
-    const auto found = level_.find(tv);
-    return found != level_.end() ? found->second : 0;
-  }
-  bool crosses(const TensorView* in, const DeviceMesh& to) const {
-    return !meshOf(in).empty() && meshOf(in) != to;
-  }
-  void addKey(const Key& key) {
-    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
-      keys_.push_back(key);
-    }
-  }
-
-  void findKeys() {
-    for (const Expr* expr : exprs_) {
-      size_t level = 0;
-      for (const TensorView* in : tensorInputs(expr)) {
-        const bool waits = crosses(in, meshOf(expr));
-        level = std::max(level, levelOf(in) + (waits ? 1 : 0));
-        if (waits && in->isFusionInput()) {
-          addKey({0, meshOf(in)});
-        }
-      }
-      for (const TensorView* out : tensorOutputs(expr)) {
-        level_[out] = level;
-      }
-      addKey({level, meshOf(expr)});
-    }
-    if (keys_.empty()) {
-      addKey({0, first_});
-    }
-    std::stable_sort(keys_.begin(), keys_.end(),
-                     [](const Key& a, const Key& b) { return a.level < b.level; });
-  }
-
   /// Which tensors other stages want.
   void findWhatIsHandedOver() {
-    for (const Expr* expr : exprs_) {
+    for (const Expr* expr : keys_.exprs()) {
       for (const TensorView* in : tensorInputs(expr)) {
-        const bool is_same = meshOf(in) == meshOf(expr);
-        if (!in->isFusionInput() && (!is_same || levelOf(in) != levelOf(tensorOutputs(expr)[0]))) {
+        const bool is_same = keys_.meshOf(in) == keys_.meshOf(expr);
+        if (!in->isFusionInput() &&
+            (!is_same || keys_.levelOf(in) != keys_.levelOf(tensorOutputs(expr)[0]))) {
           wanted_.insert(in);
         }
       }
@@ -162,17 +80,6 @@ class Cutter {
   }
 
   size_t newSlot() { return result_.slots++; }
-
-  /// The exprs of the stage, in order.
-  std::vector<Expr*> exprsOf(const Key& key) const {
-    std::vector<Expr*> own;
-    for (Expr* expr : exprs_) {
-      if (meshOf(expr) == key.mesh && levelOf(tensorOutputs(expr)[0]) == key.level) {
-        own.push_back(expr);
-      }
-    }
-    return own;
-  }
 
   /// All of it, on one mesh.
   Stages onlyStage() const {
@@ -193,92 +100,116 @@ class Cutter {
     return all;
   }
 
-  void makeStage(const Key& key) {
-    Stage stage;
+  /// A stage as long as it is made.
+  struct Draft {
+    const StageKey& key;
+    Fusion* fusion;
+    IrCloner& cloner;                         ///< from the global Fusion
+    std::map<const Val*, size_t> slots = {};  ///< of inputs and outputs
+    std::unordered_map<const Val*, Val*> sizes = {};
+    std::vector<Brought> from_others = {};
+    std::vector<TensorView*> outputs = {};
+  };
+
+  void makeStage(const StageKey& key) {
     auto fusion = std::make_unique<Fusion>();
     IrCloner cloner = Fusion::copy(&global_, fusion.get());
     const FusionGuard guard(fusion.get());
-    std::map<const Val*, size_t> slots;  // of inputs and outputs
+    Draft draft{key, fusion.get(), cloner};
     for (size_t i = 0; i < global_.inputs().size(); ++i) {
-      slots[cloner.clone(global_.inputs()[i])] = i;
+      draft.slots[cloner.clone(global_.inputs()[i])] = i;
     }
-    std::unordered_map<const Val*, Val*> sizes;
-    std::unordered_map<const TensorView*, TensorView*> brought;
-    std::vector<Brought> from_others;
-    std::vector<Val*> outputs;
-    const std::vector<Expr*> own = exprsOf(key);
-    for (Expr* expr : own) {
-      Expr* copy = cloner.clone(expr->output(0))->definition();
-      for (const TensorView* in : tensorInputs(expr)) {
-        const bool is_other = crosses(in, key.mesh);
-        const bool is_own = !is_other && (in->isFusionInput() || levelOf(in) == key.level);
-        if (is_own) {
-          continue;
-        }
-        TensorView*& input = brought[in];
-        TensorView* old = cloner.clone(const_cast<TensorView*>(in));
-        if (input == nullptr) {
-          input = bring(in, old, key.mesh, from_others, slots, sizes);
-        }
-        fusion->replaceInput(copy, old, input);
-      }
-    }
-    for (const Val* output : global_.outputs()) {
-      if (output->isA<TensorView>()) {
-        fusion->removeOutput(cloner.clone(const_cast<Val*>(output)));
-      }
-    }
-    const auto give = [&](TensorView* tv, const Value& value) {
-      if (!tv->isFusionOutput()) {
-        fusion->addOutput(tv);
-      }
-      slots[tv] = slot_.count(value) != 0 ? slot_.at(value) : (slot_[value] = newSlot());
-      outputs.push_back(tv);
-    };
-    for (const Expr* expr : own) {
-      for (const TensorView* out : tensorOutputs(expr)) {
-        if (wanted_.count(out) != 0 || out->isFusionOutput()) {
-          give(cloner.clone(const_cast<TensorView*>(out)), {out, key.mesh});
-        }
-      }
-    }
-    preseg_passes::ScalarSubstitution(*fusion, std::move(sizes)).apply();
+    const std::vector<Expr*> own = keys_.exprsOf(key);
+    readFromOthers(own, draft);
+    giveToOthers(own, draft);
+    preseg_passes::ScalarSubstitution(*fusion, std::move(draft.sizes)).apply();
     preseg_passes::sweep(*fusion);
-    if (outputs.empty()) {
+    if (draft.outputs.empty()) {
       return;  // inputs alone, which others get part by part
     }
     dropUnused(*fusion);
     const std::vector<TensorView*> all = fusion->allTvs();
     if (std::none_of(all.begin(), all.end(),
                      [](const TensorView* tv) { return tv->hasDeviceMesh(); })) {
-      outputs[0]->as<TensorView>()->setDeviceMesh(key.mesh);
+      draft.outputs[0]->setDeviceMesh(key.mesh);
     }
+    Stage stage;
     stage.local = makeLocal(*fusion);
-    if (takeInParts(from_others, *fusion, stage.local, key.mesh)) {
+    if (takeInParts(draft.from_others, *fusion, stage.local, key.mesh)) {
       stage.local = makeLocal(*fusion);
     }
-    for (const Brought& one : from_others) {
-      handOver(one, key.mesh, stage, slots);
+    for (const Brought& one : draft.from_others) {
+      handOver(one, key.mesh, stage, draft.slots);
     }
-    for (const Val* input : fusion->inputs()) {
-      stage.inputs.push_back(slots.at(input));
-    }
-    for (size_t i = 0; i < fusion->outputs().size(); ++i) {
-      stage.outputs.push_back(slots.at(fusion->outputs()[i]));
-      places_[stage.outputs.back()] = {key.mesh, stage.local.outputs[i]};
-    }
-    for (size_t i = 0; i < fusion->inputs().size(); ++i) {
-      if (fusion->inputs()[i]->isA<TensorView>()) {
-        places_.emplace(stage.inputs[i], Stages::Place{key.mesh, stage.local.inputs[i]});
-      }
-    }
+    noteSlots(draft, stage);
     result_.stages.push_back(std::move(stage));
   }
 
+  /// What other stages compute becomes inputs.
+  void readFromOthers(const std::vector<Expr*>& own, Draft& draft) {
+    std::unordered_map<const TensorView*, TensorView*> brought;
+    for (Expr* expr : own) {
+      Expr* copy = draft.cloner.clone(expr->output(0))->definition();
+      for (const TensorView* in : tensorInputs(expr)) {
+        const bool is_other = keys_.crosses(in, draft.key.mesh);
+        const bool is_own =
+            !is_other && (in->isFusionInput() || keys_.levelOf(in) == draft.key.level);
+        if (is_own) {
+          continue;
+        }
+        TensorView*& input = brought[in];
+        TensorView* old = draft.cloner.clone(const_cast<TensorView*>(in));
+        if (input == nullptr) {
+          input = bring(in, old, draft);
+        }
+        draft.fusion->replaceInput(copy, old, input);
+      }
+    }
+  }
+
+  /// Outputs are the global Fusion's and what other stages want, of what is computed here.
+  void giveToOthers(const std::vector<Expr*>& own, Draft& draft) {
+    for (const Val* output : global_.outputs()) {
+      if (output->isA<TensorView>()) {
+        draft.fusion->removeOutput(draft.cloner.clone(const_cast<Val*>(output)));
+      }
+    }
+    const auto give = [&](TensorView* tv, const Value& value) {
+      if (!tv->isFusionOutput()) {
+        draft.fusion->addOutput(tv);
+      }
+      draft.slots[tv] = slot_.count(value) != 0 ? slot_.at(value) : (slot_[value] = newSlot());
+      draft.outputs.push_back(tv);
+    };
+    for (const Expr* expr : own) {
+      for (const TensorView* out : tensorOutputs(expr)) {
+        if (wanted_.count(out) != 0 || out->isFusionOutput()) {
+          give(draft.cloner.clone(const_cast<TensorView*>(out)), {out, draft.key.mesh});
+        }
+      }
+    }
+  }
+
+  /// Where the stage's inputs come from and its outputs go, and how they are cut.
+  void noteSlots(const Draft& draft, Stage& stage) {
+    const Fusion& fusion = *draft.fusion;
+    for (const Val* input : fusion.inputs()) {
+      stage.inputs.push_back(draft.slots.at(input));
+    }
+    for (size_t i = 0; i < fusion.outputs().size(); ++i) {
+      stage.outputs.push_back(draft.slots.at(fusion.outputs()[i]));
+      places_[stage.outputs.back()] = {draft.key.mesh, stage.local.outputs[i]};
+    }
+    for (size_t i = 0; i < fusion.inputs().size(); ++i) {
+      if (fusion.inputs()[i]->isA<TensorView>()) {
+        places_.emplace(stage.inputs[i], Stages::Place{draft.key.mesh, stage.local.inputs[i]});
+      }
+    }
+  }
+
   /// What another stage has, as an input of this one.
-  TensorView* bring(const TensorView* tv, const TensorView* copy, const DeviceMesh& mesh,
-                    std::vector<Brought>& from_others, std::map<const Val*, size_t>& slots,
-                    std::unordered_map<const Val*, Val*>& sizes) {
+  TensorView* bring(const TensorView* tv, const TensorView* copy, Draft& draft) {
+    const DeviceMesh& mesh = draft.key.mesh;
     std::vector<IterDomain*> axes;
     for (const IterDomain* id : ops::axesOf(copy)) {
       Val* extent = ops::extentOf(id);
@@ -286,21 +217,21 @@ class Cutter {
         axes.push_back(ops::newOwnAxis(id));
         continue;
       }
-      Val*& symbol = sizes[extent];
+      Val*& symbol = draft.sizes[extent];
       symbol = symbol == nullptr ? IrBuilder::create<Val>(extent->dtype()) : symbol;
       axes.push_back(ops::newIterAxis(symbol));
     }
     TensorView* input = ops::newTensor(std::move(axes), tv->dtype());
-    FusionGuard::getCurFusion()->addInput(input);
-    const DeviceMesh from = meshOf(tv);
+    draft.fusion->addInput(input);
+    const DeviceMesh from = keys_.meshOf(tv);
     const size_t source = slot_.at({tv, tv->isFusionInput() ? DeviceMesh() : from});
     const Sharding given = tv->isFusionInput() ? shardingOf(tv) : places_.at(source).sharding;
-    slots[input] = source;
+    draft.slots[input] = source;
     if (from == mesh) {
       declare(input, mesh, given);
     } else {
       declare(input, mesh, Sharding());
-      from_others.push_back({tv, input, source, {from, given}});
+      draft.from_others.push_back({tv, input, source, {from, given}});
     }
     return input;
   }
@@ -356,24 +287,21 @@ class Cutter {
       const Val* input = global_.inputs()[i];
       Stages::Place& place = result_.of_inputs.emplace_back();
       if (input->isA<TensorView>()) {
-        place = {meshOf(input->as<TensorView>()), shardingOf(input->as<TensorView>())};
+        place = {keys_.meshOf(input->as<TensorView>()), shardingOf(input->as<TensorView>())};
       }
     }
     for (const Val* output : global_.outputs()) {
       const auto* tv = output->as<TensorView>();
       result_.outputs.push_back(tv->isFusionInput() ? slot_.at({tv, DeviceMesh()})
-                                                    : slot_.at({tv, meshOf(tv)}));
-      result_.of_outputs.push_back(tv->isFusionInput() ? Stages::Place{meshOf(tv), shardingOf(tv)}
-                                                       : places_.at(result_.outputs.back()));
+                                                    : slot_.at({tv, keys_.meshOf(tv)}));
+      result_.of_outputs.push_back(tv->isFusionInput()
+                                       ? Stages::Place{keys_.meshOf(tv), shardingOf(tv)}
+                                       : places_.at(result_.outputs.back()));
     }
   }
 
   const Fusion& global_;
-  std::vector<Expr*> exprs_;
-  std::unordered_map<const TensorView*, DeviceMesh> mesh_;
-  DeviceMesh first_;
-  std::unordered_map<const TensorView*, size_t> level_;
-  std::vector<Key> keys_;
+  const StageKeys keys_;
   std::set<const TensorView*,
            decltype([](const TensorView* a, const TensorView* b) { return a->name() < b->name(); })>
       wanted_;

@@ -20,9 +20,18 @@ bool canBeEqual(const Expr* expr) {
          });
 }
 
+/// Whether elements of its result are read at an index.
+bool isReadAtIndex(const Expr* expr) {
+  const std::vector<Expr*> uses = expr->fusion()->usesOf(expr->output(0));
+  return std::any_of(uses.begin(), uses.end(), [&](const Expr* use) {
+    return use->isOneOf<GatherOp, IndexSelectOp>() && use->input(0) == expr->output(0);
+  });
+}
+
 /// An element of it costs its readers nothing but a register.
 bool isFree(const Expr* expr) {
-  return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, BroadcastOp, LoadStoreOp>();
+  return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, LoadStoreOp>() ||
+         (expr->isA<BroadcastOp>() && !isReadAtIndex(expr));
 }
 
 /// Whether it pads a part of a join: a kernel that has both reads the part, not the pad.

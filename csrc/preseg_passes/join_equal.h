@@ -13,7 +13,8 @@
 /// Two operations are equal if their kind, attributes and results' axes are, and their operands
 /// have equal values: tensors by these rules, scalars by fingerprint. Left alone: pointwise
 /// operations, broadcasts and copies, which cost a reader nothing but a register (joined, they
-/// would tie kernels together that only read the same tensors); what draws random numbers; what
+/// would tie kernels together that only read the same tensors), but for a broadcast that is read at
+/// an index, so that what may be stored for that is one tensor; what draws random numbers; what
 /// reads no tensor (`full`, `iota`).
 #pragma once
 

@@ -115,6 +115,19 @@ bool collectParts(const Fusion& fusion, const CatOp* cat, std::vector<TensorView
   return true;
 }
 
+/// Whether the same axes of all have one element. (Loops over an axis that another part has more
+/// elements along store no part at its place.)
+bool areLike(const std::vector<TensorView*>& parts) {
+  const std::vector<IterDomain*> first = ops::axesOf(withoutRepeat(parts[0]));
+  return std::all_of(parts.begin(), parts.end(), [&](const TensorView* part) {
+    const std::vector<IterDomain*> axes = ops::axesOf(withoutRepeat(part));
+    return std::equal(axes.begin(), axes.end(), first.begin(),
+                      [](const IterDomain* a, const IterDomain* b) {
+                        return a->isBroadcast() == b->isBroadcast();
+                      });
+  });
+}
+
 /// Whether all have as many elements along the joined axis.
 bool areEqual(const std::vector<TensorView*>& parts, size_t axis) {
   const Val* extent = ops::extentOf(ops::axesOf(parts[0])[axis]);
@@ -123,7 +136,7 @@ bool areEqual(const std::vector<TensorView*>& parts, size_t axis) {
   });
 }
 
-bool areBetterStored(const std::vector<TensorView*>& parts, size_t axis) {
+std::optional<JoinGain> gainOf(const std::vector<TensorView*>& parts, size_t axis) {
   size_t visited = 0;
   size_t each = 0;
   size_t given = 0;  // by inputs and libraries, to be copied
@@ -135,7 +148,7 @@ bool areBetterStored(const std::vector<TensorView*>& parts, size_t axis) {
     Cone cone = coneOf(withoutRepeat(part));
     visited += cone.work.size();
     if (visited > kMostVisited) {
-      return false;
+      return std::nullopt;
     }
     each += cone.work.size();
     together.insert(cone.work.begin(), cone.work.end());
@@ -152,9 +165,18 @@ bool areBetterStored(const std::vector<TensorView*>& parts, size_t axis) {
                            [&](const Expr* expr) { return parts_of.at(expr) == 1; });
       }));
   const bool shares = each > 2 * together.size();
-  return 2 * given < parts.size() &&
-         (2 * own >= parts.size() ||
-          (areEqual(parts, axis) && (shares || (joins && std::ssize(parts) >= kWideJoin))));
+  if (2 * given >= parts.size()) {
+    return std::nullopt;
+  }
+  if (2 * own >= parts.size() ||
+      (areEqual(parts, axis) && (shares || (joins && std::ssize(parts) >= kWideJoin)))) {
+    return JoinGain::SharedWork;
+  }
+  const bool is_apart = std::all_of(parts_of.begin(), parts_of.end(),
+                                    [](const auto& entry) { return entry.second == 1; });
+  const bool are_several = parts.size() > 2;  // a loop over two computes hardly more
+  return are_several && is_apart && areLike(parts) ? std::optional(JoinGain::OwnLoops)
+                                                   : std::nullopt;
 }
 
 /// What `out` joins, if it is a join, or a copy of one that nothing else reads.
@@ -184,10 +206,14 @@ std::optional<JoinedOutput> joinedOutput(const Fusion& fusion, const TensorView*
     return std::nullopt;
   }
   const auto axis = static_cast<size_t>(cat->concatenatedDim());
-  if (std::any_of(parts.begin(), parts.end(), hasExpandedAxes) || !areBetterStored(parts, axis)) {
+  if (std::any_of(parts.begin(), parts.end(), hasExpandedAxes)) {
     return std::nullopt;
   }
-  JoinedOutput result{out->name(), axis, {}};
+  const std::optional<JoinGain> gain = gainOf(parts, axis);
+  if (!gain) {
+    return std::nullopt;
+  }
+  JoinedOutput result{out->name(), axis, *gain, {}};
   for (const TensorView* part : parts) {
     result.parts.push_back(partOf(part, axis));
   }

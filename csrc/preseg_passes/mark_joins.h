@@ -12,8 +12,9 @@
 /// Marked are joins of equal parts that share most of their operations, and joins of many parts
 /// that are joins themselves (no kernel has them all); joins at least half of whose parts are made
 /// of a reduction that no other part is made of (halves of a row that was normalised are not: its
-/// kernel joins them). The graph stays as it is; the marks are data of the Fusion
-/// (`joinedOutputs`).
+/// kernel joins them). Joins of three and more parts that share nothing are marked, too, for the
+/// CPU alone: its loops along another axis than the joined one compute all parts for each element.
+/// The graph stays as it is; the marks are data of the Fusion (`joinedOutputs`).
 ///
 /// Left alone: outputs that reuse an input's storage or that the fusion reads itself; fusions over
 /// several devices. Whether parts are rows long enough, a call decides (runtime/joined_outputs.h).
@@ -26,14 +27,21 @@
 
 namespace nvfuser::preseg_passes {
 
+/// What is gained where a join's parts are stored by what computes them.
+enum class JoinGain {
+  SharedWork,  ///< what parts share, or what a reduction of theirs reads, is computed once
+  OwnLoops,    ///< each part is computed in a loop that computes no other
+};
+
 /// Nodes by name: copies of the Fusion have the same.
 struct JoinedOutput {
   struct Part {
     int64_t tensor;
     bool lacks_axis = false;  ///< it has one place along the joined axis, which it lacks
   };
-  int64_t output;           ///< the tensor that has all parts
-  size_t axis;              ///< of its axes
+  int64_t output;  ///< the tensor that has all parts
+  size_t axis;     ///< of its axes
+  JoinGain gain;
   std::vector<Part> parts;  ///< in order
 };
 

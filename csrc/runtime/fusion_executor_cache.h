@@ -146,6 +146,7 @@ class FusionExecutorCache {
   struct Asked;
   class Exchanges;
   class ExchangePlanner;
+  class StepRunner;
   using Cut = std::vector<FusionSegment*>;
 
   std::string name() const;
@@ -182,8 +183,6 @@ class FusionExecutorCache {
   using StepObserver = std::function<void(const Step&, const KernelArgumentHolder& args,
                                           const KernelArgumentHolder& results)>;
   std::optional<KernelArgumentHolder> runFirst(Kept& kept, Call& call);
-  bool runSteps(const Prepared& plan, Call& call, Prepared* first, const StepObserver& observe,
-                std::vector<KernelArgument>& slots, bool* has_updated);
   std::optional<KernelArgumentHolder> run(const Prepared& plan, Call& call, Prepared* first,
                                           const StepObserver& observe = {});
   std::pair<uint64_t, uint64_t> takeDraws(const RunContext& context);

@@ -17,6 +17,14 @@ namespace {
 /// Shorter rows would be written to lines of the cache that other kernels write to, too.
 constexpr int64_t kLeastRowBytes = 64;
 
+/// Parts along an innermost axis that a loop is split into (device_lower/split_loops.h).
+constexpr size_t kMostParts = 6;
+
+/// Whether parts that share nothing are computed apart all the same by the kernel that joins them.
+bool areComputedApart(const preseg_passes::JoinedOutput& mark, const ViewLayout& layout) {
+  return layout.strides[mark.axis] == 1 && mark.parts.size() <= kMostParts;
+}
+
 std::unordered_map<int64_t, TensorView*> tensorsByName(const Fusion& fusion) {
   std::unordered_map<int64_t, TensorView*> tensors;
   for (const auto& val : fusion.vals()) {
@@ -32,7 +40,8 @@ std::optional<PlannedJoin> planJoin(const preseg_passes::JoinedOutput& mark,
                                     DeviceKind device, ExpressionEvaluator& evaluator) {
   const TensorView* output = tensors.at(mark.output);
   const std::optional<ViewLayout> layout = denseLayout(output, evaluator);
-  if (!layout) {
+  if (!layout || (mark.gain == preseg_passes::JoinGain::OwnLoops &&
+                  (device != DeviceKind::Cpu || areComputedApart(mark, *layout)))) {
     return std::nullopt;
   }
   const int64_t width = dataTypeSizeByte(output->dtype());

@@ -1,8 +1,9 @@
 /// What FusionExecutorCache keeps of its calls. Private to the files that implement it:
 /// fusion_executor_cache.cpp (keys), plan_fusion.cpp (cuts and plans), plan_in_place.cpp (outputs
 /// in their inputs' memory), plan_slots.cpp (where values are kept), run_fusion.cpp (compilation,
-/// runs), plan_launches.cpp (what is left where that is launches alone), report_fusion.cpp (what is
-/// shown), profile_fusion.cpp (what it costs), describe_fusion.cpp (both, as data for a drawing).
+/// runs), run_steps.h (the steps of a run), plan_launches.cpp (what is left where that is launches
+/// alone), report_fusion.cpp (what is shown), profile_fusion.cpp (what it costs),
+/// describe_fusion.cpp (both, as data for a drawing).
 #pragma once
 
 #include <chrono>

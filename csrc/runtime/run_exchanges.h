@@ -1,4 +1,4 @@
-/// Exchanges between devices within a call. Private to run_fusion.cpp.
+/// Exchanges between devices within a call. Private to run_steps.cpp.
 ///
 ///   in order    product 1 | allgather | product 2 | product 3
 ///   beside      kernels   product 1 | product 3 | part 0, 1 of product 2

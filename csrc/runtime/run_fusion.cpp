@@ -2,66 +2,17 @@
 // any.
 #include <algorithm>
 
-#include <evaluator/interpreter.h>
-#include <ir/internal_nodes.h>
 #include <runtime/cannot_compile.h>
 #include <runtime/compile_kernels.h>
 #include <runtime/in_place.h>
-#include <runtime/launch_help.h>
-#include <runtime/memory_overlap.h>
 #include <runtime/prepared_fusion.h>
 #include <runtime/repeated_launch.h>
-#include <runtime/run_exchanges.h>
-#include <support/cancellation.h>
+#include <runtime/run_steps.h>
 #include <support/dump.h>
 
 namespace nvfuser {
 
 namespace {
-
-/// Whether a dump wants to see each launch, which a finished plan does not show.
-bool showsLaunches(const Options& options) {
-  using enum DebugDumpOption;
-  return options.dumps(LaunchParam) || options.dumps(KernelArgs) || options.dumps(Occupancy) ||
-         options.dumps(BankConflict) || options.dumps(DumpEffBandwidth);
-}
-
-/// Dense strides of `sizes` in the order in memory that `tv` declares; row-major if it declares
-/// none that could be kept.
-std::vector<int64_t> declaredStrides(const TensorView* tv, const std::vector<int64_t>& sizes) {
-  const std::vector<IterDomain*> logical = TensorDomain::noReductions(tv->getLogicalDomain());
-  const std::vector<IterDomain*> memory =
-      TensorDomain::noReductions(tv->getMaybeAllocationDomain());
-  std::vector<int64_t> strides(sizes.size(), 1);
-  int64_t stride = 1;
-  for (size_t i = memory.size(); i-- > 0;) {
-    const auto place = std::find(logical.begin(), logical.end(), memory[i]);
-    if (place == logical.end()) {
-      return rowMajorStrides(sizes);
-    }
-    const auto axis = static_cast<size_t>(place - logical.begin());
-    strides[axis] = stride;
-    stride *= sizes[axis];
-  }
-  return strides;
-}
-
-/// A segment without a kernel, on the host.
-KernelArgumentHolder interpretSegment(const Fusion& fusion, const KernelArgumentHolder& args,
-                                      Device& device, const RunContext& context, uint64_t seed,
-                                      uint64_t offset) {
-  const KernelArgumentHolder on_host = args.onHost(context.stream);
-  const InterpreterOptions options{.philox_seed = seed, .philox_offset = offset};
-  KernelArgumentHolder results;
-  for (const HostTensor& result : interpret(fusion, on_host.inputs(), options)) {
-    const auto* tv = fusion.outputs()[results.size()]->as<TensorView>();
-    Tensor placed = Tensor::emptyStrided(result.sizes(), declaredStrides(tv, result.sizes()),
-                                         result.dtype(), device, context);
-    placed.copyFrom(result, context.stream);
-    results.push(std::move(placed));
-  }
-  return results;
-}
 
 /// Whether slots are those of the call's arguments, as they are.
 bool takesAllInOrder(const std::vector<size_t>& slots, size_t num_args) {
@@ -225,109 +176,6 @@ void throwPartialUpdate(const std::string& name, const std::exception& error) {
                                 error.what()));
 }
 
-/// All steps. False where a kernel cannot be launched and its plan is dropped. `has_updated`:
-/// whether one of them has written to an argument.
-bool FusionExecutorCache::runSteps(const Prepared& plan, Call& call, Prepared* first,
-                                   const StepObserver& observe, std::vector<KernelArgument>& slots,
-                                   bool* has_updated) {
-  const auto [seed, offset] = *call.draws;
-  const bool shows = showsLaunches(*call.params.options);
-  std::optional<OccupiedMemory> occupied;  // by the arguments, where a step writes to any
-  std::optional<Exchanges> exchanges;
-  if (plan.exchanges) {
-    exchanges.emplace(plan, call);
-  }
-  for (size_t number = 0; number < plan.steps.size(); ++number) {
-    const Step& step = plan.steps[number];
-    checkCancelled(call.context.cancellation);
-    KernelArgumentHolder step_args;
-    step_args.reserve(step.inputs.size());
-    for (size_t slot : step.inputs) {
-      step_args.push(slots[slot]);
-    }
-    bool updates = false;  // an argument, now
-    if (step.kernel != nullptr && !step.kernel->in_place.empty()) {
-      if (!occupied) {
-        occupied.emplace(call.args);
-      }
-      // A step that runs for the first time may turn out not to do; then all run again.
-      const bool may_run_again = first != nullptr && number + 1 < plan.steps.size();
-      for (const InPlace& pair : step.kernel->in_place) {
-        if (step.inputs[pair.input] >= call.args.size()) {
-          continue;  // a place in a join, which nobody has seen
-        }
-        const Tensor& written = step_args[pair.input].tensor();
-        if (may_run_again || occupied->tensorsAt(written) > 1) {  // written when all have been read
-          step_args[pair.input] = copyInPlaceOf(written, call.context);
-        } else {
-          updates = true;
-        }
-      }
-    }
-    KernelArgumentHolder results;
-    if (exchanges) {
-      exchanges->prepare(number);
-    }
-    if (step.external) {
-      if (first != nullptr) {
-        first->steps[number].external->results =
-            externalResults(step.segment->fusion(), step_args, plan.sizes);
-      }
-    }
-    if (step.external && exchanges && exchanges->run(number, step_args, results)) {
-      // Carried out with what goes on beside it.
-    } else if (step.external) {
-      results = runExternal(step.segment->fusion(), step_args, *call.device, plan.sizes,
-                            {seed, offset}, *step.external, call.context);
-    } else if (step.kernel == nullptr) {
-      for (const NoOpParams::View& view : step.views) {
-        const Tensor& source = step_args[static_cast<size_t>(view.input)].tensor();
-        results.push(source.asStrided(view.layout.sizes, view.layout.strides,
-                                      source.storageOffset() + view.layout.offset));
-      }
-    } else if (step.plan != nullptr && !shows) {
-      results = KernelExecutor::run(*step.plan, step_args, seed, offset, call.context);
-    } else if (KernelExecutor* executor = step.kernel->executor.get()) {
-      try {
-        KernelExecutor::Launched launched =
-            executor->runPart({plan.sizes, seed, offset}, step_args, call.params, call.context);
-        results = std::move(launched.results);
-        if (first != nullptr) {
-          first->steps[number].plan = std::move(launched.plan);
-        }
-      } catch (const LaunchError& error) {
-        if (*has_updated || !discardKernel(step, call, "kernel could not be launched", error)) {
-          throw;
-        }
-        return false;
-      }
-    } else {
-      results = interpretSegment(step.segment->fusion(), step_args, *call.device, call.context,
-                                 seed, offset);
-    }
-    if (observe) {
-      observe(step, step_args, results);
-    }
-    *has_updated |= updates;
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      slots[step.outputs[i]] = results[i];
-      if (const size_t place = plan.place_of[step.outputs[i]]; place != kNoSlot) {
-        Tensor part = slots[place].tensor();
-        if (!isSameView(results[i].tensor(), part)) {
-          part.copyFrom(results[i].tensor(), call.context.stream);
-        }
-      }
-    }
-    for (size_t slot : step.dead) {
-      slots[slot] = KernelArgument();
-    }
-    if (exchanges) {
-      exchanges->postEarly(number, slots);
-    }
-  }
-  return true;
-}
-
 /// Nothing where a kernel cannot be launched and its plan is dropped; then nothing has been written
 /// that the caller sees.
 /// `first` is the plan itself where it runs for the first time, to be completed.
@@ -355,7 +203,7 @@ std::optional<KernelArgumentHolder> FusionExecutorCache::run(const Prepared& pla
   }
   bool has_updated = false;
   try {
-    if (!runSteps(plan, call, first, observe, slots, &has_updated)) {
+    if (!StepRunner(*this, plan, call, first, slots, &has_updated).runAll(observe)) {
       return std::nullopt;
     }
     if (first != nullptr) {

@@ -7,6 +7,7 @@
 #include <id_model/axes_before.h>
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <scheduler/replay_target.h>
 
 namespace nvfuser {
 
@@ -25,6 +26,7 @@ class Replayer {
            ReplayDirection direction, bool may_create)
       : reference_(reference),
         target_(target),
+        own_(target, may_create),
         direction_(direction),
         may_create_(may_create),
         ends_(reference->getLoopDomain().begin(), reference->getLoopDomain().begin() + pos),
@@ -32,21 +34,9 @@ class Replayer {
                      ? reference->getLogicalDomain()
                      : reference->getMaybeRootDomain()) {
     mapSources();
-    if (target->hasRoot()) {
-      for (Expr* expr : transformsBefore(target->getLogicalDomain(), target->getRootDomain())) {
-        target_fixed_.insert(expr);
-      }
-    }
     if (reference->hasRoot() && direction == ReplayDirection::ConsumerToProducer) {
       for (Expr* e : transformsBefore(reference->getLogicalDomain(), reference->getRootDomain())) {
         reference_fixed_.insert(e);
-      }
-    }
-    for (Expr* expr : target->domain()->allExprs()) {
-      for (Val* in : expr->inputs()) {
-        if (in->isA<IterDomain>()) {
-          target_uses_[in->as<IterDomain>()].push_back(expr);
-        }
       }
     }
     for (Expr* expr : transformsBefore(ends_, sources_)) {
@@ -111,34 +101,6 @@ class Replayer {
     return id->isBroadcast() && (id->definition() == nullptr || contains(sources_, id));
   }
 
-  /// The axis itself, or what a slice or pad of the target's operation makes of it.
-  IterDomain* throughResizes(IterDomain* id) const {
-    while (true) {
-      const Expr* use = fixedUse(id);
-      if (use == nullptr || !use->isA<Resize>()) {
-        return id;
-      }
-      id = use->as<Resize>()->out();
-    }
-  }
-
-  const Expr* fixedUse(const IterDomain* id) const {
-    auto found = target_uses_.find(id);
-    if (found == target_uses_.end()) {
-      return nullptr;
-    }
-    for (const Expr* use : found->second) {
-      if (target_fixed_.count(use) != 0) {
-        return use;
-      }
-    }
-    return nullptr;
-  }
-
-  bool isTaken(const IterDomain* id) const {
-    return fixedUse(id) != nullptr || consumed_.count(id) != 0;
-  }
-
   /// Whether an earlier replay put `id` into the target in place of the reference's `axis`.
   bool standsFor(IterDomain* id, const IterDomain* axis) const {
     if (stand_ins_.count(id) != 0 || !contains(target_->domain()->additionalIDs(), id)) {
@@ -174,7 +136,7 @@ class Replayer {
     Expr* same = existing(expr, inputs);
     if (same == nullptr) {
       for (IterDomain*& in : inputs) {
-        in = in == nullptr ? nullptr : restored(in);
+        in = in == nullptr ? nullptr : own_.restored(in);
       }
       same = existing(expr, inputs);
     }
@@ -184,19 +146,16 @@ class Replayer {
     if (same == nullptr) {
       return;
     }
+    own_.take(same);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      auto* in = same->input(i)->as<IterDomain>();
-      consumed_.insert(in);
       if (inputs[i] == nullptr) {
+        auto* in = same->input(i)->as<IterDomain>();
         stand_ins_.insert(in);
         to_target_[expr->input(i)->as<IterDomain>()] = in;
       }
     }
     for (size_t i = 0; i < expr->outputs().size(); ++i) {
       to_target_[expr->output(i)->as<IterDomain>()] = same->output(i)->as<IterDomain>();
-    }
-    if (target_fixed_.count(same) == 0) {
-      used_.push_back(same);
     }
   }
 
@@ -209,9 +168,9 @@ class Replayer {
       for (size_t i = 0; i < inputs.size(); ++i) {
         auto* in = use->input(i)->as<IterDomain>();
         const bool same = inputs[i] != nullptr
-                              ? (in == inputs[i] || in == throughResizes(inputs[i]))
+                              ? (in == inputs[i] || in == own_.throughResizes(inputs[i]))
                               : standsFor(in, expr->input(i)->as<IterDomain>());
-        if (!same || consumed_.count(in) != 0) {
+        if (!same || own_.isConsumed(in)) {
           return false;
         }
       }
@@ -221,12 +180,8 @@ class Replayer {
       if (in == nullptr) {
         continue;
       }
-      for (const IterDomain* start : {in, throughResizes(in)}) {
-        auto found = target_uses_.find(start);
-        if (found == target_uses_.end()) {
-          continue;
-        }
-        for (Expr* use : found->second) {
+      for (const IterDomain* start : {in, own_.throughResizes(in)}) {
+        for (Expr* use : own_.usesOf(start)) {
           if (fits(use)) {
             return use;
           }
@@ -236,88 +191,13 @@ class Replayer {
     return nullptr;
   }
 
-  /// The axis itself, or if the target's reshape merges or splits it, the axis that undoing this
-  /// gives back (restoredAxes).
-  IterDomain* restored(IterDomain* id) {
-    if (const auto known = restored_.find(id); known != restored_.end()) {
-      return known->second;
-    }
-    const Expr* use = fixedUse(id);
-    if (use != nullptr && use->isA<Split>()) {
-      joinAgain(use->as<Split>());
-    } else if (use != nullptr && use->isA<Merge>()) {
-      takeApartAgain(use->as<Merge>());
-    }
-    const auto made = restored_.find(id);
-    return made == restored_.end() ? id : made->second;
-  }
-
-  void joinAgain(const Split* split) {
-    IterDomain* outer = restored(split->outer());
-    IterDomain* inner = restored(split->inner());
-    if (split->in()->isBroadcast() || isTaken(outer) || isTaken(inner)) {
-      return;
-    }
-    const Expr* merge = useOf(outer, [&](const Expr* expr) {
-      return expr->isA<Merge>() && expr->input(0) == outer && expr->input(1) == inner;
-    });
-    if (merge == nullptr && may_create_) {
-      IterDomain* whole = loopAxisLike(split->in());
-      merge = IrBuilder::createInContainer<Merge>(whole->fusion(), whole, outer, inner);
-    }
-    if (merge != nullptr) {
-      consumed_.insert({outer, inner});
-      used_.push_back(merge);
-      restored_[split->in()] = merge->output(0)->as<IterDomain>();
-    }
-  }
-
-  void takeApartAgain(const Merge* merge) {
-    IterDomain* whole = restored(merge->out());
-    if (merge->outer()->isBroadcast() || merge->inner()->isBroadcast() || isTaken(whole)) {
-      return;
-    }
-    Val* factor = merge->inner()->extent();
-    const Expr* split = useOf(whole, [&](const Expr* expr) {
-      return expr->isA<Split>() && expr->as<Split>()->innerSplit() &&
-             expr->as<Split>()->factor()->sameAs(factor);
-    });
-    if (split == nullptr && may_create_) {
-      IterDomain* outer = loopAxisLike(merge->outer());
-      IterDomain* inner = loopAxisLike(merge->inner());
-      split =
-          IrBuilder::createInContainer<Split>(whole->fusion(), outer, inner, whole, factor, true);
-    }
-    if (split != nullptr) {
-      consumed_.insert(whole);
-      used_.push_back(split);
-      restored_[merge->outer()] = split->output(0)->as<IterDomain>();
-      restored_[merge->inner()] = split->output(1)->as<IterDomain>();
-    }
-  }
-
-  /// Of the extent that the axis had, not of a product or a quotient: of no elements there is none.
-  static IterDomain* loopAxisLike(const IterDomain* id) {
-    return IterDomainBuilder(id->start(), id->extent()).iter_type(id->getIterType()).build();
-  }
-
-  template <typename Suits>
-  const Expr* useOf(const IterDomain* id, const Suits& suits) const {
-    const auto uses = target_uses_.find(id);
-    if (uses == target_uses_.end()) {
-      return nullptr;
-    }
-    const auto found = std::find_if(uses->second.begin(), uses->second.end(), suits);
-    return found == uses->second.end() ? nullptr : *found;
-  }
-
   Expr* create(const Expr* expr, std::vector<IterDomain*> inputs) {
     for (IterDomain*& in : inputs) {
       if (in == nullptr) {
         continue;
       }
-      in = throughResizes(in);
-      if (isTaken(in)) {
+      in = own_.throughResizes(in);
+      if (own_.isTaken(in)) {
         return nullptr;
       }
     }
@@ -359,7 +239,7 @@ class Replayer {
   /// An axis of extent 1 where the reference has a broadcast.
   IterDomain* standIn(IterDomain* axis) {
     for (IterDomain* id : target_->domain()->additionalIDs()) {
-      if (target_uses_.count(id) == 0 && standsFor(id, axis)) {
+      if (own_.usesOf(id).empty() && standsFor(id, axis)) {
         stand_ins_.insert(id);
         return id;
       }
@@ -381,8 +261,8 @@ class Replayer {
     for (IterDomain* end : ends_) {
       IterDomain* id = mapped(end);
       if (id != nullptr) {
-        id = restored(throughResizes(id));
-        if (isTaken(id) || contains(counterparts_, id)) {
+        id = own_.restored(own_.throughResizes(id));
+        if (own_.isTaken(id) || contains(counterparts_, id)) {
           id = nullptr;
         }
       } else if (isMissing(end)) {
@@ -395,7 +275,7 @@ class Replayer {
   /// Axes of the target that the replayed ones do not cover, with the transforms they had.
   std::vector<IterDomain*> remainder(const std::vector<IterDomain*>& covered) const {
     std::vector<IterDomain*> rest = target_->getLogicalDomain();
-    for (const Expr* transform : used_) {
+    for (const Expr* transform : own_.used()) {
       applyTransform(rest, transform);
     }
     std::erase_if(rest, [&](const IterDomain* id) { return contains(covered, id); });
@@ -421,22 +301,15 @@ class Replayer {
 
   const TensorView* reference_;
   const TensorView* target_;
+  ReplayTarget own_;  ///< the target's transforms
   const ReplayDirection direction_;
   const bool may_create_;
   const std::vector<IterDomain*> ends_;
   const std::vector<IterDomain*> sources_;
   std::unordered_map<const IterDomain*, IterDomain*> to_target_;
   AxisSet missing_;
-  std::unordered_set<const Expr*> target_fixed_;
   std::unordered_set<const Expr*> reference_fixed_;
-  std::unordered_map<const IterDomain*, std::vector<Expr*>> target_uses_;
-  /// Axes of the target that a replayed transform took.
-  AxisSet consumed_;
   AxisSet stand_ins_;
-  /// What the target's reshape took, and the axis that is it again.
-  std::unordered_map<const IterDomain*, IterDomain*> restored_;
-  /// The target's transforms that equal replayed ones or undo its reshape, producers first.
-  std::vector<const Expr*> used_;
   std::vector<std::pair<IterDomain*, IterDomain*>> added_;
   std::vector<IterDomain*> counterparts_;
 };

@@ -18,7 +18,7 @@ constexpr double kLeastRepeated = 8;
 struct Cone {
   std::set<int> units;  ///< but for what is a matter of indices
   double work = 0;  ///< of an element, where each place that a unit is read at is computed apart
-  bool ends_in_reductions = false;
+  int64_t reduced = 0;  ///< elements that a reduction reads which it ends in, the most of any
 };
 
 /// Whether an operation reads its operand at another place than its own.
@@ -67,7 +67,7 @@ Cone coneOf(const FusionTraits& traits, const std::vector<int>& tensors,
   const auto add = [&](int tensor, int place) {
     const int source = traits.tensor(tensor).unit;
     if (source >= 0 && traits.unit(source).signature != -1) {
-      cone.ends_in_reductions = true;
+      cone.reduced = std::max(cone.reduced, traits.unit(source).elements);
     }
     if (source < 0 || stored.contains(tensor) || isStored(traits, traits.unit(source)) ||
         !seen.insert({source, place}).second) {
@@ -228,10 +228,10 @@ void CostlyRepeats::findStretched(const FusionTraits& traits, const MergeCosts& 
                                   int stretch) {
   const UnitTraits& unit = traits.unit(stretch);
   const Cone cone = coneOf(traits, unit.reads, stored_);
-  if (cone.ends_in_reductions) {
-    return;  // one kernel with these has loops along what they keep, where this is computed once
-  }
   for (int reader : readersOf(traits, unit.writes[0])) {
+    if (cone.reduced >= traits.unit(reader).elements) {
+      continue;  // one kernel has loops along what the reduction keeps, where this is computed once
+    }
     if (bytesInstead(traits, costs, cone, traits.unit(reader).elements) >
         bytesOf(traits, unit.reads) + costs.bytes_per_launch) {
       repeats_.push_back({reader, {cone.units.begin(), cone.units.end()}});

@@ -1,7 +1,6 @@
 #include <segmenter/traits.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -10,86 +9,11 @@
 #include <ir/external_ops.h>
 #include <ir/internal_nodes.h>
 #include <segmenter/group.h>
+#include <segmenter/spaces.h>
 
 namespace nvfuser {
 
 namespace {
-
-/// Numbers for sets of axes, and the axes themselves followed back to where they come from.
-class Spaces {
- public:
-  explicit Spaces(const IdGraph& graph)
-      : graph_(graph), sources_(static_cast<size_t>(graph.numClasses())) {}
-
-  /// Of the axes that are neither broadcasts nor, unless `with_reductions`, reductions.
-  std::set<int> sourcesOf(const std::vector<IterDomain*>& axes, bool with_reductions) {
-    std::set<int> all;
-    for (const IterDomain* id : axes) {
-      if (id->isBroadcast() || (id->isReduction() && !with_reductions)) {
-        continue;
-      }
-      const std::set<int>& found = sourcesOf(graph_.classOf(id));
-      all.insert(found.begin(), found.end());
-    }
-    return all;
-  }
-
-  int number(const std::set<int>& space) {
-    return numbers_.emplace(space, static_cast<int>(numbers_.size())).first->second;
-  }
-
-  int signature(const std::set<int>& kept, const std::set<int>& reduced) {
-    return signatures_.emplace(std::make_pair(kept, reduced), static_cast<int>(signatures_.size()))
-        .first->second;
-  }
-
- private:
-  /// Classes that a class is made of by splits and merges; itself if it comes from nothing else or
-  /// from a resize, which makes other elements of it.
-  const std::set<int>& sourcesOf(int id_class) {
-    std::vector<int> open{id_class};
-    while (!open.empty()) {
-      const int next = open.back();
-      std::set<int>& mine = sources_[static_cast<size_t>(next)];
-      if (!mine.empty()) {
-        open.pop_back();
-        continue;
-      }
-      std::vector<int> from;
-      for (const Expr* made : graph_.definitions(next)) {
-        if (made->isA<Split>() || made->isA<Merge>()) {
-          for (const Val* in : made->inputs()) {
-            from.push_back(graph_.classOf(in->as<IterDomain>()));
-          }
-          break;
-        }
-      }
-      const size_t before = open.size();
-      std::set<int> all;
-      for (int source : from) {
-        const std::set<int>& known = sources_[static_cast<size_t>(source)];
-        // A class made of itself (an axis split and merged again) ends here.
-        if (known.empty() && std::find(open.begin(), open.end(), source) == open.end()) {
-          open.push_back(source);
-        }
-        all.insert(known.begin(), known.end());
-      }
-      if (open.size() == before) {
-        if (all.empty()) {
-          all.insert(next);
-        }
-        mine = std::move(all);
-        open.pop_back();
-      }
-    }
-    return sources_[static_cast<size_t>(id_class)];
-  }
-
-  const IdGraph& graph_;
-  std::vector<std::set<int>> sources_;  ///< by class; empty: not yet known
-  std::map<std::set<int>, int> numbers_;
-  std::map<std::pair<std::set<int>, std::set<int>>, int> signatures_;
-};
 
 /// Floating-point operations for each element, roughly.
 double workOf(const Expr* expr, DeviceKind device) {
@@ -198,6 +122,40 @@ bool isViewOfInputReadOtherwise(const Expr* expr) {
          std::equal(memory.begin(), memory.end(), of_input.begin(), of_input.end(), liesAsInput);
 }
 
+/// The operation of a unit, behind what has no kernel without it.
+std::vector<Expr*> exprsOfUnit(Expr* expr) {
+  std::vector<Expr*> exprs;
+  if (expr->isA<CatOp>()) {
+    for (const Val* in : expr->inputs()) {
+      if (isPadOfCat(in) &&
+          std::find(exprs.begin(), exprs.end(), in->definition()) == exprs.end()) {
+        exprs.push_back(in->definition());
+      }
+    }
+  }
+  exprs.push_back(expr);
+  return exprs;
+}
+
+/// The space that the operation iterates over, and a reduction's signature.
+void setSpaces(UnitTraits& unit, const TensorView* out, Spaces& spaces) {
+  const std::set<int> kept = spaces.sourcesOf(out->getLogicalDomain(), false);
+  std::set<int> all = kept;
+  if (isReduction(unit.exprs.back())) {
+    all = spaces.sourcesOf(out->getLogicalDomain(), true);
+    std::set<int> reduced;
+    for (const IterDomain* id : out->getLogicalDomain()) {
+      if (id->isReduction()) {
+        const std::set<int> sources = spaces.sourcesOf({const_cast<IterDomain*>(id)}, true);
+        reduced.insert(sources.begin(), sources.end());
+      }
+    }
+    unit.signature = spaces.signature(kept, reduced);
+    unit.kept = spaces.number(kept);
+  }
+  unit.space = spaces.number(all);
+}
+
 /// Measured with the host's compiler: an addition takes it 0.3 ms, a guarded read 5 ms, the loops
 /// of a reduction 20 ms, and more where there are many of them.
 int compileWeight(const Expr* expr) {
@@ -266,6 +224,57 @@ int FusionTraits::classOf(const IterDomain* id) const {
   return found == class_of_.end() ? -1 : found->second;
 }
 
+void FusionTraits::connect(int number) {
+  UnitTraits& unit = units_[static_cast<size_t>(number)];
+  const Expr* expr = unit.exprs.back();
+  for (const Expr* part : unit.exprs) {
+    for (TensorView* in : tensorInputs(part)) {
+      const bool inside = expr->isA<CatOp>() && part == expr && isPadOfCat(in);
+      const int tensor = inside ? -1 : addTensor(in);
+      if (tensor >= 0 &&
+          std::find(unit.reads.begin(), unit.reads.end(), tensor) == unit.reads.end()) {
+        unit.reads.push_back(tensor);
+        tensors_[static_cast<size_t>(tensor)].readers.push_back(number);
+      }
+    }
+  }
+  for (TensorView* out : tensorOutputs(expr)) {
+    const int tensor = addTensor(out);
+    unit.writes.push_back(tensor);
+    tensors_[static_cast<size_t>(tensor)].unit = number;
+    tensors_[static_cast<size_t>(tensor)].cuts = isCut(expr);
+  }
+}
+
+void FusionTraits::measure(UnitTraits& unit) const {
+  const Expr* expr = unit.exprs.back();
+  const TensorView* out = tensor(unit.writes[0]).tv;
+  if (expr->isA<ReshapeOp>()) {
+    unit.transforms = static_cast<int>(out->domain()->allExprs().size());
+  }
+  unit.parts = expr->isA<CatOp>() ? static_cast<int>(expr->inputs().size()) : 0;
+  for (const Expr* part : unit.exprs) {
+    unit.weight += compileWeight(part);
+  }
+  // (Kernels scatter: scheduler/scatter/.)
+  const bool is_view = isViewOfInputReadOtherwise(expr);
+  unit.alone = (hasNoKernel(expr) && !expr->isA<ScatterOp>()) || is_view;
+  unit.copies = copies(expr, call_.device) && !is_view;
+  for (const IterDomain* id : out->getLogicalDomain()) {
+    unit.elements *= id->isBroadcast() ? 1 : extent(id);
+  }
+  unit.work = workOf(expr, call_.device) * static_cast<double>(unit.elements);
+}
+
+void FusionTraits::addUnit(Expr* expr, Spaces& spaces) {
+  const int number = numUnits();
+  units_.emplace_back().exprs = exprsOfUnit(expr);
+  connect(number);
+  UnitTraits& unit = units_.back();
+  setSpaces(unit, tensor(unit.writes[0]).tv, spaces);
+  measure(unit);
+}
+
 FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call_(call) {
   const std::vector<Expr*> exprs = tensorExprs(fusion);
   // Pads that only concatenations read are computed by those alone.
@@ -278,68 +287,9 @@ FusionTraits::FusionTraits(const Fusion& fusion, const SegmentCall& call) : call
   const IdGraph graph(fusion, IdGraph::Mode::Exact);
   Spaces spaces(graph);
   for (Expr* expr : exprs) {
-    if (expr->isA<PadOp>() && read_otherwise.count(expr->output(0)) == 0) {
-      continue;
+    if (!expr->isA<PadOp>() || read_otherwise.count(expr->output(0)) != 0) {
+      addUnit(expr, spaces);
     }
-    const int number = numUnits();
-    UnitTraits& unit = units_.emplace_back();
-    if (expr->isA<CatOp>()) {
-      for (const Val* in : expr->inputs()) {
-        if (isPadOfCat(in) &&
-            std::find(unit.exprs.begin(), unit.exprs.end(), in->definition()) == unit.exprs.end()) {
-          unit.exprs.push_back(in->definition());
-        }
-      }
-    }
-    unit.exprs.push_back(expr);
-    for (const Expr* part : unit.exprs) {
-      for (TensorView* in : tensorInputs(part)) {
-        const bool inside = expr->isA<CatOp>() && part == expr && isPadOfCat(in);
-        const int tensor = inside ? -1 : addTensor(in);
-        if (tensor >= 0 &&
-            std::find(unit.reads.begin(), unit.reads.end(), tensor) == unit.reads.end()) {
-          unit.reads.push_back(tensor);
-          tensors_[static_cast<size_t>(tensor)].readers.push_back(number);
-        }
-      }
-    }
-    for (TensorView* out : tensorOutputs(expr)) {
-      const int tensor = addTensor(out);
-      unit.writes.push_back(tensor);
-      tensors_[static_cast<size_t>(tensor)].unit = number;
-      tensors_[static_cast<size_t>(tensor)].cuts = isCut(expr);
-    }
-    const TensorView* out = tensors_[static_cast<size_t>(unit.writes[0])].tv;
-    const std::set<int> kept = spaces.sourcesOf(out->getLogicalDomain(), false);
-    std::set<int> all = kept;
-    if (isReduction(expr)) {
-      all = spaces.sourcesOf(out->getLogicalDomain(), true);
-      std::set<int> reduced;
-      for (const IterDomain* id : out->getLogicalDomain()) {
-        if (id->isReduction()) {
-          const std::set<int> sources = spaces.sourcesOf({const_cast<IterDomain*>(id)}, true);
-          reduced.insert(sources.begin(), sources.end());
-        }
-      }
-      unit.signature = spaces.signature(kept, reduced);
-      unit.kept = spaces.number(kept);
-    }
-    unit.space = spaces.number(all);
-    if (expr->isA<ReshapeOp>()) {
-      unit.transforms = static_cast<int>(out->domain()->allExprs().size());
-    }
-    unit.parts = expr->isA<CatOp>() ? static_cast<int>(expr->inputs().size()) : 0;
-    for (const Expr* part : unit.exprs) {
-      unit.weight += compileWeight(part);
-    }
-    // (Kernels scatter: scheduler/scatter/.)
-    const bool is_view = isViewOfInputReadOtherwise(expr);
-    unit.alone = (hasNoKernel(expr) && !expr->isA<ScatterOp>()) || is_view;
-    unit.copies = copies(expr, call_.device) && !is_view;
-    for (const IterDomain* id : out->getLogicalDomain()) {
-      unit.elements *= id->isBroadcast() ? 1 : extent(id);
-    }
-    unit.work = workOf(expr, call_.device) * static_cast<double>(unit.elements);
   }
   for (TensorTraits& tensor : tensors_) {
     for (const auto* list : {&tensor.tv->getLogicalDomain(), &tensor.tv->getRootDomain()}) {

@@ -34,6 +34,8 @@ struct SegmentCall {
   bool one_answer_per_form = true;
 };
 
+class Spaces;
+
 struct TensorTraits {
   TensorView* tv = nullptr;
   int unit = -1;             ///< that computes it; −1 for inputs of the Fusion
@@ -82,6 +84,12 @@ class FusionTraits {
 
  private:
   int addTensor(TensorView* tv);
+  /// The unit of an operation and what it is computed with.
+  void addUnit(Expr* expr, Spaces& spaces);
+  /// What it reads and writes, and tensors' readers.
+  void connect(int unit);
+  /// What it costs, and who may compute it.
+  void measure(UnitTraits& unit) const;
   /// Whether a select or a slice reads a bit of each line of memory, so that all lines are read.
   bool cutsLines(const Expr* expr) const;
 

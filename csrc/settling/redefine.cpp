@@ -203,6 +203,56 @@ TensorView* scaledProduct(const Op* op) {
   }
 }
 
+TensorView* reduced(const ReductionOp* op) {
+  return reductionOp(op->getReductionOpType(), ops::reducedAxes(result(op)), op->init(),
+                     operand(op, 0), false, result(op)->dtype());
+}
+
+std::vector<TensorView*> welford(const WelfordOp* op) {
+  const WelfordResult all = Welford(operand(op, 0), ops::reducedAxes(result(op)));
+  return {all.avg, all.var_sum, all.n};
+}
+
+TensorView* counted(const IotaOp* op) {
+  return iota(sizesOf(result(op))[0], op->input(1), op->input(2), result(op)->dtype());
+}
+
+TensorView* identityMatrix(const EyeOp* op) {
+  const std::vector<Val*> sizes = sizesOf(result(op));
+  return eye(sizes[0], sizes[1], result(op)->dtype());
+}
+
+TensorView* gathered(const GatherOp* op) {
+  return op->exactSizes() ? takeAlongAxis(operand(op, 0), operand(op, 1), op->dim())
+                          : gather(operand(op, 0), op->dim(), operand(op, 1));
+}
+
+TensorView* scattered(const ScatterOp* op) {
+  return scatter(operand(op, 0), op->dim(), operand(op, 1), op->input(2), op->accumulateOp());
+}
+
+TensorView* linearMap(const LinearOp* op) {
+  return op->hasBias() ? linear(operand(op, 0), operand(op, 1), operand(op, 2))
+                       : linear(operand(op, 0), operand(op, 1));
+}
+
+TensorView* scanned(const ScanOp* op) {
+  return scan(operand(op, 0), op->dim(), op->scanType(), op->init(), op->isBackward());
+}
+
+TensorView* sortedOrder(const ArgsortOp* op) {
+  return argsort(operand(op, 0), op->dim(), op->isDescending(), true);
+}
+
+std::vector<TensorView*> exchanged(const CommunicationOp* op) {
+  std::vector<TensorView*> ins;
+  for (size_t i = 0; i < op->count(); ++i) {
+    ins.push_back(operand(op, i));
+  }
+  return communicate(op->type(), ins, op->mesh(), op->along(), op->reduction(),
+                     asTensor(op->after()));
+}
+
 }  // namespace
 
 std::vector<TensorView*> redefine(Expr* expr) {
@@ -232,51 +282,34 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {joined(expr->as<CatOp>())};
     case ExprKind::ViewAsScalar:
       return {viewAsScalar(in(0))};
-    case ExprKind::ReductionOp: {
-      auto* op = expr->as<ReductionOp>();
-      return {reductionOp(op->getReductionOpType(), ops::reducedAxes(result(expr)), op->init(),
-                          in(0), false, result(expr)->dtype())};
-    }
-    case ExprKind::WelfordOp: {
-      const WelfordResult all = Welford(in(0), ops::reducedAxes(result(expr)));
-      return {all.avg, all.var_sum, all.n};
-    }
+    case ExprKind::ReductionOp:
+      return {reduced(expr->as<ReductionOp>())};
+    case ExprKind::WelfordOp:
+      return welford(expr->as<WelfordOp>());
     case ExprKind::FullOp:
       return {full(sizesOf(result(expr)), expr->input(0), result(expr)->dtype())};
     case ExprKind::IotaOp:
-      return {
-          iota(sizesOf(result(expr))[0], expr->input(1), expr->input(2), result(expr)->dtype())};
-    case ExprKind::EyeOp: {
-      const std::vector<Val*> sizes = sizesOf(result(expr));
-      return {eye(sizes[0], sizes[1], result(expr)->dtype())};
-    }
+      return {counted(expr->as<IotaOp>())};
+    case ExprKind::EyeOp:
+      return {identityMatrix(expr->as<EyeOp>())};
     case ExprKind::RNGOp:
       return {drawn(expr->as<RNGOp>())};
     case ExprKind::SelectOp:
       return {selected(expr->as<SelectOp>())};
     case ExprKind::IndexSelectOp:
       return {indexSelect(in(0), expr->as<IndexSelectOp>()->dim(), in(1))};
-    case ExprKind::GatherOp: {
-      auto* op = expr->as<GatherOp>();
-      return {op->exactSizes() ? takeAlongAxis(in(0), in(1), op->dim())
-                               : gather(in(0), op->dim(), in(1))};
-    }
-    case ExprKind::ScatterOp: {
-      auto* op = expr->as<ScatterOp>();
-      return {scatter(in(0), op->dim(), in(1), expr->input(2), op->accumulateOp())};
-    }
+    case ExprKind::GatherOp:
+      return {gathered(expr->as<GatherOp>())};
+    case ExprKind::ScatterOp:
+      return {scattered(expr->as<ScatterOp>())};
     case ExprKind::MatmulOp:
       return {matmul(in(0), in(1))};
     case ExprKind::LinearOp:
-      return {expr->as<LinearOp>()->hasBias() ? linear(in(0), in(1), in(2)) : linear(in(0), in(1))};
-    case ExprKind::ScanOp: {
-      auto* op = expr->as<ScanOp>();
-      return {scan(in(0), op->dim(), op->scanType(), op->init(), op->isBackward())};
-    }
-    case ExprKind::ArgsortOp: {
-      auto* op = expr->as<ArgsortOp>();
-      return {argsort(in(0), op->dim(), op->isDescending(), true)};
-    }
+      return {linearMap(expr->as<LinearOp>())};
+    case ExprKind::ScanOp:
+      return {scanned(expr->as<ScanOp>())};
+    case ExprKind::ArgsortOp:
+      return {sortedOrder(expr->as<ArgsortOp>())};
     case ExprKind::TopKOp:
       return largest(expr->as<TopKOp>());
     case ExprKind::SdpaFwdOp:
@@ -287,15 +320,8 @@ std::vector<TensorView*> redefine(Expr* expr) {
       return {scaledProduct(expr->as<ScaledMmaOp>())};
     case ExprKind::GroupedMmaOp:
       return {scaledProduct(expr->as<GroupedMmaOp>())};
-    case ExprKind::CommunicationOp: {
-      auto* op = expr->as<CommunicationOp>();
-      std::vector<TensorView*> ins;
-      for (size_t i = 0; i < op->count(); ++i) {
-        ins.push_back(in(i));
-      }
-      TensorView* after = op->after() != nullptr ? op->after()->as<TensorView>() : nullptr;
-      return communicate(op->type(), ins, op->mesh(), op->along(), op->reduction(), after);
-    }
+    case ExprKind::CommunicationOp:
+      return exchanged(expr->as<CommunicationOp>());
     case ExprKind::OnlineSoftmaxOp:
     case ExprKind::WriteAtOp:
     case ExprKind::WrittenOp:

@@ -157,6 +157,33 @@ TEST_CASE("joined outputs: sums and normalised rows go where they are joined") {
          }});
 }
 
+TEST_CASE("joined outputs: parts that share nothing") {
+  check({"stacked, of one input", 0, {{{24, 40}}}, [] {
+           TensorView* x = input({24, 40});
+           output(cat(stackable({sin(x), cos(x), abs(x), neg(x), exp(x)}, 0), 0));
+         }});
+  check({"unlike lengths, one of them given", 0, {{{3, 40}}, {{7, 40}}, {{1, 40}}, {{5, 40}}}, [] {
+           TensorView* a = input({3, 40});
+           TensorView* b = input({7, 40});
+           TensorView* c = input({1, 40});
+           TensorView* d = input({5, 40});
+           output(cat({sin(a), cos(b), neg(c), d}, 0));
+         }});
+  check({"one row stretched, others not", 0, {{{9, 16}}}, [] {
+           TensorView* x = symbolic(2);
+           TensorView* one = sum(x, {0}, /*keep_dim=*/true);
+           output(cat({neg(one), sin(x), cos(x)}, 0));
+         }});
+  check({"along the innermost axis, more than a loop is split into", 0, {{{24, 32}}}, [] {
+           TensorView* x = input({24, 32});
+           output(cat({sin(x), cos(x), abs(x), neg(x), exp(x), relu(x), tanh(x), sqrt(abs(x))}, 1));
+         }});
+  check({"rows of an axis in the middle", 0, {{{6, 5, 24}}}, [] {
+           TensorView* x = input({6, 5, 24});
+           output(cat({sin(x), slice(cos(x), {0, 1, 0}, {6, 3, 24}), neg(x)}, 1));
+         }});
+}
+
 TEST_CASE("joined outputs: an input that is updated beside them") {
   for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);

@@ -94,7 +94,7 @@ def programs():
         x.copy_(torch.cat([x[:, 1:], y * 2], 1))
         return x.mean(1)
 
-    @program(lambda: (torch.randn(3, 8), torch.randn(3, 1)), () if ON_GPU else ("clone", "copy_"))
+    @program(lambda: (torch.randn(3, 8), torch.randn(3, 1)))
     def window_by_parts(x, y):
         x[:, :-1] = x[:, 1:].clone()
         x[:, -1:] = y.cos()

@@ -256,6 +256,18 @@ TEST_CASE("on the CPU what is stretched of a reduction stays in its kernel") {
   CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 1);
 }
 
+TEST_CASE("on the CPU what is stretched of a reduction of few elements is computed before") {
+  const auto groups = [](int64_t rows) {
+    Draft draft;  // logarithms of weights that sum to 1, added to sums of many rows
+    TensorView* weights = draft.input({16});
+    TensorView* few = log(div(weights, sum(weights, {0}, /*keep_dim=*/true)));
+    TensorView* sums = sum(draft.input({rows, 16, 16}), {2});
+    draft.output(sum(add(sums, broadcast(few, {true, false})), {1}));
+    return draft.cut(takesAll, DeviceKind::Cpu).size();
+  };
+  CHECK(groups(20000) == groups(4) + 1);
+}
+
 TEST_CASE("on the CPU what is read through windows is stored where that takes less") {
   const auto index = [](int64_t value) { return IrBuilder::create<Val>(value, DataType::Index); };
   const auto groups = [&](bool costly, DeviceKind device) {

@@ -10,6 +10,7 @@
 #include <runtime/cuda/driver.h>
 #include <runtime/cuda/driver_scopes.h>
 #include <runtime/cuda/encode_tensor_map.h>
+#include <runtime/cuda/start_kernel.h>
 #include <runtime/kernel_cache/process_cache.h>
 #include <runtime/launch_help.h>
 #include <support/error.h>
@@ -189,7 +190,7 @@ class CudaDevice final : public Device {
     if (shape.cooperative) {
       checkResident(loaded, shape);
     }
-    start(loaded, shape, const_cast<void**>(args.data()), handle(stream));
+    cuda::startKernel(driver_, loaded, shape, args, handle(stream));
   }
 
   std::vector<double> timeEach(const std::function<void()>& work, int repeats,
@@ -294,60 +295,6 @@ class CudaDevice final : public Device {
                   " threads with ", shape.shared_bytes, " bytes of shared memory at a time",
                   launch_help::kResident);
     }
-  }
-
-  void start(const CudaKernel& kernel, const LaunchShape& shape, void** args, StreamHandle stream) {
-    unsigned grid[3], block[3];
-    for (int axis = 0; axis < 3; axis++) {
-      grid[axis] = static_cast<unsigned>(shape.grid[axis]);
-      block[axis] = static_cast<unsigned>(shape.block[axis]);
-    }
-    auto shared = static_cast<unsigned>(shape.shared_bytes);
-    int64_t cluster_blocks = shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
-    const bool dependent = shape.dependent && driver_.LaunchKernelEx != nullptr;
-    if (cluster_blocks == 1 && !dependent) {
-      cuda::Result status =
-          shape.cooperative
-              ? driver_.LaunchCooperativeKernel(kernel.function(), grid[0], grid[1], grid[2],
-                                                block[0], block[1], block[2], shared, stream, args)
-              : driver_.LaunchKernel(kernel.function(), grid[0], grid[1], grid[2], block[0],
-                                     block[1], block[2], shared, stream, args, nullptr);
-      throwIfFailed(driver_, status,
-                    shape.cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernel",
-                    kernel.name());
-      return;
-    }
-    if (!driver_.LaunchKernelEx) {
-      userError("launch of ", kernel.name(), ": clusters need a driver of CUDA 11.8 or later");
-    }
-    if (cluster_blocks > 8) {
-      kernel.allowLargeClusters();
-    }
-    cuda::LaunchAttribute attributes[3] = {};
-    unsigned count = 0;
-    if (cluster_blocks > 1) {
-      cuda::LaunchAttribute& cluster = attributes[count++];
-      cluster.id = cuda::LaunchAttributeId::ClusterDimension;
-      for (int axis = 0; axis < 3; axis++) {
-        cluster.value.cluster[axis] = static_cast<unsigned>(shape.cluster[axis]);
-      }
-    }
-    if (shape.cooperative) {
-      attributes[count].id = cuda::LaunchAttributeId::Cooperative;
-      attributes[count++].value.cooperative = 1;
-    }
-    if (dependent) {
-      attributes[count].id = cuda::LaunchAttributeId::ProgrammaticStreamSerialization;
-      attributes[count++].value.dependent = 1;
-    }
-    cuda::LaunchConfig config{{grid[0], grid[1], grid[2]},
-                              {block[0], block[1], block[2]},
-                              shared,
-                              stream,
-                              attributes,
-                              count};
-    throwIfFailed(driver_, driver_.LaunchKernelEx(&config, kernel.function(), args, nullptr),
-                  "cuLaunchKernelEx", kernel.name());
   }
 
   const Driver& driver_;

@@ -1,6 +1,6 @@
 /// Chunks: numbers that are added one by one lose digits to a sum that has grown, equal ones all in
 /// one direction. So a long sum is one of chunks, whose sums are added in Double
-/// (device_lower/build_reduction.cpp).
+/// (device_lower/build_accumulators.cpp).
 #include <algorithm>
 
 #include <scheduler/reduction/plan.h>

@@ -11,10 +11,10 @@
 #include <scheduler/analysis/windows.h>
 #include <scheduler/indexed_reads.h>
 #include <scheduler/reduction/loops.h>
+#include <scheduler/reduction/partial_sums.h>
 #include <scheduler/reduction/row_passes.h>
 #include <scheduler/reduction/row_statistics.h>
 #include <scheduler/reduction/turned_rows.h>
-#include <scheduler/rfactor.h>
 #include <scheduler/utils.h>
 
 namespace nvfuser::reduction {
@@ -29,6 +29,28 @@ class Scheduler {
 
   /// Why a reduction that has other loops than the reference cannot be cut; nothing if all is done.
   std::optional<Refusal> run() {
+    prepare();
+    reference_ = referenceOf(*fusion_, params_.reference);
+    makeLoops();
+    const std::unordered_map<const TensorView*, int64_t> held = holdBeforeLoops();
+    if (!params_.host) {
+      dropOwnLoops();  // while the reference has all loops
+    }
+    if (const std::optional<Refusal> refusal = keepPartialSums(fusion_, params_)) {
+      return refusal;
+    }
+    if (!params_.host) {
+      vectorize();
+    }
+    fusion_->kernelHints().most_threads = params_.most_threads;
+    fusion_->kernelHints().least_blocks = params_.resident_blocks;
+    inlineAll(held);
+    return std::nullopt;
+  }
+
+ private:
+  /// What is computed otherwise than it was defined, and the copies that it takes.
+  void prepare() {
     scheduler_utils::clearMemorySpace(fusion_);
     if (params_.moments_in_passes) {
       computeMomentsInPasses(fusion_);
@@ -45,7 +67,10 @@ class Scheduler {
     } else {
       copyAtBorders();
     }
-    reference_ = referenceOf(*fusion_, params_.reference);
+  }
+
+  /// The plan's loops, for the reference and all others.
+  void makeLoops() {
     const LoopSteps loops = loopsOf(params_, reducedAxes(reference_));
     loops.apply(reference_);
     const std::vector<ParallelType> types = loops.bindings();
@@ -64,6 +89,10 @@ class Scheduler {
       }
     }
     scheduler_utils::parallelizeAllLike(reference_);
+  }
+
+  /// Tensors that are whole before the loops from a position on.
+  std::unordered_map<const TensorView*, int64_t> holdBeforeLoops() {
     const auto rows =
         std::find_if(reference_->getLoopDomain().begin(), reference_->getLoopDomain().end(),
                      [](const IterDomain* id) { return id->isReduction(); });
@@ -89,27 +118,21 @@ class Scheduler {
     if (params_.turned_rows) {
       turned_.reorder(row, held);
     }
-    if (params_.host) {
-      keepChunks(keepLanes());
-    } else {
-      dropOwnLoops();  // while the reference has all loops
-      keepChunks(scheduler_utils::getReductionTvs(fusion_));
-    }
-    if (refusal_) {
-      return refusal_;
-    }
-    if (!params_.host) {
-      groupVectors();
-      for (auto [tv, width] : vectors_) {
-        vectorizeInnermost(tv, width, params_.vectorization);
-        if (tv->getMemoryType() == MemoryType::Shared &&
-            width * dataTypeSizeByte(tv->dtype()) >= 4) {
-          scheduler_utils::recopy(tv, LoadStoreOpType::CpAsync, CacheOp::Unspecified);
-        }
+    return held;
+  }
+
+  void vectorize() {
+    groupVectors();
+    for (auto [tv, width] : vectors_) {
+      vectorizeInnermost(tv, width, params_.vectorization);
+      if (tv->getMemoryType() == MemoryType::Shared && width * dataTypeSizeByte(tv->dtype()) >= 4) {
+        scheduler_utils::recopy(tv, LoadStoreOpType::CpAsync, CacheOp::Unspecified);
       }
     }
-    fusion_->kernelHints().most_threads = params_.most_threads;
-    fusion_->kernelHints().least_blocks = params_.resident_blocks;
+  }
+
+  /// As far inside as may be; unrolled loads stand together before what they are for.
+  void inlineAll(const std::unordered_map<const TensorView*, int64_t>& held) {
     MaxPosCalculator most(*fusion_, held);
     for (TensorView* tv : fusion_->allTvs()) {
       tv->inlineAt(-1, true, &most);
@@ -122,10 +145,8 @@ class Scheduler {
         }
       }
     }
-    return std::nullopt;
   }
 
- private:
   void copyAtBorders() {
     std::map<const Val*, int64_t> width_of;
     for (size_t i = 0; i < fusion_->inputs().size(); ++i) {
@@ -258,70 +279,6 @@ class Scheduler {
     }
   }
 
-  static std::vector<int64_t> reductionLoops(const TensorView* tv) {
-    std::vector<int64_t> positions;
-    for (int64_t i = 0; i < tv->nDims(); ++i) {
-      if (tv->axis(i)->isReduction()) {
-        positions.push_back(i);
-      }
-    }
-    return positions;
-  }
-
-  /// The reduction of these loops, which another one goes on with. Where that cannot be, why, and
-  /// the tensor.
-  TensorView* factor(TensorView* tv, const std::vector<int64_t>& loops) {
-    if (const auto problem = refusal_ ? std::nullopt : refusesRFactor(tv, loops)) {
-      refusal_ = Refusal{problem->what};
-    }
-    return refusal_ ? tv : tv->rFactor(loops, tensorOutputs(tv->definition())).front();
-  }
-
-  /// A row, or a task's share of it, is reduced into V partial results, which are reduced at its
-  /// end. The reductions over steps, of lanes or whole.
-  std::vector<TensorView*> keepLanes() {
-    std::vector<TensorView*> of_steps = scheduler_utils::getReductionTvs(fusion_);
-    if (params_.grid > 1) {
-      for (TensorView*& of_row : of_steps) {
-        std::vector<int64_t> own = reductionLoops(of_row);
-        std::erase_if(own, [&](int64_t axis) { return of_row->axis(axis)->isBlockDim(); });
-        of_row = factor(of_row, own);
-      }
-    }
-    if (!params_.fastest_dim || params_.vectorization == 1) {
-      return of_steps;
-    }
-    for (TensorView*& of_row : of_steps) {
-      TensorView* tv = of_row;
-      std::vector<int64_t> axes = reductionLoops(tv);
-      axes.resize(std::max<size_t>(axes.size(), 1) - 1);
-      of_row = factor(tv, axes);
-      if (!refusal_ && params_.vectorization > kLanes) {
-        // [rows…, V]: whole registers are combined first.
-        const int64_t lanes = reductionLoops(tv).back();
-        tv->split(lanes, kLanes);
-        factor(tv, {lanes});
-      }
-    }
-    return of_steps;
-  }
-
-  /// Chunks of steps are reduced apart: sums of many elements one by one lose digits.
-  void keepChunks(const std::vector<TensorView*>& of_steps) {
-    if (params_.chunk == 0 && params_.chunk_runs == 0) {
-      return;
-    }
-    for (TensorView* tv : of_steps) {
-      // Loops of one task or thread: [chunks, steps, …] of columns, [(runs,) chunks, steps, …] of
-      // rows or [chunks, runs, steps, …].
-      std::vector<int64_t> axes = reductionLoops(tv);
-      std::erase_if(axes, [&](int64_t axis) { return tv->axis(axis)->isThread(); });
-      const bool in_runs = params_.schedule_3d && params_.fastest_dim && params_.chunk > 0;
-      const size_t outer = std::min<size_t>(in_runs ? 2 : 1, axes.size());
-      factor(tv, {axes.begin() + static_cast<std::ptrdiff_t>(outer), axes.end()});
-    }
-  }
-
   /// The V reductions of neighbouring columns cross the block together.
   void groupVectors() {
     if (params_.fastest_dim || params_.vectorization == 1) {
@@ -355,7 +312,6 @@ class Scheduler {
   TurnedRows turned_;
   std::vector<TensorView*> held_;  ///< in memory, for later passes over the row
   std::vector<std::pair<TensorView*, int64_t>> vectors_;
-  std::optional<Refusal> refusal_;
   /// Position behind the serial loop of the reduction.
   int64_t unroll_at_ = 0;
 };
