@@ -1,13 +1,13 @@
 // Sines and their inverses, of vectors of float or double, any number of lanes.
 //
 //   function              largest error    over
-//   simdSin, simdCos      2 ulp            |x| < 10^4 (10^5 of double); the C library beyond
+//   simdSin, simdCos      2 ulp            |x| < 10^6 (10^5 of double); the C library beyond
 //   simdTan               3 ulp            the same
 //   simdAtan, simdAtan2   3 ulp            all numbers
 //   simdAsin, simdAcos    3 ulp            [-1, 1]; NaN elsewhere
 //
-// NaN in, NaN out. pi / 2 in three parts is that of fdlibm (e_rem_pio2.c), for float in four; an
-// arc tangent is taken near 0 or pi / 4, an arc sine from 1/2 on by that of the root of (1 - x) /
+// NaN in, NaN out. pi / 2 in three parts is that of fdlibm (e_rem_pio2.c), for float in four (from
+// 10^4 on in those of double); an arc tangent is taken near 0 or pi / 4, an arc sine from 1/2 on by that of the root of (1 - x) /
 // 2, as there and in Cephes (Moshier).
 //
 // needs: cpu/simd_math.h
@@ -54,46 +54,73 @@ __forceinline__ V simdCosNear0(V r) {
     return simdMulAdd(square * square, simdPolynomial(square, c), begin);
   }
 }
+// Beyond that: r in double, half as many lanes each, and n.
+constexpr float kSimdMostFarAngle = 1e6f;
+template <class V>
+__forceinline__ V simdFarQuarter(V x, MaskOf<V>& n) {
+  constexpr int kPart = kLanes<V> < kSimdFloats / 2 ? kLanes<V> : kSimdFloats / 2;
+  using D = Simd<double, kPart>;
+  float angle[kLanes<V>], count[kLanes<V>];
+  simdStore(angle, x);
+  for (int i = 0; i < kLanes<V>; i += kPart) {
+    D shifted;
+    const D r = simdQuarter(__builtin_convertvector(simdLoad<kPart>(angle + i), D), shifted);
+    simdStore(angle + i, __builtin_convertvector(r, Simd<float, kPart>));
+    simdStore(count + i, __builtin_convertvector(shifted - kSimdRound<D>, Simd<float, kPart>));
+  }
+  n = __builtin_convertvector(simdLoad<kLanes<V>>(count), MaskOf<V>);
+  return simdLoad<kLanes<V>>(angle);
+}
+// f(r, n) of n pi / 2 + r, or `exact` of each angle that is not taken apart. f(r, n) knows angles
+// but for the sign of zero.
+template <class V, class Function, class Exact>
+__forceinline__ V simdOfAngle(V x, Function f, Exact exact) {
+  V result;
+  if (__builtin_expect(simdAny(simdAbs(x) >= kSimdMostAngle<V>), 0)) {
+    if (kSimdDouble<V> || simdAny(simdAbs(x) >= (LaneOf<V>)kSimdMostFarAngle)) {
+      return simdMap(x, exact);
+    }
+    if constexpr (!kSimdDouble<V>) {
+      MaskOf<V> n;
+      const V r = simdFarQuarter(x, n);
+      result = f(r, n);
+    }
+  } else {
+    V shifted;
+    const V r = simdQuarter(x, shifted);
+    result = f(r, (MaskOf<V>)shifted);
+  }
+  return result;
+}
 template <int kQuadrant, class V>
-__forceinline__ V simdSinCos(V x) {
-  using I = MaskOf<V>;
-  V shifted;
-  const V r = simdQuarter(x, shifted);
-  const I quadrant = (I)shifted + kQuadrant;
+__forceinline__ V simdSinCos(V r, MaskOf<V> n) {
+  const MaskOf<V> quadrant = n + kQuadrant;
   const V result = (quadrant & 1) != 0 ? simdCosNear0(r) : simdSinNear0(r);
-  return (V)((I)result ^ ((quadrant & 2) << (sizeof(LaneOf<V>) * 8 - 2)));
+  return (V)((MaskOf<V>)result ^ ((quadrant & 2) << (sizeof(LaneOf<V>) * 8 - 2)));
 }
 template <class V>
 __forceinline__ V simdSin(V x) {
-  const V result = simdSinCos<0>(x);
-  if (__builtin_expect(simdAny(simdAbs(x) >= kSimdMostAngle<V>), 0)) {
-    return simdMap(x, [](LaneOf<V> v) {
-      return (LaneOf<V>)(kSimdDouble<V> ? __builtin_sin(v) : __builtin_sinf(v));
-    });
-  }
+  const V result = simdOfAngle(
+      x, [](V r, MaskOf<V> n) __attribute__((always_inline)) { return simdSinCos<0>(r, n); },
+      [](LaneOf<V> v) { return kSimdDouble<V> ? __builtin_sin(v) : __builtin_sinf(v); });
   return x == 0 ? x : result;
 }
 template <class V>
 __forceinline__ V simdCos(V x) {
-  const V result = simdSinCos<1>(x);
-  if (__builtin_expect(simdAny(simdAbs(x) >= kSimdMostAngle<V>), 0)) {
-    return simdMap(x, [](LaneOf<V> v) {
-      return (LaneOf<V>)(kSimdDouble<V> ? __builtin_cos(v) : __builtin_cosf(v));
-    });
-  }
-  return result;
+  return simdOfAngle(
+      x, [](V r, MaskOf<V> n) __attribute__((always_inline)) { return simdSinCos<1>(r, n); },
+      [](LaneOf<V> v) { return kSimdDouble<V> ? __builtin_cos(v) : __builtin_cosf(v); });
 }
 template <class V>
 __forceinline__ V simdTan(V x) {
-  V shifted;
-  const V r = simdQuarter(x, shifted), sine = simdSinNear0(r), cosine = simdCosNear0(r);
-  const auto odd = ((MaskOf<V>)shifted & 1) != 0;
-  const V result = (odd ? -cosine : sine) / (odd ? sine : cosine);
-  if (__builtin_expect(simdAny(simdAbs(x) >= kSimdMostAngle<V>), 0)) {
-    return simdMap(x, [](LaneOf<V> v) {
-      return (LaneOf<V>)(kSimdDouble<V> ? __builtin_tan(v) : __builtin_tanf(v));
-    });
-  }
+  const V result = simdOfAngle(
+      x,
+      [](V r, MaskOf<V> n) __attribute__((always_inline)) {
+        const V sine = simdSinNear0(r), cosine = simdCosNear0(r);
+        const auto odd = (n & 1) != 0;
+        return (odd ? -cosine : sine) / (odd ? sine : cosine);
+      },
+      [](LaneOf<V> v) { return kSimdDouble<V> ? __builtin_tan(v) : __builtin_tanf(v); });
   return x == 0 ? x : result;
 }
 

@@ -82,9 +82,9 @@ const Function kFunctions[] = {
     {"simdSigmoid", sigmoid, 2.5, 2.5, -87},
     {"simdSqrt", std::sqrt, 0.5, 0.5},
     {"simdRsqrt", rsqrtOf, 1.5, 1.5, 0},
-    {"simdSin", std::sin, 2, 2, -1e4L, 1e4L},
-    {"simdCos", std::cos, 2, 2, -1e4L, 1e4L},
-    {"simdTan", std::tan, 3.6, 3.6, -1e4L, 1e4L},
+    {"simdSin", std::sin, 2, 2, -2e6L, 2e6L},
+    {"simdCos", std::cos, 2, 2, -2e6L, 2e6L},
+    {"simdTan", std::tan, 3.6, 3.6, -2e6L, 2e6L},
     {"simdAtan", std::atan, 2.5, 2.5},
     {"simdAsin", std::asin, 2.5, 2.5},
     {"simdAcos", std::acos, 2, 2},
@@ -162,6 +162,9 @@ std::vector<T> everySize() {
     }
   }
   std::uniform_real_distribution<double> uniform(-1, 1);
+  for (int i = 0; i < 30'000; ++i) {
+    all.push_back(static_cast<T>(2e6 * uniform(random)));  // angles beside those of few turns
+  }
   for (int i = 0; i < 30'000; ++i) {
     const double x = uniform(random);
     for (const double scaled : {x, 4 * x, 30 * x, 1000 * x, 1 + x * 1e-3, 1 - x * 1e-9,
