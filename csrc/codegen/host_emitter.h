@@ -36,6 +36,7 @@ struct LaneLoop {
   bool varies(kir::Scalar index) const {
     return std::find(varying.begin(), varying.end(), index) != varying.end();
   }
+  std::unordered_map<kir::Scalar, int> ranges;  ///< that indices from memory are held to
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;
   const kir::For* copied = nullptr;  ///< a loop around, whose iterations are written inside

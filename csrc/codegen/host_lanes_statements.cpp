@@ -85,10 +85,14 @@ void HostEmitter::laneStatement(const kir::LoadIndex& load, LaneLoop& lanes) {
     return;
   }
   snippets_.add("cpu/lanes_at.h");
-  std::string index = laneOperand(load.src, DataType::Int, lanes);
+  const bool is_narrow = storedAs(*load.src.buffer) == DataType::Int32;
+  const DataType dtype = is_narrow ? DataType::Int32 : DataType::Int;
+  std::string index = laneOperand(load.src, dtype, lanes);
   if (load.range >= 0) {
     index = text("lanesHeld(range", load.range, ", ", index, ", ", lanes.count, ")");
+    lanes.ranges[load.var] = load.range;
   }
+  index = laneCast(index, dtype, DataType::Int, lanes);
   out_.line(text(laneType(DataType::Int, lanes), " ", scalar_.name(load.var), " = ", index, ";"));
 }
 

@@ -250,6 +250,7 @@ std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes)
   kir::ScalarPool& pool = *kernel_.pool;
   Scalar index = pool.substitute(ref.index, lanes.lets);
   std::string places;
+  std::string last;  // that the index may be, where all before it is memory
   for (Scalar loaded : lanes.varying) {
     int64_t times = 0;
     if (!pool.splitLinear(index, loaded, &times, &index)) {
@@ -257,6 +258,10 @@ std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes)
     }
     if (times != 0) {
       const std::string name = scalar_.name(loaded);
+      const auto range = lanes.ranges.find(loaded);
+      last = places.empty() && times == 1 && range != lanes.ranges.end()
+                 ? text(", range", range->second, ".last")
+                 : std::string();
       append(places,
              text(places.empty() ? "" : " + ", times == 1 ? name : text(name, " * ", times)));
     }
@@ -269,11 +274,12 @@ std::string HostEmitter::laneIndexed(const kir::Ref& ref, const LaneLoop& lanes)
   }
   if (step != 0) {
     append(places, text(" + lanesFrom<", lanes.width, ">(0, ", step, ")"));
+    last.clear();
   }
   kir::Ref base = ref;
   base.index = index;
   return text("lanesAt<", lanes.width, ">(", addressText(base), ", ", places, ", ", lanes.count,
-              ")");
+              last, ")");
 }
 
 void HostEmitter::laneStore(const kir::Ref& dst, const std::string& value, const LaneLoop& lanes,

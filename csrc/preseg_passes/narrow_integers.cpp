@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include <ir/internal_nodes.h>
@@ -48,9 +49,19 @@ bool isPosition(const Val* val) {
            isPosition(def->input(0))));
 }
 
+/// The operand that says where elements are read; null: the operation reads at no index.
+const Val* indexOf(const Expr* expr) {
+  return expr->isOneOf<GatherOp, IndexSelectOp>() ? expr->input(1) : nullptr;
+}
+
+const TernaryOp* asChoice(const Expr* expr) {
+  const auto* op = dynamic_cast<const TernaryOp*>(expr);
+  return op != nullptr && op->getTernaryOpType() == TernaryOpType::Where ? op : nullptr;
+}
+
 class Narrow {
  public:
-  explicit Narrow(const Fusion& fusion) : exprs_(fusion.exprs()) {}
+  explicit Narrow(Fusion& fusion) : fusion_(fusion), exprs_(fusion.exprs()) {}
 
   void run() {
     for (const Expr* expr : exprs_) {
@@ -75,9 +86,16 @@ class Narrow {
         }
       }
     }
+    for (const Expr* expr : exprs_) {
+      if (const TernaryOp* choice = asChoice(expr); choice != nullptr && neverChooses(*choice)) {
+        unmade_.insert(choice);
+      }
+    }
     for (Expr* expr : exprs_) {
       if (ranges_.count(expr->output(0)) != 0) {
         narrow_[expr->output(0)] = defined(expr);
+      } else if (readsAtIndex(expr)) {
+        fusion_.replaceInput(expr, expr->input(1), narrow_.at(expr->input(1)));
       } else if (reads(expr)) {
         auto* out = expr->output(0)->as<TensorView>();
         replaceTensor(out, expr->isA<BinaryOp>() ? compared(expr->as<BinaryOp>())
@@ -138,12 +156,44 @@ class Narrow {
       return op->getUnaryOpType() == UnaryOpType::Cast ? castRange(op->in()->dtype())
                                                        : std::nullopt;
     }
+    if (const TernaryOp* op = asChoice(expr)) {
+      return chosenRange(*op);
+    }
     if (const auto* op = dynamic_cast<const BinaryOp*>(expr)) {
       const std::optional<Range> a = rangeOf(op->lhs());
       const std::optional<Range> b = rangeOf(op->rhs());
       return a && b ? combined(op->getBinaryOpType(), *a, *b) : std::nullopt;
     }
     return std::nullopt;
+  }
+
+  /// Whether it chooses for numbers below 0, and there are none. (An index may count from an axis'
+  /// end.)
+  bool neverChooses(const TernaryOp& choice) const {
+    const auto* op = dynamic_cast<const BinaryOp*>(choice.in1()->definition());
+    const auto* otherwise = dynamic_cast<const TensorView*>(choice.in3());
+    if (op == nullptr || op->getBinaryOpType() != BinaryOpType::LT || otherwise == nullptr) {
+      return false;
+    }
+    const std::optional<Range> compared = rangeOf(op->lhs());
+    const auto own = ops::axesOf(choice.out()->as<TensorView>());
+    const auto axes = ops::axesOf(otherwise);
+    const bool is_whole = std::equal(own.begin(), own.end(), axes.begin(), axes.end(),
+                                     [](const IterDomain* a, const IterDomain* b) {
+                                       return a->isBroadcast() == b->isBroadcast();
+                                     });
+    return is_whole && compared && compared->least >= 0 && constantOf(op->rhs()) == 0;
+  }
+
+  std::optional<Range> chosenRange(const TernaryOp& op) const {
+    const std::optional<Range> otherwise = rangeOf(op.in3());
+    if (neverChooses(op)) {
+      return otherwise;
+    }
+    const std::optional<Range> chosen = rangeOf(op.in2());
+    return chosen && otherwise ? std::optional(Range{std::min(chosen->least, otherwise->least),
+                                                     std::max(chosen->most, otherwise->most)})
+                               : std::nullopt;
   }
 
   std::optional<Range> sumRange(const ReductionOp* sum) const {
@@ -172,7 +222,11 @@ class Narrow {
     if (isBooleanType(from)) {
       return Range{0, 1};
     }
-    return std::nullopt;
+    if (!isIntegralType(from) || dataTypeSizeByte(from) > 4) {
+      return std::nullopt;
+    }
+    const int64_t values = int64_t{1} << (8 * dataTypeSizeByte(from));
+    return fitting(isUnsignedIntegralType(from) ? Range{0, values - 1} : Range{-values / 2, values / 2 - 1});
   }
 
   static std::optional<Range> combined(BinaryOpType type, Range a, Range b) {
@@ -184,6 +238,12 @@ class Narrow {
     }
     if (!a.fits() || !b.fits()) {
       return std::nullopt;
+    }
+    if (type == BinaryOpType::BitwiseAnd && std::max(a.least, b.least) >= 0) {
+      return Range{0, a.least < 0 ? b.most : b.least < 0 ? a.most : std::min(a.most, b.most)};
+    }
+    if (type == BinaryOpType::Remainder && b.least == b.most && b.least > 0) {
+      return Range{0, b.most - 1};
     }
     if (type == BinaryOpType::Add) {
       return fitting({a.least + b.least, a.most + b.most});
@@ -200,7 +260,14 @@ class Narrow {
   }
 
   /// Whether it gives the same of narrow operands; all of its integers are some then.
-  bool takes(const Expr* expr) const { return ranges_.count(expr->output(0)) != 0 || reads(expr); }
+  bool takes(const Expr* expr) const {
+    return ranges_.count(expr->output(0)) != 0 || reads(expr) || readsAtIndex(expr);
+  }
+
+  bool readsAtIndex(const Expr* expr) const {
+    const auto found = ranges_.find(indexOf(expr));
+    return found != ranges_.end() && found->second.fits();
+  }
 
   bool reads(const Expr* expr) const {
     if (const auto* op = dynamic_cast<const BinaryOp*>(expr)) {
@@ -255,6 +322,13 @@ class Narrow {
     if (expr->isA<UnaryOp>()) {
       return castOp(DataType::Int32, expr->input(0)->as<TensorView>());
     }
+    if (const TernaryOp* choice = asChoice(expr)) {
+      Val* otherwise = operandOf(choice->in3());
+      return (unmade_.count(choice) != 0
+                  ? otherwise
+                  : where(choice->in1(), operandOf(choice->in2()), otherwise))
+          ->as<TensorView>();
+    }
     const auto* op = expr->as<BinaryOp>();
     return binaryOp(op->getBinaryOpType(), operandOf(op->lhs()), operandOf(op->rhs()))
         ->as<TensorView>();
@@ -285,8 +359,10 @@ class Narrow {
     return spread == nullptr ? all : broadcast(all, spread->flags());
   }
 
+  Fusion& fusion_;
   std::vector<Expr*> exprs_;
   std::unordered_map<const Val*, Range> ranges_;  ///< of tensors that can have 32 bits
+  std::set<const Expr*> unmade_;  ///< choices that always take what they have otherwise
   std::unordered_map<const Val*, TensorView*> narrow_;
 };
 

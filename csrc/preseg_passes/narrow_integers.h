@@ -1,5 +1,5 @@
 /// Pass `narrow-integers`: integers of 64 bits that fit 32 have 32, where they are counted, added
-/// up, clamped and compared within the Fusion.
+/// up, clamped, chosen and compared within the Fusion, and where they are an index.
 ///
 ///   T1[i] = (int64_t)T0[i]               T6[i] = (int)T0[i]
 ///   T2[i] = min(max(T1, 0), 15)          T7[i] = min(max(T6, 0), 15)
@@ -16,8 +16,10 @@
 /// a bound, as the one of 64 bits would be. Labels that inputs hold, beside classes that are
 /// counted, are clamped to just beyond these.
 ///
-/// Left alone: what else inputs hold; what an index, an output or an operation of another kind
-/// reads; positions that are compared with a number, which loops do without vectors of integers.
+/// A choice for numbers below 0 goes where there are none: codes of 8 bits are no index that counts
+/// from an axis' end.
+///
+/// Left alone: what else inputs hold; what an output or an operation of another kind reads; positions that are compared with a number, which loops do without vectors of integers.
 #pragma once
 
 #include <ir/fusion.h>

@@ -5,6 +5,8 @@
 //   lanesAt<N>(p, at, n)          p[at[e]], of the first n lanes: one vector where indices go up by
 //                                 one from lane to lane, and one that is shuffled where they lie
 //                                 between the first and the last, as near as that
+//   lanesAt<N>(p, at, n, last)    the same, where all from p[0] to p[last] is memory: of a short
+//                                 table two vectors are shuffled
 //
 // needs: cpu/lanes.h cpu/index_range.h
 template <class V>
@@ -16,7 +18,10 @@ __attribute__((noinline, cold)) static V lanesHeldEach(IndexRange& range, V at, 
 }
 template <class V>
 __forceinline__ V lanesHeld(IndexRange& range, V at, i64 n) {
-  if (__builtin_expect(simdAny((LanesUnsigned<V>)at > range.last), 0)) {
+  using U = LaneOf<LanesUnsigned<V>>;
+  constexpr u64 kMost = U(-1) >> 1;
+  const U last = (U)(range.last < kMost ? range.last : kMost);
+  if (__builtin_expect(simdAny((LanesUnsigned<V>)at > last), 0)) {
     return lanesHeldEach(range, at, n);
   }
   return at;
@@ -50,4 +55,21 @@ __forceinline__ Lanes<T, N> lanesAt(const T* p, Simd<i64, N> at, i64 n) {
     elements[e] = from[at[e]];
   }
   return lanesFromBits<T, N>(*(const typename SimdOf<B, N>::anywhere*)elements);
+}
+template <int N, class T>
+__forceinline__ Lanes<T, N> lanesAt(const T* p, Simd<i64, N> at, i64 n, u64 last) {
+#if !defined(__clang__)
+  if (last < 2 * N) {
+    using B = typename LaneFor<T>::bits;
+    using V = Simd<B, N>;
+    const B* from = (const B*)p;
+    const auto part = [&](i64 begin) __attribute__((always_inline)) -> V {
+      return (i64)last >= begin + N - 1 ? *(const typename SimdOf<B, N>::anywhere*)(from + begin)
+                                        : lanesReadPart<N, B>(from + begin, last + 1 - begin);
+    };
+    const V low = part(0), high = last < N ? low : part(N);
+    return lanesFromBits<T, N>(__builtin_shuffle(low, high, __builtin_convertvector(at, MaskOf<V>)));
+  }
+#endif
+  return lanesAt<N>(p, at, n);
 }

@@ -19,6 +19,27 @@ def test_gradients_of_rows_read_at_an_index(shape, dim):
     assert_as_eager(function, torch.randn(6, 6, 3, requires_grad=True))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.uint8, torch.bool])
+@pytest.mark.parametrize("entries", [1, 3, 7, 8, 9, 15, 16, 17, 32, 256])
+def test_entries_of_short_tables_at_codes_of_bytes(entries, dtype):
+    def function(codes, table, first):
+        return table[codes.long()], table[(codes & 15).long() % entries], table[codes.int() - first]
+
+    codes = torch.randint(entries, (2, 203), dtype=torch.uint8)
+    assert_as_eager(function, codes, (torch.randn(entries) * 2).to(dtype), torch.tensor(entries, dtype=torch.int32))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_codes_that_no_table_has(signed):
+    def function(codes, table):
+        return table[codes.long()] * 2
+
+    codes = torch.zeros(100, dtype=torch.int8 if signed else torch.uint8)
+    codes[77] = -10 if signed else 9
+    with pytest.raises(IndexError if not ON_GPU else RuntimeError, match="-10" if signed else "9"):
+        compiled(function)(codes, torch.randn(9))
+
+
 def test_rows_are_added_by_a_kernel():
     def function(x, index, weight):
         return x + torch.zeros_like(x).index_add(0, index, x[index] * weight)

@@ -107,6 +107,22 @@ def test_boxes_are_one_kernel():
     assert_as_eager(shared_area, a, b)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v, z: v + z[1, 1] + z[2, 1],
+        lambda v, z: v + z[:, 1][1] * z[:, 1][2],
+        lambda v, z: v + z[1:3][0][1] + z[3:5][1, 0] * z[0, 0],
+        lambda v, z: torch.stack([z[k, 0] * v + z[k, 1] for k in range(4)]),
+        lambda v, z: v + z.transpose(0, 1)[1][2] + z[3, 1, None][0],
+    ],
+)
+def test_rows_of_rows_are_read_where_they_are(function):
+    v, z = torch.randn(100), torch.randn(5, 2, 100)
+    assert kernels(function, v, z) == (1, 0)
+    assert_as_eager(function, v, z)
+
+
 def to_bytes_and_back(x):
     scale = x.abs().amax() / 448
     return (x / scale).to(torch.float8_e4m3fn).to(x.dtype) * scale, (x * 3).to(torch.float8_e5m2)

@@ -215,7 +215,8 @@ def _neighbours(node, kinds):
 # Regions ------------------------------------------------------------------------------------------
 
 
-_PARTS = (torch.ops.aten.slice.Tensor, torch.ops.aten.select.int)
+_SELECT = torch.ops.aten.select.int
+_PARTS = (torch.ops.aten.slice.Tensor, _SELECT)
 # Between a part and what it is a part of, as in `boxes[:, None, 2:]`.
 _AXES_ONLY = (
     torch.ops.aten.unsqueeze.default,
@@ -339,10 +340,11 @@ class _Cutter:
 
     def _read(self, node, known, members, inputs, seen):
         """Adds what `node` reads from outside. Views in front are made by PyTorch, but for those that stretch, and for
-        parts of `known` tensors: a fusion should know that these are one."""
-        pending = list(node.all_input_nodes)
+        parts of `known` tensors: a fusion should know that these are one. (Of a row of a row a kernel selects one: it
+        would store the other.)"""
+        pending = [(source, False) for source in node.all_input_nodes]
         while pending:
-            source = pending.pop(0)
+            source, is_row = pending.pop(0)
             if source in seen or source in members:
                 continue
             seen.add(source)
@@ -350,9 +352,12 @@ class _Cutter:
             if isinstance(value, bool | int | float):
                 continue  # a number, known now
             if self.kinds.get(source) is Kind.FREE and (
-                self._is_inside(source, members) or self._stretches(source) or self._is_part(source, known)
+                self._is_inside(source, members)
+                or self._stretches(source)
+                or (self._is_part(source, known) and not (is_row and source.target is _SELECT))
             ):
-                pending.extend(source.all_input_nodes)
+                is_row = source.target is _SELECT or (is_row and source.target in _AXES_ONLY)
+                pending.extend((operand, is_row) for operand in source.all_input_nodes)
                 continue
             inputs[source] = True
 
