@@ -14,6 +14,9 @@ using kir::Scalar;
 namespace {
 
 constexpr int64_t kLeastLanes = 4;  ///< where a loop is shorter, vectors do not pay
+/// Elements of a loop from which on a whole register of bytes pays, most of which its last vector
+/// may lack.
+constexpr int64_t kLongLoop = 1024;
 /// Of elements that lie a few apart, as colours of pixels: gathering and spreading them is worth
 /// it.
 constexpr int64_t kLeastOperations = 2;
@@ -31,7 +34,25 @@ bool hasEffect(const kir::PointwiseType& op) {
   return unary != nullptr && *unary == UnaryOpType::Print;
 }
 
-int64_t bytesOf(DataType dtype) { return isBooleanType(dtype) ? 4 : dataTypeSizeByte(dtype); }
+/// Whether integers of less than four bytes are shifted, for which AVX2 has no instruction.
+bool shiftsBytes(const kir::Block& block) {
+  bool found = false;
+  kir::forEach(block, [&](const kir::Stmt& stmt) {
+    const auto* compute = std::get_if<kir::Compute>(&stmt.node);
+    const auto* type = compute == nullptr ? nullptr : std::get_if<BinaryOpType>(&compute->op);
+    found |= type != nullptr && dataTypeSizeByte(compute->compute) < 4 &&
+             (*type == BinaryOpType::Lshift || *type == BinaryOpType::Rshift ||
+              *type == BinaryOpType::LogicalRshift);
+  });
+  return found;
+}
+
+/// Of a lane, at least: bytes are computed with as they are, truth values and floats of two bytes
+/// in registers of four.
+int64_t laneBytes(DataType dtype) {
+  const bool is_byte = isIntegralType(dtype) && !isBooleanType(dtype);
+  return is_byte ? dataTypeSizeByte(dtype) : std::max<int64_t>(dataTypeSizeByte(dtype), 4);
+}
 
 }  // namespace
 
@@ -169,7 +190,7 @@ bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
     if (!hasLanes(dtype)) {
       return false;
     }
-    lanes.width = std::min(lanes.width, vector_bytes_ / std::max<int64_t>(bytesOf(dtype), 4));
+    lanes.width = std::min(lanes.width, vector_bytes_ / laneBytes(dtype));
     return true;
   };
   const auto isShared = [&](const kir::Ref& ref) {
@@ -290,7 +311,8 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   }
   LaneLoop lanes;
   lanes.var = loop.var;
-  lanes.width = vector_bytes_ / 4;
+  const bool is_long = loop.extent->isConstant() && loop.extent->value >= kLongLoop;
+  lanes.width = vector_bytes_ / (is_long && !shiftsBytes(*loop.body) ? 1 : 4);
   lanes.count = "n_" + scalar_.name(loop.var);
   kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
     kir::forEachAccess(stmt, [&](const kir::Ref& ref, bool is_write) {
