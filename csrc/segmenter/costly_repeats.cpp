@@ -172,6 +172,22 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
   return !may_be_held || leadsToReduction(traits, unit);
 }
 
+/// Elements that are computed anew of what a window reads: in it, or in each window of it, as a
+/// pool's along two axes.
+int64_t elementsOfWindow(const FusionTraits& traits, int window) {
+  const UnitTraits& unit = traits.unit(window);
+  int64_t elements = 0;
+  bool is_read_whole = false;
+  for (int reader : traits.tensor(unit.writes[0]).readers) {
+    if (isWindow(traits.unit(reader))) {
+      elements += elementsOfWindow(traits, reader);
+    } else {
+      is_read_whole = true;
+    }
+  }
+  return elements + (is_read_whole ? unit.elements : 0);
+}
+
 /// Units that do something with a tensor's elements, views of it passed over.
 std::vector<int> readersOf(const FusionTraits& traits, int tensor) {
   std::vector<int> readers;
@@ -256,7 +272,10 @@ void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& co
     const Cone cone = coneOf(traits, {tensor}, stored_);
     const int64_t places = std::accumulate(
         windows.begin(), windows.end(), int64_t{0},
-        [&](int64_t sum, int window) { return sum + traits.unit(window).elements; });
+        [&](int64_t sum, int window) {
+          const UnitTraits& unit = traits.unit(window);
+          return sum + (isWindow(unit) ? elementsOfWindow(traits, window) : unit.elements);
+        });
     if (bytesInstead(traits, costs, cone, places) >
         bytesOf(traits, {tensor}) + costs.bytes_per_launch) {
       for (int window : windows) {

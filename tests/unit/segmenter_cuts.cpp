@@ -284,6 +284,22 @@ TEST_CASE("on the CPU what is read through windows is stored where that takes le
   CHECK(groups(true, DeviceKind::Cuda) == 1);
   CHECK(groups(false, DeviceKind::Cpu) == 1);
   CHECK(groups(true, DeviceKind::Cpu) == 2);
+  const auto groupsOfPool = [&](int64_t rows) {
+    Draft draft;  // windows of windows: each place of nine
+    TensorView* x = sigmoid(draft.input({rows, 64}));
+    TensorView* most = x;
+    for (int64_t k : {-1, 1}) {
+      TensorView* row = pad(x, {index(0), index(0), index(k), index(-k)});
+      most = maximum(most, row);
+      for (int64_t l : {-1, 1}) {
+        most = maximum(most, pad(row, {index(l), index(-l)}));
+      }
+    }
+    draft.output(mul(x, most));
+    return draft.cut(takesAll, DeviceKind::Cpu).size();
+  };
+  CHECK(groupsOfPool(256) == 2);
+  CHECK(groupsOfPool(8) == 1);
   Draft draft;  // parts beside each other are computed once
   TensorView* row = tanh(draft.input({256, 1024}));
   draft.output(mul(slice(row, {0, 0}, {256, 512}), slice(row, {0, 512}, {256, 1024})));
