@@ -226,7 +226,8 @@ class Narrow {
       return std::nullopt;
     }
     const int64_t values = int64_t{1} << (8 * dataTypeSizeByte(from));
-    return fitting(isUnsignedIntegralType(from) ? Range{0, values - 1} : Range{-values / 2, values / 2 - 1});
+    return fitting(isUnsignedIntegralType(from) ? Range{0, values - 1}
+                                                : Range{-values / 2, values / 2 - 1});
   }
 
   static std::optional<Range> combined(BinaryOpType type, Range a, Range b) {

@@ -19,7 +19,8 @@
 /// A choice for numbers below 0 goes where there are none: codes of 8 bits are no index that counts
 /// from an axis' end.
 ///
-/// Left alone: what else inputs hold; what an output or an operation of another kind reads; positions that are compared with a number, which loops do without vectors of integers.
+/// Left alone: what else inputs hold; what an output or an operation of another kind reads;
+/// positions that are compared with a number, which loops do without vectors of integers.
 #pragma once
 
 #include <ir/fusion.h>

@@ -270,9 +270,8 @@ void CostlyRepeats::findWindows(const FusionTraits& traits, const MergeCosts& co
       continue;
     }
     const Cone cone = coneOf(traits, {tensor}, stored_);
-    const int64_t places = std::accumulate(
-        windows.begin(), windows.end(), int64_t{0},
-        [&](int64_t sum, int window) {
+    const int64_t places =
+        std::accumulate(windows.begin(), windows.end(), int64_t{0}, [&](int64_t sum, int window) {
           const UnitTraits& unit = traits.unit(window);
           return sum + (isWindow(unit) ? elementsOfWindow(traits, window) : unit.elements);
         });

@@ -68,7 +68,8 @@ __forceinline__ Lanes<T, N> lanesAt(const T* p, Simd<i64, N> at, i64 n, u64 last
                                         : lanesReadPart<N, B>(from + begin, last + 1 - begin);
     };
     const V low = part(0), high = last < N ? low : part(N);
-    return lanesFromBits<T, N>(__builtin_shuffle(low, high, __builtin_convertvector(at, MaskOf<V>)));
+    return lanesFromBits<T, N>(
+        __builtin_shuffle(low, high, __builtin_convertvector(at, MaskOf<V>)));
   }
 #endif
   return lanesAt<N>(p, at, n);

@@ -7,8 +7,8 @@
 //   simdAsin, simdAcos    3 ulp            [-1, 1]; NaN elsewhere
 //
 // NaN in, NaN out. pi / 2 in three parts is that of fdlibm (e_rem_pio2.c), for float in four (from
-// 10^4 on in those of double); an arc tangent is taken near 0 or pi / 4, an arc sine from 1/2 on by that of the root of (1 - x) /
-// 2, as there and in Cephes (Moshier).
+// 10^4 on in those of double); an arc tangent is taken near 0 or pi / 4, an arc sine from 1/2 on by
+// that of the root of (1 - x) / 2, as there and in Cephes (Moshier).
 //
 // needs: cpu/simd_math.h
 

@@ -9,7 +9,7 @@ from nvfuser.dynamo.backend import backend, observing
 from nvfuser.dynamo.placement import Item, Kind, place
 
 
-def random_items(seed, count, library=0.3, free=0.2, orders=0.0):
+def random_items(seed, count, library=0.3, free=0.2, orders=0.0, stored=0.0):
     random_ = random.Random(seed)
     items = []
     for position in range(count):
@@ -19,6 +19,7 @@ def random_items(seed, count, library=0.3, free=0.2, orders=0.0):
         writes = kind is Kind.LIBRARY and random_.random() < 0.02
         draws = kind is Kind.LIBRARY and random_.random() < 0.1
         item = Item(kind, sorted(inputs), random_.randint(1, 100), random_.random() < 0.1, draws, writes)
+        item.is_stored = kind is Kind.FUSED and random_.random() < stored
         if kind is not Kind.FREE and random_.random() < orders:
             placed = [i for i in near if items[i].kind is not Kind.FREE]
             item.after += random_.sample(placed, min(len(placed), 2))
@@ -93,6 +94,18 @@ def crossing(items, levels):
         if levels[position] is not None:
             crosses |= {s for s in sources if items[s].kind is Kind.FUSED and levels[s] != levels[position]}
     return sum(items[position].size for position in crosses)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_is_stored_is_read_by_other_regions(seed):
+    items = random_items(seed, 60, orders=0.1, stored=0.1)
+    levels = place(items)
+    for position, sources in enumerate(sources_of(items)):
+        if items[position].kind is Kind.FREE:
+            continue
+        for source in sources:
+            apart = items[source].is_stored or items[source].kind is not items[position].kind
+            assert levels[source] + (1 if apart else 0) <= levels[position]
 
 
 def test_what_is_read_late_is_computed_late():

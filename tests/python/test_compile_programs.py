@@ -12,6 +12,7 @@ import torch
 from compile_support import assert_as_eager, compiled, failures, fresh  # noqa: F401
 from nvfuser.dynamo import explain
 from nvfuser.dynamo.backend import observing
+from tested_device import ON_GPU
 from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -121,6 +122,25 @@ def test_rows_of_rows_are_read_where_they_are(function):
     v, z = torch.randn(100), torch.randn(5, 2, 100)
     assert kernels(function, v, z) == (1, 0)
     assert_as_eager(function, v, z)
+
+
+def steps_without_their_mean(x):
+    state, states = x[0], [x[0]]
+    for row in x[1:]:
+        state = state * 0.9 + row
+        states.append(state)
+    stacked = torch.stack(states)
+    return stacked - stacked.mean(), stacked[1:] + x[1:]
+
+
+def test_stacked_steps_are_stored_before_they_are_read():
+    x = torch.randn(12, 300, requires_grad=True)
+    graphs = assert_as_eager(steps_without_their_mean, x)
+    if not ON_GPU:
+        (forward,) = [graph for graph in graphs if graph.direction == "forward"]
+        first, second = forward.regions
+        assert "cat" in [node.target.__name__.partition(".")[0] for node in first.region.outputs]
+    assert_as_eager(steps_without_their_mean, torch.randn(2, 300))
 
 
 def to_bytes_and_back(x):

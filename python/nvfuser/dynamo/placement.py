@@ -35,6 +35,7 @@ class Item:
     keeps_order: bool = False  # random numbers: among each other
     writes: bool = False  # somewhere: what is before it stays before it, and what is after it after it
     after: list = field(default_factory=list)  # earlier placed items that it must follow, though it reads none of them
+    is_stored: bool = False  # fused, but read by other regions alone
 
 
 @dataclass
@@ -69,7 +70,7 @@ def _as_soon_as_possible(state):
         library = max([for_library[i] for i in [*item.inputs, *item.after]], default=0)
         if item.kind is Kind.FUSED:
             level = _next_of_kind(max(fused, floor), Kind.FUSED)
-            fused, library = level, level + 1
+            fused, library = level + 2 * item.is_stored, level + 1
         elif item.kind is Kind.LIBRARY:
             level = max(library, floor, ordered if item.keeps_order else 0, highest if item.writes else 0)
             level = _next_of_kind(level, Kind.LIBRARY)
@@ -132,10 +133,10 @@ def _as_late_as_it_pays(state):
         _sink_level(state, current, by_level[current], readers, followers, sources)
 
 
-def _latest(state, reader):
+def _latest(state, position, reader):
     """The last level of a fused operation at which `reader` still finds its result."""
     level = state.level[reader]
-    return level if state.items[reader].kind is Kind.FUSED else level - 1
+    return level - 2 * state.items[position].is_stored if state.items[reader].kind is Kind.FUSED else level - 1
 
 
 def _sink_level(state, current, members, readers, followers, sources):
@@ -150,7 +151,7 @@ def _sink_level(state, current, members, readers, followers, sources):
                 if reader not in movable:
                     break
             else:
-                latest.append(_latest(state, reader))
+                latest.append(_latest(state, position, reader))
         else:
             outside = min(latest, default=None)
             if (latest and outside > current) or (not latest and readers[position]):

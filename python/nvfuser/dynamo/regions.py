@@ -212,6 +212,45 @@ def _neighbours(node, kinds):
             yield other
 
 
+_MOST_VISITED = 1 << 16
+
+
+def _is_stored(node, kinds):
+    """Whether a join is one of parts that are made of each other, as the steps of a recurrence are, and is not read by
+    the region that makes it: a kernel that reads what it joins computes all steps for each of them. What a region
+    returns is stored part by part (csrc/preseg_passes/mark_joins.h)."""
+    if node.target is not torch.ops.aten.cat.default or not _is_on_cpu(meta(node)) or len(node.args[0]) < 3:
+        return False
+    if not any(kinds.get(other) is Kind.FUSED for other in _readers(node, kinds)):
+        return False
+    each, together = 0, set()
+    for part in node.args[0]:
+        seen, pending = set(), [part]
+        while pending:
+            source = pending.pop()
+            if source in seen or source not in kinds or kinds[source] is Kind.LIBRARY:
+                continue
+            seen.add(source)
+            pending.extend(source.all_input_nodes)
+        fused = {source for source in seen if kinds[source] is Kind.FUSED}
+        together |= fused
+        each += len(fused)
+        if each > _MOST_VISITED:
+            break
+    return each > 2 * len(together)
+
+
+def _readers(node, kinds):
+    """What is placed and reads the node, itself or by way of a view; the graph's output, too."""
+    pending = [node]
+    while pending:
+        for user in pending.pop().users:
+            if kinds.get(user) is Kind.FREE:
+                pending.append(user)
+            else:
+                yield user
+
+
 # Regions ------------------------------------------------------------------------------------------
 
 
@@ -257,6 +296,7 @@ class _Cutter:
             else:
                 position = len(items)
                 items.append(Item(kind, sources, _bytes(meta(node)), False, _draws(node), self._writes_anywhere(node)))
+                items[position].is_stored = kind is Kind.FUSED and _is_stored(node, self.kinds)
             item_of[node] = position
             if kind is not Kind.FREE:
                 items[position].after += accesses.before(node, position)
@@ -311,21 +351,11 @@ class _Cutter:
             results = _flat(meta(node))
             devices[node] = results[0].device
             if len(results) == 1 and results[0].dim() == 0 and results[0].device.type == "cpu":
-                readers = list(self._readers(node))
+                readers = list(_readers(node, self.kinds))
                 where = {devices.get(reader) for reader in readers}
                 if len(where) == 1 and None not in where and {levels[r] for r in readers} == {levels[node]}:
                     devices[node] = where.pop()
         return devices
-
-    def _readers(self, node):
-        """What is placed and reads the node, itself or by way of a view; the graph's output, too."""
-        pending = [node]
-        while pending:
-            for user in pending.pop().users:
-                if self.kinds.get(user) is Kind.FREE:
-                    pending.append(user)
-                else:
-                    yield user
 
     def _borders(self, region):
         members = set(region.nodes)
