@@ -138,7 +138,7 @@ def test_stacked_steps_are_stored_before_they_are_read():
     graphs = assert_as_eager(steps_without_their_mean, x)
     if not ON_GPU:
         (forward,) = [graph for graph in graphs if graph.direction == "forward"]
-        first, second = forward.regions
+        first, _ = forward.regions
         assert "cat" in [node.target.__name__.partition(".")[0] for node in first.region.outputs]
     assert_as_eager(steps_without_their_mean, torch.randn(2, 300))
 
