@@ -125,15 +125,20 @@ class HostEmitter final : public Emitter {
   // ---- host_lanes_fit.cpp: which loops are written in vectors
   /// How the loop is written in vectors; none: element by element.
   std::optional<LaneLoop> lanesOf(const kir::For& loop);
-  bool lanesFit(const kir::Block& block, bool partial, const std::set<const kir::Buffer*>& compared,
-                LaneLoop& lanes);
-  bool lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes);
   void findShared(const kir::For& loop, LaneLoop& lanes);
   /// The condition of an If, which has to hold for all iterations before the first that it does not
   /// hold for; none: that is not known.
   std::optional<LaneRange> prefixOf(kir::Scalar condition, const LaneLoop& lanes);
   /// Coefficient of the loop's variable in an index; none: it is not linear, or from memory.
   std::optional<int64_t> strideOf(const kir::Ref& ref, const LaneLoop& lanes);
+
+  // ---- host_lanes_fit_statements.cpp: which statements can be
+  class LaneFit;
+  /// Whether all statements have a form on vectors. What they need is noted in `lanes`. `partial`:
+  /// they stand under a condition that some of the lanes may not meet; `compared`: places that are
+  /// no vectors (placesOnlyCompared).
+  bool lanesFit(const kir::Block& block, bool partial, const std::set<const kir::Buffer*>& compared,
+                LaneLoop& lanes);
 
   // ---- host_lanes.cpp: the loops
   void laneLoop(const kir::For& loop, LaneLoop& lanes);

@@ -1,6 +1,6 @@
 /// Which loops are written in vectors (host_lanes.cpp): those whose iterations may run in any
-/// order, of statements that all have a form on vectors, with neighbours in memory among what they
-/// touch.
+/// order, of statements that all have a form on vectors (host_lanes_fit_statements.cpp), with
+/// neighbours in memory among what they touch.
 #include <algorithm>
 #include <bit>
 
@@ -22,18 +22,6 @@ constexpr int64_t kLongLoop = 1024;
 constexpr int64_t kLeastOperations = 2;
 constexpr int64_t kNearStride = 16;  ///< elements, that most floats on a line of memory are apart
 
-bool hasLanes(DataType dtype) {
-  return dtype == DataType::Float || dtype == DataType::Double || dtype == DataType::Half ||
-         dtype == DataType::BFloat16 || dtype == DataType::Float8_e4m3fn ||
-         dtype == DataType::Float8_e5m2 || isBooleanType(dtype) || isIntegralType(dtype);
-}
-
-/// What an operand or a condition may not be evaluated for beyond the loop's end.
-bool hasEffect(const kir::PointwiseType& op) {
-  auto* unary = std::get_if<UnaryOpType>(&op);
-  return unary != nullptr && *unary == UnaryOpType::Print;
-}
-
 /// Whether integers of less than four bytes are shifted, for which AVX2 has no instruction.
 bool shiftsBytes(const kir::Block& block) {
   bool found = false;
@@ -45,13 +33,6 @@ bool shiftsBytes(const kir::Block& block) {
               *type == BinaryOpType::LogicalRshift);
   });
   return found;
-}
-
-/// Of a lane, at least: bytes are computed with as they are, truth values and floats of two bytes
-/// in registers of four.
-int64_t laneBytes(DataType dtype) {
-  const bool is_byte = isIntegralType(dtype) && !isBooleanType(dtype);
-  return is_byte ? dataTypeSizeByte(dtype) : std::max<int64_t>(dataTypeSizeByte(dtype), 4);
 }
 
 }  // namespace
@@ -73,47 +54,6 @@ std::optional<int64_t> HostEmitter::strideOf(const kir::Ref& ref, const LaneLoop
 std::optional<LaneRange> HostEmitter::prefixOf(Scalar condition, const LaneLoop& lanes) {
   std::optional<LaneRange> range = rangeOf(condition, lanes);
   return range.has_value() && range->begin == nullptr ? range : std::nullopt;
-}
-
-bool HostEmitter::lanesFit(const kir::Combine& combine, bool partial, LaneLoop& lanes) {
-  if (combine.monoid.kind != kir::Monoid::Kind::Op || combine.state.size() != 1 ||
-      !combinesLanes(combine.monoid.op)) {
-    return false;
-  }
-  const kir::Ref& state = combine.state[0];
-  const DataType dtype = storedAs(*state.buffer);
-  const bool number = dtype == DataType::Float || dtype == DataType::Double ||
-                      (isIntegralType(dtype) && dataTypeSizeByte(dtype) >= 4);
-  const auto stride = strideOf(state, lanes);
-  if (!number || !stride.has_value() || (*stride != 0 && *stride != 1) ||
-      lanes.registers.count(state.buffer) != 0) {
-    return false;
-  }
-  if (*stride == 0) {
-    if (partial) {
-      return false;
-    }
-    for (const auto& [other, name] : lanes.sums) {
-      if (other->state[0].buffer == state.buffer) {
-        return false;
-      }
-    }
-    lanes.sums.emplace_back(
-        &combine, text(state.buffer->name, "_lanes",
-                       lanes.sums.empty() ? std::string() : text(lanes.sums.size()), "_"));
-  }
-  return hasLanes(dtypeOf(combine.value[0]));
-}
-
-const kir::Ref* resultOf(const kir::Stmt& stmt) {
-  if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-    return &compute->dst;
-  }
-  if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-    return &assign->dst;
-  }
-  auto* guarded = std::get_if<kir::Guarded>(&stmt.node);
-  return guarded == nullptr ? nullptr : &guarded->dst;
 }
 
 /// Which integers all iterations share, and which indices from memory they do not. Nothing is a
@@ -181,110 +121,6 @@ void HostEmitter::findShared(const kir::For& loop, LaneLoop& lanes) {
     });
   }
   lanes.lets.clear();
-}
-
-bool HostEmitter::lanesFit(const kir::Block& block, bool partial,
-                           const std::set<const kir::Buffer*>& compared, LaneLoop& lanes) {
-  auto note = [&](DataType dtype) {
-    dtype = resolved(dtype);
-    if (!hasLanes(dtype)) {
-      return false;
-    }
-    lanes.width = std::min(lanes.width, vector_bytes_ / laneBytes(dtype));
-    return true;
-  };
-  const auto isShared = [&](const kir::Ref& ref) {
-    return ref.width == 1 && lanes.registers.count(ref.buffer) == 0 && strideOf(ref, lanes) == 0;
-  };
-  const auto castsShared = [&](const kir::Compute& compute) {
-    const auto* type = std::get_if<UnaryOpType>(&compute.op);
-    const auto* ref = std::get_if<kir::Ref>(&compute.operands[0]);
-    return type != nullptr && *type == UnaryOpType::Cast && ref != nullptr && isShared(*ref);
-  };
-  auto fits = [&](const kir::Ref& dst, const std::vector<kir::Operand>& operands) {
-    if (dst.width != 1 || !note(storedAs(*dst.buffer))) {
-      return false;
-    }
-    // A value that all iterations share is no vector, but one lane of a vector may be stored there.
-    const bool shared = lanes.registers.count(dst.buffer) == 0 && strideOf(dst, lanes) == 0;
-    return !(shared && lanes.reads[dst.buffer] != 0) &&
-           std::all_of(operands.begin(), operands.end(), [&](const auto& operand) {
-             auto* ref = std::get_if<kir::Ref>(&operand);
-             // Others, and what all iterations read, are converted before they become a vector.
-             return ref == nullptr || (isShared(*ref) ? hasLanes(resolved(dtypeOf(operand)))
-                                                      : ref->width == 1 && note(dtypeOf(operand)));
-           });
-  };
-  for (const kir::Stmt& stmt : block) {
-    if (const kir::Ref* dst = resultOf(stmt); dst != nullptr && lanes.scalars.count(dst->buffer)) {
-      continue;
-    }
-    if (auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
-      if (lanes.scalars.count(declare->buffer) != 0) {
-        continue;
-      }
-      if (declare->buffer->elements == nullptr || !declare->buffer->elements->isConstant(1) ||
-          (compared.count(declare->buffer) == 0 && !note(storedAs(*declare->buffer)))) {
-        return false;
-      }
-      lanes.registers.insert(declare->buffer);
-    } else if (auto* let = std::get_if<kir::Let>(&stmt.node)) {
-      lanes.lets[let->var] = kernel_.pool->substitute(let->value, lanes.lets);
-    } else if (auto* load = std::get_if<kir::LoadIndex>(&stmt.node)) {
-      if (lanes.varies(load->var) &&
-          (partial || load->src.width != 1 || !note(storedAs(*load->src.buffer)))) {
-        return false;
-      }
-    } else if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-      const kir::Buffer* place = comparedPlace(*compute, compared);
-      if (place != nullptr && lanes.places.count(place) != 0) {
-        if (partial || !fits(compute->dst, {})) {
-          return false;
-        }
-        continue;
-      }
-      if (hasEffect(compute->op) || (!castsShared(*compute) && !note(compute->compute)) ||
-          !fits(compute->dst, compute->operands) ||
-          (partial && lanes.registers.count(compute->dst.buffer) != 0)) {
-        return false;
-      }
-    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-      if (compared.count(assign->dst.buffer) != 0 && isPlace(*assign, lanes)) {
-        const Scalar index = std::get<kir::IndexValue>(assign->src).index;
-        lanes.places[assign->dst.buffer] = kernel_.pool->substitute(index, lanes.lets);
-        continue;
-      }
-      if (!fits(assign->dst, {assign->src}) ||
-          (partial && lanes.registers.count(assign->dst.buffer) != 0)) {
-        return false;
-      }
-    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-      if (partial || !fits(guarded->dst, {guarded->src, guarded->otherwise})) {
-        return false;
-      }
-    } else if (auto* random = std::get_if<kir::Random>(&stmt.node)) {
-      if (partial || !fits(random->dst, random->parameters)) {
-        return false;
-      }
-    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
-      if (!note(storedAs(*combine->state[0].buffer)) || !note(dtypeOf(combine->value[0])) ||
-          !lanesFit(*combine, partial, lanes)) {
-        return false;
-      }
-    } else if (auto* branch = std::get_if<kir::If>(&stmt.node)) {
-      if (storesOnce(*branch, lanes).has_value()) {
-        continue;
-      }
-      if ((branch->else_body != nullptr && !branch->else_body->empty()) ||
-          !prefixOf(branch->condition, lanes).has_value() ||
-          !lanesFit(*branch->then_body, true, compared, lanes)) {
-        return false;
-      }
-    } else if (!std::holds_alternative<kir::Fetch>(stmt.node)) {
-      return false;
-    }
-  }
-  return true;
 }
 
 const kir::If* onlyBranch(const kir::Block& body) {

@@ -202,7 +202,7 @@ void HostEmitter::laneStatement(const kir::Stmt& stmt, LaneLoop& lanes) {
         }
         if constexpr (requires { this->laneStatement(node, lanes); }) {
           this->laneStatement(node, lanes);
-        }  // (of other kinds there are none: host_lanes_fit.cpp)
+        }  // (of other kinds there are none: host_lanes_fit_statements.cpp)
       },
       stmt.node);
 }

@@ -9,20 +9,24 @@ namespace nvfuser {
 
 using kir::Scalar;
 
+void KernelBuilder::compute(kir::PointwiseType type, const Leaf& leaf, const Places& places,
+                            const kir::Ref& dst, kir::Block& out) {
+  const Expr* expr = leaf.expr;
+  std::vector<kir::Operand> operands;
+  for (const Val* input : expr->inputs()) {
+    operands.push_back(operand(input, expr, leaf.out, places));
+  }
+  const auto shown = digits_shown_.find(leaf.out);
+  out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr),
+                              shown == digits_shown_.end() ? 0 : shown->second,
+                              quotients_by_shared_.count(leaf.out) != 0}});
+}
+
 void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& dst,
                               kir::Block& out) {
   const Expr* expr = leaf.expr;
-  auto in = [&](size_t i) { return operand(expr->input(i), expr, leaf.out, places); };
-  auto compute = [&](kir::PointwiseType type) {
-    std::vector<kir::Operand> operands;
-    for (size_t i = 0; i < expr->inputs().size(); ++i) {
-      operands.push_back(in(i));
-    }
-    const auto shown = digits_shown_.find(leaf.out);
-    out.push_back({kir::Compute{type, dst, std::move(operands), pointwiseComputeType(expr),
-                                shown == digits_shown_.end() ? 0 : shown->second,
-                                quotients_by_shared_.count(leaf.out) != 0}});
-  };
+  auto compute = [&](kir::PointwiseType type) { this->compute(type, leaf, places, dst, out); };
+  auto in = [&] { return operand(expr->input(0), expr, leaf.out, places); };
   switch (expr->kind()) {
     case ExprKind::UnaryOp:
       compute(expr->as<UnaryOp>()->getUnaryOpType());
@@ -34,7 +38,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
       compute(expr->as<TernaryOp>()->getTernaryOpType());
       break;
     case ExprKind::LoadStoreOp:
-      out.push_back({kir::Assign{dst, in(0), expr->as<LoadStoreOp>()->cacheOp()}});
+      out.push_back({kir::Assign{dst, in(), expr->as<LoadStoreOp>()->cacheOp()}});
       break;
     case ExprKind::BroadcastOp:
     case ExprKind::SqueezeOp:
@@ -43,7 +47,7 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
     case ExprKind::ReshapeOp:
     case ExprKind::SliceOp:
     case ExprKind::FullOp:
-      out.push_back({kir::Assign{dst, in(0)}});
+      out.push_back({kir::Assign{dst, in()}});
       break;
     case ExprKind::PadOp:
       pad(expr->as<PadOp>(), places, dst, out);
@@ -54,13 +58,9 @@ void KernelBuilder::pointwise(Leaf& leaf, const Places& places, const kir::Ref& 
     case ExprKind::IotaOp:
       iota(expr->as<IotaOp>(), places, dst, out);
       break;
-    case ExprKind::EyeOp: {
-      const auto& axes = leaf.out->getLogicalDomain();
-      Scalar same = pool_.equal(elementIndex(axes[0], places), elementIndex(axes[1], places));
-      out.push_back({kir::Assign{
-          dst, kir::IndexValue{pool_.select(same, pool_.one(), pool_.zero()), leaf.out->dtype()}}});
+    case ExprKind::EyeOp:
+      eye(expr->as<EyeOp>(), places, dst, out);
       break;
-    }
     case ExprKind::RNGOp:
       random(expr->as<RNGOp>(), places, dst, out);
       break;
@@ -228,6 +228,15 @@ void KernelBuilder::iota(const IotaOp* op, const Places& places, const kir::Ref&
                               compute}});
   out.push_back(
       {kir::Compute{BinaryOpType::Add, dst, {value, scalarOperand(op->start())}, compute}});
+}
+
+void KernelBuilder::eye(const EyeOp* op, const Places& places, const kir::Ref& dst,
+                        kir::Block& out) {
+  auto* result = op->out()->as<TensorView>();
+  const auto& axes = result->getLogicalDomain();
+  Scalar same = pool_.equal(elementIndex(axes[0], places), elementIndex(axes[1], places));
+  out.push_back({kir::Assign{
+      dst, kir::IndexValue{pool_.select(same, pool_.one(), pool_.zero()), result->dtype()}}});
 }
 
 void KernelBuilder::random(const RNGOp* op, const Places& places, const kir::Ref& dst,

@@ -77,6 +77,9 @@ class KernelBuilder {
 
   // build_pointwise.cpp
   void pointwise(Leaf& leaf, const Places& places, const kir::Ref& dst, kir::Block& out);
+  /// An operation of `ops/table/` on all of the expression's inputs.
+  void compute(kir::PointwiseType type, const Leaf& leaf, const Places& places, const kir::Ref& dst,
+               kir::Block& out);
   void pad(const PadOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
   /// Index of each axis of what a slice or a pad reads.
   AxisIndex windowAxes(const Expr* window, const Places& places);
@@ -91,6 +94,7 @@ class KernelBuilder {
   kir::Scalar insideWindow(const std::vector<Bound>& bounds);
   void cat(const CatOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
   void iota(const IotaOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
+  void eye(const EyeOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
   void random(const RNGOp* op, const Places& places, const kir::Ref& dst, kir::Block& out);
   void complexPart(const ViewAsScalar* op, const Places& places, const kir::Ref& dst,
                    kir::Block& out);

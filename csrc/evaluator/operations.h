@@ -114,17 +114,19 @@ Array indexSelect(const IndexSelectOp* op, Context& context);
 Array gather(const GatherOp* op, Context& context);
 Array scatter(const ScatterOp* op, Context& context);
 
-// external.cpp: operations of a library
+// matrix_product.cpp
 Array matmul(const MatmulOp* op, Context& context);
 Array linear(const LinearOp* op, Context& context);
+/// The sums of the squares of what a product of matrices adds: real numbers.
+Array sizesOfProductTerms(const Expr* op, Context& context);
+
+// external.cpp: operations of a library that take an axis line by line
 Array scan(const ScanOp* op, Context& context);
 Array argsort(const ArgsortOp* op, Context& context);
 std::vector<Array> topk(const TopKOp* op, Context& context);
 /// Combines the elements of `source` with those of `out` (row-major) that `index` names.
 void accumulate(const ScatterOp* op, Array& out, const Array& source, const Array& index);
-/// The sums of the squares of what a product of matrices adds; the same for a scan, times the
-/// number of additions. Real numbers.
-Array sizesOfProductTerms(const Expr* op, Context& context);
+/// The sums of the squares of what a scan adds, times the number of additions: real numbers.
 Array sizesOfScanTerms(const ScanOp* op, const Array& result, Context& context);
 /// Each element in the order in which a scan takes them, line by line, with the place of its result
 /// among those of a contiguous array. Instantiated for double and Complex.

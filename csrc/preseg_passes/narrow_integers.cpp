@@ -243,6 +243,12 @@ class Narrow {
     if (type == BinaryOpType::BitwiseAnd && std::max(a.least, b.least) >= 0) {
       return Range{0, a.least < 0 ? b.most : b.least < 0 ? a.most : std::min(a.most, b.most)};
     }
+    if (type == BinaryOpType::Lshift && a.least >= 0 && b.least >= 0 && b.most < 32) {
+      return fitting({a.least << b.least, a.most << b.most});
+    }
+    if (type == BinaryOpType::Rshift && a.least >= 0 && b.least >= 0 && b.most < 32) {
+      return Range{a.least >> b.most, a.most >> b.least};
+    }
     if (type == BinaryOpType::Remainder && b.least == b.most && b.least > 0) {
       return Range{0, b.most - 1};
     }

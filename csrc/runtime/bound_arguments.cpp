@@ -29,6 +29,17 @@ ExpressionEvaluator boundEvaluator(const ExpressionEvaluator& of_sizes, const Fu
 
 }  // namespace
 
+/// What an argument's value is taken from.
+struct BoundArguments::Call {
+  std::span<const LentArgument> args;
+  std::span<void* const> outputs;
+  uint64_t seed;
+  uint64_t offset;
+  std::byte* standing;  ///< the words that launches share; null: the kernel uses none
+  /// Of scalars that are computed; made for the first one.
+  std::optional<ExpressionEvaluator> evaluator = std::nullopt;
+};
+
 BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgument> args,
                                std::span<void* const> outputs, uint64_t seed, uint64_t offset,
                                const RunContext& context)
@@ -37,86 +48,107 @@ BoundArguments::BoundArguments(const LaunchPlan& plan, std::span<const LentArgum
       pointers_(plan.arguments_.size()),
       maps_(plan.maps_.size()),
       bounds_(plan.bounds_) {
-  using Kind = LaunchPlan::Argument::Kind;
-  Device& device = plan.compiled().device();
-  for (const LaunchPlan::Workspace& workspace : plan.workspaces_) {
+  allocateWorkspaces(context);
+  Call call{args, outputs, seed, offset, standingWords(context)};
+  LaunchPlan::Bytes* value = values_.data();
+  void** pointer = pointers_.data();
+  for (const LaunchPlan::Argument& argument : plan.arguments_) {
+    if (argument.kind == LaunchPlan::Argument::Kind::Map) {
+      *pointer = describeTensor(argument, call);
+    } else {
+      *pointer = value->data();
+      findValue(argument, call, value);
+    }
+    ++pointer;
+    ++value;
+  }
+  checkAddresses();
+}
+
+void BoundArguments::allocateWorkspaces(const RunContext& context) {
+  Device& device = plan_.compiled().device();
+  for (const LaunchPlan::Workspace& workspace : plan_.workspaces_) {
     workspaces_.emplace_back(workspace.bytes, device, context);
     if (workspace.zeroed_bytes > 0) {
       device.fillBytes(workspaces_.back().data(), 0, workspace.zeroed_bytes, context.stream);
     }
   }
-  std::byte* standing = nullptr;
-  if (plan.standing_bytes_ > 0) {
-    standing = static_cast<std::byte*>(device.standingWords(context.stream));
-    if (standing == nullptr) {
-      workspaces_.emplace_back(plan.standing_bytes_, device, context);
-      standing = static_cast<std::byte*>(workspaces_.back().data());
-      device.fillBytes(standing, 0, plan.standing_bytes_, context.stream);
-    }
+}
+
+std::byte* BoundArguments::standingWords(const RunContext& context) {
+  if (plan_.standing_bytes_ == 0) {
+    return nullptr;
   }
-  LaunchPlan::Bytes* value = values_.data();
-  void** pointer = pointers_.data();
-  std::optional<ExpressionEvaluator> evaluator;
-  for (const LaunchPlan::Argument& argument : plan.arguments_) {
-    *pointer++ = value->data();
-    switch (argument.kind) {
-      case Kind::Input:
-        *value = bytesOf(args[argument.index].tensor()->data);
-        break;
-      case Kind::Element:
-        std::memcpy(value->data(), args[argument.index].tensor()->data,
-                    static_cast<size_t>(dataTypeSizeByte(argument.dtype)));
-        break;
-      case Kind::Output:
-        *value = bytesOf(outputs[argument.index]);
-        break;
-      case Kind::Workspace:
-        *value =
-            bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
-        break;
-      case Kind::Standing:
-        *value = bytesOf(standing + argument.offset);
-        break;
-      case Kind::Map: {
-        const LaunchPlan::Map& map = plan.maps_[argument.index];
-        TensorMapArgument& made = maps_[argument.index];
-        made = map.form;
-        made.address = reinterpret_cast<uintptr_t>(map.is_output ? outputs[map.tensor]
-                                                                 : args[map.tensor].tensor()->data);
-        made.fits = fitsEngine(made) ? 1 : 0;
-        device.describeTensor(made);
-        pointer[-1] = &made;
-        break;
-      }
-      case Kind::IndexReport:
-        *value = bytesOf(index_report_.data());
-        break;
-      case Kind::Bounds:
-        *value = bytesOf(bounds_.data());
-        break;
-      case Kind::Constant:
-        *value = argument.bytes;
-        break;
-      case Kind::Scalar:
-        *value = bytesOf(*args[argument.index].scalar(), argument.dtype);
-        break;
-      case Kind::Computed: {
-        if (!evaluator) {
-          evaluator = boundEvaluator(*plan.evaluator_, plan.compiled().fusion(), args);
-        }
-        *value = bytesOf(evaluator->evaluate(argument.val), argument.dtype);
-        break;
-      }
-      case Kind::Seed:
-        *value = bytesOf(seed);
-        break;
-      case Kind::Offset:
-        *value = bytesOf(offset);
-        break;
-    }
-    ++value;
+  Device& device = plan_.compiled().device();
+  auto* standing = static_cast<std::byte*>(device.standingWords(context.stream));
+  if (standing == nullptr) {
+    workspaces_.emplace_back(plan_.standing_bytes_, device, context);
+    standing = static_cast<std::byte*>(workspaces_.back().data());
+    device.fillBytes(standing, 0, plan_.standing_bytes_, context.stream);
   }
-  checkAddresses();
+  return standing;
+}
+
+TensorMapArgument* BoundArguments::describeTensor(const LaunchPlan::Argument& argument,
+                                                  const Call& call) {
+  const LaunchPlan::Map& map = plan_.maps_[argument.index];
+  TensorMapArgument& made = maps_[argument.index];
+  made = map.form;
+  made.address = reinterpret_cast<uintptr_t>(map.is_output ? call.outputs[map.tensor]
+                                                           : call.args[map.tensor].tensor()->data);
+  made.fits = fitsEngine(made) ? 1 : 0;
+  plan_.compiled().device().describeTensor(made);
+  return &made;
+}
+
+void BoundArguments::findValue(const LaunchPlan::Argument& argument, Call& call,
+                               LaunchPlan::Bytes* value) {
+  using Kind = LaunchPlan::Argument::Kind;
+  switch (argument.kind) {
+    case Kind::Input:
+      *value = bytesOf(call.args[argument.index].tensor()->data);
+      break;
+    case Kind::Element:
+      std::memcpy(value->data(), call.args[argument.index].tensor()->data,
+                  static_cast<size_t>(dataTypeSizeByte(argument.dtype)));
+      break;
+    case Kind::Output:
+      *value = bytesOf(call.outputs[argument.index]);
+      break;
+    case Kind::Workspace:
+      *value =
+          bytesOf(static_cast<std::byte*>(workspaces_[argument.index].data()) + argument.offset);
+      break;
+    case Kind::Standing:
+      *value = bytesOf(call.standing + argument.offset);
+      break;
+    case Kind::Map:
+      break;  // it has a place of its own
+    case Kind::IndexReport:
+      *value = bytesOf(index_report_.data());
+      break;
+    case Kind::Bounds:
+      *value = bytesOf(bounds_.data());
+      break;
+    case Kind::Constant:
+      *value = argument.bytes;
+      break;
+    case Kind::Scalar:
+      *value = bytesOf(*call.args[argument.index].scalar(), argument.dtype);
+      break;
+    case Kind::Computed:
+      if (!call.evaluator) {
+        call.evaluator = boundEvaluator(*plan_.evaluator_, plan_.compiled().fusion(), call.args);
+      }
+      *value = bytesOf(call.evaluator->evaluate(argument.val), argument.dtype);
+      break;
+    case Kind::Seed:
+      *value = bytesOf(call.seed);
+      break;
+    case Kind::Offset:
+      *value = bytesOf(call.offset);
+      break;
+  }
 }
 
 void BoundArguments::checkAddresses() {

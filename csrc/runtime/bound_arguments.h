@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,14 @@ class BoundArguments {
   void checkReports() const;
 
  private:
+  struct Call;
+  void allocateWorkspaces(const RunContext& context);
+  /// Of the stream, or where its device has none, memory of this call; null: the kernel uses none.
+  std::byte* standingWords(const RunContext& context);
+  /// The map of a tensor that is where this call has it.
+  TensorMapArgument* describeTensor(const LaunchPlan::Argument& argument, const Call& call);
+  /// Of any other argument.
+  void findValue(const LaunchPlan::Argument& argument, Call& call, LaunchPlan::Bytes* value);
   void checkAddresses();
   void checkWords() const;
 

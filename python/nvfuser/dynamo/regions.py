@@ -213,13 +213,16 @@ def _neighbours(node, kinds):
 
 
 _MOST_VISITED = 1 << 16
+_MOST_COMPONENTS = 4  # of a vector, which a kernel computes together (csrc/preseg_passes/short_axes.h)
 
 
 def _is_stored(node, kinds):
     """Whether a join is one of parts that are made of each other, as the steps of a recurrence are, and is not read by
     the region that makes it: a kernel that reads what it joins computes all steps for each of them. What a region
     returns is stored part by part (csrc/preseg_passes/mark_joins.h)."""
-    if node.target is not torch.ops.aten.cat.default or not _is_on_cpu(meta(node)) or len(node.args[0]) < 3:
+    if node.target is not torch.ops.aten.cat.default or not _is_on_cpu(meta(node)):
+        return False
+    if len(node.args[0]) <= _MOST_COMPONENTS or _run(node) < _LONG_RUN:
         return False
     if not any(kinds.get(other) is Kind.FUSED for other in _readers(node, kinds)):
         return False
