@@ -36,6 +36,11 @@ struct LaneLoop {
   bool varies(kir::Scalar index) const {
     return std::find(varying.begin(), varying.end(), index) != varying.end();
   }
+  bool readsVarying(kir::Scalar index) const {
+    return std::any_of(varying.begin(), varying.end(), [&](kir::Scalar loaded) {
+      return kir::ScalarPool::contains(index, loaded);
+    });
+  }
   std::unordered_map<kir::Scalar, int> ranges;  ///< that indices from memory are held to
   /// Indices that are only compared with what all iterations share, of the first lane: no vectors.
   std::unordered_map<const kir::Buffer*, kir::Scalar> places;

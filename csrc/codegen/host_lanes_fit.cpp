@@ -41,8 +41,7 @@ std::optional<int64_t> HostEmitter::strideOf(const kir::Ref& ref, const LaneLoop
   const Scalar index = kernel_.pool->substitute(ref.index, lanes.lets);
   int64_t coefficient = 0;
   Scalar rest = nullptr;
-  if (std::any_of(lanes.varying.begin(), lanes.varying.end(),
-                  [&](Scalar loaded) { return kir::ScalarPool::contains(index, loaded); })) {
+  if (lanes.readsVarying(index)) {
     return std::nullopt;
   }
   if (!kernel_.pool->splitLinear(index, lanes.var, &coefficient, &rest)) {

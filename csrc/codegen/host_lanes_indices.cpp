@@ -74,7 +74,7 @@ std::string HostEmitter::laneIndex(Scalar index, DataType dtype, const LaneLoop&
         dtype, lanes);
   }
   index = pool.substitute(index, lanes.lets);
-  const Scalar place = lanes.varying.empty() ? placeAmid(index, lanes) : nullptr;
+  const Scalar place = lanes.readsVarying(index) ? nullptr : placeAmid(index, lanes);
   if (place == nullptr) {
     return "";
   }

@@ -190,9 +190,8 @@ bool HostEmitter::isPlace(const kir::Assign& assign, const LaneLoop& lanes) {
   if (const auto stride = strideOf(index, lanes)) {
     return stride == 1;
   }
-  const Scalar place =
-      lanes.varying.empty() ? kernel_.pool->substitute(index.index, lanes.lets) : nullptr;
-  const Scalar amid = place == nullptr ? nullptr : placeAmid(place, lanes);
+  const Scalar place = kernel_.pool->substitute(index.index, lanes.lets);
+  const Scalar amid = lanes.readsVarying(place) ? nullptr : placeAmid(place, lanes);
   return amid != nullptr && amid->op == kir::ScalarOp::Mod;
 }
 

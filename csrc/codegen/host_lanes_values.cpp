@@ -212,10 +212,7 @@ std::string HostEmitter::laneApart(const kir::Ref& ref, std::optional<int64_t> s
   }
   kir::ScalarPool& pool = *kernel_.pool;
   const Scalar index = pool.substitute(ref.index, lanes.lets);
-  const bool loaded = std::any_of(lanes.varying.begin(), lanes.varying.end(), [&](Scalar each) {
-    return kir::ScalarPool::contains(index, each);
-  });
-  if (loaded) {
+  if (lanes.readsVarying(index)) {
     return "";
   }
   if (const Scalar distance = distanceOf(index, lanes.var, pool)) {

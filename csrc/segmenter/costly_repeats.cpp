@@ -141,6 +141,35 @@ bool leadsToReduction(const FusionTraits& traits, const UnitTraits& unit) {
   return false;
 }
 
+/// Units that do something with a tensor's elements, views of it passed over.
+std::vector<int> readersOf(const FusionTraits& traits, int tensor) {
+  std::vector<int> readers;
+  std::vector<int> open{tensor};
+  while (!open.empty()) {
+    const int next = open.back();
+    open.pop_back();
+    for (int reader : traits.tensor(next).readers) {
+      const UnitTraits& unit = traits.unit(reader);
+      if (unit.work > 0 || unit.parts > 0 || unit.alone) {
+        readers.push_back(reader);
+      } else {
+        open.insert(open.end(), unit.writes.begin(), unit.writes.end());
+      }
+    }
+  }
+  return readers;
+}
+
+/// Whether what reads it reads a reduction of as many elements, too: its kernel's loops are those
+/// of that one then.
+bool meetsReduction(const FusionTraits& traits, const UnitTraits& unit) {
+  const std::vector<int> readers = readersOf(traits, unit.writes[0]);
+  return std::any_of(readers.begin(), readers.end(), [&](int reader) {
+    const UnitTraits& next = traits.unit(reader);
+    return next.signature == -1 && coneOf(traits, next.reads, {}).reduced >= next.elements;
+  });
+}
+
 /// Whether it gives its operand an axis that lies between two of the operand's, or outside of more
 /// elements than are held for its loop (scheduler/analysis/column_values.h), or two outside: loops
 /// may go along the inner one of these and the operand's as one, for which nothing is held. Loops
@@ -169,7 +198,7 @@ bool repeatsOperand(const FusionTraits& traits, const UnitTraits& unit) {
     return false;
   }
   const bool may_be_held = outside < 2 && inside <= kMostHeldColumns;
-  return !may_be_held || leadsToReduction(traits, unit);
+  return !may_be_held || leadsToReduction(traits, unit) || meetsReduction(traits, unit);
 }
 
 /// Elements that are computed anew of what a window reads: in it, or in each window of it, as a
@@ -186,25 +215,6 @@ int64_t elementsOfWindow(const FusionTraits& traits, int window) {
     }
   }
   return elements + (is_read_whole ? unit.elements : 0);
-}
-
-/// Units that do something with a tensor's elements, views of it passed over.
-std::vector<int> readersOf(const FusionTraits& traits, int tensor) {
-  std::vector<int> readers;
-  std::vector<int> open{tensor};
-  while (!open.empty()) {
-    const int next = open.back();
-    open.pop_back();
-    for (int reader : traits.tensor(next).readers) {
-      const UnitTraits& unit = traits.unit(reader);
-      if (unit.work > 0 || unit.parts > 0 || unit.alone) {
-        readers.push_back(reader);
-      } else {
-        open.insert(open.end(), unit.writes.begin(), unit.writes.end());
-      }
-    }
-  }
-  return readers;
 }
 
 }  // namespace

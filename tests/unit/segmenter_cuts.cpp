@@ -266,6 +266,10 @@ TEST_CASE("on the CPU what is stretched of a reduction of few elements is comput
     return draft.cut(takesAll, DeviceKind::Cpu).size();
   };
   CHECK(groups(20000) == groups(4) + 1);
+  Draft draft;  // beside sums that nothing sums up
+  TensorView* few = log(exp(draft.input({16})));
+  draft.output(add(sum(draft.input({20000, 16, 16}), {2}), broadcast(few, {true, false})));
+  CHECK(draft.cut(takesAll, DeviceKind::Cpu).size() == 2);
 }
 
 TEST_CASE("on the CPU what is read through windows is stored where that takes less") {
