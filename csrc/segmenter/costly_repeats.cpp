@@ -166,7 +166,7 @@ bool meetsReduction(const FusionTraits& traits, const UnitTraits& unit) {
   const std::vector<int> readers = readersOf(traits, unit.writes[0]);
   return std::any_of(readers.begin(), readers.end(), [&](int reader) {
     const UnitTraits& next = traits.unit(reader);
-    return next.signature == -1 && coneOf(traits, next.reads, {}).reduced >= next.elements;
+    return next.signature == -1 && coneOf(traits, next.reads, {}).reduced > next.elements;
   });
 }
 
