@@ -131,6 +131,9 @@ class HostEmitter final : public Emitter {
   /// How the loop is written in vectors; none: element by element.
   std::optional<LaneLoop> lanesOf(const kir::For& loop);
   void findShared(const kir::For& loop, LaneLoop& lanes);
+  /// Whether it reads or stores neighbours in memory, which is what a vector is for, or computes
+  /// with elements near each other.
+  bool touchesNeighbours(const kir::For& loop, const LaneLoop& lanes);
   /// The condition of an If, which has to hold for all iterations before the first that it does not
   /// hold for; none: that is not known.
   std::optional<LaneRange> prefixOf(kir::Scalar condition, const LaneLoop& lanes);

@@ -139,6 +139,41 @@ const kir::If* onlyBranch(const kir::Block& body) {
   return only;
 }
 
+bool HostEmitter::touchesNeighbours(const kir::For& loop, const LaneLoop& lanes) {
+  bool neighbours = false;
+  bool near = false;
+  int64_t operations = 0;
+  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
+    auto look = [&](const kir::Ref& ref) {
+      const std::optional<int64_t> stride = strideOf(ref, lanes);
+      const bool in_memory = lanes.registers.count(ref.buffer) == 0 && stride.has_value();
+      neighbours |= in_memory && (*stride == 1 || *stride == -1);
+      near |= in_memory && std::abs(*stride) > 1 && std::abs(*stride) <= kNearStride;
+    };
+    operations += std::holds_alternative<kir::Compute>(stmt.node) ? 1 : 0;
+    auto lookAt = [&](const kir::Operand& operand) {
+      if (auto* ref = std::get_if<kir::Ref>(&operand)) {
+        look(*ref);
+      }
+    };
+    if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
+      look(compute->dst);
+      std::for_each(compute->operands.begin(), compute->operands.end(), lookAt);
+    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
+      operations += dtypeOf(assign->src) != assign->dst.buffer->dtype ? 1 : 0;
+      look(assign->dst);
+      lookAt(assign->src);
+    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
+      look(guarded->dst);
+      lookAt(guarded->src);
+    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
+      look(combine->state[0]);
+      lookAt(combine->value[0]);
+    }
+  });
+  return neighbours || (near && operations >= kLeastOperations);
+}
+
 std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   if (loop.kind != kir::LoopKind::Simd ||
       (loop.extent->isConstant() && loop.extent->value < kLeastLanes)) {
@@ -175,40 +210,7 @@ std::optional<LaneLoop> HostEmitter::lanesOf(const kir::For& loop) {
   if (!fits) {
     return std::nullopt;
   }
-  // Neighbours in memory are what a vector is for, or elements near each other that are computed
-  // with.
-  bool neighbours = false;
-  bool near = false;
-  int64_t operations = 0;
-  kir::forEach(*loop.body, [&](const kir::Stmt& stmt) {
-    auto look = [&](const kir::Ref& ref) {
-      const std::optional<int64_t> stride = strideOf(ref, lanes);
-      const bool in_memory = lanes.registers.count(ref.buffer) == 0 && stride.has_value();
-      neighbours |= in_memory && (*stride == 1 || *stride == -1);
-      near |= in_memory && std::abs(*stride) > 1 && std::abs(*stride) <= kNearStride;
-    };
-    operations += std::holds_alternative<kir::Compute>(stmt.node) ? 1 : 0;
-    auto lookAt = [&](const kir::Operand& operand) {
-      if (auto* ref = std::get_if<kir::Ref>(&operand)) {
-        look(*ref);
-      }
-    };
-    if (auto* compute = std::get_if<kir::Compute>(&stmt.node)) {
-      look(compute->dst);
-      std::for_each(compute->operands.begin(), compute->operands.end(), lookAt);
-    } else if (auto* assign = std::get_if<kir::Assign>(&stmt.node)) {
-      operations += dtypeOf(assign->src) != assign->dst.buffer->dtype ? 1 : 0;
-      look(assign->dst);
-      lookAt(assign->src);
-    } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-      look(guarded->dst);
-      lookAt(guarded->src);
-    } else if (auto* combine = std::get_if<kir::Combine>(&stmt.node)) {
-      look(combine->state[0]);
-      lookAt(combine->value[0]);
-    }
-  });
-  if (!neighbours && !(near && operations >= kLeastOperations)) {
+  if (!touchesNeighbours(loop, lanes)) {
     return std::nullopt;
   }
   if (loop.extent->isConstant()) {

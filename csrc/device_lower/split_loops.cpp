@@ -13,8 +13,7 @@ using kir::Scalar;
 
 namespace {
 
-constexpr int64_t kFewElements = 32;  ///< of a loop, which vectors are done with at once
-constexpr int kMostParts = 6;
+constexpr int64_t kFewElements = 32;     ///< of a loop, which vectors are done with at once
 constexpr size_t kMostStatements = 400;  ///< of all parts
 
 /// A condition on the loop's variable k: it is `below` for k < at, and not for the others.
@@ -240,7 +239,7 @@ class Splitter {
 
   /// The last choice that is not decided.
   std::optional<Turn> nextTurn(const kir::Block& block) {
-    if (splits_ + 1 >= kMostParts ||
+    if (splits_ + 1 >= kMostLoopParts ||
         block.size() * static_cast<size_t>(splits_ + 2) > kMostStatements) {
       return std::nullopt;
     }

@@ -25,6 +25,8 @@
 
 namespace nvfuser {
 
+constexpr int kMostLoopParts = 6;  ///< that a loop is split into
+
 void splitLoops(kir::Kernel& kernel);
 
 }  // namespace nvfuser

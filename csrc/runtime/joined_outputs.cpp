@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include <device_lower/split_loops.h>
 #include <ir/builder.h>
 #include <ops/alias.h>
 #include <ops/axes.h>
@@ -17,12 +18,10 @@ namespace {
 /// Shorter rows would be written to lines of the cache that other kernels write to, too.
 constexpr int64_t kLeastRowBytes = 64;
 
-/// Parts along an innermost axis that a loop is split into (device_lower/split_loops.h).
-constexpr size_t kMostParts = 6;
-
-/// Whether parts that share nothing are computed apart all the same by the kernel that joins them.
+/// Whether the kernel that joins parts computes each of them apart all the same, in a loop along
+/// the innermost axis that is split where a part ends (device_lower/split_loops.h).
 bool areComputedApart(const preseg_passes::JoinedOutput& mark, const ViewLayout& layout) {
-  return layout.strides[mark.axis] == 1 && mark.parts.size() <= kMostParts;
+  return layout.strides[mark.axis] == 1 && std::ssize(mark.parts) <= kMostLoopParts;
 }
 
 std::unordered_map<int64_t, TensorView*> tensorsByName(const Fusion& fusion) {

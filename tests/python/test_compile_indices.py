@@ -29,6 +29,7 @@ def test_entries_of_short_tables_at_codes_of_bytes(entries, dtype):
     assert_as_eager(function, codes, (torch.randn(entries) * 2).to(dtype), torch.tensor(entries, dtype=torch.int32))
 
 
+@pytest.mark.skipif(ON_GPU, reason="a GPU stops at an index out of range, and is of no use after")
 @pytest.mark.parametrize("signed", [False, True])
 def test_codes_that_no_table_has(signed):
     def function(codes, table):
@@ -36,7 +37,7 @@ def test_codes_that_no_table_has(signed):
 
     codes = torch.zeros(100, dtype=torch.int8 if signed else torch.uint8)
     codes[77] = -10 if signed else 9
-    with pytest.raises(IndexError if not ON_GPU else RuntimeError, match="-10" if signed else "9"):
+    with pytest.raises(IndexError, match="-10" if signed else "9"):
         compiled(function)(codes, torch.randn(9))
 
 
