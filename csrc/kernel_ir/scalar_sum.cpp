@@ -101,26 +101,51 @@ bool isPart(Scalar part, Scalar sum) {
 
 }  // namespace
 
-/// k·(x div y)·y·F + k·(x mod y)·F = k·x·F, where the m-th term has the remainder x mod y.
+/// k·(x div y)·y·F + k·(x mod y)·F = k·x·F, where the m-th term has the remainder x mod y; and the
+/// same of (p + x div y)·y, which leaves p·y.
 bool ScalarPool::joinQuotient(size_t m, Scalar remainder, int64_t* value, ScalarTerms* terms) {
-  const int64_t k = (*terms)[m].second;
-  const std::vector<Scalar> rest = otherFactors((*terms)[m].first, remainder);
   const Scalar x = remainder->args[0];
   const Scalar y = remainder->args[1];
-  // The partner: (x div y)·y·rest with the same coefficient. Its quotient may have been simplified
-  // away, so it is built and compared.
-  int64_t partner_value = 0;
-  ScalarTerms partner;
-  decompose(mul(makeProduct(k, rest), mul(div(x, y), y)), &partner_value, &partner);
-  if (partner.empty() || !std::all_of(partner.begin(), partner.end(),
-                                      [&](const auto& term) { return has(*terms, term); })) {
-    return false;
+  const Scalar around = makeProduct((*terms)[m].second, otherFactors((*terms)[m].first, remainder));
+  const Scalar scale = mul(around, y);
+  // The quotient may have been simplified away, so it is built and compared; one by c·z may have
+  // been taken by one after the other, too.
+  const auto [c, z] = splitCoefficient(y);
+  std::vector<Scalar> quotients{div(x, y)};
+  if (c > 1 && !y->isConstant()) {
+    quotients.push_back(div(div(x, constant(c)), z));
   }
-  erase(*terms, m);
-  std::erase_if(*terms, [&](const auto& term) { return has(partner, term); });
-  *value -= partner_value;
-  decompose(mul(makeProduct(k, rest), x), value, terms);
-  return true;
+  for (Scalar quotient : quotients) {
+    int64_t partner_value = 0;
+    ScalarTerms partner;
+    decompose(mul(scale, quotient), &partner_value, &partner);
+    Scalar more = zero_;
+    if (partner.empty() || !std::all_of(partner.begin(), partner.end(),
+                                        [&](const auto& term) { return has(*terms, term); })) {
+      partner.clear();
+      for (size_t n = 0; n < terms->size(); ++n) {
+        const auto [term, coefficient] = (*terms)[n];
+        for (Scalar factor : factorsOf(term)) {
+          if (n != m && factor->op == ScalarOp::Sum && isPart(quotient, factor) &&
+              makeProduct(coefficient, otherFactors(term, factor)) == scale) {
+            partner = {{term, coefficient}};
+            partner_value = 0;
+            more = sub(factor, quotient);
+          }
+        }
+      }
+    }
+    if (partner.empty()) {
+      continue;
+    }
+    erase(*terms, m);
+    std::erase_if(*terms, [&](const auto& term) { return has(partner, term); });
+    *value -= partner_value;
+    decompose(mul(scale, more), value, terms);
+    decompose(mul(around, x), value, terms);
+    return true;
+  }
+  return false;
 }
 
 /// k·((p + x div y) mod z)·y·F + k·(x mod y)·F = k·((p·y + x) mod y·z)·F, where the m-th term has

@@ -145,11 +145,55 @@ TensorView* PartsAlongAxis::readAlong(const GatherOp* op, size_t axis, int64_t k
     const auto extent = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
     return place && extent && 0 <= *place && *place < *extent ? of(in, axis, *place) : nullptr;
   }
-  TensorView* from = of(in, axis, k);
   TensorView* index = of(op->input(1)->as<TensorView>(), axis, k);
-  return from == nullptr || index == nullptr
-             ? nullptr
-             : takeAlongAxis(from, index, static_cast<int64_t>(dim - (axis < dim ? 1 : 0)));
+  if (index == nullptr) {
+    return nullptr;
+  }
+  const auto along = static_cast<int64_t>(dim - (axis < dim ? 1 : 0));
+  if (TensorView* row_after_row = rowAfterRow(in, dim, axis)) {
+    const auto width = ops::constantOf(ops::extentOf(ops::axesOf(in)[axis]));
+    const auto constant = [&](int64_t value) {
+      return IrBuilder::createInContainer<Val>(in->fusion(), PolymorphicValue(value),
+                                               index->dtype());
+    };
+    return takeAlongAxis(row_after_row, add(mul(index, constant(*width)), constant(k)), along);
+  }
+  TensorView* from = of(in, axis, k);
+  return from == nullptr ? nullptr : takeAlongAxis(from, index, along);
+}
+
+TensorView* PartsAlongAxis::rowAfterRow(TensorView* table, size_t dim, size_t axis) {
+  const auto* spread = dynamic_cast<const BroadcastOp*>(table->definition());
+  TensorView* input = spread == nullptr ? table : spread->in()->as<TensorView>();
+  if (!input->isFusionInput() || input->hasAllocation() ||
+      !std::ranges::all_of(input->getContiguity(),
+                           [](const auto& is_dense) { return is_dense.value_or(false); })) {
+    return nullptr;
+  }
+  std::vector<size_t> places;  // of the input's axes in the table
+  std::vector<bool> flags;     // of what the table repeats, without `axis`
+  for (size_t i = 0; i < ops::axesOf(table).size(); ++i) {
+    const bool is_spread = spread != nullptr && spread->isBroadcastDim(i);
+    if (!is_spread) {
+      places.push_back(i);
+    }
+    if (i != axis) {
+      flags.push_back(is_spread);
+    }
+  }
+  const auto at = std::ranges::find(places, dim);
+  if (at == places.end() || at + 1 == places.end() || *(at + 1) != axis ||
+      !ops::constantOf(ops::extentOf(ops::axesOf(table)[axis]))) {
+    return nullptr;
+  }
+  const int64_t outer = at - places.begin();
+  const Key key{input->name(), static_cast<size_t>(outer), 0};
+  TensorView*& flat = row_after_row_[key];
+  if (flat == nullptr) {
+    flat = flatten(input, outer, outer + 1);
+    read_.push_back(input);
+  }
+  return std::ranges::find(flags, true) == flags.end() ? flat : broadcast(flat, flags);
 }
 
 std::optional<int64_t> PartsAlongAxis::placeAt(TensorView* index, size_t axis, int64_t k) {

@@ -61,6 +61,12 @@ class PartsAlongAxis {
   TensorView* computed(TensorView* tv, size_t axis, int64_t k);
   /// Of what is read at an index.
   TensorView* readAlong(const GatherOp* op, size_t axis, int64_t k);
+  /// A table that is an input whose axis number `axis` lies within the one that is read at an
+  /// index, without it: as rows of its elements one after the other. Reads of an index's parts then
+  /// meet in one line of memory, and no column of the table is stored apart. Null for other tables.
+  ///
+  ///   T0[n, 3]    gather(T0, T1, dim = 0) at k = gather(reshape(T0, 3 · n), 3 · T1 + k, dim = 0)
+  TensorView* rowAfterRow(TensorView* table, size_t dim, size_t axis);
   /// Of what is repeated along the axis alone, the one element.
   TensorView* repeated(const RepeatOp* op, size_t axis, int64_t k);
   TensorView* stretched(const ExpandOp* op, size_t axis, int64_t k);
@@ -81,7 +87,8 @@ class PartsAlongAxis {
   int64_t left_;
   int64_t depth_ = 0;  ///< of operations that lead to each other
   std::map<Key, TensorView*> parts_;
-  std::vector<const TensorView*> read_;  ///< inputs
+  std::map<Key, TensorView*> row_after_row_;  ///< by an input and its axis that is read at an index
+  std::vector<const TensorView*> read_;       ///< inputs
 };
 
 }  // namespace nvfuser::preseg_passes

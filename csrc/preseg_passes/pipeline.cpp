@@ -24,6 +24,7 @@
 #include <preseg_passes/own_spreads.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
+#include <preseg_passes/share_moments.h>
 #include <preseg_passes/short_axes.h>
 #include <preseg_passes/short_results.h>
 #include <preseg_passes/spread_selections.h>
@@ -64,6 +65,8 @@ constexpr std::array kPasses = {
          "the axes of every output", cancelBroadcastSqueeze},
     Pass{"merge-reductions", "a sum of sums is a sum over the axes of both, so is an extreme",
          "every value, but for the order of a sum", mergeReductions},
+    Pass{"share-moments", "a mean beside a variance is the one that comes with it",
+         "every value, but for the order of a sum", shareMoments},
     Pass{"join-sums", "sums that are added up are one sum of what is added up",
          "every value, but for the order of a sum", joinSums},
     Pass{"cancel-permutes",

@@ -18,6 +18,10 @@ namespace {
 /// Shorter rows would be written to lines of the cache that other kernels write to, too.
 constexpr int64_t kLeastRowBytes = 64;
 
+/// From so long rows on, a GPU stores them where no vector begins, too: element by element, which
+/// costs less than all parts computed for each element (not timed alone).
+constexpr int64_t kLeastOddRowBytes = 1024;
+
 /// Whether the kernel that joins parts computes each of them apart all the same, in a loop along
 /// the innermost axis that is split where a part ends (device_lower/split_loops.h).
 bool areComputedApart(const preseg_passes::JoinedOutput& mark, const ViewLayout& layout) {
@@ -48,6 +52,11 @@ std::optional<PlannedJoin> planJoin(const preseg_passes::JoinedOutput& mark,
   const auto isVector = [&](int64_t elements) {
     return device == DeviceKind::Cpu || elements * width % kMaxVectorBytes == 0;
   };
+  const auto isRow = [&](int64_t elements, int64_t offset) {
+    const int64_t bytes = elements * width;
+    return bytes >= kLeastOddRowBytes ||
+           (bytes >= kLeastRowBytes && isVector(elements) && isVector(offset));
+  };
   PlannedJoin join{output, *layout, {}, mark.axis};
   int64_t at = 0;
   for (const preseg_passes::JoinedOutput::Part& marked : mark.parts) {
@@ -60,8 +69,7 @@ std::optional<PlannedJoin> planJoin(const preseg_passes::JoinedOutput& mark,
       }
     }
     const int64_t length = marked.lacks_axis ? 1 : place.sizes[mark.axis];
-    if (length * stride * width < kLeastRowBytes || !isVector(length * stride) ||
-        !isVector(place.offset)) {
+    if (!isRow(length * stride, place.offset)) {
       return std::nullopt;
     }
     if (marked.lacks_axis) {

@@ -417,6 +417,34 @@ TEST_CASE("preseg: sums that are added up") {
          false});
 }
 
+TEST_CASE("preseg: means beside variances") {
+  const auto scores = [](TensorView* x, const std::vector<int64_t>& axes, int64_t correction) {
+    TensorView* deviation = sqrt(variance_mean(x, axes, correction, true).var);
+    output(div(sub(x, mean(x, axes, true)), deviation));
+  };
+  check({"share-moments",
+         "scores of rows",
+         1,
+         1,
+         {{{200, 33}}},
+         [&] { scores(input({200, 33}), {1}, 1); },
+         false});
+  check({"share-moments",
+         "scores of all",
+         1,
+         1,
+         {{{20, 3, 33}}},
+         [&] { scores(input({20, 3, 33}), {0, 1, 2}, 0); },
+         false});
+  check({"share-moments",
+         "sizes of a call stay apart",
+         1,
+         1,
+         {{{65, 40}}},
+         [&] { scores(strided(2), {1}, 1); },
+         false});
+}
+
 TEST_CASE("preseg: sums of sums and extremes of extremes") {
   const auto mean = [](TensorView* tv, double count) {
     return div(sum(tv, {0}), IrBuilder::create<Val>(count));

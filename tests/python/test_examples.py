@@ -76,10 +76,11 @@ Outputs:
     assert "__global__" in few and "scheduler reduction: outer" in few
     assert "grid_work" not in few and "grid_work" in many  # blocks share the columns
     assert "scheduler reduction: inner" in run([BIN / "example_planned_kernels"])
+    assert "scheduler reduction: inner" in run([BIN / "example_planned_kernels", path, "T0=1,8", "i0=8"])
     path.write_text(text.replace("reduction_add", "reduction_of"))
     with pytest.raises(AssertionError, match="reduction_of"):
         run([BIN / "example_planned_kernels", path])
-    for wrong, why in (("i0", "no size"), ("i0=many", "no size")):
+    for wrong, why in (("i0", "no size"), ("i0=many", "no size"), ("T0=1,", "no size"), ("T0=1", "2 axes")):
         with pytest.raises(AssertionError, match=why):
             run([BIN / "example_planned_kernels", path, wrong])
     with pytest.raises(AssertionError, match="no file"):

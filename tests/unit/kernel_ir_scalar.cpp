@@ -337,6 +337,13 @@ TEST_CASE("scalar: what several divisions took apart is put together again") {
       pool.add(pool.mul(pool.div(x, row), row),
                pool.add(pool.mul(pool.div(in_row, part), part), pool.mod(in_row, part)));
   CHECK(joined == x);
+  // By 15, then by a size that a call knows: rows of 15·n, whose multiples the remainder has lost.
+  const Scalar n = pool.symbol("n", nullptr, 1);
+  const Scalar place = pool.add(pool.mul(thread, 16), pool.symbol("element", pool.constant(16)));
+  const Scalar rows = pool.mul(n, 15);
+  const Scalar whole = pool.add(pool.mul(pool.mul(block, 64), rows), place);
+  const Scalar quotient = pool.div(pool.div(whole, pool.constant(15)), n);
+  CHECK(pool.add(pool.mul(quotient, rows), pool.mod(whole, rows)) == whole);
 }
 
 TEST_CASE("scalar: values lie within the ranges of their expressions") {

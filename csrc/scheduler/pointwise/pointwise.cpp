@@ -22,6 +22,7 @@
 #include <scheduler/pointwise/loop_nests.h>
 #include <scheduler/pointwise/loop_order.h>
 #include <scheduler/pointwise/schedule.h>
+#include <scheduler/pointwise/short_rows.h>
 #include <support/round.h>
 
 namespace nvfuser {
@@ -30,7 +31,8 @@ std::string PointwiseParams::toString() const {
   return text("reference ", reference, ", order [", join(order, ", "), "], break point ",
               break_point, ", V ", vectorization, ", threads ", threads_x, " x ", threads_y,
               rows > 1 ? text(", rows ", rows) : std::string(),
-              apart ? ", innermost axis apart" : "", row_values ? ", values of rows first" : "",
+              apart ? ", innermost axis apart" : "", short_rows ? ", whole short rows" : "",
+              row_values ? ", values of rows first" : "",
               column_values ? ", values of columns first" : "", flip_grid ? ", flipped grid" : "",
               streaming ? ", streaming" : "", ", inputs by [", join(inputs, ", "),
               "], outputs by [", join(outputs, ", "), "]",
@@ -175,6 +177,11 @@ class PointwiseScheduler : public SchedulerEntry {
       pointwise::cutForWindows(reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, windows, info, *params);
+    if (!info.isHost() &&
+        pointwise::takesShortRows(fusion, nests, params->order, params->vectorization, info)) {
+      auto whole = wholeShortRows(fusion, reference, tensors, info, *params);
+      params = whole == nullptr ? std::move(params) : std::move(whole);
+    }
     pointwise::chooseRows(fusion, reference, first, info, *params);
     params->row_values = info.isHost() && params->break_point > 0 && !params->apart;
     params->column_values = params->row_values && params->threads_y > 1 &&
@@ -293,7 +300,9 @@ class PointwiseScheduler : public SchedulerEntry {
                      PointwiseParams& params) {
     const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
     const std::unordered_set<TensorView*> own = pointwise::tensorsOf(fusion, nest);
-    const std::vector<int64_t> inner(params.order.begin() + params.break_point, params.order.end());
+    const std::vector<int64_t> inner(
+        params.short_rows ? params.order.end() - 1 : params.order.begin() + params.break_point,
+        params.order.end());
     auto width = [&](Val* val, int64_t& known) {
       auto* tv = val->isA<TensorView>() ? val->as<TensorView>() : nullptr;
       if (tv == nullptr || own.count(tv) == 0) {
@@ -325,6 +334,50 @@ class PointwiseScheduler : public SchedulerEntry {
              return right * dataTypeSizeByte(tv->dtype()) % kHostLineBytes == 0 &&
                     reference.vectorWidth(tv, inner, info) > 1;
            });
+  }
+
+  /// Vectors within a row, of as many threads as there are rows; null where a kernel cannot.
+  static std::unique_ptr<PointwiseParams> wholeShortRows(const Fusion& fusion,
+                                                         const ReferenceAxes& reference,
+                                                         const std::vector<TensorView*>& tensors,
+                                                         SchedulerRuntimeInfo& info,
+                                                         const PointwiseParams& params) {
+    auto whole = std::make_unique<PointwiseParams>();
+    whole->reference = params.reference;
+    whole->order = params.order;
+    whole->short_rows = true;
+    whole->threads_x = kThreads;
+    const std::vector<int64_t> row{params.order.back()};
+    const int64_t elements = info.extent(reference.axes()[static_cast<size_t>(row[0])]);
+    for (const TensorView* tv : tensors) {
+      whole->vectorization = std::max(whole->vectorization, reference.vectorWidth(tv, row, info));
+    }
+    while (elements % whole->vectorization != 0) {
+      whole->vectorization /= 2;
+    }
+    setWidths(fusion, reference, row, false, info, *whole);
+    return refuses(fusion, *whole, LowerTarget::Cuda) ? nullptr : std::move(whole);
+  }
+
+  /// What one access of each input and output moves along `inner`.
+  static void setWidths(const Fusion& fusion, const ReferenceAxes& reference,
+                        const std::vector<int64_t>& inner, bool tail, SchedulerRuntimeInfo& info,
+                        PointwiseParams& params) {
+    auto width = [&](const Val* val) -> int64_t {
+      if (!val->isA<TensorView>()) {
+        return 0;
+      }
+      const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info, tail);
+      return std::min(params.vectorization, fits);
+    };
+    params.inputs.clear();
+    params.outputs.clear();
+    for (const Val* input : fusion.inputs()) {
+      params.inputs.push_back(width(input));
+    }
+    for (const Val* output : fusion.outputs()) {
+      params.outputs.push_back(width(output));
+    }
   }
 
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
@@ -371,19 +424,7 @@ class PointwiseScheduler : public SchedulerEntry {
     params.streaming =
         info.isHost() && !params.apart && streams(fusion, reference, inner, right, info);
     params.vectorization = elements;
-    auto width = [&](const Val* val) -> int64_t {
-      if (!val->isA<TensorView>()) {
-        return 0;
-      }
-      const int64_t fits = reference.vectorWidth(val->as<TensorView>(), inner, info, tail);
-      return std::min(elements, fits);
-    };
-    for (const Val* input : fusion.inputs()) {
-      params.inputs.push_back(width(input));
-    }
-    for (const Val* output : fusion.outputs()) {
-      params.outputs.push_back(width(output));
-    }
+    setWidths(fusion, reference, inner, tail, info, params);
   }
 };
 

@@ -15,6 +15,10 @@
 ///
 ///   T2[n, 3] = T0[n, 3] * T1[n]  →  [blockIdx.x (n/T), 3, threadIdx.x T]
 ///
+/// On a GPU a thread computes a whole row of such an axis where what the row shares costs much:
+///
+///   T2[n, 12]  →  [blockIdx.x (n/T), threadIdx.x T, 12/V, V]
+///
 /// It takes fusions without reductions where each tensor is read at the element that is computed.
 /// Outputs with the axes of the reference share its loops; others of as many axes have loops of
 /// their own beside them (loop_nests.h).
@@ -37,6 +41,7 @@ struct PointwiseParams : HeuristicParams {
   int64_t threads_y = 1;         ///< rows of the left part in one block
   int64_t rows = 1;              ///< R: of the left part that a thread computes
   bool apart = false;            ///< the innermost axis has a loop around the threads (CPU)
+  bool short_rows = false;       ///< a thread computes all of the innermost axis (GPU)
   bool row_values = false;       ///< what has no axis right of the cut is computed once a row (CPU)
   bool column_values = false;    ///< what no row of a task changes is computed once a task (CPU)
   bool flip_grid = false;        ///< the left part on blockIdx.x

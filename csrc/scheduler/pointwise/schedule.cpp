@@ -46,7 +46,7 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   }
   reference->reorder(old2new);
   const int64_t left = params.break_point;
-  const int64_t apart = params.apart ? 1 : 0;  // axes behind [left?, right]
+  const int64_t apart = params.apart || params.short_rows ? 1 : 0;  // axes behind [left?, right]
   while (reference->nDims() > left + 1 + apart) {
     reference->merge(left);
   }
@@ -55,9 +55,13 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   }
   // [left?, right]
   const int64_t right = left > 0 ? 1 : 0;
-  reference->split(right, params.vectorization);
-  reference->split(right, params.threads_x);
-  // [left?, right / (V·T), T, V]
+  if (params.short_rows) {
+    reference->split(1, params.vectorization);
+    reference->split(0, params.threads_x);  // [rows / T, T, row / V, V]
+  } else {
+    reference->split(right, params.vectorization);
+    reference->split(right, params.threads_x);  // [left?, right / (V·T), T, V]
+  }
   if (left > 0 && params.threads_y > 1) {
     reference->split(0, params.threads_y);
     reference->reorder({{1, 2}, {2, 1}});  // [left / Y, right / (V·T), Y, T, V]
@@ -98,7 +102,10 @@ void scheduleNest(TensorView* reference, const PointwiseParams& params,
   if (params.apart) {
     reference->axis(position++)->parallelize(ParallelType::Unroll);
   }
-  reference->axis(position)->parallelize(ParallelType::TIDx);
+  reference->axis(position++)->parallelize(ParallelType::TIDx);
+  if (params.short_rows) {
+    reference->axis(position)->parallelize(ParallelType::Unroll);
+  }
   scheduler_utils::parallelizeAllLike(reference, -1, own);
 }
 

@@ -10,7 +10,7 @@ constexpr int64_t kMostUnroll = 8;         ///< rows in flight
 constexpr int64_t kMostOfPass = 4;         ///< the same, where columns are read again
 constexpr int64_t kResidentOfPass = 1;     ///< blocks that a multiprocessor holds then: two spill
 constexpr int64_t kElementsInFlight = 32;  ///< of a thread: more spill
-constexpr int64_t kMostLoadedBytes = 256;  ///< of a thread, of all inputs: of more, registers spill
+constexpr int64_t kMostColumnBytes = 256;  ///< of a thread, of all inputs: of more, registers spill
 constexpr int64_t kBytesOfPass = 64;       ///< in flight of a thread, of all inputs
 constexpr int64_t kThreadsOfColumns = 256;  ///< of a block
 constexpr int64_t kMostThreadsOfColumns = 512;
@@ -33,7 +33,7 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   // Each of the V columns has an accumulator for each reduction.
   params.vectorization = std::min<int64_t>(problem.widest(), 8);
   while (params.vectorization > 1 &&
-         params.vectorization * problem.input_bytes > kMostLoadedBytes) {
+         params.vectorization * problem.input_bytes > kMostColumnBytes) {
     params.vectorization /= 2;
   }
   const int64_t columns = ceilDiv(problem.inner_extent, params.vectorization);

@@ -18,7 +18,9 @@ namespace {
 
 constexpr int64_t kVectorsOfAllMasks = 64;   ///< bytes of AVX-512's registers
 constexpr int64_t kVectorsOfWideMasks = 32;  ///< of AVX2's: masks for elements of 4 and 8 bytes
-constexpr int64_t kLeastRun = 16;  ///< elements of a loop that is worth vectors, without masks
+constexpr int64_t kLeastRun = 16;    ///< elements of a loop that is worth vectors, without masks
+constexpr int64_t kMostCached = 32;  ///< elements that a thread takes from a small table alone
+constexpr int64_t kCachedBytes = 16384;  ///< of a table that stays in a multiprocessor's cache
 
 /// Refuses a reduction that keeps an axis of one element along which a reader has many: loops are
 /// those of all tensors, so that the reader's rows would each have the reduction again. (Nor do
@@ -158,11 +160,25 @@ bool Problem::isReducedNowhere(const std::vector<TensorView*>& border) const {
                         .at(static_cast<size_t>(indexedAxis(use))) == id;
            });
   };
+  const auto liesAlong = [&](const TensorView* tv, size_t axis) {
+    const IterDomain* id = axes.find(tv, axis);
+    if (id == nullptr || isIndexed(tv, id)) {
+      return false;
+    }
+    // Neighbouring windows of one input lie as near as neighbours within a window.
+    const std::vector<int64_t> strides = axes.strides(tv, info);
+    for (size_t i = 0; i < logical.size(); ++i) {
+      if (!logical[i]->isReduction() && 0 < strides[i] && strides[i] <= strides[axis]) {
+        return false;
+      }
+    }
+    const bool is_cached = reduced <= kMostCached && !isFull(tv) && info.bytes(tv) <= kCachedBytes;
+    return !is_cached;
+  };
   return kept >= info.device().warp_size &&
          std::none_of(border.begin(), border.end(), [&](const TensorView* tv) {
            for (size_t i = 0; i < logical.size(); ++i) {
-             const IterDomain* id = logical[i]->isReduction() ? axes.find(tv, i) : nullptr;
-             if (id != nullptr && !isIndexed(tv, id)) {
+             if (logical[i]->isReduction() && liesAlong(tv, i)) {
                return true;
              }
            }

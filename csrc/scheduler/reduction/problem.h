@@ -60,7 +60,7 @@ struct Problem {
   int64_t row_bytes = 0;    ///< of all inputs that have the inner axes
   int64_t largest_dtype = 1;
   int64_t full_dtype = 1;   ///< the largest of full tensors
-  bool of_indices = false;  ///< on a GPU: no tensor lies in memory along a reduced axis
+  bool of_indices = false;  ///< on a GPU: no large tensor lies in memory along a reduced axis alone
   bool has_masks = false;   ///< for parts of the CPU's vectors, of all border tensors' elements
 
   /// Widest access to any tensor along the inner axes that divides them.
@@ -80,6 +80,8 @@ struct Problem {
   int64_t widthOf(const TensorView* tv) const;
   /// Whether no tensor lies in memory along a reduced axis, which only indices have: taps of a
   /// window. Threads along it would read no neighbours, and exchange what each could add up alone.
+  /// So would they where neighbours along a kept axis lie as near, as windows that are an input do,
+  /// and where few elements of a small table are all that lies along the reduced axis.
   ///
   ///   T2[n] = max(T1[n, 9]), T1[i, k] = T0[i + k]
   bool isReducedNowhere(const std::vector<TensorView*>& border) const;

@@ -86,6 +86,16 @@ bool isTurned(const TensorView* tv, std::vector<int64_t> order, bool is_small,
          std::find(order.begin(), order.end(), problem.inner.back()) != order.end();
 }
 
+/// Whether neighbours along the innermost loop lie as near as any: those of windows that overlap
+/// do along two axes.
+bool liesAlongInner(const TensorView* tv, const Problem& problem) {
+  const std::vector<int64_t> strides = problem.axes.strides(tv, problem.info);
+  const int64_t own =
+      problem.inner.empty() ? 0 : strides[static_cast<size_t>(problem.inner.back())];
+  return own > 0 && std::none_of(strides.begin(), strides.end(),
+                                 [&](int64_t stride) { return 0 < stride && stride < own; });
+}
+
 }  // namespace
 
 std::optional<Refusal> refusesTurned(const Problem& problem) {
@@ -107,7 +117,8 @@ std::optional<Refusal> refusesTurned(const Problem& problem) {
     if (is_window) {
       is_turned = isTurned(tv, orderOfWindow(tv, problem), is_small, problem);
     } else if (problem.axes.covers(tv)) {
-      is_turned = isTurned(tv, problem.axes.memoryOrder(tv, problem.info), is_small, problem);
+      is_turned = !liesAlongInner(tv, problem) &&
+                  isTurned(tv, problem.axes.memoryOrder(tv, problem.info), is_small, problem);
     } else if (!is_small && !scheduler_tools::isReadAtIndex(tv)) {
       is_turned = isTurnedBehindReshape(tv, problem);
     }

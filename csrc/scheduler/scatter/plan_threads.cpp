@@ -166,7 +166,7 @@ class Planner {
     params.adds_vectors = params.rows && params.vectorization > 1 &&
                           op_->accumulateOp() == BinaryOpType::Add &&
                           op_->output(0)->dtype() == DataType::Float &&
-                          params.of_target == params.vectorization && hasAllColumns();
+                          params.of_target == params.vectorization && addsWholeRows();
     chooseSums(params);
   }
 
@@ -180,12 +180,15 @@ class Planner {
     }
   }
 
-  /// Whether the source has an element for each column.
-  bool hasAllColumns() const {
-    const std::vector<IterDomain*> axes =
-        TensorDomain::noReductions(op_->input(2)->as<TensorView>()->getLogicalDomain());
-    return std::none_of(axes.begin() + op_->dim() + 1, axes.end(),
-                        [](const IterDomain* id) { return id->isBroadcast(); });
+  /// Whether the source has an element for each column, and the index one for all of them.
+  bool addsWholeRows() const {
+    const auto columnsAre = [&](const Val* val, bool broadcast) {
+      const std::vector<IterDomain*> axes =
+          TensorDomain::noReductions(val->as<TensorView>()->getLogicalDomain());
+      return std::all_of(axes.begin() + op_->dim() + 1, axes.end(),
+                         [&](const IterDomain* id) { return id->isBroadcast() == broadcast; });
+    };
+    return columnsAre(op_->input(2), false) && columnsAre(op_->input(1), true);
   }
 
   const Fusion& fusion_;

@@ -150,6 +150,7 @@ class Scheduler {
     const int64_t written = other ? params_.other_vector : params_.compute_vector;
     const int64_t read = other ? params_.compute_vector : params_.other_vector;
     const int64_t length = other ? params_.other_tile : params_.compute_tile;
+    const int64_t rows_of_tile = other ? params_.compute_tile : params_.other_tile;
     IterDomain* rows = tile->axis(tile_at_ + (other ? 1 : 0));
     IterDomain* row = tile->axis(tile_at_ + (other ? 0 : 1));
     std::vector<IterDomain*> memory{tile->axis(0)};
@@ -157,7 +158,7 @@ class Scheduler {
       return IterDomain::split(id, IrBuilder::create<Val>(factor, DataType::Index), true);
     };
     auto [groups, in_group] = split(rows, read);
-    auto [outer, turned] = split(groups, length / written);
+    auto [outer, turned] = split(groups, std::min(rows_of_tile / read, length / written));
     auto [units, unit] = split(row, written);
     auto [turned_to, unit_at] = IterDomain::swizzle(SwizzleType::XOR, turned, units);
     memory.insert(memory.end(), {outer, turned_to, in_group, unit_at, unit});

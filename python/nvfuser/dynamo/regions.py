@@ -161,11 +161,13 @@ _LONG_RUN = 16  # elements side by side that eager's copies on the CPU move at t
 
 
 def _is_slow(node):
-    """Whether eager's copy goes element by element. On a GPU, one that moves elements to other places, or joins tensors
-    with gaps: it divides for each. On the CPU, one at an index, and one of short runs of neighbours."""
+    """Whether eager's copy goes element by element: one at an index; on a GPU, one that moves elements to other places,
+    or joins tensors with gaps, since it divides for each; on the CPU, one of short runs of neighbours."""
     source, result = node.args[0], meta(node)
+    if node.target in _AT_INDICES:
+        return True
     if result.device.type != "cuda":
-        return node.target in _AT_INDICES or _run(node) < _LONG_RUN
+        return _run(node) < _LONG_RUN
     if node.target is torch.ops.aten.cat.default:
         return not all(meta(part).is_contiguous() for part in source)
     return node.target is torch.ops.aten.clone.default and any(
@@ -220,7 +222,7 @@ def _is_stored(node, kinds):
     """Whether a join is one of parts that are made of each other, as the steps of a recurrence are, and is not read by
     the region that makes it: a kernel that reads what it joins computes all steps for each of them. What a region
     returns is stored part by part (csrc/preseg_passes/mark_joins.h)."""
-    if node.target is not torch.ops.aten.cat.default or not _is_on_cpu(meta(node)):
+    if node.target is not torch.ops.aten.cat.default:
         return False
     if len(node.args[0]) <= _MOST_COMPONENTS or _run(node) < _LONG_RUN:
         return False

@@ -1,0 +1,69 @@
+#include <scheduler/pointwise/short_rows.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <scheduler/analysis/column_values.h>
+#include <scheduler/analysis/reference_axes.h>
+#include <support/round.h>
+
+namespace nvfuser::pointwise {
+
+namespace {
+
+constexpr int64_t kMostElements = 32;  ///< of a row
+constexpr int64_t kMostRowBytes = 128;
+constexpr int64_t kLeastRows = 128;  ///< of a multiprocessor: a block of threads
+constexpr int64_t kLeastSaved = 16;  ///< additions, for each element
+
+/// Additions that a thread saves for each element of a nest if it computes the whole row, instead
+/// of what the row shares once for each part of it. Nothing: rows are long, or few.
+std::optional<int64_t> savedOf(const ReferenceAxes& reference,
+                               const std::unordered_set<TensorView*>& tensors,
+                               const std::vector<int64_t>& order, int64_t vectorization,
+                               SchedulerRuntimeInfo& info) {
+  const auto last = static_cast<size_t>(order.back());
+  const Val* extent = reference.axes()[last]->extent();
+  const int64_t elements = extent->isConst() ? extent->value().as<int64_t>() : 0;
+  int64_t rows = 1;
+  for (size_t i = 0; i < reference.axes().size(); ++i) {
+    rows *= i == last ? 1 : info.extent(reference.axes()[i]);
+  }
+  if (elements < 2 || elements > kMostElements ||
+      rows < kLeastRows * info.device().multiprocessors) {
+    return std::nullopt;
+  }
+  int64_t shared = 0;
+  for (const TensorView* tv : tensors) {
+    if (tv->definition() != nullptr && reference.find(tv, last) == nullptr) {
+      shared += costOfElement(tv->definition());
+    } else if (elements * dataTypeSizeByte(tv->dtype()) > kMostRowBytes &&
+               (tv->isFusionInput() || tv->isFusionOutput())) {
+      return std::nullopt;
+    }
+  }
+  // Vectors that do not divide a row have elements of two.
+  const int64_t parts = elements % vectorization == 0 ? elements / vectorization : elements;
+  return shared * (parts - 1) / elements;
+}
+
+}  // namespace
+
+bool takesShortRows(const Fusion& fusion, const std::vector<LoopNest>& nests,
+                    const std::vector<int64_t>& order, int64_t vectorization,
+                    SchedulerRuntimeInfo& info) {
+  int64_t most = 0;
+  for (const LoopNest& nest : nests) {
+    const ReferenceAxes reference(fusion, fusion.outputs()[nest.reference]->as<TensorView>());
+    const auto saved = order.size() > 1
+                           ? savedOf(reference, tensorsOf(fusion, nest), order, vectorization, info)
+                           : std::nullopt;
+    if (!saved) {
+      return false;
+    }
+    most = std::max(most, *saved);
+  }
+  return most >= kLeastSaved;
+}
+
+}  // namespace nvfuser::pointwise
