@@ -1,5 +1,7 @@
 #include <device_lower/indexer.h>
 
+#include <algorithm>
+
 #include <ir/axis_map.h>
 
 namespace nvfuser {
@@ -64,6 +66,11 @@ Scalar Indexer::iteration(const LoopClass* loop) const {
   return found != shifted_.end() && found->second != nullptr ? found->second : loop->index;
 }
 
+bool Indexer::isAtAnotherTurn() const {
+  return std::any_of(shifted_.begin(), shifted_.end(),
+                     [](const auto& entry) { return entry.second != nullptr; });
+}
+
 Scalar Indexer::offset(const TensorView* tv, const AxisIndex& known) const {
   kir::ScalarPool& pool = symbols_.pool();
   const Allocation& allocation = allocations_.of(tv);
@@ -102,7 +109,11 @@ kir::Ref Indexer::read(const TensorView* producer, const TensorView* consumer, c
   if (const auto writer = writer_.find(producer); writer != writer_.end()) {
     const WriterAt at{producer, [&] { return around(*writer->second); },
                       [&](const LoopClass* loop) { return iteration(loop); }};
-    if (const auto refusal = reads_.elementsApart(at, consumer, places, known)) {
+    // Indices that are equal may not be proven so; loops that were made alike need no proof, as
+    // long as none of them is at another turn here.
+    if (const auto refusal = reads_.elementsApart(at, consumer, places, known);
+        refusal && (isAtAnotherTurn() || consumer->definition() == nullptr ||
+                    !reads_.areAlike(consumer->definition(), producer, consumer))) {
       refuseSchedule(*refusal);
     }
   }

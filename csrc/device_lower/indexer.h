@@ -64,6 +64,8 @@ class Indexer {
   /// A `UserError` where threads that write shared memory in one iteration have elements of several
   /// of the tensor's own: a loop over the axes of another tensor goes through these otherwise.
   void requireRoom(const TensorView* tv, const AxisIndex& known) const;
+  /// Whether any loop is shifted now.
+  bool isAtAnotherTurn() const;
   kir::Scalar taskBase(const Allocation& allocation) const;
   kir::Scalar stageBase(const TensorView* tv) const;
 

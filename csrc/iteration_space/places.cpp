@@ -293,13 +293,29 @@ bool Places::areEqual(Scalar a, Scalar b, const TensorView* tv) const {
   }
   kir::ScalarPool& pool = symbols_->pool();
   std::unordered_map<Scalar, Scalar> within;
+  std::unordered_map<Scalar, Scalar> unwrapped;  // what an index below its extent is, divided by it
   for (const AxisBound& bound : bounds(tv, true)) {
-    if (bound.index->op == kir::ScalarOp::Symbol && !pool.provesLess(bound.index, bound.extent)) {
+    if (bound.index->lo < 0 || pool.provesLess(bound.index, bound.extent)) {
+      continue;
+    }
+    if (bound.index->op == kir::ScalarOp::Symbol) {
       const std::string name = text("(", bound.index, " below ", bound.extent, ")");
       within.emplace(bound.index, pool.symbol(name, bound.extent));
+      continue;
+    }
+    const Scalar quotient = pool.div(bound.index, bound.extent);
+    const Scalar remainder = pool.mod(bound.index, bound.extent);
+    if (quotient->op == kir::ScalarOp::Div) {
+      unwrapped.emplace(quotient, pool.zero());
+    }
+    if (remainder->op == kir::ScalarOp::Mod) {
+      unwrapped.emplace(remainder, bound.index);
     }
   }
-  return !within.empty() && pool.substitute(a, within) == pool.substitute(b, within);
+  const auto inTurns = [&](Scalar index) {
+    return pool.substitute(pool.substitute(index, unwrapped), within);
+  };
+  return (!within.empty() || !unwrapped.empty()) && inTurns(a) == inTurns(b);
 }
 
 std::vector<AxisBound> Places::boundsOfRoot(const TensorView* tv) const {

@@ -232,6 +232,53 @@ MaybeRefused Reads::elementsApart(const WriterAt& writer, const TensorView* cons
   return std::nullopt;
 }
 
+bool Reads::areAlike(const Expr* expr, const TensorView* producer,
+                     const TensorView* consumer) const {
+  if (!areOwn(consumer, loops_.path(consumer), exact_) ||
+      !areOwn(producer, loops_.path(producer), exact_)) {
+    return false;
+  }
+  Partners partners;
+  for (auto [p, c] : mapAxes(expr, producer, consumer)) {
+    partners[p] = c;
+  }
+  const std::vector<int> held = heldAtOneIndex(producer);
+  return std::all_of(held.begin(), held.end(), [&](int position) {
+    const LoopClass& loop = loops_.of(producer, position);
+    const IterDomain* read = position < static_cast<int>(producer->getComputeAtPosition())
+                                 ? ownAxis(consumer, loop)
+                                 : loops_.boundAxis(consumer, loop.parallel);
+    const IterDomain* axis = producer->axis(position);
+    return axis->isBroadcast() || axis->isReduction() || axis->extent()->isOneInt() ||
+           (read != nullptr && isAlike(axis, read, partners));
+  });
+}
+
+bool Reads::isAlike(const IterDomain* p, const IterDomain* c, Partners& partners) const {
+  if (const auto partner = partners.find(p); partner != partners.end()) {
+    return partner->second == c;
+  }
+  const Expr* of_p = p->definition();
+  const Expr* of_c = c->definition();
+  if (of_p == nullptr || of_c == nullptr || of_p->kind() != of_c->kind() || of_p->isA<Resize>() ||
+      !exact_.mapped(p, c)) {
+    return false;
+  }
+  const auto& outs = of_p->outputs();
+  for (size_t k = 0; k < outs.size(); ++k) {
+    if ((outs[k] == p) != (of_c->output(k) == c)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < of_p->inputs().size(); ++i) {
+    if (!isAlike(of_p->input(i)->as<IterDomain>(), of_c->input(i)->as<IterDomain>(), partners)) {
+      return false;
+    }
+  }
+  partners.emplace(p, c);
+  return true;
+}
+
 /// Of all statements of a Fusion, before there are any.
 class ReadCheck {
  public:
@@ -243,7 +290,7 @@ class ReadCheck {
     const bool own = areOwn(consumer, loops_.path(consumer), exact_);
     std::optional<Places> places;
     for (const TensorView* producer : tensorInputs(expr)) {
-      if (own && (producer->isFusionInput() || isAlike(expr, producer, consumer))) {
+      if (producer->isFusionInput() ? own : reads_.areAlike(expr, producer, consumer)) {
         continue;
       }
       if (!places) {
@@ -267,56 +314,6 @@ class ReadCheck {
   }
 
  private:
-  using Partners = std::unordered_map<const Val*, const Val*>;
-
-  /// Whether both have loops over their own axes, and made alike of axes that correspond: then they
-  /// are at one element wherever they share a loop.
-  bool isAlike(const Expr* expr, const TensorView* producer, const TensorView* consumer) const {
-    if (!areOwn(producer, loops_.path(producer), exact_)) {
-      return false;
-    }
-    Partners partners;
-    for (auto [p, c] : mapAxes(expr, producer, consumer)) {
-      partners[p] = c;
-    }
-    const std::vector<int> held = reads_.heldAtOneIndex(producer);
-    return std::all_of(held.begin(), held.end(), [&](int position) {
-      const LoopClass& loop = loops_.of(producer, position);
-      const IterDomain* read = position < static_cast<int>(producer->getComputeAtPosition())
-                                   ? ownAxis(consumer, loop)
-                                   : loops_.boundAxis(consumer, loop.parallel);
-      const IterDomain* axis = producer->axis(position);
-      return axis->isBroadcast() || axis->isReduction() || axis->extent()->isOneInt() ||
-             (read != nullptr && isAlike(axis, read, partners));
-    });
-  }
-
-  /// Pairs that are found alike become `partners`: a chain of merges meets each axis many times.
-  bool isAlike(const IterDomain* p, const IterDomain* c, Partners& partners) const {
-    if (const auto partner = partners.find(p); partner != partners.end()) {
-      return partner->second == c;
-    }
-    const Expr* of_p = p->definition();
-    const Expr* of_c = c->definition();
-    if (of_p == nullptr || of_c == nullptr || of_p->kind() != of_c->kind() || of_p->isA<Resize>() ||
-        !exact_.mapped(p, c)) {
-      return false;
-    }
-    const auto& outs = of_p->outputs();
-    for (size_t k = 0; k < outs.size(); ++k) {
-      if ((outs[k] == p) != (of_c->output(k) == c)) {
-        return false;
-      }
-    }
-    for (size_t i = 0; i < of_p->inputs().size(); ++i) {
-      if (!isAlike(of_p->input(i)->as<IterDomain>(), of_c->input(i)->as<IterDomain>(), partners)) {
-        return false;
-      }
-    }
-    partners.emplace(p, c);
-    return true;
-  }
-
   Reads reads_;
   const IdGraph& exact_;
   const LoopModel& loops_;

@@ -46,9 +46,15 @@ class Reads {
   /// Why `consumer`, at its places, reads another element than the one that is there.
   MaybeRefused elementsApart(const WriterAt& writer, const TensorView* consumer,
                              const Places& places, const AxisIndex& read) const;
+  /// Whether both have loops over their own axes, and made alike of axes that correspond: then they
+  /// are at one element wherever they share a loop, and no index has to be compared.
+  bool areAlike(const Expr* expr, const TensorView* producer, const TensorView* consumer) const;
 
  private:
   friend class ReadCheck;
+  using Partners = std::unordered_map<const Val*, const Val*>;
+  /// Pairs that are found alike become `partners`: a chain of merges meets each axis many times.
+  bool isAlike(const IterDomain* p, const IterDomain* c, Partners& partners) const;
   /// Axes of the producer that are read at the index of loops around the consumer, where these lead
   /// to the logical axes in `known`: a loop's variable need not be computed back.
   void followLoops(const TensorView* producer, const Places& places, AxisIndex& known) const;

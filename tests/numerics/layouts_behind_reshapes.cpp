@@ -128,3 +128,41 @@ TEST_CASE("layouts behind reshapes: what lies between two kernels") {
   check(define, {{images(3, 40, 6, 7, DataType::Float)}, {images(2, 7, 1, 5, DataType::Float)}}, "",
         0);
 }
+
+TEST_CASE("layouts behind reshapes: a normalised tensor meets a turned one in merged axes") {
+  // Vectors of the merged axis go beyond the end of one that it was merged of, where they wrap
+  // around to another element than is there: in turns that are left out.
+  const auto shuffled = [](const std::vector<int64_t>& sizes, const std::vector<int64_t>& axes,
+                           bool flips) {
+    return [=](Fusion& fusion) {
+      const int64_t b = sizes[0], g = sizes[1], k = sizes[2], l = sizes[3];
+      const std::vector<int64_t> merged{b, g * k, l};
+      TensorView* x = makeContigConcreteTensor({b, g, k, l});
+      TensorView* y =
+          flips ? makeContigConcreteTensor({b, g, k, l}) : makeContigConcreteTensor({b, k, g, l});
+      fusion.addInput(x);
+      fusion.addInput(y);
+      TensorView* centred = sub(x, max(x, axes, true));
+      TensorView* turned = flips ? flip(y, {1}) : transpose(y, 1, 2);
+      TensorView* a = reshape(centred, {b, g, k, l}, merged);
+      TensorView* c = reshape(turned, {b, g, k, l}, merged);
+      fusion.addOutput(add(mul(a, c), c));
+    };
+  };
+  const std::vector<std::vector<int64_t>> all{{2, 2, 13, 12}, {2, 3, 9, 33}, {3, 7, 9, 3},
+                                              {2, 4, 4, 7},   {3, 3, 3, 25}, {1, 5, 9, 12}};
+  for (const std::vector<int64_t>& sizes : all) {
+    for (const std::vector<int64_t>& axes : {std::vector<int64_t>{1}, {2}, {1, 2}, {2, 3}}) {
+      for (const bool flips : {false, true}) {
+        const int64_t b = sizes[0], g = sizes[1], k = sizes[2], l = sizes[3];
+        for (Device* device : testDevices()) {
+          CAPTURE(device->properties().name);
+          Program program(shuffled(sizes, axes, flips), *device);
+          program.run(
+              {{{b, g, k, l}},
+               {flips ? std::vector<int64_t>{b, g, k, l} : std::vector<int64_t>{b, k, g, l}}});
+        }
+      }
+    }
+  }
+}

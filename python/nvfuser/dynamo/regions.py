@@ -216,6 +216,7 @@ def _neighbours(node, kinds):
 
 _MOST_VISITED = 1 << 16
 _MOST_COMPONENTS = 4  # of a vector, which a kernel computes together (csrc/preseg_passes/short_axes.h)
+_LEAST_OPERATIONS = {"cpu": 0, "cuda": 32}  # of all steps, which a GPU computes in the time of a store and a load
 
 
 def _is_stored(node, kinds):
@@ -242,7 +243,7 @@ def _is_stored(node, kinds):
         each += len(fused)
         if each > _MOST_VISITED:
             break
-    return each > 2 * len(together)
+    return each > 2 * len(together) and len(together) >= _LEAST_OPERATIONS[meta(node).device.type]
 
 
 def _readers(node, kinds):
