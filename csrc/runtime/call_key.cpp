@@ -17,6 +17,13 @@ int64_t alignmentOf(const void* address) {
   return static_cast<int64_t>(bits & -bits);
 }
 
+int64_t alignmentOf(const Tensor& tensor) {
+  const auto offset =
+      static_cast<uintptr_t>(tensor.storageOffset() * dataTypeSizeByte(tensor.dtype()));
+  return alignmentOf(tensor.data() != nullptr ? tensor.data()
+                                              : reinterpret_cast<const void*>(offset));
+}
+
 namespace {
 
 /// Bytes that the words of an argument take at most.

@@ -21,6 +21,9 @@ bool mayFallBack(const Options& options);
 
 /// The largest power of 2 that divides the address, as far as schedulers care.
 int64_t alignmentOf(const void* address);
+/// The same of a tensor's first element; of one without memory, in memory that begins at a
+/// multiple.
+int64_t alignmentOf(const Tensor& tensor);
 
 class CallKey {
  public:

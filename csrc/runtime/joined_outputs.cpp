@@ -1,6 +1,8 @@
 #include <runtime/joined_outputs.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -18,7 +20,7 @@ namespace {
 /// Shorter rows would be written to lines of the cache that other kernels write to, too.
 constexpr int64_t kLeastRowBytes = 64;
 
-/// From so long rows on, a GPU stores them where no vector begins, too: element by element, which
+/// From so long rows on, a GPU stores them where no vector begins, too, in narrower ones: which
 /// costs less than all parts computed for each element (not timed alone).
 constexpr int64_t kLeastOddRowBytes = 1024;
 
@@ -52,9 +54,13 @@ std::optional<PlannedJoin> planJoin(const preseg_passes::JoinedOutput& mark,
   const auto isVector = [&](int64_t elements) {
     return device == DeviceKind::Cpu || elements * width % kMaxVectorBytes == 0;
   };
+  // Parts one behind the other, each without gaps.
+  const bool is_outermost =
+      stride * layout->sizes[mark.axis] ==
+      std::accumulate(layout->sizes.begin(), layout->sizes.end(), int64_t{1}, std::multiplies<>());
   const auto isRow = [&](int64_t elements, int64_t offset) {
     const int64_t bytes = elements * width;
-    return bytes >= kLeastOddRowBytes ||
+    return (is_outermost && bytes >= kLeastOddRowBytes) ||
            (bytes >= kLeastRowBytes && isVector(elements) && isVector(offset));
   };
   PlannedJoin join{output, *layout, {}, mark.axis};

@@ -33,8 +33,8 @@ struct PlannedJoin {
   size_t axis;
 };
 
-/// Marked joins whose parts are rows of at least a line of a cache, on a GPU of whole vectors or
-/// long.
+/// Marked joins whose parts are rows of at least a line of a cache, on a GPU of whole vectors, or
+/// long and behind each other.
 /// Those of parts that share nothing (JoinGain::OwnLoops) only on the CPU, where the kernel that
 /// joins them would compute all for each element. `evaluator` knows the sizes of this call.
 std::vector<PlannedJoin> planJoins(const Fusion& fusion, DeviceKind device,

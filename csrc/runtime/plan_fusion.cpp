@@ -63,9 +63,10 @@ FusionExecutorCache::Variant& FusionExecutorCache::variantFor(Form& form, Call& 
   }
   for (const PlannedJoin& join : joins) {
     positions.push_back(graph->outputs().size() + static_cast<size_t>(join.output->name()));
+    const Tensor whole = Tensor::meta(join.layout.sizes, join.layout.strides, join.output->dtype());
     for (const PlannedJoin::Part& part : join.parts) {
       call.planned_args.push(
-          Tensor::meta(part.place.sizes, part.place.strides, join.output->dtype()));
+          whole.asStrided(part.place.sizes, part.place.strides, part.place.offset));
     }
   }
   std::unique_ptr<Variant>& variant = form.variants[positions];
@@ -132,7 +133,7 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
     TensorLayout layout;
     if (place != inputs.end()) {
       const Tensor& tensor = args[static_cast<size_t>(place - inputs.begin())].tensor();
-      layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor.data())};
+      layout = {tensor.sizes(), tensor.strides(), alignmentOf(tensor)};
     } else {
       const auto dense = denseLayout(own->as<TensorView>(), evaluator);
       check(dense.has_value(), "tensors between kernels are dense");
@@ -146,8 +147,17 @@ SchedulerRuntimeInfo runtimeInfo(const FusionSegment& segment, const Fusion& who
     }
     layouts.push_back(std::move(layout));
   }
-  return SchedulerRuntimeInfo(segment.fusion(), layouts, std::move(evaluator), device.kind(),
-                              device.properties(), DataType(index_type));
+  SchedulerRuntimeInfo info(segment.fusion(), layouts, std::move(evaluator), device.kind(),
+                            device.properties(), DataType(index_type));
+  for (size_t k = 0; k < segment.outputs().size(); ++k) {
+    const AliasInfo& alias = whole.getOutputAlias(segment.outputs()[k]);
+    const auto place = std::find(inputs.begin(), inputs.end(), alias.aliased_io);
+    if (alias.type == AllocationType::ReuseBuffer && place != inputs.end()) {
+      const Tensor& tensor = args[static_cast<size_t>(place - inputs.begin())].tensor();
+      info.setAlignment(segment.fusion().outputs()[k]->as<TensorView>(), alignmentOf(tensor));
+    }
+  }
+  return info;
 }
 
 namespace {
@@ -300,7 +310,7 @@ void FusionExecutorCache::cutAndPlan(Variant& variant, Call& call, Prepared& res
     const auto place = std::find(fusion.inputs().begin(), fusion.inputs().end(), input);
     const Tensor& tensor =
         call.planned_args[static_cast<size_t>(place - fusion.inputs().begin())].tensor();
-    return text(alignmentOf(tensor.data()), " ", join(tensor.strides(), ","));
+    return text(alignmentOf(tensor), " ", join(tensor.strides(), ","));
   };
   // Later plans find what the schedulers said to the first, and are cut faster than a file is read.
   const bool is_first = auto_schedule_ && variant.segments.empty();

@@ -14,9 +14,13 @@ size_t positionIn(const std::vector<const Val*>& list, const Val* val) {
 }
 
 /// Whether a tensor's rows, along the axis that `in` declares to be innermost and without gaps, are
-/// of whole vectors, each at a multiple of their width.
+/// of whole vectors, each at a multiple of their width, in which a GPU's kernel may write them.
+/// (Vectors of the CPU begin anywhere.)
 bool liesInVectors(const Tensor& tensor, const TensorView* in) {
   const int64_t width = kMaxVectorBytes / dataTypeSizeByte(tensor.dtype());
+  if (alignmentOf(tensor) < kMaxVectorBytes) {
+    return false;
+  }
   const std::vector<IterDomain*> logical = TensorDomain::noReductions(in->getLogicalDomain());
   const std::vector<IterDomain*>& memory = in->getMaybeAllocationDomain();
   bool is_row = true;
@@ -62,10 +66,7 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Tensor& tensor = call.planned_args[position].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    // A kernel of a GPU writes in vectors, as to memory of its own; on a CPU these begin anywhere.
-    const bool in_vectors = call.device->kind() != DeviceKind::Cpu;
-    const int64_t unit = in_vectors ? kMaxVectorBytes : dataTypeSizeByte(tensor.dtype());
-    if (!dense || alignmentOf(tensor.data()) < unit) {
+    if (!dense || alignmentOf(tensor) < dataTypeSizeByte(tensor.dtype())) {
       continue;
     }
     if (sameLayout(tensor, dense->sizes, dense->strides)) {
@@ -76,7 +77,7 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const auto* in = segment.fusion().inputs()[place]->as<TensorView>();
     if (tensor.sizes() == dense->sizes && last_use.count(out) == 0 &&
         mayTakeGaps(segment.fusion().outputs()[k]->as<TensorView>(), in) &&
-        (!in_vectors || liesInVectors(tensor, in))) {
+        (call.device->kind() == DeviceKind::Cpu || liesInVectors(tensor, in))) {
       pairs.push_back({k, place, true});
     }
   }

@@ -63,8 +63,12 @@ std::vector<int64_t> SchedulerRuntimeInfo::strides(const TensorView* tv) {
 }
 
 int64_t SchedulerRuntimeInfo::alignment(const TensorView* tv) const {
-  auto input = inputs_.find(tv->name());
-  return tv->isFusionInput() && input != inputs_.end() ? input->second.alignment : kMaxAlignment;
+  if (tv->isFusionInput()) {
+    const auto input = inputs_.find(tv->name());
+    return input != inputs_.end() ? input->second.alignment : kMaxAlignment;
+  }
+  const auto output = outputs_.find(tv->name());
+  return output != outputs_.end() ? std::min(output->second, kMaxAlignment) : kMaxAlignment;
 }
 
 }  // namespace nvfuser

@@ -56,9 +56,12 @@ class SchedulerRuntimeInfo {
   std::vector<int64_t> strides(const TensorView* tv);
   /// Bytes that the address of `tv`'s first element is a multiple of, up to `kMaxAlignment`.
   int64_t alignment(const TensorView* tv) const;
+  /// Of an output that goes to memory which a call has already; others have memory of their own.
+  void setAlignment(const TensorView* output, int64_t bytes) { outputs_[output->name()] = bytes; }
 
  private:
   std::map<int64_t, TensorLayout> inputs_;  ///< by the tensor's name
+  std::map<int64_t, int64_t> outputs_;      ///< alignments, the same
   ExpressionEvaluator evaluator_;
   DeviceKind kind_;
   DeviceProperties device_;

@@ -107,6 +107,23 @@ TEST_CASE(
          }});
 }
 
+TEST_CASE("joined outputs: long rows of odd lengths are stored where they are joined") {
+  check({"levels of a smoothed series, from its first row on", 1, {{{24, 10007}}}, [] {
+           TensorView* x = input({24, 10007});
+           std::vector<TensorView*> levels;
+           for (int64_t t = 0; t < 24; ++t) {
+             TensorView* now = select(x, 0, IrBuilder::create<Val>(t));
+             levels.push_back(t == 0 ? now
+                                     : add(mul(levels.back(), IrBuilder::create<Val>(0.9)),
+                                           mul(now, IrBuilder::create<Val>(0.1))));
+           }
+           output(cat(stackable(levels, 0), 0));
+         }});
+  check({"steps of rows", 1, {{{3, 515}}}, [] {
+           output(cat(stackable(steps(input({3, 515}), 5), 1), 1));
+         }});
+}
+
 TEST_CASE("joined outputs: rows that are no vectors, and short ones, are joined by a kernel") {
   check({"rows of 39", 0, {{{24, 39}}}, [] {
            output(cat(stackable(steps(input({24, 39}), 6), 1), 1));

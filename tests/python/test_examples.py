@@ -76,7 +76,7 @@ Outputs:
     assert "__global__" in few and "scheduler reduction: outer" in few
     assert "grid_work" not in few and "grid_work" in many  # blocks share the columns
     assert "scheduler reduction: inner" in run([BIN / "example_planned_kernels"])
-    assert "scheduler reduction: inner" in run([BIN / "example_planned_kernels", path, "T0=1,8", "i0=8"])
+    assert "scheduler reduction: outer" in run([BIN / "example_planned_kernels", path, "T0=256,1", "i0=8"])
     path.write_text(text.replace("reduction_add", "reduction_of"))
     with pytest.raises(AssertionError, match="reduction_of"):
         run([BIN / "example_planned_kernels", path])
