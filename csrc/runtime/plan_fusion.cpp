@@ -173,10 +173,15 @@ bool mayFail(const FusionSegment& segment) {
 
 }  // namespace
 
-/// Where falling back is allowed: says why, and does not ask that scheduler again.
+/// Plans of a fusion that may fail: a mistake that many cuts have in common is not met by all.
+constexpr size_t kMostFailedPlans = 16;
+
+/// Where falling back is allowed: says why, and does not ask that scheduler again; after many
+/// failures the host computes the part. (A caller that can do it in another way does.)
 bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type, const Call& call,
                                       std::string_view what, const std::exception& error) {
-  if (!call.mayFallBack()) {
+  const bool are_many = failed_plans_.size() >= kMostFailedPlans;
+  if (!call.mayFallBack() || (are_many && caller_falls_back_)) {
     return false;
   }
   failed_plans_.push_back(text("a ", what, " (scheduler ", schedulerTypeName(type),
@@ -184,7 +189,11 @@ bool FusionExecutorCache::discardPlan(FusionSegment& segment, SchedulerType type
   if (!caller_falls_back_) {
     warn(text(name(), ": ", failed_plans_.back()));
   }
-  segment.setFailed(type);
+  if (are_many) {
+    segment.setOnHost();
+  } else {
+    segment.setFailed(type);
+  }
   return true;
 }
 

@@ -17,13 +17,13 @@ TensorView* rows(Fusion& fusion, int64_t length, DataType dtype) {
   return tv;
 }
 
-/// h' = 0.9·h + sin(h·x[:, t]): all steps, one after the other.
+/// h' = 0.9·h + sin(tanh(exp(sin(h·x[:, t])))): all steps, one after the other.
 std::vector<TensorView*> stepsAlong(TensorView* x, int64_t count) {
   std::vector<TensorView*> all;
   TensorView* h = nullptr;
   for (int64_t t = 0; t < count; ++t) {
     TensorView* now = select(x, 1, number(t));
-    h = h == nullptr ? now : add(mul(h, weight(0.9)), sin(mul(h, now)));
+    h = h == nullptr ? now : add(mul(h, weight(0.9)), sin(tanh(exp(sin(mul(h, now))))));
     all.push_back(h);
   }
   return all;
@@ -53,7 +53,7 @@ bool takesWholeRows(Program& program) {
 TEST_CASE("short rows: steps stacked along the last axis, of each length and dtype") {
   for (Device* device : testDevices()) {
     const int64_t enough = 128 * device->properties().multiprocessors;
-    for (int64_t length : {5, 6, 9, 12, 15, 16}) {
+    for (int64_t length : {6, 9, 12, 15, 16}) {
       CAPTURE(length);
       Program program(stackedSteps(length, DataType::Float), *device);
       for (int64_t count : {enough, enough + 77}) {

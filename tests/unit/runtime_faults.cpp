@@ -188,6 +188,37 @@ TEST_CASE("faults: each thing that a device is asked for fails") {
   }
 }
 
+TEST_CASE("faults: where no kernel starts the host computes, after a few that did not") {
+  for (WatchedDevice* device : watchedDevices()) {
+    CAPTURE(device->properties().name);
+    auto fusion = std::make_unique<Fusion>();
+    {
+      FusionGuard guard(fusion.get());
+      TensorView* x = makeContigTensor(2);
+      fusion->addInput(x);
+      for (int step = 0; step < 24; ++step) {  // which can be cut in many ways
+        x = add(x, IrBuilder::create<Val>(1.0));
+        fusion->addOutput(x);
+      }
+    }
+    FusionExecutorCache cache(std::move(fusion));
+    int tried = 0;
+    device->before = [&](WatchedDevice::Ask ask) {
+      if (ask == WatchedDevice::Ask::Launch) {
+        ++tried;
+        throw LaunchError("no launch");
+      }
+    };
+    const KernelArgumentHolder results = cache.runFusionWithInputs({ones(*device)});
+    device->before = nullptr;
+    CHECK(tried < 100);
+    for (int step = 0; step < 24; ++step) {
+      const auto values = results[static_cast<size_t>(step)].tensor().toHost<float>();
+      CHECK(values == std::vector<float>(kRows * kColumns, static_cast<float>(step + 2)));
+    }
+  }
+}
+
 namespace {
 
 /// Processes that nobody has waited for.

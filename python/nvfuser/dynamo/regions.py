@@ -4,6 +4,7 @@ Each node gets a kind (operators/ says what can be fused), placement.py says whe
 a region that reads one computes it, PyTorch makes the view where one of its operations reads it.
 """
 
+import itertools
 import math
 import operator
 from dataclasses import dataclass, field
@@ -216,7 +217,7 @@ def _neighbours(node, kinds):
 
 _MOST_VISITED = 1 << 16
 _MOST_COMPONENTS = 4  # of a vector, which a kernel computes together (csrc/preseg_passes/short_axes.h)
-_LEAST_OPERATIONS = {"cpu": 0, "cuda": 32}  # of all steps, which a GPU computes in the time of a store and a load
+_LEAST_OF_STEPS = 32  # operations, which a GPU computes in the time of a store and a load
 
 
 def _is_stored(node, kinds):
@@ -229,21 +230,32 @@ def _is_stored(node, kinds):
         return False
     if not any(kinds.get(other) is Kind.FUSED for other in _readers(node, kinds)):
         return False
-    each, together = 0, set()
+    cones = []
     for part in node.args[0]:
-        seen, pending = set(), [part]
-        while pending:
-            source = pending.pop()
-            if source in seen or source not in kinds or kinds[source] is Kind.LIBRARY:
-                continue
+        cones.append(_fused_behind(part, kinds))
+        if sum(map(len, cones)) > _MOST_VISITED:
+            break
+    together = len(set().union(*cones))
+    if sum(map(len, cones)) <= 2 * together:
+        return False
+    return meta(node).device.type == "cpu" or (together >= _LEAST_OF_STEPS and _are_steps(cones))
+
+
+def _fused_behind(part, kinds):
+    """The fused operations that it is made of, as far as results of libraries."""
+    seen, pending = set(), [part]
+    while pending:
+        source = pending.pop()
+        if source not in seen and kinds.get(source, Kind.LIBRARY) is not Kind.LIBRARY:
             seen.add(source)
             pending.extend(source.all_input_nodes)
-        fused = {source for source in seen if kinds[source] is Kind.FUSED}
-        together |= fused
-        each += len(fused)
-        if each > _MOST_VISITED:
-            break
-    return each > 2 * len(together) and len(together) >= _LEAST_OPERATIONS[meta(node).device.type]
+    return {source for source in seen if kinds[source] is Kind.FUSED}
+
+
+def _are_steps(cones):
+    """Whether most parts are made of the one before them, or behind them: not of what all have in common alone."""
+    pairs = list(itertools.pairwise(cones))
+    return 2 * max(sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)) > len(pairs)
 
 
 def _readers(node, kinds):
