@@ -80,7 +80,7 @@ Outputs:
     path.write_text(text.replace("reduction_add", "reduction_of"))
     with pytest.raises(AssertionError, match="reduction_of"):
         run([BIN / "example_planned_kernels", path])
-    for wrong, why in (("i0", "no size"), ("i0=many", "no size"), ("T0=1,", "no size"), ("T0=1", "2 axes")):
+    for wrong, why in (("i0", "no size"), ("i0=many", "no size"), ("T0=1,x", "no size")):
         with pytest.raises(AssertionError, match=why):
             run([BIN / "example_planned_kernels", path, wrong])
     with pytest.raises(AssertionError, match="no file"):
