@@ -165,10 +165,11 @@ bool Problem::isReducedNowhere(const std::vector<TensorView*>& border) const {
     if (id == nullptr || isIndexed(tv, id)) {
       return false;
     }
-    // Neighbouring windows of one input lie as near as neighbours within a window.
+    // Windows that overlap: neighbouring ones lie as near as neighbours within one.
     const std::vector<int64_t> strides = axes.strides(tv, info);
     for (size_t i = 0; i < logical.size(); ++i) {
-      if (!logical[i]->isReduction() && 0 < strides[i] && strides[i] <= strides[axis]) {
+      if (!logical[i]->isReduction() && 0 < strides[i] && strides[i] <= strides[axis] &&
+          strides[i] * info.extent(logical[i]) > strides[axis]) {
         return false;
       }
     }
