@@ -16,8 +16,8 @@
 ///   plan's first run a kernel may turn out not to do; then only the last one writes directly.)
 /// - Neither the input nor a view of it is an output (mark_views.h sees to the views).
 /// - The argument lies as the kernel writes, but for gaps between its rows where no other kernel
-///   reads the output, on a GPU with gaps it is aligned like memory of its own, and no other
-///   argument has a part of its memory.
+///   reads the output, on a GPU it is aligned like memory of its own, and no other argument has a
+///   part of its memory.
 /// - The kernel reads each element before it writes it, and writes it once: no loop around the
 ///   update is over an axis of another tensor, where it would be repeated (`directWrites`).
 ///

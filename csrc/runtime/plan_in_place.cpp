@@ -66,7 +66,11 @@ std::vector<InPlace> FusionExecutorCache::inPlaceOf(
     const Tensor& tensor = call.planned_args[position].tensor();
     const auto* out = segment.outputs()[k]->as<TensorView>();
     const std::optional<ViewLayout> dense = denseLayout(out, call.evaluator);
-    if (!dense || alignmentOf(tensor) < dataTypeSizeByte(tensor.dtype())) {
+    // A kernel of a GPU writes a caller's memory in vectors, as memory of its own; parts of a join
+    // in those that their place allows. On a CPU vectors begin anywhere.
+    const bool in_vectors = call.device->kind() != DeviceKind::Cpu && position < call.args.size();
+    const int64_t unit = in_vectors ? kMaxVectorBytes : dataTypeSizeByte(tensor.dtype());
+    if (!dense || alignmentOf(tensor) < unit) {
       continue;
     }
     if (sameLayout(tensor, dense->sizes, dense->strides)) {
