@@ -1,6 +1,5 @@
 #include <preseg_passes/share_moments.h>
 
-#include <algorithm>
 #include <vector>
 
 #include <ir/exact_numerics.h>
@@ -38,10 +37,6 @@ bool isCount(const Val* divisor, const TensorView* reduced) {
                             : value.is<int64_t>() && value.as<int64_t>() == count;
 }
 
-bool areSameAxes(const TensorView* a, const TensorView* b) {
-  return ops::reducedAxes(a) == ops::reducedAxes(b);
-}
-
 /// Readers of a sum that divide it by its count.
 std::vector<TensorView*> meansOf(const ReductionOp* sum) {
   std::vector<TensorView*> means;
@@ -73,7 +68,8 @@ void shareMoments(Fusion& fusion) {
     for (const Expr* use : fusion.usesOf(welford->inAvg()->as<TensorView>())) {
       const auto* sum = dynamic_cast<const ReductionOp*>(use);
       if (sum == nullptr || sum->getReductionOpType() != BinaryOpType::Add ||
-          !sum->init()->isZero() || !areSameAxes(mean, sum->out()->as<TensorView>())) {
+          !sum->init()->isZero() ||
+          ops::reducedAxes(mean) != ops::reducedAxes(sum->out()->as<TensorView>())) {
         continue;
       }
       for (TensorView* other : meansOf(sum)) {

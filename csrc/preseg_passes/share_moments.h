@@ -1,9 +1,9 @@
 /// Pass `share-moments`: a mean beside a variance of the same tensor is the one that comes with it.
 ///
-///   T1 = reduction_add(T0)                      T2 (mean), T3, T4 = welford(T0)
-///   T2 = T1 / 4096.0                       →    T6 = T0 - T2
-///   T5 (mean), T3, T4 = welford(T0)
-///   T6 = T0 - T2
+///   T1 = reduction_add(T0)
+///   T2 = T1 / 4096.0                   T3 (mean), T4, T5 = welford(T0)
+///   T3 (mean), T4, T5 = welford(T0)    T6 = T0 - T3
+///   T6 = T0 - T2                  →
 ///
 /// `(x - x.mean()) / x.std()` as users write it: blocks that share a row meet once, not twice.
 ///

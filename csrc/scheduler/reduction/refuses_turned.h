@@ -6,6 +6,8 @@
 ///
 ///   T2[b, t, c] = layer_norm(T0[b, t, c] + T1[b, t, c]), T1 in memory as [b, c, t]: T1
 ///   T2 = sum(T0[n, m] * T0[m, n]): T0, of one of its parts
+///
+/// Windows that are an input and overlap lie along both of their axes, and are turned by neither.
 #pragma once
 
 #include <scheduler/reduction/problem.h>
