@@ -20,11 +20,11 @@ bool hasEffect(const kir::PointwiseType& op) {
   return unary != nullptr && *unary == UnaryOpType::Print;
 }
 
-/// Of a lane, at least: bytes are computed with as they are, truth values and floats of two bytes
+/// Of a lane, at least: bytes and truth values are computed with as they are, floats of two bytes
 /// in registers of four.
 int64_t laneBytes(DataType dtype) {
-  const bool is_byte = isIntegralType(dtype) && !isBooleanType(dtype);
-  return is_byte ? dataTypeSizeByte(dtype) : std::max<int64_t>(dataTypeSizeByte(dtype), 4);
+  const int64_t size = dataTypeSizeByte(dtype);
+  return isIntegralType(dtype) || isBooleanType(dtype) ? size : std::max<int64_t>(size, 4);
 }
 
 }  // namespace
@@ -98,8 +98,11 @@ class HostEmitter::LaneFit {
 
   bool fits(const kir::Assign& assign) {
     if (compared_.count(assign.dst.buffer) != 0 && emitter_.isPlace(assign, lanes_)) {
-      lanes_.places[assign.dst.buffer] = inLoop(std::get<kir::IndexValue>(assign.src).index);
-      return true;
+      const kir::Scalar place = inLoop(std::get<kir::IndexValue>(assign.src).index);
+      lanes_.places[assign.dst.buffer] = place;
+      // Places in periods are compared as numbers of 32 bits.
+      return emitter_.strideOf({.buffer = nullptr, .index = place}, lanes_).has_value() ||
+             narrowTo(DataType::Int32);
     }
     return elementFits(assign.dst, {assign.src}) && !isCutRegister(assign.dst);
   }

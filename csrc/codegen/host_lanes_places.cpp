@@ -301,8 +301,8 @@ std::string HostEmitter::lanePlace(const kir::Compute& compute, const LaneLoop& 
                                                       : " >= ";
     const int64_t period = amid->args[1]->value;
     const Scalar rest = kernel_.pool->sub(place, amid);
-    return text("lanesInPeriod<", lanes.width, ", ", period, ">(", scalar_(amid), ")", sign,
-                "lanesPeriodBound<", period, ">(", bound, " - (", scalar_(rest), "))");
+    return text("lanesTruth(lanesInPeriod<", lanes.width, ", ", period, ">(", scalar_(amid), ")",
+                sign, "lanesPeriodBound<", period, ">(", bound, " - (", scalar_(rest), ")))");
   }
   const bool below = op == BinaryOpType::LT || op == BinaryOpType::GE;
   const bool negated = op == BinaryOpType::GT || op == BinaryOpType::GE;

@@ -16,7 +16,7 @@ std::string HostEmitter::laneType(DataType dtype, const LaneLoop& lanes) {
 
 std::string HostEmitter::laneFill(const std::string& element, DataType dtype,
                                   const LaneLoop& lanes) {
-  return text("simdFill<", lanes.width, ">(lanesOne<", typeName(dtype), ">(", element, "))");
+  return text("lanesFill<", typeName(dtype), ", ", lanes.width, ">(", element, ")");
 }
 
 Scalar HostEmitter::atLane(Scalar index, const LaneLoop& lanes) {

@@ -66,6 +66,31 @@ Cone coneOf(const TensorView* tv) {
   return cone;
 }
 
+/// Whether memory that it gives elements of has another innermost axis, so that a kernel for it
+/// goes through tiles. (A reshape may have merged the axis: not followed.)
+bool isTurned(const TensorView* tv) {
+  size_t axis = ops::axesOf(tv).size();
+  while (const Expr* def = axis > 0 ? tv->definition() : nullptr) {
+    const size_t at = axis - 1;
+    if (const auto order = permutationOf(def)) {
+      axis = order->at(at) + 1;
+    } else if (const auto* spread = dynamic_cast<const BroadcastOp*>(def)) {
+      for (size_t i = 0; i <= at; ++i) {
+        axis -= spread->isBroadcastDim(i) ? 1 : 0;
+      }
+      if (spread->isBroadcastDim(at)) {
+        return false;
+      }
+    } else if (!isPlainCopy(def) && !def->isOneOf<SliceOp, PadOp>()) {
+      return false;
+    }
+    tv = def->input(0)->as<TensorView>();
+  }
+  const IterDomain* innermost = axis > 0 ? ops::axesOf(tv)[axis - 1] : nullptr;
+  return innermost != nullptr && tv->isFusionInput() &&
+         innermost != TensorDomain::noReductions(tv->getMaybeAllocationDomain()).back();
+}
+
 /// What has one element along an axis that others repeat, is that of one element.
 const TensorView* withoutRepeat(const TensorView* tv) {
   const Expr* def = tv->definition();
@@ -140,6 +165,7 @@ std::optional<JoinGain> gainOf(const std::vector<TensorView*>& parts, size_t axi
   size_t visited = 0;
   size_t each = 0;
   size_t given = 0;  // by inputs and libraries, to be copied
+  size_t turned = 0;
   bool joins = false;
   std::set<std::pair<const Expr*, const Expr*>> together;
   std::vector<std::set<const Expr*>> stored;
@@ -153,6 +179,7 @@ std::optional<JoinGain> gainOf(const std::vector<TensorView*>& parts, size_t axi
     each += cone.work.size();
     together.insert(cone.work.begin(), cone.work.end());
     given += cone.work.empty() && cone.stored.empty() ? 1 : 0;
+    turned += isTurned(withoutRepeat(part)) ? 1 : 0;
     joins |= cone.has_joins;
     for (const Expr* expr : cone.stored) {
       ++parts_of[expr];
@@ -164,6 +191,9 @@ std::optional<JoinGain> gainOf(const std::vector<TensorView*>& parts, size_t axi
         return std::any_of(exprs.begin(), exprs.end(),
                            [&](const Expr* expr) { return parts_of.at(expr) == 1; });
       }));
+  if (turned > 0 && turned < parts.size()) {
+    return JoinGain::OwnTiles;
+  }
   const bool shares = each > 2 * together.size();
   if (2 * given >= parts.size()) {
     return std::nullopt;

@@ -4,7 +4,7 @@
 //   dtype                         lanes
 //   float, double, integers       Simd<T, N>
 //   half_t, bf16_t                Simd<u16, N>, their bits: arithmetic converts first
-//   bool                          Simd<i32, N>, 0 or -1
+//   bool                          0 or -1 in lanes of up to 4 bytes, of which a register has N
 //
 //   lanesRead<N>(p, n)            elements p[0], …; what is beyond n is not touched, and 0
 //   lanesWrite(p, v, n)           the first n lanes; lanesStream: past the caches where p allows
@@ -15,6 +15,7 @@
 //   lanesSpread(v, n, f)          f(e, lane e) for the first n
 //   lanesKeep(v, other, n)        v in the first n lanes, `other` in the rest
 //   lanesConvert<T>(v)            C's conversion of each lane
+//   lanesFill<T, N>(x)            all lanes the element x
 //   lanesTruth(mask)              what a comparison gave, as lanes of bool
 //   lanesSelect(truth, a, b)      a where truth is, else b
 //   lanesAdd, lanesSub, lanesMul  of integers, wrapping
@@ -43,8 +44,29 @@ struct LaneFor<bf16_t> {
   typedef u16 lane;
   typedef u16 bits;
 };
+/// Of truth values: as wide as those of the numbers that so many lanes are for.
+template <int kBytes>
+struct TruthLane {
+  typedef i32 type;
+};
+template <>
+struct TruthLane<2> {
+  typedef i16 type;
+};
+template <>
+struct TruthLane<1> {
+  typedef i8 type;
+};
 template <class T, int N>
-using Lanes = Simd<typename LaneFor<T>::lane, N>;
+struct LaneOfMany {
+  typedef typename LaneFor<T>::lane type;
+};
+template <int N>
+struct LaneOfMany<bool, N> {
+  typedef typename TruthLane<(N > 2 * kSimdFloats ? 1 : N > kSimdFloats ? 2 : 4)>::type type;
+};
+template <class T, int N>
+using Lanes = Simd<typename LaneOfMany<T, N>::type, N>;
 
 // What is stored element by element and loaded as one vector waits until the stores have left the
 // CPU's buffer, and a loop over elements is not unrolled at -O2: 3 times as long as this.
@@ -66,6 +88,16 @@ __forceinline__ V lanesMadeOf(F f, LaneNumbers<kNumbers...>) {
 template <class V, class F>
 __forceinline__ V lanesMade(F f) {
   return lanesMadeOf<V>(f, LaneNumbersBelow<kLanes<V>>());
+}
+
+/// Integers as those of another size. (GCC 12 converts lanes of one size one by one.)
+template <class To, class V>
+__forceinline__ To lanesResized(V v) {
+  if constexpr (sizeof(V) == sizeof(To)) {
+    return (To)v;
+  } else {
+    return __builtin_convertvector(v, To);
+  }
 }
 
 /// 8-bit and 16-bit integers as 32-bit ones. (GCC 12 converts them one by one.)
@@ -116,18 +148,22 @@ __forceinline__ Simd<T, kLanes<V>> lanesNarrow(V v) {
 
 template <class T, int N>
 __forceinline__ Lanes<T, N> lanesFromBits(Simd<typename LaneFor<T>::bits, N> bits) {
-  if constexpr (__is_same(T, bool)) {
+  if constexpr (!__is_same(T, bool)) {
+    return bits;
+  } else if constexpr (sizeof(LaneOf<Lanes<T, N>>) == 4) {
     return lanesWiden(bits != 0);
   } else {
-    return bits;
+    return lanesResized<Lanes<T, N>>(bits != 0);
   }
 }
 template <class T, int N>
 __forceinline__ Simd<typename LaneFor<T>::bits, N> lanesToBits(Lanes<T, N> v) {
-  if constexpr (__is_same(T, bool)) {
+  if constexpr (!__is_same(T, bool)) {
+    return v;
+  } else if constexpr (sizeof(LaneOf<Lanes<T, N>>) == 4) {
     return lanesNarrow<u8>(v & 1);
   } else {
-    return v;
+    return lanesResized<Simd<u8, N>>(v & 1);
   }
 }
 
@@ -280,19 +316,20 @@ __forceinline__ void lanesFetch(const T* p) {
 }
 
 template <int N>
-__forceinline__ Simd<i32, N> lanesFirst(u64 n) {
-  Simd<i32, N> lane;
+__forceinline__ Lanes<bool, N> lanesFirst(u64 n) {
+  using I = LaneOf<Lanes<bool, N>>;
+  Lanes<bool, N> lane;
   for (int e = 0; e < N; e++) {
-    lane[e] = e;
+    lane[e] = (I)e;
   }
-  return lane < (i32)(n < N ? n : N);
+  return lane < (I)(n < N ? n : N);
 }
 template <int N>
-__forceinline__ Simd<i32, N> lanesBelow(i64 place, i64 bound) {
+__forceinline__ Lanes<bool, N> lanesBelow(i64 place, i64 bound) {
   return lanesFirst<N>(place < bound ? (u64)bound - (u64)place : 0);
 }
 template <int N>
-__forceinline__ Simd<i32, N> lanesUpTo(i64 place, i64 bound) {
+__forceinline__ Lanes<bool, N> lanesUpTo(i64 place, i64 bound) {
   u64 distance = (u64)bound - (u64)place;
   return lanesFirst<N>(place > bound ? 0 : distance < N ? distance + 1 : N);
 }
@@ -319,6 +356,10 @@ __forceinline__ typename LaneFor<T>::lane lanesOne(T x) {
     return x.bits;
   }
 }
+template <class T, int N>
+__forceinline__ Lanes<T, N> lanesFill(T x) {
+  return simdFill<N>((LaneOf<Lanes<T, N>>)lanesOne(x));
+}
 /// first, first + step, …
 template <int N, class T = i64>
 __forceinline__ Simd<T, N> lanesFrom(i64 first, i64 step) {
@@ -334,12 +375,13 @@ __forceinline__ Lanes<T, N> lanesEach(i64 n, F f) {
     return lanesMade<Lanes<T, N>>([&](int e)
                                       __attribute__((always_inline)) { return lanesOne<T>(f(e)); });
   }
-  typename LaneFor<T>::lane elements[N] = {};
+  using L = LaneOf<Lanes<T, N>>;
+  L elements[N] = {};
 #pragma GCC unroll 1
   for (int e = 0; e < n; e++) {
-    elements[e] = lanesOne<T>(f(e));
+    elements[e] = (L)lanesOne<T>(f(e));
   }
-  return *(const typename SimdOf<typename LaneFor<T>::lane, N>::anywhere*)elements;
+  return *(const typename SimdOf<L, N>::anywhere*)elements;
 }
 template <class V, class F>
 __forceinline__ void lanesSpread(V v, i64 n, F f) {
@@ -382,12 +424,12 @@ __forceinline__ Simd<T, kLanes<V>> lanesConvert(V v) {
   }
 }
 template <class M>
-__forceinline__ Simd<i32, kLanes<M>> lanesTruth(M mask) {
-  return __builtin_convertvector(mask, Simd<i32, kLanes<M>>);
+__forceinline__ Lanes<bool, kLanes<M>> lanesTruth(M mask) {
+  return lanesResized<Lanes<bool, kLanes<M>>>(mask);
 }
 template <class V>
-__forceinline__ V lanesSelect(Simd<i32, kLanes<V>> truth, V a, V b) {
-  return __builtin_convertvector(truth, MaskOf<V>) ? a : b;
+__forceinline__ V lanesSelect(Lanes<bool, kLanes<V>> truth, V a, V b) {
+  return lanesResized<MaskOf<V>>(truth) ? a : b;
 }
 
 template <int kBytes>

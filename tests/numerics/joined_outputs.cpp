@@ -201,6 +201,20 @@ TEST_CASE("joined outputs: parts that share nothing") {
          }});
 }
 
+TEST_CASE("joined outputs: parts that are turned beside others that are not") {
+  const Input square{{40, 64, 64}, DataType::Float};
+  check({"a quarter turn, a half turn", 0, {square}, [] {
+           TensorView* x = symbolic(3);
+           TensorView* quarter = transpose(flip(x, {2}), 1, 2);
+           FusionGuard::getCurFusion()->addOutput(cat({x, quarter, flip(x, {1, 2})}, 0));
+         }});
+  check({"a transpose that is computed", 0, {square}, [] {
+           TensorView* x = symbolic(3);
+           TensorView* y = sin(x);
+           FusionGuard::getCurFusion()->addOutput(cat({y, transpose(y, 1, 2)}, 0));
+         }});
+}
+
 TEST_CASE("joined outputs: an input that is updated beside them") {
   for (Device* device : testDevices()) {
     CAPTURE(device->properties().name);

@@ -68,3 +68,35 @@ def test_unsigned_numbers_are_filled_in_from_the_end():
 
 def test_bounds_that_are_infinite_are_none():
     assert_as_eager(lambda x: (x.masked_fill(x > 3, -torch.inf), x.clamp(-torch.inf, 50)), torch.arange(9.0).half())
+
+
+EIGHTHS = (1.0, 448.0, 449.0, 464.0, 465.0, 1e4, -600.0, float("inf"), float("-inf"), float("nan"), 0.0, -0.0, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64), ids=str)
+@pytest.mark.parametrize("to", (torch.float8_e4m3fn, torch.float8_e5m2), ids=str)
+def test_what_is_beyond_float8_is_as_in_eager(dtype, to):
+    """PyTorch saturates e4m3fn, or makes NaN of it, by its version."""
+    numbers = EIGHTHS if dtype.is_floating_point else (1, -7, 500, -900)
+    x = torch.tensor(numbers).to(dtype)
+    program = lambda x: ((x + x - x).to(to), x.to(to).float() * 2)  # noqa: E731
+    for got, wanted in zip(torch.compile(program, backend="nvfuser")(x), program(x), strict=True):
+        assert got.dtype == wanted.dtype
+        torch.testing.assert_close(got.float(), wanted.float(), rtol=0, atol=0, equal_nan=True)
+
+
+def test_an_update_of_float8_is_as_in_eager():
+    x, got, wanted = torch.tensor(EIGHTHS), *torch.zeros(2, len(EIGHTHS), dtype=torch.float8_e4m3fn)
+    torch.compile(lambda to, x: to.copy_(x * 3), backend="nvfuser")(got, x)
+    wanted.copy_(x * 3)
+    torch.testing.assert_close(got.float(), wanted.float(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("turned", (False, True))
+def test_angles_of_complex_numbers(turned):
+    z = torch.randn(3, 4, dtype=torch.complex64, generator=torch.Generator().manual_seed(0))
+    z = (z.t() if turned else z.conj()).requires_grad_()
+    program = lambda z: z.angle() * 2  # noqa: E731
+    got, wanted = torch.compile(program, backend="nvfuser")(z), program(z)
+    torch.testing.assert_close(got, wanted)
+    torch.testing.assert_close(torch.autograd.grad(got.sum(), z), torch.autograd.grad(wanted.sum(), z))

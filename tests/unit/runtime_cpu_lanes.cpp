@@ -163,6 +163,41 @@ TEST_CASE("cpu lanes: truth values are 0 and -1 in registers, 0 and 1 in memory"
   }
 }
 
+TEST_CASE("cpu lanes: truth values beside bytes, as many as a register has") {
+  for (const auto& flags : hostVariants()) {
+    for (int width : {4, 16, 32, 64}) {
+      CAPTURE(width);
+      std::vector<std::string> with = flags;
+      with.push_back("-DMANY=" + std::to_string(width));
+      SharedObject object = compiled(
+          R"(extern "C" void run(bool* y, u8* z, const u8* a, const bool* b, long n) {
+  auto x = lanesRead<MANY>(a, n);
+  auto t = lanesTruth(x > lanesFill<u8, MANY>(100)) & lanesRead<MANY>(b, n) & lanesBelow<MANY>(1, MANY);
+  lanesWrite(y, lanesSelect(t, lanesFill<bool, MANY>(true), ~lanesRead<MANY>(b, n)), n);
+  lanesWrite(z, lanesSelect(t, x, lanesFill<u8, MANY>(7)), n);
+})",
+          with);
+      auto run = reinterpret_cast<void (*)(bool*, unsigned char*, const unsigned char*, const bool*,
+                                           long)>(object.symbol("run"));
+      std::vector<unsigned char> a(width), z(width), y(width, 9);
+      std::vector<unsigned char> b(width);
+      for (int i = 0; i < width; ++i) {
+        a[i] = static_cast<unsigned char>(i * 37 + 90);
+        b[i] = i % 3 != 0;
+      }
+      const int last = width - 1;  // a part of the last vector
+      run(reinterpret_cast<bool*>(y.data()), z.data(), a.data(),
+          reinterpret_cast<const bool*>(b.data()), last);
+      int wrong = y[last] != 9;
+      for (int i = 0; i < last; ++i) {
+        const bool right = a[i] > 100 && b[i] && i + 1 < width;
+        wrong += y[i] != (right || !b[i]) || z[i] != (right ? a[i] : 7);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("cpu lanes: integers wrap") {
   for (const auto& flags : hostVariants()) {
     SharedObject object = compiled(

@@ -117,7 +117,21 @@ TEST_CASE("reduction scheduler: planes of few columns share a block, and few ele
   };
   const std::string points = plannedOf({1 << 20, 3, 2});
   has(points, "threads x 1, threads y 1, rows 256");
+  has(points, "bind planes of a block threadIdx.x");  // threadIdx.z has 64 at most
   const std::string taps = plannedOf({1 << 16, 16, 4});
   has(taps, "threads y 16, rows 16");
+  has(plannedOf({1 << 16, 2, 8}), "rows 64");
   CHECK(plannedOf({64, 1024, 4096}).find("rows") == std::string::npos);
+}
+
+TEST_CASE("reduction scheduler: no threads share what is computed of shorter inputs") {
+  const std::string plan =
+      planned(reductionScheduler(),
+              [](Fusion& fusion) {
+                TensorView* taps = broadcast(input(fusion, {25}), {false, true});
+                TensorView* x = broadcast(input(fusion, {1 << 20}), {true, false});
+                fusion.addOutput(sum(exp(mul(taps, x)), {0}));
+              },
+              {{{25}, {1 << 20}}});
+  has(plan, "threads y 1");
 }

@@ -188,7 +188,7 @@ class Planner {
       loops_.merge("planes", "columns");
       if (p_.rows > 1) {
         loops_.split("columns", p_.rows, "columns", "planes of a block");
-        loops_.bind("planes of a block", TIDz);
+        loops_.bind("planes of a block", p_.threads_x > 1 ? TIDz : TIDx);
       }
     }
     loops_.bind("columns", BIDx);
@@ -203,7 +203,9 @@ class Planner {
     loops_.bind("whole", Unswitch);
     loops_.bind("unrolled", Unroll);
     loops_.bind("row of threads", TIDy);
-    loops_.bind("thread", TIDx);
+    if (p_.threads_x > 1 || !loops_.has("planes of a block")) {
+      loops_.bind("thread", TIDx);
+    }
     // Threads of a column, then vectors, innermost.
     std::vector<std::string> names = loops_.names();
     std::erase_if(names, [](const auto& name) { return name == "thread" || name == "vector"; });

@@ -56,10 +56,12 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   params.threads_x = threads;
   params.threads_y = std::clamp<int64_t>(ceilPow2(problem.reduced), 1, in_block / threads);
-  // Few elements, or some that only indices tell apart (taps of a window): no thread waits for
-  // another's.
-  if (problem.reduced <= (problem.of_indices ? kMostAlone : kFewRows) &&
-      others * columns >= kThreadsToSpare * processors) {
+  // Few elements, or some that only indices tell apart (taps of a window), or that are computed of
+  // shorter inputs: no thread waits for another's.
+  const bool may_go_alone =
+      problem.reduced <= kFewRows ||
+      (problem.reduced <= kMostAlone && (problem.of_indices || problem.full_inputs == 0));
+  if (may_go_alone && others * columns >= kThreadsToSpare * processors) {
     params.threads_x = std::min(ceilPow2(columns), kThreadsOfColumns);
     params.threads_y = 1;
   }
@@ -79,7 +81,11 @@ void planOuter(const Problem& problem, bool may_split, ReductionParams& params) 
                     problem.reduced / (params.threads_y * params.unroll), params);
   }
   if (may_split && params.grid == 1 && block < kLeastBlock) {
-    params.rows = std::min(kThreadsOfColumns / block, floorPow2(std::max<int64_t>(others, 1)));
+    // Planes are threadIdx.z, of which a block has fewer than of the others; or x, where it is
+    // free.
+    const int64_t most_planes = problem.info.device().max_block[params.threads_x > 1 ? 2 : 0];
+    params.rows =
+        std::min({kThreadsOfColumns / block, most_planes, floorPow2(std::max<int64_t>(others, 1))});
   }
 }
 

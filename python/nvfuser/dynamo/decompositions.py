@@ -363,7 +363,13 @@ def _convolution_backward(grad, x, weight, bias_sizes, *settings):
     return of_others[0], of_others[1], of_bias
 
 
+def _angle(z):
+    """Of complex numbers; PyTorch's own lies in memory otherwise than tracing says."""
+    return torch.atan2(z.imag, z.real) if z.is_complex() else NotImplemented
+
+
 _OURS = {
+    (aten.angle.default,): _angle,
     (aten.convolution.default,): _convolution,
     (aten.convolution_backward.default,): _convolution_backward,
     (aten._weight_norm_interface.default,): _weight_norm,

@@ -6,8 +6,11 @@ operation.
 Outputs lie in memory as the graph's FakeTensors say.
 """
 
+import functools
+
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.utils._python_dispatch import _disable_current_modes
 
 from nvfuser._C import DataType, direct
 from nvfuser._C.direct import ops
@@ -31,6 +34,7 @@ DTYPES = {
     torch.bool: DataType.Bool,
 }
 _HALF = (torch.float16, torch.bfloat16)
+_LARGEST_E4M3 = 448.0
 
 
 class UndefinedOperation(Exception):
@@ -39,6 +43,21 @@ class UndefinedOperation(Exception):
     def __init__(self, node, error):
         super().__init__(str(error))
         self.node, self.error = node, error
+
+
+@functools.cache
+def _saturates():
+    """Whether this PyTorch makes 448 of what is beyond `float8_e4m3fn`, rather than NaN."""
+    with _disable_current_modes():
+        return torch.tensor(500.0).to(torch.float8_e4m3fn).float().item() == _LARGEST_E4M3
+
+
+def _cast(tensor, dtype):
+    if dtype == DataType.Float8_e4m3fn and _saturates():
+        if tensor.dtype() not in (DataType.Float, DataType.Double):
+            tensor = ops.cast(tensor, DataType.Float)
+        tensor = ops.minimum(ops.maximum(tensor, -_LARGEST_E4M3), _LARGEST_E4M3)
+    return ops.cast(tensor, dtype)
 
 
 def define(region, exactly=False):
@@ -172,7 +191,7 @@ class Scope:
             return ops.cast(ops.cast(tensor, wanted), DataType.Float)
         if found == wanted or (dtype in _HALF and found == DataType.Float):
             return tensor
-        return ops.cast(tensor, DataType.Float if dtype in _HALF else wanted)
+        return _cast(tensor, DataType.Float if dtype in _HALF else wanted)
 
     # What rules ask for ---------------------------------------------------------------------------
 
@@ -194,7 +213,7 @@ class Scope:
         wanted = self.dtype(dtype)
         if is_tensor and dtype != value.dtype:
             tensor = self.stored(argument)
-        return tensor if is_tensor and tensor.dtype() == wanted else ops.cast(tensor, wanted)
+        return tensor if is_tensor and tensor.dtype() == wanted else _cast(tensor, wanted)
 
     def stored(self, node):
         """A tensor as it would be read from memory: rounded to half precision where that is its dtype."""
@@ -212,7 +231,7 @@ class Scope:
     def rounded(self, tensor, dtype):
         """The tensor in exactly this dtype, rounded to half precision where that is it."""
         wanted = DTYPES[dtype]
-        return tensor if tensor.dtype() == wanted else ops.cast(tensor, wanted)
+        return tensor if tensor.dtype() == wanted else _cast(tensor, wanted)
 
     def dtype(self, dtype):
         return DataType.Float if dtype in _HALF else DTYPES[dtype]
