@@ -14,8 +14,8 @@
 /// of a reduction that no other part is made of (halves of a row that was normalised are not: its
 /// kernel joins them). Joins of three and more parts that share nothing are marked, too, for the
 /// CPU alone: its loops along another axis than the joined one compute all parts for each element.
-/// Marked are joins of which some parts are turned and others not, `cat(T0, transpose(T0))`: turned
-/// ones are stored by kernels of their own in any case.
+/// For GPUs alone, joins of which some parts are turned and others not, `cat(T0, transpose(T0))`:
+/// no thread reads both well.
 /// The graph stays as it is; the marks are data of the Fusion (`joinedOutputs`).
 ///
 /// Left alone: outputs that reuse an input's storage or that the fusion reads itself; fusions over
@@ -33,7 +33,7 @@ namespace nvfuser::preseg_passes {
 enum class JoinGain {
   SharedWork,  ///< what parts share, or what a reduction of theirs reads, is computed once
   OwnLoops,    ///< each part is computed in a loop that computes no other
-  OwnTiles,    ///< parts that are turned are stored once, by kernels that go through tiles
+  OwnTiles,    ///< on a GPU, parts that are turned are stored by what reads them turned
 };
 
 /// Nodes by name: copies of the Fusion have the same.

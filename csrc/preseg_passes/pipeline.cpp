@@ -22,6 +22,7 @@
 #include <preseg_passes/narrow_joins.h>
 #include <preseg_passes/operand_order.h>
 #include <preseg_passes/own_spreads.h>
+#include <preseg_passes/read_uncut.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/share_moments.h>
@@ -88,6 +89,9 @@ constexpr std::array kPasses = {
          hoistSelections},
     Pass{"hoist-reads", "a slice, select or gather of a computed tensor reads its operands instead",
          "every element that is read; the others are not computed", hoistReads},
+    Pass{"read-uncut",
+         "on a GPU, what is read at an index of a slice of an input is read of the input",
+         "every element that is read", readUncut, PassFor::Gpus},
     Pass{"own-spreads",
          "parts of inputs that are spread along several axes are read for each of them",
          "every value", readEachSpread},

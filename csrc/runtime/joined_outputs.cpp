@@ -45,14 +45,16 @@ std::optional<PlannedJoin> planJoin(const preseg_passes::JoinedOutput& mark,
                                     DeviceKind device, ExpressionEvaluator& evaluator) {
   const TensorView* output = tensors.at(mark.output);
   const std::optional<ViewLayout> layout = denseLayout(output, evaluator);
-  if (!layout || (mark.gain == preseg_passes::JoinGain::OwnLoops &&
-                  (device != DeviceKind::Cpu || areComputedApart(mark, *layout)))) {
+  using enum preseg_passes::JoinGain;
+  const bool is_host = device == DeviceKind::Cpu;
+  if (!layout || (mark.gain == OwnTiles && is_host) ||
+      (mark.gain == OwnLoops && (!is_host || areComputedApart(mark, *layout)))) {
     return std::nullopt;
   }
   const int64_t width = dataTypeSizeByte(output->dtype());
   const int64_t stride = layout->strides[mark.axis];
   const auto isVector = [&](int64_t elements) {
-    return device == DeviceKind::Cpu || elements * width % kMaxVectorBytes == 0;
+    return is_host || elements * width % kMaxVectorBytes == 0;
   };
   // Parts one behind the other, each without gaps.
   const bool is_outermost =

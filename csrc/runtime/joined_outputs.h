@@ -36,7 +36,8 @@ struct PlannedJoin {
 /// Marked joins whose parts are rows of at least a line of a cache, on a GPU of whole vectors, or
 /// long and behind each other.
 /// Those of parts that share nothing (JoinGain::OwnLoops) only on the CPU, where the kernel that
-/// joins them would compute all for each element. `evaluator` knows the sizes of this call.
+/// joins them would compute all for each element; those of turned parts (OwnTiles) only on a GPU.
+/// `evaluator` knows the sizes of this call.
 std::vector<PlannedJoin> planJoins(const Fusion& fusion, DeviceKind device,
                                    ExpressionEvaluator& evaluator);
 

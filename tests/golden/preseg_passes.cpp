@@ -20,7 +20,9 @@ TEST_CASE("preseg: what passes make of fusions") {
     for (const preseg_passes::JoinedOutput& joined : preseg_passes::joinedOutputs(fusion)) {
       marks += text(
           "T", joined.output, " is stored part by part along axis ", joined.axis,
-          joined.gain == preseg_passes::JoinGain::OwnLoops ? ", on the CPU: " : ": ",
+          joined.gain == preseg_passes::JoinGain::OwnLoops   ? ", on the CPU: "
+          : joined.gain == preseg_passes::JoinGain::OwnTiles ? ", on a GPU: "
+                                                             : ": ",
           join(joined.parts, ", ", [](const auto& part) { return text("T", part.tensor); }), "\n");
     }
     return fusion.toString() + marks;

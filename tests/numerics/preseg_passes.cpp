@@ -363,6 +363,30 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
        },
        true,
        {{1, {3, 0, 29, 3}}}},
+      {"read-uncut",
+       "places of planes that were cut out and flipped twice",
+       0,
+       0,
+       {{{2, 6, 9}}, {{1, 7}, DataType::Int}},
+       [] {
+         TensorView* part = slice(input({2, 6, 9}), {0, 1, 2}, {2, 5, 9});
+         TensorView* x = reshape(flip(flip(part, {1, 2}), {2}), {2, 4, 7}, {2, 28});
+         output(takeAlongAxis(x, input({1, 7}, DataType::Int), 1));
+       },
+       true,
+       {{1, {0, 27, 6, 7, 13, 3, 21}}}},
+      {"read-uncut",
+       "rows but the first, backwards, which others read, too",
+       0,
+       0,
+       {{{9, 5}}, {{6}, DataType::Int}},
+       [] {
+         TensorView* x = flip(slice(input({9, 5}), {1, 0}, {9, 5}), {0});
+         output(relu(indexSelect(x, 0, input({6}, DataType::Int))));
+         output(neg(x));
+       },
+       true,
+       {{1, {3, 0, 0, 1, 2, 3}}}},
       {"move-pad",
        "a padded activation",
        1,

@@ -110,3 +110,27 @@ def test_each_overload_has_a_row():
         if isinstance(overload, torch._ops.OpOverload)
     }
     assert known == set(ROWS)
+
+
+def _padded(x):
+    return torch.nn.functional.pad(x.sin(), (1, 1, 1, 1), mode="replicate")
+
+
+def test_what_lies_otherwise_than_it_was_traced_is_laid_out_so():
+    """Tracing says wrong layouts of some of PyTorch's operations, which no region may read as such."""
+    mean, spread = torch.randn(3, 4).t(), torch.rand(3, 4).t()
+
+    def drawn(mean, spread):
+        torch.manual_seed(3)
+        return torch.normal(mean, spread) * 2 + 1
+
+    with observing() as seen:
+        torch.testing.assert_close(torch.compile(drawn, backend="nvfuser")(mean, spread), drawn(mean, spread))
+    assert not failures(seen.graphs)
+    x = torch.randn(2, 3, 7, 9).contiguous(memory_format=torch.channels_last).requires_grad_()
+    with observing() as seen:
+        got = torch.compile(_padded, backend="nvfuser", dynamic=True)(x)
+        (found,) = torch.autograd.grad(got.square().sum(), x)
+    (wanted,) = torch.autograd.grad(_padded(x).square().sum(), x)
+    torch.testing.assert_close(found, wanted)
+    assert not failures(seen.graphs)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <ir/internal_nodes.h>
 #include <scheduler/analysis/windows.h>
 
 namespace nvfuser::pointwise {
@@ -11,10 +12,35 @@ namespace {
 
 constexpr int64_t kLeastHostPart = 32;  ///< elements of a row on the CPU, for a loop of its own
 
+/// What `tv` repeats along other axes, or compares: an iota, or not.
+bool countsPlaces(const TensorView* tv) {
+  const Expr* def = tv->definition();
+  while (def != nullptr && def->isOneOf<BroadcastOp, BinaryOp>() &&
+         def->input(0)->isA<TensorView>()) {
+    def = def->input(0)->definition();
+  }
+  return def != nullptr && def->isA<IotaOp>();
+}
+
+/// Whether a place along an axis of the reference chooses what an element is, as where something is
+/// joined: its loop is made of one part's elements, then of the next one's.
+bool choosesAlong(const Fusion& fusion, const ReferenceAxes& reference, size_t axis) {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  return std::any_of(exprs.begin(), exprs.end(), [&](const Expr* expr) {
+    const auto* choice = dynamic_cast<const TernaryOp*>(expr);
+    const auto* truth =
+        choice != nullptr ? dynamic_cast<const TensorView*>(choice->input(0)) : nullptr;
+    const IterDomain* along =
+        truth != nullptr && countsPlaces(truth) ? reference.find(truth, axis) : nullptr;
+    return along != nullptr && !along->isBroadcast();
+  });
+}
+
 /// On the CPU a vector's place in an axis with a window is found by divisions, lane by lane, unless
 /// the axis is the only one of its loops, or one of the outer loops.
-void cutForHostWindows(const ReferenceAxes& reference, const std::vector<TensorView*>& windows,
-                       SchedulerRuntimeInfo& info, PointwiseParams& params) {
+void cutForHostWindows(const Fusion& fusion, const ReferenceAxes& reference,
+                       const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
+                       PointwiseParams& params) {
   const auto axes = static_cast<int64_t>(params.order.size());
   int64_t cut = params.break_point;
   for (int64_t position = params.break_point; position < axes; ++position) {
@@ -23,7 +49,7 @@ void cutForHostWindows(const ReferenceAxes& reference, const std::vector<TensorV
       const IterDomain* along = reference.find(window, axis);
       return along != nullptr && along->isRFactorProduct();
     });
-    if (moved) {
+    if (moved || choosesAlong(fusion, reference, axis)) {
       // Vectors go along the axis in front of one that is apart.
       cut = params.apart && position == axes - 2 ? position : std::min(position + 1, axes - 1);
     }
@@ -40,13 +66,14 @@ void cutForHostWindows(const ReferenceAxes& reference, const std::vector<TensorV
 
 }  // namespace
 
-void cutForWindows(const ReferenceAxes& reference, const std::vector<TensorView*>& windows,
-                   SchedulerRuntimeInfo& info, PointwiseParams& params) {
+void cutForWindows(const Fusion& fusion, const ReferenceAxes& reference,
+                   const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
+                   PointwiseParams& params) {
   if (params.order.empty()) {
     return;
   }
   if (info.isHost()) {
-    cutForHostWindows(reference, windows, info, params);
+    cutForHostWindows(fusion, reference, windows, info, params);
     return;
   }
   const auto last = static_cast<size_t>(params.order.back());

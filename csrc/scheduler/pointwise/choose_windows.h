@@ -12,8 +12,9 @@
 namespace nvfuser::pointwise {
 
 /// Where rows go through windows, only loops that end with a row can go along them in vectors.
-void cutForWindows(const ReferenceAxes& reference, const std::vector<TensorView*>& windows,
-                   SchedulerRuntimeInfo& info, PointwiseParams& params);
+void cutForWindows(const Fusion& fusion, const ReferenceAxes& reference,
+                   const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
+                   PointwiseParams& params);
 
 /// The widths of what each nest reads through windows; of an input with several, the least.
 void chooseWindows(const Fusion& fusion, const std::vector<LoopNest>& nests,

@@ -174,7 +174,7 @@ class PointwiseScheduler : public SchedulerEntry {
       chooseBreakPoint(reference, moved, largest(covered, info), info, *params);
     }
     if (all_covered || info.isHost()) {
-      pointwise::cutForWindows(reference, windows, info, *params);
+      pointwise::cutForWindows(fusion, reference, windows, info, *params);
     }
     chooseVectors(fusion, reference, tensors, windows, info, *params);
     if (!info.isHost() &&

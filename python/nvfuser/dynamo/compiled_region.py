@@ -6,11 +6,13 @@ import weakref
 from functools import partial
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from nvfuser._C import PartialUpdateError, direct
 
 from .definition import UndefinedOperation, define
 from .fallback import falls_back, leave
+from .layout import is_dense, order_of
 from .operators import meta
 
 _EXECUTORS = weakref.WeakValueDictionary()  # by definition and exactness: equal regions share kernels
@@ -74,10 +76,26 @@ class CompiledRegion:
         except PartialUpdateError:
             raise  # PyTorch would update some arguments twice
         except Exception as error:
+            if (turned := self._as_traced(inputs)) is not None:
+                return self(turned)
             # Wrong inputs are wrong for PyTorch, too: it says so in its words, and the region stays what it is.
             outputs = self._by_pytorch(inputs) if falls_back() else None
             self._fail("its fusion failed", error)
             return outputs
+
+    def _as_traced(self, inputs):
+        """The inputs with copies of those that do not lie in memory as they were traced; None if all do, or one that is
+        written does not. (Of some of PyTorch's operations tracing says a wrong layout: gradients of paddings.)"""
+        found = list(inputs)
+        for position, (node, tensor) in enumerate(zip(self.region.inputs, inputs, strict=True)):
+            traced = meta(node)
+            if not isinstance(traced, torch.Tensor) or not is_dense(traced, statically_known_true):
+                continue
+            order, _ = order_of(traced.shape, traced.stride(), statically_known_true)
+            back = [order.index(axis) for axis in range(len(order))]
+            found[position] = tensor.permute(order).contiguous().permute(back)
+        turned = {i for i, x in enumerate(inputs) if found[i] is not x and found[i].data_ptr() != x.data_ptr()}
+        return found if turned and turned.isdisjoint(self._updated) else None
 
     def _fail(self, what, error):
         operations = ", ".join(dict.fromkeys(name_of(node) for node in self.region.nodes[:12]))

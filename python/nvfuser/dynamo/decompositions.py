@@ -13,6 +13,7 @@ from torch._prims_common import suggest_memory_format
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .components import component_decompositions
+from .depthwise import depthwise, depthwise_backward
 from .extremes import extreme_decompositions
 from .fallback import guarded
 from .foreach import foreach_decompositions
@@ -345,6 +346,9 @@ def _weight_norm_backward(grad, v, g, norm, dim):
 
 def _convolution(x, weight, bias, *settings):
     """On a GPU the bias is added by a kernel of its own, which a neighbour may be as well."""
+    result = depthwise(x, weight, bias, *settings)
+    if result is not NotImplemented:
+        return result
     if bias is None or not _is_on_gpu(x) or bias.dtype != x.dtype:
         return NotImplemented
     result = aten.convolution(x, weight, None, *settings)
@@ -353,6 +357,9 @@ def _convolution(x, weight, bias, *settings):
 
 def _convolution_backward(grad, x, weight, bias_sizes, *settings):
     """There its gradient is a sum of its own, too."""
+    result = depthwise_backward(grad, x, weight, bias_sizes, *settings)
+    if result is not NotImplemented:
+        return result
     *settings, wanted = settings
     if not wanted[2] or not _is_on_gpu(x):
         return NotImplemented
