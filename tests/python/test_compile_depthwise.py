@@ -66,7 +66,7 @@ def test_channels_that_lie_together_are_a_librarys():
 
 
 def test_what_is_too_small_is_eagers_error():
-    with pytest.raises(RuntimeError, match="[Kk]ernel size"):
+    with pytest.raises(RuntimeError, match=r"[Kk]ernel size"):
         torch.compile(lambda x, w: F.conv1d(x, w, groups=2, dilation=20), backend="nvfuser")(
             _numbers(1, 2, 35), _numbers(2, 1, 3)
         )
