@@ -47,8 +47,8 @@ def depthwise_backward(
     """Its gradients, of windows at every place; NotImplemented where the convolution is a library's."""
     if not _is_taken(x, weight, transposed, groups) or x.shape[1] != weight.shape[0] or grad.dtype != x.dtype:
         return NotImplemented
-    if x.device.type != "cpu" or (x.dim() > 3 and x.shape[1] > _FEW_CHANNELS):
-        return NotImplemented  # a library has both gradients at once
+    if x.device.type == "cpu" and x.dim() > 3 and x.shape[1] > _FEW_CHANNELS:
+        return NotImplemented  # the library has both gradients at once
     windows = _Windows(weight, stride, padding, dilation)
     if not windows.fit(x) or not windows.reach_back():
         return NotImplemented
