@@ -56,6 +56,26 @@ TEST_CASE("rows in shared memory: layer norm, with and without a whole share for
   }
 }
 
+TEST_CASE("rows in shared memory: logarithms of which the greatest is wanted wait in registers") {
+  const Define levels = [](Fusion& fusion) {
+    TensorView* level = log(clamp(input(fusion, 2, DataType::Float), eps(), nullptr));
+    TensorView* greatest = broadcast(max(level, {1}), {false, true});
+    output(fusion, div(sub(level, greatest), IrBuilder::create<Val>(4.0)), DataType::Float);
+  };
+  for (Device* device : testDevices()) {
+    CAPTURE(device->properties().name);
+    automatic::Program program(levels, *device);
+    program.run({{{3, 240000}}});
+    if (device->kind() != DeviceKind::Cpu) {
+      const std::string report = program.cache().report();
+      CAPTURE(report);
+      CHECK(program.kernels() == 1);
+      CHECK(report.find("held in registers") != std::string::npos);
+      CHECK(report.find(", cluster 8") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("rows in shared memory: two inputs, and what is computed from both") {
   const Define added = [](Fusion& fusion) {
     TensorView* x = wide(input(fusion, 2, DataType::Half));

@@ -330,4 +330,18 @@ void projectToInputs(Fusion* fusion, bool hold_expensive) {
   Projection(fusion, hold_expensive).run();
 }
 
+bool expensiveReplaceInputs(const Fusion& fusion) {
+  Fusion projected(fusion);
+  projectToInputs(&projected, true);
+  const IdGraph permissive(projected, IdGraph::Mode::Permissive);
+  const auto signature = reductionSignature(projected, permissive);
+  const auto* of = std::get_if<ReductionSignature>(&signature);
+  if (of == nullptr) {
+    return false;
+  }
+  const PersistentBuffers buffers(projected, permissive, *of);
+  return std::none_of(buffers.held().begin(), buffers.held().end(),
+                      [](const TensorView* tv) { return tv->isFusionInput(); });
+}
+
 }  // namespace nvfuser

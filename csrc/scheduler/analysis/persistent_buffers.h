@@ -73,4 +73,9 @@ bool canRecompute(const Expr* expr);
 /// of exponentials and their like, too, which are held.
 void projectToInputs(Fusion* fusion, bool hold_expensive);
 
+/// Whether rows of inputs are read in one pass alone once these results are held, which then wait
+/// on the chip instead: logarithms do, of which the greatest is wanted; exponentials of a softmax
+/// do not, whose rows are read for their maximum, too.
+bool expensiveReplaceInputs(const Fusion& fusion);
+
 }  // namespace nvfuser

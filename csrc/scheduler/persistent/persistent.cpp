@@ -360,9 +360,12 @@ class PersistentScheduler : public SchedulerEntry {
       const int64_t held_numbers = params->batches * params->vectorization;
       params->moments_in_passes = hasMoments(fusion);
       params->hold_expensive =
-          params->persistence == Persistence::Registers && params->project_persistent_buffers &&
-          buffers.expensiveRepeated() > 0 &&
-          held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials;
+          params->project_persistent_buffers && buffers.expensiveRepeated() > 0 &&
+          held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials &&
+          (params->persistence == Persistence::Registers || expensiveReplaceInputs(fusion));
+      if (params->hold_expensive) {
+        params->persistence = Persistence::Registers;  // of as many threads as shared memory has
+      }
     }
     problem.setWidths(*params);
     return params;
