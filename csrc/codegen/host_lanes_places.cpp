@@ -6,7 +6,7 @@
 ///   T5 = k < s ? T3 : T4                    →  T5 = lanesSelect(lanesBelow<8>(k, s), T3, T4)
 ///   if (k == s) T1[0] = T5                  →  the lane of T5 that is at s, where one is
 ///   T6 = index(k); T7 = lt(T6, s)           →  T7 = lanesBelow<8>(k, s), and T6 is no vector
-///   T6 = index(k % 3); T7 = lt(T6, 1)       →  T7 = lanesInPeriod<8, 3>(k % 3) < 1
+///   T6 = index(k % 3); T7 = lt(T6, 1)       →  T7 = lanesTruth(lanesInPeriod<8, 3>(k % 3) < 1)
 ///
 /// Where such comparisons are with numbers, at whole vectors, as parts of 32 columns are joined, a
 /// loop becomes one for each part: the host's compiler sees that a window is whole, or nothing.

@@ -17,8 +17,8 @@ CASES = {
     "of one channel": ((2, 1, 18, 40), (1, 1, 3, 3), {"padding": 1}),
     "causal": ((2, 20, 45), (20, 1, 4), {"padding": 3, "bias": True}),
     "along time": ((2, 3, 5, 6, 33), (3, 1, 3, 1, 1), {"padding": (1, 0, 0)}),
-    "many channels": ((2, 24, 10, 33), (24, 1, 3, 3), {"padding": 1}),
 }
+MANY_CHANNELS = (2, 24, 10, 33), (24, 1, 3, 3)
 
 
 def _numbers(*shape):
@@ -63,6 +63,13 @@ def test_half_precision_is_rounded_once(name):
 def test_channels_that_lie_together_are_a_librarys():
     x = _numbers(2, 3, 18, 40).contiguous(memory_format=torch.channels_last)
     assert not failures(assert_as_eager(lambda x, w: F.conv2d(x, w, groups=3).relu(), x, _numbers(3, 1, 3, 3)))
+
+
+def test_many_channels_of_pictures_are_a_librarys_on_the_cpu():
+    x, weight = (_numbers(*shape).requires_grad_() for shape in MANY_CHANNELS)
+    graphs = assert_as_eager(lambda x, w: _program(x, w, padding=1), x, weight)
+    assert not failures(graphs)
+    assert any(node.target is torch.ops.aten.convolution.default for graph in graphs for node in graph.cut.kinds)
 
 
 def test_what_is_too_small_is_eagers_error():

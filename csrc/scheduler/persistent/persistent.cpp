@@ -364,7 +364,7 @@ class PersistentScheduler : public SchedulerEntry {
           held_numbers * dataTypeSizeByte(DataType::Float) <= kHeldExponentials &&
           (params->persistence == Persistence::Registers || expensiveReplaceInputs(fusion));
       if (params->hold_expensive) {
-        params->persistence = Persistence::Registers;  // of as many threads as shared memory has
+        params->persistence = Persistence::Registers;  // the row needs no shared memory any more
       }
     }
     problem.setWidths(*params);

@@ -10,14 +10,13 @@ So are those of one channel to a few. Half precision is summed in float32, and r
 """
 
 import functools
-import itertools
 import math
 import operator
 
 import torch
 from torch._prims_common import suggest_memory_format
 
-aten = torch.ops.aten
+from .windows import Windows
 
 _MOST_TAPS = 9
 _MOST_TAPS_OF_FEW = 25  # on a CPU
@@ -31,13 +30,12 @@ def depthwise(x, weight, bias, stride, padding, dilation, transposed, output_pad
     """The convolution; NotImplemented where a library's is faster, or its sizes change."""
     if not _is_taken(x, weight, transposed, groups):
         return NotImplemented
-    windows = _Windows(weight, stride, padding, dilation)
-    if not windows.fit(x):
+    windows = Windows(_wide(x), weight.dim() - 2, weight.shape[2:], stride, padding, dilation)
+    if not _fit(windows):
         return NotImplemented  # PyTorch says what is wrong
-    factors = _wide(weight)
-    total = _total(windows.of(_wide(x), place) * windows.factor(factors, place) for place in windows.places())
+    total = _convolved(windows, _wide(weight))
     if bias is not None:
-        total = total + windows.spread(_wide(bias))
+        total = total + _of_channels(_wide(bias), windows)
     return total.to(x.dtype).contiguous()
 
 
@@ -47,83 +45,41 @@ def depthwise_backward(
     """Its gradients, of windows at every place; NotImplemented where the convolution is a library's."""
     if not _is_taken(x, weight, transposed, groups) or x.shape[1] != weight.shape[0] or grad.dtype != x.dtype:
         return NotImplemented
-    if x.device.type == "cpu" and x.dim() > 3 and x.shape[1] > _FEW_CHANNELS:
-        return NotImplemented  # the library has both gradients at once
-    windows = _Windows(weight, stride, padding, dilation)
-    if not windows.fit(x) or not windows.reach_back():
+    rank, taps = weight.dim() - 2, weight.shape[2:]
+    windows = Windows(_wide(x), rank, taps, stride, padding, dilation)
+    reach = [d * (k - 1) - p for k, p, d in zip(taps, windows.padding, windows.dilation, strict=True)]
+    if not _fit(windows) or set(windows.stride) != {1} or min(reach) < 0:
         return NotImplemented
     wide, of_x, of_weight, of_bias = _wide(grad), None, None, None
-    if wanted[0]:
-        back, factors = windows.back(), _wide(weight).flip(list(range(2, weight.dim())))
-        of_x = _total(back.of(wide, place) * back.factor(factors, place) for place in back.places())
-        of_x = of_x.to(x.dtype).contiguous()
+    if wanted[0]:  # a convolution with the taps in the other order
+        back = Windows(wide, rank, taps, windows.stride, reach, windows.dilation)
+        of_x = _convolved(back, _wide(weight).flip(list(range(2, weight.dim())))).to(x.dtype).contiguous()
     axes = [axis for axis in range(x.dim()) if axis != 1]
     if wanted[1]:
-        source = _wide(x)
-        sums = [(windows.of(source, place) * wide).sum(axes) for place in windows.places()]
+        sums = [(windows.part(place) * wide).sum(axes) for place in windows.places()]
         of_weight = torch.stack(sums, -1).view(weight.shape).to(weight.dtype)
     if wanted[2]:
         of_bias = wide.sum(axes).to(grad.dtype)
     return of_x, of_weight, of_bias
 
 
-class _Windows:
-    """The windows of a convolution: what each tap reads."""
+def _convolved(windows, weight):
+    products = (
+        windows.part(place) * _of_channels(weight[(slice(None), 0, *place)], windows) for place in windows.places()
+    )
+    return functools.reduce(operator.add, products)
 
-    def __init__(self, weight, stride, padding, dilation):
-        self.taps = list(weight.shape[2:])
-        self.rank = len(self.taps)
-        each = (list(numbers) * (self.rank // len(numbers)) for numbers in (stride, padding, dilation))
-        self.stride, self.padding, self.dilation = each
 
-    def _axes(self):
-        return zip(self.taps, self.stride, self.padding, self.dilation, strict=True)
+def _of_channels(numbers, windows):
+    return numbers.view(-1, *[1] * len(windows.axes))
 
-    def sizes(self, x):
-        """Of the result."""
-        return [
-            (size + 2 * p - d * (k - 1) - 1) // s + 1
-            for size, (k, s, p, d) in zip(x.shape[2:], self._axes(), strict=True)
-        ]
 
-    def fit(self, x):
-        return min(self.sizes(x)) > 0 and min(self.padding) >= 0
-
-    def reach_back(self):
-        """Whether the gradient is a convolution with the taps in the other order."""
-        return all(s == 1 and p <= d * (k - 1) for k, s, p, d in self._axes())
-
-    def back(self):
-        other = _Windows.__new__(_Windows)
-        other.taps, other.rank, other.stride, other.dilation = self.taps, self.rank, self.stride, self.dilation
-        other.padding = [d * (k - 1) - p for k, _, p, d in self._axes()]
-        return other
-
-    def places(self):
-        return itertools.product(*map(range, self.taps))
-
-    def of(self, x, place):
-        """What the tap at `place` reads of x."""
-        sizes = self.sizes(x)
-        if any(self.padding):
-            x = aten.constant_pad_nd(x, [p for each in reversed(self.padding) for p in (each, each)], 0)
-        for axis, (at, size, (_, s, _, d)) in enumerate(zip(place, sizes, self._axes(), strict=True)):
-            x = aten.slice(x, axis + 2, at * d, at * d + (size - 1) * s + 1, s)
-        return x
-
-    def factor(self, weight, place):
-        return self.spread(weight[(slice(None), 0, *place)])
-
-    def spread(self, of_channels):
-        return of_channels.view(-1, *[1] * self.rank)
+def _fit(windows):
+    return min(windows.counts) > 0 and min(windows.padding) >= 0
 
 
 def _wide(x):
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-
-
-def _total(parts):
-    return functools.reduce(operator.add, parts)
 
 
 def _is_taken(x, weight, transposed, groups):
@@ -134,7 +90,9 @@ def _is_taken(x, weight, transposed, groups):
     outputs, inputs = weight.shape[0], x.shape[1]
     if groups != inputs or weight.shape[1] != 1 or (outputs != inputs and (inputs > 1 or outputs > _MOST_OF_ONE)):
         return False
-    is_few = x.device.type == "cpu" and inputs <= _FEW_CHANNELS
+    on_cpu, is_few = x.device.type == "cpu", inputs <= _FEW_CHANNELS
+    if on_cpu and not is_few and x.dim() > 3:
+        return False  # as fast by a library, whose vectors they fill
     in_rows = all(suggest_memory_format(each) == torch.contiguous_format for each in (x, weight))
-    most = _MOST_TAPS_OF_FEW if is_few else _MOST_TAPS
+    most = _MOST_TAPS_OF_FEW if on_cpu and is_few else _MOST_TAPS
     return in_rows and x.shape[-1] >= _LEAST_ROW and math.prod(weight.shape[2:]) <= most

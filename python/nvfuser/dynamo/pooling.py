@@ -12,11 +12,12 @@ The gradient of an average is an average of gradients; that of a maximum goes to
 which is kept as a byte.
 """
 
-import itertools
 import math
 
 import torch
-from torch._prims_common import get_computation_dtype, suggest_memory_format
+from torch._prims_common import get_computation_dtype
+
+from .windows import Windows
 
 aten = torch.ops.aten
 
@@ -24,99 +25,18 @@ _MOST_PLACES = 16  # of a window
 _MOST_PLACES_EVERYWHERE = 49  # of a window at every place: reads of neighbours lie beside each other
 
 
-class _Windows:
-    """Windows over the last axes of `x`, with a kernel, stride, padding and dilation for each."""
-
-    def __init__(self, x, rank, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
-        def each(value):
-            value = [value] if isinstance(value, int) else list(value)
-            return value * rank if len(value) == 1 else value
-
-        self.x, self.axes = x, range(rank)
-        self.kernel, self.padding, self.dilation = each(kernel), each(padding), each(dilation)
-        self.stride = each(stride) if stride else self.kernel
-        self.sizes = list(x.shape[-rank:])
-        self.counts = [self._count(axis, ceil_mode) for axis in self.axes]
-
-    def _count(self, axis, ceil_mode):
-        size, stride, padding = self.sizes[axis], self.stride[axis], self.padding[axis]
-        room = size + 2 * padding - self.dilation[axis] * (self.kernel[axis] - 1) - 1
-        count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
-        # The last window begins within the tensor or the padding before it.
-        return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
-
-    def fuse(self):
-        on_cpu = self.x.device.type == "cpu"
-        most = _MOST_PLACES_EVERYWHERE if self.everywhere() else _MOST_PLACES
-        if not self.x.is_floating_point() or math.prod(self.kernel) > most:
-            return False
-        return on_cpu or self.cover() or self.everywhere()
-
-    def cover(self):
-        """Whether they lie side by side, without a rest."""
-        return all(
-            isinstance(self.sizes[axis], int)
-            and self.sizes[axis] == self.counts[axis] * self.kernel[axis]
-            and (self.stride[axis], self.padding[axis], self.dilation[axis]) == (self.kernel[axis], 0, 1)
-            for axis in self.axes
-        )
-
-    def everywhere(self):
-        """Whether there is one at every place."""
-        return all(isinstance(size, int) for size in self.sizes) and set(self.stride) == {1}
-
-    def places(self):
-        return itertools.product(*(range(size) for size in self.kernel))
-
-    def index(self, axis, place):
-        """Of that place of each window along an axis; in the padding it is below 0 or beyond the end."""
-        first = place * self.dilation[axis] - self.padding[axis]
-        index = torch.arange(self.counts[axis], device=self.x.device) * self.stride[axis] + first
-        return index.view([-1] + [1] * (len(self.axes) - axis - 1))
-
-    def may_miss(self, axis):
-        last = (self.counts[axis] - 1) * self.stride[axis] + (self.kernel[axis] - 1) * self.dilation[axis]
-        return self.padding[axis] > 0 or not isinstance(last, int) or last >= self.sizes[axis]
-
-    def inside(self, place):
-        """Whether that place of each window is one of the tensor; None where all are."""
-        found = None
-        for axis in filter(self.may_miss, self.axes):
-            index = self.index(axis, place[axis])
-            here = (index >= 0) & (index < self.sizes[axis])
-            found = here if found is None else found & here
-        return found
-
-    def elements(self, place, outside):
-        """That place of each window, `outside` where it is none of the tensor."""
-        x = self.x
-        if self.cover():
-            for axis in reversed(self.axes):
-                at = axis - len(self.axes)
-                x = x.unflatten(at, (self.counts[axis], self.kernel[axis])).select(at, place[axis])
-            return x
-        if self.everywhere():
-            pads = []
-            for axis in reversed(self.axes):
-                first = place[axis] * self.dilation[axis] - self.padding[axis]
-                pads += [-first, first + self.counts[axis] - self.sizes[axis]]
-            return aten.constant_pad_nd.default(x, pads, outside)
-        index = [None] * (x.dim() - len(self.axes))
-        for axis in self.axes:
-            here = self.index(axis, place[axis])
-            index.append(here.clamp(0, self.sizes[axis] - 1) if self.may_miss(axis) else here)
-        found, inside = aten._unsafe_index.Tensor(x, index), self.inside(place)
-        return found if inside is None else torch.where(inside, found, outside)
-
-    def laid_out(self, result):
-        """Channels last if the operand's are, as PyTorch's kernels do."""
-        return result.contiguous(memory_format=suggest_memory_format(self.x))
+def _fuses(windows):
+    on_cpu = windows.x.device.type == "cpu"
+    most = _MOST_PLACES_EVERYWHERE if windows.everywhere() else _MOST_PLACES
+    if not windows.x.is_floating_point() or math.prod(windows.kernel) > most:
+        return False
+    return on_cpu or windows.cover() or windows.everywhere()
 
 
 def _max_pool(rank):
     def define(x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
-        windows = _Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
-        if not windows.fuse():
+        windows = Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
+        if not _fuses(windows):
             return NotImplemented
         best, place = _largest(windows)
         position = windows.laid_out(_position(windows, place))
@@ -160,8 +80,8 @@ def _max_pool_backward(rank):
     """Of windows that lie side by side: each one's gradient, at the element that was the largest."""
 
     def define(grad, x, kernel, stride, padding, dilation, ceil_mode, indices):
-        windows = _Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
-        if not windows.fuse() or not windows.cover():
+        windows = Windows(x, rank, kernel, stride, padding, dilation, ceil_mode)
+        if not _fuses(windows) or not windows.cover():
             return NotImplemented
         place = getattr(indices, "place_in_window", None)
         if place is None:  # of a forward that was not traced with it
@@ -203,8 +123,8 @@ def _over_windows(windows, value):
 
 def _avg_pool(rank):
     def define(x, kernel, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        windows = _Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
-        if not windows.fuse() or ceil_mode:
+        windows = Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
+        if not _fuses(windows) or ceil_mode:
             return NotImplemented
         total = _sum(windows)
         return windows.laid_out((total / _divisor(windows, count_include_pad, divisor_override)).to(x.dtype))
@@ -248,15 +168,15 @@ def _avg_pool_backward(rank):
     gradients around each place, in windows that are turned around."""
 
     def define(grad, x, kernel, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        windows = _Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
-        if not windows.fuse() or ceil_mode or not (windows.cover() or windows.everywhere()):
+        windows = Windows(x, rank, kernel, stride, padding, 1, ceil_mode)
+        if not _fuses(windows) or ceil_mode or not (windows.cover() or windows.everywhere()):
             return NotImplemented
         parts = grad.to(get_computation_dtype(grad.dtype))
         parts = parts / _divisor(windows, count_include_pad, divisor_override)
         if windows.cover():
             return windows.laid_out(_over_windows(windows, parts).to(grad.dtype))
         pads = [size - 1 - pad for size, pad in zip(windows.kernel, windows.padding, strict=True)]
-        turned = _Windows(parts, rank, windows.kernel, [1] * rank, pads)
+        turned = Windows(parts, rank, windows.kernel, [1] * rank, pads)
         return windows.laid_out(_sum(turned).to(grad.dtype))
 
     return define
