@@ -23,6 +23,26 @@ def of_timm(names, device, dtype):
     return {name: functools.partial(make, name) for name in names}
 
 
+def of_transformers(names, device, dtype):
+    """name → what makes a language model of transformers by its kind's name: 12 layers of width 768, 8 x 512 tokens."""
+
+    def make(name):
+        import transformers as hf
+
+        width = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 2048}
+        config = hf.AutoConfig.for_model(name, vocab_size=32000, **width)
+        kind = (
+            hf.AutoModelForCausalLM
+            if type(config) in hf.AutoModelForCausalLM._model_mapping
+            else hf.AutoModelForMaskedLM
+        )
+        model = kind.from_config(config).to(device, dtype)
+        tokens = torch.randint(0, 32000, (8, 512), device=device)
+        return model, lambda given: model(input_ids=given).logits, (tokens,)
+
+    return {name: functools.partial(make, name) for name in names}
+
+
 TORCHVISION = ("swin_t", "resnet50", "efficientnet_b0", "mobilenet_v3_large", "regnet_y_1_6gf", "densenet121")
 
 

@@ -15,10 +15,10 @@ import warnings
 import torch
 
 from .kernels import lines_of
-from .measure import BACKENDS, CLOCKS, LOSES, checked, measured
+from .measure import BACKENDS, CLOCKS, LOSES, Measured, prepared, timed
 from .program import SIZES
-from .tables import LISTS, cases_of
-from .workers import measure_by_workers
+from .tables import LISTS, cases_of, name_of
+from .workers import Task, measure_by_workers
 
 
 def line(name, found):
@@ -29,14 +29,13 @@ def line(name, found):
 
 def each_measured(options, processes, ready_within):
     """Yields (case, Measured)."""
-    cases = cases_of(options)
     if processes:
-        yield from measure_by_workers(cases, options, processes, ready_within)
+        task = Task(cases_of, name_of, prepared, timed, Measured.failed)
+        yield from measure_by_workers(task, options, processes, ready_within)
         return
-    for program, size in cases:
+    for case in cases_of(options):
         torch._dynamo.reset()
-        calls, wrong = checked(program, size, options["device"], BACKENDS)
-        yield (program, size), measured(calls, wrong, options)
+        yield case, timed(prepared(case, options), options)
 
 
 def main():
@@ -62,8 +61,8 @@ def main():
 
     where = torch.cuda.get_device_name() if arguments.device == "cuda" else f"{torch.get_num_threads()} threads"
     found = {}
-    for (program, size), each in each_measured(vars(arguments), arguments.processes, arguments.ready_within):
-        name = f"{program.name}, {size}"
+    for case, each in each_measured(vars(arguments), arguments.processes, arguments.ready_within):
+        name = name_of(case)
         found[name] = each
         print(line(name, each), each.wrong or "", file=sys.stderr, flush=True)
     print(f"PyTorch {torch.__version__}, {where}; milliseconds, losers first")

@@ -42,19 +42,28 @@ class Measured:
         return min(peers) / self.times[OURS] if peers and OURS in self.times else math.nan
 
 
-def measured(calls, wrong, options):
-    """`Measured` of what `checked` returned, as the command's `options` say."""
+def prepared(case, options):
+    """What `checked` returns for a case, a pair of program and size; `options` are the command's."""
+    try:
+        return checked(*case, options["device"])
+    except torch.OutOfMemoryError as error:
+        return {}, {"all": str(error)}
+
+
+def timed(found, options):
+    """`Measured` of what was prepared."""
+    calls, wrong = found
     device = options["device"]
     flush = _flush(calls[EAGER].inputs, device) if EAGER in calls else lambda: None
     take = CLOCKS[options["clock"]](device)
-    times = {name: 1e3 * each for name, each in _in_turns(calls, flush, take, options["seconds"]).items()}
+    times = {name: 1e3 * each for name, each in in_turns(calls, flush, take, options["seconds"]).items()}
     found = Measured(times, wrong)
     if options["kernels"] and found.ratio() < LOSES:
         found.kernels = {name: kernels_of(call, flush) for name, call in calls.items() if name != EAGER}
     return found
 
 
-def checked(program, size, device, backends):
+def checked(program, size, device, backends=BACKENDS):
     """{backend: its calls}, {backend: what is wrong with its values, that it failed, or left a part to PyTorch}."""
     torch.manual_seed(0)
     given = [x.to(device) for x in program.inputs(*program.sizes[size])]
@@ -176,7 +185,7 @@ def _gpu(_):
         begin.record()
         before = time.perf_counter()
         call()
-        host[call] = min(time.perf_counter() - before, 0.02)
+        host[call] = min(time.perf_counter() - before, 0.1)
         end.record()
         torch.cuda.synchronize()
         return begin.elapsed_time(end) * 1e-3
@@ -187,7 +196,7 @@ def _gpu(_):
 CLOCKS = {"wall": _wall, "gpu": _gpu}
 
 
-def _in_turns(calls, flush, take, seconds):
+def in_turns(calls, flush, take, seconds):
     """Median seconds of a call by name, after `seconds` of calls of each or as many turns as settle them."""
     times = {name: [] for name in calls}
     for call in calls.values():

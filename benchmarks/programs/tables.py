@@ -51,3 +51,8 @@ def cases_of(options):
                 sizes = {program.sizes[size]: size for size in options["size"]}
                 found += [(program, size) for size in sizes.values()]
     return found
+
+
+def name_of(case):
+    program, size = case
+    return f"{program.name}, {size}"
