@@ -35,7 +35,7 @@ def microseconds(kernels, of_library):
 
 def cases_of(options):
     """Pairs of a model's name and whether it is trained."""
-    return [(name, trained) for name in _makers(options) for trained in options["trained"]]
+    return [(name, bool(trained)) for name in _makers(options) for trained in options["trained"]]
 
 
 def _makers(options):
