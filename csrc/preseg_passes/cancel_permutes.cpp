@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <ops/alias.h>
 #include <ops/arith.h>
@@ -161,29 +160,6 @@ class Turned {
   int64_t left_ = kMostOperations;
   std::map<const TensorView*, TensorView*> made_;
 };
-
-/// Whether what is made of it element by element goes into reductions and reads at an index alone.
-bool endsInReductions(const TensorView* tv) {
-  std::vector<const TensorView*> open{tv};
-  std::set<const TensorView*> seen;
-  while (!open.empty()) {
-    const TensorView* now = open.back();
-    open.pop_back();
-    if (now->isFusionOutput() || static_cast<int64_t>(seen.size()) > kMostOperations) {
-      return false;
-    }
-    for (const Expr* reader : tv->fusion()->usesOf(now)) {
-      const bool goes_on = reader->isOneOf<UnaryOp, BinaryOp, TernaryOp>() || isPlainCopy(reader);
-      if (!goes_on && !reader->isOneOf<ReductionOp, WelfordOp, GatherOp>()) {
-        return false;
-      }
-      if (goes_on && seen.insert(reader->output(0)->as<TensorView>()).second) {
-        open.push_back(reader->output(0)->as<TensorView>());
-      }
-    }
-  }
-  return true;
-}
 
 }  // namespace
 

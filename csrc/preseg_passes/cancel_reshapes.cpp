@@ -1,38 +1,50 @@
 #include <preseg_passes/cancel_reshapes.h>
 
 #include <ops/axes.h>
+#include <preseg_passes/before_reshape.h>
 #include <preseg_passes/rewrite.h>
 
 namespace nvfuser::preseg_passes {
 
 namespace {
 
-bool sameSizes(const TensorView* a, const TensorView* b) {
-  const std::vector<IterDomain*> first = ops::axesOf(a);
-  const std::vector<IterDomain*> second = ops::axesOf(b);
-  for (size_t i = 0; i < first.size() && first.size() == second.size(); ++i) {
-    const Val* size = ops::extentOf(first[i]);
-    const Val* other = ops::extentOf(second[i]);
-    const auto constant = ops::constantOf(size);
-    if (!size->sameAs(other) && (!constant || constant != ops::constantOf(other))) {
-      return false;
+/// The operand of a reshape, or of one in front of it, that has the sizes of `reshaped`.
+TensorView* operandOf(const TensorView* reshaped) {
+  const Expr* step = reshaped->definition();
+  while (step != nullptr && step->isA<ReshapeOp>()) {
+    auto* source = step->input(0)->as<TensorView>();
+    if (sameSizes(shownSizes(reshaped), shownSizes(source)) && sameForm(reshaped, source)) {
+      return source;
     }
+    step = source->isFusionInput() ? nullptr : source->definition();
   }
-  return sameForm(a, b);
+  return nullptr;
+}
+
+/// What is reshaped, computed without a reshape in front of it.
+TensorView* computedBefore(const TensorView* reshaped) {
+  auto* source = reshaped->definition()->input(0)->as<TensorView>();
+  if (source->isFusionInput() || !source->definition()->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
+    return nullptr;
+  }
+  BeforeReshape before(reshaped, source);
+  TensorView* made = before.of(source);
+  return made != nullptr && before.reachedOperand() && sameForm(reshaped, made) ? made : nullptr;
 }
 
 }  // namespace
 
 void cancelReshapes(Fusion& fusion) {
+  FusionGuard guard(&fusion);
   for (const Expr* expr : fusion.exprs()) {
-    auto* const reshaped = expr->output(0);
-    for (const Expr* step = expr; step != nullptr && step->isA<ReshapeOp>();
-         step = step->input(0)->isFusionInput() ? nullptr : step->input(0)->definition()) {
-      auto* source = step->input(0)->as<TensorView>();
-      if (sameSizes(reshaped->as<TensorView>(), source)) {
-        replaceTensor(reshaped->as<TensorView>(), source);
-        break;
-      }
+    if (!expr->isA<ReshapeOp>()) {
+      continue;
+    }
+    auto* reshaped = expr->output(0)->as<TensorView>();
+    TensorView* same = operandOf(reshaped);
+    same = same != nullptr ? same : computedBefore(reshaped);
+    if (same != nullptr) {
+      replaceTensor(reshaped, same);
     }
   }
 }

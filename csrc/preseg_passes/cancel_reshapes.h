@@ -7,8 +7,14 @@
 ///   T1[30] = reshape(T0[5, 6])
 ///   T2[5, 6] = reshape(T1)                →    T0
 ///
+///   T1[8, 32, 4, 64] = reshape(T0[8, 128, 64])
+///   T2 = T1 * T9[8, 32, 1, 1]             →    T4[8, 128, 64] = T0 * T10[8, 128, 1]
+///   T3[8, 128, 64] = reshape(T2)               T3: T4; T10: T9 stretched and reshaped
+///
 /// The axes of a reshape come from a merge of all that it has; beside the operand itself, in one
-/// kernel, each element would be at two places. Sizes are compared once they are constants.
+/// kernel, each element would be at two places, and tiles of turned tensors have no axes behind a
+/// reshape. Sizes are compared once they are constants. Pointwise operations may be in between
+/// (before_reshape.h), such as those of a norm by groups.
 #pragma once
 
 #include <ir/fusion.h>

@@ -23,6 +23,7 @@
 #include <preseg_passes/operand_order.h>
 #include <preseg_passes/own_spreads.h>
 #include <preseg_passes/read_uncut.h>
+#include <preseg_passes/reduce_unmerged.h>
 #include <preseg_passes/remove_empty.h>
 #include <preseg_passes/rewrite.h>
 #include <preseg_passes/share_moments.h>
@@ -64,6 +65,9 @@ constexpr std::array kPasses = {
          "every value; random numbers stay apart", joinEqual},
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
          "the axes of every output", cancelBroadcastSqueeze},
+    Pass{"reduce-unmerged",
+         "what is reduced over axes that a reshape has made is reduced over those before it",
+         "every value, but for the order of a sum", reduceUnmerged},
     Pass{"merge-reductions", "a sum of sums is a sum over the axes of both, so is an extreme",
          "every value, but for the order of a sum", mergeReductions},
     Pass{"share-moments", "a mean beside a variance is the one that comes with it",

@@ -1,6 +1,7 @@
 #include <preseg_passes/rewrite.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include <ir/axis_map.h>
@@ -12,6 +13,8 @@
 namespace nvfuser::preseg_passes {
 
 namespace {
+
+constexpr size_t kMostReaders = 48;  ///< that are gone through
 
 size_t positionOf(const std::vector<IterDomain*>& list, const IterDomain* id) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), id) - list.begin());
@@ -151,6 +154,28 @@ std::optional<size_t> onlyTensorOperand(const Expr* expr) {
     place = i;
   }
   return place;
+}
+
+bool endsInReductions(const TensorView* tv) {
+  std::vector<const TensorView*> open{tv};
+  std::set<const TensorView*> seen;
+  while (!open.empty()) {
+    const TensorView* now = open.back();
+    open.pop_back();
+    if (now->isFusionOutput() || seen.size() > kMostReaders) {
+      return false;
+    }
+    for (const Expr* reader : tv->fusion()->usesOf(now)) {
+      const bool goes_on = reader->isOneOf<UnaryOp, BinaryOp, TernaryOp>() || isPlainCopy(reader);
+      if (!goes_on && !reader->isOneOf<ReductionOp, WelfordOp, GatherOp>()) {
+        return false;
+      }
+      if (goes_on && seen.insert(reader->output(0)->as<TensorView>()).second) {
+        open.push_back(reader->output(0)->as<TensorView>());
+      }
+    }
+  }
+  return true;
 }
 
 TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands) {

@@ -36,6 +36,7 @@ constexpr int64_t kMostThreadsOfTile = 1024;
 constexpr int64_t kLeastTile = 8;   ///< elements along a side
 constexpr int64_t kSmallTile = 32;  ///< down to which tiles shrink to occupy the device
 constexpr int64_t kMostTile = 512;
+constexpr int64_t kSmall = 32;  ///< a tensor this many times smaller lies in a cache, in any order
 constexpr int64_t kHostTask = 8192;  ///< elements
 constexpr int64_t kHostLine = 64;    ///< bytes
 constexpr int64_t kHostLanes = 16;
@@ -272,7 +273,11 @@ class TransposeScheduler : public SchedulerEntry {
     params->reference = pointwise::referenceOutput(fusion);
     const auto* output = fusion.outputs()[static_cast<size_t>(params->reference)]->as<TensorView>();
     const ReferenceAxes reference(fusion, output);
-    const std::vector<TensorView*> tensors = readAndWritten(fusion);
+    std::vector<TensorView*> tensors = readAndWritten(fusion);
+    const int64_t elements = info.extent(output->getLogicalDomain());
+    std::erase_if(tensors, [&](const TensorView* tv) {
+      return !reference.covers(tv) && kSmall * info.extent(tv->getLogicalDomain()) <= elements;
+    });
     for (const TensorView* tv : tensors) {
       if (!reference.covers(tv)) {
         return Refusal{text(tv, " has an axis that ", output, " has not")};

@@ -10,9 +10,10 @@ do not; but where a program has an image with its channels innermost, and where 
 place each, it is treated so, too, while TF32 is allowed.
 
 A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
-may hang on the order, and views that the new order does not have, get copies in the old one. Where these, and sums that
-would go over parts of pixels (a norm by groups), are too many, the graph stays as it is. What the backward keeps of a
-forward stays in the new order: AOTAutograd is told.
+may hang on the order, and views that the new order does not have, get copies in the old one; sums over parts of pixels
+(a norm by groups) take a pass of their own. Where these move more bytes than half of what cuDNN would copy, the graph
+stays as it is. What the backward keeps of a forward stays in the new order: AOTAutograd is told. A backward whose
+forward stayed as it was does so, too: its kernels would read tensors of both orders.
 """
 
 import operator
@@ -56,7 +57,7 @@ def put_channels_last(graph, arguments, num_returned):
         traced = meta(node)
         if isinstance(argument, torch.Tensor) and traced is not None and argument.stride() != traced.stride():
             given[node.name] = argument
-    pays = _pays(graph)
+    pays = _pays(graph) and _agrees_with_forward(graph, given)
     if not given and not pays:
         return graph
     made = copied(graph)
@@ -116,6 +117,14 @@ def _pays(graph):
     return found and (not _has_float32(graph) or _suits_float32(graph))
 
 
+def _agrees_with_forward(graph, given):
+    """Whether it is one, or what it has of its forward has the channels innermost."""
+    if any(node.target is aten.convolution.default for node in graph.nodes):
+        return True
+    kept = [given.get(node.name, meta(node)) for node in graph.nodes if node.op == "placeholder"]
+    return any(isinstance(x, torch.Tensor) and x.dim() in (3, 4) and _is_channels_last(x) for x in kept)
+
+
 def _convolutions(graph):
     return [node for node in graph.nodes if node.target in _OPERANDS]
 
@@ -164,6 +173,8 @@ def _may_be_tf32():
 
 
 def _is_channels_last(x):
+    """Of an image, or of a line that convolutions take for an image of one row."""
+    x = x.unsqueeze(2) if x.dim() == 3 else x
     return x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
 
 
@@ -174,7 +185,8 @@ class _Laying:
         self.graph, self.given, self.converts, self.num_returned = graph, given, converts, num_returned
         self.eager = {}  # changed node: the tensor that eager has there
         self.copies = {}  # (node, order wanted): its copy
-        self.worse, self.convolved = 0, 0  # bytes that are copied or summed in the wrong order; that are convolved
+        self.item_size = max((_weight(each).element_size() for each in _convolutions(graph)), default=0)
+        self.worse, self.saved = 0, 0  # bytes that are moved more than before, and those that cuDNN need not copy
 
     def run(self):
         """Whether it was done. False: the graph is half done, and of no use."""
@@ -192,7 +204,7 @@ class _Laying:
                     return False
             elif any(source in self.eager for source in node.all_input_nodes):
                 self._follow(node)
-        return not self.converts or self.worse <= self.convolved // 4
+        return not self.converts or self.worse <= self.saved // 2
 
     def _note(self, node, value):
         before = meta(node)
@@ -227,8 +239,8 @@ class _Laying:
 
     def _convolve(self, node):
         args = list(node.args)
+        self.saved += _bytes_of_copies(node, self.eager)
         for place in _OPERANDS[node.target]:
-            self.convolved += _bytes(meta(args[place]))
             args[place] = self._copy(node, args[place], torch.channels_last)
         node.args = tuple(args)
         self._note(node, _result(node))
@@ -244,7 +256,8 @@ class _Laying:
             return
         if node.target in _SUMS and len(node.args) > 1 and _parts_of_sum(node, meta(node.args[0])) > 1:
             eager = self.eager.get(node.args[0])
-            self.worse += _bytes(meta(node.args[0])) if eager is not None and _parts_of_sum(node, eager) == 1 else 0
+            if eager is not None and _parts_of_sum(node, eager) == 1:
+                self.worse += eager.numel() * self.item_size
         if node.target in _TAKE_ANY or node.target in _OPERANDS or (node.target in RULES and not _names_strides(node)):
             try:
                 self._note(node, _result(node))
@@ -253,7 +266,7 @@ class _Laying:
                 pass
         for source in node.all_input_nodes:
             if source in self.eager:
-                self.worse += _bytes(meta(source))
+                self.worse += 2 * _bytes(meta(source))
                 node.replace_input_with(source, self._restored(node, source))
 
     def _restore_outputs(self, output):
@@ -295,6 +308,15 @@ class _Laying:
         made = self.graph.call_function(target, arguments, options)
         made.meta["val"] = _result(made)
         return made
+
+
+def _bytes_of_copies(node, eager):
+    """What cuDNN moves around its kernels where images lie with the channels outside: a copy in front of each that it
+    reads, and one behind each that it writes. A backward has two kernels that read the gradient."""
+    images = [node.args[0], node] if node.target is aten.convolution.default else [node.args[0], *node.args[:2]]
+    tensors = [eager.get(each, meta(each)) for each in images]
+    tensors += [meta(node)[0]] if isinstance(meta(node), list | tuple) and meta(node)[0] is not None else []
+    return 0 if any(_is_channels_last(x) for x in tensors) else sum(2 * _bytes(x) for x in tensors)
 
 
 def _result(node):
