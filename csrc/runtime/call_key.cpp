@@ -44,7 +44,7 @@ char* put(char* at, std::span<const int64_t> words) {
   return at;
 }
 
-char* put(char* at, const LentArgument& argument) {
+char* put(char* at, const LentArgument& argument, bool is_free_integer) {
   if (const LentTensor* tensor = argument.tensor()) {
     const bool is_meta = tensor->device == nullptr;
     at = put(at, (static_cast<int64_t>(tensor->dtype.type) * 2 + (is_meta ? 1 : 0)) * 64 +
@@ -55,7 +55,7 @@ char* put(char* at, const LentArgument& argument) {
   }
   const PolymorphicValue& scalar = *argument.scalar();
   if (scalar.is<int64_t>()) {
-    return put(put(at, -1), scalar.as<int64_t>());  // sizes may depend on it
+    return put(put(at, -1), is_free_integer ? 0 : scalar.as<int64_t>());
   }
   // Which kinds a scalar may have is checked when a call is planned.
   return put(at, scalar.hasValue() ? -3 - static_cast<int64_t>(scalar.dtype().type) : -2);
@@ -64,7 +64,8 @@ char* put(char* at, const LentArgument& argument) {
 }  // namespace
 
 CallKey::CallKey(const Device& device, std::optional<PrimDataType> index_type,
-                 const Options& options, std::span<const LentArgument> arguments) {
+                 const Options& options, std::span<const LentArgument> arguments,
+                 const std::vector<bool>& free_integers) {
   const std::string& code = options.codeKey();
   size_t most = 2 * sizeof(int64_t) + code.size();
   for (const LentArgument& argument : arguments) {
@@ -77,8 +78,8 @@ CallKey::CallKey(const Device& device, std::optional<PrimDataType> index_type,
   end_ = put(end_, static_cast<int64_t>(reinterpret_cast<uintptr_t>(&device)));
   end_ = put(end_, (index_type ? static_cast<int64_t>(*index_type) + 1 : 0) * 2 +
                        (mayFallBack(options) ? 1 : 0));
-  for (const LentArgument& argument : arguments) {
-    end_ = put(end_, argument);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    end_ = put(end_, arguments[i], i < free_integers.size() && free_integers[i]);
   }
   end_ = std::copy(code.begin(), code.end(), end_);
 }

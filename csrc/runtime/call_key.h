@@ -1,7 +1,8 @@
 /// What a plan depends on of a call, as bytes: two calls with equal keys are served by one plan.
 ///
 ///   device | index type asked for, whether it may fall back | each argument: dtype, alignment,
-///   sizes and strides of a tensor, an integer's value, another number's kind | options of the code
+///   sizes and strides of a tensor, an integer's value where a plan may depend on it
+///   (free_integers.h), another number's kind | options of the code
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <runtime/repeated_call.h>
 #include <support/options.h>
@@ -28,7 +30,7 @@ int64_t alignmentOf(const Tensor& tensor);
 class CallKey {
  public:
   CallKey(const Device& device, std::optional<PrimDataType> index_type, const Options& options,
-          std::span<const LentArgument> arguments);
+          std::span<const LentArgument> arguments, const std::vector<bool>& free_integers);
   CallKey(const CallKey&) = delete;
   CallKey& operator=(const CallKey&) = delete;
 

@@ -4,6 +4,7 @@
 #include <ir/exact_numerics.h>
 #include <preseg_passes/pipeline.h>
 #include <runtime/compile_batch.h>
+#include <runtime/free_integers.h>
 #include <runtime/in_place.h>
 #include <runtime/launch_help.h>
 #include <runtime/launch_values.h>
@@ -34,6 +35,7 @@ FusionExecutorCache::FusionExecutorCache(std::unique_ptr<Fusion> fusion, int64_t
     : fusion_(verified(std::move(fusion))),
       shapes_(*fusion_, ShapeInference::Scope::Defined),
       questions_(*fusion_),
+      free_integers_(freeIntegers(*fusion_)),
       options_(Options::current()),
       fusion_id_(fusion_id),
       auto_schedule_(auto_schedule) {
@@ -148,7 +150,8 @@ std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::known(std::strin
 /// Where calls with this key meet; new where there is none.
 std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::keptFor(const Call& call) {
   LentArguments args(call.args);
-  const CallKey key(*call.device, call.params.index_type, *call.params.options, args.span());
+  const CallKey key(*call.device, call.params.index_type, *call.params.options, args.span(),
+                    free_integers_);
   if (std::shared_ptr<Kept> kept = known(key.bytes())) {
     return kept;
   }
@@ -255,7 +258,8 @@ KernelArgumentHolder FusionExecutorCache::runFusionWithInputs(
 bool FusionExecutorCache::isCompiled(const KernelArgumentHolder& args) {
   const Call call = makeCall(args, {}, nullptr);
   LentArguments lent(args);
-  const CallKey key(*call.device, call.params.index_type, *call.params.options, lent.span());
+  const CallKey key(*call.device, call.params.index_type, *call.params.options, lent.span(),
+                    free_integers_);
   const std::shared_ptr<const Kept> kept = known(key.bytes());
   return kept != nullptr && kept->compiled.load();
 }

@@ -80,6 +80,8 @@ class FusionExecutorCache {
   class RepeatedLaunch;  // repeated_launch.h
   std::unique_ptr<RepeatedLaunch> repeatedLaunch(std::span<const LentArgument> args,
                                                  const Options& options);
+  /// Whether a call with another integer there is served by the same plans (free_integers.h).
+  bool isFreeInteger(size_t input) const { return free_integers_[input]; }
   /// Whether there is any call that could be repeated: if not, nobody need lend anything.
   bool canRepeat() const { return can_repeat_.load(std::memory_order_acquire); }
 
@@ -215,7 +217,8 @@ class FusionExecutorCache {
   std::unique_ptr<Fusion> fusion_;
   ShapeInference shapes_;
   settling::FormQuestions questions_;
-  Options options_;  ///< of the passes over the whole fusion
+  const std::vector<bool> free_integers_;  ///< by input
+  Options options_;                        ///< of the passes over the whole fusion
   int64_t fusion_id_;
   bool auto_schedule_;
   bool caller_falls_back_ = false;

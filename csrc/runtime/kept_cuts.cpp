@@ -8,6 +8,7 @@
 #include <ir/axis_map.h>
 #include <ir/exact_numerics.h>
 #include <runtime/call_key.h>
+#include <runtime/free_integers.h>
 #include <runtime/kernel_cache/entry.h>
 #include <runtime/kernel_cache/process_cache.h>
 #include <support/text.h>
@@ -27,11 +28,12 @@ std::string textOf(const DeviceProperties& device) {
               device.vector_bytes, " ", device.memory_bytes);
 }
 
-/// Numbers of a floating type say nothing about sizes.
-std::string textOf(const KernelArgument& argument) {
+/// Numbers of a floating type and free integers say nothing about sizes.
+std::string textOf(const KernelArgument& argument, bool is_free_integer) {
   if (!argument.isTensor()) {
     const PolymorphicValue& value = argument.scalar();
-    return value.is<int64_t>() || value.is<bool>() ? value.toString() : "number";
+    const bool says_something = value.is<int64_t>() && !is_free_integer;
+    return says_something || value.is<bool>() ? value.toString() : "number";
   }
   const Tensor& tensor = argument.tensor();
   return tensor.defined() ? text(tensor.dtype(), " ", join(tensor.sizes(), ","), " ",
@@ -90,8 +92,9 @@ bool canRun(const Fusion& fusion, const std::vector<Group>& groups) {
 std::string cutKey(const Fusion& fusion, const KernelArgumentHolder& args, const Device& device,
                    DataType index_type, const Options& options) {
   std::string arguments;
-  for (const KernelArgument& argument : args) {
-    append(arguments, text(textOf(argument), "\n"));
+  const std::vector<bool> are_free = freeIntegers(fusion);
+  for (size_t i = 0; i < args.size(); ++i) {
+    append(arguments, text(textOf(args[i], are_free[i]), "\n"));
   }
   const std::string definition = fusion.toString();
   const std::string properties = textOf(device.properties());

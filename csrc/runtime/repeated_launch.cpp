@@ -55,14 +55,18 @@ FusionExecutorCache::RepeatedLaunch::RepeatedLaunch(FusionExecutorCache& cache,
 namespace {
 
 /// Whether a plan is for this word, too. `alignment`: of the tensor it was made with.
-bool takeWord(LentWord word, int64_t alignment, LentArgument& lent) {
+bool takeWord(LentWord word, int64_t alignment, bool is_free_integer, LentArgument& lent) {
   if (lent.tensor() != nullptr) {
     lent.setAddress(word.address);
     return alignmentOf(word.address) == alignment;
   }
   const PolymorphicValue& before = *lent.scalar();
-  if (before.is<int64_t>()) {  // sizes may depend on it
-    return before.as<int64_t>() == word.integer;
+  if (before.is<int64_t>()) {
+    const bool is_same = before.as<int64_t>() == word.integer;
+    if (!is_same && is_free_integer) {
+      lent = PolymorphicValue(word.integer);
+    }
+    return is_same || is_free_integer;
   }
   lent = before.is<bool>() ? PolymorphicValue(word.integer != 0) : PolymorphicValue(word.real);
   return true;
@@ -98,7 +102,8 @@ bool FusionExecutorCache::RepeatedLaunch::updatesAreApart(const LentWord* words)
 bool FusionExecutorCache::RepeatedLaunch::take(const LentWord* words) {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Argument& argument = arguments_[i];
-    if (argument.is_read && !takeWord(words[i], argument.alignment, argument.before)) {
+    if (argument.is_read &&
+        !takeWord(words[i], argument.alignment, cache_.isFreeInteger(i), argument.before)) {
       return false;
     }
     addresses_[i] = words[i].address;

@@ -1,6 +1,6 @@
-/// A call that was looked up once: what is left to give of the next ones like it are addresses and
-/// floating-point numbers, and what is left to do are its launches. For callers that count
-/// microseconds and see by themselves that a call is like the one before.
+/// A call that was looked up once: what is left to give of the next ones like it are addresses,
+/// floating-point numbers and free integers, and what is left to do are its launches. For callers
+/// that count microseconds and see by themselves that a call is like the one before.
 ///
 ///   auto launch = cache.repeatedLaunch(args, options);  // null: it is more than launches
 ///   if (launch->take(words)) {
@@ -37,8 +37,9 @@ class FusionExecutorCache::RepeatedLaunch {
   const std::vector<size_t>& updated() const { return sequence_.updated(); }
 
   /// One word for each argument of the call, for the runs from now on. False: this launch is not
-  /// for them, since an address is aligned otherwise than in the call before, an integer is another
-  /// one, or what is updated shares memory with another argument.
+  /// for them, since an address is aligned otherwise than in the call before, an integer that is
+  /// not free (free_integers.h) is another one, or what is updated shares memory with another
+  /// argument.
   bool take(const LentWord* words);
   /// Launches, with an address for each output: aligned as an `Allocator`'s, null if it has no
   /// elements. Throws `PartialUpdateError` where a launch fails behind one that updated.

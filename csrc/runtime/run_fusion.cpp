@@ -265,7 +265,7 @@ std::shared_ptr<FusionExecutorCache::Kept> FusionExecutorCache::repeatable(
   if (device == nullptr || showsLaunches(options) || options.dumps(DebugDumpOption::FusionArgs)) {
     return nullptr;
   }
-  const CallKey key(*device, std::nullopt, options, args);
+  const CallKey key(*device, std::nullopt, options, args, free_integers_);
   std::shared_ptr<Kept> kept = known(key.bytes());
   const bool can_be = kept != nullptr && kept->ready.load(std::memory_order_acquire) &&
                       kept->plan->launches != nullptr;

@@ -44,8 +44,9 @@ std::unique_ptr<TorchKnownCall> TorchKnownCall::make(FusionExecutorCache& execut
   if (!call->setOutputs()) {
     return nullptr;
   }
-  for (const TorchValue& input : inputs) {
-    call->addInput(input);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    call->addInput(inputs[i]);
+    call->inputs_.back().is_free = executor.isFreeInteger(i);
   }
   return call;
 }
@@ -90,7 +91,8 @@ bool TorchKnownCall::isLike(const Input& input, const TorchValue& value) {
     return false;
   }
   if (value.kind != TorchValue::Kind::Tensor) {
-    return value.kind != TorchValue::Kind::Integer || value.word.integer == input.integer;
+    return value.kind != TorchValue::Kind::Integer || input.is_free ||
+           value.word.integer == input.integer;
   }
   return value.dtype == input.dtype && value.cuda_index == input.cuda_index &&
          std::equal(value.sizes.begin(), value.sizes.end(), input.sizes.begin(),

@@ -32,9 +32,9 @@ class TorchKnownCall {
   TorchKnownCall& operator=(const TorchKnownCall&) = delete;
 
   /// Whether the call is like this one; if not, nothing was done. Alike are calls with the same
-  /// integers, and tensors with the same dtypes, devices, sizes and strides, and with as aligned
-  /// addresses. The inputs' memory must stay: other threads may run meanwhile, as `lock` is given
-  /// to them where a launch takes longer than that.
+  /// integers, but for those that no plan depends on, and tensors with the same dtypes, devices,
+  /// sizes and strides, and with as aligned addresses. The inputs' memory must stay: other threads
+  /// may run meanwhile, as `lock` is given to them where a launch takes longer than that.
   bool run(std::span<const TorchValue> inputs, std::span<const StrideOfOne> ones,
            InterpreterLock& lock);
 
@@ -47,6 +47,7 @@ class TorchKnownCall {
   struct Input {
     TorchValue::Kind kind = TorchValue::Kind::Tensor;
     int64_t integer = 0;
+    bool is_free = false;  ///< an integer that no plan depends on
     // Of a tensor.
     DataType dtype;
     int32_t cuda_index = -1;

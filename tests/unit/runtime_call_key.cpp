@@ -22,11 +22,13 @@ struct KeyedCall {
   uintptr_t address = 4096;
   PolymorphicValue number{int64_t{3}};
   PolymorphicValue real{2.5};
+  bool is_free = false;
 
   std::string key() const {
     const LentTensor tensor{reinterpret_cast<void*>(address), dtype, sizes, strides, holder};
     const LentArgument arguments[] = {real, tensor, number};
-    return std::string(CallKey(*device, index_type, options, arguments).bytes());
+    return std::string(
+        CallKey(*device, index_type, options, arguments, {false, false, is_free}).bytes());
   }
 };
 
@@ -79,6 +81,12 @@ TEST_CASE("call key: what a plan does not depend on is not in it") {
   KeyedCall other;
   other.real = PolymorphicValue(-7.0);
   CHECK(other.key() == key);
+  KeyedCall free;
+  free.is_free = true;
+  KeyedCall of_another;
+  of_another.is_free = true;
+  of_another.number = PolymorphicValue(int64_t{4});
+  CHECK(free.key() == of_another.key());
 }
 
 TEST_CASE("call key: many arguments take their order and place") {
@@ -88,7 +96,7 @@ TEST_CASE("call key: many arguments take their order and place") {
   const LentArgument one[] = {tensor, tensor, PolymorphicValue(int64_t{1}), tensor};
   const LentArgument two[] = {tensor, PolymorphicValue(int64_t{1}), tensor, tensor};
   const auto keyOf = [](std::span<const LentArgument> arguments) {
-    return std::string(CallKey(cpuDevice(), {}, Options(), arguments).bytes());
+    return std::string(CallKey(cpuDevice(), {}, Options(), arguments, {}).bytes());
   };
   CHECK(keyOf(one).size() > 1024);
   CHECK(keyOf(one) == keyOf(one));

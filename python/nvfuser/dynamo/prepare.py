@@ -109,15 +109,16 @@ def _join_views(graph, node):
 
 
 def _forget_copied_over(graph, node):
-    """What is copied over something else, to be read: the source, cast and stretched."""
+    """What is copied over something else, to be read: the source on its device, cast and stretched."""
     source, wanted = node.args[1], meta(node)
     if not isinstance(source, torch.fx.Node) or any(user.op == "output" for user in node.users):
         return
     if any(isinstance(size, torch.SymInt) for size in wanted.shape) and not same_sizes(meta(source), wanted):
         return
     with graph.inserting_before(node):
-        if meta(source).dtype != wanted.dtype:
-            source = graph.call_function(aten._to_copy.default, (source,), {"dtype": wanted.dtype})
+        if meta(source).dtype != wanted.dtype or meta(source).device != wanted.device:
+            facts = {"dtype": wanted.dtype, "device": wanted.device}
+            source = graph.call_function(aten._to_copy.default, (source,), facts)
             note_result(source)
         if not same_sizes(meta(source), wanted):
             source = graph.call_function(aten.expand.default, (source, list(wanted.shape)))
