@@ -71,6 +71,10 @@ MODELS = {
         lambda: nn.Sequential(nn.Conv1d(16, 32, 3, padding=1), nn.GELU(), nn.Conv1d(32, 32, 3, 2, 1, bias=False)),
         (2, 16, 12),
     ),
+    "norms by groups": (
+        lambda: nn.Sequential(nn.Conv2d(16, 24, 3), nn.GroupNorm(6, 24), nn.SiLU(), nn.Conv2d(24, 16, 3, padding=1)),
+        (2, 16, 9, 8),
+    ),
     "one place": (lambda: nn.Sequential(nn.Conv2d(16, 32, 4), nn.ReLU(), nn.Conv2d(32, 16, 1)), (2, 16, 4, 4)),
 }
 
@@ -128,6 +132,39 @@ def _conversions(model, x):
     return sum(node.kwargs.get("memory_format") is torch.channels_last for node in graph.cut.kinds)
 
 
+class Rows(nn.Module):
+    """What lies between its convolutions is flat, in the order that eager has."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(16, 16, 1), nn.Conv2d(16, 16, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        for scale in (2, 3, 4, 5):
+            x = x + (x * scale).flatten(1).cumsum(1).view_as(x)
+        return self.second(x)
+
+
+def _conversions_of_step(model, x):
+    with observing() as seen:
+        torch.compile(model, backend="nvfuser")(x).square().mean().backward()
+    return {
+        graph.direction: sum(node.kwargs.get("memory_format") is torch.channels_last for node in graph.cut.kinds)
+        for graph in seen.graphs
+    }
+
+
+def test_backward_has_the_order_of_its_forward():
+    x = torch.randn(2, 16, 8, 8).to(DEVICE, torch.bfloat16)
+    norms = nn.Sequential(nn.Conv2d(16, 32, 3), nn.GroupNorm(4, 32), nn.ReLU(), nn.Conv2d(32, 16, 3))
+    found = _conversions_of_step(norms.to(DEVICE, torch.bfloat16), x)
+    assert found["forward"] > 0 and found["backward"] > 0
+    torch._dynamo.reset()
+    found = _conversions_of_step(Rows().to(DEVICE, torch.bfloat16), x)
+    assert found == {"forward": 0, "backward": 0}
+
+
 def test_nothing_is_copied_between_convolutions():
     model = nn.Sequential(*(nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU()) for _ in range(5)))
     model = model.to(DEVICE, torch.bfloat16)
@@ -141,9 +178,9 @@ def test_nothing_is_copied_between_convolutions():
     [
         nn.Conv2d(32, 32, 3, groups=4),
         nn.Conv2d(3, 8, 3),
-        nn.Sequential(nn.Conv2d(16, 32, 1), nn.GroupNorm(4, 32), nn.ReLU(), nn.Conv2d(32, 16, 1), nn.GroupNorm(4, 16)),
+        Rows(),
     ],
-    ids=["groups", "few channels", "normalised by groups"],
+    ids=["groups", "few channels", "flat in between"],
 )
 def test_left_as_it_is(model):
     model = model.to(DEVICE, torch.bfloat16)

@@ -57,12 +57,16 @@ class Separation {
   }
 
  private:
+  bool isOneOfRow(const TensorView* tv) const {
+    return tv->definition() != nullptr && !isReduction(tv->definition()) &&
+           !signature_.spansReduced(tv, permissive_);
+  }
+
   /// One value a row, with an axis that stands for the row's elements: loops over these go through
   /// it.
   bool isInRow(const TensorView* tv) const {
     const auto& logical = tv->getLogicalDomain();
-    return tv->definition() != nullptr && !isReduction(tv->definition()) &&
-           !signature_.spansReduced(tv, permissive_) &&
+    return isOneOfRow(tv) &&
            std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
              return id->isBroadcast() && signature_.reduced.count(permissive_.classOf(id)) != 0;
            });
@@ -100,8 +104,10 @@ class Separation {
     }
   }
 
+  /// Of what the row's loops read, broadcast or not: they compute that, too.
   TensorView* copyOf(TensorView* tv) {
-    if (!isShared(tv)) {
+    const auto read = read_by_row_.find(tv);
+    if (read == read_by_row_.end() || !read->second || !isOneOfRow(tv) || !can_copy_.at(tv)) {
       return tv;
     }
     TensorView*& copy = copies_[tv];

@@ -11,8 +11,8 @@
 /// without SIMD lanes. T6 has nothing to do with that loop; it is computed when T2 is complete.
 ///
 /// A result behind others of one value a row (casts, rsqrt(T3 + eps), a copy of an input) has the
-/// whole chain copied, back to where no axis stands for the row's elements: each tensor once
-/// for all its readers. Chains with something that cannot be computed again (`canRecompute`) are
+/// whole chain copied, back to a reduction, an input, or what the row's loops do not read: each
+/// tensor once for all its readers. Chains with something that cannot be computed again (`canRecompute`) are
 /// left as they are, and no reduction is done twice.
 #pragma once
 

@@ -13,6 +13,7 @@ constexpr int64_t kSector = 32;    ///< bytes that a GPU moves at least
 constexpr int64_t kLine = 64;      ///< the same of a CPU
 constexpr int64_t kEnough = 512;   ///< elements of a side that need no further axis
 constexpr int64_t kLeastSide = 8;  ///< elements of a side that are worth a tile
+constexpr int64_t kLargeTile = 1024;  ///< elements of both sides
 constexpr double kGain = 1.3;      ///< by which lines moved must exceed bytes
 /// Less lies in a CPU's first cache, where reading across rows costs nothing.
 constexpr double kLeastOnHost = 8192;
@@ -77,7 +78,8 @@ class Search {
                           kLeastOnHost, " on")};
     }
     sides.turned_bytes = keep ? along_second : along_first;
-    sides.pointwise_bytes = std::min(linesMoved(compute), linesMoved(other));
+    const bool is_large = sides.compute_extent * sides.other_extent >= kLargeTile;
+    sides.pointwise_bytes = std::min(linesMoved(compute, is_large), linesMoved(other, is_large));
     if (sides.pointwise_bytes < kGain * sides.bytes) {
       return Refusal{text("without tiles, lines of ", sides.pointwise_bytes,
                           " bytes would be moved for ", sides.bytes,
@@ -200,15 +202,18 @@ class Search {
 
   /// Bytes of the lines that are moved if neighbouring threads (lanes) are neighbours along `axis`.
   /// On the CPU, elements that are no neighbours cost a line's time even in the cache: they are
-  /// moved one by one.
-  double linesMoved(int64_t axis) const {
+  /// moved one by one. A GPU's caches keep the rest of a sector, but give it to threads once for
+  /// each element: that is `within_sectors`, against which small tiles gain nothing.
+  double linesMoved(int64_t axis, bool within_sectors) const {
     const int64_t line = info_.isHost() ? kLine : kSector;
     double bytes = 0;
     for (const TensorView* tv : tensors_) {
       const int64_t stride = strideOf(tv, axis);
       const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
-      const bool together = info_.isHost() ? stride <= 1 : stride * size <= line;
-      bytes += bytesOf(tv) * (together ? 1 : static_cast<double>(line) / static_cast<double>(size));
+      const int64_t step = info_.isHost() ? stride * line : stride * size;
+      const bool together = step <= (within_sectors && !info_.isHost() ? size : line);
+      bytes += bytesOf(tv) * static_cast<double>(together ? size : std::min(step, line)) /
+               static_cast<double>(size);
     }
     return bytes;
   }

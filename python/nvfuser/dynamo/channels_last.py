@@ -266,7 +266,6 @@ class _Laying:
                 pass
         for source in node.all_input_nodes:
             if source in self.eager:
-                self.worse += 2 * _bytes(meta(source))
                 node.replace_input_with(source, self._restored(node, source))
 
     def _restore_outputs(self, output):
@@ -281,6 +280,8 @@ class _Laying:
         wanted = self.eager[node]
         if (node, wanted.stride()) in self.copies:
             return self.copies[node, wanted.stride()]
+        if reader.op != "output":
+            self.worse += 2 * _bytes(wanted)
         order = sorted(range(wanted.dim()), key=lambda axis: (-wanted.stride(axis), axis))
         with self.graph.inserting_before(reader):
             made = (
