@@ -53,7 +53,7 @@ def prepared(case, options):
     """{backend: its step}, {backend: why it has none}, {backend: seconds of its first call}."""
     warnings.filterwarnings("ignore")
     calls, wrong, first = {}, {}, {}
-    for backend in BACKENDS:
+    for backend in options["backends"]:
         begin = time.monotonic()
         try:
             call = step_of(_makers(options)[case[0]], backend, case[1])
@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[""], help="models of the two files, by a part of their names")
     parser.add_argument("--timm", nargs="*", default=[], help="models of timm")
     parser.add_argument("--language", nargs="*", default=[], help="kinds of language models of transformers")
+    parser.add_argument("--backends", nargs="*", default=BACKENDS, choices=BACKENDS)
     parser.add_argument("--trained", nargs="*", type=int, default=[0, 1], help="0: inference, 1: trained")
     parser.add_argument("--seconds", type=float, default=0.3, help="of calls of each backend and clock")
     parser.add_argument("--threads", type=int)
