@@ -59,7 +59,9 @@ TensorView* BeforeReshape::computed(TensorView* tv) {
     auto* operand = def->input(0)->as<TensorView>();
     const bool is_operand =
         sameSizes(shownSizes(operand), before_) && sameSizes(shownSizes(tv), behind_);
-    reached_operand_ |= is_operand;
+    if (is_operand) {
+      reached_.push_back(tv);
+    }
     return is_operand ? operand : nullptr;
   }
   if (def->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {

@@ -29,8 +29,8 @@ class BeforeReshape {
   /// `tv`, which has the sizes of `behind`, with those of `before`; null where there is no way, or
   /// after 48 operations.
   TensorView* of(TensorView* tv);
-  /// Whether what was asked for goes back to a reshape's operand.
-  bool reachedOperand() const { return reached_operand_; }
+  /// The reshapes' results that what was asked for goes back to.
+  const std::vector<const TensorView*>& reached() const { return reached_; }
 
  private:
   TensorView* computed(TensorView* tv);
@@ -42,7 +42,7 @@ class BeforeReshape {
   std::vector<Val*> behind_;
   std::vector<ops::AxisGroup> groups_;  ///< old axes: before
   int64_t left_;
-  bool reached_operand_ = false;
+  std::vector<const TensorView*> reached_;
   std::map<const TensorView*, TensorView*> made_;
 };
 

@@ -1,5 +1,7 @@
 #include <preseg_passes/cancel_reshapes.h>
 
+#include <algorithm>
+
 #include <ops/axes.h>
 #include <preseg_passes/before_reshape.h>
 #include <preseg_passes/rewrite.h>
@@ -29,7 +31,10 @@ TensorView* computedBefore(const TensorView* reshaped) {
   }
   BeforeReshape before(reshaped, source);
   TensorView* made = before.of(source);
-  return made != nullptr && before.reachedOperand() && sameForm(reshaped, made) ? made : nullptr;
+  const std::vector<const TensorView*>& views = before.reached();
+  const bool may = made != nullptr && sameForm(reshaped, made) && !views.empty() &&
+                   std::none_of(views.begin(), views.end(), leadsToReductions);
+  return may ? made : nullptr;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 /// The axes of a reshape come from a merge of all that it has; beside the operand itself, in one
 /// kernel, each element would be at two places, and tiles of turned tensors have no axes behind a
 /// reshape. Sizes are compared once they are constants. Pointwise operations may be in between
-/// (before_reshape.h), such as those of a norm by groups.
+/// (before_reshape.h), such as those of the gradient of a norm by groups. Where reductions read
+/// what is reshaped, a kernel may hold its rows, as they are reduced: there the way back stays.
 #pragma once
 
 #include <ir/fusion.h>

@@ -57,6 +57,30 @@ bool isPermutedOrPlain(const TensorView* tv) {
   });
 }
 
+bool goesOn(const Expr* reader) {
+  return reader->isOneOf<UnaryOp, BinaryOp, TernaryOp>() || isPlainCopy(reader);
+}
+
+/// Calls `take` with each reader of `tv` and of what is made of it element by element, and with
+/// null for each of these tensors. False: there are many, not all of which were taken.
+template <typename Take>
+bool eachReader(const TensorView* tv, const Take& take) {
+  std::vector<const TensorView*> open{tv};
+  std::set<const TensorView*> seen{tv};
+  while (!open.empty() && seen.size() <= kMostReaders) {
+    const TensorView* now = open.back();
+    open.pop_back();
+    take(now, nullptr);
+    for (const Expr* reader : tv->fusion()->usesOf(now)) {
+      take(now, reader);
+      if (goesOn(reader) && seen.insert(reader->output(0)->as<TensorView>()).second) {
+        open.push_back(reader->output(0)->as<TensorView>());
+      }
+    }
+  }
+  return open.empty();
+}
+
 }  // namespace
 
 void replaceTensor(TensorView* old, TensorView* with) {
@@ -157,25 +181,20 @@ std::optional<size_t> onlyTensorOperand(const Expr* expr) {
 }
 
 bool endsInReductions(const TensorView* tv) {
-  std::vector<const TensorView*> open{tv};
-  std::set<const TensorView*> seen;
-  while (!open.empty()) {
-    const TensorView* now = open.back();
-    open.pop_back();
-    if (now->isFusionOutput() || seen.size() > kMostReaders) {
-      return false;
-    }
-    for (const Expr* reader : tv->fusion()->usesOf(now)) {
-      const bool goes_on = reader->isOneOf<UnaryOp, BinaryOp, TernaryOp>() || isPlainCopy(reader);
-      if (!goes_on && !reader->isOneOf<ReductionOp, WelfordOp, GatherOp>()) {
-        return false;
-      }
-      if (goes_on && seen.insert(reader->output(0)->as<TensorView>()).second) {
-        open.push_back(reader->output(0)->as<TensorView>());
-      }
-    }
-  }
-  return true;
+  bool ends = true;
+  const bool seen_all = eachReader(tv, [&](const TensorView* of, const Expr* reader) {
+    ends &= reader != nullptr ? goesOn(reader) || isReduction(reader) || reader->isA<GatherOp>()
+                              : !of->isFusionOutput();
+  });
+  return seen_all && ends;
+}
+
+bool leadsToReductions(const TensorView* tv) {
+  bool leads = false;
+  const bool seen_all = eachReader(tv, [&](const TensorView*, const Expr* reader) {
+    leads |= reader != nullptr && isReduction(reader);
+  });
+  return !seen_all || leads;
 }
 
 TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands) {

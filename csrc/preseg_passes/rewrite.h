@@ -42,6 +42,8 @@ std::optional<size_t> onlyTensorOperand(const Expr* expr);
 /// Whether what is made of `tv` element by element goes into reductions and reads at an index
 /// alone.
 bool endsInReductions(const TensorView* tv);
+/// Whether a reduction reads something of it. (Or many others do.)
+bool leadsToReductions(const TensorView* tv);
 
 /// `expr`, a pointwise operation, on other operands: a fresh tensor of the dtype of its result.
 TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands);

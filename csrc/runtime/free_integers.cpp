@@ -22,7 +22,8 @@ void addSources(const Val* val, std::unordered_set<const Val*>& known) {
   }
 }
 
-/// Scalars that say where axes begin and end, or that other operations take.
+/// Scalars that say where axes begin and end, that sizes are compared with, or that other
+/// operations take.
 std::unordered_set<const Val*> decidingScalars(const Fusion& fusion) {
   std::unordered_set<const Val*> known;
   const auto addAxis = [&](const IterDomain* id) {
@@ -43,6 +44,10 @@ std::unordered_set<const Val*> decidingScalars(const Fusion& fusion) {
         addSources(expr->as<Resize>()->rightExpand(), known);
       }
     }
+  }
+  for (const SizeRequirement& requirement : fusion.sizeRequirements()) {
+    addSources(requirement.found, known);
+    addSources(requirement.needed, known);
   }
   for (const Expr* expr : fusion.exprs()) {
     if (takesNumbers(expr)) {

@@ -399,6 +399,36 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
   }
 }
 
+TEST_CASE("preseg: reductions behind reshapes, and what is reshaped back") {
+  check({"reduce-unmerged",
+         "gradients of a norm and of the bias in front of it",
+         0,  // one of a GPU, two without the pass
+         0,
+         {{{3, 5, 24}}, {{3, 5, 24}}},
+         [] {
+           TensorView* x = input({3, 5, 24});
+           TensorView* grad = input({3, 5, 24});
+           TensorView* of_x = sub(grad, mul(x, sum(mul(grad, x), {2}, true)));
+           output(of_x);
+           output(sum(mul(grad, x), {0, 1}));
+           output(sum(mul(reshape(of_x, {3, 5, 24}, {15, 24}), IrBuilder::create<Val>(0.5)), {0}));
+         },
+         false});
+  check({"cancel-reshapes",
+         "scaled by groups of channels",
+         1,
+         1,
+         {{{3, 12, 7}}, {{3, 4}}, {{12}}},
+         [] {
+           TensorView* x = input({3, 12, 7});
+           TensorView* scale = broadcast(input({3, 4}), {false, false, true, true});
+           TensorView* shift =
+               broadcast(reshape(input({12}), {12}, {4, 3}), {true, false, false, true});
+           TensorView* scaled = add(mul(reshape(x, {3, 12, 7}, {3, 4, 3, 7}), scale), shift);
+           output(relu(reshape(scaled, {3, 4, 3, 7}, {3, 12, 7})));
+         }});
+}
+
 TEST_CASE("preseg: sums that are added up") {
   const auto steps = [](TensorView* x, TensorView* c, int count, bool keeps) {
     TensorView* total = nullptr;

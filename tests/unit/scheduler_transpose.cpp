@@ -71,6 +71,10 @@ TEST_CASE("transpose scheduler: few bytes are turned") {
           [](Fusion& fusion) { fusion.addOutput(permute(relu(input(fusion, 4)), {0, 2, 3, 1})); },
           {{{32, 64, 14, 14}}}),
       "sides of 1 and 2 axes");
+  // Rows within one sector, which a warp's threads would each read again.
+  has(planned([](Fusion& fusion) { fusion.addOutput(transpose(input(fusion, 2), 0, 1)); },
+              {{{4096, 8}}}),
+      "turned outputs [0]");
 }
 
 TEST_CASE("transpose scheduler: what gains nothing is refused, with a reason") {
@@ -82,7 +86,7 @@ TEST_CASE("transpose scheduler: what gains nothing is refused, with a reason") {
   has(planned(reduced, {{{64, 64}}}), "is reduced");
   auto turned = [](Fusion& fusion) { fusion.addOutput(transpose(input(fusion, 2), 0, 1)); };
   has(planned(turned, {{{4, 4096}}}), "has 4 elements; a tile gains from 8 on");
-  has(planned(turned, {{{4096, 8}}}), "refused: without tiles, lines of");
+  has(planned(turned, {{{64, 8}}}), "refused: without tiles, lines of");
   has(planned(turned, {{{1, 4096}}}), "refused: all tensors lie in memory along one axis");
   auto bias = [](Fusion& fusion) {
     TensorView* x = input(fusion, 2);

@@ -96,7 +96,8 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
   }
   if (params.schedule_3d) {
     // Runs are shared out to threads of a block first, whose results meet without memory.
-    const int64_t steps = std::max<int64_t>(floorPow2(others / params.unroll_runs), 1);
+    const int64_t steps =
+        std::clamp<int64_t>(floorPow2(others / params.unroll_runs), 1, device.max_block[2]);
     params.threads_of_runs = std::clamp<int64_t>(kThreadsOfRows / block, 1, steps);
     if (params.threads_of_runs > 1) {
       params.rows = std::min(params.rows, device.max_block[2]);  // they are threadIdx.z then

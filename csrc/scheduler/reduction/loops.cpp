@@ -8,6 +8,8 @@ namespace {
 
 using enum ParallelType;
 
+constexpr int64_t kShortPiece = 64;  ///< elements of a row side by side: a line of 16-bit numbers
+
 std::string axisName(int64_t axis) { return text("axis", axis); }
 
 class Planner {
@@ -130,11 +132,14 @@ class Planner {
     }
     if (p_.rows > 1) {
       loops_.split("kept", p_.rows, "kept", "rows");
-      // Threads that share a result are neighbours: those of the runs come first.
-      loops_.bind("rows", p_.threads_of_runs > 1 ? TIDz : TIDy);
+      loops_.bind("rows", p_.threads_of_runs > 1 && !rowsAreNeighbours() ? TIDz : TIDy);
     }
     loops_.bind("kept", BIDx);
   }
+
+  /// Threads that share a result are neighbours, which exchange by shuffles: those of the runs come
+  /// first. But short pieces of rows lie beside those of the next rows, in the same lines.
+  bool rowsAreNeighbours() const { return p_.threads_x * p_.vectorization < kShortPiece; }
 
   void splitRuns(ParallelType grid, bool unrolls_runs) {
     if (p_.grid > 1) {
@@ -143,7 +148,7 @@ class Planner {
     }
     if (p_.threads_of_runs > 1) {
       loops_.split("runs", p_.threads_of_runs, "runs", "thread of runs");
-      loops_.bind("thread of runs", TIDy);
+      loops_.bind("thread of runs", rowsAreNeighbours() ? TIDz : TIDy);
     }
     if (unrolls_runs) {
       loops_.split("runs", p_.unroll_runs, "runs", "unrolled runs");

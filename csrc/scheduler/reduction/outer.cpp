@@ -100,7 +100,7 @@ void planOuterPasses(const Problem& problem, ReductionParams& params) {
   while (params.threads_x > of_line && others * ceilDiv(columns, params.threads_x) < wanted) {
     params.threads_x /= 2;
   }
-  const int64_t blocks = others * ceilDiv(columns, params.threads_x);
+  const int64_t blocks = std::max<int64_t>(others * ceilDiv(columns, params.threads_x), 1);
   const int64_t all_rows = kMostThreadsOfPass / params.threads_x * ceilDiv(wanted, blocks);
   const bool has_many = problem.reduced >= kRowsOfPass * all_rows;
   params.threads_y = std::clamp<int64_t>(

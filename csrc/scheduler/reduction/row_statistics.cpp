@@ -66,8 +66,7 @@ class Separation {
   /// it.
   bool isInRow(const TensorView* tv) const {
     const auto& logical = tv->getLogicalDomain();
-    return isOneOfRow(tv) &&
-           std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+    return isOneOfRow(tv) && std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
              return id->isBroadcast() && signature_.reduced.count(permissive_.classOf(id)) != 0;
            });
   }

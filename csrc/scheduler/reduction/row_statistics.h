@@ -12,8 +12,8 @@
 ///
 /// A result behind others of one value a row (casts, rsqrt(T3 + eps), a copy of an input) has the
 /// whole chain copied, back to a reduction, an input, or what the row's loops do not read: each
-/// tensor once for all its readers. Chains with something that cannot be computed again (`canRecompute`) are
-/// left as they are, and no reduction is done twice.
+/// tensor once for all its readers. Chains with something that cannot be computed again
+/// (`canRecompute`) are left as they are, and no reduction is done twice.
 #pragma once
 
 #include <ir/fusion.h>

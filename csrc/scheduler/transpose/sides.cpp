@@ -9,12 +9,12 @@ namespace nvfuser::transpose {
 
 namespace {
 
-constexpr int64_t kSector = 32;    ///< bytes that a GPU moves at least
-constexpr int64_t kLine = 64;      ///< the same of a CPU
-constexpr int64_t kEnough = 512;   ///< elements of a side that need no further axis
-constexpr int64_t kLeastSide = 8;  ///< elements of a side that are worth a tile
+constexpr int64_t kSector = 32;       ///< bytes that a GPU moves at least
+constexpr int64_t kLine = 64;         ///< the same of a CPU
+constexpr int64_t kEnough = 512;      ///< elements of a side that need no further axis
+constexpr int64_t kLeastSide = 8;     ///< elements of a side that are worth a tile
 constexpr int64_t kLargeTile = 1024;  ///< elements of both sides
-constexpr double kGain = 1.3;      ///< by which lines moved must exceed bytes
+constexpr double kGain = 1.3;         ///< by which lines moved must exceed bytes
 /// Less lies in a CPU's first cache, where reading across rows costs nothing.
 constexpr double kLeastOnHost = 8192;
 
