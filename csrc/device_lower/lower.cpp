@@ -6,6 +6,7 @@
 
 #include <device_lower/add_by_blocks.h>
 #include <device_lower/async_copy.h>
+#include <device_lower/branch_choices.h>
 #include <device_lower/cluster_meetings.h>
 #include <device_lower/collect_parameters.h>
 #include <device_lower/fetch_ahead.h>
@@ -154,6 +155,12 @@ void splitAtTurns(Lowering& l) {
   }
 }
 
+void branchAtTurns(Lowering& l) {
+  if (l.options.target == LowerTarget::Cuda) {
+    branchChoices(l.kernel);
+  }
+}
+
 void hoist(Lowering& l) {
   if (l.options.index_hoist) {
     hoistIndices(l.kernel);
@@ -267,6 +274,9 @@ constexpr std::array kPasses = {
     LoweringPass{"split-loops", "final indices, loops of the CPU",
                  "a loop for each side of a choice that its variable makes",
                  "vectors compute one side of a choice, not both", splitAtTurns, true},
+    LoweringPass{"branch-choices", "final indices, loops of a GPU's threads",
+                 "a branch for each side of a choice that a vector's elements make alike",
+                 "threads compute one side of a choice, not both", branchAtTurns, true},
     LoweringPass{"hoist-indices", "final indices",
                  "names to index expressions that occur more than once",
                  "shared index expressions get a name", hoist, true},

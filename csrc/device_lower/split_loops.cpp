@@ -1,10 +1,8 @@
 #include <device_lower/split_loops.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include <kernel_ir/accesses.h>
+#include <device_lower/loop_choices.h>
 #include <kernel_ir/scalars_of.h>
 
 namespace nvfuser {
@@ -16,120 +14,6 @@ namespace {
 constexpr int64_t kFewElements = 32;     ///< of a loop, which vectors are done with at once
 constexpr size_t kMostStatements = 400;  ///< of all parts
 
-/// A condition on the loop's variable k: it is `below` for k < at, and not for the others.
-struct Turn {
-  Scalar at = nullptr;
-  bool below = true;
-};
-
-/// What is known of k within a part of the loop: k < at, or not.
-using Known = std::vector<Turn>;
-
-const kir::Ref* asElement(const kir::Operand& operand) {
-  const auto* ref = std::get_if<kir::Ref>(&operand);
-  return ref != nullptr && ref->buffer->memory == MemoryType::Local ? ref : nullptr;
-}
-
-/// The statements of one loop, with what each of its own variables is computed by.
-class Body {
- public:
-  Body(Scalar var, const kir::Block& block, kir::ScalarPool& pool) : var_(var), pool_(pool) {
-    for (const kir::Stmt& stmt : block) {
-      if (const auto* declare = std::get_if<kir::Declare>(&stmt.node)) {
-        own_.insert(declare->buffer);
-      }
-    }
-  }
-
-  bool isOwn(const kir::Buffer* buffer) const { return own_.count(buffer) != 0; }
-
-  /// Where a choice turns; nothing if that is not known from the loop alone.
-  std::optional<Turn> turnOf(const kir::Block& block, const kir::Operand& condition) {
-    const kir::Stmt* def = definitionOf(block, condition);
-    if (def == nullptr) {
-      return std::nullopt;
-    }
-    if (const auto* copy = std::get_if<kir::Assign>(&def->node)) {
-      return turnOf(block, copy->src);
-    }
-    const auto* compute = std::get_if<kir::Compute>(&def->node);
-    const auto* type = compute == nullptr ? nullptr : std::get_if<BinaryOpType>(&compute->op);
-    if (type == nullptr || !isIntegralType(compute->compute)) {
-      return std::nullopt;
-    }
-    const Scalar a = numberOf(block, compute->operands[0]);
-    const Scalar b = a == nullptr ? nullptr : numberOf(block, compute->operands[1]);
-    if (b == nullptr) {
-      return std::nullopt;
-    }
-    switch (*type) {
-      case BinaryOpType::LT:
-        return turnBelow(a, b, true);
-      case BinaryOpType::GE:
-        return turnBelow(a, b, false);
-      case BinaryOpType::GT:
-        return turnBelow(b, a, true);
-      case BinaryOpType::LE:
-        return turnBelow(b, a, false);
-      default:
-        return std::nullopt;
-    }
-  }
-
-  /// The turn of a < b; of its opposite, if it is not `holds`.
-  std::optional<Turn> turnBelow(Scalar a, Scalar b, bool holds) {
-    int64_t slope = 0;
-    Scalar rest = nullptr;
-    if (!pool_.splitLinear(pool_.sub(b, a), var_, &slope, &rest) || slope == 0 ||
-        kir::ScalarPool::contains(rest, var_)) {
-      return std::nullopt;
-    }
-    const auto quotient = [&](Scalar value, int64_t by) {
-      return by == 1 ? value : pool_.div(pool_.max(value, pool_.zero()), pool_.constant(by));
-    };
-    if (slope < 0) {  // 0 < rest - s·k where k < rest / s, rounded up
-      return Turn{quotient(pool_.add(rest, pool_.constant(-slope - 1)), -slope), holds};
-    }
-    // 0 < rest + s·k where -rest < s·k, so from -rest / s on, rounded down, and one more
-    return Turn{quotient(pool_.sub(pool_.constant(slope), rest), slope), !holds};
-  }
-
- private:
-  const kir::Stmt* definitionOf(const kir::Block& block, const kir::Operand& operand) const {
-    const kir::Ref* ref = asElement(operand);
-    if (ref == nullptr || !isOwn(ref->buffer)) {
-      return nullptr;
-    }
-    const kir::Stmt* found = nullptr;
-    int writes = 0;
-    for (const kir::Stmt& stmt : block) {
-      kir::forEachAccess(stmt, [&](const kir::Ref& access, bool is_write) {
-        const bool defines = is_write && access.buffer == ref->buffer;
-        writes += defines ? 1 : 0;
-        found = defines ? &stmt : found;
-      });
-    }
-    return writes == 1 ? found : nullptr;
-  }
-
-  Scalar numberOf(const kir::Block& block, const kir::Operand& operand) {
-    if (const auto* index = std::get_if<kir::IndexValue>(&operand)) {
-      return index->index;
-    }
-    if (const auto* literal = std::get_if<kir::Literal>(&operand)) {
-      return literal->value.is<int64_t>() ? pool_.constant(literal->value.as<int64_t>()) : nullptr;
-    }
-    const kir::Stmt* def = definitionOf(block, operand);
-    const auto* copy = def == nullptr ? nullptr : std::get_if<kir::Assign>(&def->node);
-    return copy == nullptr || !isIntegralType(copy->dst.buffer->dtype) ? nullptr
-                                                                       : numberOf(block, copy->src);
-  }
-
-  Scalar var_;
-  kir::ScalarPool& pool_;
-  std::set<const kir::Buffer*> own_;
-};
-
 /// Takes one loop apart.
 class Splitter {
  public:
@@ -137,17 +21,17 @@ class Splitter {
       : loop_(loop),
         pool_(pool),
         block_(flat(*loop.body)),
-        body_(loop.var, block_, pool),
+        choices_(loop.var, block_, pool),
         begin_(pool.zero()),
         end_(loop.extent),
         uniform_(pool.one()) {}
 
   /// The loops in its place; none if it stays as it is.
   kir::Block run() {
-    if (loop_.extent->hi <= kFewElements || !isSimple() || !readEdges()) {
+    if (loop_.extent->hi <= kFewElements || !LoopChoices::isSimple(block_) || !readEdges()) {
       return {};
     }
-    const kir::Block known = decided(block_, edges_);
+    const kir::Block known = choices_.decided(block_, edges_, is_decided_);
     split(known, begin_, end_, edges_);
     return parts_.size() < 2 && !is_decided_ ? kir::Block{} : std::move(parts_);
   }
@@ -184,7 +68,7 @@ class Splitter {
         continue;
       }
       const auto turn = part->op == kir::ScalarOp::Less
-                            ? body_.turnBelow(part->args[0], part->args[1], true)
+                            ? choices_.turnBelow(part->args[0], part->args[1], true)
                             : std::nullopt;
       if (!turn) {
         return false;
@@ -196,26 +80,15 @@ class Splitter {
     return true;
   }
 
-  bool isSimple() const {
-    return std::all_of(block_.begin(), block_.end(), [](const kir::Stmt& stmt) {
-      return std::holds_alternative<kir::Declare>(stmt.node) ||
-             std::holds_alternative<kir::Assign>(stmt.node) ||
-             std::holds_alternative<kir::Compute>(stmt.node) ||
-             std::holds_alternative<kir::Guarded>(stmt.node) ||
-             std::holds_alternative<kir::Fetch>(stmt.node) ||
-             std::holds_alternative<kir::LoadIndex>(stmt.node);
-    });
-  }
-
-  void split(const kir::Block& from, Scalar begin, Scalar end, const Known& known) {
-    const kir::Block block = read(decided(from, known));
+  void split(const kir::Block& from, Scalar begin, Scalar end, const KnownTurns& known) {
+    const kir::Block block = choices_.read(choices_.decided(from, known, is_decided_));
     if (const auto turn = nextTurn(block)) {
       ++splits_;
       const Scalar middle = pool_.min(pool_.max(turn->at, begin), end);
-      Known before = known;
+      KnownTurns before = known;
       before.push_back({turn->at, true});
       split(block, begin, middle, before);
-      Known behind = known;
+      KnownTurns behind = known;
       behind.push_back({turn->at, false});
       split(block, middle, end, behind);
       return;
@@ -243,114 +116,17 @@ class Splitter {
         block.size() * static_cast<size_t>(splits_ + 2) > kMostStatements) {
       return std::nullopt;
     }
-    for (auto it = block.rbegin(); it != block.rend(); ++it) {
-      if (const auto* choice = asChoice(*it)) {
-        if (const auto turn = body_.turnOf(block, choice->operands[0])) {
-          return turn;
-        }
-      }
-    }
-    return std::nullopt;
-  }
-
-  static const kir::Compute* asChoice(const kir::Stmt& stmt) {
-    const auto* compute = std::get_if<kir::Compute>(&stmt.node);
-    const auto* type = compute == nullptr ? nullptr : std::get_if<TernaryOpType>(&compute->op);
-    return type != nullptr && *type == TernaryOpType::Where ? compute : nullptr;
-  }
-
-  /// Whether a condition holds throughout; nothing if that is not known.
-  std::optional<bool> holds(const std::optional<Turn>& turn, const Known& known) {
-    for (const Turn& each : known) {
-      if (!turn) {
-        break;
-      }
-      const Scalar later = pool_.sub(turn->at, each.at);
-      if (each.below && later->lo >= 0) {
-        return turn->below;
-      }
-      if (!each.below && later->hi <= 0) {
-        return !turn->below;
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// With choices and guards that are known.
-  kir::Block decided(const kir::Block& block, const Known& known) {
-    kir::Block result = block;
-    for (kir::Stmt& stmt : result) {
-      if (const auto* choice = asChoice(stmt)) {
-        if (const auto first = holds(body_.turnOf(block, choice->operands[0]), known)) {
-          stmt = {kir::Assign{choice->dst, choice->operands[*first ? 1 : 2]}};
-          is_decided_ = true;
-        }
-      } else if (auto* guarded = std::get_if<kir::Guarded>(&stmt.node)) {
-        const Scalar before = guarded->condition;
-        guarded->condition = decided(before, known);
-        is_decided_ |= guarded->condition != before;
-        if (guarded->condition->isConstant()) {
-          const bool reads = !guarded->condition->isConstant(0);
-          stmt = {kir::Assign{guarded->dst, reads ? guarded->src : guarded->otherwise}};
-        }
-      }
-    }
-    return result;
-  }
-
-  Scalar decided(Scalar condition, const Known& known) {
-    if (condition->op == kir::ScalarOp::And) {
-      Scalar rest = pool_.one();
-      for (Scalar each : condition->args) {
-        rest = pool_.logicalAnd(rest, decided(each, known));
-      }
-      return rest;
-    }
-    if (condition->op != kir::ScalarOp::Less) {
-      return condition;
-    }
-    const auto turn = body_.turnBelow(condition->args[0], condition->args[1], true);
-    const std::optional<bool> value = holds(turn, known);
-    return value ? pool_.constant(*value ? 1 : 0) : condition;
-  }
-
-  /// Without what nobody reads.
-  kir::Block read(const kir::Block& block) const {
-    std::set<const kir::Buffer*> wanted;
-    std::vector<bool> kept(block.size(), true);
-    for (size_t i = block.size(); i-- > 0;) {
-      if (std::holds_alternative<kir::Declare>(block[i].node)) {
-        continue;
-      }
-      bool writes_own = false;
-      kir::forEachAccess(block[i], [&](const kir::Ref& ref, bool is_write) {
-        writes_own |= is_write && body_.isOwn(ref.buffer) && wanted.count(ref.buffer) == 0;
-      });
-      kept[i] = !writes_own;
-      kir::forEachAccess(block[i], [&](const kir::Ref& ref, bool is_write) {
-        if (kept[i] && !is_write) {
-          wanted.insert(ref.buffer);
-        }
-      });
-    }
-    kir::Block result;
-    for (size_t i = 0; i < block.size(); ++i) {
-      const auto* declare = std::get_if<kir::Declare>(&block[i].node);
-      if (declare != nullptr ? wanted.count(declare->buffer) != 0 : kept[i]) {
-        result.push_back(block[i]);
-      }
-    }
-    return result;
+    return choices_.lastTurn(block);
   }
 
   const kir::For& loop_;
   kir::ScalarPool& pool_;
   const kir::Block block_;
-  Body body_;
+  const LoopChoices choices_;
   Scalar begin_;
   Scalar end_;
   Scalar uniform_;
-  Known edges_;
+  KnownTurns edges_;
   bool is_decided_ = false;  ///< some choice or guard, for a whole part
   kir::Block parts_;
   int splits_ = 0;

@@ -77,7 +77,8 @@ TEST_CASE("options: files and passes that are not there") {
   checkError([] { runWith(sunk().set("SKIP_PASS", "allocate")); },
              "lower: 'allocate' is no pass that can be skipped; those are cluster-meetings, "
              "share-draws, share-conditions, "
-             "wrap-remainders, fetch-ahead, split-loops, hoist-indices, limit-unrolling");
+             "wrap-remainders, fetch-ahead, split-loops, branch-choices, hoist-indices, "
+             "limit-unrolling");
 }
 
 TEST_CASE("options: a kernel's text for another launch than its own") {
