@@ -65,25 +65,13 @@ TensorView* BeforeReshape::computed(TensorView* tv) {
     return is_operand ? operand : nullptr;
   }
   if (def->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
-    return pointwise(def);
+    return isTaken() ? applyToOthers(def, [this](TensorView* operand) { return of(operand); })
+                     : nullptr;
   }
   if (def->isA<FullOp>()) {
     return isTaken() ? full(before_, def->as<FullOp>()->getFillValue(), tv->dtype()) : nullptr;
   }
   return isPlainCopy(def) ? of(def->input(0)->as<TensorView>()) : nullptr;
-}
-
-TensorView* BeforeReshape::pointwise(const Expr* def) {
-  std::vector<Val*> operands = def->inputs();
-  for (Val*& operand : operands) {
-    if (operand->isA<TensorView>()) {
-      operand = of(operand->as<TensorView>());
-    }
-    if (operand == nullptr) {
-      return nullptr;
-    }
-  }
-  return isTaken() ? applyTo(def, operands) : nullptr;
 }
 
 /// A tensor that is the same all along one group: stretched within the others, and reshaped. Null

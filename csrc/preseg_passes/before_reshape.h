@@ -34,7 +34,6 @@ class BeforeReshape {
 
  private:
   TensorView* computed(TensorView* tv);
-  TensorView* pointwise(const Expr* def);
   TensorView* regrouped(TensorView* tv);
   bool isTaken() { return --left_ >= 0; }
 

@@ -81,7 +81,8 @@ class Turned {
       return isTurnedBack(order_, *first) ? def->input(0)->as<TensorView>() : nullptr;
     }
     if (def->isOneOf<UnaryOp, BinaryOp, TernaryOp>()) {
-      return pointwise(def);
+      return isTaken() ? applyToOthers(def, [this](TensorView* operand) { return of(operand); })
+                       : nullptr;
     }
     if (def->isA<BroadcastOp>()) {
       return spread(def->as<BroadcastOp>());
@@ -114,19 +115,6 @@ class Turned {
       squeezed.push_back(id->isBroadcast());
     }
     return own == 1 && isTaken() ? broadcast(squeeze(tv, squeezed), flags) : nullptr;
-  }
-
-  TensorView* pointwise(const Expr* def) {
-    std::vector<Val*> operands = def->inputs();
-    for (Val*& operand : operands) {
-      if (operand->isA<TensorView>()) {
-        operand = of(operand->as<TensorView>());
-      }
-      if (operand == nullptr) {
-        return nullptr;
-      }
-    }
-    return isTaken() ? applyTo(def, operands) : nullptr;
   }
 
   /// Of an operand whose axes stay in their order.

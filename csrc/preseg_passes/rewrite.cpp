@@ -213,6 +213,19 @@ TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands) {
   return out;
 }
 
+TensorView* applyToOthers(const Expr* expr, const std::function<TensorView*(TensorView*)>& of) {
+  std::vector<Val*> operands = expr->inputs();
+  for (Val*& operand : operands) {
+    if (operand->isA<TensorView>()) {
+      operand = of(operand->as<TensorView>());
+    }
+    if (operand == nullptr) {
+      return nullptr;
+    }
+  }
+  return applyTo(expr, operands);
+}
+
 void sweep(Fusion& fusion) {
   const std::vector<Expr*> alive = fusion.exprs();
   std::unordered_set<const Expr*> kept(alive.begin(), alive.end());

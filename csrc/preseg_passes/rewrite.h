@@ -2,6 +2,7 @@
 /// operands. All of it in the Fusion of the tensors given; none needs a `FusionGuard`.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -47,6 +48,10 @@ bool leadsToReductions(const TensorView* tv);
 
 /// `expr`, a pointwise operation, on other operands: a fresh tensor of the dtype of its result.
 TensorView* applyTo(const Expr* expr, const std::vector<Val*>& operands);
+
+/// `expr`, a pointwise operation, with each tensor that it reads exchanged by `of`; null where that
+/// gives null for one.
+TensorView* applyToOthers(const Expr* expr, const std::function<TensorView*(TensorView*)>& of);
 
 /// Expressions that lead to no output go.
 void sweep(Fusion& fusion);

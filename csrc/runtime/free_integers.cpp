@@ -1,5 +1,7 @@
 #include <runtime/free_integers.h>
 
+#include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include <ir/internal_nodes.h>
@@ -8,8 +10,19 @@ namespace nvfuser {
 
 namespace {
 
+/// Whether integers may have no such result: quotients by zero, shifts by too much.
+bool mayHaveNone(const BinaryOp* op) {
+  using enum BinaryOpType;
+  constexpr std::array kWithout = {Div, Fmod,   Remainder, Mod,           CeilDiv,
+                                   Pow, Lshift, Rshift,    LogicalRshift, Gcd};
+  return isIntegralType(op->out()->dtype()) &&
+         std::find(kWithout.begin(), kWithout.end(), op->getBinaryOpType()) != kWithout.end();
+}
+
+/// Whether the operation takes any number.
 bool takesNumbers(const Expr* expr) {
-  return expr->isOneOf<UnaryOp, BinaryOp, TernaryOp, FullOp, RNGOp>();
+  const auto* op = dynamic_cast<const BinaryOp*>(expr);
+  return op != nullptr ? !mayHaveNone(op) : expr->isOneOf<UnaryOp, TernaryOp, FullOp, RNGOp>();
 }
 
 /// Adds the scalar and what it is computed from.
