@@ -66,8 +66,9 @@ constexpr std::array kPasses = {
     Pass{"broadcast-squeeze", "axes of extent 1 that come and go are left out",
          "the axes of every output", cancelBroadcastSqueeze},
     Pass{"reduce-unmerged",
-         "what is reduced over axes that a reshape has made is reduced over those before it",
-         "every value, but for the order of a sum", reduceUnmerged},
+         "on a GPU, what is reduced over axes that a reshape has made is reduced over those before "
+         "it",
+         "every value, but for the order of a sum", reduceUnmerged, PassFor::Gpus},
     Pass{"merge-reductions", "a sum of sums is a sum over the axes of both, so is an extreme",
          "every value, but for the order of a sum", mergeReductions},
     Pass{"share-moments", "a mean beside a variance is the one that comes with it",

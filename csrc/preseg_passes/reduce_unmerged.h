@@ -6,6 +6,7 @@
 ///
 /// The gradient of a bias is a sum over a batch's rows as a library's product has them; a norm's
 /// gradients beside it are sums over the batch's own axes. Over the same axes they are one kernel.
+/// (Not on a CPU, which has no such kernels, and whose loops are longer over merged axes.)
 ///
 /// Left alone: a reshape of which an axis is kept that it has made; one whose elements go on to
 /// something else than reductions; and all, where exact numerics give sums an order
