@@ -3,7 +3,9 @@
 ///
 ///   T1[i0] = uniform(i0, seed, offset)     T2[i0 / s] = reshape(T0, {i0 / s, s})
 ///
-/// seed and offset are free: a call with others is like the one before. s is not.
+/// seed and offset are free: a call with others is like the one before. s is not. Neither is what
+/// an operation may have no result for (a divisor, a shift): it is looked at when a call is
+/// planned.
 #pragma once
 
 #include <vector>

@@ -100,7 +100,7 @@ void planInner(const Problem& problem, bool may_split, ReductionParams& params) 
         std::clamp<int64_t>(floorPow2(others / params.unroll_runs), 1, device.max_block[2]);
     params.threads_of_runs = std::clamp<int64_t>(kThreadsOfRows / block, 1, steps);
     if (params.threads_of_runs > 1) {
-      params.rows = std::min(params.rows, device.max_block[2]);  // they are threadIdx.z then
+      params.rows = std::min(params.rows, device.max_block[2]);  // (either is threadIdx.z)
     }
     block *= params.threads_of_runs;
   }

@@ -210,10 +210,11 @@ class Search {
     for (const TensorView* tv : tensors_) {
       const int64_t stride = strideOf(tv, axis);
       const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
-      const int64_t step = info_.isHost() ? stride * line : stride * size;
-      const bool together = step <= (within_sectors && !info_.isHost() ? size : line);
-      bytes += bytesOf(tv) * static_cast<double>(together ? size : std::min(step, line)) /
-               static_cast<double>(size);
+      const bool in_one_line = !info_.isHost() && stride * size <= line;
+      const bool together = stride <= 1 || (in_one_line && !within_sectors);
+      const int64_t moved = in_one_line ? stride * size : line;
+      bytes +=
+          bytesOf(tv) * (together ? 1 : static_cast<double>(moved) / static_cast<double>(size));
     }
     return bytes;
   }

@@ -185,7 +185,8 @@ class _Laying:
         self.graph, self.given, self.converts, self.num_returned = graph, given, converts, num_returned
         self.eager = {}  # changed node: the tensor that eager has there
         self.copies = {}  # (node, order wanted): its copy
-        self.item_size = max((_weight(each).element_size() for each in _convolutions(graph)), default=0)
+        weights = [weight for weight in map(_weight, _convolutions(graph)) if weight is not None]
+        self.item_size = max((weight.element_size() for weight in weights), default=0)  # of an image in memory
         self.worse, self.saved = 0, 0  # bytes that are moved more than before, and those that cuDNN need not copy
 
     def run(self):
