@@ -40,6 +40,23 @@ void boxesAgainstBoxes(Fusion& fusion) {
   fusion.addOutput(sub(add(area(of_a), area(of_b)), shared));
 }
 
+/// Scores of pairs, and those of their distances: of the row, and of the column, turned.
+void scoresOfDistances(Fusion& fusion) {
+  TensorView* scores = input(fusion, 3, DataType::BFloat16);
+  TensorView* of_rows = input(fusion, 3, DataType::BFloat16);
+  TensorView* drawn = input(fusion, 2, DataType::Float);
+  TensorView* places = castOp(DataType::Int, mul(abs(drawn), IrBuilder::create<Val>(3.0)));
+  TensorView* within = minimum(places, number(7));
+  Val* heads = scores->getLogicalDomain()[0]->extent();
+  const auto at = [&](TensorView* index) {
+    TensorView* of_all =
+        expand(broadcast(index, {true, false, false}), {heads, number(-1), number(-1)});
+    return castOp(DataType::Float, takeAlongAxis(of_rows, of_all, 2));
+  };
+  TensorView* turned = transpose(at(within), 1, 2);
+  fusion.addOutput(add(add(castOp(DataType::Float, scores), at(transpose(within, 0, 1))), turned));
+}
+
 /// Rows of a table at two places each, beside a row that is computed.
 void joinedRows(Fusion& fusion) {
   TensorView* table = input(fusion, 2, DataType::Float);
@@ -98,6 +115,15 @@ TEST_CASE("rows at an index are joined with others in one kernel of a GPU") {
   check(joinedRows, {sizes(1, 1, 1), sizes(33, 64, 16), sizes(200, 17, 5), sizes(7, 130, 64)}, "",
         0);
   CHECK(reportOf(joinedRows, sizes(300, 64, 16)).find("kernel 2") == std::string::npos);
+}
+
+TEST_CASE("pairs: a block of several rows reads across them") {
+  const auto sizes = [](int64_t heads, int64_t n) {
+    const DataType half = DataType::BFloat16;
+    return std::vector<Input>{{{heads, n, n}, half}, {{heads, n, 8}, half}, {{n, n}}};
+  };
+  check(scoresOfDistances, {sizes(1, 1), sizes(3, 31), sizes(2, 64), sizes(12, 80)}, "", 0);
+  CHECK(reportOf(scoresOfDistances, sizes(12, 128)).find(" x 16") != std::string::npos);
 }
 
 TEST_CASE("planes: their extremes are computed where they are read") {

@@ -59,6 +59,18 @@ class Upsampled(nn.Module):
         return y, self.second(y)[:, 3:7] * 2, y.reshape(2, -1).sum(1)
 
 
+class Joined(nn.Module):
+    """An image of half the size, repeated, beside the image itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(16, 32, 3, padding=1), nn.Conv2d(64, 16, 3, padding=1)
+
+    def forward(self, x):
+        y = F.relu(self.first(x))
+        return self.second(torch.cat([F.interpolate(F.avg_pool2d(y, 2), scale_factor=2), y], 1))
+
+
 MODELS = {
     "residual": (lambda: nn.Sequential(Residual(16, 32), nn.MaxPool2d(2), Residual(32, 32)), (2, 16, 16, 16)),
     "patches": (Patches, (2, 16, 16, 16)),
@@ -75,6 +87,7 @@ MODELS = {
         lambda: nn.Sequential(nn.Conv2d(16, 24, 3), nn.GroupNorm(6, 24), nn.SiLU(), nn.Conv2d(24, 16, 3, padding=1)),
         (2, 16, 9, 8),
     ),
+    "repeated and joined": (Joined, (2, 16, 8, 12)),
     "one place": (lambda: nn.Sequential(nn.Conv2d(16, 32, 4), nn.ReLU(), nn.Conv2d(32, 16, 1)), (2, 16, 4, 4)),
 }
 
@@ -163,6 +176,13 @@ def test_backward_has_the_order_of_its_forward():
     torch._dynamo.reset()
     found = _conversions_of_step(Rows().to(DEVICE, torch.bfloat16), x)
     assert found == {"forward": 0, "backward": 0}
+
+
+def test_what_is_repeated_keeps_its_order():
+    x = torch.randn(2, 16, 8, 8).to(DEVICE, torch.bfloat16).requires_grad_()
+    model = Joined().to(DEVICE, torch.bfloat16)
+    # Two weights and the image; then these, and the gradient that the step begins with.
+    assert _conversions_of_step(model, x) == {"forward": 3, "backward": 4}
 
 
 def test_nothing_is_copied_between_convolutions():

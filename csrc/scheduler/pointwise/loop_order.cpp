@@ -9,6 +9,7 @@
 #include <id_model/id_graph.h>
 #include <iteration_space/refused_loops.h>
 #include <scheduler/analysis/own_loops.h>
+#include <scheduler/analysis/sectors.h>
 #include <scheduler/pointwise/schedule.h>
 
 namespace nvfuser::pointwise {
@@ -50,8 +51,7 @@ std::optional<Refusal> refusesLoops(const Fusion& scheduled, const std::vector<L
   return std::nullopt;
 }
 
-constexpr int64_t kSector = 32;  ///< bytes that a GPU moves at least
-constexpr int64_t kWarp = 32;    ///< elements that are stored at once
+constexpr int64_t kWarp = 32;  ///< elements that are stored at once
 /// Elements whose sectors a block has in its first cache: what one read of a sector leaves, another
 /// one finds.
 constexpr int64_t kBlock = 512;
@@ -59,28 +59,12 @@ constexpr int64_t kBlock = 512;
 constexpr double kLess = 0.8;
 
 /// Bytes of the sectors that loops in this order move for each byte of a tensor.
-double sectorsOf(const ReferenceAxes& axes, const TensorView* tv, const std::vector<int64_t>& order,
-                 SchedulerRuntimeInfo& info) {
-  const int64_t size = SchedulerRuntimeInfo::elementBytes(tv);
-  const std::vector<int64_t> strides = axes.strides(tv, info);
-  std::unordered_set<int64_t> places;  // fewer than loops where the tensor lacks an axis
-  std::unordered_set<int64_t> sectors;
-  const int64_t elements = tv->isFusionOutput() ? kWarp : kBlock;
-  for (int64_t n = 0; n < elements; ++n) {
-    int64_t left = n;
-    int64_t place = 0;
-    for (auto axis = order.rbegin(); axis != order.rend() && left > 0; ++axis) {
-      const auto i = static_cast<size_t>(*axis);
-      const int64_t extent = std::max<int64_t>(info.extent(axes.axes()[i]), 1);
-      place += left % extent * strides[i];
-      left /= extent;
-    }
-    places.insert(place);
-    sectors.insert(place * size / kSector);
-  }
-  const auto bytes = static_cast<int64_t>(places.size()) * size;
-  return static_cast<double>(static_cast<int64_t>(sectors.size()) * kSector) /
-         static_cast<double>(std::max(bytes, kSector));
+double sectorBytes(const ReferenceAxes& axes, const TensorView* tv,
+                   const std::vector<int64_t>& order, SchedulerRuntimeInfo& info) {
+  const Sectors moved = sectorsOf(axes, tv, order, 1, tv->isFusionOutput() ? kWarp : kBlock, info);
+  const int64_t bytes = moved.places * SchedulerRuntimeInfo::elementBytes(tv);
+  return static_cast<double>(moved.sectors * kSectorBytes) /
+         static_cast<double>(std::max(bytes, kSectorBytes));
 }
 
 /// The order of memory of the tensors for which a GPU moves the fewest sectors; of nearly equal
@@ -100,7 +84,7 @@ std::vector<int64_t> orderOfFewestSectors(const ReferenceAxes& axes,
     double bytes = 0;
     for (const TensorView* tv : tensors) {
       if (axes.covers(tv)) {
-        bytes += static_cast<double>(info.bytes(tv)) * sectorsOf(axes, tv, order, info);
+        bytes += static_cast<double>(info.bytes(tv)) * sectorBytes(axes, tv, order, info);
       }
     }
     return bytes;

@@ -16,6 +16,7 @@
 #include <scheduler/analysis/reference_axes.h>
 #include <scheduler/analysis/windows.h>
 #include <scheduler/indexed_reads.h>
+#include <scheduler/pointwise/choose_block.h>
 #include <scheduler/pointwise/choose_rows.h>
 #include <scheduler/pointwise/choose_windows.h>
 #include <scheduler/pointwise/innermost_apart.h>
@@ -49,6 +50,8 @@ constexpr int64_t kMostHostRows = 64;  ///< short ones, of a task on the CPU
 constexpr int64_t kApartTile = 2048;   ///< elements of a task along the others
 constexpr int64_t kHostLineBytes = 64;
 constexpr int64_t kMostGridY = 65535;
+
+constexpr int64_t kMostOfRows = 4;  ///< elements of a thread in a block of several rows
 
 constexpr size_t kMostNests = 8;
 
@@ -176,7 +179,9 @@ class PointwiseScheduler : public SchedulerEntry {
     if (all_covered || info.isHost()) {
       pointwise::cutForWindows(fusion, reference, windows, info, *params);
     }
-    chooseVectors(fusion, reference, tensors, windows, info, *params);
+    const bool is_cut = params->break_point > 0 && !windows.empty();
+    const int64_t rows_of_block = chooseBlock(fusion, reference, tensors, is_cut, info, *params);
+    chooseVectors(fusion, reference, tensors, windows, rows_of_block, info, *params);
     if (!info.isHost() &&
         pointwise::takesShortRows(fusion, nests, params->order, params->vectorization, info)) {
       auto whole = wholeShortRows(fusion, reference, tensors, info, *params);
@@ -254,6 +259,28 @@ class PointwiseScheduler : public SchedulerEntry {
                                       reference.vectorWidth(most, params.order, info, true)) {
       params.break_point = 0;
     }
+  }
+
+  /// Several rows for a block where they share what is read, and a kernel can have them.
+  /// `is_cut`: for the rows of windows.
+  static int64_t chooseBlock(const Fusion& fusion, const ReferenceAxes& reference,
+                             const std::vector<TensorView*>& tensors, bool is_cut,
+                             SchedulerRuntimeInfo& info, PointwiseParams& params) {
+    if (info.isHost() || is_cut) {
+      return 1;
+    }
+    const int64_t rows = pointwise::rowsOfBlock(reference, tensors, info, params);
+    if (rows > 1) {
+      PointwiseParams trial = params;
+      trial.break_point = static_cast<int64_t>(params.order.size()) - 1;
+      trial.threads_x = pointwise::kBlockColumns;
+      trial.threads_y = rows;
+      if (refuses(fusion, trial, LowerTarget::Cuda)) {
+        return 1;
+      }
+      params.break_point = trial.break_point;
+    }
+    return rows;
   }
 
   /// On the CPU nothing hides the divisions by which an element's place in a tensor is found that
@@ -382,8 +409,8 @@ class PointwiseScheduler : public SchedulerEntry {
 
   static void chooseVectors(const Fusion& fusion, const ReferenceAxes& reference,
                             const std::vector<TensorView*>& tensors,
-                            const std::vector<TensorView*>& windows, SchedulerRuntimeInfo& info,
-                            PointwiseParams& params) {
+                            const std::vector<TensorView*>& windows, int64_t rows_of_block,
+                            SchedulerRuntimeInfo& info, PointwiseParams& params) {
     const auto cut = params.order.begin() + params.break_point;
     const std::vector<int64_t> inner(cut, params.order.end());
     int64_t left = 1;
@@ -415,7 +442,11 @@ class PointwiseScheduler : public SchedulerEntry {
       }
       elements = elementsOfLines(lineAccesses(reference, tensors, windows, inner, info), reference,
                                  inner, left * right, elements, info);
-      if (params.break_point > 0) {
+      if (rows_of_block > 1) {
+        elements = std::min(elements, kMostOfRows);
+        params.threads_x = pointwise::kBlockColumns / elements;
+        params.threads_y = rows_of_block;
+      } else if (params.break_point > 0) {
         const int64_t columns = ceilDiv(right, elements);
         params.threads_x = std::min(kThreads, ceilPow2(columns));
         params.threads_y = kThreads / params.threads_x;

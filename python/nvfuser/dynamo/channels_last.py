@@ -9,11 +9,11 @@ them in front of its kernel, and the result behind it. Float32 stays, since othe
 do not; but where a program has an image with its channels innermost, and where convolutions are by depth or of one
 place each, it is treated so, too, while TF32 is allowed.
 
-A result is laid out as PyTorch's operation says when it is given operands of the new order. Operations whose results
-may hang on the order, and views that the new order does not have, get copies in the old one; sums over parts of pixels
-(a norm by groups) take a pass of their own. Where these move more bytes than half of what cuDNN would copy, the graph
-stays as it is. What the backward keeps of a forward stays in the new order: AOTAutograd is told. A backward whose
-forward stayed as it was does so, too: its kernels would read tensors of both orders.
+A result is laid out as PyTorch's operation says when it is given operands of the new order (but kept_order.py).
+Operations whose results may hang on the order, and views that the new order does not have, get copies in the old one;
+sums over parts of pixels (a norm by groups) take a pass of their own. Where these move more bytes than half of what
+cuDNN would copy, the graph stays as it is. What the backward keeps of a forward stays in the new order: AOTAutograd is
+told. A backward whose forward stayed as it was does so, too: its kernels would read tensors of both orders.
 """
 
 import operator
@@ -21,6 +21,7 @@ import operator
 import torch
 from torch._guards import TracingContext, detect_fake_mode
 
+from .kept_order import KEEP_ORDER
 from .operators import RULES, meta
 from .prepare import copied
 
@@ -259,6 +260,8 @@ class _Laying:
             eager = self.eager.get(node.args[0])
             if eager is not None and _parts_of_sum(node, eager) == 1:
                 self.worse += eager.numel() * self.item_size
+        if node.target in KEEP_ORDER and self._keep_order(node, KEEP_ORDER[node.target]):
+            return
         if node.target in _TAKE_ANY or node.target in _OPERANDS or (node.target in RULES and not _names_strides(node)):
             try:
                 self._note(node, _result(node))
@@ -268,6 +271,16 @@ class _Laying:
         for source in node.all_input_nodes:
             if source in self.eager:
                 node.replace_input_with(source, self._restored(node, source))
+
+    def _keep_order(self, node, define):
+        """Whether the node's result has the order of its source now (kept_order.py)."""
+        with self.graph.inserting_before(node):
+            args = define(self._call, node, meta(node.args[0]))
+        if args is None:
+            return False
+        node.target, node.args, node.kwargs = aten.permute.default, args, {}
+        self._note(node, _result(node))
+        return True
 
     def _restore_outputs(self, output):
         kept = output.args[0]
