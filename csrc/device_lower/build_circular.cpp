@@ -148,6 +148,10 @@ void KernelBuilder::loadOf(LoopNode& node, const CircularLoop& circular, Scalar 
   indexer_.shift(&loop, iteration);
   kir::Block body;
   declare(node, body);
+  // What only the other statements compute is declared with these, once.
+  std::erase_if(body, [&](const kir::Stmt& statement) {
+    return circular.loaded.count(std::get<kir::Declare>(statement.node).buffer->tv) == 0;
+  });
   for (LoopNode& child : node.children) {
     if (circular.loads.count(&child) != 0) {
       this->node(child, body);
