@@ -22,6 +22,7 @@
 #include <preseg_passes/narrow_joins.h>
 #include <preseg_passes/operand_order.h>
 #include <preseg_passes/own_spreads.h>
+#include <preseg_passes/read_outputs.h>
 #include <preseg_passes/read_uncut.h>
 #include <preseg_passes/reduce_unmerged.h>
 #include <preseg_passes/remove_empty.h>
@@ -113,6 +114,9 @@ constexpr std::array kPasses = {
     Pass{"mark-joins",
          "outputs whose parts are stored there by what computes them are marked as such",
          "the graph", markJoins},
+    Pass{"read-outputs",
+         "what is computed of a tensor that an output is a copy of is computed of the output",
+         "every value", readOutputs},
 };
 
 bool isFor(const Pass& pass, DeviceKind device) {

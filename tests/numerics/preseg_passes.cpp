@@ -400,6 +400,22 @@ TEST_CASE("preseg: slices, concatenations, pads and gathers") {
 }
 
 TEST_CASE("preseg: reductions behind reshapes, and what is reshaped back") {
+  check({"read-outputs",
+         "a sum that an output is a copy of, its norm by groups of channels, and the sum's parts",
+         0,
+         0,
+         {{{2, 24, 5, 7}}, {{24}}},
+         [] {
+           TensorView* x = input({2, 24, 5, 7});
+           TensorView* shift = broadcast(input({24}), {true, false, true, true});
+           TensorView* sum_of = add(sin(x), shift);
+           output(set(sum_of));
+           TensorView* groups = reshape(sum_of, {2, 24, 5, 7}, {2, 3, 8, 35});
+           const auto moments = variance_mean(groups, {2, 3}, 0, true);
+           output(reshape(mul(sub(groups, moments.mean), rsqrt(moments.var)), {2, 3, 8, 35},
+                          {2, 24, 5, 7}));
+           output(neg(sum_of));
+         }});
   check({"reduce-unmerged",
          "gradients of a norm and of the bias in front of it",
          0,  // one of a GPU, two without the pass

@@ -7,6 +7,7 @@
 
 #include <ir/axis_map.h>
 #include <ir/builder.h>
+#include <scheduler/analysis/reshaped_rows.h>
 #include <scheduler/copy_axes.h>
 #include <scheduler/copy_operation.h>
 #include <scheduler/indexed_reads.h>
@@ -82,6 +83,7 @@ PersistentBuffers::PersistentBuffers(const Fusion& fusion, const IdGraph& permis
                                      const ReductionSignature& signature)
     : permissive_(permissive), signature_(signature) {
   place(fusion);
+  in_front_ = axesInFrontOfRows(fusion, permissive, signature.reduced);
   for (TensorView* tv : fusion.allTvs()) {
     if (!signature.spansReduced(tv, permissive)) {
       continue;
@@ -144,6 +146,15 @@ void PersistentBuffers::place(const Fusion& fusion) {
   }
 }
 
+bool PersistentBuffers::isOfRows(const TensorView* tv) const {
+  const std::vector<IterDomain*>& logical = tv->getLogicalDomain();
+  return signature_.spansReduced(tv, permissive_) ||
+         std::any_of(logical.begin(), logical.end(), [&](const IterDomain* id) {
+           return !id->isBroadcast() && !id->isReduction() &&
+                  in_front_.count(permissive_.classOf(id)) != 0;
+         });
+}
+
 void PersistentBuffers::project() {
   // Readers before what they read, each tensor once; inputs in the order in which they are met.
   std::vector<TensorView*> order;
@@ -153,7 +164,7 @@ void PersistentBuffers::project() {
     return tv->isFusionInput() || tv->definition() == nullptr;
   };
   std::function<void(TensorView*)> walk = [&](TensorView* tv) {
-    if (!seen.insert(tv).second || !signature_.spansReduced(tv, permissive_)) {
+    if (!seen.insert(tv).second || !isOfRows(tv)) {
       return;
     }
     if (isRead(tv)) {
@@ -207,7 +218,7 @@ bool PersistentBuffers::comesFromInput(const TensorView* row) const {
   while (!open.empty()) {
     const TensorView* tv = open.back();
     open.pop_back();
-    if (!seen.insert(tv).second || !signature_.spansReduced(tv, permissive_)) {
+    if (!seen.insert(tv).second || !isOfRows(tv)) {
       continue;
     }
     if (tv->isFusionInput() || tv->definition() == nullptr || !canRecompute(tv->definition())) {
@@ -220,12 +231,24 @@ bool PersistentBuffers::comesFromInput(const TensorView* row) const {
   return false;
 }
 
+bool PersistentBuffers::spansRows(const TensorView* tv) const {
+  std::set<int> own;
+  for (const IterDomain* id : tv->getLogicalDomain()) {
+    if (!id->isBroadcast() && !id->isReduction()) {
+      own.insert(permissive_.classOf(id));
+    }
+  }
+  const bool is_in_front = !in_front_.empty() && std::includes(own.begin(), own.end(),
+                                                               in_front_.begin(), in_front_.end());
+  return is_in_front || signature_.spansRows(tv, permissive_);
+}
+
 int64_t PersistentBuffers::peak(
     const std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>>& lives,
     DataType index_type) const {
   std::vector<int64_t> change(static_cast<size_t>(places()) + 1, 0);  // at each place
   for (const auto& [tv, life] : lives) {
-    if (!tv->isFusionInput() || signature_.spansRows(tv, permissive_)) {
+    if (!tv->isFusionInput() || spansRows(tv)) {
       const int64_t bytes =
           dataTypeSizeByte(tv->dtype() == DataType::Index ? index_type : tv->dtype());
       change[static_cast<size_t>(life.first)] += bytes;
@@ -291,9 +314,8 @@ class Projection {
  private:
   /// `tv` as computed at `place`.
   TensorView* at(TensorView* tv, int64_t place) {
-    if (tv->isFusionInput() || tv->definition() == nullptr ||
-        !signature_.spansReduced(tv, permissive_) || !canRecompute(tv->definition()) ||
-        buffers_.placeOf(tv->definition()) == place ||
+    if (tv->isFusionInput() || tv->definition() == nullptr || !buffers_.isOfRows(tv) ||
+        !canRecompute(tv->definition()) || buffers_.placeOf(tv->definition()) == place ||
         (hold_expensive_ && isExpensive(tv->definition()))) {
       return tv;
     }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <scheduler/analysis/reductions.h>
@@ -35,6 +36,10 @@ class PersistentBuffers {
   /// The tensor that stands in the way of computing all held ones again from inputs; null if
   /// nothing does.
   const TensorView* notRecomputable() const { return obstacle_; }
+  /// Whether it has a reduced axis, or one that a reshape makes reduced axes of:
+  ///
+  ///   T1[n, g, c/g] = reshape(T0[n, c]); T2[n, g] = sum(T1)        T0 is of the rows, too
+  bool isOfRows(const TensorView* tv) const;
   /// Expensive operations (exp, log, …) that would be done again for each element.
   int64_t expensiveRepeated() const { return expensive_; }
   /// Whether that would make a kernel of some other size: of n norms one after another, each of
@@ -47,11 +52,14 @@ class PersistentBuffers {
   /// Whether the rows that a reduction takes are read from somewhere. Of rows that are not (iota),
   /// copies would have nothing in common, and no loops.
   bool comesFromInput(const TensorView* row) const;
+  /// Whether each element of a row is one of its own in `tv`, in front of reshapes or behind them.
+  bool spansRows(const TensorView* tv) const;
   int64_t peak(const std::vector<std::pair<TensorView*, std::pair<int64_t, int64_t>>>& lives,
                DataType index_type) const;
 
   const IdGraph& permissive_;
   const ReductionSignature& signature_;
+  std::set<int> in_front_;  ///< classes of axes that reshapes make reduced ones of
   std::vector<TensorView*> held_;
   std::map<int64_t, int64_t> places_;  ///< by the expression's name
   /// From the first to the last place that needs them.
